@@ -1,0 +1,1 @@
+//! gyrator-fmu

@@ -1,0 +1,137 @@
+//! What is wrong with a description: collected, each with its place, and reported together.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A text that was read, kept so that problems can show their line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Where the text was read from; a made-up name such as `<memory>` for a text without a file.
+    pub path: PathBuf,
+    /// The whole text.
+    pub text: String,
+}
+
+/// A value and the bytes of the source that say it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spanned<T> {
+    /// The value.
+    pub value: T,
+    /// Byte range in [`Source::text`]; `0..0` where the value was not written by anybody.
+    pub span: Range<usize>,
+}
+
+impl<T> Spanned<T> {
+    /// A value with its place.
+    pub fn new(value: T, span: Range<usize>) -> Self {
+        Self { value, span }
+    }
+
+    /// A value that stands in no text: made by code, or a default.
+    pub fn unplaced(value: T) -> Self {
+        Self { value, span: 0..0 }
+    }
+}
+
+/// How bad a [`Problem`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The system runs; the user should know.
+    Warning,
+    /// The system cannot be run as described.
+    Error,
+}
+
+/// One thing that is wrong with a description: where, what, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable kebab-case word for the rule that is broken, such as `unknown-variable`.
+    pub rule: &'static str,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Byte range in the source; `None` where the problem is nowhere in particular.
+    pub span: Option<Range<usize>>,
+}
+
+impl Problem {
+    /// An error with its rule and message.
+    pub fn error(rule: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            rule,
+            message: message.into(),
+            help: None,
+            span: None,
+        }
+    }
+
+    /// A warning with its rule and message.
+    pub fn warning(rule: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(rule, message)
+        }
+    }
+
+    /// The same problem, with its place. An empty range means that the place is not known.
+    #[must_use]
+    pub fn at(mut self, span: &Range<usize>) -> Self {
+        self.span = (!span.is_empty()).then(|| span.clone());
+        self
+    }
+
+    /// The same problem, with advice.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The problems of one description, with the text they point into.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problems {
+    /// The text that was read.
+    pub source: Arc<Source>,
+    /// All problems found, in the order of the text.
+    pub list: Vec<Problem>,
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.list.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{}", self.source.path.display())?;
+            if let Some(span) = &problem.span {
+                let before = &self.source.text.as_bytes()[..span.start.min(self.source.text.len())];
+                let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+                write!(f, ":{line}")?;
+            }
+            write!(f, ": {}", problem.message)?;
+            if let Some(help) = &problem.help {
+                write!(f, " ({help})")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// The word of `known` that is closest to `word`, for "did you mean".
+pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(score, _)| *score > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,120 @@
+//! What a system file says, in names; nothing is resolved and no library is loaded.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::problem::{Source, Spanned};
+
+/// A coupled system as its file describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SystemFile {
+    /// The text that was read; problems point into it.
+    pub source: Arc<Source>,
+    /// When and how the system is run.
+    pub experiment: Experiment,
+    /// The simulation units, in the order of the file.
+    pub components: Vec<Component>,
+    /// Connections that belong to no bond.
+    pub connections: Vec<Connection>,
+    /// Power bonds; every pair named in one is a connection, too.
+    pub bonds: Vec<Bond>,
+}
+
+/// The table `[experiment]`. `None` means that the file does not say.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Experiment {
+    /// Start time, s.
+    pub start_time: Option<Spanned<f64>>,
+    /// Stop time, s.
+    pub stop_time: Option<Spanned<f64>>,
+    /// Macro-step H, s.
+    pub step_size: Option<Spanned<f64>>,
+    /// Relative tolerance that is passed to the units.
+    pub tolerance: Option<Spanned<f64>>,
+    /// Word of the method registry, with parameters.
+    pub method: Option<Choice>,
+    /// Exchange of outputs with direct feed-through: `auto`, `stale`, `fresh` or `compensated`.
+    pub exchange: Option<Spanned<String>>,
+    /// Word of the step-control registry, with parameters.
+    pub step_control: Option<Choice>,
+    /// Extrapolation of every input that does not say its own.
+    pub extrapolation: Option<Choice>,
+}
+
+/// A word of a registry, with parameters: `"linear"`, or `{ name = "ecco", safety = 0.8 }`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// The word.
+    pub name: Spanned<String>,
+    /// The other keys of the table, in the order of the file.
+    pub parameters: Vec<(Spanned<String>, Spanned<Value>)>,
+}
+
+/// A value of one of FMI's types, as it stands in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A number with a fraction or exponent.
+    Real(f64),
+    /// A number without.
+    Integer(i64),
+    /// `true` or `false`.
+    Boolean(bool),
+    /// Quoted text.
+    String(String),
+}
+
+/// One simulation unit: a table under `[components]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Component {
+    /// The name of the component, unique in the file.
+    pub name: Spanned<String>,
+    /// Path of the FMU, made absolute with the folder of the system file.
+    pub fmu: Spanned<PathBuf>,
+    /// Communication step, s; the macro-step where `None`. Divides the macro-step or is a multiple of it.
+    pub step_size: Option<Spanned<f64>>,
+    /// Extrapolation of all inputs of this component.
+    pub extrapolation: Option<Choice>,
+    /// Exchange mode of this component.
+    pub exchange: Option<Spanned<String>>,
+    /// Start values by variable name, in the order of the file.
+    pub start_values: Vec<(Spanned<String>, Spanned<Value>)>,
+    /// Shared libraries to load globally before the FMU's own.
+    pub preload: Vec<Spanned<String>>,
+    /// `false` keeps the component's own start values instead of propagating its inputs at the start.
+    pub propagate_initial_inputs: bool,
+}
+
+/// `component.variable`; the component's name ends at the first dot that makes it a known component.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Port {
+    /// Name of the component.
+    pub component: String,
+    /// Name of the variable, as in the model description.
+    pub variable: String,
+}
+
+/// An output that feeds an input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Connection {
+    /// The output.
+    pub from: Spanned<Port>,
+    /// The input.
+    pub to: Spanned<Port>,
+    /// The input receives gain · output.
+    pub gain: Option<Spanned<f64>>,
+}
+
+/// A power bond: effort from end a to end b, flow from end b to end a, axis by axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bond {
+    /// The name of the bond, unique in the file.
+    pub name: Spanned<String>,
+    /// Connections of the efforts (force, torque, voltage, pressure).
+    pub effort: Vec<Connection>,
+    /// Connections of the flows (velocity, angular velocity, current, volume flow), in the same order.
+    pub flow: Vec<Connection>,
+    /// −1 where the units count the effort the other way, else 1.
+    pub sense: Spanned<f64>,
+    /// Word of the correction registry, with parameters; `None` means no correction.
+    pub correction: Option<Choice>,
+}
