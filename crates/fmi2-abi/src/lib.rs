@@ -1,1 +1,17 @@
-//! fmi2-abi
+//! The C interface of FMI 2.0 for co-simulation, as plain data.
+//!
+//! Both sides of the interface use this crate: the loader, which calls the functions of an FMU,
+//! and the exporter, which implements them. It holds no code that runs: [scalar types and
+//! structures](c_data), [function signatures](signature), and the [table of which function may be
+//! called in which state](call_state).
+//!
+//! Source: Functional Mock-up Interface for Model Exchange and Co-Simulation, version 2.0.5,
+//! sections 2.1 (common) and 4.2 (co-simulation), headers `fmi2TypesPlatform.h` and
+//! `fmi2FunctionTypes.h`.
+
+pub mod c_data;
+pub mod call_state;
+pub mod signature;
+
+pub use c_data::*;
+pub use call_state::{Function, State, States};

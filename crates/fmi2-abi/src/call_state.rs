@@ -1,0 +1,259 @@
+//! Which function may be called in which state of a slave (FMI 2.0.5, table of section 4.2.4).
+
+/// State of a slave, one bit each so that a set of states is one number.
+///
+/// A slave that was freed, or is not there yet, has no state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum State {
+    /// After `fmi2Instantiate` or `fmi2Reset`.
+    Instantiated = 1,
+    /// Initialization Mode.
+    Initialization = 1 << 1,
+    /// Between steps (`stepComplete`), also right after Initialization Mode.
+    StepComplete = 1 << 2,
+    /// `fmi2DoStep` has returned Pending.
+    StepInProgress = 1 << 3,
+    /// `fmi2DoStep` has returned Discard.
+    StepFailed = 1 << 4,
+    /// A pending step was canceled.
+    StepCanceled = 1 << 5,
+    /// After `fmi2Terminate`.
+    Terminated = 1 << 6,
+    /// A function has returned Error.
+    Error = 1 << 7,
+    /// A function has returned Fatal: no function at all may be called.
+    Fatal = 1 << 8,
+}
+
+impl State {
+    /// Every state, in the order of the standard's table.
+    pub const ALL: [Self; 9] = [
+        Self::Instantiated,
+        Self::Initialization,
+        Self::StepComplete,
+        Self::StepInProgress,
+        Self::StepFailed,
+        Self::StepCanceled,
+        Self::Terminated,
+        Self::Error,
+        Self::Fatal,
+    ];
+
+    /// Name for messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Instantiated => "instantiated",
+            Self::Initialization => "initialization mode",
+            Self::StepComplete => "step complete",
+            Self::StepInProgress => "step in progress",
+            Self::StepFailed => "step failed",
+            Self::StepCanceled => "step canceled",
+            Self::Terminated => "terminated",
+            Self::Error => "error",
+            Self::Fatal => "fatal",
+        }
+    }
+}
+
+/// A set of [`State`]s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct States(u16);
+
+impl States {
+    /// Whether `state` is one of the set.
+    #[must_use]
+    #[inline]
+    pub const fn contains(self, state: State) -> bool {
+        self.0 & state as u16 != 0
+    }
+}
+
+const INSTANTIATED: u16 = State::Instantiated as u16;
+const INITIALIZATION: u16 = State::Initialization as u16;
+const COMPLETE: u16 = State::StepComplete as u16;
+const IN_PROGRESS: u16 = State::StepInProgress as u16;
+const FAILED: u16 = State::StepFailed as u16;
+const CANCELED: u16 = State::StepCanceled as u16;
+const TERMINATED: u16 = State::Terminated as u16;
+const ERROR: u16 = State::Error as u16;
+
+const ALL_BUT_FATAL: u16 = 0xff;
+const ALL_BUT_RUNNING: u16 = ALL_BUT_FATAL & !IN_PROGRESS;
+const READABLE: u16 = INITIALIZATION | COMPLETE | FAILED | CANCELED | TERMINATED | ERROR;
+
+/// A function of an FMU that acts on an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each variant is the C function of that name")]
+pub enum Function {
+    SetDebugLogging,
+    FreeInstance,
+    SetupExperiment,
+    EnterInitializationMode,
+    ExitInitializationMode,
+    Terminate,
+    Reset,
+    GetReal,
+    GetInteger,
+    GetBoolean,
+    GetString,
+    SetReal,
+    SetInteger,
+    SetBoolean,
+    SetString,
+    GetFmuState,
+    SetFmuState,
+    FreeFmuState,
+    SerializedFmuStateSize,
+    SerializeFmuState,
+    DeSerializeFmuState,
+    GetDirectionalDerivative,
+    SetRealInputDerivatives,
+    GetRealOutputDerivatives,
+    DoStep,
+    CancelStep,
+    GetStatus,
+    GetRealStatus,
+    GetIntegerStatus,
+    GetBooleanStatus,
+    GetStringStatus,
+}
+
+impl Function {
+    /// The C name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SetDebugLogging => "fmi2SetDebugLogging",
+            Self::FreeInstance => "fmi2FreeInstance",
+            Self::SetupExperiment => "fmi2SetupExperiment",
+            Self::EnterInitializationMode => "fmi2EnterInitializationMode",
+            Self::ExitInitializationMode => "fmi2ExitInitializationMode",
+            Self::Terminate => "fmi2Terminate",
+            Self::Reset => "fmi2Reset",
+            Self::GetReal => "fmi2GetReal",
+            Self::GetInteger => "fmi2GetInteger",
+            Self::GetBoolean => "fmi2GetBoolean",
+            Self::GetString => "fmi2GetString",
+            Self::SetReal => "fmi2SetReal",
+            Self::SetInteger => "fmi2SetInteger",
+            Self::SetBoolean => "fmi2SetBoolean",
+            Self::SetString => "fmi2SetString",
+            Self::GetFmuState => "fmi2GetFMUstate",
+            Self::SetFmuState => "fmi2SetFMUstate",
+            Self::FreeFmuState => "fmi2FreeFMUstate",
+            Self::SerializedFmuStateSize => "fmi2SerializedFMUstateSize",
+            Self::SerializeFmuState => "fmi2SerializeFMUstate",
+            Self::DeSerializeFmuState => "fmi2DeSerializeFMUstate",
+            Self::GetDirectionalDerivative => "fmi2GetDirectionalDerivative",
+            Self::SetRealInputDerivatives => "fmi2SetRealInputDerivatives",
+            Self::GetRealOutputDerivatives => "fmi2GetRealOutputDerivatives",
+            Self::DoStep => "fmi2DoStep",
+            Self::CancelStep => "fmi2CancelStep",
+            Self::GetStatus => "fmi2GetStatus",
+            Self::GetRealStatus => "fmi2GetRealStatus",
+            Self::GetIntegerStatus => "fmi2GetIntegerStatus",
+            Self::GetBooleanStatus => "fmi2GetBooleanStatus",
+            Self::GetStringStatus => "fmi2GetStringStatus",
+        }
+    }
+
+    /// The states in which the function may be called. Which *variables* may be read or set in a
+    /// state (notes 1 to 3 and 6 of the table) is not part of it.
+    #[must_use]
+    pub const fn legal_in(self) -> States {
+        States(match self {
+            Self::SetDebugLogging => ALL_BUT_FATAL,
+            Self::SetupExperiment | Self::EnterInitializationMode => INSTANTIATED,
+            Self::ExitInitializationMode => INITIALIZATION,
+            Self::Terminate => COMPLETE | FAILED,
+            Self::GetReal | Self::GetInteger | Self::GetBoolean | Self::GetString => READABLE,
+            Self::SetReal | Self::SetInteger | Self::SetBoolean | Self::SetString => {
+                INSTANTIATED | INITIALIZATION | COMPLETE
+            }
+            Self::Reset
+            | Self::FreeInstance
+            | Self::GetFmuState
+            | Self::SetFmuState
+            | Self::FreeFmuState
+            | Self::SerializedFmuStateSize
+            | Self::SerializeFmuState
+            | Self::DeSerializeFmuState => ALL_BUT_RUNNING,
+            Self::GetDirectionalDerivative => READABLE,
+            Self::SetRealInputDerivatives => INSTANTIATED | INITIALIZATION | COMPLETE,
+            Self::GetRealOutputDerivatives => COMPLETE | FAILED | CANCELED | TERMINATED | ERROR,
+            Self::DoStep => COMPLETE,
+            Self::CancelStep => IN_PROGRESS,
+            Self::GetStatus
+            | Self::GetRealStatus
+            | Self::GetIntegerStatus
+            | Self::GetBooleanStatus
+            | Self::GetStringStatus => COMPLETE | IN_PROGRESS | FAILED | TERMINATED,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table as printed in section 4.2.4, columns in the order of [`State::ALL`].
+    const TABLE: &[(&str, &[Function])] = {
+        use Function::*;
+        &[
+            ("xxxxxxxx-", &[SetDebugLogging]),
+            ("x--------", &[SetupExperiment, EnterInitializationMode]),
+            ("-x-------", &[ExitInitializationMode]),
+            ("--x------", &[DoStep]),
+            ("---x-----", &[CancelStep]),
+            ("-xx-xxxx-", &[GetReal, GetInteger, GetBoolean, GetString]),
+            ("xxx------", &[SetReal, SetInteger, SetBoolean, SetString]),
+            ("xxx------", &[SetRealInputDerivatives]),
+            ("--x-xxxx-", &[GetRealOutputDerivatives]),
+            ("-xx-xxxx-", &[GetDirectionalDerivative]),
+            ("xxx-xxxx-", &[GetFmuState, SetFmuState, FreeFmuState]),
+            (
+                "xxx-xxxx-",
+                &[
+                    SerializedFmuStateSize,
+                    SerializeFmuState,
+                    DeSerializeFmuState,
+                ],
+            ),
+            ("--xxx-x--", &[GetStatus, GetRealStatus, GetIntegerStatus]),
+            ("--xxx-x--", &[GetBooleanStatus, GetStringStatus]),
+            ("--x-x----", &[Terminate]),
+            ("xxx-xxxx-", &[Reset, FreeInstance]),
+        ]
+    };
+
+    #[test]
+    fn c24_table_of_section_4_2_4() {
+        for (row, functions) in TABLE {
+            for function in *functions {
+                for (state, cell) in State::ALL.into_iter().zip(row.chars()) {
+                    let legal = function.legal_in().contains(state);
+                    assert_eq!(
+                        legal,
+                        cell == 'x',
+                        "{} in {}",
+                        function.name(),
+                        state.name()
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn c26_nothing_is_legal_after_fatal() {
+        for (_, functions) in TABLE {
+            assert!(
+                functions
+                    .iter()
+                    .all(|f| !f.legal_in().contains(State::Fatal))
+            );
+        }
+    }
+}
