@@ -1,0 +1,117 @@
+//! Texts hold on any machine and speak of the project, not of how they came about.
+
+use super::{Finding, TextFile};
+
+/// This file has to name what it looks for.
+const THIS_FILE: &str = "xtask/src/tidy/wording.rs";
+
+/// Folders of one machine or one user.
+const MACHINE_PATHS: &[&str] = &["/home/", "/root/", "/work/", "/Users/"];
+
+/// Tests may write such a path into a text; nothing else may rely on it.
+const TEMPORARY_PATH: &str = "/tmp/";
+
+/// Words about the making of a text.
+const MAKING: &[&str] = &[
+    "agent",
+    "agents",
+    "session",
+    "sessions",
+    "AI-generated",
+    "chatbot",
+];
+
+pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
+    let own = files.iter().filter(|file| !is_of_others(&file.path));
+    own.flat_map(|file| {
+        let in_tests = file.is_test();
+        file.text
+            .lines()
+            .enumerate()
+            .flat_map(move |(index, line)| {
+                problems(line, in_tests)
+                    .into_iter()
+                    .map(move |message| Finding::new(&file.path, index + 1, message))
+            })
+    })
+    .collect()
+}
+
+/// Texts that we did not write: licences, and the lock files that cargo writes.
+fn is_of_others(path: &str) -> bool {
+    path == THIS_FILE || path.starts_with("LICENSE") || path.ends_with("Cargo.lock")
+}
+
+fn problems(line: &str, in_tests: bool) -> Vec<String> {
+    let mut problems = Vec::new();
+    let temporary = (!in_tests).then_some(&TEMPORARY_PATH);
+    for path in MACHINE_PATHS.iter().chain(temporary) {
+        if names_path(line, path) {
+            problems.push(format!(
+                "the path {path}… is one machine's: take a relative path or an argument"
+            ));
+        }
+    }
+    for word in MAKING {
+        if has_word(line, word) {
+            problems.push(format!("`{word}` is not about the project: reword"));
+        }
+    }
+    problems
+}
+
+/// True if `line` holds `path` at the start of a path: `/tmp/x`, not `target/tmp/x`.
+fn names_path(line: &str, path: &str) -> bool {
+    line.match_indices(path).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || "._-})".contains(c))
+    })
+}
+
+/// True if `line` holds `word` as a word of its own, in any case.
+fn has_word(line: &str, word: &str) -> bool {
+    let (line, word) = (line.to_ascii_lowercase(), word.to_ascii_lowercase());
+    let joins = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    line.match_indices(&word).any(|(at, _)| {
+        let after = line[at + word.len()..].chars().next();
+        !joins(line[..at].chars().next_back()) && !joins(after)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::file;
+
+    fn lines_found(path: &str, text: &str) -> Vec<usize> {
+        check(&[file(path, text)])
+            .into_iter()
+            .map(|finding| finding.line)
+            .collect()
+    }
+
+    #[test]
+    fn machine_paths_are_found() {
+        let text = "see /home/me/x\nand target/tmp/x\nPath::new(\"/tmp/x\")\n";
+        assert_eq!(lines_found("src/a.rs", text), [1, 3]);
+    }
+
+    #[test]
+    fn tests_may_name_a_temporary_path() {
+        assert!(lines_found("tests/a.rs", "\"/tmp/x\"").is_empty());
+        assert_eq!(lines_found("tests/a.rs", "\"/home/x\""), [1]);
+    }
+
+    #[test]
+    fn words_are_found_as_words() {
+        assert_eq!(
+            lines_found("a.md", "reagent\nThe Session said\nsession_id\n"),
+            [2]
+        );
+    }
+
+    #[test]
+    fn licences_are_left_alone() {
+        assert!(lines_found("LICENSE-APACHE", "agent").is_empty());
+    }
+}
