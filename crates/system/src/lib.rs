@@ -1,9 +1,17 @@
 //! What a system file says: components, connections, power bonds and the experiment, in names.
+//!
+//! [`toml_file`] reads and writes the native format. Every reader yields a [`SystemFile`], which
+//! can be edited and built in code, and [`check`] holds the rules that do not depend on the format.
 
 #![forbid(unsafe_code)]
 
+pub mod toml_file;
+
+mod check;
+mod edit;
 mod problem;
 mod system_file;
 
+pub use check::{EXCHANGES, check};
 pub use problem::{Problem, Problems, Severity, Source, Spanned, closest};
 pub use system_file::{Bond, Choice, Component, Connection, Experiment, Port, SystemFile, Value};

@@ -14,6 +14,17 @@ pub struct Source {
     pub text: String,
 }
 
+impl Source {
+    /// Line and column, both from 1, of a byte offset; the column counts characters.
+    /// An offset past the end is taken as the end.
+    pub fn position(&self, offset: usize) -> (usize, usize) {
+        let before = &self.text[..self.text.floor_char_boundary(offset)];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
+        (line, 1 + before[line_start..].chars().count())
+    }
+}
+
 /// A value and the bytes of the source that say it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spanned<T> {
@@ -103,21 +114,34 @@ pub struct Problems {
     pub list: Vec<Problem>,
 }
 
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// One problem a paragraph: `path:line:column: error: message [rule]`, then the advice.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, problem) in self.list.iter().enumerate() {
             if index > 0 {
                 writeln!(f)?;
             }
-            write!(f, "{}", self.source.path.display())?;
+            write!(f, "{}:", self.source.path.display())?;
             if let Some(span) = &problem.span {
-                let before = &self.source.text.as_bytes()[..span.start.min(self.source.text.len())];
-                let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
-                write!(f, ":{line}")?;
+                let (line, column) = self.source.position(span.start);
+                write!(f, "{line}:{column}:")?;
             }
-            write!(f, ": {}", problem.message)?;
+            write!(
+                f,
+                " {}: {} [{}]",
+                problem.severity, problem.message, problem.rule
+            )?;
             if let Some(help) = &problem.help {
-                write!(f, " ({help})")?;
+                write!(f, "\n  help: {help}")?;
             }
         }
         Ok(())
@@ -126,7 +150,7 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// The word of `known` that is closest to `word`, for "did you mean".
+/// The word of `known` that is closest to `word`, for "did you mean"; `None` if none is close.
 pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()

@@ -68,7 +68,7 @@ pub enum Value {
 pub struct Component {
     /// The name of the component, unique in the file.
     pub name: Spanned<String>,
-    /// Path of the FMU, made absolute with the folder of the system file.
+    /// Path of the FMU, joined to the folder of the system file.
     pub fmu: Spanned<PathBuf>,
     /// Communication step, s; the macro-step where `None`. Divides the macro-step or is a multiple of it.
     pub step_size: Option<Spanned<f64>>,
@@ -76,7 +76,7 @@ pub struct Component {
     pub extrapolation: Option<Choice>,
     /// Exchange mode of this component.
     pub exchange: Option<Spanned<String>>,
-    /// Start values by variable name, in the order of the file.
+    /// Start values by variable name, in the order of the file. A whole number may mean a Real.
     pub start_values: Vec<(Spanned<String>, Spanned<Value>)>,
     /// Shared libraries to load globally before the FMU's own.
     pub preload: Vec<Spanned<String>>,
@@ -84,7 +84,7 @@ pub struct Component {
     pub propagate_initial_inputs: bool,
 }
 
-/// `component.variable`; the component's name ends at the first dot that makes it a known component.
+/// `component.variable`; the component's name is the longest one known that ends at a dot.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Port {
     /// Name of the component.

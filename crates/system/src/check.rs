@@ -1,0 +1,263 @@
+//! The rules that every system obeys, whatever file it came from.
+
+use std::collections::BTreeMap;
+
+use crate::problem::{Problem, Source, Spanned, closest};
+use crate::system_file::{Bond, Component, Connection, Experiment, Port, SystemFile};
+
+/// How outputs with direct feed-through may be exchanged.
+pub const EXCHANGES: &[&str] = &["auto", "stale", "fresh", "compensated"];
+
+/// Checks a system by its names alone; no FMU is opened. Problems come in the order of the text.
+///
+/// Words of the registries (methods, extrapolations, corrections, step controls) are not checked:
+/// the registries are the engine's.
+pub fn check(system: &SystemFile) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    check_experiment(&system.experiment, &mut problems);
+    if system.components.is_empty() {
+        problems.push(
+            Problem::error("no-components", "the system has no components")
+                .help("add a table `[components.NAME]` with `fmu = \"…\"`"),
+        );
+    }
+    check_components(system, &mut problems);
+    check_connections(system, &mut problems);
+    check_inputs_fed_once(system, &mut problems);
+    check_bonds(system, &mut problems);
+    problems.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
+    problems
+}
+
+fn check_experiment(experiment: &Experiment, problems: &mut Vec<Problem>) {
+    for (key, time) in [
+        ("start_time", &experiment.start_time),
+        ("stop_time", &experiment.stop_time),
+    ] {
+        problems.extend(time.as_ref().and_then(|time| not_finite(key, time)));
+    }
+    let start = experiment
+        .start_time
+        .as_ref()
+        .map_or(0.0, |start| start.value);
+    if let Some(start) = experiment
+        .start_time
+        .as_ref()
+        .filter(|start| start.value < 0.0)
+    {
+        let message = format!("`start_time` is negative ({})", start.value);
+        problems.push(
+            Problem::warning("negative-time", message)
+                .at(&start.span)
+                .help("some FMUs expect to start at 0 or later"),
+        );
+    }
+    if let Some(stop) = experiment
+        .stop_time
+        .as_ref()
+        .filter(|stop| stop.value <= start)
+    {
+        let message = format!(
+            "`stop_time` ({}) is not after `start_time` ({start})",
+            stop.value
+        );
+        problems.push(Problem::error("stop-before-start", message).at(&stop.span));
+    }
+    check_positive("step_size", experiment.step_size.as_ref(), problems);
+    check_positive("tolerance", experiment.tolerance.as_ref(), problems);
+    check_exchange(experiment.exchange.as_ref(), problems);
+}
+
+fn check_components(system: &SystemFile, problems: &mut Vec<Problem>) {
+    let mut seen = BTreeMap::new();
+    for component in &system.components {
+        check_unique(
+            "component",
+            &component.name,
+            &mut seen,
+            &system.source,
+            problems,
+        );
+        check_positive("step_size", component.step_size.as_ref(), problems);
+        check_exchange(component.exchange.as_ref(), problems);
+        check_start_values(component, &system.source, problems);
+    }
+}
+
+fn check_start_values(component: &Component, source: &Source, problems: &mut Vec<Problem>) {
+    let mut seen = BTreeMap::new();
+    for (variable, _) in &component.start_values {
+        check_unique("start value", variable, &mut seen, source, problems);
+    }
+}
+
+/// Reports an empty name, and one that was there before.
+fn check_unique<'a>(
+    what: &str,
+    name: &'a Spanned<String>,
+    seen: &mut BTreeMap<&'a str, &'a Spanned<String>>,
+    source: &Source,
+    problems: &mut Vec<Problem>,
+) {
+    if name.value.is_empty() {
+        problems.push(
+            Problem::error("empty-name", format!("the name of a {what} is empty")).at(&name.span),
+        );
+    } else if let Some(first) = seen.insert(&name.value, name) {
+        let message = format!(
+            "there are two {what}s `{}`{}",
+            name.value,
+            also(first, source)
+        );
+        problems.push(Problem::error("duplicate-name", message).at(&name.span));
+    }
+}
+
+/// " (the other one stands in line 3)", where that is known.
+fn also<T>(other: &Spanned<T>, source: &Source) -> String {
+    if other.span.is_empty() {
+        return String::new();
+    }
+    format!(
+        " (the other one stands in line {})",
+        source.position(other.span.start).0
+    )
+}
+
+fn check_connections(system: &SystemFile, problems: &mut Vec<Problem>) {
+    for connection in system.all_connections() {
+        for port in [&connection.from, &connection.to] {
+            if system.component(&port.value.component).is_none() {
+                problems.push(
+                    system
+                        .unknown_component(&port.value.component)
+                        .at(&port.span),
+                );
+            }
+        }
+        problems.extend(
+            connection
+                .gain
+                .as_ref()
+                .and_then(|gain| not_finite("gain", gain)),
+        );
+    }
+}
+
+fn check_inputs_fed_once(system: &SystemFile, problems: &mut Vec<Problem>) {
+    let mut feeders: BTreeMap<&Port, &Connection> = BTreeMap::new();
+    for connection in system.all_connections() {
+        let Some(first) = feeders.get(&connection.to.value) else {
+            feeders.insert(&connection.to.value, connection);
+            continue;
+        };
+        let message = format!(
+            "input `{}` is fed twice: by `{}` and by `{}`{}",
+            connection.to.value,
+            first.from.value,
+            connection.from.value,
+            also(&first.to, &system.source),
+        );
+        let help = if first.from.value == connection.from.value {
+            "name each pair once; a pair of a bond is not listed under [[connections]] as well"
+        } else {
+            "an input takes one output; remove one of the two connections"
+        };
+        problems.push(
+            Problem::error("input-fed-twice", message)
+                .at(&connection.to.span)
+                .help(help),
+        );
+    }
+}
+
+fn check_bonds(system: &SystemFile, problems: &mut Vec<Problem>) {
+    let mut seen = BTreeMap::new();
+    for bond in &system.bonds {
+        check_unique("bond", &bond.name, &mut seen, &system.source, problems);
+        if bond.sense.value.abs() != 1.0 {
+            let message = format!("`sense` is {}; it is 1 or -1", bond.sense.value);
+            problems.push(
+                Problem::error("invalid-sense", message)
+                    .at(&bond.sense.span)
+                    .help("a factor between the units is a `gain` of the pair"),
+            );
+        }
+        problems.extend(check_axes(bond));
+    }
+}
+
+/// Effort goes a → b and flow b → a, with the same a and b on every axis.
+fn check_axes(bond: &Bond) -> Option<Problem> {
+    let name = &bond.name.value;
+    let (efforts, flows) = (bond.effort.len(), bond.flow.len());
+    if efforts != flows || efforts == 0 {
+        let message = format!("bond `{name}` has {efforts} efforts and {flows} flows");
+        return Some(
+            Problem::error("unpaired-bond", message)
+                .at(&bond.name.span)
+                .help("each axis of a bond is one effort and one flow, in the same order"),
+        );
+    }
+    let ends = |pair: &Connection| {
+        (
+            pair.from.value.component.clone(),
+            pair.to.value.component.clone(),
+        )
+    };
+    let (a, b) = ends(&bond.effort[0]);
+    let wrong_effort = bond
+        .effort
+        .iter()
+        .find(|pair| ends(pair) != (a.clone(), b.clone()));
+    let wrong_flow = bond
+        .flow
+        .iter()
+        .find(|pair| ends(pair) != (b.clone(), a.clone()));
+    let (what, pair, from, to) = match (wrong_effort, wrong_flow) {
+        (Some(pair), _) => ("effort", pair, &a, &b),
+        (None, Some(pair)) => ("flow", pair, &b, &a),
+        (None, None) => return None,
+    };
+    let message = format!(
+        "bond `{name}` does not pair: its effort goes from `{a}` to `{b}`, so that this {what} must go \
+         from `{from}` to `{to}`, not from `{}` to `{}`",
+        pair.from.value, pair.to.value
+    );
+    Some(
+        Problem::error("unpaired-bond", message)
+            .at(&pair.from.span)
+            .help("effort goes from end a to end b, flow back from b to a, on every axis"),
+    )
+}
+
+fn check_exchange(exchange: Option<&Spanned<String>>, problems: &mut Vec<Problem>) {
+    let Some(exchange) = exchange.filter(|word| !EXCHANGES.contains(&word.value.as_str())) else {
+        return;
+    };
+    let message = format!("unknown exchange `{}`", exchange.value);
+    let help = match closest(&exchange.value, EXCHANGES.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("one of {}", EXCHANGES.join(", ")),
+    };
+    problems.push(
+        Problem::error("unknown-exchange", message)
+            .at(&exchange.span)
+            .help(help),
+    );
+}
+
+fn check_positive(key: &str, number: Option<&Spanned<f64>>, problems: &mut Vec<Problem>) {
+    let Some(number) = number else { return };
+    if let Some(problem) = not_finite(key, number) {
+        problems.push(problem);
+    } else if number.value <= 0.0 {
+        let message = format!("`{key}` is {}; it must be positive", number.value);
+        problems.push(Problem::error("not-positive", message).at(&number.span));
+    }
+}
+
+fn not_finite(key: &str, number: &Spanned<f64>) -> Option<Problem> {
+    let message = || format!("`{key}` is {}; it must be a finite number", number.value);
+    (!number.value.is_finite()).then(|| Problem::error("not-finite", message()).at(&number.span))
+}

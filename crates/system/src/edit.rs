@@ -1,0 +1,262 @@
+//! Building and changing a system in code.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::problem::{Problem, Source, Spanned, closest};
+use crate::system_file::{
+    Bond, Choice, Component, Connection, Experiment, Port, SystemFile, Value,
+};
+
+impl SystemFile {
+    /// A system without components. `path` says where it would be stored: written paths are
+    /// relative to its folder, and problems name it.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            source: Arc::new(Source {
+                path: path.into(),
+                text: String::new(),
+            }),
+            experiment: Experiment::default(),
+            components: Vec::new(),
+            connections: Vec::new(),
+            bonds: Vec::new(),
+        }
+    }
+
+    /// Appends a component and gives it out for further settings.
+    pub fn add_component(
+        &mut self,
+        name: impl Into<String>,
+        fmu: impl Into<PathBuf>,
+    ) -> &mut Component {
+        self.components.push_mut(Component::new(name, fmu))
+    }
+
+    /// Appends a connection outside of bonds and gives it out for further settings.
+    pub fn connect(&mut self, from: Port, to: Port) -> &mut Connection {
+        self.connections.push_mut(Connection::new(from, to))
+    }
+
+    /// Appends a bond without axes and gives it out; see [`Bond::axis`].
+    pub fn add_bond(&mut self, name: impl Into<String>) -> &mut Bond {
+        self.bonds.push_mut(Bond::new(name))
+    }
+
+    /// The component of this name.
+    pub fn component(&self, name: &str) -> Option<&Component> {
+        self.components
+            .iter()
+            .find(|component| component.name.value == name)
+    }
+
+    /// The component of this name, to be changed.
+    pub fn component_mut(&mut self, name: &str) -> Option<&mut Component> {
+        self.components
+            .iter_mut()
+            .find(|component| component.name.value == name)
+    }
+
+    /// All connections: those outside of bonds, then each bond's efforts and flows.
+    pub fn all_connections(&self) -> impl Iterator<Item = &Connection> {
+        let of_bonds = self
+            .bonds
+            .iter()
+            .flat_map(|bond| bond.effort.iter().chain(&bond.flow));
+        self.connections.iter().chain(of_bonds)
+    }
+
+    /// Splits `component.variable` at the dot that ends the longest known component name.
+    ///
+    /// # Errors
+    ///
+    /// A [`Problem`] without a place if there is no dot or no such component.
+    pub fn port(&self, text: &str) -> Result<Port, Problem> {
+        let names = self
+            .components
+            .iter()
+            .map(|component| component.name.value.as_str());
+        let port = Port::split(text, names).ok_or_else(|| not_a_port(text))?;
+        match self.component(&port.component) {
+            Some(_) => Ok(port),
+            None => Err(self.unknown_component(&port.component)),
+        }
+    }
+
+    /// Sets the start value of `component.variable`, as a command line gives it: see
+    /// [`Value::from_text`]. An earlier start value of the same variable is replaced.
+    ///
+    /// # Errors
+    ///
+    /// As [`SystemFile::port`]. Whether the variable exists is not known here.
+    pub fn set_start_value(&mut self, port: &str, text: &str) -> Result<(), Problem> {
+        let Port {
+            component,
+            variable,
+        } = self.port(port)?;
+        if let Some(component) = self.component_mut(&component) {
+            component.set_start_value(variable, Value::from_text(text));
+        }
+        Ok(())
+    }
+
+    /// The problem of a name that is no component.
+    pub(crate) fn unknown_component(&self, name: &str) -> Problem {
+        let names = self
+            .components
+            .iter()
+            .map(|component| component.name.value.as_str());
+        let problem = Problem::error("unknown-component", format!("unknown component `{name}`"));
+        let names: Vec<_> = names.collect();
+        match closest(name, names.iter().copied()) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")),
+            None if names.is_empty() => problem.help("the system has no components"),
+            None => problem.help(format!("the components are `{}`", names.join("`, `"))),
+        }
+    }
+}
+
+/// The problem of a text that has no `component.variable` form.
+pub(crate) fn not_a_port(text: &str) -> Problem {
+    Problem::error(
+        "invalid-port",
+        format!("`{text}` names no variable of a component"),
+    )
+    .help("write `component.variable`")
+}
+
+impl Component {
+    /// A component with defaults; `fmu` is used as it is.
+    pub fn new(name: impl Into<String>, fmu: impl Into<PathBuf>) -> Self {
+        Self {
+            name: Spanned::unplaced(name.into()),
+            fmu: Spanned::unplaced(fmu.into()),
+            step_size: None,
+            extrapolation: None,
+            exchange: None,
+            start_values: Vec::new(),
+            preload: Vec::new(),
+            propagate_initial_inputs: true,
+        }
+    }
+
+    /// Sets a start value, or replaces the one that is there.
+    pub fn set_start_value(&mut self, variable: impl Into<String>, value: Value) -> &mut Self {
+        let variable = variable.into();
+        let value = Spanned::unplaced(value);
+        match self
+            .start_values
+            .iter_mut()
+            .find(|(name, _)| name.value == variable)
+        {
+            Some((_, old)) => *old = value,
+            None => self.start_values.push((Spanned::unplaced(variable), value)),
+        }
+        self
+    }
+}
+
+impl Connection {
+    /// A connection with gain one.
+    pub fn new(from: Port, to: Port) -> Self {
+        Self {
+            from: Spanned::unplaced(from),
+            to: Spanned::unplaced(to),
+            gain: None,
+        }
+    }
+}
+
+impl Bond {
+    /// A bond without axes, of sense 1 and without correction.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: Spanned::unplaced(name.into()),
+            effort: Vec::new(),
+            flow: Vec::new(),
+            sense: Spanned::unplaced(1.0),
+            correction: None,
+        }
+    }
+
+    /// Appends an axis: the effort goes from end a to end b, the flow from end b to end a.
+    pub fn axis(&mut self, effort: Connection, flow: Connection) -> &mut Self {
+        self.effort.push(effort);
+        self.flow.push(flow);
+        self
+    }
+}
+
+impl Choice {
+    /// A word without parameters.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: Spanned::unplaced(name.into()),
+            parameters: Vec::new(),
+        }
+    }
+
+    /// The same choice with one more parameter.
+    #[must_use]
+    pub fn with(mut self, parameter: impl Into<String>, value: Value) -> Self {
+        self.parameters.push((
+            Spanned::unplaced(parameter.into()),
+            Spanned::unplaced(value),
+        ));
+        self
+    }
+}
+
+impl Port {
+    /// The variable of a component.
+    pub fn new(component: impl Into<String>, variable: impl Into<String>) -> Self {
+        Self {
+            component: component.into(),
+            variable: variable.into(),
+        }
+    }
+
+    /// Splits `component.variable` at the dot that ends the longest of the `components`' names; at
+    /// the first dot if none fits, so that the unknown name can be reported. `None` if there is no
+    /// dot, or nothing before or after it.
+    pub fn split<'a>(text: &str, components: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        let variable_of = |name: &str| text.strip_prefix(name)?.strip_prefix('.');
+        let (component, variable) = components
+            .into_iter()
+            .filter_map(|name| Some((name, variable_of(name)?)))
+            .max_by_key(|(name, _)| name.len())
+            .or_else(|| text.split_once('.'))?;
+        let complete = !component.is_empty() && !variable.is_empty();
+        complete.then(|| Self::new(component, variable))
+    }
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.component, self.variable)
+    }
+}
+
+impl Value {
+    /// The value that a text without types means: `true` or `false`, a whole number, a number, or
+    /// else the text itself. A text in double quotes is always a string: `"1"`.
+    pub fn from_text(text: &str) -> Self {
+        let quoted = text
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'));
+        if let Some(inner) = quoted {
+            return Self::String(inner.to_owned());
+        }
+        if let Ok(boolean) = text.parse() {
+            return Self::Boolean(boolean);
+        }
+        if let Ok(integer) = text.parse() {
+            return Self::Integer(integer);
+        }
+        match text.parse() {
+            Ok(real) => Self::Real(real),
+            Err(_) => Self::String(text.to_owned()),
+        }
+    }
+}

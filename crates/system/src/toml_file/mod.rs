@@ -1,0 +1,162 @@
+//! The native format of system files: TOML 1.1.
+//!
+//! Reading collects every problem with its place and goes on after it, so that one run of the
+//! reader reports all of them.
+
+mod components;
+mod experiment;
+mod section;
+mod wiring;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toml::de::DeTable;
+
+use crate::check::check;
+use crate::problem::{Problem, Problems, Severity, Source};
+use crate::system_file::SystemFile;
+use section::{Reader, Section};
+
+pub use write::to_toml;
+
+/// Why a system file was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file could not be read.
+    #[error("cannot read the system file {}: {source}", path.display())]
+    Io {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// The file is not UTF-8.
+    #[error("the system file {} is not UTF-8 text: look at byte {offset}", path.display())]
+    NotText {
+        /// The path as it was given.
+        path: PathBuf,
+        /// Number of valid bytes before the first invalid one.
+        offset: usize,
+    },
+    /// The text does not describe a system.
+    #[error(transparent)]
+    Problems(#[from] Problems),
+}
+
+/// Reads a system file; paths in it are joined to its folder. Warnings come with the system.
+///
+/// # Errors
+///
+/// [`ReadError`] if the file cannot be read, or with all problems if one of them is an error.
+pub fn read(path: &Path) -> Result<(SystemFile, Vec<Problem>), ReadError> {
+    let io_error = |source| ReadError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let bytes = std::fs::read(path).map_err(io_error)?;
+    let text = String::from_utf8(bytes).map_err(|error| ReadError::NotText {
+        path: path.to_owned(),
+        offset: error.utf8_error().valid_up_to(),
+    })?;
+    Ok(parse(text, path)?)
+}
+
+/// Reads a system from text. `path` is where the text comes from: paths in the text are joined to
+/// its folder, and problems name it. Warnings come with the system.
+///
+/// # Errors
+///
+/// All problems of the text in its order, if one of them is an error.
+pub fn parse(
+    text: impl Into<String>,
+    path: impl Into<PathBuf>,
+) -> Result<(SystemFile, Vec<Problem>), Problems> {
+    let source = Arc::new(Source {
+        path: path.into(),
+        text: text.into(),
+    });
+    let (document, syntax_errors) = DeTable::parse_recoverable(&source.text);
+    let folder = source.path.parent().unwrap_or(Path::new("")).to_owned();
+    let mut reader = Reader::new(folder);
+    let system = read_system(document.get_ref(), &source, &mut reader);
+    let mut problems = reader.problems;
+    if syntax_errors.is_empty() && !has_errors(&problems) {
+        problems.extend(check(&system));
+    } else {
+        // What names refer to is left alone: the cause may be the text that could not be read.
+        let syntax: Vec<_> = syntax_errors
+            .iter()
+            .map(|error| syntax_problem(error, &source.text))
+            .collect();
+        problems.retain(|problem| !syntax.iter().any(|broken| touch(problem, broken)));
+        problems.extend(syntax);
+    }
+    problems.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
+    if has_errors(&problems) {
+        return Err(Problems {
+            source,
+            list: problems,
+        });
+    }
+    Ok((system, problems))
+}
+
+fn has_errors(problems: &[Problem]) -> bool {
+    problems
+        .iter()
+        .any(|problem| problem.severity == Severity::Error)
+}
+
+fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader) -> SystemFile {
+    let mut root = Section::new("a system file", document, 0..0);
+    let experiment = root.table("experiment", "[experiment]", reader);
+    let components = components::read(&mut root, reader);
+    let names: Vec<_> = components
+        .iter()
+        .map(|component| component.name.value.as_str())
+        .collect();
+    let connections = wiring::connections(&mut root, "connections", &names, reader);
+    let bonds = wiring::bonds(&mut root, &names, reader);
+    root.finish(reader);
+    SystemFile {
+        source: Arc::clone(source),
+        experiment: experiment
+            .map(|section| experiment::read(section, reader))
+            .unwrap_or_default(),
+        connections,
+        bonds,
+        components,
+    }
+}
+
+/// A syntax error of the parser as a problem; its place is never empty.
+fn syntax_problem(error: &toml::de::Error, text: &str) -> Problem {
+    let span = error.span().unwrap_or(0..0);
+    let mut start = text.floor_char_boundary(span.start);
+    let mut end = text.ceil_char_boundary(span.end).max(start);
+    let found = &text[start..end];
+    let (rule, message) = match error.message() {
+        "duplicate key" => (
+            "duplicate-key",
+            format!("`{}` is there twice", found.trim()),
+        ),
+        other => ("syntax", format!("this is not TOML: {other}")),
+    };
+    if start == end {
+        end = text.ceil_char_boundary(end + 1);
+    }
+    if start == end {
+        start = text.floor_char_boundary(start.saturating_sub(1));
+    }
+    Problem::error(rule, message).at(&(start..end))
+}
+
+/// Whether two problems overlap or stand side by side.
+fn touch(problem: &Problem, other: &Problem) -> bool {
+    match (&problem.span, &other.span) {
+        (Some(one), Some(two)) => one.start <= two.end && two.start <= one.end,
+        _ => false,
+    }
+}

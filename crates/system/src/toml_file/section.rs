@@ -1,0 +1,281 @@
+//! Typed access to a table of the file: what is asked for is known, the rest is reported.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use toml::Spanned as Placed;
+use toml::de::{DeTable, DeValue};
+
+use crate::problem::{Problem, Spanned, closest};
+use crate::system_file::{Choice, Value};
+
+/// What is collected while a document is walked.
+pub(super) struct Reader {
+    /// The problems found so far.
+    pub(super) problems: Vec<Problem>,
+    /// Folder of the system file.
+    pub(super) folder: PathBuf,
+}
+
+impl Reader {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self {
+            problems: Vec::new(),
+            folder,
+        }
+    }
+
+    /// Reports that `key` holds something else than `expected`.
+    pub(super) fn wrong_type(&mut self, key: &str, expected: &str, value: &Placed<DeValue<'_>>) {
+        let message = format!(
+            "`{key}` must be {expected}, not {}",
+            describe(value.get_ref())
+        );
+        self.problems
+            .push(Problem::error("wrong-type", message).at(&value.span()));
+    }
+
+    /// A number, whole or not.
+    pub(super) fn number(
+        &mut self,
+        key: &str,
+        value: &Placed<DeValue<'_>>,
+    ) -> Option<Spanned<f64>> {
+        match self.scalar(key, "a number", value)?.value {
+            Value::Real(number) => Some(Spanned::new(number, value.span())),
+            // Beyond 2^53 a whole number is rounded, as in any number literal.
+            Value::Integer(number) => Some(Spanned::new(number as f64, value.span())),
+            Value::Boolean(_) | Value::String(_) => {
+                self.wrong_type(key, "a number", value);
+                None
+            }
+        }
+    }
+
+    /// A string.
+    pub(super) fn text(
+        &mut self,
+        key: &str,
+        value: &Placed<DeValue<'_>>,
+    ) -> Option<Spanned<String>> {
+        let text = value.get_ref().as_str();
+        if text.is_none() {
+            self.wrong_type(key, "a string", value);
+        }
+        text.map(|text| Spanned::new(text.to_owned(), value.span()))
+    }
+
+    /// A number, boolean or string.
+    pub(super) fn scalar(
+        &mut self,
+        key: &str,
+        expected: &str,
+        value: &Placed<DeValue<'_>>,
+    ) -> Option<Spanned<Value>> {
+        let parsed = match value.get_ref() {
+            DeValue::Boolean(boolean) => Some(Value::Boolean(*boolean)),
+            DeValue::String(text) => Some(Value::String(text.clone().into_owned())),
+            DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+                .ok()
+                .map(Value::Integer),
+            DeValue::Float(float) => {
+                let number = float.as_str().parse().ok();
+                number
+                    .filter(|number| is_as_written(*number, float.as_str()))
+                    .map(Value::Real)
+            }
+            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
+                self.wrong_type(key, expected, value);
+                return None;
+            }
+        };
+        if parsed.is_none() {
+            let message = format!("the number of `{key}` is too large");
+            self.problems
+                .push(Problem::error("number-too-large", message).at(&value.span()));
+        }
+        parsed.map(|parsed| Spanned::new(parsed, value.span()))
+    }
+
+    /// A word of a registry, alone or in a table with its parameters.
+    pub(super) fn choice(&mut self, key: &str, value: &Placed<DeValue<'_>>) -> Option<Choice> {
+        let DeValue::Table(table) = value.get_ref() else {
+            let expected = "a string or a table with `name`";
+            let Some(word) = value.get_ref().as_str() else {
+                self.wrong_type(key, expected, value);
+                return None;
+            };
+            let name = Spanned::new(word.to_owned(), value.span());
+            return Some(Choice {
+                name,
+                parameters: Vec::new(),
+            });
+        };
+        let mut section = Section::new(format!("`{key}`"), table, value.span());
+        let name = section
+            .required("name", self)
+            .and_then(|name| self.text("name", name));
+        let mut parameters = Vec::new();
+        for (parameter, value) in section.rest() {
+            let scalar = self.scalar(&parameter.value, "a number, boolean or string", value);
+            parameters.extend(scalar.map(|value| (parameter, value)));
+        }
+        Some(Choice {
+            name: name?,
+            parameters,
+        })
+    }
+
+    /// The elements of a list; a single table counts as a list of one.
+    pub(super) fn tables<'a>(
+        &mut self,
+        key: &str,
+        value: &'a Placed<DeValue<'a>>,
+    ) -> Vec<Section<'a>> {
+        let elements = match value.get_ref() {
+            DeValue::Array(array) => array,
+            _ => std::slice::from_ref(value),
+        };
+        let mut sections = Vec::new();
+        for element in elements {
+            match element.get_ref() {
+                DeValue::Table(table) => {
+                    sections.push(Section::new(format!("`{key}`"), table, element.span()));
+                }
+                _ => self.wrong_type(key, "a list of tables", element),
+            }
+        }
+        sections
+    }
+}
+
+/// False where a finite literal became infinite.
+fn is_as_written(number: f64, literal: &str) -> bool {
+    number.is_finite() || literal.contains("inf") || literal.contains("nan")
+}
+
+fn describe(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date or time",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// A table of the file. Every key that is asked for becomes a known key.
+pub(super) struct Section<'a> {
+    title: String,
+    span: Range<usize>,
+    entries: Vec<(Spanned<String>, &'a Placed<DeValue<'a>>)>,
+    known: Vec<&'static str>,
+}
+
+impl<'a> Section<'a> {
+    pub(super) fn new(
+        title: impl Into<String>,
+        table: &'a DeTable<'a>,
+        span: Range<usize>,
+    ) -> Self {
+        let mut entries: Vec<_> = table
+            .iter()
+            .map(|(key, value)| (Spanned::new(key.get_ref().to_string(), key.span()), value))
+            .collect();
+        entries.sort_by_key(|(key, _)| key.span.start);
+        Self {
+            title: title.into(),
+            span,
+            entries,
+            known: Vec::new(),
+        }
+    }
+
+    /// Takes the value of a key.
+    pub(super) fn take(&mut self, key: &'static str) -> Option<&'a Placed<DeValue<'a>>> {
+        self.known.push(key);
+        let index = self
+            .entries
+            .iter()
+            .position(|(name, _)| name.value == key)?;
+        Some(self.entries.remove(index).1)
+    }
+
+    /// Takes the value of a key, and reports where it is missing.
+    pub(super) fn required(
+        &mut self,
+        key: &'static str,
+        reader: &mut Reader,
+    ) -> Option<&'a Placed<DeValue<'a>>> {
+        let value = self.take(key);
+        if value.is_none() {
+            // A misspelt key says so itself.
+            let misspelt = |name: &str| closest(name, self.known.iter().copied()) == Some(key);
+            if !self.entries.iter().any(|(name, _)| misspelt(&name.value)) {
+                let message = format!("{} needs `{key}`", self.title);
+                reader
+                    .problems
+                    .push(Problem::error("missing-key", message).at(&self.span));
+            }
+        }
+        value
+    }
+
+    pub(super) fn number(
+        &mut self,
+        key: &'static str,
+        reader: &mut Reader,
+    ) -> Option<Spanned<f64>> {
+        self.take(key).and_then(|value| reader.number(key, value))
+    }
+
+    pub(super) fn text(
+        &mut self,
+        key: &'static str,
+        reader: &mut Reader,
+    ) -> Option<Spanned<String>> {
+        self.take(key).and_then(|value| reader.text(key, value))
+    }
+
+    pub(super) fn choice(&mut self, key: &'static str, reader: &mut Reader) -> Option<Choice> {
+        self.take(key).and_then(|value| reader.choice(key, value))
+    }
+
+    pub(super) fn table(
+        &mut self,
+        key: &'static str,
+        title: &str,
+        reader: &mut Reader,
+    ) -> Option<Section<'a>> {
+        let value = self.take(key)?;
+        let DeValue::Table(table) = value.get_ref() else {
+            reader.wrong_type(key, "a table", value);
+            return None;
+        };
+        Some(Section::new(title, table, value.span()))
+    }
+
+    /// Takes all keys that were not taken, in the order of the file.
+    pub(super) fn rest(
+        &mut self,
+    ) -> impl Iterator<Item = (Spanned<String>, &'a Placed<DeValue<'a>>)> + use<'a> {
+        std::mem::take(&mut self.entries).into_iter()
+    }
+
+    /// Reports the keys that nobody asked for.
+    pub(super) fn finish(self, reader: &mut Reader) {
+        for (key, _) in &self.entries {
+            let message = format!("unknown key `{}` in {}", key.value, self.title);
+            let help = match closest(&key.value, self.known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known keys: {}", self.known.join(", ")),
+            };
+            reader.problems.push(
+                Problem::error("unknown-key", message)
+                    .at(&key.span)
+                    .help(help),
+            );
+        }
+    }
+}

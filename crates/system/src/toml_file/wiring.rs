@@ -1,0 +1,109 @@
+//! `[[connections]]` and `[[bonds]]`.
+
+use toml::Spanned as Placed;
+use toml::de::DeValue;
+
+use super::section::{Reader, Section};
+use crate::edit::not_a_port;
+use crate::problem::Spanned;
+use crate::system_file::{Bond, Choice, Connection, Port};
+
+/// The connections that a key of a table lists.
+pub(super) fn connections(
+    section: &mut Section<'_>,
+    key: &'static str,
+    components: &[&str],
+    reader: &mut Reader,
+) -> Vec<Connection> {
+    let Some(value) = section.take(key) else {
+        return Vec::new();
+    };
+    pairs(key, value, components, reader)
+}
+
+pub(super) fn bonds(root: &mut Section<'_>, components: &[&str], reader: &mut Reader) -> Vec<Bond> {
+    let Some(value) = root.take("bonds") else {
+        return Vec::new();
+    };
+    let sections = reader.tables("bonds", value);
+    sections
+        .into_iter()
+        .filter_map(|section| bond(section, components, reader))
+        .collect()
+}
+
+fn bond(mut section: Section<'_>, components: &[&str], reader: &mut Reader) -> Option<Bond> {
+    let name = section
+        .required("name", reader)
+        .and_then(|value| reader.text("name", value));
+    let mut side = |key, reader: &mut Reader| {
+        let value = section.required(key, reader);
+        value
+            .map(|value| pairs(key, value, components, reader))
+            .unwrap_or_default()
+    };
+    let effort = side("effort", reader);
+    let flow = side("flow", reader);
+    let sense = section
+        .number("sense", reader)
+        .unwrap_or_else(|| Spanned::unplaced(1.0));
+    let correction = section
+        .choice("correction", reader)
+        .filter(|choice| !is_off(choice));
+    section.finish(reader);
+    Some(Bond {
+        name: name?,
+        effort,
+        flow,
+        sense,
+        correction,
+    })
+}
+
+fn is_off(choice: &Choice) -> bool {
+    choice.name.value == "off" && choice.parameters.is_empty()
+}
+
+fn pairs(
+    key: &str,
+    value: &Placed<DeValue<'_>>,
+    components: &[&str],
+    reader: &mut Reader,
+) -> Vec<Connection> {
+    let sections = reader.tables(key, value);
+    sections
+        .into_iter()
+        .filter_map(|section| pair(section, components, reader))
+        .collect()
+}
+
+fn pair(mut section: Section<'_>, components: &[&str], reader: &mut Reader) -> Option<Connection> {
+    let mut end = |key, reader: &mut Reader| {
+        section
+            .required(key, reader)
+            .and_then(|value| port(key, value, components, reader))
+    };
+    let from = end("from", reader);
+    let to = end("to", reader);
+    let gain = section.number("gain", reader);
+    section.finish(reader);
+    Some(Connection {
+        from: from?,
+        to: to?,
+        gain,
+    })
+}
+
+fn port(
+    key: &str,
+    value: &Placed<DeValue<'_>>,
+    components: &[&str],
+    reader: &mut Reader,
+) -> Option<Spanned<Port>> {
+    let text = reader.text(key, value)?;
+    let port = Port::split(&text.value, components.iter().copied());
+    if port.is_none() {
+        reader.problems.push(not_a_port(&text.value).at(&text.span));
+    }
+    port.map(|port| Spanned::new(port, text.span))
+}

@@ -1,0 +1,180 @@
+//! Writing a system in the native format.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use toml_writer::{ToTomlKey, ToTomlValue, TomlStringBuilder};
+
+use crate::problem::Spanned;
+use crate::system_file::{Bond, Choice, Component, Connection, Experiment, SystemFile, Value};
+
+/// The system as the text of a system file, which [`parse`](super::parse) reads back as the same
+/// system but for the places in the text.
+///
+/// FMUs in or under the folder of [`Source::path`](crate::Source::path) get a relative path. A
+/// path that is not Unicode, and a variable whose `component.variable` is a longer component's
+/// as well, cannot be told apart in the format.
+pub fn to_toml(system: &SystemFile) -> String {
+    let mut text = Text(String::new());
+    let folder = system.source.path.parent().unwrap_or(Path::new(""));
+    text.experiment(&system.experiment);
+    for component in &system.components {
+        text.component(component, folder);
+    }
+    for connection in &system.connections {
+        text.header("[[connections]]");
+        text.entry("from", string(&connection.from.value.to_string()));
+        text.entry("to", string(&connection.to.value.to_string()));
+        text.optional("gain", connection.gain.as_ref(), |gain| real(*gain));
+    }
+    for bond in &system.bonds {
+        text.bond(bond);
+    }
+    text.0
+}
+
+/// A system file in the making.
+struct Text(String);
+
+impl Text {
+    fn header(&mut self, header: &str) {
+        let gap = if self.0.is_empty() { "" } else { "\n" };
+        self.line(format_args!("{gap}{header}"));
+    }
+
+    fn entry(&mut self, key: &str, value: impl std::fmt::Display) {
+        self.line(format_args!("{key} = {value}"));
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.0, "{line}");
+    }
+
+    fn optional<T>(&mut self, key: &str, value: Option<&Spanned<T>>, show: impl Fn(&T) -> String) {
+        if let Some(value) = value {
+            self.entry(key, show(&value.value));
+        }
+    }
+
+    fn choice(&mut self, key: &str, value: Option<&Choice>) {
+        if let Some(value) = value {
+            self.entry(key, choice(value));
+        }
+    }
+
+    fn experiment(&mut self, experiment: &Experiment) {
+        self.header("[experiment]");
+        let number = |value: &f64| real(*value);
+        self.optional("start_time", experiment.start_time.as_ref(), number);
+        self.optional("stop_time", experiment.stop_time.as_ref(), number);
+        self.optional("step_size", experiment.step_size.as_ref(), number);
+        self.optional("tolerance", experiment.tolerance.as_ref(), number);
+        self.choice("method", experiment.method.as_ref());
+        self.optional("exchange", experiment.exchange.as_ref(), |word| {
+            string(word)
+        });
+        self.choice("step_control", experiment.step_control.as_ref());
+        self.choice("extrapolation", experiment.extrapolation.as_ref());
+    }
+
+    fn component(&mut self, component: &Component, folder: &Path) {
+        self.header(&format!(
+            "[components.{}]",
+            component.name.value.to_toml_key()
+        ));
+        let fmu = component
+            .fmu
+            .value
+            .strip_prefix(folder)
+            .unwrap_or(&component.fmu.value);
+        self.entry("fmu", string(&fmu.to_string_lossy()));
+        self.optional("step_size", component.step_size.as_ref(), |step| {
+            real(*step)
+        });
+        self.choice("extrapolation", component.extrapolation.as_ref());
+        self.optional("exchange", component.exchange.as_ref(), |word| string(word));
+        if !component.preload.is_empty() {
+            let paths: Vec<_> = component
+                .preload
+                .iter()
+                .map(|path| string(&path.value))
+                .collect();
+            self.entry("preload", format_args!("[{}]", paths.join(", ")));
+        }
+        if !component.propagate_initial_inputs {
+            self.entry("propagate_initial_inputs", false);
+        }
+        if !component.start_values.is_empty() {
+            self.line(format_args!(
+                "start_values = {{ {} }}",
+                pairs(&component.start_values)
+            ));
+        }
+    }
+
+    fn bond(&mut self, bond: &Bond) {
+        self.header("[[bonds]]");
+        self.entry("name", string(&bond.name.value));
+        self.entry("effort", connections(&bond.effort));
+        self.entry("flow", connections(&bond.flow));
+        if bond.sense.value != 1.0 {
+            self.entry("sense", real(bond.sense.value));
+        }
+        self.choice("correction", bond.correction.as_ref());
+    }
+}
+
+fn connections(list: &[Connection]) -> String {
+    let tables: Vec<_> = list.iter().map(connection).collect();
+    format!("[{}]", tables.join(", "))
+}
+
+fn connection(connection: &Connection) -> String {
+    let from = string(&connection.from.value.to_string());
+    let to = string(&connection.to.value.to_string());
+    match &connection.gain {
+        Some(gain) => format!(
+            "{{ from = {from}, to = {to}, gain = {} }}",
+            real(gain.value)
+        ),
+        None => format!("{{ from = {from}, to = {to} }}"),
+    }
+}
+
+fn choice(choice: &Choice) -> String {
+    let name = string(&choice.name.value);
+    if choice.parameters.is_empty() {
+        return name;
+    }
+    format!("{{ name = {name}, {} }}", pairs(&choice.parameters))
+}
+
+fn pairs(list: &[(Spanned<String>, Spanned<Value>)]) -> String {
+    let pair = |(name, value): &(Spanned<String>, Spanned<Value>)| {
+        format!("{} = {}", name.value.to_toml_key(), scalar(&value.value))
+    };
+    list.iter().map(pair).collect::<Vec<_>>().join(", ")
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::Real(number) => real(*number),
+        Value::Integer(number) => number.to_string(),
+        Value::Boolean(boolean) => boolean.to_string(),
+        Value::String(text) => string(text),
+    }
+}
+
+/// A double as TOML writes it: the fewest digits that read back as the same double.
+fn real(number: f64) -> String {
+    if number.is_nan() {
+        "nan".to_owned()
+    } else {
+        format!("{number:?}")
+    }
+}
+
+fn string(text: &str) -> String {
+    TomlStringBuilder::new(text).as_basic().to_toml_value()
+}
