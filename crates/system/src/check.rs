@@ -151,17 +151,18 @@ fn check_inputs_fed_once(system: &SystemFile, problems: &mut Vec<Problem>) {
             feeders.insert(&connection.to.value, connection);
             continue;
         };
-        let message = format!(
-            "input `{}` is fed twice: by `{}` and by `{}`{}",
-            connection.to.value,
-            first.from.value,
-            connection.from.value,
-            also(&first.to, &system.source),
-        );
-        let help = if first.from.value == connection.from.value {
-            "name each pair once; a pair of a bond is not listed under [[connections]] as well"
+        let (to, also) = (&connection.to.value, also(&first.to, &system.source));
+        let (one, two) = (&first.from.value, &connection.from.value);
+        let (message, help) = if one == two {
+            (
+                format!("`{one}` feeds `{to}` twice{also}"),
+                "name each pair once; a pair of a bond is not listed under [[connections]] as well",
+            )
         } else {
-            "an input takes one output; remove one of the two connections"
+            (
+                format!("input `{to}` is fed twice: by `{one}` and by `{two}`{also}"),
+                "an input takes one output; remove one of the two connections",
+            )
         };
         problems.push(
             Problem::error("input-fed-twice", message)
@@ -192,7 +193,7 @@ fn check_axes(bond: &Bond) -> Option<Problem> {
     let name = &bond.name.value;
     let (efforts, flows) = (bond.effort.len(), bond.flow.len());
     if efforts != flows || efforts == 0 {
-        let message = format!("bond `{name}` has {efforts} efforts and {flows} flows");
+        let message = format!("bond `{name}` does not pair: efforts {efforts}, flows {flows}");
         return Some(
             Problem::error("unpaired-bond", message)
                 .at(&bond.name.span)

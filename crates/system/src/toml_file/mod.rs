@@ -82,7 +82,7 @@ pub fn parse(
     let mut reader = Reader::new(folder);
     let system = read_system(document.get_ref(), &source, &mut reader);
     let mut problems = reader.problems;
-    if syntax_errors.is_empty() && !has_errors(&problems) {
+    if syntax_errors.is_empty() {
         problems.extend(check(&system));
     } else {
         // What names refer to is left alone: the cause may be the text that could not be read.

@@ -25,8 +25,12 @@ impl Reader {
         }
     }
 
-    /// Reports that `key` holds something else than `expected`.
+    /// Reports that `key` holds something else than `expected`. An empty value was made up by the
+    /// parser, which has reported it.
     pub(super) fn wrong_type(&mut self, key: &str, expected: &str, value: &Placed<DeValue<'_>>) {
+        if value.span().is_empty() {
+            return;
+        }
         let message = format!(
             "`{key}` must be {expected}, not {}",
             describe(value.get_ref())
@@ -140,7 +144,11 @@ impl Reader {
         for element in elements {
             match element.get_ref() {
                 DeValue::Table(table) => {
-                    sections.push(Section::new(format!("`{key}`"), table, element.span()));
+                    sections.push(Section::new(
+                        format!("an element of `{key}`"),
+                        table,
+                        element.span(),
+                    ));
                 }
                 _ => self.wrong_type(key, "a list of tables", element),
             }

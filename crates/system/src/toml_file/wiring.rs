@@ -19,6 +19,9 @@ pub(super) fn connections(
         return Vec::new();
     };
     pairs(key, value, components, reader)
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 pub(super) fn bonds(root: &mut Section<'_>, components: &[&str], reader: &mut Reader) -> Vec<Bond> {
@@ -32,15 +35,16 @@ pub(super) fn bonds(root: &mut Section<'_>, components: &[&str], reader: &mut Re
         .collect()
 }
 
+/// A bond with an unreadable pair is left out: its axes could not be told any more.
 fn bond(mut section: Section<'_>, components: &[&str], reader: &mut Reader) -> Option<Bond> {
     let name = section
         .required("name", reader)
         .and_then(|value| reader.text("name", value));
     let mut side = |key, reader: &mut Reader| {
-        let value = section.required(key, reader);
-        value
-            .map(|value| pairs(key, value, components, reader))
-            .unwrap_or_default()
+        let value = section.required(key, reader)?;
+        pairs(key, value, components, reader)
+            .into_iter()
+            .collect::<Option<Vec<_>>>()
     };
     let effort = side("effort", reader);
     let flow = side("flow", reader);
@@ -53,8 +57,8 @@ fn bond(mut section: Section<'_>, components: &[&str], reader: &mut Reader) -> O
     section.finish(reader);
     Some(Bond {
         name: name?,
-        effort,
-        flow,
+        effort: effort?,
+        flow: flow?,
         sense,
         correction,
     })
@@ -64,16 +68,17 @@ fn is_off(choice: &Choice) -> bool {
     choice.name.value == "off" && choice.parameters.is_empty()
 }
 
+/// One element for each table of the list; `None` where it could not be read.
 fn pairs(
     key: &str,
     value: &Placed<DeValue<'_>>,
     components: &[&str],
     reader: &mut Reader,
-) -> Vec<Connection> {
+) -> Vec<Option<Connection>> {
     let sections = reader.tables(key, value);
     sections
         .into_iter()
-        .filter_map(|section| pair(section, components, reader))
+        .map(|section| pair(section, components, reader))
         .collect()
 }
 

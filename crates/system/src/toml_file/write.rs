@@ -1,7 +1,7 @@
 //! Writing a system in the native format.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
 
 use toml_writer::{ToTomlKey, ToTomlValue, TomlStringBuilder};
 
@@ -88,7 +88,9 @@ impl Text {
             .value
             .strip_prefix(folder)
             .unwrap_or(&component.fmu.value);
-        self.entry("fmu", string(&fmu.to_string_lossy()));
+        // Slashes are understood on every platform.
+        let fmu = fmu.to_string_lossy().replace(MAIN_SEPARATOR, "/");
+        self.entry("fmu", string(&fmu));
         self.optional("step_size", component.step_size.as_ref(), |step| {
             real(*step)
         });

@@ -1,0 +1,198 @@
+//! What a user reads about a system file that is wrong.
+
+use gyrator_system::toml_file::parse;
+
+/// The rendered problems of a text; panics where there are none.
+fn problems(text: &str) -> String {
+    parse(text, "system.toml")
+        .expect_err("the file is wrong")
+        .to_string()
+}
+
+/// Two components to wire up.
+const UNITS: &str = "[components.left]\nfmu = \"l.fmu\"\n[components.right]\nfmu = \"r.fmu\"\n";
+
+fn wired(wires: &str) -> String {
+    problems(&format!("{UNITS}{wires}"))
+}
+
+#[test]
+fn misspelt_keys() {
+    insta::assert_snapshot!(problems(
+        "[experiment]\nstep_sise = 1e-3\nstart = 0\nqqq = 1\n[component.a]\nfmu = \"a.fmu\"\n"
+    ));
+}
+
+#[test]
+fn wrong_types() {
+    insta::assert_snapshot!(problems(
+        r#"
+[experiment]
+step_size = "1e-3"
+method = 3
+stop_time = 1979-05-27
+extrapolation = { order = 2, degrees = [1, 2] }
+[components]
+loose = "l.fmu"
+[components.left]
+fmu = 7
+preload = "libm.so"
+propagate_initial_inputs = "no"
+start_values = { body = { mass = [1, 2] }, big = 99999999999999999999, bigger = 1e999 }
+[components.right]
+start_values = 3
+"#
+    ));
+}
+
+#[test]
+fn numbers_out_of_range() {
+    insta::assert_snapshot!(problems(
+        r#"
+[experiment]
+start_time = -1.0
+stop_time = -2.0
+step_size = 0
+tolerance = nan
+exchange = "stail"
+[components.left]
+fmu = "l.fmu"
+step_size = -1e-3
+exchange = "never"
+"#
+    ));
+}
+
+#[test]
+fn infinite_times() {
+    insta::assert_snapshot!(problems(
+        "[experiment]\nstart_time = nan\nstop_time = inf\n[components.a]\nfmu = \"a.fmu\"\n"
+    ));
+}
+
+#[test]
+fn stop_time_and_duration() {
+    insta::assert_snapshot!(problems(
+        "[experiment]\nstop_time = 1\nduration = 1\n[components.a]\nfmu = \"a.fmu\"\n"
+    ));
+}
+
+#[test]
+fn syntax_and_other_problems_together() {
+    insta::assert_snapshot!(problems(
+        "[experiment]\nstop_time = \nstop_time = 2\nmetod = \"jacobi\"\n[components.a\nfmu = \"a.fmu\n"
+    ));
+}
+
+#[test]
+fn component_twice() {
+    insta::assert_snapshot!(wired("[components.left]\nfmu = \"again.fmu\"\n"));
+}
+
+#[test]
+fn no_components() {
+    insta::assert_snapshot!(problems("[experiment]\nstop_time = 1\n"));
+}
+
+#[test]
+fn start_value_twice() {
+    insta::assert_snapshot!(problems(
+        "[components.a]\nfmu = \"a.fmu\"\n[components.a.start_values]\n\"m.x\" = 1\nm.x = 2\n"
+    ));
+}
+
+#[test]
+fn unknown_components() {
+    insta::assert_snapshot!(wired(
+        r#"
+[[connections]]
+from = "lefd.x"
+to = "right.y"
+[[connections]]
+from = "left.x"
+to = "engine.y"
+[[connections]]
+from = "left"
+to = "right."
+"#
+    ));
+}
+
+#[test]
+fn incomplete_connections() {
+    insta::assert_snapshot!(wired(
+        "[[connections]]\nfrom = \"left.x\"\n[[connections]]\nform = \"left.x\"\nto = \"right.y\"\n"
+    ));
+}
+
+#[test]
+fn input_fed_twice() {
+    insta::assert_snapshot!(wired(
+        r#"
+[[connections]]
+from = "left.f"
+to = "right.f"
+[[connections]]
+from = "left.g"
+to = "right.f"
+[[bonds]]
+name = "coupling"
+effort = { from = "left.f", to = "right.f" }
+flow = { from = "right.v", to = "left.v" }
+"#
+    ));
+}
+
+#[test]
+fn bond_that_does_not_pair() {
+    insta::assert_snapshot!(wired(
+        r#"
+[[bonds]]
+name = "same way"
+effort = { from = "left.f", to = "right.f" }
+flow = { from = "left.v", to = "right.v" }
+[[bonds]]
+name = "turned axis"
+effort = [{ from = "left.f1", to = "right.f1" }, { from = "right.f2", to = "left.f2" }]
+flow = [{ from = "right.v1", to = "left.v1" }, { from = "left.v2", to = "right.v2" }]
+[[bonds]]
+name = "short"
+effort = [{ from = "left.f3", to = "right.f3" }, { from = "left.f4", to = "right.f4" }]
+flow = [{ from = "right.v3", to = "left.v3" }]
+"#
+    ));
+}
+
+#[test]
+fn bond_without_parts() {
+    insta::assert_snapshot!(wired(
+        r#"
+[[bonds]]
+effort = []
+sense = 2
+[[bonds]]
+name = "empty"
+effort = []
+flow = []
+sense = 2
+corection = "auto"
+"#
+    ));
+}
+
+#[test]
+fn bond_names_and_senses() {
+    insta::assert_snapshot!(wired(
+        r#"
+[[bonds]]
+name = "coupling"
+effort = { from = "left.f", to = "right.f", gain = nan }
+flow = { from = "right.v", to = "left.v" }
+[[bonds]]
+name = "coupling"
+effort = { from = "left.f", to = "right.f2" }
+flow = { from = "right.v", to = "left.v2" }
+sense = 0.5
+"#
+    ));
+}
