@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Runs FMUs that other tools made: one exported by pythonfmu, one container of fmu-manipulation-toolbox.
+# usage: importers/foreign.sh PYTHON GYRATOR FMU_FOLDER
+#   PYTHON has the packages pythonfmu and fmu-manipulation-toolbox; FMU_FOLDER holds the two oscillators.
+set -euo pipefail
+
+if [ $# -ne 3 ]; then
+    sed -n '3,4s/^# //p' "$0" >&2
+    exit 2
+fi
+python=$1
+gyrator=$(realpath "$2")
+fmus=$(realpath "$3")
+here=$(dirname "$(realpath "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+echo "== pythonfmu: a slave in Python, its interpreter loaded first"
+libpython=$("$python" "$here/find_libpython.py")
+"$python" -m pythonfmu build -f "$here/pythonfmu_slave.py" -d "$work"
+cat > "$work/decay.toml" <<TOML
+[experiment]
+start_time = 0.0
+stop_time = 2.0
+step_size = 0.01
+
+[components.decay]
+fmu = "Decay.fmu"
+preload = ["$libpython"]
+TOML
+"$gyrator" run "$work/decay.toml" --output-file "$work/decay.csv"
+"$python" "$here/check_foreign.py" decay "$work/decay.csv"
+
+echo "== fmu-manipulation-toolbox: both oscillators in one container"
+cp "$fmus/OscillatorForce.fmu" "$fmus/OscillatorMotion.fmu" "$here/container.json" "$work"
+"$python" -m fmu_manipulation_toolbox.cli.fmucontainer \
+    -container container.json -fmu-directory "$work" \
+    -no-auto-input -no-auto-output -no-auto-link
+cat > "$work/container.toml" <<TOML
+[experiment]
+start_time = 0.0
+stop_time = 1.0
+step_size = 1e-3
+
+[components.pair]
+fmu = "OscillatorPair.fmu"
+TOML
+sed "s|\"../target/fmus/|\"$fmus/|" "$here/oscillators.toml" > "$work/direct.toml"
+"$gyrator" run "$work/container.toml" --output-file "$work/container.csv"
+"$gyrator" run "$work/direct.toml" --output-file "$work/direct.csv"
+"$python" "$here/check_foreign.py" container "$work/container.csv" "$work/direct.csv"
