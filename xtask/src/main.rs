@@ -1,1 +1,47 @@
-fn main() {}
+//! `cargo xtask VERB`
+#![forbid(unsafe_code)]
+
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+/// The project's own chores.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Measure the step loop against a C loop over the same FMU
+    Bench {
+        /// How often each case runs; the table shows medians
+        #[arg(long, default_value = "5")]
+        repetitions: NonZeroUsize,
+    },
+    /// Check the rules that neither rustc nor clippy knows
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().verb {
+        Verb::Bench { repetitions } => {
+            xtask::bench::run(&xtask::root(), &xtask::target(), repetitions)
+        }
+        Verb::Tidy => match xtask::tidy::run(&xtask::root(), Cli::command()) {
+            Ok(true) => Ok(()),
+            Ok(false) => return ExitCode::FAILURE,
+            Err(error) => Err(error.to_string()),
+        },
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("cargo xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
