@@ -29,8 +29,8 @@ pub(super) struct Unsafe {
 pub(super) struct RustSource {
     /// Outside test modules.
     pub(super) functions: Vec<Function>,
-    /// Lines of `#[cfg(test)] mod … { }`.
-    pub(super) test_lines: usize,
+    /// The lines of each `#[cfg(test)] mod … { }`.
+    pub(super) test_modules: Vec<RangeInclusive<usize>>,
     pub(super) unsafes: Vec<Unsafe>,
     /// Modules declared by `mod name`, with their lines.
     pub(super) modules: Vec<(String, usize)>,
@@ -56,11 +56,11 @@ impl RustSource {
             match token {
                 TokenTree::Group(group) => {
                     let attribute = index > 0 && is_punct(&tokens[index - 1], '#');
-                    test_module_next |= attribute && is_cfg_test(group);
+                    test_module_next |= attribute && !in_tests && is_cfg_test(group);
                     let test_module = test_module_next && group.delimiter() == Delimiter::Brace;
                     if test_module {
                         test_module_next = false;
-                        self.test_lines += lines(group).count();
+                        self.test_modules.push(lines(group));
                     }
                     self.walk(group.stream(), in_tests || test_module);
                 }
@@ -169,14 +169,14 @@ mod tests {
         .unwrap();
         let names: Vec<_> = source.functions.iter().map(|f| f.name.as_str()).collect();
         assert_eq!(names, ["a", "c"]);
-        assert_eq!(source.test_lines, 4);
+        assert_eq!(source.test_modules, [3..=6]);
     }
 
     #[test]
     fn a_test_module_in_its_own_file_does_not_hide_what_follows() {
         let source = RustSource::parse("#[cfg(test)]\nmod tests;\nfn a() { }\n").unwrap();
         assert_eq!(source.functions.len(), 1);
-        assert_eq!(source.test_lines, 0);
+        assert!(source.test_modules.is_empty());
     }
 
     #[test]

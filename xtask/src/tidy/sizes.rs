@@ -25,7 +25,13 @@ pub(super) fn check(files: &[TextFile], limits: Limits) -> Vec<Finding> {
         let Ok(source) = RustSource::parse(&file.text) else {
             continue;
         };
-        let lines = file.text.lines().count() - source.test_lines;
+        let test_lines: usize = source
+            .test_modules
+            .iter()
+            .cloned()
+            .map(Iterator::count)
+            .sum();
+        let lines = file.text.lines().count() - test_lines;
         if lines > limits.file {
             let message = format!(
                 "{lines} lines without tests, {} are allowed: split it",

@@ -1,5 +1,6 @@
 //! Texts hold on any machine and speak of the project, not of how they came about.
 
+use super::rust_source::RustSource;
 use super::{Finding, TextFile};
 
 /// This file has to name what it looks for.
@@ -23,18 +24,22 @@ const MAKING: &[&str] = &[
 
 pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     let own = files.iter().filter(|file| !is_of_others(&file.path));
-    own.flat_map(|file| {
-        let in_tests = file.is_test();
-        file.text
-            .lines()
-            .enumerate()
-            .flat_map(move |(index, line)| {
-                problems(line, in_tests)
-                    .into_iter()
-                    .map(move |message| Finding::new(&file.path, index + 1, message))
-            })
-    })
-    .collect()
+    own.flat_map(findings_of).collect()
+}
+
+fn findings_of(file: &TextFile) -> Vec<Finding> {
+    let source = file
+        .is_rust()
+        .then(|| RustSource::parse(&file.text).ok())
+        .flatten();
+    let test_modules = source.map(|source| source.test_modules).unwrap_or_default();
+    let mut findings = Vec::new();
+    for (line, text) in (1..).zip(file.text.lines()) {
+        let in_tests = file.is_test() || test_modules.iter().any(|lines| lines.contains(&line));
+        let problems = problems(text, in_tests).into_iter();
+        findings.extend(problems.map(|message| Finding::new(&file.path, line, message)));
+    }
+    findings
 }
 
 /// Texts that we did not write: licences, and the lock files that cargo writes.
@@ -99,6 +104,8 @@ mod tests {
     #[test]
     fn tests_may_name_a_temporary_path() {
         assert!(lines_found("tests/a.rs", "\"/tmp/x\"").is_empty());
+        let unit = "const A: &str = \"/tmp/x\";\n#[cfg(test)]\nmod tests { const A: &str = \"/tmp/x\"; }\n";
+        assert_eq!(lines_found("src/a.rs", unit), [1]);
         assert_eq!(lines_found("tests/a.rs", "\"/home/x\""), [1]);
     }
 
