@@ -1,1 +1,21 @@
-//! gyrator-record
+//! Results of a simulation: where rows go, how they are read back, how two results compare.
+//!
+//! A run pushes rows into a [`RowSink`]; [`create_sink`] picks one by the ending of the file's
+//! name. [`read_csv`] reads a result, or an input file, into a [`Table`]; [`compare`] measures how
+//! far two tables are apart.
+
+#![forbid(unsafe_code)]
+
+mod compare;
+mod csv_reader;
+mod csv_sink;
+mod memory_sink;
+mod sink;
+mod table;
+
+pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
+pub use csv_reader::{CsvError, parse_csv, read_csv};
+pub use csv_sink::{CsvSink, Output};
+pub use memory_sink::MemorySink;
+pub use sink::{Cell, Column, Kind, RecordError, RowSink, SINKS, SinkInfo, create_sink};
+pub use table::{Series, Table, Values};

@@ -1,0 +1,301 @@
+//! How far a result is from a reference.
+
+use std::fmt;
+
+use crate::table::{Place, Series, Side, Table, Values};
+
+/// What counts as equal: |result − reference| ≤ `absolute` + `relative`·|reference|.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// Part of the reference's value.
+    pub relative: f64,
+    /// In the unit of the column.
+    pub absolute: f64,
+    /// Accepts a lone sample that is out of tolerance if the result has the value there that the
+    /// reference has one sample earlier or later. Tools that sum their steps see an event one sample
+    /// apart from tools that compute their times.
+    pub sample_shift: bool,
+}
+
+/// How far a result is from a reference, column by column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Columns of the reference that the result has, in the order of the reference.
+    pub columns: Vec<ColumnComparison>,
+    /// Names of the reference's columns that the result lacks.
+    pub missing: Vec<String>,
+    /// Names of the result's columns that the reference lacks.
+    pub additional: Vec<String>,
+}
+
+/// How far one column is from its reference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnComparison {
+    /// Name of the column.
+    pub name: String,
+    /// Largest |result − reference|; infinite where only one of the two is NaN, or texts differ.
+    pub max_absolute: f64,
+    /// Largest |result − reference| / |reference|, over samples where the reference is not 0.
+    pub max_relative: f64,
+    /// Root of the mean squared deviation.
+    pub rms: f64,
+    /// Time in s of the first sample out of tolerance.
+    pub first_out_of_tolerance: Option<f64>,
+    /// Number of samples out of tolerance.
+    pub out_of_tolerance: usize,
+    /// Number of samples that [`Tolerance::sample_shift`] accepted; they count in no other figure.
+    pub shifted: usize,
+    /// Number of samples compared.
+    pub compared: usize,
+    /// Number of the reference's samples outside of the result's time.
+    pub uncovered: usize,
+}
+
+impl ColumnComparison {
+    /// Whether every sample of the reference was met.
+    pub fn holds(&self) -> bool {
+        self.out_of_tolerance == 0 && self.uncovered == 0
+    }
+}
+
+impl Comparison {
+    /// Whether every sample of every column of the reference was met. False if there is none.
+    pub fn holds(&self) -> bool {
+        let any = self.columns.iter().any(|column| column.compared > 0);
+        any && self.missing.is_empty() && self.columns.iter().all(ColumnComparison::holds)
+    }
+}
+
+/// One line for each column that is missing or out of tolerance; else one that says so.
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for name in &self.missing {
+            writeln!(f, "`{name}` is missing in the result")?;
+        }
+        for column in self.columns.iter().filter(|column| !column.holds()) {
+            writeln!(f, "{column}")?;
+        }
+        let held = self.columns.iter().filter(|column| column.holds()).count();
+        let all = self.columns.len() + self.missing.len();
+        write!(f, "{held} of {all} columns are within tolerance")
+    }
+}
+
+impl fmt::Display for ColumnComparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            out_of_tolerance,
+            compared,
+            max_absolute,
+            max_relative,
+            rms,
+            ..
+        } = self;
+        write!(
+            f,
+            "`{name}`: {out_of_tolerance} of {compared} samples out of tolerance"
+        )?;
+        if let Some(time) = self.first_out_of_tolerance {
+            write!(f, ", first at t = {time} s")?;
+        }
+        if self.uncovered > 0 {
+            write!(f, ", {} outside of the result's time", self.uncovered)?;
+        }
+        write!(
+            f,
+            "; max. deviation {max_absolute:.3e} (relative {max_relative:.3e}), RMS {rms:.3e}"
+        )
+    }
+}
+
+/// Compares a result with a reference at the reference's times; columns are found by name.
+///
+/// Between its rows the result is interpolated linearly. Of two rows with the same time, the first
+/// is compared with the result before the event and the others with the result after it. Texts are
+/// equal or not.
+pub fn compare(result: &Table, reference: &Table, tolerance: &Tolerance) -> Comparison {
+    let places = places(result, reference);
+    let mut comparison = Comparison {
+        columns: Vec::new(),
+        missing: Vec::new(),
+        additional: Vec::new(),
+    };
+    for expected in &reference.series {
+        match result.column(&expected.name) {
+            Some(found) => comparison.columns.push(compare_columns(
+                found,
+                expected,
+                &places,
+                &reference.time,
+                tolerance,
+            )),
+            None => comparison.missing.push(expected.name.clone()),
+        }
+    }
+    let additional = result
+        .series
+        .iter()
+        .filter(|series| reference.column(&series.name).is_none());
+    comparison.additional = additional.map(|series| series.name.clone()).collect();
+    comparison
+}
+
+/// The place in the result of each sample of the reference.
+fn places(result: &Table, reference: &Table) -> Vec<Option<Place>> {
+    if result.time == reference.time {
+        return (0..result.time.len())
+            .map(|row| Some(Place { row, fraction: 0.0 }))
+            .collect();
+    }
+    let place = |(row, time): (usize, &f64)| {
+        let is_before_event = reference.time.get(row + 1) == Some(time);
+        result.place(
+            *time,
+            if is_before_event {
+                Side::Before
+            } else {
+                Side::After
+            },
+        )
+    };
+    reference.time.iter().enumerate().map(place).collect()
+}
+
+/// Deviation of one sample from the reference.
+#[derive(Debug, Clone, Copy)]
+struct Deviation {
+    absolute: f64,
+    /// |reference|, or 0 for text.
+    size: f64,
+    within: bool,
+}
+
+fn compare_columns(
+    found: &Series,
+    expected: &Series,
+    places: &[Option<Place>],
+    times: &[f64],
+    tolerance: &Tolerance,
+) -> ColumnComparison {
+    let deviation = |row: usize, place: Place| deviation(found, place, expected, row, tolerance);
+    let samples: Vec<_> = places
+        .iter()
+        .enumerate()
+        .map(|(row, place)| place.map(|place| deviation(row, place)))
+        .collect();
+    let is_out = |row: usize| {
+        samples
+            .get(row)
+            .copied()
+            .flatten()
+            .is_some_and(|one| !one.within)
+    };
+    let is_shifted = |row: usize, place: Place| {
+        let alone = is_out(row) && !is_out(row + 1) && !(row > 0 && is_out(row - 1));
+        let has_value_of = |other: usize| other < times.len() && deviation(other, place).within;
+        let beside = has_value_of(row + 1) || row > 0 && has_value_of(row - 1);
+        tolerance.sample_shift && alone && beside
+    };
+    let mut figures = Figures::default();
+    let mut shifted = 0;
+    for (row, (sample, place)) in samples.iter().zip(places).enumerate() {
+        match sample.zip(*place) {
+            Some((_, place)) if is_shifted(row, place) => shifted += 1,
+            Some((sample, _)) => figures.add(sample, times[row]),
+            None => {}
+        }
+    }
+    ColumnComparison {
+        name: expected.name.clone(),
+        max_absolute: figures.max_absolute,
+        max_relative: figures.max_relative,
+        rms: figures.rms(),
+        first_out_of_tolerance: figures.first_out,
+        out_of_tolerance: figures.out,
+        shifted,
+        compared: figures.count + shifted,
+        uncovered: places.iter().filter(|place| place.is_none()).count(),
+    }
+}
+
+/// What is gathered over the samples of a column.
+#[derive(Debug, Default)]
+struct Figures {
+    max_absolute: f64,
+    max_relative: f64,
+    sum_of_squares: f64,
+    first_out: Option<f64>,
+    out: usize,
+    count: usize,
+}
+
+impl Figures {
+    fn add(&mut self, sample: Deviation, time: f64) {
+        self.count += 1;
+        self.max_absolute = self.max_absolute.max(sample.absolute);
+        if sample.size > 0.0 && sample.size.is_finite() {
+            self.max_relative = self.max_relative.max(sample.absolute / sample.size);
+        }
+        self.sum_of_squares += sample.absolute * sample.absolute;
+        if !sample.within {
+            self.out += 1;
+            self.first_out.get_or_insert(time);
+        }
+    }
+
+    fn rms(&self) -> f64 {
+        if self.count == 0 {
+            0.0
+        } else {
+            (self.sum_of_squares / self.count as f64).sqrt()
+        }
+    }
+}
+
+fn deviation(
+    found: &Series,
+    place: Place,
+    expected: &Series,
+    row: usize,
+    tolerance: &Tolerance,
+) -> Deviation {
+    match (&found.values, &expected.values) {
+        (Values::Numbers(found), Values::Numbers(expected)) => {
+            deviation_of_numbers(place.interpolate(found), expected[row], tolerance)
+        }
+        (Values::Text(found), Values::Text(expected)) => {
+            equal_or_not(found[place.row] == expected[row])
+        }
+        _ => equal_or_not(false),
+    }
+}
+
+fn deviation_of_numbers(found: f64, expected: f64, tolerance: &Tolerance) -> Deviation {
+    if found == expected || found.is_nan() && expected.is_nan() {
+        return Deviation {
+            size: expected.abs(),
+            ..equal_or_not(true)
+        };
+    }
+    let absolute = (found - expected).abs();
+    if !absolute.is_finite() {
+        return equal_or_not(false);
+    }
+    let size = expected.abs();
+    let within = absolute <= tolerance.absolute + tolerance.relative * size;
+    Deviation {
+        absolute,
+        size,
+        within,
+    }
+}
+
+fn equal_or_not(equal: bool) -> Deviation {
+    let absolute = if equal { 0.0 } else { f64::INFINITY };
+    Deviation {
+        absolute,
+        size: 0.0,
+        within: equal,
+    }
+}

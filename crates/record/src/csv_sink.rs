@@ -1,0 +1,331 @@
+//! Rows as comma-separated values.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::sink::{Cell, Column, RecordError, RowSink};
+
+/// Bytes that are collected before they go to the operating system.
+const BLOCK: usize = 256 * 1024;
+
+/// What a [`CsvSink`] writes to.
+pub trait Output: Write + Send {
+    /// Cuts off what was written after the first `length` bytes. Does nothing where bytes cannot
+    /// be taken back.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+
+    /// Makes sure that all bytes are stored.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Output for File {
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    /// Some file systems tell only now that there is no space.
+    fn sync(&mut self) -> io::Result<()> {
+        match self.sync_data() {
+            // Pipes and terminals have no storage.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            result => result,
+        }
+    }
+}
+
+impl Output for io::Stdout {
+    fn truncate(&mut self, _length: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+impl Output for Vec<u8> {
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        Vec::truncate(self, usize::try_from(length).unwrap_or(usize::MAX));
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes `time` and the columns as comma-separated values: RFC 4180 quoting (but lines end in a
+/// line feed), and doubles with the fewest digits that read back as the same double.
+///
+/// `NaN`, `inf` and `-inf` are written so; booleans are 0 and 1, enumerations their number, as the
+/// rules of the FMI cross-check ask for. Names are quoted where they must be, strings always.
+/// Rows are handed over in large blocks. Where a block fails, the output is cut after its last
+/// whole row. Dropping the sink hands over what was collected, without a word on errors.
+#[derive(Debug)]
+pub struct CsvSink<W: Output = File> {
+    output: W,
+    path: PathBuf,
+    columns: usize,
+    buffer: Vec<u8>,
+    /// Length of the buffer that ends with a whole row.
+    complete: usize,
+    /// Bytes that the output took.
+    written: u64,
+    rows: u64,
+    failed: bool,
+}
+
+impl CsvSink {
+    /// Creates a file, or empties the one that is there.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Create`], which says whether the folder is missing.
+    pub fn create(path: &Path) -> Result<Self, RecordError> {
+        let file = File::create(path).map_err(|source| RecordError::Create {
+            path: path.to_owned(),
+            reason: why_not_created(path, &source),
+            source,
+        })?;
+        Ok(Self::new(file, path))
+    }
+}
+
+fn why_not_created(path: &Path, error: &io::Error) -> String {
+    let missing = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    match missing {
+        Some(folder) => format!("the folder {} does not exist", folder.display()),
+        None => error.to_string(),
+    }
+}
+
+impl<W: Output> CsvSink<W> {
+    /// Writes to an open output; `path` names it in errors.
+    pub fn new(output: W, path: impl Into<PathBuf>) -> Self {
+        Self {
+            output,
+            path: path.into(),
+            columns: 0,
+            buffer: Vec::with_capacity(BLOCK + BLOCK / 4),
+            complete: 0,
+            written: 0,
+            rows: 0,
+            failed: false,
+        }
+    }
+
+    /// Starts a row. An unfinished one, whose cells panicked, is taken back.
+    fn start_row(&mut self, time: f64) -> Result<(), RecordError> {
+        self.check_usable()?;
+        self.buffer.truncate(self.complete);
+        push_real(&mut self.buffer, time);
+        Ok(())
+    }
+
+    /// Takes back a row that does not fit; else ends it and hands a full block over.
+    fn end_row(&mut self, cells: usize) -> Result<(), RecordError> {
+        if cells != self.columns {
+            self.buffer.truncate(self.complete);
+            return Err(RecordError::WrongRow {
+                expected: self.columns,
+                found: cells,
+            });
+        }
+        self.buffer.push(b'\n');
+        self.complete = self.buffer.len();
+        self.rows += 1;
+        if self.complete < BLOCK {
+            Ok(())
+        } else {
+            self.hand_over()
+        }
+    }
+
+    /// Gives the collected rows to the output.
+    fn hand_over(&mut self) -> Result<(), RecordError> {
+        let mut taken = 0;
+        while taken < self.complete {
+            match self.output.write(&self.buffer[taken..self.complete]) {
+                Ok(0) => return Err(self.fail(taken, io::ErrorKind::WriteZero.into())),
+                Ok(count) => taken += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.fail(taken, error)),
+            }
+        }
+        self.written += self.complete as u64;
+        self.buffer.drain(..self.complete);
+        self.complete = 0;
+        Ok(())
+    }
+
+    /// Cuts the output after the last whole row, of which `taken` bytes of the buffer are part.
+    fn fail(&mut self, taken: usize, source: io::Error) -> RecordError {
+        let (rows, _) = whole_rows(&self.buffer[..self.complete]);
+        let (kept_rows, kept_bytes) = whole_rows(&self.buffer[..taken]);
+        self.rows = self.rows.saturating_sub(rows - kept_rows);
+        // Where this fails as well, the last row is cut short, and readers say so.
+        let _ = self.output.truncate(self.written + kept_bytes);
+        self.failed = true;
+        self.error(source)
+    }
+
+    fn error(&self, source: io::Error) -> RecordError {
+        RecordError::Write {
+            path: self.path.clone(),
+            rows: self.rows,
+            source,
+        }
+    }
+
+    fn check_usable(&self) -> Result<(), RecordError> {
+        if self.failed {
+            return Err(self.error(io::Error::other("an earlier write failed")));
+        }
+        Ok(())
+    }
+}
+
+/// Number of lines that end outside of quotes, and the bytes until the end of the last one.
+fn whole_rows(block: &[u8]) -> (u64, u64) {
+    let (mut rows, mut end, mut quoted) = (0, 0, false);
+    for (index, byte) in (1..).zip(block) {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' if !quoted => (rows, end) = (rows + 1, index),
+            _ => {}
+        }
+    }
+    (rows, end)
+}
+
+impl<W: Output> RowSink for CsvSink<W> {
+    fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
+        self.check_usable()?;
+        self.columns = columns.len();
+        self.buffer.extend_from_slice(b"time");
+        for column in columns {
+            self.buffer.push(b',');
+            push_name(&mut self.buffer, &column.name);
+        }
+        self.buffer.push(b'\n');
+        self.complete = self.buffer.len();
+        // At once, so that a full disk shows before the first step.
+        self.hand_over()
+    }
+
+    fn row(
+        &mut self,
+        time: f64,
+        cells: &mut dyn Iterator<Item = Cell<'_>>,
+    ) -> Result<(), RecordError> {
+        self.start_row(time)?;
+        let mut count = 0;
+        for cell in cells.take(self.columns + 1) {
+            self.buffer.push(b',');
+            push_cell(&mut self.buffer, cell);
+            count += 1;
+        }
+        self.end_row(count)
+    }
+
+    fn real_row(&mut self, time: f64, values: &[f64]) -> Result<(), RecordError> {
+        self.start_row(time)?;
+        for value in values {
+            self.buffer.push(b',');
+            push_real(&mut self.buffer, *value);
+        }
+        self.end_row(values.len())
+    }
+
+    fn flush(&mut self) -> Result<(), RecordError> {
+        self.check_usable()?;
+        self.hand_over()?;
+        self.output.flush().map_err(|error| self.error(error))
+    }
+
+    fn finish(&mut self) -> Result<(), RecordError> {
+        self.flush()?;
+        self.output.sync().map_err(|error| self.error(error))
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+}
+
+impl<W: Output> Drop for CsvSink<W> {
+    fn drop(&mut self) {
+        if !self.failed {
+            // Nobody is left to be told; `finish` tells.
+            let _ = self.hand_over();
+        }
+    }
+}
+
+fn push_cell(buffer: &mut Vec<u8>, cell: Cell<'_>) {
+    match cell {
+        Cell::Real(number) => push_real(buffer, number),
+        // Writing to a vector does not fail.
+        Cell::Integer(number) => drop(write!(buffer, "{number}")),
+        Cell::Boolean(boolean) => buffer.push(if boolean { b'1' } else { b'0' }),
+        Cell::String(text) => push_quoted(buffer, text),
+    }
+}
+
+/// `NaN`, `inf`, `-inf`, or the shortest decimal form that reads back as the same double.
+fn push_real(buffer: &mut Vec<u8>, number: f64) {
+    buffer.extend_from_slice(zmij::Buffer::new().format(number).as_bytes());
+}
+
+fn push_name(buffer: &mut Vec<u8>, name: &str) {
+    if name.is_empty() || name.trim() != name || name.contains(['"', ',', '\n', '\r']) {
+        push_quoted(buffer, name);
+    } else {
+        buffer.extend_from_slice(name.as_bytes());
+    }
+}
+
+fn push_quoted(buffer: &mut Vec<u8>, text: &str) {
+    buffer.push(b'"');
+    for (index, part) in text.split('"').enumerate() {
+        if index > 0 {
+            buffer.extend_from_slice(b"\"\"");
+        }
+        buffer.extend_from_slice(part.as_bytes());
+    }
+    buffer.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_reuse_the_buffer() {
+        let mut sink = CsvSink::new(Vec::new(), "memory");
+        let columns: Vec<_> = (0..200)
+            .map(|index| Column::new(index.to_string(), crate::Kind::Real))
+            .collect();
+        sink.begin(&columns).unwrap();
+        let capacity = sink.buffer.capacity();
+        let values: Vec<_> = (0..200)
+            .map(|index| f64::from(index).exp() * -1e-150)
+            .collect();
+        for step in 0..500 {
+            sink.real_row(f64::from(step), &values).unwrap();
+        }
+        assert!(sink.written > 4 * BLOCK as u64);
+        assert_eq!(sink.buffer.capacity(), capacity);
+    }
+}

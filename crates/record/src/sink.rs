@@ -1,0 +1,190 @@
+//! The seam between a run and the form in which its rows are kept.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::csv_sink::CsvSink;
+
+/// The type of a column, as FMI 2.0.5 section 2.2.7 names the types of variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Floating-point number.
+    Real,
+    /// Whole number.
+    Integer,
+    /// True or false; recorded as 1 or 0.
+    Boolean,
+    /// Text.
+    String,
+    /// Number of an enumeration's item.
+    Enumeration,
+}
+
+/// What is recorded in one column. The time is a column of its own that is never listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Name, usually `component.variable`.
+    pub name: String,
+    /// Type of the values.
+    pub kind: Kind,
+    /// Unit of the values as the model description names it; kept by sinks that can.
+    pub unit: Option<String>,
+}
+
+impl Column {
+    /// A column without a unit.
+    pub fn new(name: impl Into<String>, kind: Kind) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            unit: None,
+        }
+    }
+}
+
+/// One value of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
+    /// Of a [`Kind::Real`] column.
+    Real(f64),
+    /// Of a [`Kind::Integer`] or [`Kind::Enumeration`] column.
+    Integer(i64),
+    /// Of a [`Kind::Boolean`] column.
+    Boolean(bool),
+    /// Of a [`Kind::String`] column.
+    String(&'a str),
+}
+
+/// Where the rows of a run go: [`begin`](Self::begin) once, then rows, then
+/// [`finish`](Self::finish). Rows allocate nothing after warm-up, unless the sink is in memory.
+///
+/// After an error that is not [`RecordError::WrongRow`] the sink takes no more rows; those counted
+/// by [`rows`](Self::rows) are kept in a form that can be read.
+pub trait RowSink: Send {
+    /// Says which columns follow the time.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Write`] if the columns could not be written.
+    fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError>;
+
+    /// Appends a row with one cell a column; `time` in s. Cells are drawn from an iterator, so that a
+    /// caller with values in several stores builds no list of borrowed cells for each row.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::WrongRow`] if the number of cells is not the number of columns (the row is
+    /// left out), else [`RecordError::Write`].
+    fn row(
+        &mut self,
+        time: f64,
+        cells: &mut dyn Iterator<Item = Cell<'_>>,
+    ) -> Result<(), RecordError>;
+
+    /// Appends a row of which every cell is a [`Cell::Real`]; `time` in s.
+    ///
+    /// # Errors
+    ///
+    /// As [`RowSink::row`].
+    fn real_row(&mut self, time: f64, values: &[f64]) -> Result<(), RecordError> {
+        self.row(time, &mut values.iter().copied().map(Cell::Real))
+    }
+
+    /// Hands all rows to the operating system, so that other programs can read them.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Write`] if they could not be written.
+    fn flush(&mut self) -> Result<(), RecordError>;
+
+    /// Ends the result and makes sure that it is stored.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Write`] if that is not so.
+    fn finish(&mut self) -> Result<(), RecordError>;
+
+    /// Number of rows taken; after an error, of those that are kept.
+    fn rows(&self) -> u64;
+}
+
+/// Why a result was not recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file cannot be made.
+    #[error("cannot create the result file {}: {reason}", path.display())]
+    Create {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What is in the way.
+        reason: String,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The file cannot be written any further, for example because the disk is full.
+    #[error("cannot write the result file {}: {source}; {rows} rows are kept", path.display())]
+    Write {
+        /// The path as it was given.
+        path: PathBuf,
+        /// Number of rows that can be read.
+        rows: u64,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// A row came that does not fit the columns.
+    #[error("a row has {found} cells for {expected} columns")]
+    WrongRow {
+        /// Number of columns.
+        expected: usize,
+        /// Number of cells; counting stops one past the columns.
+        found: usize,
+    },
+    /// No sink writes files of this name.
+    #[error("no result format for {}: the name must end in {}", path.display(), endings())]
+    UnknownEnding {
+        /// The path as it was given.
+        path: PathBuf,
+    },
+}
+
+/// A form of result files.
+#[derive(Debug)]
+pub struct SinkInfo {
+    /// Ending of the file's name, without the dot and in lower case.
+    pub ending: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Creates the file.
+    pub create: fn(&Path) -> Result<Box<dyn RowSink>, RecordError>,
+}
+
+/// Every form of result files.
+pub const SINKS: &[SinkInfo] = &[SinkInfo {
+    ending: "csv",
+    about: "comma-separated values (RFC 4180) with all digits",
+    create: |path| Ok(Box::new(CsvSink::create(path)?)),
+}];
+
+/// Creates a result file in the form that the ending of its name asks for.
+///
+/// # Errors
+///
+/// [`RecordError::UnknownEnding`] or [`RecordError::Create`].
+pub fn create_sink(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
+    let ending = path.extension().unwrap_or_default();
+    let info = SINKS
+        .iter()
+        .find(|info| ending.eq_ignore_ascii_case(info.ending));
+    let unknown = || RecordError::UnknownEnding {
+        path: path.to_owned(),
+    };
+    (info.ok_or_else(unknown)?.create)(path)
+}
+
+fn endings() -> String {
+    let endings: Vec<_> = SINKS
+        .iter()
+        .map(|info| format!(".{}", info.ending))
+        .collect();
+    endings.join(" or ")
+}

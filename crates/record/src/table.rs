@@ -1,0 +1,136 @@
+//! A result in memory, column by column.
+
+/// Rows by column. All columns are as long as the time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Table {
+    /// Time of each row, s: never decreasing; equal times are the two sides of an event.
+    pub time: Vec<f64>,
+    /// The other columns.
+    pub series: Vec<Series>,
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// Name, usually `component.variable`.
+    pub name: String,
+    /// A value for each row.
+    pub values: Values,
+}
+
+/// The values of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Reals; also integers, enumerations, and booleans as 0 and 1.
+    Numbers(Vec<f64>),
+    /// Strings.
+    Text(Vec<String>),
+}
+
+impl Series {
+    /// The numbers, if the column has numbers.
+    pub fn numbers(&self) -> Option<&[f64]> {
+        match &self.values {
+            Values::Numbers(numbers) => Some(numbers),
+            Values::Text(_) => None,
+        }
+    }
+}
+
+impl Table {
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Option<&Series> {
+        self.series.iter().find(|series| series.name == name)
+    }
+
+    /// Value of a continuous column at a time in s, on the straight line between its rows; after
+    /// the event where two rows have this time. A time within a millionth of a step of a row is the
+    /// row's. `None` for a time outside of the table, an unknown
+    /// column or one of text.
+    pub fn interpolate(&self, name: &str, time: f64) -> Option<f64> {
+        let numbers = self.column(name)?.numbers()?;
+        Some(self.place(time, Side::After)?.interpolate(numbers))
+    }
+
+    /// Where a time lies among the rows. A time that misses a row by less than a millionth of the
+    /// distance between rows is taken as the row's: tools that sum their steps miss it by rounding.
+    pub(crate) fn place(&self, time: f64, side: Side) -> Option<Place> {
+        let next = match side {
+            Side::Before => self.time.partition_point(|row| *row < time),
+            Side::After => self.time.partition_point(|row| *row <= time),
+        };
+        if side == Side::After && next > 0 && self.time[next - 1] == time {
+            return Some(Place::at(next - 1));
+        }
+        if side == Side::Before && self.time.get(next) == Some(&time) {
+            return Some(Place::at(next));
+        }
+        self.between(next, time, side)
+    }
+
+    /// The place of a time that lies before row `next` and after the row before it.
+    fn between(&self, next: usize, time: f64, side: Side) -> Option<Place> {
+        const SLACK: f64 = 1e-6;
+        let step = |row: usize| {
+            self.time
+                .get(row + 1)
+                .zip(self.time.get(row))
+                .map(|(b, a)| b - a)
+        };
+        // Of rows with the same time, the side decides.
+        let snap = |row: usize| self.place(self.time[row], side);
+        if next == 0 {
+            let first = *self.time.first()?;
+            return if first - time <= SLACK * step(0)? {
+                snap(0)
+            } else {
+                None
+            };
+        }
+        let row = next - 1;
+        let Some(step) = step(row) else {
+            let last_step = step(row.checked_sub(1)?)?;
+            return if time - self.time[row] <= SLACK * last_step {
+                snap(row)
+            } else {
+                None
+            };
+        };
+        let fraction = (time - self.time[row]) / step;
+        if fraction <= SLACK {
+            snap(row)
+        } else if fraction >= 1.0 - SLACK {
+            snap(next)
+        } else {
+            Some(Place { row, fraction })
+        }
+    }
+}
+
+/// Which of two rows with the same time is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
+/// A time among the rows of a table: a row, and how far it is on the way to the next one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) row: usize,
+    pub(crate) fraction: f64,
+}
+
+impl Place {
+    fn at(row: usize) -> Self {
+        Self { row, fraction: 0.0 }
+    }
+
+    pub(crate) fn interpolate(self, numbers: &[f64]) -> f64 {
+        let here = numbers[self.row];
+        if self.fraction == 0.0 {
+            return here;
+        }
+        here + self.fraction * (numbers[self.row + 1] - here)
+    }
+}

@@ -1,0 +1,383 @@
+//! What is written can be read, bit for bit, and what cannot be read is explained.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use gyrator_record::{
+    Cell, Column, CsvSink, Kind, MemorySink, Output, RecordError, RowSink, Table, Values,
+    create_sink, parse_csv, read_csv,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A disk of limited size that others can look at.
+#[derive(Clone, Default)]
+struct Disk {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    size: usize,
+}
+
+impl Disk {
+    fn of_size(size: usize) -> Self {
+        Self {
+            size,
+            ..Self::default()
+        }
+    }
+
+    fn content(&self) -> Vec<u8> {
+        self.bytes.lock().unwrap().clone()
+    }
+}
+
+impl Write for Disk {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let mut bytes = self.bytes.lock().unwrap();
+        let room = self.size - bytes.len();
+        if room == 0 && !data.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        let count = room.min(data.len());
+        bytes.extend_from_slice(&data[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Output for Disk {
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.bytes
+            .lock()
+            .unwrap()
+            .truncate(usize::try_from(length).unwrap());
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn columns(kinds: &[(&str, Kind)]) -> Vec<Column> {
+    kinds
+        .iter()
+        .map(|(name, kind)| Column::new(*name, *kind))
+        .collect()
+}
+
+fn all_kinds() -> Vec<Column> {
+    columns(&[
+        ("m.x", Kind::Real),
+        ("m.n", Kind::Integer),
+        ("m.on", Kind::Boolean),
+        ("m.a[1,2] \"q\"", Kind::String),
+        ("m.mode", Kind::Enumeration),
+    ])
+}
+
+fn push(sink: &mut dyn RowSink, time: f64, cells: &[Cell<'_>]) -> Result<(), RecordError> {
+    sink.row(time, &mut cells.iter().copied())
+}
+
+fn parse(text: &str) -> Result<Table, String> {
+    parse_csv(text.as_bytes(), Path::new("result.csv")).map_err(|error| error.to_string())
+}
+
+#[test]
+fn every_type_is_written_as_agreed() {
+    let disk = Disk::of_size(10_000);
+    let mut sink = CsvSink::new(disk.clone(), "disk");
+    sink.begin(&all_kinds()).unwrap();
+    let rest = [
+        Cell::Integer(-7),
+        Cell::Boolean(true),
+        Cell::String("a \"b\",\n"),
+        Cell::Integer(2),
+    ];
+    for (step, number) in [
+        0.1,
+        1e300,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        -0.0,
+        5e-324,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let cells = [&[Cell::Real(number)], rest.as_slice()].concat();
+        push(&mut sink, step as f64 * 0.1, &cells).unwrap();
+    }
+    assert_eq!(sink.rows(), 7);
+    sink.finish().unwrap();
+    insta::assert_snapshot!(String::from_utf8(disk.content()).unwrap());
+}
+
+#[test]
+fn rows_reach_the_output_on_demand_and_when_the_sink_is_dropped() {
+    let disk = Disk::of_size(10_000);
+    let mut sink = CsvSink::new(disk.clone(), "disk");
+    sink.begin(&columns(&[("x", Kind::Real)])).unwrap();
+    assert_eq!(disk.content(), b"time,x\n");
+    sink.real_row(0.0, &[1.0]).unwrap();
+    assert_eq!(disk.content(), b"time,x\n");
+    sink.flush().unwrap();
+    assert_eq!(disk.content(), b"time,x\n0.0,1.0\n");
+    sink.real_row(0.5, &[2.0]).unwrap();
+    drop(sink);
+    assert_eq!(disk.content(), b"time,x\n0.0,1.0\n0.5,2.0\n");
+}
+
+#[test]
+fn a_row_that_does_not_fit_is_left_out() {
+    let disk = Disk::of_size(10_000);
+    let mut csv = CsvSink::new(disk.clone(), "disk");
+    let mut memory = MemorySink::new();
+    let sinks: [&mut dyn RowSink; 2] = [&mut csv, &mut memory];
+    for sink in sinks {
+        sink.begin(&columns(&[("x", Kind::Real), ("y", Kind::Real)]))
+            .unwrap();
+        for wrong in [&[1.0][..], &[1.0, 2.0, 3.0]] {
+            let error = sink.real_row(0.0, wrong).unwrap_err();
+            assert!(
+                matches!(error, RecordError::WrongRow { expected: 2, .. }),
+                "{error}"
+            );
+        }
+        sink.real_row(1.0, &[3.0, 4.0]).unwrap();
+        assert_eq!(sink.rows(), 1);
+        sink.finish().unwrap();
+    }
+    assert_eq!(
+        parse_csv(&disk.content(), Path::new("disk")).unwrap(),
+        memory.into_table()
+    );
+}
+
+#[test]
+fn a_full_disk_keeps_the_rows_that_fit() {
+    // Every size, so that the cut falls on every byte of a row.
+    for size in 0..80 {
+        let disk = Disk::of_size(size);
+        let mut sink = CsvSink::new(disk.clone(), "disk.csv");
+        let text = [Cell::String("two\nlines, \"quoted\"")];
+        let mut result = sink.begin(&columns(&[("s", Kind::String)]));
+        for step in 0..5 {
+            result = result.and_then(|()| push(&mut sink, f64::from(step), &text));
+        }
+        let error = result.and_then(|()| sink.finish()).unwrap_err();
+        let RecordError::Write { rows, source, .. } = &error else {
+            panic!("{error}")
+        };
+        assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(*rows, sink.rows());
+        assert!(push(&mut sink, 9.0, &text).is_err());
+        drop(sink);
+        let header = "time,s\n".len();
+        if size < header {
+            assert_eq!(disk.content(), b"");
+            continue;
+        }
+        let table = parse_csv(&disk.content(), Path::new("disk.csv")).unwrap();
+        let row = "0.0,\"two\nlines, \"\"quoted\"\"\"\n".len();
+        assert_eq!(table.time.len() as u64, *rows);
+        assert_eq!(table.time.len(), (size - header) / row);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_device_without_space_is_an_error() {
+    let mut sink = CsvSink::create(Path::new("/dev/full")).unwrap();
+    let error = sink.begin(&all_kinds()).unwrap_err().to_string();
+    assert!(
+        error.contains("/dev/full") && error.contains("0 rows are kept"),
+        "{error}"
+    );
+}
+
+#[test]
+fn files_that_cannot_be_created_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("no/such.csv");
+    let error = create_sink(&path).err().unwrap().to_string();
+    assert!(
+        error.contains("such.csv") && error.contains("does not exist"),
+        "{error}"
+    );
+    let error = create_sink(folder.path()).err().unwrap().to_string();
+    assert!(error.contains("must end in .csv"), "{error}");
+    let error = CsvSink::create(folder.path()).unwrap_err();
+    assert!(matches!(error, RecordError::Create { .. }), "{error}");
+}
+
+#[test]
+fn a_file_is_written_and_read_by_its_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("Result.CSV");
+    let mut sink = create_sink(&path).unwrap();
+    sink.begin(&columns(&[("x", Kind::Real)])).unwrap();
+    for step in 0..100_000 {
+        sink.real_row(f64::from(step) * 1e-3, &[f64::from(step).sqrt()])
+            .unwrap();
+    }
+    sink.finish().unwrap();
+    let table = read_csv(&path).unwrap();
+    assert_eq!(table.time.len(), 100_000);
+    assert_eq!(
+        table.column("x").unwrap().numbers().unwrap()[99_999],
+        99_999_f64.sqrt()
+    );
+    assert!(
+        read_csv(&folder.path().join("absent.csv"))
+            .unwrap_err()
+            .to_string()
+            .contains("absent")
+    );
+}
+
+#[test]
+fn files_of_other_tools_are_read() {
+    let table =
+        parse("\u{feff}\"time\", \"x\" ,y, z\r\n0,1.5E+1,TRUE,\"3\"\r\n 1 ,-.5, false ,4\r\n\r\n");
+    let table = table.unwrap();
+    assert_eq!(table.time, [0.0, 1.0]);
+    // A quote after a space is no quote, as RFC 4180 has it.
+    let names: Vec<_> = table
+        .series
+        .iter()
+        .map(|series| series.name.as_str())
+        .collect();
+    assert_eq!(names, ["\"x\"", "y", "z"]);
+    assert_eq!(table.series[0].numbers().unwrap(), [15.0, -0.5]);
+    assert_eq!(table.series[1].numbers().unwrap(), [1.0, 0.0]);
+    assert_eq!(table.series[2].numbers().unwrap(), [3.0, 4.0]);
+}
+
+#[test]
+fn broken_files_are_explained() {
+    let texts = [
+        "",
+        "time;x\n0;1\n",
+        "time,x,x\n",
+        "time,x\n0,1\n1\n",
+        "time,x\n0,1\n1,2,3\n2,3\n",
+        "time,x\n0,1\n\n2,3\n",
+        "time,x\n0,\"a\n\nb\"\n1,2\n",
+        "time,x\n0,1\n1,1.2.3\n",
+        "time,x\n0,1\n1,\"abc\"\n",
+        "time,x\n0,1\n1,\n",
+        "time,x\n0,1\n0,2\n1,3\n0.5,4\n",
+        "time,x\nnan,1\n",
+        "time,x\n0,\"1\n",
+        "time,x\n0,\"1\" \n",
+    ];
+    let errors: Vec<_> = texts
+        .iter()
+        .map(|text| format!("{text:?}\n    {}", parse(text).expect_err(text)))
+        .collect();
+    insta::assert_snapshot!(errors.join("\n"));
+    let error = parse_csv(b"time,x\n0,\xff\n", Path::new("result.csv"))
+        .unwrap_err()
+        .to_string();
+    assert_eq!(error, "result.csv:2: this is not UTF-8 text");
+}
+
+#[test]
+fn values_between_rows_lie_on_a_line() {
+    let table = parse("time,x,s\n0,0,\"a\"\n1,2,\"b\"\n1,10,\"c\"\n3,14,\"d\"\n").unwrap();
+    let x = |time| table.interpolate("x", time);
+    assert_eq!(x(0.0), Some(0.0));
+    assert_eq!(x(0.5), Some(1.0));
+    assert_eq!(x(1.0), Some(10.0));
+    assert_eq!(x(2.0), Some(12.0));
+    assert_eq!(x(3.0), Some(14.0));
+    for outside in [-0.1, 3.1, f64::NAN] {
+        assert_eq!(x(outside), None, "{outside}");
+    }
+    assert_eq!(table.interpolate("s", 1.0), None);
+    assert_eq!(table.interpolate("absent", 1.0), None);
+}
+
+/// Bits of a double; all NaN are one.
+fn bits(number: f64) -> u64 {
+    if number.is_nan() {
+        f64::NAN.to_bits()
+    } else {
+        number.to_bits()
+    }
+}
+
+fn any_double() -> impl Strategy<Value = f64> {
+    any::<u64>().prop_map(f64::from_bits)
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_bit_for_bit(
+        names in vec("\\PC{0,6}|[\",\n\r a]{0,4}", 3),
+        rows in vec((0.0..1e3_f64, any_double(), any::<i32>(), any::<bool>(), "(?s).{0,6}"), 0..20),
+    ) {
+        let name = |index: usize| format!("{}{index}", names[index % 3]);
+        let kinds = [Kind::Real, Kind::Integer, Kind::Boolean, Kind::String];
+        let columns: Vec<_> =
+            kinds.iter().enumerate().map(|(index, kind)| Column::new(name(index), *kind)).collect();
+        let disk = Disk::of_size(1_000_000);
+        let mut csv = CsvSink::new(disk.clone(), "disk");
+        let mut memory = MemorySink::new();
+        let sinks: [&mut dyn RowSink; 2] = [&mut csv, &mut memory];
+        for sink in sinks {
+            sink.begin(&columns).unwrap();
+            let mut time = -500.0;
+            for (step, real, integer, boolean, text) in &rows {
+                time += step;
+                // Text that reads as a number throughout cannot be told from numbers.
+                let text = format!("{text}!");
+                let cells = [Cell::Real(*real), Cell::Integer((*integer).into()),
+                    Cell::Boolean(*boolean), Cell::String(&text)];
+                push(sink, time, &cells).unwrap();
+            }
+            sink.finish().unwrap();
+        }
+        let read = parse_csv(&disk.content(), Path::new("disk")).unwrap();
+        let kept = memory.into_table();
+        prop_assert_eq!(&read.time, &kept.time);
+        for (read, kept) in read.series.iter().zip(&kept.series) {
+            prop_assert_eq!(&read.name, &kept.name);
+            match (&read.values, &kept.values) {
+                (Values::Numbers(read), Values::Numbers(kept)) => {
+                    let pairs = read.iter().zip(kept);
+                    prop_assert!(pairs.clone().all(|(a, b)| bits(*a) == bits(*b)));
+                    prop_assert_eq!(read.len(), kept.len());
+                }
+                (Values::Text(read), Values::Text(kept)) => prop_assert_eq!(read, kept),
+                // A column without rows has no type.
+                _ => prop_assert!(rows.is_empty()),
+            }
+        }
+        prop_assert_eq!(read.series.len(), kept.series.len());
+    }
+
+    #[test]
+    fn arbitrary_text_is_read_or_refused(bytes in vec(any::<u8>(), 0..100)) {
+        let _ = parse_csv(&bytes, Path::new("x.csv"));
+    }
+
+    #[test]
+    fn text_like_a_table_is_read_or_refused(text in "[\",\n\r\t1e.n a]{0,60}") {
+        if let Ok(table) = parse(&text) {
+            for series in &table.series {
+                let length = match &series.values {
+                    Values::Numbers(numbers) => numbers.len(),
+                    Values::Text(texts) => texts.len(),
+                };
+                prop_assert_eq!(length, table.time.len());
+            }
+        }
+    }
+}
