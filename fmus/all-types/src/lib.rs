@@ -1,1 +1,3 @@
-//! all-types
+//! The FMU AllTypes.
+
+fmu_kit::export!(fmu_models::AllTypes);

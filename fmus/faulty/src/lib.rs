@@ -1,1 +1,3 @@
-//! faulty
+//! The FMU Faulty.
+
+fmu_kit::export!(fmu_models::Faulty);

@@ -1,1 +1,45 @@
-//! fmu-models
+//! The models behind gyrator's FMUs: benchmarks and test objects, one file a model.
+//!
+//! To add a model: one file here, one word in [`MODELS`], one stub crate that exports it.
+
+#![forbid(unsafe_code)]
+
+mod all_types;
+mod faulty;
+mod oscillator_elements;
+mod oscillator_force;
+mod oscillator_motion;
+
+pub use all_types::AllTypes;
+pub use faulty::Faulty;
+pub use oscillator_force::OscillatorForce;
+pub use oscillator_motion::OscillatorMotion;
+
+use fmu_kit::{Description, Model};
+
+/// A model that is exported as an FMU.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelInfo {
+    /// Name of the model and of its FMU.
+    pub name: &'static str,
+    /// The package that exports the C functions, a `cdylib`.
+    pub package: &'static str,
+    /// Makes its `modelDescription.xml`.
+    pub describe: fn() -> Description,
+}
+
+const fn model<M: Model>(package: &'static str) -> ModelInfo {
+    ModelInfo {
+        name: M::NAME,
+        package,
+        describe: fmu_kit::describe::<M>,
+    }
+}
+
+/// All models, in alphabetical order.
+pub const MODELS: &[ModelInfo] = &[
+    model::<AllTypes>("all-types"),
+    model::<Faulty>("faulty"),
+    model::<OscillatorForce>("oscillator-force"),
+    model::<OscillatorMotion>("oscillator-motion"),
+];

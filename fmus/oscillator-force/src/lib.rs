@@ -1,1 +1,3 @@
-//! oscillator-force
+//! The FMU OscillatorForce.
+
+fmu_kit::export!(fmu_models::OscillatorForce);

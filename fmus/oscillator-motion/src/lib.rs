@@ -1,1 +1,3 @@
-//! oscillator-motion
+//! The FMU OscillatorMotion.
+
+fmu_kit::export!(fmu_models::OscillatorMotion);

@@ -1,0 +1,66 @@
+//! `modelDescription.xml` from the variable table.
+
+mod xml;
+
+use crate::model::Model;
+use crate::table::Table;
+
+/// Name, identity and XML text of a model's FMU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// `modelName` and `modelIdentifier`.
+    pub model_name: &'static str,
+    /// Hash of everything else in the XML, so that equal tables have equal identities.
+    pub guid: String,
+    /// The text of `modelDescription.xml`.
+    pub xml: String,
+}
+
+/// Describes the model `M` as an FMU for co-simulation.
+#[must_use]
+pub fn describe<M: Model>() -> Description {
+    let table = Table::<M>::new();
+    let guid = guid(&xml::document(&table, ""));
+    Description {
+        model_name: M::NAME,
+        xml: xml::document(&table, &guid),
+        guid,
+    }
+}
+
+/// Log categories that an FMU of the kit uses, with descriptions.
+pub(crate) const LOG_CATEGORIES: [(&str, &str); 5] = [
+    ("logStatusWarning", "Calls that returned fmi2Warning"),
+    (
+        "logStatusDiscard",
+        "Calls that returned fmi2Discard, and why",
+    ),
+    ("logStatusError", "Calls that returned fmi2Error, and why"),
+    ("logStatusFatal", "Calls that returned fmi2Fatal, and why"),
+    ("logState", "Changes of the call state, for debugging"),
+];
+
+/// 128-bit FNV-1a in the form of a GUID.
+fn guid(text: &str) -> String {
+    const OFFSET_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let hash = text.bytes().fold(OFFSET_BASIS, |hash, byte| {
+        (hash ^ u128::from(byte)).wrapping_mul(PRIME)
+    });
+    let digits = format!("{hash:032x}");
+    let (a, b, c) = (&digits[..8], &digits[8..12], &digits[12..16]);
+    let (d, e) = (&digits[16..20], &digits[20..]);
+    format!("{{{a}-{b}-{c}-{d}-{e}}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::guid;
+
+    /// Offset basis and the hash of "a" as printed in the FNV draft (draft-eastlake-fnv), 128 bit.
+    #[test]
+    fn guid_is_fnv_1a() {
+        assert_eq!(guid(""), "{6c62272e-07bb-0142-62b8-21756295c58d}");
+        assert_eq!(guid("a"), "{d228cb69-6f1a-8caf-7891-2b704e4a8964}");
+    }
+}

@@ -1,0 +1,103 @@
+//! The macro that makes a library an FMU.
+
+/// Exports the C functions of FMI 2.0 for co-simulation for one model.
+///
+/// To be called once, in a crate that is a `cdylib` and nothing else: two crates that export the
+/// same C names must never be linked into one binary.
+#[macro_export]
+macro_rules! export {
+    ($model:ty) => {
+        const _: () = {
+            use $crate::ffi::abi::*;
+
+            #[unsafe(no_mangle)]
+            extern "C" fn fmi2GetTypesPlatform() -> String {
+                $crate::ffi::get_types_platform()
+            }
+
+            #[unsafe(no_mangle)]
+            extern "C" fn fmi2GetVersion() -> String {
+                $crate::ffi::get_version()
+            }
+
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn fmi2Instantiate(
+                instance_name: String,
+                kind: Type,
+                guid: String,
+                resource_location: String,
+                functions: *const CallbackFunctions,
+                visible: Boolean,
+                logging_on: Boolean,
+            ) -> Component {
+                $crate::ffi::silence_panics();
+                // SAFETY: the contract of fmi2Instantiate.
+                unsafe {
+                    $crate::ffi::instantiate::<$model>(
+                        instance_name,
+                        kind,
+                        guid,
+                        resource_location,
+                        functions,
+                        visible,
+                        logging_on,
+                    )
+                }
+            }
+
+            $crate::export! { @functions $model;
+                fmi2FreeInstance = free_instance(Component) -> ();
+                fmi2SetDebugLogging = set_debug_logging(Component, Boolean, usize, *const String) -> Status;
+                fmi2SetupExperiment = setup_experiment(Component, Boolean, Real, Real, Boolean, Real) -> Status;
+                fmi2EnterInitializationMode = enter_initialization_mode(Component) -> Status;
+                fmi2ExitInitializationMode = exit_initialization_mode(Component) -> Status;
+                fmi2Terminate = terminate(Component) -> Status;
+                fmi2Reset = reset(Component) -> Status;
+                fmi2GetReal = get_real(Component, *const ValueReference, usize, *mut Real) -> Status;
+                fmi2GetInteger = get_integer(Component, *const ValueReference, usize, *mut Integer) -> Status;
+                fmi2GetBoolean = get_boolean(Component, *const ValueReference, usize, *mut Boolean) -> Status;
+                fmi2GetString = get_string(Component, *const ValueReference, usize, *mut String) -> Status;
+                fmi2SetReal = set_real(Component, *const ValueReference, usize, *const Real) -> Status;
+                fmi2SetInteger = set_integer(Component, *const ValueReference, usize, *const Integer) -> Status;
+                fmi2SetBoolean = set_boolean(Component, *const ValueReference, usize, *const Boolean) -> Status;
+                fmi2SetString = set_string(Component, *const ValueReference, usize, *const String) -> Status;
+                fmi2GetFMUstate = get_fmu_state(Component, *mut FmuState) -> Status;
+                fmi2SetFMUstate = set_fmu_state(Component, FmuState) -> Status;
+                fmi2FreeFMUstate = free_fmu_state(Component, *mut FmuState) -> Status;
+                fmi2SerializedFMUstateSize = serialized_fmu_state_size(Component, FmuState, *mut usize) -> Status;
+                fmi2SerializeFMUstate = serialize_fmu_state(Component, FmuState, *mut Byte, usize) -> Status;
+                fmi2DeSerializeFMUstate = deserialize_fmu_state(Component, *const Byte, usize, *mut FmuState) -> Status;
+                fmi2GetDirectionalDerivative = get_directional_derivative(Component, *const ValueReference, usize, *const ValueReference, usize, *const Real, *mut Real) -> Status;
+                fmi2SetRealInputDerivatives = set_real_input_derivatives(Component, *const ValueReference, usize, *const Integer, *const Real) -> Status;
+                fmi2GetRealOutputDerivatives = get_real_output_derivatives(Component, *const ValueReference, usize, *const Integer, *mut Real) -> Status;
+                fmi2DoStep = do_step(Component, Real, Real, Boolean) -> Status;
+                fmi2CancelStep = cancel_step(Component) -> Status;
+                fmi2GetStatus = get_status(Component, StatusKind, *mut Status) -> Status;
+                fmi2GetRealStatus = get_real_status(Component, StatusKind, *mut Real) -> Status;
+                fmi2GetIntegerStatus = get_integer_status(Component, StatusKind, *mut Integer) -> Status;
+                fmi2GetBooleanStatus = get_boolean_status(Component, StatusKind, *mut Boolean) -> Status;
+                fmi2GetStringStatus = get_string_status(Component, StatusKind, *mut String) -> Status;
+            }
+        };
+    };
+
+    (@functions $model:ty; $($name:ident = $generic:ident($($type:ty),*) -> $result:ty;)*) => {$(
+        $crate::export! { @function $model; $name = $generic
+            [a b c d e f g] [$($type),*] [] -> $result }
+    )*};
+
+    // Gives each argument a name, one after the other.
+    (@function $model:ty; $name:ident = $generic:ident [$next:ident $($names:ident)*]
+        [$type:ty $(, $types:ty)*] [$($done:tt)*] -> $result:ty) => {
+        $crate::export! { @function $model; $name = $generic
+            [$($names)*] [$($types),*] [$($done)* ($next: $type)] -> $result }
+    };
+    (@function $model:ty; $name:ident = $generic:ident [$($names:ident)*]
+        [] [$(($argument:ident: $type:ty))*] -> $result:ty) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            // SAFETY: the contract of the C function of that name.
+            unsafe { $crate::ffi::$generic::<$model>($($argument),*) }
+        }
+    };
+}

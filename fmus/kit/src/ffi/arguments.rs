@@ -1,0 +1,101 @@
+//! Raw arguments to references, slices and strings.
+
+#![expect(unsafe_code, reason = "pointers come from C")]
+
+use std::ffi::CStr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+
+use fmi2_abi as c;
+use fmi2_abi::Function;
+
+use super::instance::Instance;
+use crate::model::Model;
+use crate::slave::Slave;
+
+/// Calls `body` with the instance behind `component`; a panic makes the instance fatal.
+///
+/// # Safety
+/// `component` is NULL or came from `instantiate::<M>` and was not freed; no other call on it runs.
+pub(super) unsafe fn with_instance<M: Model>(
+    component: c::Component,
+    function: Function,
+    body: impl FnOnce(&mut Instance<M>) -> c::Status,
+) -> c::Status {
+    let Some(mut instance) = NonNull::new(component.cast::<Instance<M>>()) else {
+        return c::ERROR;
+    };
+    // SAFETY: not NULL, so by the contract a live instance to which nobody else has access.
+    let instance = unsafe { instance.as_mut() };
+    catch_unwind(AssertUnwindSafe(|| body(instance)))
+        .unwrap_or_else(|panic| instance.slave.panicked(function, panic_text(&*panic)))
+}
+
+/// As [`with_instance`], with the slave only.
+///
+/// # Safety
+/// As [`with_instance`].
+pub(super) unsafe fn with_slave<M: Model>(
+    component: c::Component,
+    function: Function,
+    body: impl FnOnce(&mut Slave<M>) -> c::Status,
+) -> c::Status {
+    // SAFETY: the same contract.
+    unsafe { with_instance::<M>(component, function, |instance| body(&mut instance.slave)) }
+}
+
+/// The message of a panic.
+pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}
+
+/// The reason for a refused call.
+pub(super) const NULL_ARGUMENT: &str = "an argument is NULL";
+
+/// A list, or `None` where a list that is not empty is NULL.
+///
+/// # Safety
+/// `pointer` is NULL or points to `count` values that nobody changes during `'a`.
+pub(super) unsafe fn list<'a, T>(pointer: *const T, count: usize) -> Option<&'a [T]> {
+    if count == 0 {
+        return Some(&[]);
+    }
+    // SAFETY: not NULL and not empty, so valid by the contract.
+    (!pointer.is_null()).then(|| unsafe { std::slice::from_raw_parts(pointer, count) })
+}
+
+/// A list to write to, or `None` where a list that is not empty is NULL.
+///
+/// # Safety
+/// `pointer` is NULL or points to `count` initialised values that nobody else uses during `'a`.
+pub(super) unsafe fn list_mut<'a, T>(pointer: *mut T, count: usize) -> Option<&'a mut [T]> {
+    if count == 0 {
+        return Some(&mut []);
+    }
+    // SAFETY: not NULL and not empty, so valid by the contract.
+    (!pointer.is_null()).then(|| unsafe { std::slice::from_raw_parts_mut(pointer, count) })
+}
+
+/// A value to write to, or `None` for NULL.
+///
+/// # Safety
+/// `pointer` is NULL or points to an initialised value that nobody else uses during `'a`.
+pub(super) unsafe fn place<'a, T>(pointer: *mut T) -> Option<&'a mut T> {
+    // SAFETY: NULL or valid by the contract.
+    unsafe { pointer.as_mut() }
+}
+
+/// A text, or `None` for NULL and for what is not UTF-8.
+///
+/// # Safety
+/// `pointer` is NULL or points to a text closed by NUL that nobody changes during `'a`.
+pub(super) unsafe fn text<'a>(pointer: c::String) -> Option<&'a str> {
+    if pointer.is_null() {
+        return None;
+    }
+    // SAFETY: not NULL, so a text closed by NUL by the contract.
+    let text = unsafe { CStr::from_ptr(pointer) };
+    text.to_str().ok()
+}

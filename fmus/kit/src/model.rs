@@ -1,0 +1,104 @@
+//! What a model has to say about itself.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::integrator::Integrator;
+use crate::variable::Variable;
+
+/// Why a model cannot go on. Each kind becomes the FMI status of that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The step or the value is refused, the model is as it was before (`fmi2Discard`).
+    #[error("{0}")]
+    Discard(String),
+    /// As [`Discard`](Self::Discard), and the model wants the simulation to end here
+    /// (`fmi2Discard`, status `fmi2Terminated` is true).
+    #[error("{0}")]
+    Finished(String),
+    /// This instance cannot go on (`fmi2Error`).
+    #[error("{0}")]
+    Error(String),
+    /// No instance of this FMU can go on (`fmi2Fatal`).
+    #[error("{0}")]
+    Fatal(String),
+}
+
+/// A model: named variables, continuous states and their rates, outputs.
+///
+/// The values live in the fields of the type; [`variables`](Self::variables) tells the kit which
+/// field is which variable. Start values are those of `Default`. `Clone` saves and restores the
+/// state of an instance, `serde` serialises it.
+///
+/// The kit calls [`initialize`](Self::initialize) and [`outputs`](Self::outputs) as often as it
+/// needs: both compute their result from parameters, states and inputs and from nothing else.
+pub trait Model: Clone + Default + Serialize + DeserializeOwned + 'static {
+    /// `modelName` and `modelIdentifier`: a C identifier.
+    const NAME: &'static str;
+    /// One sentence that says what the model is.
+    const DESCRIPTION: &'static str;
+    /// How the continuous states are advanced.
+    const INTEGRATOR: Integrator = Integrator::ForwardEuler;
+    /// How many of the states are positions: [`state`](Self::state) starts with this many
+    /// positions, then come as many velocities, then all other states.
+    const POSITIONS: usize = 0;
+    /// Preferred communication step, s (`DefaultExperiment`).
+    const STEP_SIZE: f64 = 1e-3;
+    /// End of the default experiment, s.
+    const STOP_TIME: f64 = 10.0;
+
+    /// The table of variables, in the order of `modelDescription.xml`.
+    fn variables() -> Vec<Variable<Self>>;
+
+    /// The continuous states; their number never changes.
+    fn state(&mut self) -> &mut [f64] {
+        &mut []
+    }
+
+    /// Sets the states from the parameters, at `time` in s.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the parameters make no sense.
+    fn initialize(&mut self, time: f64) -> Result<(), Fault> {
+        let _ = time;
+        Ok(())
+    }
+
+    /// Writes the time derivative of each state, from states and inputs, at `time` in s.
+    fn derivatives(&self, time: f64, rates: &mut [f64]) {
+        let _ = time;
+        rates.fill(0.0);
+    }
+
+    /// Computes the outputs from states and inputs, at `time` in s.
+    ///
+    /// # Errors
+    /// A [`Fault`] when they cannot be computed.
+    fn outputs(&mut self, time: f64) -> Result<(), Fault> {
+        let _ = time;
+        Ok(())
+    }
+
+    /// Told after each inner step from `start` to `end` in s; the place for what is not continuous.
+    ///
+    /// # Errors
+    /// A [`Fault`]; one that discards the step leaves the model as it was.
+    fn after_step(&mut self, start: f64, end: f64) -> Result<(), Fault> {
+        let _ = (start, end);
+        Ok(())
+    }
+
+    /// Told at the end of a run.
+    ///
+    /// # Errors
+    /// A [`Fault`] when the model cannot end properly.
+    fn terminate(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// The partial derivative of the output `unknown` by the input `known` at fixed states, or
+    /// `None` to let the kit take central differences.
+    fn partial_derivative(&self, unknown: &str, known: &str) -> Option<f64> {
+        let _ = (unknown, known);
+        None
+    }
+}

@@ -1,0 +1,220 @@
+//! The state machine of an FMI 2.0 slave, in safe Rust.
+//!
+//! Every method is one C function: it checks that the call is legal in the present state
+//! (FMI 2.0.5, section 4.2.4), does its work, logs why it failed, and returns the FMI status.
+
+mod call;
+mod log;
+mod saved_states;
+mod step;
+
+use fmi2_abi::{Function, State, Status};
+
+use crate::description::describe;
+use crate::in_process::InProcess;
+use crate::model::{Fault, Model};
+use crate::table::{Scalar, ValueReference};
+use log::Log;
+pub(crate) use log::Sink;
+pub(crate) use saved_states::Handle;
+use saved_states::SavedStates;
+use step::Clock;
+
+/// One instance of an FMU.
+pub(crate) struct Slave<M: Model> {
+    unit: InProcess<M>,
+    state: State,
+    clock: Clock,
+    log: Log,
+    guid: String,
+    saved: SavedStates<M>,
+}
+
+impl<M: Model> Slave<M> {
+    /// `fmi2Instantiate`: refuses, with a logged reason, a GUID other than the model's own.
+    pub(crate) fn instantiate(guid: &str, logging_on: bool, sink: Sink) -> Option<Self> {
+        let log = Log::new(logging_on, sink);
+        let own = describe::<M>().guid;
+        if guid != own {
+            let message = format!("fmi2Instantiate: the GUID is {own}, not {guid}");
+            log.status(fmi2_abi::ERROR, &message);
+            return None;
+        }
+        log.state_change("instantiated");
+        Some(Self {
+            unit: InProcess::new(),
+            state: State::Instantiated,
+            clock: Clock::default(),
+            log,
+            guid: own,
+            saved: SavedStates::default(),
+        })
+    }
+
+    /// `fmi2SetDebugLogging`; no categories means all.
+    pub(crate) fn set_debug_logging(&mut self, on: bool, categories: &[&str]) -> Status {
+        self.call(Function::SetDebugLogging, |slave| {
+            slave.log.select(on, categories).map_err(Fault::Error)
+        })
+    }
+
+    /// `fmi2SetupExperiment`, times in s.
+    pub(crate) fn setup_experiment(&mut self, start: f64, stop: Option<f64>) -> Status {
+        self.call(Function::SetupExperiment, |slave| {
+            slave.clock.setup(start, stop)?;
+            slave.unit.setup(start);
+            Ok(())
+        })
+    }
+
+    /// `fmi2EnterInitializationMode`.
+    pub(crate) fn enter_initialization_mode(&mut self) -> Status {
+        self.call(Function::EnterInitializationMode, |slave| {
+            slave.clock.require_setup()?;
+            slave.go_to(State::Initialization);
+            Ok(())
+        })
+    }
+
+    /// `fmi2ExitInitializationMode`.
+    pub(crate) fn exit_initialization_mode(&mut self) -> Status {
+        self.call(Function::ExitInitializationMode, |slave| {
+            slave.unit.initialize()?;
+            slave.go_to(State::StepComplete);
+            Ok(())
+        })
+    }
+
+    /// `fmi2Terminate`.
+    pub(crate) fn terminate(&mut self) -> Status {
+        self.call(Function::Terminate, |slave| {
+            slave.unit.terminate()?;
+            slave.go_to(State::Terminated);
+            Ok(())
+        })
+    }
+
+    /// `fmi2Reset`.
+    pub(crate) fn reset(&mut self) -> Status {
+        self.call(Function::Reset, |slave| {
+            slave.unit.reset();
+            slave.clock = Clock::default();
+            slave.go_to(State::Instantiated);
+            Ok(())
+        })
+    }
+
+    /// `fmi2GetXXX`: hands each value, with its place in the list, to `receive`.
+    pub(crate) fn get<T: Scalar>(
+        &mut self,
+        function: Function,
+        references: &[ValueReference],
+        mut receive: impl FnMut(usize, &T),
+    ) -> Status {
+        self.call(function, |slave| {
+            for (place, reference) in references.iter().enumerate() {
+                let slot = slave.unit.slot::<T>(*reference)?;
+                if !slot.may_be_read_in(slave.state) {
+                    let name = slave.unit.name_of(slot);
+                    return Err(slave.not_in_this_state(name, "read"));
+                }
+                receive(place, slave.unit.get(*reference)?);
+            }
+            Ok(())
+        })
+    }
+
+    /// `fmi2SetXXX`.
+    pub(crate) fn set<T: Scalar>(
+        &mut self,
+        function: Function,
+        references: &[ValueReference],
+        mut value_of: impl FnMut(usize) -> Result<T, Fault>,
+    ) -> Status {
+        self.call(function, |slave| {
+            for (place, reference) in references.iter().enumerate() {
+                let slot = slave.unit.slot::<T>(*reference)?;
+                if !slot.may_be_set_in(slave.state) {
+                    let name = slave.unit.name_of(slot);
+                    return Err(slave.not_in_this_state(name, "set"));
+                }
+                slave.unit.set(*reference, value_of(place)?)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn not_in_this_state(&self, name: &str, verb: &str) -> Fault {
+        let state = self.state.name();
+        Fault::Error(format!("{name} may not be {verb} in state \"{state}\""))
+    }
+
+    /// `fmi2SetRealInputDerivatives`.
+    pub(crate) fn set_input_derivatives(
+        &mut self,
+        references: &[ValueReference],
+        orders: &[i32],
+        values: &[f64],
+    ) -> Status {
+        self.call(Function::SetRealInputDerivatives, |slave| {
+            for ((reference, order), value) in references.iter().zip(orders).zip(values) {
+                slave
+                    .unit
+                    .set_input_derivative(*reference, *order, *value)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// `fmi2GetRealOutputDerivatives`: `maxOutputDerivativeOrder` is 0, so there are none.
+    pub(crate) fn get_output_derivatives(&mut self) -> Status {
+        self.call(Function::GetRealOutputDerivatives, |_| {
+            let message = "maxOutputDerivativeOrder is 0: there are no output derivatives";
+            Err(Fault::Error(message.to_owned()))
+        })
+    }
+
+    /// `fmi2GetDirectionalDerivative`.
+    pub(crate) fn get_directional_derivative(
+        &mut self,
+        unknowns: &[ValueReference],
+        knowns: &[ValueReference],
+        seed: &[f64],
+        result: &mut [f64],
+    ) -> Status {
+        self.call(Function::GetDirectionalDerivative, |slave| {
+            slave.check_directions(unknowns, knowns)?;
+            slave
+                .unit
+                .directional_derivative(unknowns, knowns, seed, result)
+        })
+    }
+
+    fn check_directions(
+        &self,
+        unknowns: &[ValueReference],
+        knowns: &[ValueReference],
+    ) -> Result<(), Fault> {
+        for unknown in unknowns {
+            let slot = self.unit.slot::<f64>(*unknown)?;
+            if !slot.is_unknown() {
+                let name = self.unit.name_of(slot);
+                return Err(Fault::Error(format!("{name} is not an output")));
+            }
+        }
+        for known in knowns {
+            let slot = self.unit.slot::<f64>(*known)?;
+            // Knowns are what may be set at this point, section 2.1.9.
+            if !slot.may_be_set_in(self.state) {
+                let name = self.unit.name_of(slot);
+                let state = self.state.name();
+                let message = format!("{name} is not a known in state \"{state}\"");
+                return Err(Fault::Error(message));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

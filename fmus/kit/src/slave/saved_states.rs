@@ -1,0 +1,157 @@
+//! `fmi2GetFMUstate` and its relatives.
+
+use fmi2_abi::{Function, State, Status};
+
+use super::Slave;
+use super::step::Clock;
+use crate::in_process::Saved;
+use crate::model::{Fault, Model};
+
+/// Names a saved state of one instance; counts from 1, so that it can travel as a pointer.
+pub(crate) type Handle = std::num::NonZeroUsize;
+
+/// The states that the importer holds, each in a box that serves again.
+pub(super) struct SavedStates<M: Model>(Vec<Option<Box<Snapshot<M>>>>);
+
+/// A saved state.
+struct Snapshot<M: Model> {
+    unit: Saved<M>,
+    state: State,
+    clock: Clock,
+}
+
+/// A saved state as bytes: identity of the FMU, call state, clock, model.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(bound = "M: Model")]
+struct Written<M: Model> {
+    guid: String,
+    state: u16,
+    clock: Clock,
+    unit: Saved<M>,
+}
+
+impl<M: Model> Default for SavedStates<M> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<M: Model> SavedStates<M> {
+    fn add(&mut self, snapshot: Snapshot<M>) -> Option<Handle> {
+        let free = self.0.iter().position(Option::is_none);
+        let index = free.unwrap_or_else(|| {
+            self.0.push(None);
+            self.0.len() - 1
+        });
+        self.0[index] = Some(Box::new(snapshot));
+        Handle::new(index + 1)
+    }
+
+    fn slot(&mut self, handle: Option<Handle>) -> Option<&mut Option<Box<Snapshot<M>>>> {
+        self.0.get_mut(handle?.get() - 1)
+    }
+
+    fn find(&mut self, handle: Option<Handle>) -> Result<&mut Snapshot<M>, Fault> {
+        let snapshot = self.slot(handle).and_then(|slot| slot.as_deref_mut());
+        snapshot.ok_or_else(|| Fault::Error("this is no saved state of this instance".to_owned()))
+    }
+}
+
+impl<M: Model> Slave<M> {
+    /// `fmi2GetFMUstate`: saves over the state in `handle`, or makes a new one.
+    pub(crate) fn get_state(&mut self, handle: &mut Option<Handle>) -> Status {
+        self.call(Function::GetFmuState, |slave| {
+            if handle.is_some() {
+                let snapshot = slave.saved.find(*handle)?;
+                slave.unit.save_over(&mut snapshot.unit);
+                snapshot.state = slave.state;
+                snapshot.clock = slave.clock;
+            } else {
+                *handle = slave.saved.add(Snapshot {
+                    unit: slave.unit.save(),
+                    state: slave.state,
+                    clock: slave.clock,
+                });
+            }
+            Ok(())
+        })
+    }
+
+    /// `fmi2SetFMUstate`.
+    pub(crate) fn set_state(&mut self, handle: Option<Handle>) -> Status {
+        self.call(Function::SetFmuState, |slave| {
+            let snapshot = slave.saved.find(handle)?;
+            slave.unit.restore(&snapshot.unit);
+            slave.clock = snapshot.clock;
+            let state = snapshot.state;
+            slave.go_to(state);
+            Ok(())
+        })
+    }
+
+    /// `fmi2FreeFMUstate`; no state is no error.
+    pub(crate) fn free_state(&mut self, handle: &mut Option<Handle>) -> Status {
+        self.call(Function::FreeFmuState, |slave| {
+            if handle.is_some() {
+                slave.saved.find(*handle)?;
+            }
+            if let Some(slot) = slave.saved.slot(*handle) {
+                *slot = None;
+            }
+            *handle = None;
+            Ok(())
+        })
+    }
+
+    /// `fmi2SerializedFMUstateSize` and `fmi2SerializeFMUstate`: hands the bytes to `receive`.
+    pub(crate) fn serialize_state(
+        &mut self,
+        function: Function,
+        handle: Option<Handle>,
+        receive: impl FnOnce(&[u8]) -> Result<(), Fault>,
+    ) -> Status {
+        self.call(function, |slave| {
+            let snapshot = slave.saved.find(handle)?;
+            let written = Written {
+                guid: slave.guid.clone(),
+                state: snapshot.state as u16,
+                clock: snapshot.clock,
+                unit: snapshot.unit.clone(),
+            };
+            let bytes = postcard::to_stdvec(&written);
+            receive(&bytes.map_err(|error| Fault::Error(error.to_string()))?)
+        })
+    }
+
+    /// `fmi2DeSerializeFMUstate`.
+    pub(crate) fn deserialize_state(
+        &mut self,
+        bytes: &[u8],
+        handle: &mut Option<Handle>,
+    ) -> Status {
+        self.call(Function::DeSerializeFmuState, |slave| {
+            let snapshot = slave.read(bytes)?;
+            if handle.is_some() {
+                *slave.saved.find(*handle)? = snapshot;
+            } else {
+                *handle = slave.saved.add(snapshot);
+            }
+            Ok(())
+        })
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Snapshot<M>, Fault> {
+        let refused = || Fault::Error("the bytes are no serialized state of this FMU".to_owned());
+        let mut written: Written<M> = postcard::from_bytes(bytes).map_err(|_| refused())?;
+        let state = State::ALL.into_iter().find(|&s| s as u16 == written.state);
+        let state = state.filter(|&s| Function::GetFmuState.legal_in().contains(s));
+        if written.guid != self.guid || !written.unit.fits() {
+            return Err(refused());
+        }
+        Ok(Snapshot {
+            state: state.ok_or_else(refused)?,
+            clock: written.clock,
+            unit: written.unit,
+        })
+    }
+}

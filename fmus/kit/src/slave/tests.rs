@@ -1,0 +1,1 @@
+//! Call rules, on a small model.

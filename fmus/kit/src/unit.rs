@@ -1,0 +1,44 @@
+//! Units of variables, with their SI base units (FMI 2.0, section 2.2.2).
+
+/// A unit and its exponents over the SI base units; factor 1, offset 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unit {
+    /// Name as written in `modelDescription.xml`.
+    pub name: &'static str,
+    /// Exponents of the base units that occur, such as `[("kg", 1), ("s", -2)]`; the names are
+    /// those of FMI: kg, m, s, A, K, mol, cd, rad.
+    pub exponents: &'static [(&'static str, i8)],
+}
+
+const fn unit(name: &'static str, exponents: &'static [(&'static str, i8)]) -> Unit {
+    Unit { name, exponents }
+}
+
+/// Second.
+pub const SECOND: Unit = unit("s", &[("s", 1)]);
+/// Metre.
+pub const METRE: Unit = unit("m", &[("m", 1)]);
+/// Metre per second.
+pub const METRE_PER_SECOND: Unit = unit("m/s", &[("m", 1), ("s", -1)]);
+/// Kilogram.
+pub const KILOGRAM: Unit = unit("kg", &[("kg", 1)]);
+/// Newton.
+pub const NEWTON: Unit = unit("N", &[("kg", 1), ("m", 1), ("s", -2)]);
+/// Newton per metre, stiffness.
+pub const NEWTON_PER_METRE: Unit = unit("N/m", &[("kg", 1), ("s", -2)]);
+/// Newton second per metre, damping.
+pub const NEWTON_SECOND_PER_METRE: Unit = unit("N.s/m", &[("kg", 1), ("s", -1)]);
+/// Radian.
+pub const RADIAN: Unit = unit("rad", &[("rad", 1)]);
+/// Radian per second.
+pub const RADIAN_PER_SECOND: Unit = unit("rad/s", &[("rad", 1), ("s", -1)]);
+/// Newton metre, torque.
+pub const NEWTON_METRE: Unit = unit("N.m", &[("kg", 1), ("m", 2), ("s", -2)]);
+/// Pascal.
+pub const PASCAL: Unit = unit("Pa", &[("kg", 1), ("m", -1), ("s", -2)]);
+/// Cubic metre per second, volume flow.
+pub const CUBIC_METRE_PER_SECOND: Unit = unit("m3/s", &[("m", 3), ("s", -1)]);
+/// Volt.
+pub const VOLT: Unit = unit("V", &[("kg", 1), ("m", 2), ("s", -3), ("A", -1)]);
+/// Ampere.
+pub const AMPERE: Unit = unit("A", &[("A", 1)]);

@@ -1,0 +1,312 @@
+//! One row of a model's variable table.
+//!
+//! A row says what `modelDescription.xml` says about a variable and where the value lives in the
+//! model. The start value is not written here: it is the value in `Model::default()`.
+
+use crate::unit::Unit;
+
+/// FMI 2.0, section 2.2.7, attribute `causality`, as far as models here need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Causality {
+    /// Set before or during initialization, and between steps if tunable.
+    Parameter,
+    /// Set by the importer between steps.
+    Input,
+    /// Computed by the model for others.
+    Output,
+    /// Computed by the model, to look at only.
+    Local,
+}
+
+impl Causality {
+    /// The attribute's value in `modelDescription.xml`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Parameter => "parameter",
+            Self::Input => "input",
+            Self::Output => "output",
+            Self::Local => "local",
+        }
+    }
+}
+
+/// FMI 2.0, section 2.2.7, attribute `variability`, as far as models here need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variability {
+    /// Constant after initialization.
+    Fixed,
+    /// A parameter that may change between steps.
+    Tunable,
+    /// Changes at events or communication points only.
+    Discrete,
+    /// A Real without restriction.
+    Continuous,
+}
+
+impl Variability {
+    /// The attribute's value in `modelDescription.xml`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Tunable => "tunable",
+            Self::Discrete => "discrete",
+            Self::Continuous => "continuous",
+        }
+    }
+}
+
+/// An enumeration, declared as a `SimpleType`; items count from 1.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Enumeration {
+    /// Name of the declared type.
+    pub name: &'static str,
+    /// What the type stands for.
+    pub description: &'static str,
+    /// Names and descriptions of the items 1, 2, ….
+    pub items: &'static [(&'static str, &'static str)],
+}
+
+impl Enumeration {
+    /// Whether `value` is the number of an item.
+    #[must_use]
+    pub fn contains(&self, value: i32) -> bool {
+        usize::try_from(value).is_ok_and(|value| (1..=self.items.len()).contains(&value))
+    }
+}
+
+/// Where a value of type `T` lives in an `Owner`.
+pub type Access<Owner, T> = fn(&mut Owner) -> &mut T;
+
+/// The place of a value: in the model, or in the settings that the kit keeps beside it.
+#[derive(Debug)]
+pub(crate) enum Place<M, T> {
+    Model(Access<M, T>),
+    Settings(Access<Settings, T>),
+}
+
+impl<M, T> Clone for Place<M, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M, T> Copy for Place<M, T> {}
+
+/// What the kit itself lets users choose; each is a parameter of the FMU.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Settings {
+    /// Inner step, s; 0 means one inner step per communication step.
+    pub step_size: f64,
+    /// Outputs are computed at the end of `fmi2DoStep` only, as many vendors' FMUs do, and not
+    /// again when an input is set between steps.
+    pub cached_outputs: bool,
+}
+
+/// Type and place of a variable.
+#[derive(Debug)]
+pub(crate) enum Kind<M> {
+    Real(Place<M, f64>),
+    Integer(Place<M, i32>),
+    Boolean(Place<M, bool>),
+    String(Place<M, String>),
+    Enumeration(Place<M, i32>, &'static Enumeration),
+}
+
+/// One variable of a model `M`, built by chained calls.
+///
+/// ```
+/// use fmu_kit::{Variable, unit};
+///
+/// struct Spring { stretch: f64, stiffness: f64, force: f64 }
+///
+/// let table = vec![
+///     Variable::<Spring>::input_real("e", |m| &mut m.stretch, "stretch").unit(unit::METRE),
+///     Variable::parameter_real("k", |m| &mut m.stiffness, "stiffness").min(0.0),
+///     Variable::output_real("f", |m| &mut m.force, "force").depends_on(&["e"]).starts_from(&["k"]),
+/// ];
+/// assert_eq!(table.len(), 3);
+/// ```
+#[derive(Debug)]
+pub struct Variable<M> {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) causality: Causality,
+    pub(crate) variability: Variability,
+    pub(crate) kind: Kind<M>,
+    pub(crate) unit: Option<Unit>,
+    pub(crate) min: Option<f64>,
+    pub(crate) max: Option<f64>,
+    pub(crate) depends_on: &'static [&'static str],
+    pub(crate) starts_from: &'static [&'static str],
+}
+
+macro_rules! constructors {
+    ($($parameter:ident $input:ident $output:ident: $variant:ident($value:ty), $variability:ident, $article:literal;)*) => {$(
+        #[doc = concat!("A fixed parameter: ", $article, " that may be set until initialization ends.")]
+        #[must_use]
+        pub fn $parameter(name: &'static str, access: Access<M, $value>, description: &'static str) -> Self {
+            let kind = Kind::$variant(Place::Model(access));
+            Self::new(name, kind, Causality::Parameter, Variability::Fixed, description)
+        }
+
+        #[doc = concat!("An input: ", $article, " that the importer sets.")]
+        #[must_use]
+        pub fn $input(name: &'static str, access: Access<M, $value>, description: &'static str) -> Self {
+            let kind = Kind::$variant(Place::Model(access));
+            Self::new(name, kind, Causality::Input, Variability::$variability, description)
+        }
+
+        #[doc = concat!("An output: ", $article, " that the model computes.")]
+        #[must_use]
+        pub fn $output(name: &'static str, access: Access<M, $value>, description: &'static str) -> Self {
+            let kind = Kind::$variant(Place::Model(access));
+            Self::new(name, kind, Causality::Output, Variability::$variability, description)
+        }
+    )*};
+}
+
+impl<M> Variable<M> {
+    constructors! {
+        parameter_real input_real output_real: Real(f64), Continuous, "a Real";
+        parameter_integer input_integer output_integer: Integer(i32), Discrete, "an Integer";
+        parameter_boolean input_boolean output_boolean: Boolean(bool), Discrete, "a Boolean";
+        parameter_string input_string output_string: String(String), Discrete, "a String";
+    }
+
+    /// A fixed parameter whose value is an item of `items`.
+    #[must_use]
+    pub fn parameter_enumeration(
+        name: &'static str,
+        access: Access<M, i32>,
+        items: &'static Enumeration,
+        description: &'static str,
+    ) -> Self {
+        let kind = Kind::Enumeration(Place::Model(access), items);
+        Self::new(
+            name,
+            kind,
+            Causality::Parameter,
+            Variability::Fixed,
+            description,
+        )
+    }
+
+    /// An input whose value is an item of `items`.
+    #[must_use]
+    pub fn input_enumeration(
+        name: &'static str,
+        access: Access<M, i32>,
+        items: &'static Enumeration,
+        description: &'static str,
+    ) -> Self {
+        let kind = Kind::Enumeration(Place::Model(access), items);
+        Self::new(
+            name,
+            kind,
+            Causality::Input,
+            Variability::Discrete,
+            description,
+        )
+    }
+
+    /// An output whose value is an item of `items`.
+    #[must_use]
+    pub fn output_enumeration(
+        name: &'static str,
+        access: Access<M, i32>,
+        items: &'static Enumeration,
+        description: &'static str,
+    ) -> Self {
+        let kind = Kind::Enumeration(Place::Model(access), items);
+        Self::new(
+            name,
+            kind,
+            Causality::Output,
+            Variability::Discrete,
+            description,
+        )
+    }
+
+    pub(crate) fn new(
+        name: &'static str,
+        kind: Kind<M>,
+        causality: Causality,
+        variability: Variability,
+        description: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            description,
+            causality,
+            variability,
+            kind,
+            unit: None,
+            min: None,
+            max: None,
+            depends_on: &[],
+            starts_from: &[],
+        }
+    }
+
+    /// The unit of a Real.
+    #[must_use]
+    pub fn unit(mut self, unit: Unit) -> Self {
+        self.unit = Some(unit);
+        self
+    }
+
+    /// The smallest value allowed, of a Real or an Integer; setting a smaller one is discarded.
+    #[must_use]
+    pub fn min(mut self, min: f64) -> Self {
+        self.min = Some(min);
+        self
+    }
+
+    /// The largest value allowed, of a Real or an Integer; setting a larger one is discarded.
+    #[must_use]
+    pub fn max(mut self, max: f64) -> Self {
+        self.max = Some(max);
+        self
+    }
+
+    /// A parameter that may also be set between steps.
+    #[must_use]
+    pub fn tunable(mut self) -> Self {
+        self.variability = Variability::Tunable;
+        self
+    }
+
+    /// A variable to look at, not meant for connections.
+    #[must_use]
+    pub fn local(mut self) -> Self {
+        self.causality = Causality::Local;
+        self
+    }
+
+    /// The inputs that an output follows without a step between (direct feed-through).
+    #[must_use]
+    pub fn depends_on(mut self, inputs: &'static [&'static str]) -> Self {
+        self.depends_on = inputs;
+        self
+    }
+
+    /// The parameters that an output depends on in Initialization Mode; inputs named by
+    /// [`depends_on`](Self::depends_on) need not be repeated.
+    #[must_use]
+    pub fn starts_from(mut self, parameters: &'static [&'static str]) -> Self {
+        self.starts_from = parameters;
+        self
+    }
+
+    /// Whether an importer may set the variable before initialization (`initial = "exact"`).
+    pub(crate) fn is_exact(&self) -> bool {
+        self.causality == Causality::Parameter
+    }
+
+    /// Whether the variable is listed in `InitialUnknowns` (`initial = "calculated"`).
+    pub(crate) fn is_calculated(&self) -> bool {
+        matches!(self.causality, Causality::Output | Causality::Local)
+    }
+}

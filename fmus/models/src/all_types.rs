@@ -1,0 +1,178 @@
+//! A model with variables of every type, which repeats what it is given.
+
+use fmu_kit::{Enumeration, Fault, Model, Variable};
+use serde::{Deserialize, Serialize};
+
+type Row = Variable<AllTypes>;
+
+const COLOUR: Enumeration = Enumeration {
+    name: "Colour",
+    description: "A colour",
+    items: &[
+        ("red", "620 nm to 750 nm"),
+        ("green", "495 nm to 570 nm"),
+        ("blue", "450 nm to 495 nm"),
+    ],
+};
+
+/// One value of each type.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Values {
+    real: f64,
+    integer: i32,
+    boolean: bool,
+    string: String,
+    colour: i32,
+}
+
+/// Outputs of every type that follow inputs at once: `real_out` = `gain`·`real_in`, `string_out` =
+/// `prefix` + `string_in`, the others repeat their input. Outputs named `…_parameter_out` repeat
+/// the parameter of their type.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AllTypes {
+    inputs: Values,
+    outputs: Values,
+    parameters: Values,
+    echo: Values,
+    gain: f64,
+    prefix: String,
+}
+
+impl Default for AllTypes {
+    fn default() -> Self {
+        let zero = Values {
+            real: 0.0,
+            integer: 0,
+            boolean: false,
+            string: String::new(),
+            colour: 1,
+        };
+        let parameters = Values {
+            real: 0.1,
+            integer: -7,
+            boolean: true,
+            string: "smørrebrød & <\"ω\">".to_owned(),
+            colour: 2,
+        };
+        Self {
+            inputs: zero.clone(),
+            outputs: zero.clone(),
+            echo: zero,
+            parameters,
+            gain: 1.0,
+            prefix: String::new(),
+        }
+    }
+}
+
+impl Model for AllTypes {
+    const NAME: &'static str = "AllTypes";
+    const DESCRIPTION: &'static str = "Variables of every type, repeated as outputs";
+
+    fn variables() -> Vec<Variable<Self>> {
+        let mut variables = inputs();
+        variables.extend(outputs());
+        variables.extend(parameters());
+        variables
+    }
+
+    fn outputs(&mut self, _time: f64) -> Result<(), Fault> {
+        self.outputs = self.inputs.clone();
+        self.outputs.real *= self.gain;
+        self.outputs.string.insert_str(0, &self.prefix);
+        self.echo = self.parameters.clone();
+        Ok(())
+    }
+}
+
+fn inputs() -> Vec<Variable<AllTypes>> {
+    vec![
+        Row::input_real("real_in", |m| &mut m.inputs.real, "a Real"),
+        Row::input_integer("integer_in", |m| &mut m.inputs.integer, "an Integer"),
+        Row::input_boolean("boolean_in", |m| &mut m.inputs.boolean, "a Boolean"),
+        Row::input_string("string_in", |m| &mut m.inputs.string, "a String"),
+        Row::input_enumeration("colour_in", |m| &mut m.inputs.colour, &COLOUR, "a colour"),
+    ]
+}
+
+fn outputs() -> Vec<Variable<AllTypes>> {
+    vec![
+        Row::output_real("real_out", |m| &mut m.outputs.real, "gain times real_in")
+            .depends_on(&["real_in"])
+            .starts_from(&["gain"]),
+        Row::output_integer("integer_out", |m| &mut m.outputs.integer, "integer_in")
+            .depends_on(&["integer_in"]),
+        Row::output_boolean("boolean_out", |m| &mut m.outputs.boolean, "boolean_in")
+            .depends_on(&["boolean_in"]),
+        Row::output_string(
+            "string_out",
+            |m| &mut m.outputs.string,
+            "prefix, then string_in",
+        )
+        .depends_on(&["string_in"])
+        .starts_from(&["prefix"]),
+        Row::output_enumeration(
+            "colour_out",
+            |m| &mut m.outputs.colour,
+            &COLOUR,
+            "colour_in",
+        )
+        .depends_on(&["colour_in"]),
+        Row::output_real("real_parameter_out", |m| &mut m.echo.real, "real_parameter")
+            .starts_from(&["real_parameter"]),
+        Row::output_integer(
+            "integer_parameter_out",
+            |m| &mut m.echo.integer,
+            "integer_parameter",
+        )
+        .starts_from(&["integer_parameter"]),
+        Row::output_boolean(
+            "boolean_parameter_out",
+            |m| &mut m.echo.boolean,
+            "boolean_parameter",
+        )
+        .starts_from(&["boolean_parameter"]),
+        Row::output_string(
+            "string_parameter_out",
+            |m| &mut m.echo.string,
+            "string_parameter",
+        )
+        .starts_from(&["string_parameter"]),
+        Row::output_enumeration(
+            "colour_parameter_out",
+            |m| &mut m.echo.colour,
+            &COLOUR,
+            "colour_parameter",
+        )
+        .starts_from(&["colour_parameter"]),
+    ]
+}
+
+fn parameters() -> Vec<Variable<AllTypes>> {
+    vec![
+        Row::parameter_real("gain", |m| &mut m.gain, "factor on real_in").tunable(),
+        Row::parameter_string("prefix", |m| &mut m.prefix, "text before string_in"),
+        Row::parameter_real("real_parameter", |m| &mut m.parameters.real, "a Real")
+            .min(-1e6)
+            .max(1e6),
+        Row::parameter_integer(
+            "integer_parameter",
+            |m| &mut m.parameters.integer,
+            "an Integer",
+        )
+        .min(-100.0)
+        .max(100.0),
+        Row::parameter_boolean(
+            "boolean_parameter",
+            |m| &mut m.parameters.boolean,
+            "a Boolean",
+        ),
+        Row::parameter_string("string_parameter", |m| &mut m.parameters.string, "a String"),
+        Row::parameter_enumeration(
+            "colour_parameter",
+            |m| &mut m.parameters.colour,
+            &COLOUR,
+            "a colour",
+        ),
+    ]
+}

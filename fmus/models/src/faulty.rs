@@ -1,0 +1,160 @@
+//! A model that misbehaves on request, to test what an importer makes of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fmu_kit::{Enumeration, Fault, Model, Variable, unit};
+use serde::{Deserialize, Serialize};
+
+type Row = Variable<Faulty>;
+
+const FAULT: Enumeration = Enumeration {
+    name: "Fault",
+    description: "What goes wrong",
+    items: &[
+        ("none", "nothing"),
+        ("error", "the call returns fmi2Error"),
+        ("fatal", "the call returns fmi2Fatal"),
+        (
+            "discard_once",
+            "the call returns fmi2Discard, once in the life of the instance",
+        ),
+        ("discard_always", "the call returns fmi2Discard, each time"),
+        (
+            "finish",
+            "the call returns fmi2Discard, and fmi2Terminated is true",
+        ),
+        ("nan", "the output becomes NaN"),
+        ("panic", "the code panics; the FMU returns fmi2Fatal"),
+        ("abort", "the process is aborted"),
+        ("segfault", "the process gets a segmentation fault"),
+        ("endless_loop", "the call never returns"),
+        ("sleep", "the call takes sleep_time longer"),
+    ],
+};
+
+const FUNCTION: Enumeration = Enumeration {
+    name: "Function",
+    description: "Where it goes wrong",
+    items: &[
+        ("initialization", "in Initialization Mode"),
+        ("do_step", "in each step that ends at fault_time or later"),
+        ("get", "when the output is read, from fault_time on"),
+        ("terminate", "in fmi2Terminate"),
+    ],
+};
+
+/// The items of [`FUNCTION`].
+const INITIALIZATION: i32 = 1;
+const DO_STEP: i32 = 2;
+const GET: i32 = 3;
+const TERMINATE: i32 = 4;
+
+/// Repeats its input, y = u, until the fault that its parameters choose.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Faulty {
+    u: f64,
+    y: f64,
+    fault: i32,
+    function: i32,
+    fault_time: f64,
+    sleep_time: f64,
+    is_nan: bool,
+    /// Shared by saved states, so that going back does not bring a fault back that came once.
+    #[serde(skip)]
+    has_discarded: Arc<AtomicBool>,
+}
+
+impl Default for Faulty {
+    fn default() -> Self {
+        Self {
+            u: 0.0,
+            y: 0.0,
+            fault: 1,
+            function: DO_STEP,
+            fault_time: 0.0,
+            sleep_time: 1.0,
+            is_nan: false,
+            has_discarded: Arc::default(),
+        }
+    }
+}
+
+impl Faulty {
+    /// Does what the parameters ask for, if `function` is the place.
+    fn strike(&mut self, function: i32) -> Result<(), Fault> {
+        if self.function != function {
+            return Ok(());
+        }
+        let reason = || "this is the fault that was asked for".to_owned();
+        let (fault, _) = usize::try_from(self.fault - 1)
+            .ok()
+            .and_then(|index| FAULT.items.get(index))
+            .unwrap_or(&("none", ""));
+        match *fault {
+            "error" => return Err(Fault::Error(reason())),
+            "fatal" => return Err(Fault::Fatal(reason())),
+            "discard_once" if self.has_discarded.swap(true, Ordering::Relaxed) => {}
+            "discard_once" | "discard_always" => return Err(Fault::Discard(reason())),
+            "finish" => return Err(Fault::Finished(reason())),
+            "nan" => self.is_nan = true,
+            "panic" => panic!("{}", reason()),
+            "abort" => std::process::abort(),
+            "segfault" => fmu_kit::segmentation_fault(),
+            "endless_loop" => loop {
+                std::thread::sleep(Duration::from_millis(1));
+            },
+            "sleep" => std::thread::sleep(Duration::from_secs_f64(self.sleep_time)),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Model for Faulty {
+    const NAME: &'static str = "Faulty";
+    const DESCRIPTION: &'static str =
+        "Repeats its input until the fault that its parameters choose";
+
+    fn variables() -> Vec<Variable<Self>> {
+        vec![
+            Row::input_real("u", |m| &mut m.u, "input"),
+            Row::output_real("y", |m| &mut m.y, "the input, until the fault")
+                .depends_on(&["u"])
+                .starts_from(&["fault", "function", "fault_time", "sleep_time"]),
+            Row::parameter_enumeration("fault", |m| &mut m.fault, &FAULT, "what goes wrong"),
+            Row::parameter_enumeration("function", |m| &mut m.function, &FUNCTION, "where"),
+            Row::parameter_real("fault_time", |m| &mut m.fault_time, "when").unit(unit::SECOND),
+            Row::parameter_real("sleep_time", |m| &mut m.sleep_time, "how long a sleep is")
+                .unit(unit::SECOND)
+                .min(0.0)
+                .max(86_400.0),
+        ]
+    }
+
+    fn initialize(&mut self, _time: f64) -> Result<(), Fault> {
+        self.strike(INITIALIZATION)
+    }
+
+    fn outputs(&mut self, time: f64) -> Result<(), Fault> {
+        if time >= self.fault_time {
+            self.strike(GET)?;
+        }
+        self.y = if self.is_nan { f64::NAN } else { self.u };
+        Ok(())
+    }
+
+    fn after_step(&mut self, start: f64, end: f64) -> Result<(), Fault> {
+        // A step that ends a rounding error before fault_time reaches it.
+        let rounding = 1e-6 * (end - start);
+        if end >= self.fault_time - rounding {
+            self.strike(DO_STEP)?;
+        }
+        Ok(())
+    }
+
+    fn terminate(&mut self) -> Result<(), Fault> {
+        self.strike(TERMINATE)
+    }
+}

@@ -1,0 +1,146 @@
+//! Mass 1 of the double oscillator, with the coupling spring and damper.
+
+use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use serde::{Deserialize, Serialize};
+
+use crate::oscillator_elements::{DAMPER, LINEAR, SPRING, damper_force, spring_force};
+
+type Row = Variable<OscillatorForce>;
+
+/// m·x'' = −k·x − c·v − f with the coupling force f = k_c·(x − x2) + c_c·(v − v2) as output: it
+/// follows the inputs x2 and v2 at once (direct feed-through).
+///
+/// Rodríguez et al. (2022), the oscillator examples; defaults are table 1, case 1.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct OscillatorForce {
+    m: f64,
+    k: f64,
+    c: f64,
+    k_c: f64,
+    c_c: f64,
+    spring: i32,
+    damper: i32,
+    x_start: f64,
+    v_start: f64,
+    x2: f64,
+    v2: f64,
+    f: f64,
+    state: [f64; 2],
+}
+
+impl Default for OscillatorForce {
+    fn default() -> Self {
+        Self {
+            m: 1.0,
+            k: 10.0,
+            c: 0.0,
+            k_c: 100.0,
+            c_c: 0.0,
+            spring: LINEAR,
+            damper: LINEAR,
+            x_start: 0.0,
+            v_start: 100.0,
+            x2: 0.0,
+            v2: 0.0,
+            f: 0.0,
+            state: [0.0; 2],
+        }
+    }
+}
+
+impl OscillatorForce {
+    fn coupling_force(&self) -> f64 {
+        let [x, v] = self.state;
+        spring_force(self.spring, self.k_c, x - self.x2)
+            + damper_force(self.damper, self.c_c, v - self.v2)
+    }
+}
+
+impl Model for OscillatorForce {
+    const NAME: &'static str = "OscillatorForce";
+    const DESCRIPTION: &'static str =
+        "Mass 1 of the double oscillator, with the coupling spring and damper";
+    const INTEGRATOR: Integrator = Integrator::SymplecticEuler;
+    const POSITIONS: usize = 1;
+
+    fn variables() -> Vec<Variable<Self>> {
+        vec![
+            Row::input_real("x2", |m| &mut m.x2, "position of mass 2").unit(unit::METRE),
+            Row::input_real("v2", |m| &mut m.v2, "velocity of mass 2").unit(unit::METRE_PER_SECOND),
+            Row::output_real("f", |m| &mut m.f, "coupling force on mass 2")
+                .unit(unit::NEWTON)
+                .depends_on(&["x2", "v2"])
+                .starts_from(&["k_c", "c_c", "spring", "damper", "x_start", "v_start"]),
+            Row::output_real("x", |m| &mut m.state[0], "position")
+                .unit(unit::METRE)
+                .starts_from(&["x_start"]),
+            Row::output_real("v", |m| &mut m.state[1], "velocity")
+                .unit(unit::METRE_PER_SECOND)
+                .starts_from(&["v_start"]),
+            Row::parameter_real("m", |m| &mut m.m, "mass")
+                .unit(unit::KILOGRAM)
+                .min(1e-9),
+            Row::parameter_real(
+                "k",
+                |m| &mut m.k,
+                "stiffness of the spring to the wall; N/m^0.5 if sqrt",
+            )
+            .unit(unit::NEWTON_PER_METRE),
+            Row::parameter_real(
+                "c",
+                |m| &mut m.c,
+                "damping to the wall; N.s2/m2 if quadratic",
+            )
+            .unit(unit::NEWTON_SECOND_PER_METRE),
+            Row::parameter_real("k_c", |m| &mut m.k_c, "stiffness of the coupling spring")
+                .unit(unit::NEWTON_PER_METRE),
+            Row::parameter_real("c_c", |m| &mut m.c_c, "damping of the coupling damper")
+                .unit(unit::NEWTON_SECOND_PER_METRE),
+            Row::parameter_enumeration(
+                "spring",
+                |m| &mut m.spring,
+                &SPRING,
+                "kind of both springs",
+            ),
+            Row::parameter_enumeration(
+                "damper",
+                |m| &mut m.damper,
+                &DAMPER,
+                "kind of both dampers",
+            ),
+            Row::parameter_real("x_start", |m| &mut m.x_start, "initial position")
+                .unit(unit::METRE),
+            Row::parameter_real("v_start", |m| &mut m.v_start, "initial velocity")
+                .unit(unit::METRE_PER_SECOND),
+        ]
+    }
+
+    fn state(&mut self) -> &mut [f64] {
+        &mut self.state
+    }
+
+    fn initialize(&mut self, _time: f64) -> Result<(), Fault> {
+        self.state = [self.x_start, self.v_start];
+        Ok(())
+    }
+
+    fn derivatives(&self, _time: f64, rates: &mut [f64]) {
+        let [x, v] = self.state;
+        let wall = spring_force(self.spring, self.k, x) + damper_force(self.damper, self.c, v);
+        rates[0] = v;
+        rates[1] = (-wall - self.coupling_force()) / self.m;
+    }
+
+    fn outputs(&mut self, _time: f64) -> Result<(), Fault> {
+        self.f = self.coupling_force();
+        Ok(())
+    }
+
+    fn partial_derivative(&self, unknown: &str, known: &str) -> Option<f64> {
+        match (unknown, known) {
+            ("f", "x2") if self.spring == LINEAR => Some(-self.k_c),
+            ("f", "v2") if self.damper == LINEAR => Some(-self.c_c),
+            _ => None,
+        }
+    }
+}
