@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod fmus;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};

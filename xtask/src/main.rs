@@ -22,6 +22,8 @@ enum Verb {
         #[arg(long, default_value = "5")]
         repetitions: NonZeroUsize,
     },
+    /// Build all FMUs into target/fmus
+    Fmus,
     /// Check the rules that neither rustc nor clippy knows
     Tidy,
 }
@@ -31,6 +33,13 @@ fn main() -> ExitCode {
         Verb::Bench { repetitions } => {
             xtask::bench::run(&xtask::root(), &xtask::target(), repetitions)
         }
+        Verb::Fmus => match xtask::fmus::build_all() {
+            Ok(folder) => {
+                println!("{}", folder.display());
+                Ok(())
+            }
+            Err(error) => Err(error.to_string()),
+        },
         Verb::Tidy => match xtask::tidy::run(&xtask::root(), Cli::command()) {
             Ok(true) => Ok(()),
             Ok(false) => return ExitCode::FAILURE,

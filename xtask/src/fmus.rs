@@ -1,0 +1,131 @@
+//! `cargo xtask fmus`: builds the stubs of all models and packs them into `target/fmus/*.fmu`.
+
+mod package;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use fmu_models::{MODELS, ModelInfo};
+
+pub use package::{Library, package};
+
+/// Why the FMUs could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The compiler refused, or cargo was not found.
+    #[error("{command} failed:\n{reason}")]
+    Cargo {
+        /// What was run.
+        command: String,
+        /// What it said.
+        reason: String,
+    },
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The archive could not be written.
+    #[error("packing {name}.fmu: {source}")]
+    Pack {
+        /// The model.
+        name: &'static str,
+        /// What the zip library said.
+        source: zip::result::ZipError,
+    },
+}
+
+/// Builds every FMU that is out of date; returns the folder with `<model name>.fmu`.
+///
+/// Several processes may call this at a time: one builds, the others wait. An FMU whose bytes do
+/// not change is not written again.
+///
+/// # Errors
+/// When a stub does not compile or a file cannot be written.
+pub fn build_all() -> Result<PathBuf, Error> {
+    let folder = crate::target().join("fmus");
+    fs::create_dir_all(&folder).map_err(|source| file_error(&folder, source))?;
+    let lock_path = folder.join(".lock");
+    let lock = File::create(&lock_path).and_then(|file| file.lock().map(|()| file));
+    let lock = lock.map_err(|source| file_error(&lock_path, source))?;
+    compile_stubs()?;
+    for model in MODELS {
+        write_fmu(model, &folder)?;
+    }
+    drop(lock);
+    Ok(folder)
+}
+
+fn file_error(path: &Path, source: io::Error) -> Error {
+    let path = path.to_owned();
+    Error::File { path, source }
+}
+
+fn compile_stubs() -> Result<(), Error> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .current_dir(crate::root())
+        .args(["build", "--quiet", "--profile", "fmu", "--target-dir"])
+        .arg(crate::target())
+        .args(["--config", &remapped_paths()])
+        .env_remove("CARGO_BUILD_TARGET")
+        .stdin(Stdio::null());
+    for model in MODELS {
+        command.args(["--package", model.package]);
+    }
+    let outcome = command.output();
+    let reason = match outcome {
+        Ok(output) if output.status.success() => return Ok(()),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => error.to_string(),
+    };
+    let command = format!("{command:?}");
+    Err(Error::Cargo { command, reason })
+}
+
+/// Keeps the places of sources on this machine out of the libraries.
+fn remapped_paths() -> String {
+    let mut flags = vec![format!("{}=/gyrator", crate::root().display())];
+    let home = std::env::var("HOME").map(|home| format!("{home}/.cargo"));
+    if let Ok(cargo_home) = std::env::var("CARGO_HOME").or(home) {
+        flags.push(format!("{cargo_home}=/cargo"));
+    }
+    let flags: Vec<String> = flags
+        .into_iter()
+        .map(|flag| format!("{:?}", format!("--remap-path-prefix={flag}")))
+        .collect();
+    format!("build.rustflags=[{}]", flags.join(", "))
+}
+
+fn write_fmu(model: &ModelInfo, folder: &Path) -> Result<(), Error> {
+    let name = model.name;
+    let library_path = library_path(model.package);
+    let library = fs::read(&library_path).map_err(|source| file_error(&library_path, source))?;
+    let library = Library {
+        platform: package::PLATFORM,
+        bytes: &library,
+    };
+    let archive = package(&(model.describe)(), &[library], &[]);
+    let archive = archive.map_err(|source| Error::Pack { name, source })?;
+    let path = folder.join(format!("{name}.fmu"));
+    if fs::read(&path).is_ok_and(|old| old == archive) {
+        return Ok(());
+    }
+    // Renamed into place, so that nobody ever reads half an FMU.
+    let draft = folder.join(format!(".{name}.fmu.new"));
+    let written = fs::write(&draft, archive).and_then(|()| fs::rename(&draft, &path));
+    written.map_err(|source| file_error(&path, source))
+}
+
+fn library_path(package: &str) -> PathBuf {
+    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+    let stem = package.replace('-', "_");
+    let file = format!("{DLL_PREFIX}{stem}{DLL_SUFFIX}");
+    crate::target().join("fmu").join(file)
+}
