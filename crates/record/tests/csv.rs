@@ -27,13 +27,13 @@ impl Disk {
     }
 
     fn content(&self) -> Vec<u8> {
-        self.bytes.lock().unwrap().clone()
+        self.bytes.lock().expect("no test panicked").clone()
     }
 }
 
 impl Write for Disk {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        let mut bytes = self.bytes.lock().unwrap();
+        let mut bytes = self.bytes.lock().expect("no test panicked");
         let room = self.size - bytes.len();
         if room == 0 && !data.is_empty() {
             return Err(io::ErrorKind::StorageFull.into());
@@ -50,10 +50,11 @@ impl Write for Disk {
 
 impl Output for Disk {
     fn truncate(&mut self, length: u64) -> io::Result<()> {
+        let length = usize::try_from(length).map_err(io::Error::other)?;
         self.bytes
             .lock()
-            .unwrap()
-            .truncate(usize::try_from(length).unwrap());
+            .expect("no test panicked")
+            .truncate(length);
         Ok(())
     }
 

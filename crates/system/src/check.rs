@@ -1,6 +1,6 @@
 //! The rules that every system obeys, whatever file it came from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::problem::{Problem, Source, Spanned, closest};
 use crate::system_file::{Bond, Component, Connection, Experiment, Port, SystemFile};
@@ -125,9 +125,14 @@ fn also<T>(other: &Spanned<T>, source: &Source) -> String {
 }
 
 fn check_connections(system: &SystemFile, problems: &mut Vec<Problem>) {
+    let names: BTreeSet<_> = system
+        .components
+        .iter()
+        .map(|component| component.name.value.as_str())
+        .collect();
     for connection in system.all_connections() {
         for port in [&connection.from, &connection.to] {
-            if system.component(&port.value.component).is_none() {
+            if !names.contains(port.value.component.as_str()) {
                 problems.push(
                     system
                         .unknown_component(&port.value.component)

@@ -73,14 +73,12 @@ impl SystemFile {
     ///
     /// A [`Problem`] without a place if there is no dot or no such component.
     pub fn port(&self, text: &str) -> Result<Port, Problem> {
-        let names = self
-            .components
-            .iter()
-            .map(|component| component.name.value.as_str());
-        let port = Port::split(text, names).ok_or_else(|| not_a_port(text))?;
-        match self.component(&port.component) {
-            Some(_) => Ok(port),
-            None => Err(self.unknown_component(&port.component)),
+        let is_component = |name: &str| self.component(name).is_some();
+        let port = Port::split(text, is_component).ok_or_else(|| not_a_port(text))?;
+        if is_component(&port.component) {
+            Ok(port)
+        } else {
+            Err(self.unknown_component(&port.component))
         }
     }
 
@@ -217,16 +215,14 @@ impl Port {
         }
     }
 
-    /// Splits `component.variable` at the dot that ends the longest of the `components`' names; at
-    /// the first dot if none fits, so that the unknown name can be reported. `None` if there is no
+    /// Splits `component.variable` at the last dot that has a component's name before it; at the
+    /// first dot if there is none, so that the unknown name can be reported. `None` if there is no
     /// dot, or nothing before or after it.
-    pub fn split<'a>(text: &str, components: impl IntoIterator<Item = &'a str>) -> Option<Self> {
-        let variable_of = |name: &str| text.strip_prefix(name)?.strip_prefix('.');
-        let (component, variable) = components
-            .into_iter()
-            .filter_map(|name| Some((name, variable_of(name)?)))
-            .max_by_key(|(name, _)| name.len())
-            .or_else(|| text.split_once('.'))?;
+    pub fn split(text: &str, is_component: impl Fn(&str) -> bool) -> Option<Self> {
+        let mut dots = text.rmatch_indices('.').map(|(dot, _)| dot);
+        let known = dots.find(|dot| is_component(&text[..*dot]));
+        let dot = known.or_else(|| text.find('.'))?;
+        let (component, variable) = (&text[..dot], &text[dot + 1..]);
         let complete = !component.is_empty() && !variable.is_empty();
         complete.then(|| Self::new(component, variable))
     }

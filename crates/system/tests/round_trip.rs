@@ -132,6 +132,20 @@ fn without_places(mut system: SystemFile) -> SystemFile {
 }
 
 #[test]
+fn the_file_in_the_documentation_is_read() {
+    let source = include_str!("../src/toml_file/mod.rs");
+    let (_, example) = source.split_once("//! ```toml\n").unwrap();
+    let (example, _) = example.split_once("//! ```\n").unwrap();
+    let text: String = example
+        .lines()
+        .map(|line| format!("{}\n", &line[3..]))
+        .collect();
+    let (system, warnings) = parse(text, PATH).unwrap();
+    assert_eq!(warnings, []);
+    assert_eq!(system.bonds[0].sense.value, -1.0);
+}
+
+#[test]
 fn a_full_file_is_read() {
     let system = read(FULL);
     let left = system.component("left").unwrap();

@@ -2,6 +2,42 @@
 //!
 //! Reading collects every problem with its place and goes on after it, so that one run of the
 //! reader reports all of them.
+//!
+//! ```toml
+//! [experiment]                  # every key may be left to the command line or to defaults
+//! start_time = 0.0              # s
+//! stop_time = 10.0              # s; or `duration`, s
+//! step_size = 1e-3              # macro-step, s
+//! tolerance = 1e-6              # relative; passed to the FMUs
+//! method = "jacobi"             # a word of a registry, or { name = "…", parameter = … }
+//! exchange = "auto"             # auto | stale | fresh | compensated
+//! step_control = "fixed"        # as method
+//! extrapolation = "hold"        # as method
+//!
+//! [components.left]             # `[components."left.arm"]` for a name with dots
+//! fmu = "Left.fmu"              # required; relative to the folder of this file
+//! step_size = 1e-3              # communication step, s
+//! extrapolation = "linear"      # of all its inputs
+//! exchange = "stale"
+//! start_values = { m = 1, body.mass = 2.5, "x[1]" = 0.1, on = true, file = "data.csv" }
+//! preload = ["libvendor.so"]    # shared libraries to load first
+//! propagate_initial_inputs = false
+//!
+//! [components.right]
+//! fmu = "Right.fmu"
+//!
+//! [[connections]]
+//! from = "right.x"
+//! to = "left.x2"
+//! gain = 2.0
+//!
+//! [[bonds]]
+//! name = "coupling"
+//! effort = [{ from = "left.f", to = "right.f" }]    # one pair an axis; one alone needs no list
+//! flow = [{ from = "right.v", to = "left.v2" }]     # as many, the other way
+//! sense = -1                                        # default 1
+//! correction = { name = "residual-power", mu = 0.5 }  # default "off"
+//! ```
 
 mod components;
 mod experiment;
@@ -113,9 +149,9 @@ fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader
     let mut root = Section::new("a system file", document, 0..0);
     let experiment = root.table("experiment", "[experiment]", reader);
     let components = components::read(&mut root, reader);
-    let names: Vec<_> = components
+    let names = components
         .iter()
-        .map(|component| component.name.value.as_str())
+        .map(|component| component.name.value.clone())
         .collect();
     let connections = wiring::connections(&mut root, "connections", &names, reader);
     let bonds = wiring::bonds(&mut root, &names, reader);

@@ -1,5 +1,7 @@
 //! `[[connections]]` and `[[bonds]]`.
 
+use std::collections::BTreeSet;
+
 use toml::Spanned as Placed;
 use toml::de::DeValue;
 
@@ -12,7 +14,7 @@ use crate::system_file::{Bond, Choice, Connection, Port};
 pub(super) fn connections(
     section: &mut Section<'_>,
     key: &'static str,
-    components: &[&str],
+    components: &BTreeSet<String>,
     reader: &mut Reader,
 ) -> Vec<Connection> {
     let Some(value) = section.take(key) else {
@@ -24,7 +26,11 @@ pub(super) fn connections(
         .collect()
 }
 
-pub(super) fn bonds(root: &mut Section<'_>, components: &[&str], reader: &mut Reader) -> Vec<Bond> {
+pub(super) fn bonds(
+    root: &mut Section<'_>,
+    components: &BTreeSet<String>,
+    reader: &mut Reader,
+) -> Vec<Bond> {
     let Some(value) = root.take("bonds") else {
         return Vec::new();
     };
@@ -36,7 +42,11 @@ pub(super) fn bonds(root: &mut Section<'_>, components: &[&str], reader: &mut Re
 }
 
 /// A bond with an unreadable pair is left out: its axes could not be told any more.
-fn bond(mut section: Section<'_>, components: &[&str], reader: &mut Reader) -> Option<Bond> {
+fn bond(
+    mut section: Section<'_>,
+    components: &BTreeSet<String>,
+    reader: &mut Reader,
+) -> Option<Bond> {
     let name = section
         .required("name", reader)
         .and_then(|value| reader.text("name", value));
@@ -72,7 +82,7 @@ fn is_off(choice: &Choice) -> bool {
 fn pairs(
     key: &str,
     value: &Placed<DeValue<'_>>,
-    components: &[&str],
+    components: &BTreeSet<String>,
     reader: &mut Reader,
 ) -> Vec<Option<Connection>> {
     let sections = reader.tables(key, value);
@@ -82,7 +92,11 @@ fn pairs(
         .collect()
 }
 
-fn pair(mut section: Section<'_>, components: &[&str], reader: &mut Reader) -> Option<Connection> {
+fn pair(
+    mut section: Section<'_>,
+    components: &BTreeSet<String>,
+    reader: &mut Reader,
+) -> Option<Connection> {
     let mut end = |key, reader: &mut Reader| {
         section
             .required(key, reader)
@@ -102,11 +116,11 @@ fn pair(mut section: Section<'_>, components: &[&str], reader: &mut Reader) -> O
 fn port(
     key: &str,
     value: &Placed<DeValue<'_>>,
-    components: &[&str],
+    components: &BTreeSet<String>,
     reader: &mut Reader,
 ) -> Option<Spanned<Port>> {
     let text = reader.text(key, value)?;
-    let port = Port::split(&text.value, components.iter().copied());
+    let port = Port::split(&text.value, |name| components.contains(name));
     if port.is_none() {
         reader.problems.push(not_a_port(&text.value).at(&text.span));
     }
