@@ -31,7 +31,7 @@ const RIGHT: &[(&str, f64)] = &[
     ("k", 1000.0),
     ("c", 0.25),
     ("x_start", 0.0),
-    ("v_start", -100.0),
+    ("v_start", 0.0),
 ];
 
 fn main() -> Outcome<()> {
