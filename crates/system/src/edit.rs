@@ -101,16 +101,25 @@ impl SystemFile {
 
     /// The problem of a name that is no component.
     pub(crate) fn unknown_component(&self, name: &str) -> Problem {
-        let names = self
-            .components
-            .iter()
-            .map(|component| component.name.value.as_str());
+        /// A large system with many such problems is not searched for each of them.
+        const SEARCHED: usize = 1000;
+        const LISTED: usize = 10;
+        let names = || {
+            self.components
+                .iter()
+                .map(|component| component.name.value.as_str())
+        };
         let problem = Problem::error("unknown-component", format!("unknown component `{name}`"));
-        let names: Vec<_> = names.collect();
-        match closest(name, names.iter().copied()) {
-            Some(near) => problem.help(format!("did you mean `{near}`?")),
-            None if names.is_empty() => problem.help("the system has no components"),
-            None => problem.help(format!("the components are `{}`", names.join("`, `"))),
+        if let Some(near) = closest(name, names().take(SEARCHED)) {
+            return problem.help(format!("did you mean `{near}`?"));
+        }
+        match self.components.len() {
+            0 => problem.help("the system has no components"),
+            1..=LISTED => {
+                let list: Vec<_> = names().collect();
+                problem.help(format!("the components are `{}`", list.join("`, `")))
+            }
+            _ => problem,
         }
     }
 }

@@ -123,10 +123,13 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One problem a paragraph: `path:line:column: error: message [rule]`, then the advice.
+/// One problem a paragraph: `path:line:column: error: message [rule]`, then the advice. Of a long
+/// list only the first are shown, and how many follow.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.list.iter().enumerate() {
+        /// More than anybody reads; each one costs a walk through the text.
+        const SHOWN: usize = 100;
+        for (index, problem) in self.list.iter().take(SHOWN).enumerate() {
             if index > 0 {
                 writeln!(f)?;
             }
@@ -144,7 +147,14 @@ impl fmt::Display for Problems {
                 write!(f, "\n  help: {help}")?;
             }
         }
-        Ok(())
+        match self.list.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            hidden => write!(
+                f,
+                "\n{}: and {hidden} more problems",
+                self.source.path.display()
+            ),
+        }
     }
 }
 

@@ -196,3 +196,13 @@ sense = 0.5
 "#
     ));
 }
+
+#[test]
+fn of_many_problems_the_first_are_shown() {
+    let keys: String = (0..150).map(|key| format!("q{key} = 1\n")).collect();
+    let text = wired(&format!("[experiment]\n{keys}"));
+    assert!(
+        text.ends_with("\nsystem.toml: and 50 more problems"),
+        "{text}"
+    );
+}
