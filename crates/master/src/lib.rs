@@ -1,1 +1,91 @@
-//! gyrator
+//! A co-simulation master that knows about energy.
+//!
+//! Units that are black boxes (FMUs, Rust models, closures of a test bench) are coupled by
+//! connections and by *power bonds*, whose effort and flow multiply to a power. They are stepped
+//! explicitly, without iteration and without rolling anything back, and a ledger keeps for every
+//! bond the energy that the discrete coupling invents. [Corrections](CORRECTIONS) take it out;
+//! [exchange modes](Exchange) avoid it.
+//!
+//! A system can be [read from a file](System::from_file) or built in code:
+//!
+//! ```
+//! use gyrator::{ClosureUnit, LinearUnit, RunOptions, System};
+//!
+//! // A mass on a spring, with the coupling's spring and damper: f = 100·(x − x2) + 0.1·(v − v2).
+//! let left = LinearUnit::new(&[0.0, 100.0], &["x2", "v2"], &["f", "x"], [
+//!     &[0.0, 1.0, -110.0, -0.1], &[0.0, 0.0, 100.0, 0.1], // ẋ = A·(x, v) + B·(x2, v2)
+//!     &[100.0, 0.1, 1.0, 0.0], &[-100.0, -0.1, 0.0, 0.0], // (f, x) = C·(x, v) + D·(x2, v2)
+//! ]);
+//! // Another mass on a spring, as a closure: a test bench would talk to its hardware here.
+//! let (mut x, mut v) = (0.0, -100.0);
+//! let right = ClosureUnit::new(&[("f", 0.0), ("push", 0.0)], &[("x", x), ("v", v)], move |call| {
+//!     v += call.step * (call.inputs[0] + call.inputs[1] - 1000.0 * x);
+//!     x += call.step * v;
+//!     call.outputs.copy_from_slice(&[x, v]);
+//! });
+//!
+//! let mut system = System::new(1e-3); // macro-step, s
+//! system.add("left", left).exchange("stale");
+//! system.add("right", right);
+//! system.connect("right.x", "left.x2");
+//! let bond = system.bond("coupling", ("left.f", "right.f"), ("right.v", "left.v2"));
+//! bond.correction("residual-power", &[("mu", 0.5)]);
+//! let mut run = system.start(&RunOptions::default())?;
+//! for step in 0..1000 {
+//!     run.write_real("right.push", if step < 10 { 5.0 } else { 0.0 })?;
+//!     run.step()?;
+//! }
+//! let energy = *run.ledger().bond(0).expect("the system has one bond");
+//! println!("x = {:.3} m at t = {} s: {energy:#?}", run.read_real("right.x")?, run.time());
+//! # assert!((run.time() - 1.0).abs() < 1e-12 && energy.correction_energy < 0.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod closure_unit;
+mod correction;
+mod curve;
+mod exchange;
+mod extrapolation;
+mod fault;
+mod fmu_unit;
+mod graph;
+mod initialization;
+mod ledger;
+mod linear_unit;
+mod method;
+mod observer;
+mod order;
+mod plant;
+mod registry;
+mod report;
+mod resolve;
+mod run;
+mod step_control;
+mod system;
+mod time;
+mod unit;
+
+pub use closure_unit::{Call, ClosureUnit};
+pub use correction::{BondFacts, BondPoint, CORRECTIONS, Correction, Increments, Limit, Side};
+pub use curve::Curve;
+pub use exchange::Exchange;
+pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, Sample};
+pub use fault::{Cause, Fault, RunError, UnitFault};
+pub use graph::{Graph, RecordedVariable};
+pub use ledger::{BondEnergy, Ledger};
+pub use linear_unit::LinearUnit;
+pub use method::{METHODS, Method};
+pub use observer::{Observer, ObserverError, StopRequest, Verdict, View};
+pub use plant::{Plant, Step};
+pub use registry::{Arguments, Entry, ParameterInfo, ParameterKind, look_up};
+pub use report::{BondReport, ComponentReport, Counters, Report, StopReason};
+pub use run::Run;
+pub use step_control::{STEP_CONTROLS, StepControl};
+pub use system::{BondSettings, ComponentSettings, LoadError, RunOptions, StartError, System};
+pub use time::{Clock, Rate, Ticks};
+pub use unit::{
+    Capabilities, Causality, Feedthrough, Handle, Kind, Period, PhysicalUnit, SavedState,
+    StepOutcome, Unit, UnitDescription, UnitResult, Value, Variable,
+};

@@ -1,0 +1,107 @@
+//! Corrections of the inputs of a power bond.
+
+mod residual_power;
+
+use crate::curve::Curve;
+use crate::registry::{Arguments, Entry};
+
+/// What a correction knows of its bond before the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BondFacts {
+    /// Number of axes.
+    pub axes: usize,
+    /// Communication step of the component that gives the effort, over the bond's step.
+    pub effort_side_step: f64,
+    /// Communication step of the component that gives the flow, over the bond's step.
+    pub flow_side_step: f64,
+    /// The effort depends directly on the flow.
+    pub effort_feedthrough: bool,
+    /// The flow depends directly on the effort.
+    pub flow_feedthrough: bool,
+    /// Degree of the extrapolation of the effort, at the receiver.
+    pub effort_degree: usize,
+    /// Degree of the extrapolation of the flow, at the receiver.
+    pub flow_degree: usize,
+}
+
+/// One direction of a bond at a communication point k: the efforts, or the flows, axis by axis.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Side {
+    /// Outputs at k, as published.
+    pub output: Vec<f64>,
+    /// Outputs at k − 1.
+    pub previous_output: Vec<f64>,
+    /// What was added to the receiving inputs over the step from k − 1 to k, at its end.
+    pub correction: Vec<f64>,
+}
+
+/// A bond at a communication point, as its correction sees it. All power is weight·effort·flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BondPoint {
+    /// Number of the point, 0 at the start.
+    pub index: u64,
+    /// Length of the step that ended here, s.
+    pub step: f64,
+    /// The efforts, which end a gives.
+    pub effort: Side,
+    /// The flows, which end b gives.
+    pub flow: Side,
+    /// Sense and gains, axis by axis.
+    pub weight: Vec<f64>,
+}
+
+/// What is added to the inputs of a bond over the coming step, axis by axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Increments {
+    /// Added to the effort inputs at end b.
+    pub effort: Vec<Curve>,
+    /// Added to the flow inputs at end a.
+    pub flow: Vec<Curve>,
+}
+
+impl Increments {
+    /// Nothing on any axis.
+    pub fn none(axes: usize) -> Self {
+        Self {
+            effort: vec![Curve::default(); axes],
+            flow: vec![Curve::default(); axes],
+        }
+    }
+}
+
+/// The greatest correction, relative to the corrected signal and absolute. Bonds that correct the
+/// same signals of one receiver are limited together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    /// Relative to the magnitude of the uncorrected signal at this point.
+    pub relative: f64,
+    /// In the unit of the signal.
+    pub absolute: f64,
+}
+
+/// Corrects the inputs of one bond.
+pub trait Correction: Send {
+    /// Called once, before the run.
+    fn begin(&mut self, facts: &BondFacts);
+
+    /// What to add to the inputs over the step that starts at `point`; `increments` comes zeroed.
+    fn correct(&mut self, point: &BondPoint, increments: &mut Increments);
+
+    /// The limit on what [`correct`](Self::correct) asks for.
+    fn limit(&self) -> Option<Limit> {
+        None
+    }
+
+    /// Highest degree of the increments' curves.
+    fn degree(&self) -> usize {
+        0
+    }
+
+    /// Parameters in force, for the report: those taken from a rule, too.
+    fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+/// Every correction, by its word in a system file.
+pub const CORRECTIONS: &[Entry<fn(&Arguments) -> Box<dyn Correction>>] = &[residual_power::ENTRY];

@@ -1,0 +1,84 @@
+//! The course of an input over a coming step.
+
+/// A cubic in the time since the start of the step: `value + slope·s + …`, s in seconds.
+///
+/// An extrapolation that gave one number at the start of the step would equal hold to the last
+/// digit, whatever its order; so inputs are always curves.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Curve {
+    /// Coefficients of 1, s, s², s³.
+    pub coefficients: [f64; 4],
+}
+
+impl Curve {
+    /// A curve that stays where it is.
+    pub fn constant(value: f64) -> Self {
+        Self {
+            coefficients: [value, 0.0, 0.0, 0.0],
+        }
+    }
+
+    /// A straight line.
+    pub fn line(value: f64, slope: f64) -> Self {
+        Self {
+            coefficients: [value, slope, 0.0, 0.0],
+        }
+    }
+
+    /// The value `s` seconds after the start of the step.
+    #[inline]
+    pub fn at(&self, s: f64) -> f64 {
+        let [a, b, c, d] = self.coefficients;
+        a + s * (b + s * (c + s * d))
+    }
+
+    /// The curve seen from `s` seconds later.
+    #[must_use]
+    pub fn shifted(&self, s: f64) -> Self {
+        let [_, b, c, d] = self.coefficients;
+        Self {
+            coefficients: [
+                self.at(s),
+                b + s * (2.0 * c + s * 3.0 * d),
+                c + 3.0 * d * s,
+                d,
+            ],
+        }
+    }
+
+    /// The derivative of order 1, 2 or 3 at the start of the step, per secondⁿ; else 0.
+    pub fn derivative(&self, order: usize) -> f64 {
+        const FACTORIAL: [f64; 4] = [1.0, 1.0, 2.0, 6.0];
+        self.coefficients
+            .get(order)
+            .map_or(0.0, |c| c * FACTORIAL[order])
+    }
+
+    /// The sum of two curves.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        let mut sum = *self;
+        for (a, b) in sum.coefficients.iter_mut().zip(other.coefficients) {
+            *a += b;
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifting_keeps_values_and_derivatives() {
+        let curve = Curve {
+            coefficients: [1.0, -2.0, 0.5, 3.0],
+        };
+        let later = curve.shifted(0.25);
+        for s in [0.0, 0.1, 0.7] {
+            assert!((later.at(s) - curve.at(0.25 + s)).abs() < 1e-14);
+        }
+        assert!((later.derivative(2) - (1.0 + 18.0 * 0.25)).abs() < 1e-14);
+        assert_eq!(later.derivative(4), 0.0);
+    }
+}

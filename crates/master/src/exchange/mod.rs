@@ -1,0 +1,56 @@
+//! How outputs with direct feed-through are exchanged: stale, fresh or compensated.
+//!
+//! An output that depends on an input at the same instant is read after a step with the input of
+//! that step still in it. Passed on like this it is *stale*, and a stale force makes energy from
+//! nothing. *Fresh* sets the new inputs and reads the output again; FMI 2.0 forbids that order
+//! between steps (§4.2.4, C-28), so it is for units that declare it safe, or on request.
+//! *Compensated* adds D·(u − ũ), D being the derivative of the output by the input, and stays
+//! within the standard.
+
+mod plan;
+mod probe;
+
+pub(crate) use plan::{Pass, Stage, exchange_passes, initial_stages};
+pub(crate) use probe::{Gains, probe};
+
+/// How the outputs of a component with direct feed-through are passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exchange {
+    /// Fresh where the unit declares it safe, else stale.
+    Auto,
+    /// As the step left them.
+    Stale,
+    /// Read again after the new inputs were set.
+    Fresh,
+    /// Stale plus D·(u − ũ).
+    Compensated,
+    /// Nothing to choose: no output of the component depends directly on a connected input.
+    #[serde(rename = "none")]
+    NoFeedthrough,
+}
+
+impl Exchange {
+    /// The words of a system file.
+    pub const WORDS: [&'static str; 4] = ["auto", "stale", "fresh", "compensated"];
+
+    /// The mode that a word of a system file names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let modes = [Self::Auto, Self::Stale, Self::Fresh, Self::Compensated];
+        Self::WORDS
+            .iter()
+            .position(|known| *known == word)
+            .map(|index| modes[index])
+    }
+
+    /// The word of a system file; `none` where there is nothing to choose.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Stale => "stale",
+            Self::Fresh => "fresh",
+            Self::Compensated => "compensated",
+            Self::NoFeedthrough => "none",
+        }
+    }
+}

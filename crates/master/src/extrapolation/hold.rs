@@ -1,0 +1,33 @@
+use super::{Extrapolation, Sample};
+use crate::curve::Curve;
+use crate::registry::{Arguments, Entry};
+
+/// Zero-order hold: the newest value, constant.
+#[derive(Debug, Default)]
+struct Hold {
+    value: f64,
+}
+
+pub(super) const ENTRY: Entry<fn(&Arguments) -> Box<dyn Extrapolation>> = Entry {
+    name: "hold",
+    summary: "the newest value, held constant (zero-order hold)",
+    source: "FMI 2.0 §4.1; Rodríguez 2022 §2",
+    parameters: &[],
+    build: |_| Box::<Hold>::default(),
+};
+
+impl Extrapolation for Hold {
+    fn observe(&mut self, sample: Sample) {
+        self.value = sample.value;
+    }
+
+    fn curve(&self, _now: f64) -> Curve {
+        Curve::constant(self.value)
+    }
+
+    fn clear(&mut self) {}
+
+    fn degree(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,135 @@
+use super::{Extrapolation, Sample};
+use crate::curve::Curve;
+use crate::registry::{Arguments, Entry};
+
+/// The polynomial through the newest `degree + 1` published values; of lower degree until the
+/// history is full.
+#[derive(Debug)]
+struct Polynomial {
+    degree: usize,
+    /// Newest first.
+    history: [Sample; 3],
+    filled: usize,
+}
+
+pub(super) const LINEAR: Entry<fn(&Arguments) -> Box<dyn Extrapolation>> = Entry {
+    name: "linear",
+    summary: "the line through the last two values (first-order hold)",
+    source: "Rodríguez 2022 §2; Sadjina 2019 §2",
+    parameters: &[],
+    build: |_| Box::new(Polynomial::new(1)),
+};
+
+pub(super) const QUADRATIC: Entry<fn(&Arguments) -> Box<dyn Extrapolation>> = Entry {
+    name: "quadratic",
+    summary: "the parabola through the last three values (second-order hold)",
+    source: "Rodríguez 2022 §2; Sadjina 2019 §2",
+    parameters: &[],
+    build: |_| Box::new(Polynomial::new(2)),
+};
+
+impl Polynomial {
+    fn new(degree: usize) -> Self {
+        Self {
+            degree,
+            history: [Sample {
+                time: 0.0,
+                value: 0.0,
+            }; 3],
+            filled: 0,
+        }
+    }
+}
+
+impl Extrapolation for Polynomial {
+    fn observe(&mut self, sample: Sample) {
+        if self.filled == 0 || sample.time > self.history[0].time {
+            self.history.rotate_right(1);
+            self.filled = (self.filled + 1).min(self.degree + 1);
+        }
+        self.history[0] = sample;
+    }
+
+    fn curve(&self, now: f64) -> Curve {
+        let [newest, middle, oldest] = self.history;
+        let slope = |a: Sample, b: Sample| (a.value - b.value) / (a.time - b.time);
+        let since_newest = now - newest.time;
+        match self.filled {
+            0 | 1 => Curve::constant(newest.value),
+            2 => {
+                let first = slope(newest, middle);
+                Curve::line(newest.value + first * since_newest, first)
+            }
+            _ => {
+                // Newton's form, expanded about `now`.
+                let first = slope(newest, middle);
+                let second = (first - slope(middle, oldest)) / (newest.time - oldest.time);
+                let since_middle = now - middle.time;
+                Curve {
+                    coefficients: [
+                        newest.value + since_newest * (first + second * since_middle),
+                        first + second * (since_newest + since_middle),
+                        second,
+                        0.0,
+                    ],
+                }
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.filled = self.filled.min(1);
+    }
+
+    fn degree(&self) -> usize {
+        self.degree
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(degree: usize, times: &[f64], signal: fn(f64) -> f64) -> Polynomial {
+        let mut polynomial = Polynomial::new(degree);
+        for &time in times {
+            polynomial.observe(Sample {
+                time,
+                value: signal(time),
+            });
+        }
+        polynomial
+    }
+
+    #[test]
+    fn a_parabola_is_continued_exactly_from_uneven_and_old_samples() {
+        let signal = |t: f64| 3.0 - t + 2.0 * t * t;
+        let curve = after(2, &[0.0, 0.1, 0.25, 0.3], signal).curve(0.5);
+        for s in [0.0, 0.05, 0.2] {
+            assert!((curve.at(s) - signal(0.5 + s)).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_order_grows_with_the_history() {
+        let signal = |t: f64| t * t;
+        assert_eq!(after(2, &[1.0], signal).curve(1.0), Curve::constant(1.0));
+        assert_eq!(
+            after(2, &[1.0, 2.0], signal).curve(2.0),
+            Curve::line(4.0, 3.0)
+        );
+        let mut cleared = after(2, &[1.0, 2.0, 3.0], signal);
+        cleared.clear();
+        assert_eq!(cleared.curve(3.0), Curve::constant(9.0));
+    }
+
+    #[test]
+    fn a_second_value_for_the_same_time_replaces_the_first() {
+        let mut polynomial = after(1, &[0.0, 1.0], |t| t);
+        polynomial.observe(Sample {
+            time: 1.0,
+            value: 5.0,
+        });
+        assert_eq!(polynomial.curve(1.0), Curve::line(5.0, 5.0));
+    }
+}

@@ -1,0 +1,102 @@
+//! What can go wrong while a system runs: who, in which call, when, and why.
+
+use std::fmt;
+
+/// Why a unit refused a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The unit reported an error (`fmi2Error`, or a status that FMI does not know).
+    Error,
+    /// The unit reported that it can never be used again (`fmi2Fatal`).
+    Fatal,
+    /// The unit rejected a value or could not finish a step (`fmi2Discard`).
+    Discard,
+    /// The unit lacks an ability that was asked for.
+    Unsupported,
+    /// An output is NaN or infinite (R-29).
+    NotFinite,
+}
+
+/// A call that a unit refused, as the unit itself can tell it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnitFault {
+    /// The call, such as `fmi2DoStep`.
+    pub call: &'static str,
+    /// Why.
+    pub cause: Cause,
+    /// What the unit or the master says about it.
+    pub message: String,
+    /// The unit's last log line, if it wrote one.
+    pub log: Option<String>,
+}
+
+impl UnitFault {
+    /// A fault without a log line. Boxed, so that results of hot calls stay one word long.
+    pub fn new(call: &'static str, cause: Cause, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
+            call,
+            cause,
+            message: message.into(),
+            log: None,
+        })
+    }
+}
+
+/// A fault of a unit in a running system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// Name of the component.
+    pub component: String,
+    /// Simulated time of the call, s.
+    pub time: f64,
+    /// Macro-steps finished before it.
+    pub step: u64,
+    /// The refused call.
+    pub unit: Box<UnitFault>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnitFault {
+            call, message, log, ..
+        } = &*self.unit;
+        write!(
+            f,
+            "{}: {call} at t = {} s (step {}): {message}",
+            self.component, self.time, self.step
+        )?;
+        if let Some(log) = log {
+            write!(f, "; its last log line: {log}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a run ended before its time.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A unit failed.
+    #[error("{0}")]
+    Fault(Fault),
+    /// The outputs of an algebraic loop did not settle at the start.
+    #[error(
+        "the start values of the algebraic loop {members} do not settle (last change {change:e}); \
+         give start values nearer to a solution, or `propagate_initial_inputs = false` on one of its components"
+    )]
+    InitialLoop {
+        /// The outputs of the loop.
+        members: String,
+        /// Largest relative change of the last iteration.
+        change: f64,
+    },
+    /// An observer failed: a result could not be written, for example.
+    #[error("{0}")]
+    Observer(Box<dyn std::error::Error + Send + Sync>),
+    /// A variable was named that the system does not have, or that cannot be read or written so.
+    #[error("{0}")]
+    Variable(String),
+    /// The run had already ended.
+    #[error("the run has ended ({0}); start a new one")]
+    Ended(&'static str),
+}

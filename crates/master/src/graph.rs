@@ -1,0 +1,207 @@
+//! A resolved system: indices instead of names, immutable while it runs.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::correction::Correction;
+use crate::exchange::Exchange;
+use crate::extrapolation::Extrapolation;
+use crate::registry::{Arguments, Entry};
+use crate::time::{Clock, Rate};
+use crate::unit::{Kind, UnitDescription, Value};
+
+/// A registry entry with the arguments it will be built with.
+pub(crate) type Chosen<T> = (&'static Entry<fn(&Arguments) -> Box<T>>, Arguments);
+
+/// The resolved system.
+///
+/// Components are in the order of their names, so that nothing depends on the order of a file.
+/// Real inputs and outputs are numbered through, component by component: the plant keeps their
+/// values in one array each.
+pub struct Graph {
+    pub(crate) components: Vec<Component>,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) signals: Vec<Signal>,
+    pub(crate) signal_wires: Vec<SignalWire>,
+    pub(crate) bonds: Vec<Bond>,
+    pub(crate) clock: Clock,
+    pub(crate) macro_step: f64,
+}
+
+/// A unit in the system.
+pub(crate) struct Component {
+    pub(crate) name: String,
+    pub(crate) description: Arc<UnitDescription>,
+    pub(crate) rate: Rate,
+    pub(crate) exchange: Exchange,
+    /// Its connected real inputs, in [`Graph::inputs`].
+    pub(crate) inputs: Range<usize>,
+    /// Its real outputs, in [`Graph::outputs`].
+    pub(crate) outputs: Range<usize>,
+    /// Start values by index of the variable.
+    pub(crate) start_values: Vec<(usize, Value)>,
+    pub(crate) propagate_initial_inputs: bool,
+}
+
+/// A connected real input.
+pub(crate) struct Input {
+    pub(crate) component: usize,
+    pub(crate) variable: usize,
+    /// The output that feeds it, in [`Graph::outputs`].
+    pub(crate) source: usize,
+    /// The input receives factor · output + offset.
+    pub(crate) factor: f64,
+    pub(crate) offset: f64,
+    pub(crate) extrapolation: Chosen<dyn Extrapolation>,
+}
+
+/// A real output.
+pub(crate) struct Output {
+    pub(crate) component: usize,
+    pub(crate) variable: usize,
+}
+
+/// An output that is not real.
+pub(crate) struct Signal {
+    pub(crate) component: usize,
+    pub(crate) variable: usize,
+}
+
+/// A connection of a [`Signal`] to an input of the same kind.
+pub(crate) struct SignalWire {
+    pub(crate) source: usize,
+    pub(crate) component: usize,
+    pub(crate) variable: usize,
+}
+
+/// A power bond: effort from end a to end b, flow from end b to end a.
+pub(crate) struct Bond {
+    pub(crate) name: String,
+    /// Component at end a, which gives the effort.
+    pub(crate) effort_side: usize,
+    /// Component at end b, which gives the flow.
+    pub(crate) flow_side: usize,
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) correction: Option<Chosen<dyn Correction>>,
+    /// Macro-steps from one point where both ends publish to the next.
+    pub(crate) every: u32,
+    /// False where effort × flow is known not to be a power.
+    pub(crate) is_power: bool,
+}
+
+/// One axis of a bond: indices into the graph's inputs and outputs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Axis {
+    pub(crate) effort_output: usize,
+    pub(crate) effort_input: usize,
+    pub(crate) flow_output: usize,
+    pub(crate) flow_input: usize,
+    /// Power = weight · effort · flow: the bond's sense and the gains of the pair.
+    pub(crate) weight: f64,
+}
+
+/// A column of a result: an output of a component.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedVariable {
+    /// `component.variable`.
+    pub name: String,
+    /// Base type.
+    pub kind: Kind,
+    /// Unit of measure.
+    pub unit: Option<String>,
+}
+
+impl Graph {
+    /// Names of the components, in the order of the graph.
+    pub fn component_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.components
+            .iter()
+            .map(|component| component.name.as_str())
+    }
+
+    /// Names of the bonds, in the order of the graph.
+    pub fn bond_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.bonds.iter().map(|bond| bond.name.as_str())
+    }
+
+    /// Real outputs, in the order of [`View::reals`](crate::View::reals).
+    pub fn real_outputs(&self) -> Vec<RecordedVariable> {
+        self.outputs
+            .iter()
+            .map(|output| self.recorded(output.component, output.variable))
+            .collect()
+    }
+
+    /// Outputs that are not real, in the order of [`View::signals`](crate::View::signals).
+    pub fn signals(&self) -> Vec<RecordedVariable> {
+        self.signals
+            .iter()
+            .map(|signal| self.recorded(signal.component, signal.variable))
+            .collect()
+    }
+
+    /// Macro-step H, s.
+    pub fn macro_step(&self) -> f64 {
+        self.macro_step
+    }
+
+    pub(crate) fn output_name(&self, output: usize) -> String {
+        let Output {
+            component,
+            variable,
+        } = self.outputs[output];
+        self.variable_name(component, variable)
+    }
+
+    pub(crate) fn variable_name(&self, component: usize, variable: usize) -> String {
+        let component = &self.components[component];
+        format!(
+            "{}.{}",
+            component.name, component.description.variables[variable].name
+        )
+    }
+
+    fn recorded(&self, component: usize, variable: usize) -> RecordedVariable {
+        let described = &self.components[component].description.variables[variable];
+        RecordedVariable {
+            name: self.variable_name(component, variable),
+            kind: described.kind,
+            unit: described.unit.as_ref().map(|unit| unit.name.clone()),
+        }
+    }
+
+    /// Position of a real output of a component among its outputs, as a global index.
+    pub(crate) fn output_index(&self, component: usize, variable: usize) -> Option<usize> {
+        let range = self.components[component].outputs.clone();
+        range
+            .into_iter()
+            .find(|output| self.outputs[*output].variable == variable)
+    }
+
+    /// Global index of a connected real input.
+    pub(crate) fn input_index(&self, component: usize, variable: usize) -> Option<usize> {
+        let range = self.components[component].inputs.clone();
+        range
+            .into_iter()
+            .find(|input| self.inputs[*input].variable == variable)
+    }
+
+    /// Connected inputs on which a real output directly depends: between steps, or at the start.
+    pub(crate) fn feedthrough(&self, output: usize, at_start: bool) -> Vec<usize> {
+        let Output {
+            component,
+            variable,
+        } = self.outputs[output];
+        let description = &self.components[component].description;
+        let feedthrough = if at_start {
+            &description.initial_feedthrough
+        } else {
+            &description.feedthrough
+        };
+        let inputs = feedthrough.get(&variable).into_iter().flatten();
+        inputs
+            .filter_map(|input| self.input_index(component, *input))
+            .collect()
+    }
+}

@@ -1,0 +1,385 @@
+//! Consistent values at the start: outputs travel to inputs in the order of their dependencies,
+//! algebraic loops are iterated.
+
+use nalgebra::{DMatrix, DVector};
+
+use crate::exchange::{Exchange, Gains, Pass, Stage, initial_stages, probe};
+use crate::fault::{Fault, RunError, UnitFault};
+use crate::plant::{Plant, Step};
+use crate::unit::{Causality, Period, Value};
+
+/// Relative change below which the values of a loop count as settled.
+const SETTLED: f64 = 1e-12;
+/// Relative change that is accepted where rounding keeps a loop from settling further.
+const ACCEPTED: f64 = 1e-8;
+const FIXED_POINT_ITERATIONS: usize = 50;
+const NEWTON_ITERATIONS: usize = 25;
+
+/// Something worth telling the user that does not stop the run.
+pub(crate) type Notes = Vec<String>;
+
+impl Plant {
+    /// Brings all units from their start values to the first communication point.
+    pub(crate) fn initialize(&mut self, period: &Period) -> Result<Notes, RunError> {
+        let start = Step {
+            index: 0,
+            from: 0,
+            length: 0,
+            time: period.start,
+            size: 0.0,
+        };
+        self.set_start_values(&start, false)?;
+        for component in 0..self.members.len() {
+            self.call(component, &start, |unit| unit.begin_initialization(period))?;
+        }
+        self.set_start_values(&start, true)?;
+        self.propagate(&start)?;
+        let (gains, notes) = self.choose_exchange(&start)?;
+        for component in 0..self.members.len() {
+            self.call(component, &start, |unit| unit.end_initialization())?;
+        }
+        self.read_all(&start)?;
+        let loops = self.prepare_exchange(&gains);
+        let mut notes = notes;
+        notes.extend(loops.iter().map(|members| {
+            format!(
+                "{} form an algebraic loop and are exchanged stale",
+                self.names(members)
+            )
+        }));
+        self.with_all(|plant, all| plant.observe(all, 0, 0.0));
+        Ok(notes)
+    }
+
+    fn call<T>(
+        &mut self,
+        component: usize,
+        step: &Step,
+        call: impl FnOnce(&mut dyn crate::unit::Unit) -> Result<T, Box<UnitFault>>,
+    ) -> Result<T, RunError> {
+        let result = call(self.members[component].slot.unit());
+        result.map_err(|fault| RunError::Fault(self.fault(component, step, fault)))
+    }
+
+    /// Inputs get their start values in Initialization Mode, everything else before it (C-31).
+    fn set_start_values(&mut self, step: &Step, inputs: bool) -> Result<(), RunError> {
+        let graph = std::sync::Arc::clone(&self.graph);
+        for (component, node) in graph.components.iter().enumerate() {
+            for (variable, value) in &node.start_values {
+                let described = &node.description.variables[*variable];
+                if (described.causality == Causality::Input) == inputs {
+                    self.call(component, step, |unit| {
+                        unit.set_value(described.handle, value)
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn propagate(&mut self, step: &Step) -> Result<(), RunError> {
+        self.propagate_signals(step)?;
+        let stages = initial_stages(&self.graph);
+        for stage in &stages {
+            match stage {
+                Stage::Pass(pass) => self.evaluate(pass, step)?,
+                Stage::Loop(passes) => self.iterate(passes, step)?,
+            }
+        }
+        // Inputs on which no output depends have not been set yet.
+        for component in 0..self.members.len() {
+            let range = self.members[component].inputs.clone();
+            self.set_inputs(component, &range.collect::<Vec<_>>(), step)?;
+        }
+        self.propagate_signals(step)
+    }
+
+    /// Discrete outputs may depend on discrete inputs: as many rounds as a chain can be long.
+    fn propagate_signals(&mut self, step: &Step) -> Result<(), RunError> {
+        let graph = std::sync::Arc::clone(&self.graph);
+        for _ in 0..graph.components.len() {
+            let before = self.signals.clone();
+            for (index, signal) in graph.signals.iter().enumerate() {
+                let value = self.read(signal.component, signal.variable);
+                self.signals[index] = value
+                    .map_err(|fault| RunError::Fault(self.fault(signal.component, step, fault)))?;
+            }
+            for wire in &graph.signal_wires {
+                let node = &graph.components[wire.component];
+                if node.propagate_initial_inputs {
+                    let value = self.signals[wire.source].clone();
+                    let handle = node.description.variables[wire.variable].handle;
+                    self.call(wire.component, step, |unit| unit.set_value(handle, &value))?;
+                }
+            }
+            if before == self.signals {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_inputs(
+        &mut self,
+        component: usize,
+        inputs: &[usize],
+        step: &Step,
+    ) -> Result<(), RunError> {
+        let graph = std::sync::Arc::clone(&self.graph);
+        for &input in inputs {
+            let handle = graph.components[component].description.variables
+                [graph.inputs[input].variable]
+                .handle;
+            if graph.components[component].propagate_initial_inputs {
+                let value = self.states[input].fed(&self.outputs);
+                self.call(component, step, |unit| unit.set_reals(&[handle], &[value]))?;
+                self.inputs[input] = value;
+            } else {
+                let mut value = [0.0];
+                self.call(component, step, |unit| {
+                    unit.get_reals(&[handle], &mut value)
+                })?;
+                self.inputs[input] = value[0];
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, pass: &Pass, step: &Step) -> Result<(), RunError> {
+        self.set_inputs(pass.component, &pass.inputs, step)?;
+        for &output in &pass.outputs {
+            let handle = self.members[pass.component].output_handles
+                [output - self.members[pass.component].outputs.start];
+            let mut value = [0.0];
+            self.call(pass.component, step, |unit| {
+                unit.get_reals(&[handle], &mut value)
+            })?;
+            self.outputs[output] = value[0];
+        }
+        Ok(())
+    }
+
+    /// Fixed-point iteration; where it does not settle, Newton's method with differences.
+    fn iterate(&mut self, passes: &[Pass], step: &Step) -> Result<(), RunError> {
+        let unknowns: Vec<usize> = passes
+            .iter()
+            .flat_map(|pass| pass.outputs.iter().copied())
+            .collect();
+        for pass in passes {
+            // A first guess: the outputs as the start values of the inputs make them.
+            self.read_outputs(pass.component, step)?;
+        }
+        for _ in 0..FIXED_POINT_ITERATIONS {
+            if self.round(passes, &unknowns, step)? <= SETTLED {
+                return Ok(());
+            }
+        }
+        let change = self.newton(passes, &unknowns, step)?;
+        if change <= ACCEPTED {
+            return Ok(());
+        }
+        Err(RunError::InitialLoop {
+            members: self.names(&unknowns),
+            change,
+        })
+    }
+
+    /// One round of the fixed-point iteration; returns the largest relative change.
+    fn round(&mut self, passes: &[Pass], unknowns: &[usize], step: &Step) -> Result<f64, RunError> {
+        let before: Vec<f64> = unknowns
+            .iter()
+            .map(|output| self.outputs[*output])
+            .collect();
+        for pass in passes {
+            self.evaluate(pass, step)?;
+        }
+        let after = unknowns.iter().map(|output| self.outputs[*output]);
+        let change = |(before, after): (&f64, f64)| {
+            let change = (after - before).abs() / before.abs().max(after.abs()).max(1e-300);
+            if change.is_nan() {
+                f64::INFINITY
+            } else {
+                change
+            }
+        };
+        Ok(before.iter().zip(after).map(change).fold(0.0, f64::max))
+    }
+
+    /// The loop's outputs as functions of the loop's outputs: y → g(y), all set before any is read.
+    fn image(
+        &mut self,
+        passes: &[Pass],
+        unknowns: &[usize],
+        at: &DVector<f64>,
+        step: &Step,
+    ) -> Result<DVector<f64>, RunError> {
+        let mut image = DVector::zeros(unknowns.len());
+        let mut position = 0;
+        for pass in passes {
+            for (output, value) in unknowns.iter().zip(at.iter()) {
+                self.outputs[*output] = *value;
+            }
+            self.evaluate(pass, step)?;
+            for &output in &pass.outputs {
+                image[position] = self.outputs[output];
+                position += 1;
+            }
+        }
+        Ok(image)
+    }
+
+    fn newton(
+        &mut self,
+        passes: &[Pass],
+        unknowns: &[usize],
+        step: &Step,
+    ) -> Result<f64, RunError> {
+        let size = unknowns.len();
+        let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
+        let mut at = DVector::from_iterator(
+            size,
+            unknowns.iter().map(|output| finite(self.outputs[*output])),
+        );
+        if at.amax() > 1e12 {
+            at.fill(0.0);
+        }
+        let mut change = f64::INFINITY;
+        for _ in 0..NEWTON_ITERATIONS {
+            let residual = self.image(passes, unknowns, &at, step)? - &at;
+            let mut jacobian = DMatrix::zeros(size, size);
+            for column in 0..size {
+                let shift = 1e-6 * at[column].abs().max(1.0);
+                let mut moved = at.clone();
+                moved[column] += shift;
+                let difference =
+                    (self.image(passes, unknowns, &moved, step)? - &moved - &residual) / shift;
+                jacobian.set_column(column, &difference);
+            }
+            let Some(correction) = jacobian.lu().solve(&residual) else {
+                break;
+            };
+            at -= &correction;
+            let relative = |(c, y): (&f64, &f64)| c.abs() / y.abs().max(1e-300);
+            change = correction
+                .iter()
+                .zip(at.iter())
+                .map(relative)
+                .fold(0.0, f64::max);
+            if correction.amax() == 0.0 || change <= SETTLED {
+                break;
+            }
+        }
+        let settled = self.image(passes, unknowns, &at, step)?;
+        for (output, value) in unknowns.iter().zip(settled.iter()) {
+            self.outputs[*output] = *value;
+        }
+        let error = (settled - &at).amax() / at.amax().max(1e-300);
+        Ok(if change <= ACCEPTED {
+            error.min(change)
+        } else {
+            error
+        })
+    }
+
+    /// Settles the exchange mode of each component and probes what compensation needs. The units
+    /// are in Initialization Mode.
+    fn choose_exchange(&mut self, step: &Step) -> Result<(Vec<Option<Gains>>, Notes), RunError> {
+        let graph = std::sync::Arc::clone(&self.graph);
+        let mut gains = vec![None; graph.components.len()];
+        let mut notes = Vec::new();
+        for (component, node) in graph.components.iter().enumerate() {
+            let outputs: Vec<usize> = node
+                .outputs
+                .clone()
+                .filter(|output| !graph.feedthrough(*output, false).is_empty())
+                .collect();
+            let capabilities = node.description.capabilities;
+            self.modes[component] = match node.exchange {
+                _ if outputs.is_empty() => Exchange::NoFeedthrough,
+                Exchange::Auto if capabilities.fresh_outputs => Exchange::Fresh,
+                Exchange::Auto => Exchange::Stale,
+                asked => asked,
+            };
+            if self.modes[component] == Exchange::Fresh && !capabilities.fresh_outputs {
+                notes.push(format!(
+                    "{}: fresh exchange reads outputs after inputs were set without a step between, which FMI 2.0 \
+                     §4.2.4 forbids and this unit does not declare safe (C-28); `exchange = \"compensated\"` stays within the standard",
+                    node.name
+                ));
+            }
+            if self.modes[component] == Exchange::Compensated
+                && !capabilities.directional_derivatives
+            {
+                let probed = self.probe_component(component, &outputs, step)?;
+                notes.extend(probed.nonsmooth.iter().map(|(output, input)| {
+                    format!(
+                        "{}: the direct feed-through from {} to {} is not smooth; its compensation is not exact",
+                        node.name,
+                        graph.variable_name(component, graph.inputs[node.inputs.start + input].variable),
+                        graph.output_name(outputs[*output]),
+                    )
+                }));
+                gains[component] = Some(probed);
+            }
+        }
+        Ok((gains, notes))
+    }
+
+    fn probe_component(
+        &mut self,
+        component: usize,
+        outputs: &[usize],
+        step: &Step,
+    ) -> Result<Gains, RunError> {
+        let member = &self.members[component];
+        let first = member.outputs.start;
+        let output_handles: Vec<_> = outputs
+            .iter()
+            .map(|output| member.output_handles[output - first])
+            .collect();
+        let input_handles = member.input_handles.clone();
+        let at = self.inputs[member.inputs.clone()].to_vec();
+        self.call(component, step, |unit| {
+            probe(unit, &input_handles, &output_handles, &at)
+        })
+    }
+
+    fn read_outputs(&mut self, component: usize, step: &Step) -> Result<(), RunError> {
+        let member = &mut self.members[component];
+        let result = member.slot.get_reals(
+            &member.output_handles,
+            &mut self.outputs[member.outputs.clone()],
+        );
+        result.map_err(|fault| RunError::Fault(self.fault(component, step, fault)))
+    }
+
+    fn read_all(&mut self, step: &Step) -> Result<(), RunError> {
+        for component in 0..self.members.len() {
+            if !self.members[component].outputs.is_empty() {
+                self.read_outputs(component, step)?;
+            }
+        }
+        self.check_finite(step).map_err(RunError::Fault)
+    }
+
+    fn names(&self, outputs: &[usize]) -> String {
+        let names: Vec<_> = outputs
+            .iter()
+            .map(|output| self.graph.output_name(*output))
+            .collect();
+        names.join(", ")
+    }
+}
+
+/// Sets one variable of a running component.
+pub(crate) fn write_value(
+    plant: &mut Plant,
+    component: usize,
+    variable: usize,
+    value: &Value,
+    step: &Step,
+) -> Result<(), Fault> {
+    let handle = plant.graph.components[component].description.variables[variable].handle;
+    let result = plant.members[component].slot.set_value(handle, value);
+    result.map_err(|fault| plant.fault(component, step, fault))
+}

@@ -1,0 +1,125 @@
+//! The energy of every power bond, always on; it never touches a signal.
+
+use crate::graph::Axis;
+use crate::plant::{Plant, Step};
+
+/// What has gone over a bond so far. Powers are those of the last step, at its end.
+///
+/// End a gives the effort and end b the flow; a tilde marks what a unit really used.
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
+pub struct BondEnergy {
+    /// Power that end a gives: Σ weight · effort output · flow input used, W.
+    pub given_power: f64,
+    /// Power that end b receives, the correction not counted: Σ weight · effort input used · flow output, W.
+    pub received_power: f64,
+    /// Residual power δP: received less given, W. Positive where the coupling makes energy.
+    pub residual_power: f64,
+    /// Power of the correction, W.
+    pub correction_power: f64,
+    /// Energy given by end a, J.
+    pub transferred_energy: f64,
+    /// Residual energy δE, summed with its sign, J (Rodríguez 2022 eq. 9).
+    pub residual_energy: f64,
+    /// Sum of the residual energy's magnitudes, step by step, J.
+    pub residual_energy_abs: f64,
+    /// Greatest magnitude of the residual power, W.
+    pub max_residual_power: f64,
+    /// Time of it, s.
+    pub max_residual_power_time: f64,
+    /// Energy of the correction, J. Negative where it takes energy out.
+    pub correction_energy: f64,
+}
+
+/// The ledgers of all bonds, in the order of the graph.
+#[derive(Debug, Clone, Default)]
+pub struct Ledger {
+    bonds: Vec<Entry>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    axes: Vec<Axis>,
+    every: u64,
+    energy: BondEnergy,
+}
+
+impl Ledger {
+    pub(crate) fn new(plant: &Plant) -> Self {
+        let entry = |bond: &crate::graph::Bond| Entry {
+            axes: bond.axes.clone(),
+            every: u64::from(bond.every),
+            energy: BondEnergy::default(),
+        };
+        Self {
+            bonds: plant.graph.bonds.iter().map(entry).collect(),
+        }
+    }
+
+    /// Books the step that has just been made.
+    pub(crate) fn observe(&mut self, plant: &Plant, step: &Step) {
+        for entry in &mut self.bonds {
+            if entry.every == 1 || (step.index + 1).is_multiple_of(entry.every) {
+                entry.observe(plant, step);
+            }
+        }
+    }
+
+    /// Energies of the bond with this index of the graph.
+    pub fn bond(&self, index: usize) -> Option<&BondEnergy> {
+        self.bonds.get(index).map(|entry| &entry.energy)
+    }
+
+    /// Energies of all bonds, in the order of the graph.
+    pub fn bonds(&self) -> impl ExactSizeIterator<Item = &BondEnergy> {
+        self.bonds.iter().map(|entry| &entry.energy)
+    }
+
+    /// Residual energy of all bonds, J.
+    pub fn residual_energy(&self) -> f64 {
+        self.bonds().map(|bond| bond.residual_energy).sum()
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn observe(&mut self, plant: &Plant, step: &Step) {
+        let length = step.size * self.every as f64;
+        let (mut given, mut received, mut correction) = (0.0, 0.0, 0.0);
+        for axis in &self.axes {
+            let effort_output = plant.outputs[axis.effort_output];
+            let flow_output = plant.outputs[axis.flow_output];
+            let (effort_added, flow_added) = plant.added(axis, length);
+            let effort_input = plant.inputs[axis.effort_input] - effort_added;
+            let flow_input = plant.inputs[axis.flow_input] - flow_added;
+            given += axis.weight * effort_output * flow_input;
+            received += axis.weight * effort_input * flow_output;
+            correction += axis.weight * (effort_added * flow_output - effort_output * flow_added);
+        }
+        let energy = &mut self.energy;
+        let residual = received - given;
+        energy.given_power = given;
+        energy.received_power = received;
+        energy.residual_power = residual;
+        energy.correction_power = correction;
+        energy.transferred_energy += given * length;
+        energy.residual_energy += residual * length;
+        energy.residual_energy_abs += residual.abs() * length;
+        energy.correction_energy += correction * length;
+        if residual.abs() > energy.max_residual_power {
+            energy.max_residual_power = residual.abs();
+            energy.max_residual_power_time = step.time + step.size;
+        }
+    }
+}
+
+impl Plant {
+    /// What corrections had added to the effort and the flow input of an axis at the end of a step.
+    #[inline]
+    fn added(&self, axis: &Axis, length: f64) -> (f64, f64) {
+        if self.correctors.is_empty() {
+            return (0.0, 0.0);
+        }
+        let added = |input: usize| self.states[input].correction.at(length);
+        (added(axis.effort_input), added(axis.flow_input))
+    }
+}

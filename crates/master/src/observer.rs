@@ -1,0 +1,70 @@
+//! Observers see a run from outside: recorders, progress, assertions.
+
+use crate::graph::Graph;
+use crate::ledger::Ledger;
+use crate::report::Report;
+use crate::unit::Value;
+
+/// A running system at a communication point.
+pub struct View<'a> {
+    /// Simulated time, s.
+    pub time: f64,
+    /// Macro-steps made.
+    pub steps: u64,
+    /// The system.
+    pub graph: &'a Graph,
+    /// Published real outputs, in the order of [`Graph::real_outputs`].
+    pub reals: &'a [f64],
+    /// Published outputs of other kinds, in the order of [`Graph::signals`].
+    pub signals: &'a [Value],
+    /// The energies of the bonds, in the order of [`Graph::bond_names`].
+    pub ledger: &'a Ledger,
+}
+
+/// What an observer wants of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Go on.
+    Continue,
+    /// End at this communication point, for a reason that the report will name.
+    Stop(StopRequest),
+}
+
+/// Why an observer ends a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopRequest {
+    /// The user interrupted it.
+    Interrupted,
+    /// A limit was exceeded; the text says which.
+    Limit(String),
+}
+
+/// What an observer may report as an error.
+pub type ObserverError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Sees the system at the start and after every macro-step.
+pub trait Observer: Send {
+    /// The system is at its first communication point.
+    ///
+    /// # Errors
+    /// Ends the run; other observers still finish.
+    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+        let _ = view;
+        Ok(Verdict::Continue)
+    }
+
+    /// A macro-step has been made.
+    ///
+    /// # Errors
+    /// Ends the run; other observers still finish.
+    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError>;
+
+    /// The run has ended, well or not; called once in either case.
+    ///
+    /// # Errors
+    /// What could not be finished: a result that could not be written.
+    fn finish(&mut self, report: &Report) -> Result<(), ObserverError> {
+        let _ = report;
+        Ok(())
+    }
+}

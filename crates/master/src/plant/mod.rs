@@ -1,0 +1,320 @@
+//! The units of a running system, their inputs and outputs, and the three phases of a step:
+//! feed, advance, publish.
+
+mod corrector;
+mod input;
+mod member;
+
+use std::sync::Arc;
+
+pub(crate) use corrector::Corrector;
+pub(crate) use input::InputState;
+pub(crate) use member::{Member, Slot};
+
+use crate::exchange::Exchange;
+use crate::fault::{Cause, Fault, UnitFault};
+use crate::graph::Graph;
+use crate::report::Counters;
+use crate::time::Ticks;
+use crate::unit::{Kind, StepOutcome, UnitResult, Value};
+
+/// The macro-step that is being made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// Macro-steps made before.
+    pub index: u64,
+    /// Start of the step.
+    pub from: Ticks,
+    /// Length of the step.
+    pub length: Ticks,
+    /// Start of the step, s.
+    pub time: f64,
+    /// Length of the step, s.
+    pub size: f64,
+}
+
+/// Everything that a method works on.
+///
+/// Values are what the units really used and gave: inputs hold the value at the end of the last
+/// step, corrections included; outputs hold what was published last.
+pub struct Plant {
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) members: Vec<Member>,
+    /// Value that each connected input had at the end of its component's last step.
+    pub(crate) inputs: Vec<f64>,
+    pub(crate) states: Vec<InputState>,
+    /// The output that feeds each input: what a plain copy needs, and no more, side by side.
+    sources: Vec<usize>,
+    /// Published real outputs.
+    pub(crate) outputs: Vec<f64>,
+    /// Published outputs of other kinds.
+    pub(crate) signals: Vec<Value>,
+    pub(crate) correctors: Vec<Corrector>,
+    pub(crate) modes: Vec<Exchange>,
+    passes: Vec<crate::plant::input::ExchangePass>,
+    pool: Option<rayon::ThreadPool>,
+    all: Vec<usize>,
+    pub(crate) counters: Counters,
+    /// Earliest time at which a unit ended the simulation, s.
+    pub(crate) terminated: Option<f64>,
+    /// Values that are NaN or infinite are passed on instead of ending the run.
+    pub(crate) accept_not_finite: bool,
+}
+
+impl Plant {
+    pub(crate) fn new(
+        graph: Arc<Graph>,
+        members: Vec<Member>,
+        pool: Option<rayon::ThreadPool>,
+    ) -> Self {
+        let states = graph
+            .inputs
+            .iter()
+            .map(|input| InputState::new(input, &graph))
+            .collect();
+        let signals = graph.signals.iter().map(|signal| {
+            let variable =
+                &graph.components[signal.component].description.variables[signal.variable];
+            empty_value(variable.kind)
+        });
+        let mut plant = Self {
+            states,
+            sources: graph.inputs.iter().map(|input| input.source).collect(),
+            inputs: vec![0.0; graph.inputs.len()],
+            outputs: vec![0.0; graph.outputs.len()],
+            signals: signals.collect(),
+            correctors: Corrector::all(&graph),
+            modes: vec![Exchange::NoFeedthrough; members.len()],
+            passes: Vec::new(),
+            pool,
+            all: (0..members.len()).collect(),
+            counters: Counters::default(),
+            terminated: None,
+            accept_not_finite: false,
+            members,
+            graph,
+        };
+        plant.mark_corrected_inputs();
+        plant
+    }
+
+    /// Calls `phases` with all components, for methods that treat them alike.
+    pub fn with_all<T>(&mut self, phases: impl FnOnce(&mut Self, &[usize]) -> T) -> T {
+        let all = std::mem::take(&mut self.all);
+        let result = phases(self, &all);
+        self.all = all;
+        result
+    }
+
+    /// Gives the due components among `components` their inputs for the step.
+    ///
+    /// # Errors
+    /// The first refused call, in the order of the components.
+    pub fn feed(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
+        for &component in components {
+            let member = &mut self.members[component];
+            if !member.is_due(step.index) {
+                continue;
+            }
+            let range = member.inputs.clone();
+            let inputs = &mut self.inputs[range.clone()];
+            if member.plain {
+                for (input, source) in inputs.iter_mut().zip(&self.sources[range]) {
+                    *input = self.outputs[*source];
+                }
+            } else {
+                let now = self.graph.clock.duration(step.from);
+                for (input, state) in inputs.iter_mut().zip(&mut self.states[range]) {
+                    *input = state.plan(&self.outputs, now);
+                }
+            }
+            if !member.follows_curves && !inputs.is_empty() {
+                self.counters.set_calls += 1;
+                if let Err(fault) = member.slot.set_reals(&member.input_handles, inputs) {
+                    return Err(self.fault(component, step, fault));
+                }
+            }
+        }
+        if self.graph.signal_wires.is_empty() {
+            Ok(())
+        } else {
+            self.feed_signals(components, step)
+        }
+    }
+
+    /// Steps the due components among `components`, on the pool's threads if there is one.
+    ///
+    /// # Errors
+    /// The first refused call, in the order of the components, whatever thread saw it first.
+    pub fn advance(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
+        let clock = self.graph.clock;
+        match &self.pool {
+            Some(pool) if components.len() > 1 => {
+                for member in &mut self.members {
+                    member.selected = false;
+                }
+                for &component in components {
+                    self.members[component].selected = true;
+                }
+                let (members, states, inputs) =
+                    (&mut self.members, &mut self.states, &mut self.inputs);
+                pool.install(|| member::advance_in_parallel(members, states, inputs, step, &clock));
+                for &component in components {
+                    if let Some(fault) = self.members[component].fault.take() {
+                        return Err(self.fault(component, step, fault));
+                    }
+                }
+            }
+            _ => {
+                for &component in components {
+                    let member = &mut self.members[component];
+                    let range = member.inputs.clone();
+                    let inputs = &mut self.inputs[range.clone()];
+                    if let Err(fault) =
+                        member.advance(&mut self.states[range], inputs, step, &clock)
+                    {
+                        return Err(self.fault(component, step, fault));
+                    }
+                }
+            }
+        }
+        for &component in components {
+            let member = &mut self.members[component];
+            if member.is_due(step.index) {
+                self.counters.unit_steps += u64::from(member.substeps);
+                if member.follows_curves {
+                    self.counters.set_calls += u64::from(member.substeps);
+                }
+                if let StepOutcome::Terminated(time) = member.outcome {
+                    self.terminated = Some(
+                        self.terminated
+                            .map_or(time, |earlier: f64| earlier.min(time)),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the outputs visible whose time has come: those of components whose communication step
+    /// ends with this macro-step.
+    ///
+    /// # Errors
+    /// The first refused call, or the first value that is NaN or infinite.
+    pub fn publish(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
+        let next = step.index + 1;
+        for &component in components {
+            let member = &mut self.members[component];
+            if member.outputs.is_empty() || !member.is_due(next) {
+                continue;
+            }
+            self.counters.get_calls += 1;
+            let outputs = &mut self.outputs[member.outputs.clone()];
+            if let Err(fault) = member.slot.get_reals(&member.output_handles, outputs) {
+                return Err(self.fault(component, step, fault));
+            }
+        }
+        if !self.signals.is_empty() {
+            self.publish_signals(components, step)?;
+        }
+        let now = self.graph.clock.duration(step.from + step.length);
+        if !self.passes.is_empty() {
+            self.refresh(step, next, now)?;
+        }
+        self.check_finite(step)?;
+        self.observe(components, next, now);
+        Ok(())
+    }
+
+    /// Tells the extrapolations what was published at `now`, s since the start.
+    pub(crate) fn observe(&mut self, components: &[usize], next: u64, now: f64) {
+        if self.members.iter().all(|member| member.holds) {
+            return;
+        }
+        for state in &mut self.states {
+            let source = state.source_component;
+            if components.contains(&source) && self.members[source].is_due(next) {
+                state.observe(&self.outputs, now);
+            }
+        }
+    }
+
+    pub(crate) fn check_finite(&self, step: &Step) -> Result<(), Fault> {
+        // One sum tells whether any value is NaN or infinite: their difference with themselves is.
+        let sum: f64 = self.outputs.iter().map(|value| value - value).sum();
+        if sum == 0.0 || self.accept_not_finite {
+            return Ok(());
+        }
+        let found = self.outputs.iter().position(|value| !value.is_finite());
+        let Some(output) = found else { return Ok(()) };
+        let name = self.graph.output_name(output);
+        let message = format!("{name} is {}", self.outputs[output]);
+        let fault = UnitFault::new("output", Cause::NotFinite, message);
+        let ended = Step {
+            time: self.graph.clock.seconds(step.from + step.length),
+            ..*step
+        };
+        Err(self.fault(self.graph.outputs[output].component, &ended, fault))
+    }
+
+    pub(crate) fn fault(&self, component: usize, step: &Step, unit: Box<UnitFault>) -> Fault {
+        Fault {
+            component: self.graph.components[component].name.clone(),
+            time: step.time,
+            step: step.index,
+            unit,
+        }
+    }
+
+    fn feed_signals(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
+        let graph = Arc::clone(&self.graph);
+        for wire in &graph.signal_wires {
+            let member = &mut self.members[wire.component];
+            if !components.contains(&wire.component) || !member.is_due(step.index) {
+                continue;
+            }
+            let handle =
+                graph.components[wire.component].description.variables[wire.variable].handle;
+            if let Err(fault) = member.slot.set_value(handle, &self.signals[wire.source]) {
+                return Err(self.fault(wire.component, step, fault));
+            }
+        }
+        Ok(())
+    }
+
+    fn publish_signals(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
+        let graph = Arc::clone(&self.graph);
+        for (index, signal) in graph.signals.iter().enumerate() {
+            let member = &mut self.members[signal.component];
+            if !components.contains(&signal.component) || !member.is_due(step.index + 1) {
+                continue;
+            }
+            let handle =
+                graph.components[signal.component].description.variables[signal.variable].handle;
+            if let Err(fault) = member.slot.get_value(handle, &mut self.signals[index]) {
+                return Err(self.fault(signal.component, step, fault));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a variable of a component by its index.
+    pub(crate) fn read(&mut self, component: usize, variable: usize) -> UnitResult<Value> {
+        let described = &self.graph.components[component].description.variables[variable];
+        let mut value = empty_value(described.kind);
+        self.members[component]
+            .slot
+            .get_value(described.handle, &mut value)?;
+        Ok(value)
+    }
+}
+
+/// A value of `kind` to read into.
+pub(crate) fn empty_value(kind: Kind) -> Value {
+    match kind {
+        Kind::Real => Value::Real(0.0),
+        Kind::Integer | Kind::Enumeration => Value::Integer(0),
+        Kind::Boolean => Value::Boolean(false),
+        Kind::String => Value::String(String::new()),
+    }
+}

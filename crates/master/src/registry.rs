@@ -1,0 +1,211 @@
+//! Registries: slices of entries that the file format, the help, the conformance suite and the
+//! documentation all read. A new method is one new file and one word in its slice.
+
+use gyrator_system::{Choice, Problem, Value, closest};
+
+/// One word of a registry: what it is called, where it is from, what it takes, how it is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<B> {
+    /// The word in a system file.
+    pub name: &'static str,
+    /// One line for `gyrator list`.
+    pub summary: &'static str,
+    /// Paper and equation, or section of the standard.
+    pub source: &'static str,
+    /// The parameters it takes.
+    pub parameters: &'static [ParameterInfo],
+    /// Makes one.
+    pub build: B,
+}
+
+/// A parameter of a registry entry.
+#[derive(Debug, Clone, Copy)]
+pub struct ParameterInfo {
+    /// Key in the table.
+    pub name: &'static str,
+    /// Meaning, with unit.
+    pub summary: &'static str,
+    /// What it may be, and what it is if not given.
+    pub kind: ParameterKind,
+}
+
+/// What a parameter may be.
+#[derive(Debug, Clone, Copy)]
+pub enum ParameterKind {
+    /// A number within limits.
+    Number {
+        /// Value if not given.
+        default: f64,
+        /// Least and greatest allowed value.
+        range: (f64, f64),
+    },
+    /// A number within limits, or the word `auto`, which is also the default.
+    NumberOrAuto {
+        /// Least and greatest allowed value.
+        range: (f64, f64),
+    },
+    /// One of some words; the first is the default.
+    Word(&'static [&'static str]),
+}
+
+/// Checked parameter values of one use of an entry.
+#[derive(Debug, Clone, Default)]
+pub struct Arguments {
+    numbers: Vec<(&'static str, Option<f64>)>,
+    words: Vec<(&'static str, &'static str)>,
+}
+
+impl Arguments {
+    /// The number `name`; its default if it was not given.
+    ///
+    /// # Panics
+    /// If the entry does not declare such a number: an error of the program.
+    pub fn number(&self, name: &str) -> f64 {
+        self.number_or_auto(name).expect("a number without `auto`")
+    }
+
+    /// The number `name`, or `None` for `auto`.
+    ///
+    /// # Panics
+    /// If the entry does not declare such a number: an error of the program.
+    pub fn number_or_auto(&self, name: &str) -> Option<f64> {
+        let found = self.numbers.iter().find(|(known, _)| *known == name);
+        found.expect("a declared number").1
+    }
+
+    /// The word `name`.
+    ///
+    /// # Panics
+    /// If the entry does not declare such a word: an error of the program.
+    pub fn word(&self, name: &str) -> &'static str {
+        self.words
+            .iter()
+            .find(|(known, _)| *known == name)
+            .expect("a declared word")
+            .1
+    }
+}
+
+/// Finds the entry that `choice` names and checks its parameters.
+///
+/// # Errors
+/// All problems at once: an unknown word, unknown parameters, values of a wrong type or out of range.
+pub fn look_up<'r, B>(
+    registry: &'r [Entry<B>],
+    what: &str,
+    choice: &Choice,
+) -> Result<(&'r Entry<B>, Arguments), Vec<Problem>> {
+    let word = choice.name.value.as_str();
+    let Some(entry) = registry.iter().find(|entry| entry.name == word) else {
+        let names: Vec<_> = registry.iter().map(|entry| entry.name).collect();
+        let problem = Problem::error("unknown-word", format!("there is no {what} `{word}`"))
+            .at(&choice.name.span)
+            .help(suggestion(word, &names));
+        return Err(vec![problem]);
+    };
+    arguments(entry.name, entry.parameters, choice).map(|arguments| (entry, arguments))
+}
+
+fn suggestion(word: &str, known: &[&str]) -> String {
+    match closest(word, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? known: {}", known.join(", ")),
+        None if known.is_empty() => "it takes no parameters".to_owned(),
+        None => format!("known: {}", known.join(", ")),
+    }
+}
+
+fn arguments(
+    entry: &str,
+    parameters: &'static [ParameterInfo],
+    choice: &Choice,
+) -> Result<Arguments, Vec<Problem>> {
+    let mut problems = Vec::new();
+    for (key, _) in &choice.parameters {
+        if !parameters
+            .iter()
+            .any(|parameter| parameter.name == key.value)
+        {
+            let names: Vec<_> = parameters.iter().map(|parameter| parameter.name).collect();
+            problems.push(
+                Problem::error(
+                    "unknown-parameter",
+                    format!("`{entry}` has no parameter `{}`", key.value),
+                )
+                .at(&key.span)
+                .help(suggestion(&key.value, &names)),
+            );
+        }
+    }
+    let mut arguments = Arguments::default();
+    for parameter in parameters {
+        let given = choice
+            .parameters
+            .iter()
+            .find(|(key, _)| key.value == parameter.name);
+        if let Err(expected) = arguments.take(parameter, given.map(|(_, value)| &value.value)) {
+            let span = given.map_or(0..0, |(_, value)| value.span.clone());
+            problems.push(
+                Problem::error(
+                    "bad-parameter",
+                    format!("`{}` of `{entry}` must be {expected}", parameter.name),
+                )
+                .at(&span)
+                .help(parameter.summary),
+            );
+        }
+    }
+    if problems.is_empty() {
+        Ok(arguments)
+    } else {
+        Err(problems)
+    }
+}
+
+impl Arguments {
+    fn take(&mut self, parameter: &ParameterInfo, given: Option<&Value>) -> Result<(), String> {
+        match parameter.kind {
+            ParameterKind::Number { default, range } => {
+                let value = given.map_or(Ok(default), |value| number_within(value, range))?;
+                self.numbers.push((parameter.name, Some(value)));
+            }
+            ParameterKind::NumberOrAuto { range } => {
+                let value = match given {
+                    None => None,
+                    Some(Value::String(word)) if word == "auto" => None,
+                    Some(value) => Some(
+                        number_within(value, range)
+                            .map_err(|expected| format!("`\"auto\"` or {expected}"))?,
+                    ),
+                };
+                self.numbers.push((parameter.name, value));
+            }
+            ParameterKind::Word(words) => {
+                let word = match given {
+                    None => words.first().copied(),
+                    Some(Value::String(word)) => words.iter().copied().find(|known| known == word),
+                    Some(_) => None,
+                };
+                let word = word.ok_or_else(|| format!("one of {}", words.join(", ")))?;
+                self.words.push((parameter.name, word));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number_within(value: &Value, (least, greatest): (f64, f64)) -> Result<f64, String> {
+    let number = match *value {
+        Value::Real(number) => Some(number),
+        Value::Integer(number) => Some(number as f64),
+        _ => None,
+    };
+    number
+        .filter(|n| (least..=greatest).contains(n))
+        .ok_or_else(|| {
+            if greatest.is_infinite() {
+                format!("a number of at least {least}")
+            } else {
+                format!("a number from {least} to {greatest}")
+            }
+        })
+}

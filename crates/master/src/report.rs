@@ -1,0 +1,103 @@
+//! What a run did: why it ended, how far it came, what it called, what the bonds' energies are.
+
+use crate::exchange::Exchange;
+use crate::ledger::BondEnergy;
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "detail")]
+pub enum StopReason {
+    /// It is still running.
+    Running,
+    /// It reached its stop time.
+    StopTime,
+    /// A unit ended the simulation on its own wish.
+    Terminated,
+    /// The user interrupted it.
+    Interrupted,
+    /// An observer's limit was exceeded.
+    Limit(String),
+    /// A unit or an observer failed.
+    Failed(String),
+}
+
+impl StopReason {
+    /// One kebab-case word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::StopTime => "stop-time",
+            Self::Terminated => "terminated",
+            Self::Interrupted => "interrupted",
+            Self::Limit(_) => "limit",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
+/// How often what was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Counters {
+    /// Macro-steps.
+    pub macro_steps: u64,
+    /// Communication steps of all units.
+    pub unit_steps: u64,
+    /// Calls that set real inputs between steps.
+    pub set_calls: u64,
+    /// Calls that read real outputs between steps.
+    pub get_calls: u64,
+    /// Steps that a correction changed.
+    pub corrected_steps: u64,
+    /// Warnings that units returned.
+    pub unit_warnings: u64,
+}
+
+/// A component's part of the report.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct ComponentReport {
+    /// Name.
+    pub name: String,
+    /// Communication step, s.
+    pub step_size: f64,
+    /// How its outputs with direct feed-through were exchanged.
+    pub exchange: Exchange,
+}
+
+/// A bond's part of the report.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct BondReport {
+    /// Name.
+    pub name: String,
+    /// Its energies.
+    #[serde(flatten)]
+    pub energy: BondEnergy,
+    /// The correction in force; `off` where there is none.
+    pub correction: &'static str,
+    /// Parameters of the correction that are in force.
+    pub correction_parameters: std::collections::BTreeMap<&'static str, f64>,
+    /// False where the units tell that effort × flow is not a power.
+    pub is_power: bool,
+}
+
+/// What a run did.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Report {
+    /// Why it ended.
+    pub stop_reason: StopReason,
+    /// Simulated time at its end, s.
+    pub stop_time: f64,
+    /// Macro-steps made.
+    pub steps: u64,
+    /// Word of the method.
+    pub method: &'static str,
+    /// Word of the step control.
+    pub step_control: &'static str,
+    /// The components, in the order of their names.
+    pub components: Vec<ComponentReport>,
+    /// The bonds, in the order of their names.
+    pub bonds: Vec<BondReport>,
+    /// Counters by cause.
+    pub counters: Counters,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}

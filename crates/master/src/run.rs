@@ -1,0 +1,428 @@
+//! A running system.
+
+use crate::fault::RunError;
+use crate::graph::Graph;
+use crate::initialization::write_value;
+use crate::ledger::Ledger;
+use crate::method::Method;
+use crate::observer::{Observer, StopRequest, Verdict, View};
+use crate::plant::{Plant, Step};
+use crate::report::{BondReport, ComponentReport, Report, StopReason};
+use crate::step_control::StepControl;
+use crate::time::Ticks;
+use crate::unit::{Causality, Period, Value};
+
+/// The parts that a [`System`](crate::System) starts a run with.
+pub(crate) struct Parts {
+    pub(crate) plant: Plant,
+    pub(crate) method: (&'static str, Box<dyn Method>),
+    pub(crate) control: (&'static str, Box<dyn StepControl>),
+    pub(crate) period: Period,
+    pub(crate) notes: Vec<String>,
+}
+
+/// A system that runs: initialised, at a communication point, ready for its next macro-step.
+///
+/// Between steps its variables can be read and written, so that a test bench can put physical
+/// parts into the loop. Nothing is ever rolled back.
+pub struct Run {
+    plant: Plant,
+    method: (&'static str, Box<dyn Method>),
+    control: (&'static str, Box<dyn StepControl>),
+    ledger: Ledger,
+    observers: Vec<Box<dyn Observer>>,
+    now: Ticks,
+    stop: Option<(Ticks, f64)>,
+    index: u64,
+    next_size: f64,
+    stop_reason: StopReason,
+    notes: Vec<String>,
+    faulty: Option<String>,
+    written: bool,
+}
+
+impl Run {
+    pub(crate) fn start(parts: Parts) -> Result<Self, RunError> {
+        let Parts {
+            mut plant,
+            method,
+            mut control,
+            period,
+            mut notes,
+        } = parts;
+        notes.extend(plant.initialize(&period)?);
+        let clock = plant.graph.clock;
+        let macro_step = plant.graph.macro_step;
+        let mut run = Self {
+            ledger: Ledger::new(&plant),
+            next_size: control.1.first(macro_step),
+            stop: period
+                .stop
+                .map(|stop| (clock.ticks(stop - period.start), stop)),
+            plant,
+            method,
+            control,
+            observers: Vec::new(),
+            now: 0,
+            index: 0,
+            stop_reason: StopReason::Running,
+            notes,
+            faulty: None,
+            written: false,
+        };
+        run.end_if_due()?;
+        Ok(run)
+    }
+
+    /// Adds an observer, which sees the present communication point at once.
+    ///
+    /// # Errors
+    /// What the observer's [`begin`](Observer::begin) reports; the run has then ended.
+    pub fn observe(&mut self, mut observer: Box<dyn Observer>) -> Result<(), RunError> {
+        let verdict = observer.begin(&self.view());
+        self.observers.push(observer);
+        match verdict {
+            Ok(verdict) => self.heed(verdict),
+            Err(error) => Err(self.fail(RunError::Observer(error))),
+        }
+    }
+
+    /// Makes one macro-step; `false` when it was the last one.
+    ///
+    /// # Errors
+    /// A fault of a unit or an observer, after which the run has ended: the observers have finished
+    /// what they recorded, and [`report`](Self::report) tells the rest.
+    pub fn step(&mut self) -> Result<bool, RunError> {
+        if self.has_ended() {
+            return Err(RunError::Ended(self.stop_reason.word()));
+        }
+        let step = self.next_step();
+        if let Err(fault) = self.method.1.step(&mut self.plant, &step) {
+            self.faulty = Some(fault.component.clone());
+            return Err(self.fail(RunError::Fault(fault)));
+        }
+        self.written = false;
+        self.ledger.observe(&self.plant, &step);
+        self.now += step.length;
+        self.index += 1;
+        self.next_size = self.control.1.next(&step, &self.ledger);
+        self.tell_observers()?;
+        if !self.has_ended() {
+            self.end_if_due()?;
+        }
+        Ok(!self.has_ended())
+    }
+
+    /// Steps until the stop time, or until a unit or an observer ends the run.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn run(&mut self) -> Result<Report, RunError> {
+        while !self.has_ended() {
+            self.step()?;
+        }
+        Ok(self.report())
+    }
+
+    /// Ends the run here: the units are terminated and the observers finish.
+    ///
+    /// # Errors
+    /// What the observers could not finish.
+    pub fn stop(&mut self) -> Result<Report, RunError> {
+        if !self.has_ended() {
+            self.end(StopReason::Interrupted)?;
+        }
+        Ok(self.report())
+    }
+
+    /// Whether the run has ended.
+    pub fn has_ended(&self) -> bool {
+        self.stop_reason != StopReason::Running
+    }
+
+    /// Simulated time, s.
+    pub fn time(&self) -> f64 {
+        match self.stop {
+            Some((ticks, stop)) if self.now == ticks => stop,
+            _ => self.plant.graph.clock.seconds(self.now),
+        }
+    }
+
+    /// The resolved system.
+    pub fn graph(&self) -> &Graph {
+        &self.plant.graph
+    }
+
+    /// The energies of the bonds.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The value of `component.variable` at the present communication point.
+    ///
+    /// # Errors
+    /// A name that the system does not have; a unit that refuses; a variable that is no output
+    /// after a [`write`](Self::write) and before the next step (FMI 2.0 §4.2.4, C-28).
+    pub fn read(&mut self, name: &str) -> Result<Value, RunError> {
+        let (component, variable) = self.find(name)?;
+        if let Some(output) = self.plant.graph.output_index(component, variable) {
+            return Ok(Value::Real(self.plant.outputs[output]));
+        }
+        if self.written {
+            let message = format!(
+                "{name} cannot be read after a value was written; make a step first (C-28)"
+            );
+            return Err(RunError::Variable(message));
+        }
+        let step = self.next_step();
+        self.plant
+            .read(component, variable)
+            .map_err(|fault| RunError::Fault(self.plant.fault(component, &step, fault)))
+    }
+
+    /// The value of the real variable `component.variable`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), or a variable that is not real.
+    pub fn read_real(&mut self, name: &str) -> Result<f64, RunError> {
+        match self.read(name)? {
+            Value::Real(value) => Ok(value),
+            other => Err(RunError::Variable(format!(
+                "{name} is not real but {other:?}"
+            ))),
+        }
+    }
+
+    /// Sets an input that no connection feeds, or a tunable parameter, from the next step on.
+    ///
+    /// # Errors
+    /// A name that the system does not have, a variable that cannot be set now, a value of another
+    /// kind, a unit that refuses.
+    pub fn write(&mut self, name: &str, value: &Value) -> Result<(), RunError> {
+        let (component, variable) = self.find(name)?;
+        let described = &self.plant.graph.components[component].description.variables[variable];
+        let refuse = |why: &str| Err(RunError::Variable(format!("{name} {why}")));
+        let signal = |wire: &crate::graph::SignalWire| {
+            (wire.component, wire.variable) == (component, variable)
+        };
+        let is_fed = self.plant.graph.input_index(component, variable).is_some()
+            || self.plant.graph.signal_wires.iter().any(signal);
+        if is_fed {
+            return refuse("is fed by a connection and cannot be written");
+        }
+        if !matches!(
+            described.causality,
+            Causality::Input | Causality::TunableParameter
+        ) {
+            return refuse("is neither an input nor a tunable parameter and cannot be written now");
+        }
+        let kind = match value {
+            Value::Real(_) => crate::unit::Kind::Real,
+            Value::Integer(_) => crate::unit::Kind::Integer,
+            Value::Boolean(_) => crate::unit::Kind::Boolean,
+            Value::String(_) => crate::unit::Kind::String,
+        };
+        if described.kind.carrier() != kind {
+            return refuse(&format!(
+                "is {:?} and cannot take {value:?}",
+                described.kind
+            ));
+        }
+        let step = self.next_step();
+        self.written = true;
+        write_value(&mut self.plant, component, variable, value, &step).map_err(|fault| {
+            self.faulty = Some(fault.component.clone());
+            self.fail(RunError::Fault(fault))
+        })
+    }
+
+    /// Sets a real variable; see [`write`](Self::write).
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_real(&mut self, name: &str, value: f64) -> Result<(), RunError> {
+        self.write(name, &Value::Real(value))
+    }
+
+    /// What the run has done so far.
+    pub fn report(&self) -> Report {
+        let graph = &self.plant.graph;
+        let component = |(node, mode): (&crate::graph::Component, &crate::exchange::Exchange)| {
+            ComponentReport {
+                name: node.name.clone(),
+                step_size: graph.macro_step * node.rate.ratio(),
+                exchange: *mode,
+            }
+        };
+        let mut counters = self.plant.counters;
+        counters.macro_steps = self.index;
+        Report {
+            stop_reason: self.stop_reason.clone(),
+            stop_time: self.time(),
+            steps: self.index,
+            method: self.method.0,
+            step_control: self.control.0,
+            components: graph
+                .components
+                .iter()
+                .zip(&self.plant.modes)
+                .map(component)
+                .collect(),
+            bonds: (0..graph.bonds.len())
+                .map(|index| self.bond_report(index))
+                .collect(),
+            counters,
+            notes: self.notes.clone(),
+        }
+    }
+
+    fn bond_report(&self, index: usize) -> BondReport {
+        let bond = &self.plant.graph.bonds[index];
+        let corrector = self
+            .plant
+            .correctors
+            .iter()
+            .find(|corrector| corrector.bond == index);
+        let parameters = corrector.map(|corrector| corrector.correction.parameters_in_force());
+        BondReport {
+            name: bond.name.clone(),
+            energy: self.ledger.bond(index).copied().unwrap_or_default(),
+            correction: bond
+                .correction
+                .as_ref()
+                .map_or("off", |(entry, _)| entry.name),
+            correction_parameters: parameters.unwrap_or_default().into_iter().collect(),
+            is_power: bond.is_power,
+        }
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            time: self.time(),
+            steps: self.index,
+            graph: &self.plant.graph,
+            reals: &self.plant.outputs,
+            signals: &self.plant.signals,
+            ledger: &self.ledger,
+        }
+    }
+
+    fn next_step(&self) -> Step {
+        let clock = self.plant.graph.clock;
+        let (mut length, mut size) = if self.control.1.is_fixed() {
+            (clock.ticks_per_step(), self.plant.graph.macro_step)
+        } else {
+            (clock.ticks(self.next_size).max(1), self.next_size)
+        };
+        let time = clock.seconds(self.now);
+        if let Some((stop, seconds)) = self.stop {
+            let left = stop - self.now;
+            if length > left {
+                (length, size) = (left, seconds - time);
+            }
+        }
+        Step {
+            index: self.index,
+            from: self.now,
+            length,
+            time,
+            size,
+        }
+    }
+
+    fn tell_observers(&mut self) -> Result<(), RunError> {
+        let mut observers = std::mem::take(&mut self.observers);
+        let mut outcome = Ok(Verdict::Continue);
+        for observer in &mut observers {
+            match observer.step(&self.view()) {
+                Ok(Verdict::Continue) => {}
+                other if matches!(outcome, Ok(Verdict::Continue)) => outcome = other,
+                _ => {}
+            }
+        }
+        self.observers = observers;
+        match outcome {
+            Ok(verdict) => self.heed(verdict),
+            Err(error) => Err(self.fail(RunError::Observer(error))),
+        }
+    }
+
+    fn heed(&mut self, verdict: Verdict) -> Result<(), RunError> {
+        match verdict {
+            Verdict::Continue => Ok(()),
+            Verdict::Stop(StopRequest::Interrupted) => self.end(StopReason::Interrupted),
+            Verdict::Stop(StopRequest::Limit(limit)) => self.end(StopReason::Limit(limit)),
+        }
+    }
+
+    fn end_if_due(&mut self) -> Result<(), RunError> {
+        if self.plant.terminated.is_some() {
+            return self.end(StopReason::Terminated);
+        }
+        match self.stop {
+            Some((stop, _)) if self.now >= stop => self.end(StopReason::StopTime),
+            _ => Ok(()),
+        }
+    }
+
+    /// Terminates the units that may still be called, and lets the observers finish.
+    fn end(&mut self, reason: StopReason) -> Result<(), RunError> {
+        self.stop_reason = reason;
+        let step = self.next_step();
+        let mut first = Ok(());
+        for component in 0..self.plant.members.len() {
+            let name = &self.plant.graph.components[component].name;
+            if self.faulty.as_ref() == Some(name) {
+                continue;
+            }
+            if let Err(fault) = self.plant.members[component].slot.unit().terminate()
+                && first.is_ok()
+            {
+                first = Err(RunError::Fault(self.plant.fault(component, &step, fault)));
+            }
+        }
+        if let Err(error) = &first {
+            self.stop_reason = StopReason::Failed(error.to_string());
+        }
+        let report = self.report();
+        for observer in &mut self.observers {
+            if let Err(error) = observer.finish(&report)
+                && first.is_ok()
+            {
+                self.stop_reason = StopReason::Failed(error.to_string());
+                first = Err(RunError::Observer(error));
+            }
+        }
+        first
+    }
+
+    /// Ends the run because of `error`, which stays the one that is told.
+    fn fail(&mut self, error: RunError) -> RunError {
+        if !self.has_ended() {
+            // What fails on the way out is a consequence: the first error is the one to tell.
+            let _ = self.end(StopReason::Failed(error.to_string()));
+            self.stop_reason = StopReason::Failed(error.to_string());
+        }
+        error
+    }
+
+    fn find(&self, name: &str) -> Result<(usize, usize), RunError> {
+        let components = &self.plant.graph.components;
+        let of = |(index, component): (usize, &crate::graph::Component)| {
+            let variable = name
+                .strip_prefix(component.name.as_str())?
+                .strip_prefix('.')?;
+            Some((index, component.description.index(variable)?))
+        };
+        components
+            .iter()
+            .enumerate()
+            .filter_map(of)
+            .next_back()
+            .ok_or_else(|| {
+                RunError::Variable(format!(
+                    "the system has no variable {name}; names are component.variable"
+                ))
+            })
+    }
+}

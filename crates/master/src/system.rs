@@ -1,0 +1,449 @@
+//! A described system with its units, ready to be started.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gyrator_system::{
+    Bond as FileBond, Choice, Component, Connection, Experiment, Port, Problem, Problems, Severity,
+    Source, Spanned, SystemFile, Value as FileValue,
+};
+
+use crate::fault::RunError;
+use crate::method::METHODS;
+use crate::plant::{Member, Plant, Slot};
+use crate::registry::look_up;
+use crate::resolve::resolve;
+use crate::run::{Parts, Run};
+use crate::step_control::STEP_CONTROLS;
+use crate::unit::{Period, Unit, UnitDescription};
+
+/// Why a system could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The description does not make a system: all problems found.
+    #[error("{0}")]
+    Invalid(Problems),
+    /// FMUs could not be loaded: all of them.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Load(Vec<LoadError>),
+    /// The system could not be initialised.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// An FMU that could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[error("{component}: {message}")]
+pub struct LoadError {
+    /// Name of the component.
+    pub component: String,
+    /// What went wrong, and what to do.
+    pub message: String,
+    /// The FMU's own description or archive is invalid, rather than its library.
+    pub is_invalid: bool,
+}
+
+/// How a run is made; none of it changes a result.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Threads that step the units; 0 and 1 step them on the caller's.
+    pub threads: usize,
+    /// NaN and infinite values are passed on instead of ending the run.
+    pub accept_not_finite: bool,
+}
+
+/// A system: units, connections, power bonds and the experiment, by names.
+///
+/// It is described in code, with units of any kind, or read from a file, with FMUs
+/// ([`System::from_file`]).
+pub struct System {
+    file: SystemFile,
+    units: Vec<Slot>,
+    warnings: Vec<Problem>,
+}
+
+impl System {
+    /// An empty system with macro-step `step_size`, s. It starts at time 0 and has no end.
+    pub fn new(step_size: f64) -> Self {
+        let source = Source {
+            path: PathBuf::from("<code>"),
+            text: String::new(),
+        };
+        let experiment = Experiment {
+            step_size: Some(Spanned::unplaced(step_size)),
+            ..Experiment::default()
+        };
+        let file = SystemFile {
+            source: Arc::new(source),
+            experiment,
+            components: Vec::new(),
+            connections: Vec::new(),
+            bonds: Vec::new(),
+        };
+        Self {
+            file,
+            units: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    pub(crate) fn with_units(file: SystemFile, units: Vec<Slot>, warnings: Vec<Problem>) -> Self {
+        Self {
+            file,
+            units,
+            warnings,
+        }
+    }
+
+    /// When, how and with which method the system is run.
+    pub fn experiment(&mut self) -> &mut Experiment {
+        &mut self.file.experiment
+    }
+
+    /// Sets the stop time, s.
+    pub fn stop_time(&mut self, seconds: f64) -> &mut Self {
+        self.file.experiment.stop_time = Some(Spanned::unplaced(seconds));
+        self
+    }
+
+    /// Adds a unit. The returned description takes its step size, extrapolation, exchange mode and
+    /// start values.
+    pub fn add(&mut self, name: &str, unit: impl Unit + 'static) -> ComponentSettings<'_> {
+        self.units.push(Slot::Other(Box::new(unit)));
+        self.file.components.push(Component {
+            name: Spanned::unplaced(name.to_owned()),
+            fmu: Spanned::unplaced(PathBuf::new()),
+            step_size: None,
+            extrapolation: None,
+            exchange: None,
+            start_values: Vec::new(),
+            preload: Vec::new(),
+            propagate_initial_inputs: true,
+        });
+        let last = self.file.components.len() - 1;
+        ComponentSettings {
+            component: &mut self.file.components[last],
+        }
+    }
+
+    /// Connects the output `from` to the input `to`, both `component.variable`.
+    pub fn connect(&mut self, from: &str, to: &str) -> &mut Self {
+        let connection = self.connection(from, to);
+        self.file.connections.push(connection);
+        self
+    }
+
+    /// Adds a scalar power bond: `effort` and `flow` are each an output and the input it feeds. The
+    /// returned settings take further axes, a sense and a correction.
+    pub fn bond(
+        &mut self,
+        name: &str,
+        effort: (&str, &str),
+        flow: (&str, &str),
+    ) -> BondSettings<'_> {
+        let bond = FileBond {
+            name: Spanned::unplaced(name.to_owned()),
+            effort: Vec::new(),
+            flow: Vec::new(),
+            sense: Spanned::unplaced(1.0),
+            correction: None,
+        };
+        self.file.bonds.push(bond);
+        BondSettings { system: self }.axis(effort, flow)
+    }
+
+    /// The description as it stands.
+    pub fn description(&self) -> &SystemFile {
+        &self.file
+    }
+
+    /// Warnings that were found so far.
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
+    }
+
+    fn connection(&self, from: &str, to: &str) -> Connection {
+        Connection {
+            from: self.port(from),
+            to: self.port(to),
+            gain: None,
+        }
+    }
+
+    /// Splits at the longest component name; at the first dot where none is known.
+    fn port(&self, name: &str) -> Spanned<Port> {
+        let known = self
+            .file
+            .components
+            .iter()
+            .map(|component| component.name.value.as_str());
+        let component = known
+            .filter(|known| {
+                name.strip_prefix(known)
+                    .is_some_and(|rest| rest.starts_with('.'))
+            })
+            .max_by_key(|known| known.len())
+            .or_else(|| name.split_once('.').map(|(component, _)| component))
+            .unwrap_or(name);
+        let variable = name.get(component.len() + 1..).unwrap_or_default();
+        Spanned::unplaced(Port {
+            component: component.to_owned(),
+            variable: variable.to_owned(),
+        })
+    }
+
+    /// Resolves the system, initialises the units and brings them to the start time.
+    ///
+    /// # Errors
+    /// All problems of the description at once, or the first fault of a unit.
+    pub fn start(mut self, options: &RunOptions) -> Result<Run, StartError> {
+        let mut problems = std::mem::take(&mut self.warnings);
+        let parts = self.parts(options, &mut problems);
+        let failed = problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error);
+        match parts {
+            Some(mut parts) if !failed => {
+                parts.notes = problems
+                    .into_iter()
+                    .map(|problem| problem.message)
+                    .collect();
+                Ok(Run::start(parts)?)
+            }
+            _ => Err(StartError::Invalid(Problems {
+                source: self.file.source,
+                list: problems,
+            })),
+        }
+    }
+
+    /// Finds all problems that can be found without running: what [`start`](Self::start) would say.
+    pub fn check(&mut self) -> Vec<Problem> {
+        let mut problems = self.warnings.clone();
+        let descriptions = self.descriptions();
+        if let Some((graph, _)) = resolve(&self.file, &descriptions, &mut problems) {
+            self.check_period(&graph, &mut problems);
+        }
+        problems
+    }
+
+    fn descriptions(&mut self) -> Vec<Arc<UnitDescription>> {
+        self.units
+            .iter_mut()
+            .map(|unit| Arc::new(unit.unit().description().clone()))
+            .collect()
+    }
+
+    fn parts(&mut self, options: &RunOptions, problems: &mut Vec<Problem>) -> Option<Parts> {
+        let descriptions = self.descriptions();
+        let experiment = self.file.experiment.clone();
+        let method = choose(
+            METHODS,
+            "method",
+            experiment.method.as_ref(),
+            "jacobi",
+            problems,
+        );
+        let control = choose(
+            STEP_CONTROLS,
+            "step control",
+            experiment.step_control.as_ref(),
+            "fixed",
+            problems,
+        );
+        let (graph, places) = resolve(&self.file, &descriptions, problems)?;
+        self.check_period(&graph, problems);
+        let ((method, method_arguments), (control, control_arguments)) = (method?, control?);
+        let period = Period {
+            start: graph.clock.start(),
+            stop: experiment.stop_time.map(|time| time.value),
+            tolerance: experiment.tolerance.map(|tolerance| tolerance.value),
+        };
+        let mut units: Vec<Option<Slot>> = std::mem::take(&mut self.units)
+            .into_iter()
+            .map(Some)
+            .collect();
+        let slots = places.iter().filter_map(|place| units[*place].take());
+        let graph = Arc::new(graph);
+        let members = slots
+            .enumerate()
+            .map(|(index, slot)| Member::new(slot, index, &graph))
+            .collect();
+        let pool = thread_pool(options.threads, problems);
+        let mut plant = Plant::new(graph, members, pool);
+        plant.accept_not_finite = options.accept_not_finite;
+        Some(Parts {
+            plant,
+            method: (method.name, (method.build)(&method_arguments)),
+            control: (control.name, (control.build)(&control_arguments)),
+            period,
+            notes: Vec::new(),
+        })
+    }
+
+    /// The stop time must be a communication point of every component, unless the components can
+    /// make a shorter last step (C-33, C-35).
+    fn check_period(&self, graph: &crate::graph::Graph, problems: &mut Vec<Problem>) {
+        let Some(stop) = &self.file.experiment.stop_time else {
+            return;
+        };
+        let duration = stop.value - graph.clock.start();
+        if duration.is_nan() || duration < 0.0 || duration.is_infinite() {
+            let message = format!(
+                "the stop time {} s is not after the start time {} s",
+                stop.value,
+                graph.clock.start()
+            );
+            problems.push(Problem::error("stop-before-start", message).at(&stop.span));
+            return;
+        }
+        for component in &graph.components {
+            let step = graph.macro_step * f64::from(component.rate.every());
+            let steps = duration / step;
+            if (steps - steps.round()).abs() <= 1e-9 * steps.max(1.0) {
+                continue;
+            }
+            if component.rate.every() == 1 && component.description.capabilities.variable_step {
+                continue;
+            }
+            let start = graph.clock.start();
+            let (before, after) = (start + steps.floor() * step, start + steps.ceil() * step);
+            problems.push(
+                Problem::error(
+                    "stop-time-between-steps",
+                    format!(
+                        "`{}` steps by {step} s and cannot make a shorter last step to the stop time {} s",
+                        component.name, stop.value
+                    ),
+                )
+                .at(&stop.span)
+                .help(format!("the nearest stop times are {before} s and {after} s")),
+            );
+            return;
+        }
+    }
+}
+
+fn thread_pool(threads: usize, problems: &mut Vec<Problem>) -> Option<rayon::ThreadPool> {
+    if threads <= 1 {
+        return None;
+    }
+    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) => Some(pool),
+        Err(error) => {
+            problems.push(Problem::warning(
+                "no-threads",
+                format!("{threads} threads could not be started: {error}"),
+            ));
+            None
+        }
+    }
+}
+
+type Registry<T> = [crate::registry::Entry<fn(&crate::registry::Arguments) -> Box<T>>];
+
+fn choose<T: ?Sized>(
+    registry: &'static Registry<T>,
+    what: &str,
+    choice: Option<&Choice>,
+    default: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<crate::graph::Chosen<T>> {
+    let default = Choice {
+        name: Spanned::unplaced(default.to_owned()),
+        parameters: Vec::new(),
+    };
+    match look_up(registry, what, choice.unwrap_or(&default)) {
+        Ok(found) => Some(found),
+        Err(found) => {
+            problems.extend(found);
+            None
+        }
+    }
+}
+
+/// Settings of a component that was just added.
+pub struct ComponentSettings<'a> {
+    component: &'a mut Component,
+}
+
+impl ComponentSettings<'_> {
+    /// Communication step, s: divides the macro-step or is a multiple of it.
+    pub fn step_size(self, seconds: f64) -> Self {
+        self.component.step_size = Some(Spanned::unplaced(seconds));
+        self
+    }
+
+    /// Extrapolation of its inputs: a word of [`EXTRAPOLATIONS`](crate::EXTRAPOLATIONS).
+    pub fn extrapolation(self, word: &str) -> Self {
+        self.component.extrapolation = Some(named(word, &[]));
+        self
+    }
+
+    /// Exchange mode: a word of [`Exchange::WORDS`](crate::Exchange::WORDS).
+    pub fn exchange(self, word: &str) -> Self {
+        self.component.exchange = Some(Spanned::unplaced(word.to_owned()));
+        self
+    }
+
+    /// Start value of a variable.
+    pub fn start(self, variable: &str, value: FileValue) -> Self {
+        self.component.start_values.push((
+            Spanned::unplaced(variable.to_owned()),
+            Spanned::unplaced(value),
+        ));
+        self
+    }
+}
+
+/// Settings of a bond that was just added.
+pub struct BondSettings<'a> {
+    system: &'a mut System,
+}
+
+impl BondSettings<'_> {
+    fn last(&mut self) -> Option<&mut FileBond> {
+        self.system.file.bonds.last_mut()
+    }
+
+    /// A further axis.
+    pub fn axis(mut self, effort: (&str, &str), flow: (&str, &str)) -> Self {
+        let effort = self.system.connection(effort.0, effort.1);
+        let flow = self.system.connection(flow.0, flow.1);
+        if let Some(bond) = self.last() {
+            bond.effort.push(effort);
+            bond.flow.push(flow);
+        }
+        self
+    }
+
+    /// −1 where the units count the effort the other way.
+    pub fn sense(mut self, sense: f64) -> Self {
+        if let Some(bond) = self.last() {
+            bond.sense = Spanned::unplaced(sense);
+        }
+        self
+    }
+
+    /// Correction: a word of [`CORRECTIONS`](crate::CORRECTIONS), with numbers for its parameters.
+    pub fn correction(mut self, word: &str, parameters: &[(&str, f64)]) -> Self {
+        let choice = named(word, parameters);
+        if let Some(bond) = self.last() {
+            bond.correction = Some(choice);
+        }
+        self
+    }
+}
+
+fn named(word: &str, parameters: &[(&str, f64)]) -> Choice {
+    let parameter = |(name, value): &(&str, f64)| {
+        (
+            Spanned::unplaced((*name).to_owned()),
+            Spanned::unplaced(FileValue::Real(*value)),
+        )
+    };
+    Choice {
+        name: Spanned::unplaced(word.to_owned()),
+        parameters: parameters.iter().map(parameter).collect(),
+    }
+}

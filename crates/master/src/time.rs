@@ -1,0 +1,155 @@
+//! Integer time: a communication point is computed from a count of ticks, never accumulated.
+
+/// A point in time or a duration, as a whole number of ticks of a [`Clock`].
+pub type Ticks = i64;
+
+/// Ticks to one macro-step before the components' rates are known. A variable step is a whole
+/// number of these, which resolves it to a millionth.
+const TICKS_PER_STEP: Ticks = 1 << 20;
+
+/// Turns ticks into seconds, `t = t0 + k·h` with one multiplication (C-34).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Clock {
+    start: f64,
+    step: f64,
+    ticks_per_step: Ticks,
+}
+
+impl Clock {
+    /// A clock that starts at `start` (s), counts macro-steps of `step` (s), and has a tick that
+    /// divides a macro-step into each of `divisions` equal parts.
+    ///
+    /// Returns `None` where the divisions have no common multiple of a practicable size.
+    pub fn new(start: f64, step: f64, divisions: impl IntoIterator<Item = u32>) -> Option<Self> {
+        let multiple = divisions
+            .into_iter()
+            .try_fold(1_i64, |multiple, division| {
+                least_common_multiple(multiple, i64::from(division.max(1)))
+                    .filter(|m| *m < (1 << 24))
+            })?;
+        Some(Self {
+            start,
+            step,
+            ticks_per_step: TICKS_PER_STEP * multiple,
+        })
+    }
+
+    /// Ticks of one macro-step of the size that the clock was made with.
+    pub fn ticks_per_step(&self) -> Ticks {
+        self.ticks_per_step
+    }
+
+    /// Seconds at `ticks` after the start. Whole macro-steps are exact: `t0 + k·h`, rounded once each.
+    #[inline]
+    pub fn seconds(&self, ticks: Ticks) -> f64 {
+        self.start + self.duration(ticks)
+    }
+
+    /// Seconds that `ticks` last.
+    #[inline]
+    pub fn duration(&self, ticks: Ticks) -> f64 {
+        (ticks as f64 / self.ticks_per_step as f64) * self.step
+    }
+
+    /// The number of ticks nearest to `seconds`, a duration.
+    pub fn ticks(&self, seconds: f64) -> Ticks {
+        (seconds / self.step * self.ticks_per_step as f64).round() as Ticks
+    }
+
+    /// Start time, s.
+    pub fn start(&self) -> f64 {
+        self.start
+    }
+}
+
+fn least_common_multiple(a: i64, b: i64) -> Option<i64> {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x).checked_mul(b)
+}
+
+/// How often a component communicates, relative to the macro-step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rate {
+    /// `n` communication steps to one macro-step.
+    Divides(u32),
+    /// One communication step to `n` macro-steps.
+    Multiple(u32),
+}
+
+impl Rate {
+    /// The rate of a component with communication step `step` under the macro-step `macro_step`.
+    ///
+    /// # Errors
+    /// The nearest steps that do divide or are a multiple, where neither holds to a part in 10⁹.
+    pub fn new(step: f64, macro_step: f64) -> Result<Self, [f64; 2]> {
+        let whole =
+            |ratio: f64| (ratio - ratio.round()).abs() <= 1e-9 * ratio && ratio.round() <= 1e6;
+        let (divisions, multiple) = (macro_step / step, step / macro_step);
+        if divisions >= 1.0 - 1e-9 {
+            if whole(divisions) {
+                return Ok(Self::Divides(divisions.round() as u32));
+            }
+            let below = divisions.floor().max(1.0);
+            return Err([macro_step / (below + 1.0), macro_step / below]);
+        }
+        if whole(multiple) {
+            return Ok(Self::Multiple(multiple.round() as u32));
+        }
+        Err([macro_step * multiple.floor(), macro_step * multiple.ceil()])
+    }
+
+    /// Communication steps in one macro-step; 1 for a slow component.
+    pub fn substeps(self) -> u32 {
+        match self {
+            Self::Divides(n) => n,
+            Self::Multiple(_) => 1,
+        }
+    }
+
+    /// Macro-steps in one communication step; 1 for a fast component.
+    pub fn every(self) -> u32 {
+        match self {
+            Self::Divides(_) => 1,
+            Self::Multiple(n) => n,
+        }
+    }
+
+    /// Communication step over macro-step.
+    pub fn ratio(self) -> f64 {
+        f64::from(self.every()) / f64::from(self.substeps())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn macro_steps_are_exact_multiples() {
+        let clock = Clock::new(0.5, 0.01, [3, 10]).unwrap();
+        for k in [1, 10, 997, 1_000_000] {
+            assert_eq!(
+                clock.seconds(k * clock.ticks_per_step()),
+                0.5 + k as f64 * 0.01
+            );
+        }
+    }
+
+    #[test]
+    fn rates_that_do_not_divide_name_their_neighbours() {
+        assert_eq!(Rate::new(1e-4, 1e-3), Ok(Rate::Divides(10)));
+        assert_eq!(Rate::new(1e-2, 1e-3), Ok(Rate::Multiple(10)));
+        assert_eq!(Rate::new(1e-3, 1e-3), Ok(Rate::Divides(1)));
+        let [below, above] = Rate::new(3e-4, 1e-3).unwrap_err();
+        assert!((below - 2.5e-4).abs() < 1e-12 && (above - 1e-3 / 3.0).abs() < 1e-12);
+        assert!(Rate::new(2.5e-3, 1e-3).is_err());
+    }
+
+    #[test]
+    fn divisions_without_a_small_common_multiple_are_refused() {
+        assert!(Clock::new(0.0, 1.0, [9973, 9967, 9949]).is_none());
+    }
+}

@@ -1,0 +1,367 @@
+//! One simulation unit as the master sees it.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+
+use crate::fault::{Cause, UnitFault};
+
+/// Names a variable to its unit; unique per [`Kind`] only (C-52). An FMI value reference.
+pub type Handle = u32;
+
+/// What a call to a unit returns. The error is boxed, so that success costs nothing.
+pub type UnitResult<T = ()> = Result<T, Box<UnitFault>>;
+
+/// Base type of a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A double.
+    Real,
+    /// A 32-bit integer.
+    Integer,
+    /// An integer with named values; handled like [`Kind::Integer`] (C-56).
+    Enumeration,
+    /// True or false.
+    Boolean,
+    /// UTF-8 text.
+    String,
+}
+
+impl Kind {
+    /// The kind that carries the values: an enumeration's are integers.
+    #[must_use]
+    pub fn carrier(self) -> Self {
+        if self == Self::Enumeration {
+            Self::Integer
+        } else {
+            self
+        }
+    }
+}
+
+/// A value of one variable.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Of a [`Kind::Real`].
+    Real(f64),
+    /// Of a [`Kind::Integer`] or [`Kind::Enumeration`].
+    Integer(i32),
+    /// Of a [`Kind::Boolean`].
+    Boolean(bool),
+    /// Of a [`Kind::String`].
+    String(String),
+}
+
+/// What a variable is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Causality {
+    /// Set before the run, constant in it.
+    Parameter,
+    /// A parameter that may also be set between steps.
+    TunableParameter,
+    /// Fed by the master.
+    Input,
+    /// Read by the master.
+    Output,
+    /// Can be read, feeds nothing.
+    Local,
+}
+
+/// A unit of measure: `base = factor·value + offset` (FMI 2.0 §2.2.2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhysicalUnit {
+    /// Name, such as `km/h`.
+    pub name: String,
+    /// Exponents of kg, m, s, A, K, mol, cd, rad; `None` where the description does not say.
+    pub exponents: Option<[i32; 8]>,
+    /// Factor to the base unit.
+    pub factor: f64,
+    /// Offset to the base unit.
+    pub offset: f64,
+}
+
+impl PhysicalUnit {
+    /// Factor and offset that turn a value in `self` into one in `target` (C-57); `None` where the
+    /// two measure different things.
+    pub fn conversion_to(&self, target: &Self) -> Option<(f64, f64)> {
+        match (&self.exponents, &target.exponents) {
+            _ if self == target => Some((1.0, 0.0)),
+            (Some(from), Some(to)) => (from == to).then(|| {
+                (
+                    self.factor / target.factor,
+                    (self.offset - target.offset) / target.factor,
+                )
+            }),
+            // Without a base unit there is nothing to convert with: connect as is.
+            _ => Some((1.0, 0.0)),
+        }
+    }
+}
+
+/// A variable of a unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variable {
+    /// Name, unique in the unit.
+    pub name: String,
+    /// The unit's own name for it.
+    pub handle: Handle,
+    /// Base type.
+    pub kind: Kind,
+    /// What it is for.
+    pub causality: Causality,
+    /// Physical unit; `None` where the unit of measure is not given, which connects to anything.
+    pub unit: Option<PhysicalUnit>,
+    /// Whether a start value may be set before initialisation (C-31).
+    pub has_start: bool,
+    /// Names of an enumeration's values.
+    pub items: Vec<(i32, String)>,
+}
+
+impl Variable {
+    /// A real variable without unit.
+    pub fn real(name: impl Into<String>, handle: Handle, causality: Causality) -> Self {
+        Self {
+            name: name.into(),
+            handle,
+            kind: Kind::Real,
+            causality,
+            unit: None,
+            has_start: !matches!(causality, Causality::Output | Causality::Local),
+            items: Vec::new(),
+        }
+    }
+}
+
+/// What a unit can do beyond the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Highest order of input derivatives that it takes; 0: values only.
+    pub input_derivatives: u32,
+    /// Outputs may be read again after inputs were set between two steps, and are then right.
+    pub fresh_outputs: bool,
+    /// [`Unit::directional_derivative`] works.
+    pub directional_derivatives: bool,
+    /// The communication step may change from step to step.
+    pub variable_step: bool,
+    /// [`Unit::save`] and [`Unit::restore`] work.
+    pub save_and_restore: bool,
+}
+
+/// Which outputs depend on which inputs at the same instant: direct feed-through.
+///
+/// One list of inputs per output, both as indices into [`UnitDescription::variables`].
+pub type Feedthrough = BTreeMap<usize, Vec<usize>>;
+
+/// What the master knows of a unit before it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnitDescription {
+    /// All variables that the master may touch.
+    pub variables: Vec<Variable>,
+    /// Direct feed-through between steps. An output that is not listed depends on no input.
+    pub feedthrough: Feedthrough,
+    /// Direct feed-through while the unit is initialised: another graph (C-66).
+    pub initial_feedthrough: Feedthrough,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    by_name: BTreeMap<String, usize>,
+}
+
+impl UnitDescription {
+    /// A description of `variables`, with the same feed-through at the start and between steps.
+    pub fn new(
+        variables: Vec<Variable>,
+        feedthrough: Feedthrough,
+        capabilities: Capabilities,
+    ) -> Self {
+        let by_name = variables
+            .iter()
+            .enumerate()
+            .map(|(i, v)| (v.name.clone(), i))
+            .collect();
+        Self {
+            variables,
+            initial_feedthrough: feedthrough.clone(),
+            feedthrough,
+            capabilities,
+            by_name,
+        }
+    }
+
+    /// Index of the variable `name`.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The variable `name`.
+    pub fn variable(&self, name: &str) -> Option<&Variable> {
+        self.index(name).map(|index| &self.variables[index])
+    }
+
+    /// Indices of all variables of one causality, in order.
+    pub fn with_causality(&self, causality: Causality) -> impl Iterator<Item = usize> + '_ {
+        let matches = move |(_, variable): &(usize, &Variable)| variable.causality == causality;
+        self.variables
+            .iter()
+            .enumerate()
+            .filter(matches)
+            .map(|(index, _)| index)
+    }
+}
+
+/// When a run starts and ends, as the units are told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Period {
+    /// Start time, s.
+    pub start: f64,
+    /// Stop time, s; `None` for a run without an end.
+    pub stop: Option<f64>,
+    /// Relative tolerance for units with a solver of their own.
+    pub tolerance: Option<f64>,
+}
+
+/// How a communication step ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum StepOutcome {
+    /// The unit reached the end of the step.
+    Done,
+    /// The unit ends the simulation at this time, s, on its own wish (C-39).
+    Terminated(f64),
+}
+
+/// The state of a unit at a communication point, as the unit keeps it.
+pub type SavedState = Box<dyn Any + Send>;
+
+/// One simulation unit: an FMU, a Rust model, a closure of a test bench.
+///
+/// Calls come in FMI's order (4.2.4): start values; [`begin_initialization`](Self::begin_initialization);
+/// inputs and outputs, in any order; [`end_initialization`](Self::end_initialization); then set, step, get.
+/// Arrays of handles and values have equal lengths.
+pub trait Unit: Send {
+    /// What the unit is; the same for its whole life.
+    fn description(&self) -> &UnitDescription;
+
+    /// Start values are set; the initial outputs are about to be computed.
+    ///
+    /// # Errors
+    /// As the unit reports.
+    fn begin_initialization(&mut self, period: &Period) -> UnitResult;
+
+    /// The initial values are settled; steps follow.
+    ///
+    /// # Errors
+    /// As the unit reports.
+    fn end_initialization(&mut self) -> UnitResult;
+
+    /// Sets real inputs or parameters.
+    ///
+    /// # Errors
+    /// As the unit reports.
+    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult;
+
+    /// Reads real variables.
+    ///
+    /// # Errors
+    /// As the unit reports.
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult;
+
+    /// Advances from `time` by `step`, both in s.
+    ///
+    /// # Errors
+    /// As the unit reports.
+    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome>;
+
+    /// Sets one variable that is not real.
+    ///
+    /// # Errors
+    /// As the unit reports; unsupported unless the unit has such variables.
+    fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
+        match value {
+            Value::Real(value) => self.set_reals(&[handle], &[*value]),
+            _ => Err(unsupported(
+                "set_value",
+                "this unit has real variables only",
+            )),
+        }
+    }
+
+    /// Reads one variable of any kind into `value`, which has the kind that is wanted.
+    ///
+    /// # Errors
+    /// As the unit reports; unsupported unless the unit has such variables.
+    fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
+        match value {
+            Value::Real(value) => self.get_reals(&[handle], std::slice::from_mut(value)),
+            _ => Err(unsupported(
+                "get_value",
+                "this unit has real variables only",
+            )),
+        }
+    }
+
+    /// Sets derivatives of real inputs for the coming step: `orders[i]`-th derivative of `handles[i]`,
+    /// unit per sⁿ (FMI 2.0 §4.2.3).
+    ///
+    /// # Errors
+    /// As the unit reports; unsupported by default.
+    fn set_input_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &[f64],
+    ) -> UnitResult {
+        let _ = (handles, orders, values);
+        Err(unsupported(
+            "set_input_derivatives",
+            "this unit takes no input derivatives",
+        ))
+    }
+
+    /// Σ ∂unknown/∂known · seed at the present state, one value per unknown (FMI 2.0 §2.1.9).
+    ///
+    /// # Errors
+    /// As the unit reports; unsupported by default.
+    fn directional_derivative(
+        &mut self,
+        unknowns: &[Handle],
+        knowns: &[Handle],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> UnitResult {
+        let _ = (unknowns, knowns, seed, values);
+        Err(unsupported(
+            "directional_derivative",
+            "this unit gives no directional derivatives",
+        ))
+    }
+
+    /// The present state; `previous` may be reused.
+    ///
+    /// # Errors
+    /// As the unit reports; unsupported by default.
+    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
+        let _ = previous;
+        Err(unsupported("save", "this unit cannot save its state"))
+    }
+
+    /// Goes back to a saved state, which stays valid.
+    ///
+    /// # Errors
+    /// As the unit reports; unsupported by default.
+    fn restore(&mut self, state: &SavedState) -> UnitResult {
+        let _ = state;
+        Err(unsupported("restore", "this unit cannot restore a state"))
+    }
+
+    /// The run has ended well. Not called after an error.
+    ///
+    /// # Errors
+    /// As the unit reports.
+    fn terminate(&mut self) -> UnitResult {
+        Ok(())
+    }
+}
+
+fn unsupported(call: &'static str, message: &str) -> Box<UnitFault> {
+    UnitFault::new(call, Cause::Unsupported, message)
+}
