@@ -1,1 +1,5 @@
 //! gyrator-testkit
+
+mod fmu_fixture;
+
+pub use fmu_fixture::fmu;

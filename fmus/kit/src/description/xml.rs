@@ -105,10 +105,13 @@ fn log_categories() -> Element {
     categories
 }
 
-/// Tells gyrator that an output read after an input was set follows that input.
+/// Tells gyrator that an output read after an input was set follows that input, unless outputs
+/// are cached.
 fn vendor_annotations() -> Element {
     let mut feed_through = Element::new("Feedthrough");
-    feed_through.text("fresh", "true");
+    feed_through
+        .text("fresh", "true")
+        .text("unless", "cached_outputs");
     let mut tool = Element::new("Tool");
     tool.text("name", "gyrator").child(feed_through);
     let mut annotations = Element::new("VendorAnnotations");
