@@ -1,1 +1,51 @@
-//! gyrator-fmu
+//! Loads FMI 2.0 co-simulation FMUs.
+//!
+//! ```no_run
+//! use gyrator_fmu::{Fmu, InstanceOptions, StepOutcome};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let fmu = Fmu::open("BouncingBall.fmu".as_ref())?;
+//! let height = fmu.description().variable("h").ok_or("no h")?.value_reference;
+//! let mut ball = fmu.instantiate("ball", &InstanceOptions::default())?;
+//! ball.setup_experiment(None, 0.0, None)?;
+//! ball.enter_initialization_mode()?;
+//! ball.exit_initialization_mode()?;
+//! let mut value = [0.0];
+//! for step in 0..100 {
+//!     let outcome = ball.do_step(f64::from(step) * 0.01, 0.01, true)?;
+//!     assert_eq!(outcome, StepOutcome::Done);
+//!     ball.get_real(&[height], &mut value)?;
+//! }
+//! ball.terminate()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Real FMUs break many rules. What can be lived with is a [`Warning`]; what cannot is an error
+//! that names the file, the line, the library, the symbol or the variable. Nothing that an FMU
+//! returns, logs or describes makes this crate panic. An FMU runs in this process, though: one
+//! that crashes takes the process with it.
+//!
+//! Comments cite the conformance points (C-…) and faults (R-…) that a rule comes from.
+
+mod archive;
+mod description;
+mod elf;
+mod encoding;
+mod error;
+mod fmu;
+mod instance;
+mod library;
+mod logger;
+mod platform;
+mod unpacked;
+mod warning;
+mod xml;
+
+pub use archive::Limits;
+pub use description::*;
+pub use error::{CallError, LoadError, OpenError, Refusal, Status};
+pub use fmi2_abi::State;
+pub use fmu::{Fmu, InstanceOptions, OpenOptions, Peek};
+pub use instance::{CallResult, FmuState, Instance, StepOutcome};
+pub use warning::{Position, Warning};
+pub use xml::XmlError;

@@ -1,0 +1,334 @@
+//! Reads an FMU as an archive, trusting nothing in it (FMI 2.0.5 section 2.3).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use zip::{CompressionMethod, ZipArchive};
+
+use crate::error::OpenError;
+use crate::platform;
+use crate::warning::Warning;
+
+/// What an archive may cost before it is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Entries in the archive.
+    pub entries: u64,
+    /// Bytes of all that is unpacked.
+    pub total_size: u64,
+    /// Bytes of `modelDescription.xml`.
+    pub description_size: u64,
+    /// How many times larger than the archive the unpacked files may be, once they exceed
+    /// [`Limits::ratio_from`].
+    pub ratio: u64,
+    /// Bytes that may be unpacked whatever their ratio.
+    pub ratio_from: u64,
+}
+
+impl Default for Limits {
+    /// 20 000 entries, 8 GiB in all, 1 GiB of XML, ratio 100 beyond 64 MiB.
+    fn default() -> Self {
+        Self {
+            entries: 20_000,
+            total_size: 8 << 30,
+            description_size: 1 << 30,
+            ratio: 100,
+            ratio_from: 64 << 20,
+        }
+    }
+}
+
+const DESCRIPTION: &str = "modelDescription.xml";
+
+/// An open archive whose entries have been checked.
+pub(crate) struct Archive {
+    path: PathBuf,
+    zip: ZipArchive<BufReader<File>>,
+    /// Cleaned names of files to their numbers in the archive.
+    files: BTreeMap<String, usize>,
+    limits: Limits,
+    /// Bytes that may still be unpacked.
+    budget: u64,
+}
+
+impl Archive {
+    pub(crate) fn open(
+        path: &Path,
+        limits: Limits,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Self, OpenError> {
+        let io = |source| OpenError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let mut file = File::open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if metadata.is_dir() {
+            let reason = "it is a directory".to_owned();
+            return Err(OpenError::NotAnArchive {
+                path: path.to_owned(),
+                reason,
+            });
+        }
+        let mut head = [0; 64];
+        let length = file.read(&mut head).map_err(io)?;
+        let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| {
+            let reason = reason_of(&error, &head[..length]);
+            OpenError::NotAnArchive {
+                path: path.to_owned(),
+                reason,
+            }
+        })?;
+        let allowed = metadata
+            .len()
+            .saturating_mul(limits.ratio)
+            .max(limits.ratio_from);
+        let budget = allowed.min(limits.total_size);
+        let mut archive = Self {
+            path: path.to_owned(),
+            zip,
+            files: BTreeMap::new(),
+            limits,
+            budget,
+        };
+        archive.check_entries(warnings)?;
+        Ok(archive)
+    }
+
+    /// Refuses every entry that could do harm, also those that are never unpacked.
+    fn check_entries(&mut self, warnings: &mut Vec<Warning>) -> Result<(), OpenError> {
+        let count = self.zip.len();
+        if count as u64 > self.limits.entries {
+            return Err(self.limit(format!("{count} entries"), self.limits.entries));
+        }
+        if self.zip.has_duplicate_names() {
+            return Err(self.entry_error("", "is there twice"));
+        }
+        let mut names = BTreeSet::new();
+        let mut backslashes = 0;
+        for index in 0..count {
+            let entry = self.zip.by_index_data(index).map_err(|e| self.broken(&e))?;
+            let raw = String::from_utf8_lossy(entry.name_raw()).into_owned();
+            backslashes += usize::from(raw.contains('\\'));
+            let name = clean_name(&raw).map_err(|reason| self.entry_error(&raw, reason))?;
+            if entry.is_symlink() {
+                return Err(self.entry_error(&raw, "is a symbolic link"));
+            }
+            if entry.encrypted() {
+                return Err(self.entry_error(&raw, "is encrypted"));
+            }
+            if entry.is_dir() || raw.ends_with('\\') {
+                continue;
+            }
+            if !names.insert(name.clone()) {
+                return Err(self.entry_error(&raw, "is there twice"));
+            }
+            self.files.insert(name, index);
+        }
+        if backslashes > 0 {
+            let message = format!("{backslashes} entries of the archive have \\ for / in names");
+            warnings.push(Warning::new(message));
+        }
+        Ok(())
+    }
+
+    /// Folders under `binaries`, in alphabetical order.
+    pub(crate) fn platforms(&self) -> Vec<String> {
+        let folders = self.files.keys().filter_map(|name| {
+            let (platform, _) = name.strip_prefix("binaries/")?.split_once('/')?;
+            Some(platform.to_owned())
+        });
+        folders.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The bytes of `modelDescription.xml`.
+    pub(crate) fn description(&mut self) -> Result<Vec<u8>, OpenError> {
+        let Some(index) = self.files.get(DESCRIPTION).copied() else {
+            return Err(self.no_description());
+        };
+        let mut bytes = Vec::new();
+        let limit = self.limits.description_size;
+        self.unpack(DESCRIPTION, index, limit, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Unpacks resources and the binaries of this platform into a directory.
+    pub(crate) fn unpack_to(&mut self, directory: &Path) -> Result<(), OpenError> {
+        let wanted: Vec<(String, usize)> = self
+            .files
+            .iter()
+            .filter(|(name, _)| is_needed(name))
+            .map(|(name, index)| (name.clone(), *index))
+            .collect();
+        for (name, index) in wanted {
+            self.unpack_file(&name, index, &directory.join(&name))?;
+        }
+        Ok(())
+    }
+
+    fn unpack_file(&mut self, name: &str, index: usize, target: &Path) -> Result<(), OpenError> {
+        let io = |source| OpenError::Io {
+            path: target.to_owned(),
+            source,
+        };
+        if let Some(parent) = target.parent() {
+            std::fs::create_dir_all(parent).map_err(io)?;
+        }
+        let mut file = File::create_new(target).map_err(io)?;
+        self.unpack(name, index, self.limits.total_size, &mut file)?;
+        self.set_mode(index, &file).map_err(io)
+    }
+
+    /// Keeps the permission to execute, which tools in `resources` need.
+    #[cfg(unix)]
+    fn set_mode(&self, index: usize, file: &File) -> std::io::Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = self
+            .zip
+            .by_index_data(index)
+            .ok()
+            .and_then(|entry| entry.unix_mode());
+        if mode.is_some_and(|mode| mode & 0o111 != 0) {
+            file.set_permissions(std::fs::Permissions::from_mode(0o755))?;
+        }
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    fn set_mode(&self, _index: usize, _file: &File) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    /// Unpacks one entry, counting the bytes that come out and not those that it declares.
+    fn unpack(
+        &mut self,
+        name: &str,
+        index: usize,
+        limit: u64,
+        target: &mut dyn Write,
+    ) -> Result<(), OpenError> {
+        let allowed = limit.min(self.budget);
+        let path = self.path.clone();
+        let entry_error = |reason: String| OpenError::Entry {
+            path: path.clone(),
+            entry: name.to_owned(),
+            reason,
+        };
+        let entry = self
+            .zip
+            .by_index(index)
+            .map_err(|error| entry_error(error.to_string()))?;
+        if !matches!(
+            entry.compression(),
+            CompressionMethod::Stored | CompressionMethod::Deflated
+        ) {
+            return Err(entry_error(
+                "is compressed by a method that FMI 2.0 forbids".to_owned(),
+            ));
+        }
+        let mut limited = entry.take(allowed.saturating_add(1));
+        let written = std::io::copy(&mut limited, target)
+            .map_err(|error| entry_error(format!("cannot be unpacked: {error}")))?;
+        drop(limited);
+        if written > allowed {
+            let what = format!("{name} and what was unpacked before it grow too large");
+            return Err(self.limit(what, allowed));
+        }
+        self.budget -= written;
+        Ok(())
+    }
+
+    fn no_description(&self) -> OpenError {
+        let misplaced = self.files.keys().find(|name| {
+            let file = name.rsplit('/').next().unwrap_or(name);
+            file.eq_ignore_ascii_case(DESCRIPTION)
+        });
+        let found = match misplaced {
+            Some(name) => format!("; there is {name:?}"),
+            None => {
+                let first: Vec<&str> = self.files.keys().take(5).map(String::as_str).collect();
+                format!(
+                    "; it holds {} files: {}",
+                    self.files.len(),
+                    first.join(", ")
+                )
+            }
+        };
+        OpenError::NoDescription {
+            path: self.path.clone(),
+            found,
+        }
+    }
+
+    fn limit(&self, what: String, limit: u64) -> OpenError {
+        OpenError::Limit {
+            path: self.path.clone(),
+            what,
+            limit,
+        }
+    }
+
+    fn entry_error(&self, entry: &str, reason: &str) -> OpenError {
+        let (path, entry) = (self.path.clone(), entry.to_owned());
+        OpenError::Entry {
+            path,
+            entry,
+            reason: reason.to_owned(),
+        }
+    }
+
+    fn broken(&self, error: &zip::result::ZipError) -> OpenError {
+        OpenError::NotAnArchive {
+            path: self.path.clone(),
+            reason: error.to_string(),
+        }
+    }
+}
+
+/// Whether a run needs the file on disk.
+fn is_needed(name: &str) -> bool {
+    name.starts_with("resources/")
+        || platform::FOLDERS.iter().any(|folder| {
+            name.strip_prefix("binaries/")
+                .and_then(|rest| rest.strip_prefix(folder))
+                .is_some_and(|rest| rest.starts_with('/'))
+        })
+}
+
+/// The name with `/` between its parts, or why it is not to be trusted.
+fn clean_name(raw: &str) -> Result<String, &'static str> {
+    let name = raw.replace('\\', "/");
+    let name = name.strip_suffix('/').unwrap_or(&name);
+    if name.starts_with('/') {
+        return Err("is an absolute path");
+    }
+    if name.as_bytes().get(1) == Some(&b':') {
+        return Err("is a path with a drive");
+    }
+    if name.chars().any(char::is_control) {
+        return Err("has control characters in its name");
+    }
+    let name = name.strip_prefix("./").unwrap_or(name);
+    if name.split('/').any(|part| part == "..") {
+        return Err("leads out of the archive");
+    }
+    if name.split('/').any(|part| part.is_empty() || part == ".") {
+        return Err("has an empty part in its name");
+    }
+    Ok(name.to_owned())
+}
+
+fn reason_of(error: &zip::result::ZipError, head: &[u8]) -> String {
+    if head.is_empty() {
+        return "the file is empty".to_owned();
+    }
+    if head.starts_with(b"version https://git-lfs") {
+        return "it is a git-lfs pointer; fetch the file itself with `git lfs pull`".to_owned();
+    }
+    if head.starts_with(b"PK") {
+        return format!("{error}; the file may be truncated");
+    }
+    error.to_string()
+}

@@ -1,0 +1,283 @@
+//! What can go wrong: opening an FMU, loading its library, calling it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::xml::XmlError;
+
+/// An FMU could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file cannot be read at all.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The FMU, or the directory it was to be unpacked to.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The file is no archive, or a broken one.
+    #[error("{}: not a readable ZIP archive: {reason}", path.display())]
+    NotAnArchive {
+        /// The FMU.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An entry that could do harm, or that the standard does not allow.
+    #[error("{}: entry {entry:?} {reason}; the archive is refused", path.display())]
+    Entry {
+        /// The FMU.
+        path: PathBuf,
+        /// Name of the entry.
+        entry: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// More than [`Limits`](crate::Limits) allow.
+    #[error(
+        "{}: {what}, more than the limit of {limit}; raise the limit if the FMU is to be trusted",
+        path.display()
+    )]
+    Limit {
+        /// The FMU.
+        path: PathBuf,
+        /// What there is too much of.
+        what: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// There is no `modelDescription.xml` at the root of the archive.
+    #[error("{}: no modelDescription.xml at the root of the archive{found}", path.display())]
+    NoDescription {
+        /// The FMU.
+        path: PathBuf,
+        /// What there is instead, as the end of a sentence.
+        found: String,
+    },
+    /// `modelDescription.xml` cannot be used.
+    #[error("{}: {source}", path.display())]
+    Description {
+        /// The FMU.
+        path: PathBuf,
+        /// Place and reason.
+        source: XmlError,
+    },
+}
+
+/// An instance could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The FMU is for model exchange only.
+    #[error("{model}: the FMU is for model exchange only; gyrator needs co-simulation")]
+    NoCoSimulation {
+        /// Name of the model.
+        model: String,
+    },
+    /// No binary for this platform.
+    #[error(
+        "{model}: no binary for this platform ({}); the FMU has {}",
+        wanted.join(" or "),
+        list_or_none(available)
+    )]
+    NoPlatform {
+        /// Name of the model.
+        model: String,
+        /// Folders that would do.
+        wanted: Vec<String>,
+        /// Folders that are there.
+        available: Vec<String>,
+    },
+    /// The folder of the platform does not hold the library.
+    #[error(
+        "{model}: binaries/{platform} has no {expected}; it has {}",
+        list_or_none(found)
+    )]
+    NoBinary {
+        /// Name of the model.
+        model: String,
+        /// Folder.
+        platform: String,
+        /// File that should be there.
+        expected: String,
+        /// Files that are there.
+        found: Vec<String>,
+    },
+    /// The library is not one that this machine can run.
+    #[error("{model}: {file}: {reason}")]
+    WrongBinary {
+        /// Name of the model.
+        model: String,
+        /// File name of the library.
+        file: String,
+        /// What it is.
+        reason: String,
+    },
+    /// The system refuses to load the library.
+    #[error("{model}: {file} does not load: {reason}{hint}")]
+    Library {
+        /// Name of the model.
+        model: String,
+        /// File name of the library.
+        file: String,
+        /// What the system says; names the library or symbol that is missing.
+        reason: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// A library that was to be loaded first does not load.
+    #[error("the library {name} to be loaded before {model} does not load: {reason}")]
+    Preload {
+        /// Name of the model.
+        model: String,
+        /// The library.
+        name: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// The library lacks functions that no run can do without.
+    #[error("{model}: {file} does not export {}", functions.join(", "))]
+    MissingFunctions {
+        /// Name of the model.
+        model: String,
+        /// File name of the library.
+        file: String,
+        /// C names of all that are missing.
+        functions: Vec<&'static str>,
+    },
+    /// `fmi2Instantiate` has returned NULL.
+    #[error("{instance}: fmi2Instantiate of {model} returned nothing; {explanation}")]
+    Instantiate {
+        /// Name of the instance.
+        instance: String,
+        /// Name of the model.
+        model: String,
+        /// What the FMU has logged, or what may be the cause if it was silent.
+        explanation: String,
+    },
+    /// An instance of this FMU has returned Fatal: FMI 2.0 allows no further call to the FMU.
+    #[error("{model}: another instance has reported a fatal error; the FMU cannot be used again")]
+    AfterFatal {
+        /// Name of the model.
+        model: String,
+    },
+    /// The name of an instance is empty or holds a NUL.
+    #[error("{name:?} cannot be the name of an instance")]
+    InstanceName {
+        /// The name.
+        name: String,
+    },
+    /// The private copy of the binaries could not be made.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// File or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+fn list_or_none(names: &[String]) -> String {
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// All well.
+    Ok,
+    /// Success, but something is not quite right.
+    Warning,
+    /// The FMU refuses; it is as before the call.
+    Discard,
+    /// The instance cannot go on.
+    Error,
+    /// All instances of the FMU are corrupt.
+    Fatal,
+    /// The step would go on in the background, which is not supported.
+    Pending,
+    /// A number that FMI 2.0 does not know; handled like [`Status::Error`] (C-44).
+    Unknown(i32),
+    /// The call was not made: it would break the rules of FMI 2.0.
+    NotCalled(Refusal),
+}
+
+/// Why a call was not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The state of the instance does not allow it (4.2.4).
+    State,
+    /// The FMU does not have the function, or says it is not capable.
+    Capability,
+    /// The arguments do not fit each other or the function.
+    Arguments,
+}
+
+impl Status {
+    /// A status as it crosses the interface.
+    #[must_use]
+    pub const fn from_raw(status: fmi2_abi::Status) -> Self {
+        match status {
+            fmi2_abi::OK => Self::Ok,
+            fmi2_abi::WARNING => Self::Warning,
+            fmi2_abi::DISCARD => Self::Discard,
+            fmi2_abi::ERROR => Self::Error,
+            fmi2_abi::FATAL => Self::Fatal,
+            fmi2_abi::PENDING => Self::Pending,
+            unknown => Self::Unknown(unknown),
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ok => f.write_str("returned OK"),
+            Self::Warning => f.write_str("returned Warning"),
+            Self::Discard => f.write_str("returned Discard"),
+            Self::Error => f.write_str("returned Error"),
+            Self::Fatal => f.write_str("returned Fatal"),
+            Self::Pending => f.write_str(
+                "returned Pending: the FMU steps in the background, which is not supported",
+            ),
+            Self::Unknown(number) => write!(f, "returned {number}, which is no status of FMI 2.0"),
+            Self::NotCalled(Refusal::State) => f.write_str("was not called"),
+            Self::NotCalled(Refusal::Capability) => f.write_str("cannot be called"),
+            Self::NotCalled(Refusal::Arguments) => f.write_str("was called wrongly"),
+        }
+    }
+}
+
+/// A call to an instance failed, or was not made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallError {
+    /// Name of the instance.
+    pub instance: String,
+    /// C name of the function.
+    pub function: &'static str,
+    /// What came of it.
+    pub status: Status,
+    /// What exactly, where it is known: the variable and value that was refused, the state.
+    pub detail: Option<String>,
+    /// The last line the FMU has logged.
+    pub last_log: Option<String>,
+}
+
+impl std::error::Error for CallError {}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} {}", self.instance, self.function, self.status)?;
+        if let Some(detail) = &self.detail {
+            write!(f, ": {detail}")?;
+        }
+        match &self.last_log {
+            Some(line) => write!(f, "; the FMU says: {line}"),
+            None => Ok(()),
+        }
+    }
+}

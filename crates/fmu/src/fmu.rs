@@ -1,0 +1,267 @@
+//! An FMU: opened once, instantiated as often as needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::archive::{Archive, Limits};
+use crate::description::{CoSimulation, ModelDescription};
+use crate::error::{LoadError, OpenError};
+use crate::instance::Instance;
+use crate::library::{Library, Source};
+use crate::unpacked::Unpacked;
+use crate::warning::Warning;
+use crate::{elf, platform};
+
+/// How to open an FMU.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Libraries that are loaded before the FMU's own, for all of the process to use, such as
+    /// `libpython3.11.so.1.0`: names as the dynamic loader takes them.
+    pub preload: Vec<String>,
+    /// When to refuse an archive.
+    pub limits: Limits,
+}
+
+/// How to make an instance.
+#[derive(Debug, Clone, Default)]
+pub struct InstanceOptions {
+    /// Whether the FMU may open windows.
+    pub visible: bool,
+    /// Whether the FMU logs more than it must.
+    pub logging_on: bool,
+    /// Categories to log, of those that the FMU has; empty means all.
+    pub log_categories: Vec<String>,
+}
+
+/// What an FMU says about itself.
+#[derive(Debug, Clone)]
+pub struct Peek {
+    /// The model.
+    pub description: Arc<ModelDescription>,
+    /// What is wrong with the archive and the description.
+    pub warnings: Vec<Warning>,
+    /// Folders of platforms that have files in the archive.
+    pub platforms: Vec<String>,
+}
+
+/// An opened FMU. Clones share everything.
+///
+/// Its files lie unpacked in a directory of their own that is removed when the last clone and the
+/// last instance are gone.
+#[derive(Debug, Clone)]
+pub struct Fmu(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    peek: Peek,
+    preload: Vec<String>,
+    unpacked: Arc<Unpacked>,
+    fatal: Arc<AtomicBool>,
+}
+
+impl Fmu {
+    /// Opens an FMU with the default options: checks the archive, reads the description, unpacks
+    /// resources and binaries. No code of the FMU runs.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not to be trusted, or is no FMU of version 2.0.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        Self::open_with(path, &OpenOptions::default())
+    }
+
+    /// Opens an FMU.
+    ///
+    /// # Errors
+    /// As [`Fmu::open`].
+    pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
+        let (mut archive, peek) = read(path, options.limits)?;
+        let unpacked = Arc::new(Unpacked::new(&mut archive)?);
+        Ok(Self(Arc::new(Inner {
+            path: path.to_owned(),
+            peek,
+            preload: options.preload.clone(),
+            unpacked,
+            fatal: Arc::default(),
+        })))
+    }
+
+    /// Reads the description only; writes nothing to disk.
+    ///
+    /// # Errors
+    /// As [`Fmu::open`].
+    pub fn peek(path: &Path) -> Result<Peek, OpenError> {
+        read(path, Limits::default()).map(|(_, peek)| peek)
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn description(&self) -> &Arc<ModelDescription> {
+        &self.0.peek.description
+    }
+
+    /// What is wrong with the archive and the description.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.0.peek.warnings
+    }
+
+    /// Folders of platforms that have files in the archive.
+    #[must_use]
+    pub fn platforms(&self) -> &[String] {
+        &self.0.peek.platforms
+    }
+
+    /// The file that was opened.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Makes an instance for co-simulation.
+    ///
+    /// Every instance loads a copy of the library of its own, so that instances do not share
+    /// global data: also an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
+    ///
+    /// # Errors
+    /// If there is no binary for this machine, it does not load, lacks functions, or refuses.
+    pub fn instantiate(
+        &self,
+        instance_name: &str,
+        options: &InstanceOptions,
+    ) -> Result<Instance, LoadError> {
+        let inner = &*self.0;
+        let model = model_name(&inner.peek.description);
+        let Some(co_simulation) = &inner.peek.description.co_simulation else {
+            return Err(LoadError::NoCoSimulation { model });
+        };
+        if inner.fatal.load(Ordering::Acquire) {
+            return Err(LoadError::AfterFatal { model });
+        }
+        let mut warnings = Vec::new();
+        let file = self.private_library(&model, co_simulation, &mut warnings)?;
+        let source = Source {
+            model: &model,
+            file: &file,
+            preload: &inner.preload,
+        };
+        let library = Library::load(&source, Arc::clone(&inner.unpacked), &mut warnings)?;
+        let resources = inner.unpacked.resource_uri();
+        let made = crate::instance::Making {
+            library,
+            description: Arc::clone(&inner.peek.description),
+            fatal: Arc::clone(&inner.fatal),
+            warnings,
+        };
+        made.instantiate(instance_name, &resources, options)
+    }
+
+    /// Copies the binaries of this platform and finds the library among them.
+    fn private_library(
+        &self,
+        model: &str,
+        co_simulation: &CoSimulation,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<PathBuf, LoadError> {
+        let inner = &*self.0;
+        let platforms = &inner.peek.platforms;
+        let is_there = |folder: &&&str| platforms.iter().any(|found| found == **folder);
+        let Some(folder) = platform::FOLDERS.iter().find(is_there) else {
+            return Err(LoadError::NoPlatform {
+                model: model.to_owned(),
+                wanted: platform::FOLDERS.iter().map(ToString::to_string).collect(),
+                available: platforms.clone(),
+            });
+        };
+        let folder_path = inner.unpacked.binaries(folder);
+        let name = library_name(&folder_path, model, folder, co_simulation, warnings)?;
+        let original = folder_path.join(&name);
+        let io = |path: &Path, source| LoadError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        if cfg!(target_os = "linux") {
+            let bytes = std::fs::read(&original).map_err(|source| io(&original, source))?;
+            elf::check(&bytes).map_err(|reason| LoadError::WrongBinary {
+                model: model.to_owned(),
+                file: name.clone(),
+                reason,
+            })?;
+        }
+        let copy = inner.unpacked.private_binaries(folder);
+        Ok(copy.map_err(|source| io(&folder_path, source))?.join(name))
+    }
+}
+
+fn read(path: &Path, limits: Limits) -> Result<(Archive, Peek), OpenError> {
+    let mut warnings = Vec::new();
+    let mut archive = Archive::open(path, limits, &mut warnings)?;
+    let bytes = archive.description()?;
+    let (description, more) =
+        ModelDescription::parse(&bytes).map_err(|source| OpenError::Description {
+            path: path.to_owned(),
+            source,
+        })?;
+    warnings.extend(more);
+    let platforms = archive.platforms();
+    Ok((
+        archive,
+        Peek {
+            description: Arc::new(description),
+            warnings,
+            platforms,
+        },
+    ))
+}
+
+/// Name of the model for messages.
+fn model_name(description: &ModelDescription) -> String {
+    let identifier = description
+        .co_simulation
+        .as_ref()
+        .map(|c| c.model_identifier.as_str());
+    let name = description.model_name.as_str();
+    if name.is_empty() {
+        identifier.unwrap_or("the FMU").to_owned()
+    } else {
+        name.to_owned()
+    }
+}
+
+/// `<modelIdentifier>.<ending>`, or the only library of the folder: some exporters name it after
+/// the FMU (C-05).
+fn library_name(
+    folder_path: &Path,
+    model: &str,
+    folder: &str,
+    co_simulation: &CoSimulation,
+    warnings: &mut Vec<Warning>,
+) -> Result<String, LoadError> {
+    let expected = format!("{}.{}", co_simulation.model_identifier, platform::ENDING);
+    let entries = std::fs::read_dir(folder_path).map_err(|source| LoadError::Io {
+        path: folder_path.to_owned(),
+        source,
+    })?;
+    let mut found: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    found.sort();
+    if found.contains(&expected) {
+        return Ok(expected);
+    }
+    let ending = format!(".{}", platform::ENDING);
+    let mut libraries = found.iter().filter(|name| name.ends_with(&ending));
+    if let (Some(only), None) = (libraries.next(), libraries.next()) {
+        let message = format!("binaries/{folder} has {only} instead of {expected}; it is used");
+        warnings.push(Warning::new(message));
+        return Ok(only.clone());
+    }
+    let (model, platform) = (model.to_owned(), folder.to_owned());
+    Err(LoadError::NoBinary {
+        model,
+        platform,
+        expected,
+        found,
+    })
+}

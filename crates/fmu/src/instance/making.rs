@@ -1,0 +1,174 @@
+//! Making an instance, and freeing it.
+
+#![expect(unsafe_code, reason = "calls fmi2Instantiate and fmi2FreeInstance")]
+
+use std::ffi::CString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, State};
+
+use super::{Abilities, Cold, Instance};
+use crate::description::ModelDescription;
+use crate::error::LoadError;
+use crate::fmu::InstanceOptions;
+use crate::library::Library;
+use crate::logger::{self, LogSink};
+use crate::warning::Warning;
+
+/// All that an instance is made of.
+pub(crate) struct Making {
+    pub(crate) library: Library,
+    pub(crate) description: Arc<ModelDescription>,
+    pub(crate) fatal: Arc<AtomicBool>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl Making {
+    pub(crate) fn instantiate(
+        self,
+        name: &str,
+        resources: &str,
+        options: &InstanceOptions,
+    ) -> Result<Instance, LoadError> {
+        let bad_name = || LoadError::InstanceName {
+            name: name.to_owned(),
+        };
+        if name.trim().is_empty() {
+            return Err(bad_name());
+        }
+        let c_name = CString::new(name).map_err(|_| bad_name())?;
+        let sink = LogSink::register(name, Arc::clone(&self.description));
+        let callbacks = Box::new(CallbackFunctions {
+            logger: Some(logger::gyrator_fmu_logger),
+            allocate_memory: Some(logger::calloc),
+            free_memory: Some(logger::free),
+            step_finished: None,
+            component_environment: sink.environment(),
+        });
+        let component = self.component(&c_name, resources, options, &sink, &callbacks)?;
+        if component.is_null() {
+            sink.unregister();
+            return Err(self.refused(name, &sink));
+        }
+        sink.set_component(component);
+        let mut instance = self.finish(name, component, sink, callbacks);
+        if options.logging_on && !options.log_categories.is_empty() {
+            instance.choose_log_categories(&options.log_categories);
+        }
+        Ok(instance)
+    }
+
+    fn component(
+        &self,
+        name: &CString,
+        resources: &str,
+        options: &InstanceOptions,
+        sink: &Arc<LogSink>,
+        callbacks: &CallbackFunctions,
+    ) -> Result<Component, LoadError> {
+        // Neither can hold a NUL: XML has none, and the URI is encoded.
+        let guid = CString::new(self.description.guid.as_str()).unwrap_or_default();
+        let resources = CString::new(resources).unwrap_or_default();
+        let instantiate = self.library.functions.instantiate;
+        Ok(sink.while_making(|| {
+            // SAFETY: the strings live during the call; the callbacks are boxed and live until
+            // after fmi2FreeInstance; the signature is that of FMI 2.0.
+            unsafe {
+                instantiate(
+                    name.as_ptr(),
+                    fmi2_abi::CO_SIMULATION,
+                    guid.as_ptr(),
+                    resources.as_ptr(),
+                    callbacks,
+                    Boolean::from(options.visible),
+                    Boolean::from(options.logging_on),
+                )
+            }
+        }))
+    }
+
+    fn refused(&self, name: &str, sink: &LogSink) -> LoadError {
+        let lines = sink.lines();
+        let explanation = if lines.is_empty() {
+            format!(
+                "the FMU gives no reason; usual ones are a GUID that is not that of the library \
+                 (the description has {:?}), missing resources or a missing licence",
+                self.description.guid
+            )
+        } else {
+            format!("the FMU says: {}", lines.join("; "))
+        };
+        let model = self.description.model_name.clone();
+        LoadError::Instantiate {
+            instance: name.to_owned(),
+            model,
+            explanation,
+        }
+    }
+
+    fn finish(
+        self,
+        name: &str,
+        component: Component,
+        sink: Arc<LogSink>,
+        callbacks: Box<CallbackFunctions>,
+    ) -> Instance {
+        Instance {
+            component,
+            state: State::Instantiated,
+            functions: self.library.functions,
+            integers: Vec::new(),
+            strings: Vec::new(),
+            warnings_count: 0,
+            abilities: Abilities::of(&self.description),
+            is_set_up: false,
+            cold: Box::new(Cold {
+                name: name.to_owned(),
+                description: self.description,
+                sink,
+                load_warnings: self.warnings,
+                saved: super::saved_state::SavedStates::default(),
+                fatal: self.fatal,
+                callbacks: Some(callbacks),
+                _library: self.library,
+            }),
+        }
+    }
+}
+
+impl Instance {
+    /// Passes on the categories to log; a refusal is no reason not to run.
+    fn choose_log_categories(&mut self, categories: &[String]) {
+        let names: Vec<&str> = categories.iter().map(String::as_str).collect();
+        if let Err(error) = self.set_debug_logging(true, &names) {
+            self.cold
+                .load_warnings
+                .push(Warning::new(error.to_string()));
+        }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if self.state == State::StepInProgress {
+            self.cancel_step();
+        }
+        self.free_all_states();
+        let fatal = self.cold.fatal.load(Ordering::Acquire);
+        if fatal || !Function::FreeInstance.legal_in().contains(self.state) {
+            // C-26: after Fatal not even fmi2FreeInstance may be called. What the FMU may still
+            // use has to stay.
+            std::mem::forget(self.cold.callbacks.take());
+            return;
+        }
+        // SAFETY: the component is alive, and the state allows to free it; nobody uses it after.
+        unsafe { (self.functions.free_instance)(self.component) };
+        self.cold.sink.unregister();
+    }
+}
+
+// SAFETY: FMI 2.0 lets an instance be called from any thread as long as the calls do not overlap
+// (section 2.1.1), and `&mut self` keeps them apart. Pointers in an instance are its own, and
+// `strings` holds none between calls.
+unsafe impl Send for Instance {}

@@ -1,0 +1,299 @@
+//! An instance of an FMU: every call checked against the state table before it is made, every
+//! status with one effect after it (FMI 2.0.5 sections 2.1.3 and 4.2.4).
+//!
+//! | status | effect |
+//! |---|---|
+//! | OK | success |
+//! | Warning | success, counted |
+//! | Discard | from `do_step` an outcome; from any other call an error that changes nothing |
+//! | Error, any unknown number | an error; only restoring a state, reset, reading and freeing remain |
+//! | Fatal | an error; nothing is called any more, the instance is leaked |
+//! | Pending | an error: asynchronous stepping is not supported |
+
+mod calls;
+mod making;
+mod saved_state;
+
+pub(crate) use making::Making;
+pub use saved_state::FmuState;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fmi2_abi::{Component, Function, State};
+
+use crate::description::{BaseType, ModelDescription};
+use crate::error::{CallError, Refusal, Status};
+use crate::library::{Functions, Library};
+use crate::logger::LogSink;
+use crate::warning::Warning;
+
+/// Result of a call: one word, so that success costs one comparison.
+pub type CallResult = Result<(), Box<CallError>>;
+
+/// What came of a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum StepOutcome {
+    /// The whole step was done.
+    Done,
+    /// The FMU has stopped before the end of the step (C-39). A saved state can be restored and
+    /// a shorter step tried; the next step is not allowed without that.
+    Discarded {
+        /// Up to when it got, if it says so; in the unit of time of the FMU, usually s.
+        last_successful_time: Option<f64>,
+        /// Whether it asks for the end of the simulation.
+        terminated: bool,
+    },
+}
+
+/// A co-simulation slave.
+///
+/// Can be sent to another thread, but used by one at a time (C-76). Dropping it frees it.
+#[derive(Debug)]
+pub struct Instance {
+    // What every call needs comes first and is kept together.
+    component: Component,
+    state: State,
+    functions: Functions,
+    /// Numbers and pointers on their way across the interface; kept to avoid allocation.
+    integers: Vec<i32>,
+    strings: Vec<fmi2_abi::String>,
+    warnings_count: u64,
+    abilities: Abilities,
+    /// Whether `fmi2SetupExperiment` was called, which Initialization Mode needs (C-31).
+    is_set_up: bool,
+    cold: Box<Cold>,
+}
+
+/// What the FMU says it can do.
+#[derive(Debug, Clone, Copy)]
+struct Abilities {
+    interpolates_inputs: bool,
+    output_derivative_order: u32,
+    saves_state: bool,
+    serializes_state: bool,
+    directional_derivative: bool,
+}
+
+impl Abilities {
+    fn of(description: &ModelDescription) -> Self {
+        let claims = description.co_simulation.as_ref();
+        Self {
+            interpolates_inputs: claims.is_some_and(|c| c.can_interpolate_inputs),
+            output_derivative_order: claims.map_or(0, |c| c.max_output_derivative_order),
+            saves_state: claims.is_some_and(|c| c.can_get_and_set_fmu_state),
+            serializes_state: claims.is_some_and(|c| c.can_serialize_fmu_state),
+            directional_derivative: claims.is_some_and(|c| c.provides_directional_derivative),
+        }
+    }
+}
+
+/// What calls need when something is wrong.
+#[derive(Debug)]
+struct Cold {
+    name: String,
+    description: Arc<ModelDescription>,
+    sink: Arc<LogSink>,
+    load_warnings: Vec<Warning>,
+    saved: saved_state::SavedStates,
+    /// Shared by all instances of the FMU: one of them has reported Fatal.
+    fatal: Arc<AtomicBool>,
+    /// FMUs keep pointers to this for as long as they live, so it may not move (C-10).
+    /// `None` only while the instance is dropped.
+    callbacks: Option<Box<fmi2_abi::CallbackFunctions>>,
+    _library: Library,
+}
+
+impl Instance {
+    /// Name of the instance.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.cold.name
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn description(&self) -> &Arc<ModelDescription> {
+        &self.cold.description
+    }
+
+    /// The last line that the FMU has logged for this instance.
+    #[must_use]
+    pub fn last_log(&self) -> Option<String> {
+        self.cold.sink.last()
+    }
+
+    /// How many calls have returned Warning.
+    #[must_use]
+    pub const fn warnings_count(&self) -> u64 {
+        self.warnings_count
+    }
+
+    /// What was wrong with the library, and was lived with.
+    #[must_use]
+    pub fn load_warnings(&self) -> &[Warning] {
+        &self.cold.load_warnings
+    }
+
+    /// State by the table of section 4.2.4.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Refuses a call that the state does not allow (C-24).
+    #[inline]
+    fn allow(&self, function: Function) -> CallResult {
+        if function.legal_in().contains(self.state) {
+            Ok(())
+        } else {
+            Err(self.illegal(function))
+        }
+    }
+
+    /// As [`Self::allow`], and refuses as well after Fatal of another instance (C-26). For calls
+    /// that are made a few times per run.
+    fn allow_rare(&self, function: Function) -> CallResult {
+        self.allow(function)?;
+        if self.cold.fatal.load(Ordering::Acquire) {
+            let detail = "another instance of the FMU has reported a fatal error";
+            return Err(self.refuse(function, Refusal::State, detail.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Refuses arrays that do not fit each other.
+    #[inline]
+    fn same_length(&self, function: Function, references: usize, values: usize) -> CallResult {
+        if references == values {
+            Ok(())
+        } else {
+            Err(self.mismatch(function, references, values))
+        }
+    }
+
+    /// Gives a status its effect.
+    #[inline]
+    fn conclude(&mut self, function: Function, status: fmi2_abi::Status) -> CallResult {
+        if status == fmi2_abi::OK {
+            Ok(())
+        } else {
+            self.conclude_slowly(function, status)
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn conclude_slowly(&mut self, function: Function, status: fmi2_abi::Status) -> CallResult {
+        let status = Status::from_raw(status);
+        match status {
+            Status::Ok | Status::NotCalled(_) => return Ok(()),
+            Status::Warning => {
+                self.warnings_count += 1;
+                return Ok(());
+            }
+            Status::Discard => {}
+            Status::Error | Status::Unknown(_) => self.state = State::Error,
+            Status::Fatal => {
+                self.state = State::Fatal;
+                self.cold.fatal.store(true, Ordering::Release);
+            }
+            Status::Pending if function == Function::DoStep => self.state = State::StepInProgress,
+            Status::Pending => self.state = State::Error,
+        }
+        Err(self.failure(function, status, None))
+    }
+
+    /// Names the values in the error of a call that has refused them (C-40).
+    #[cold]
+    #[inline(never)]
+    fn name_values(
+        &self,
+        mut error: Box<CallError>,
+        base_type: BaseType,
+        references: &[u32],
+        value: &dyn Fn(usize) -> String,
+    ) -> Box<CallError> {
+        const NAMED: usize = 5;
+        let mut values: Vec<String> = references
+            .iter()
+            .take(NAMED)
+            .enumerate()
+            .map(|(index, reference)| {
+                let variable = self
+                    .cold
+                    .description
+                    .variable_by_reference(base_type, *reference);
+                match variable {
+                    Some(variable) => format!("{} = {}", variable.name, value(index)),
+                    None => format!("value reference {reference} = {}", value(index)),
+                }
+            })
+            .collect();
+        if references.len() > NAMED {
+            values.push(format!("and {} more", references.len() - NAMED));
+        }
+        error.detail = Some(values.join(", "));
+        error
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn failure(
+        &self,
+        function: Function,
+        status: Status,
+        detail: Option<String>,
+    ) -> Box<CallError> {
+        Box::new(CallError {
+            instance: self.cold.name.clone(),
+            function: function.name(),
+            status,
+            detail,
+            last_log: self.last_log(),
+        })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self, function: Function, refusal: Refusal, detail: String) -> Box<CallError> {
+        let mut error = self.failure(function, Status::NotCalled(refusal), Some(detail));
+        // The FMU has no part in a call that was not made, unless it failed before.
+        if !matches!(self.state, State::Error | State::Fatal) {
+            error.last_log = None;
+        }
+        error
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn illegal(&self, function: Function) -> Box<CallError> {
+        let detail = format!("FMI 2.0 forbids it in state \"{}\"", self.state.name());
+        self.refuse(function, Refusal::State, detail)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mismatch(&self, function: Function, references: usize, values: usize) -> Box<CallError> {
+        let detail = format!("{references} value references with {values} values");
+        self.refuse(function, Refusal::Arguments, detail)
+    }
+
+    /// An optional function, or why it cannot be used.
+    fn capable<T>(
+        &self,
+        function: Function,
+        claim: &str,
+        claimed: bool,
+        available: Option<T>,
+    ) -> Result<T, Box<CallError>> {
+        if !claimed {
+            let detail = format!("the FMU does not have {claim}");
+            return Err(self.refuse(function, Refusal::Capability, detail));
+        }
+        available.ok_or_else(|| {
+            let detail = "the library does not export it".to_owned();
+            self.refuse(function, Refusal::Capability, detail)
+        })
+    }
+}

@@ -1,0 +1,217 @@
+//! Saved states (FMI 2.0.5 section 2.1.8).
+//!
+//! The pointers stay in a table of the instance, so that none of them can be used on another
+//! instance, twice, or after the instance is gone.
+
+#![expect(unsafe_code, reason = "calls the functions of the FMU")]
+
+use std::sync::atomic::Ordering;
+
+use fmi2_abi::{Function, State};
+
+use super::{CallResult, Instance};
+use crate::error::{CallError, Refusal};
+
+/// A state that an instance has saved. It can be restored any number of times, and is given back
+/// by [`Instance::free_state`], or with the instance.
+#[derive(Debug)]
+pub struct FmuState {
+    instance: usize,
+    slot: usize,
+    /// The state of the call sequence at the time of saving.
+    state: State,
+}
+
+/// The pointers behind the [`FmuState`]s of an instance.
+#[derive(Debug, Default)]
+pub(super) struct SavedStates {
+    slots: Vec<fmi2_abi::FmuState>,
+}
+
+impl SavedStates {
+    /// Keeps a pointer.
+    fn insert(&mut self, pointer: fmi2_abi::FmuState) -> usize {
+        match self.slots.iter().position(|slot| slot.is_null()) {
+            Some(free) => {
+                self.slots[free] = pointer;
+                free
+            }
+            None => {
+                self.slots.push(pointer);
+                self.slots.len() - 1
+            }
+        }
+    }
+}
+
+impl Instance {
+    /// `fmi2GetFMUstate`: saves the state. The memory of `previous` is used again, which spares
+    /// allocation (C-72).
+    ///
+    /// # Errors
+    /// If the state forbids the call, `previous` is of another instance, the FMU lacks
+    /// `canGetAndSetFMUstate`, or it fails.
+    pub fn save_state(&mut self, previous: Option<FmuState>) -> Result<FmuState, Box<CallError>> {
+        const F: Function = Function::GetFmuState;
+        self.allow_rare(F)?;
+        let get = self.capable(
+            F,
+            SAVES,
+            self.abilities.saves_state,
+            self.functions.get_fmu_state,
+        )?;
+        let slot = match previous {
+            Some(previous) => Some(self.own(F, &previous)?),
+            None => None,
+        };
+        let mut pointer = slot.map_or(std::ptr::null_mut(), |slot| self.cold.saved.slots[slot]);
+        let component = self.component();
+        // SAFETY: the component is alive, the state allows the call, and the pointer is NULL or
+        // one that this instance gave.
+        let status = unsafe { get(component, &mut pointer) };
+        self.conclude(F, status)?;
+        let slot = match slot {
+            Some(slot) => {
+                self.cold.saved.slots[slot] = pointer;
+                slot
+            }
+            None => self.cold.saved.insert(pointer),
+        };
+        Ok(FmuState {
+            instance: self.cold.sink.id(),
+            slot,
+            state: self.state,
+        })
+    }
+
+    /// `fmi2SetFMUstate`: goes back to a saved state; also the way out after an error or a
+    /// discarded step.
+    ///
+    /// # Errors
+    /// As [`Self::save_state`].
+    pub fn restore_state(&mut self, saved: &FmuState) -> CallResult {
+        const F: Function = Function::SetFmuState;
+        self.allow_rare(F)?;
+        let set = self.capable(
+            F,
+            SAVES,
+            self.abilities.saves_state,
+            self.functions.set_fmu_state,
+        )?;
+        let slot = self.own(F, saved)?;
+        let (component, pointer) = (self.component(), self.cold.saved.slots[slot]);
+        // SAFETY: the component is alive, the state allows the call, and the pointer is one that
+        // this instance gave.
+        let status = unsafe { set(component, pointer) };
+        self.conclude(F, status)?;
+        self.state = saved.state;
+        Ok(())
+    }
+
+    /// `fmi2FreeFMUstate`: gives a saved state back.
+    ///
+    /// # Errors
+    /// As [`Self::save_state`].
+    pub fn free_state(&mut self, saved: FmuState) -> CallResult {
+        const F: Function = Function::FreeFmuState;
+        self.allow_rare(F)?;
+        let free = self.functions.free_fmu_state;
+        let free = self.capable(F, SAVES, self.abilities.saves_state, free)?;
+        let slot = self.own(F, &saved)?;
+        let mut pointer = std::mem::replace(&mut self.cold.saved.slots[slot], std::ptr::null_mut());
+        let component = self.component();
+        // SAFETY: the component is alive, the state allows the call, and the pointer is one that
+        // this instance gave; it is not in the table any more.
+        let status = unsafe { free(component, &mut pointer) };
+        self.conclude(F, status)
+    }
+
+    /// `fmi2SerializeFMUstate`: a saved state as bytes, for the same FMU on the same platform
+    /// (C-73).
+    ///
+    /// # Errors
+    /// If the state forbids the call, the state is of another instance, the FMU lacks
+    /// `canSerializeFMUstate`, or it fails.
+    pub fn serialize_state(&mut self, saved: &FmuState) -> Result<Vec<u8>, Box<CallError>> {
+        const SIZE: Function = Function::SerializedFmuStateSize;
+        const F: Function = Function::SerializeFmuState;
+        self.allow_rare(F)?;
+        let claimed = self.abilities.serializes_state;
+        let get_size = self.functions.serialized_fmu_state_size;
+        let get_size = self.capable(SIZE, SERIALIZES, claimed, get_size)?;
+        let serialize = self.capable(F, SERIALIZES, claimed, self.functions.serialize_fmu_state)?;
+        let slot = self.own(F, saved)?;
+        let (component, pointer) = (self.component(), self.cold.saved.slots[slot]);
+        let mut size = 0;
+        // SAFETY: the component is alive, the state allows the call, and the pointer is one that
+        // this instance gave.
+        let status = unsafe { get_size(component, pointer, &mut size) };
+        self.conclude(SIZE, status)?;
+        let mut bytes = Vec::new();
+        if bytes.try_reserve_exact(size).is_err() {
+            let detail = format!("the FMU asks for {size} bytes");
+            return Err(self.refuse(F, Refusal::Arguments, detail));
+        }
+        bytes.resize(size, 0_u8);
+        // SAFETY: as above, and the buffer has that size.
+        let status = unsafe { serialize(component, pointer, bytes.as_mut_ptr().cast(), size) };
+        self.conclude(F, status)?;
+        Ok(bytes)
+    }
+
+    /// `fmi2DeSerializeFMUstate`: a saved state from the bytes of [`Self::serialize_state`].
+    /// Restoring it leads to the state of the call sequence that the instance is in now.
+    ///
+    /// # Errors
+    /// As [`Self::serialize_state`].
+    pub fn deserialize_state(&mut self, bytes: &[u8]) -> Result<FmuState, Box<CallError>> {
+        const F: Function = Function::DeSerializeFmuState;
+        self.allow_rare(F)?;
+        let claimed = self.abilities.serializes_state;
+        let function = self.functions.deserialize_fmu_state;
+        let deserialize = self.capable(F, SERIALIZES, claimed, function)?;
+        let (component, mut pointer) = (self.component(), std::ptr::null_mut());
+        // SAFETY: the component is alive, the state allows the call, the buffer has that size.
+        let status =
+            unsafe { deserialize(component, bytes.as_ptr().cast(), bytes.len(), &mut pointer) };
+        self.conclude(F, status)?;
+        let slot = self.cold.saved.insert(pointer);
+        Ok(FmuState {
+            instance: self.cold.sink.id(),
+            slot,
+            state: self.state,
+        })
+    }
+
+    /// The slot of a state, if it is of this instance.
+    fn own(&self, function: Function, saved: &FmuState) -> Result<usize, Box<CallError>> {
+        if saved.instance == self.cold.sink.id() {
+            return Ok(saved.slot);
+        }
+        let detail = "the state was saved by another instance".to_owned();
+        Err(self.refuse(function, Refusal::Arguments, detail))
+    }
+
+    /// Gives all states back, as has to be done before the instance is freed.
+    pub(super) fn free_all_states(&mut self) {
+        let slots = std::mem::take(&mut self.cold.saved.slots);
+        let Some(free) = self.functions.free_fmu_state else {
+            return;
+        };
+        for mut pointer in slots.into_iter().filter(|pointer| !pointer.is_null()) {
+            let legal = Function::FreeFmuState.legal_in().contains(self.state);
+            if !legal || self.cold.fatal.load(Ordering::Acquire) {
+                return;
+            }
+            let component = self.component();
+            // SAFETY: the component is alive, the state allows the call, and the pointer is one
+            // that this instance gave and that nobody else has.
+            let status = unsafe { free(component, &mut pointer) };
+            // An error while freeing changes the state, which ends the loop if it is fatal.
+            let _ = self.conclude(Function::FreeFmuState, status);
+        }
+    }
+}
+
+const SAVES: &str = "canGetAndSetFMUstate";
+const SERIALIZES: &str = "canSerializeFMUstate";

@@ -1,0 +1,331 @@
+//! The library of an FMU, loaded (FMI 2.0.5 section 2.1.1 and 4.2).
+//!
+//! - libm, libpthread and libdl are loaded globally first: many FMUs use them without saying so.
+//! - All symbols are bound at once, so that a missing one is an error here and not the end of the
+//!   process at some later call; and locally, so that FMUs with equal names do not meet.
+//! - A library is never unloaded: threads and destructors of thread-local data may outlive it.
+
+#![expect(unsafe_code, reason = "loads libraries and looks up their functions")]
+
+use std::mem::ManuallyDrop;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use fmi2_abi::signature as f;
+use fmi2_abi::{Boolean, Integer, Real};
+
+use crate::error::LoadError;
+use crate::unpacked::Unpacked;
+use crate::warning::Warning;
+
+#[cfg(not(unix))]
+use libloading::Library as Handle;
+#[cfg(unix)]
+use libloading::os::unix::Library as Handle;
+
+/// The functions of an FMU. Those that may be missing are optional: real FMUs lack some, and a
+/// run needs few (C-06).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Functions {
+    pub(crate) set_real: f::Set<Real>,
+    pub(crate) get_real: f::Get<Real>,
+    pub(crate) do_step: f::DoStep,
+    pub(crate) instantiate: f::Instantiate,
+    pub(crate) free_instance: f::FreeInstance,
+    pub(crate) setup_experiment: f::SetupExperiment,
+    pub(crate) enter_initialization_mode: f::Command,
+    pub(crate) exit_initialization_mode: f::Command,
+    pub(crate) terminate: f::Command,
+    pub(crate) get_integer: f::Get<Integer>,
+    pub(crate) get_boolean: f::Get<Boolean>,
+    pub(crate) get_string: f::Get<fmi2_abi::String>,
+    pub(crate) set_integer: f::Set<Integer>,
+    pub(crate) set_boolean: f::Set<Boolean>,
+    pub(crate) set_string: f::Set<fmi2_abi::String>,
+    pub(crate) reset: Option<f::Command>,
+    pub(crate) set_debug_logging: Option<f::SetDebugLogging>,
+    pub(crate) get_fmu_state: Option<f::StateSlot>,
+    pub(crate) set_fmu_state: Option<f::SetFmuState>,
+    pub(crate) free_fmu_state: Option<f::StateSlot>,
+    pub(crate) serialized_fmu_state_size: Option<f::SerializedFmuStateSize>,
+    pub(crate) serialize_fmu_state: Option<f::SerializeFmuState>,
+    pub(crate) deserialize_fmu_state: Option<f::DeSerializeFmuState>,
+    pub(crate) get_directional_derivative: Option<f::GetDirectionalDerivative>,
+    pub(crate) set_real_input_derivatives: Option<f::SetRealInputDerivatives>,
+    pub(crate) get_real_output_derivatives: Option<f::GetRealOutputDerivatives>,
+    pub(crate) cancel_step: Option<f::Command>,
+    pub(crate) get_real_status: Option<f::GetStatus<Real>>,
+    pub(crate) get_boolean_status: Option<f::GetStatus<Boolean>>,
+}
+
+/// A loaded library; keeps the files it came with.
+#[derive(Debug)]
+pub(crate) struct Library {
+    pub(crate) functions: Functions,
+    _handle: ManuallyDrop<Handle>,
+    /// Resources have to outlive every instance.
+    _unpacked: std::sync::Arc<Unpacked>,
+}
+
+/// What is to be loaded.
+pub(crate) struct Source<'a> {
+    pub(crate) model: &'a str,
+    pub(crate) file: &'a Path,
+    pub(crate) preload: &'a [String],
+}
+
+impl Library {
+    pub(crate) fn load(
+        source: &Source<'_>,
+        unpacked: std::sync::Arc<Unpacked>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Self, LoadError> {
+        preload(source)?;
+        let handle = open(source.file, false).map_err(|reason| {
+            let (model, file) = source.names();
+            let hint = hint(&reason);
+            LoadError::Library {
+                model,
+                file,
+                reason,
+                hint,
+            }
+        })?;
+        let handle = ManuallyDrop::new(handle);
+        check_version(&handle, warnings);
+        let functions = Functions::look_up(&handle, source)?;
+        Ok(Self {
+            functions,
+            _handle: handle,
+            _unpacked: unpacked,
+        })
+    }
+}
+
+impl Source<'_> {
+    fn names(&self) -> (String, String) {
+        let file = self
+            .file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        (self.model.to_owned(), file)
+    }
+}
+
+impl Functions {
+    fn look_up(handle: &Handle, source: &Source<'_>) -> Result<Self, LoadError> {
+        let mut missing = Vec::new();
+        macro_rules! required {
+            ($name:literal, $kind:ty) => {{
+                // SAFETY: the signature is the one that FMI 2.0 gives to this name.
+                let function = unsafe { symbol::<$kind>(handle, $name) };
+                if function.is_none() {
+                    missing.push($name);
+                }
+                function
+            }};
+        }
+        macro_rules! optional {
+            ($name:literal) => {
+                // SAFETY: the signature of the field is the one that FMI 2.0 gives to this name.
+                unsafe { symbol(handle, $name) }
+            };
+        }
+        let found = (
+            required!("fmi2SetReal", f::Set<Real>),
+            required!("fmi2GetReal", f::Get<Real>),
+            required!("fmi2DoStep", f::DoStep),
+            required!("fmi2Instantiate", f::Instantiate),
+            required!("fmi2FreeInstance", f::FreeInstance),
+        );
+        let phases = (
+            required!("fmi2SetupExperiment", f::SetupExperiment),
+            required!("fmi2EnterInitializationMode", f::Command),
+            required!("fmi2ExitInitializationMode", f::Command),
+            required!("fmi2Terminate", f::Command),
+        );
+        let values = (
+            required!("fmi2GetInteger", f::Get<Integer>),
+            required!("fmi2GetBoolean", f::Get<Boolean>),
+            required!("fmi2GetString", f::Get<fmi2_abi::String>),
+            required!("fmi2SetInteger", f::Set<Integer>),
+            required!("fmi2SetBoolean", f::Set<Boolean>),
+            required!("fmi2SetString", f::Set<fmi2_abi::String>),
+        );
+        let (
+            (Some(set_real), Some(get_real), Some(do_step), Some(instantiate), Some(free_instance)),
+            (
+                Some(setup_experiment),
+                Some(enter_initialization_mode),
+                Some(exit_initialization_mode),
+                Some(terminate),
+            ),
+            (
+                Some(get_integer),
+                Some(get_boolean),
+                Some(get_string),
+                Some(set_integer),
+                Some(set_boolean),
+                Some(set_string),
+            ),
+        ) = (found, phases, values)
+        else {
+            let (model, file) = source.names();
+            return Err(LoadError::MissingFunctions {
+                model,
+                file,
+                functions: missing,
+            });
+        };
+        Ok(Self {
+            set_real,
+            get_real,
+            do_step,
+            instantiate,
+            free_instance,
+            setup_experiment,
+            enter_initialization_mode,
+            exit_initialization_mode,
+            terminate,
+            get_integer,
+            get_boolean,
+            get_string,
+            set_integer,
+            set_boolean,
+            set_string,
+            reset: optional!("fmi2Reset"),
+            set_debug_logging: optional!("fmi2SetDebugLogging"),
+            get_fmu_state: optional!("fmi2GetFMUstate"),
+            set_fmu_state: optional!("fmi2SetFMUstate"),
+            free_fmu_state: optional!("fmi2FreeFMUstate"),
+            serialized_fmu_state_size: optional!("fmi2SerializedFMUstateSize"),
+            serialize_fmu_state: optional!("fmi2SerializeFMUstate"),
+            deserialize_fmu_state: optional!("fmi2DeSerializeFMUstate"),
+            get_directional_derivative: optional!("fmi2GetDirectionalDerivative"),
+            set_real_input_derivatives: optional!("fmi2SetRealInputDerivatives"),
+            get_real_output_derivatives: optional!("fmi2GetRealOutputDerivatives"),
+            cancel_step: optional!("fmi2CancelStep"),
+            get_real_status: optional!("fmi2GetRealStatus"),
+            get_boolean_status: optional!("fmi2GetBooleanStatus"),
+        })
+    }
+}
+
+/// Looks up a function.
+///
+/// # Safety
+/// `T` is the type of the function with this name.
+unsafe fn symbol<T: Copy>(handle: &Handle, name: &str) -> Option<T> {
+    // SAFETY: the type is right by the contract of this function; a NULL symbol is an error.
+    let symbol = unsafe { handle.get::<Option<T>>(name) };
+    symbol.ok().and_then(|symbol| *symbol)
+}
+
+/// `fmi2GetTypesPlatform` and `fmi2GetVersion` have to return fixed texts; a deviation is worth a
+/// warning only (C-07).
+fn check_version(handle: &Handle, warnings: &mut Vec<Warning>) {
+    let expected = [
+        ("fmi2GetTypesPlatform", fmi2_abi::TYPES_PLATFORM),
+        ("fmi2GetVersion", fmi2_abi::VERSION),
+    ];
+    for (name, expected) in expected {
+        // SAFETY: the signature is the one that FMI 2.0 gives to these names.
+        let Some(function) = (unsafe { symbol::<f::GetText>(handle, name) }) else {
+            continue;
+        };
+        // SAFETY: the functions take nothing and may be called at any time.
+        let answer = unsafe { function() };
+        // SAFETY: NULL or a C string that the library keeps.
+        let answer = unsafe { crate::logger::text(answer) };
+        if answer.as_bytes() != expected.to_bytes() {
+            let message = format!("{name} returns {answer:?}, expected {expected:?}");
+            warnings.push(Warning::new(message));
+        }
+    }
+}
+
+/// Libraries that were loaded globally for good, by name.
+static PRELOADED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// What FMUs use without naming it. On systems that do not have one of them it is not needed.
+const ALWAYS: &[&str] = if cfg!(target_os = "linux") {
+    &["libm.so.6", "libpthread.so.0", "libdl.so.2"]
+} else {
+    &[]
+};
+
+fn preload(source: &Source<'_>) -> Result<(), LoadError> {
+    let mut loaded = PRELOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    for name in ALWAYS {
+        if !loaded.iter().any(|known| known == name) {
+            loaded.push((*name).to_owned());
+            if let Ok(handle) = open(Path::new(name), true) {
+                let _ = ManuallyDrop::new(handle);
+            }
+        }
+    }
+    for name in source.preload {
+        if loaded.iter().any(|known| known == name) {
+            continue;
+        }
+        let handle = open(Path::new(name), true).map_err(|reason| {
+            let (model, name) = (source.model.to_owned(), name.clone());
+            LoadError::Preload {
+                model,
+                name,
+                reason,
+            }
+        })?;
+        let _ = ManuallyDrop::new(handle);
+        loaded.push(name.clone());
+    }
+    Ok(())
+}
+
+/// Loads a library, binding all its symbols now.
+#[cfg(unix)]
+fn open(file: &Path, global: bool) -> Result<Handle, String> {
+    use libloading::os::unix::{RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
+    let scope = if global { RTLD_GLOBAL } else { RTLD_LOCAL };
+    // SAFETY: running the initialisers of the library is what the user asks for by running the
+    // FMU; nothing in this process can vouch for them.
+    unsafe { Handle::open(Some(file), RTLD_NOW | scope) }.map_err(|error| system_message(&error))
+}
+
+#[cfg(not(unix))]
+fn open(file: &Path, _global: bool) -> Result<Handle, String> {
+    // SAFETY: as for unix.
+    unsafe { Handle::new(file) }.map_err(|error| system_message(&error))
+}
+
+/// The message of the system, which names the missing library or symbol; the error itself
+/// says only that loading failed.
+fn system_message(error: &libloading::Error) -> String {
+    let source = std::error::Error::source(error);
+    source.map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// What to do about a message of the dynamic loader.
+fn hint(reason: &str) -> String {
+    if let Some((_, symbol)) = reason.split_once("undefined symbol: ") {
+        let symbol = symbol.split([' ', ',']).next().unwrap_or(symbol);
+        let library = if symbol.starts_with("Py") || symbol.starts_with("_Py") {
+            "libpython, for instance preload = [\"libpython3.11.so.1.0\"]"
+        } else {
+            "the library that has it, with preload = [\"…\"]"
+        };
+        return format!("; {symbol} is not in any library that the FMU names: load {library}");
+    }
+    if let Some((library, _)) = reason.split_once(": cannot open shared object file") {
+        let path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+        return format!(
+            "; install {library}, or add its directory to LD_LIBRARY_PATH (now {path:?})"
+        );
+    }
+    if reason.contains("GLIBC") && reason.contains("not found") {
+        return "; the FMU was built for a newer C library than this system has".to_owned();
+    }
+    String::new()
+}

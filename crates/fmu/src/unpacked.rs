@@ -1,0 +1,135 @@
+//! The files of an FMU on disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tempfile::TempDir;
+
+use crate::archive::Archive;
+use crate::error::OpenError;
+
+/// A fresh directory with the resources and binaries of an FMU, removed when nobody needs it.
+#[derive(Debug)]
+pub(crate) struct Unpacked {
+    directory: TempDir,
+    copies: AtomicU64,
+}
+
+impl Unpacked {
+    pub(crate) fn new(archive: &mut Archive) -> Result<Self, OpenError> {
+        let parent = plain_directory();
+        let directory = tempfile::Builder::new()
+            .prefix("gyrator-")
+            .tempdir_in(&parent)
+            .map_err(|source| OpenError::Io {
+                path: parent,
+                source,
+            })?;
+        archive.unpack_to(directory.path())?;
+        Ok(Self {
+            directory,
+            copies: AtomicU64::new(0),
+        })
+    }
+
+    /// `binaries/<platform>`.
+    pub(crate) fn binaries(&self, platform: &str) -> PathBuf {
+        self.directory.path().join("binaries").join(platform)
+    }
+
+    /// A copy of the binaries for one instance. The system shares the data of a library between
+    /// all who load the same file; two instances of an FMU that
+    /// `canBeInstantiatedOnlyOncePerProcess`, and some others, would then disturb each other.
+    pub(crate) fn private_binaries(&self, platform: &str) -> std::io::Result<PathBuf> {
+        let number = self.copies.fetch_add(1, Ordering::Relaxed);
+        let target = self
+            .directory
+            .path()
+            .join("instances")
+            .join(number.to_string());
+        copy_directory(&self.binaries(platform), &target)?;
+        Ok(target)
+    }
+
+    /// `fmuResourceLocation`: the URI of the resources, whether or not there are some (C-08).
+    pub(crate) fn resource_uri(&self) -> String {
+        file_uri(&self.directory.path().join("resources"))
+    }
+}
+
+fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_directory(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where to unpack: the directory for temporary files, if its name can stand in a URI as it is.
+/// Many FMUs do not decode the URI they are given.
+fn plain_directory() -> PathBuf {
+    let usual = std::env::temp_dir();
+    let fallback = Path::new("/tmp");
+    let usual = std::path::absolute(&usual).unwrap_or(usual);
+    if usual.to_str().is_some_and(is_plain) || !fallback.is_dir() {
+        usual
+    } else {
+        fallback.into()
+    }
+}
+
+fn is_plain(path: &str) -> bool {
+    path.bytes().all(is_unreserved)
+}
+
+/// Bytes that may stand in the path of a URI (RFC 3986 sections 2.3 and 3.3).
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/')
+}
+
+/// A `file:` URI of an absolute path (RFC 8089), percent-encoded.
+fn file_uri(path: &Path) -> String {
+    let path = path.to_string_lossy().replace('\\', "/");
+    let mut uri = String::from(if path.starts_with('/') {
+        "file://"
+    } else {
+        "file:///"
+    });
+    for (index, byte) in path.bytes().enumerate() {
+        // The colon of a drive stays.
+        if is_unreserved(byte) || (byte == b':' && index == 1) {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c08_uri_of_a_plain_path() {
+        assert_eq!(
+            file_uri(Path::new("/tmp/a/resources")),
+            "file:///tmp/a/resources"
+        );
+    }
+
+    #[test]
+    fn c08_r43_uri_is_percent_encoded() {
+        assert_eq!(
+            file_uri(Path::new("/a b/%20/ü")),
+            "file:///a%20b/%2520/%C3%BC"
+        );
+        assert_eq!(file_uri(Path::new("C:\\x")), "file:///C:/x");
+    }
+}
