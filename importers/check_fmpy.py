@@ -1,110 +1,132 @@
 #!/usr/bin/env python3
 """Runs gyrator's FMUs in FMPy, an importer that others made.
 
-Validates every FMU of a folder, simulates the two oscillators alone for some hundred steps, and
-writes the results with all digits to <output>/<model>.csv. With CSV files of gyrator given as
-well, compares them bit for bit.
+Validates every FMU of the folder, couples the two oscillators of oscillators.toml in FMPy, and
+compares every output with the table that gyrator writes for the same system, bit for bit.
 
-    pip install fmpy
-    check_fmpy.py target/fmus results [--gyrator <folder with <model>.csv>]
+usage: check_fmpy.py GYRATOR FMU_FOLDER
 """
 
-import argparse
 import csv
+import subprocess
 import sys
+import tempfile
+import tomllib
 from pathlib import Path
 
 from fmpy import extract, read_model_description
 from fmpy.fmi2 import FMU2Slave
 from fmpy.validation import validate_fmu
 
-STEPS = 500
-STEP_SIZE = 1e-3
-# Constant inputs and parameters that differ from the start values.
-SETTINGS = {
-    "OscillatorForce": {"x2": 0.25, "v2": -3.0, "k_c": 80.0, "c_c": 0.1, "v_start": 1.5},
-    "OscillatorMotion": {"f": 2.5, "k": 900.0, "c": 0.1, "x_start": 0.125},
-}
+SYSTEM = Path(__file__).with_name("oscillators.toml")
 
 
-def simulate(fmu, settings):
-    """Yields a row of time and outputs for each communication point."""
-    description = read_model_description(fmu)
-    variables = {variable.name: variable for variable in description.modelVariables}
-    outputs = [v for v in description.modelVariables if v.causality == "output"]
-    references = [v.valueReference for v in outputs]
-    slave = FMU2Slave(
-        guid=description.guid,
-        unzipDirectory=extract(fmu),
-        modelIdentifier=description.coSimulation.modelIdentifier,
-        instanceName=description.modelName,
-    )
-    slave.instantiate()
-    slave.setupExperiment(startTime=0.0)
-    for mode in ("parameter", "input"):
-        for name, value in settings.items():
-            if variables[name].causality == mode:
-                slave.setReal([variables[name].valueReference], [value])
-        if mode == "parameter":
-            slave.enterInitializationMode()
-    slave.exitInitializationMode()
-    yield ["time"] + [f"{description.modelName}.{output.name}" for output in outputs]
-    for step in range(STEPS + 1):
-        if step > 0:
-            slave.doStep((step - 1) * STEP_SIZE, STEP_SIZE)
-        yield [step * STEP_SIZE] + slave.getReal(references)
-    slave.terminate()
-    slave.freeInstance()
+class Component:
+    """One FMU in FMPy, with variables by name."""
+
+    def __init__(self, name, fmu):
+        description = read_model_description(str(fmu))
+        self.variables = {v.name: v for v in description.modelVariables}
+        self.outputs = [v.name for v in description.modelVariables if v.causality == "output"]
+        self.slave = FMU2Slave(
+            guid=description.guid,
+            unzipDirectory=extract(str(fmu)),
+            modelIdentifier=description.coSimulation.modelIdentifier,
+            instanceName=name,
+        )
+
+    def get(self, name):
+        return self.slave.getReal([self.variables[name].valueReference])[0]
+
+    def set(self, name, value):
+        self.slave.setReal([self.variables[name].valueReference], [value])
 
 
-def write(path, rows):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        # repr, which csv uses for floats, is the shortest text that reads back as the same double.
-        csv.writer(file, lineterminator="\n").writerows(rows)
+def couple(system, fmus):
+    """Simulates the system and yields a row, output by name, for each communication point."""
+    experiment = system["experiment"]
+    step_size, start = experiment["step_size"], experiment["start_time"]
+    steps = round((experiment["stop_time"] - start) / step_size)
+    components = {
+        name: Component(name, fmus / Path(component["fmu"]).name)
+        for name, component in system["components"].items()
+    }
+    bonds = [pair for bond in system["bonds"] for pair in bond["flow"] + bond["effort"]]
+    wires = [
+        (*wire["from"].split("."), *wire["to"].split("."))
+        for wire in system["connections"] + bonds
+    ]
+
+    def outputs():
+        return {
+            f"{name}.{output}": component.get(output)
+            for name, component in components.items()
+            for output in component.outputs
+        }
+
+    for name, component in components.items():
+        component.slave.instantiate()
+        component.slave.setupExperiment(startTime=start)
+        for variable, value in system["components"][name]["start_values"].items():
+            component.set(variable, value)
+        component.slave.enterInitializationMode()
+    # In the order of the file each output is up to date when it is passed on.
+    for source, output, target, variable in wires:
+        components[target].set(variable, components[source].get(output))
+    for component in components.values():
+        component.slave.exitInitializationMode()
+    yield {"time": start} | outputs()
+    for step in range(steps):
+        values = outputs()
+        for source, output, target, variable in wires:
+            components[target].set(variable, values[f"{source}.{output}"])
+        for component in components.values():
+            component.slave.doStep(start + step * step_size, step_size)
+        yield {"time": start + (step + 1) * step_size} | outputs()
+    for component in components.values():
+        component.slave.terminate()
+        component.slave.freeInstance()
 
 
-def differences(ours, theirs):
-    """Lines that say where two result files differ in any bit of any number."""
-    tables = []
-    for path in (ours, theirs):
-        with open(path, newline="", encoding="utf-8") as file:
-            tables.append(list(csv.DictReader(file)))
-    if len(tables[0]) != len(tables[1]):
-        yield f"{len(tables[0])} rows in {ours}, {len(tables[1])} in {theirs}"
-    for row, (a, b) in enumerate(zip(*tables)):
-        for name, value in a.items():
-            if name not in b or float(value).hex() != float(b[name]).hex():
-                yield f"{name}, row {row}: {value} in {ours}, {b.get(name)} in {theirs}"
+def run_gyrator(gyrator, fmus, folder):
+    """The table that gyrator writes for the system."""
+    text = SYSTEM.read_text(encoding="utf-8").replace("../target/fmus", str(fmus.resolve()))
+    (folder / SYSTEM.name).write_text(text, encoding="utf-8")
+    table = folder / "gyrator.csv"
+    command = [gyrator, "run", folder / SYSTEM.name, "--output-file", table]
+    subprocess.run(command, check=True)
+    with open(table, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def differences(rows, table):
+    """Says where a row and a line of the table differ in any bit of any output."""
+    if len(rows) != len(table):
+        yield f"{len(rows)} communication points in FMPy, {len(table)} in gyrator"
+    for number, (row, line) in enumerate(zip(rows, table)):
+        for name, value in row.items():
+            if name not in line or value.hex() != float(line[name]).hex():
+                yield f"{name}, row {number}: {value!r} in FMPy, {line.get(name)} in gyrator"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("fmus", type=Path, help="folder with the FMUs")
-    parser.add_argument("output", type=Path, help="folder for FMPy's results")
-    parser.add_argument("--gyrator", type=Path, help="folder with gyrator's results")
-    arguments = parser.parse_args()
-
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.splitlines()[-1])
+    gyrator, fmus = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
+    archives = sorted(fmus.glob("*.fmu"))
+    if not archives:
+        sys.exit(f"no FMU in {fmus}")
     problems = []
-    fmus = sorted(arguments.fmus.glob("*.fmu"))
-    if not fmus:
-        problems.append(f"no FMU in {arguments.fmus}")
-    for fmu in fmus:
-        problems += [f"{fmu.name}: {problem}" for problem in validate_fmu(str(fmu))]
-    print(f"FMPy validated {len(fmus)} FMUs")
+    for archive in archives:
+        problems += [f"{archive.name}: {problem}" for problem in validate_fmu(str(archive))]
+    print(f"FMPy validated {len(archives)} FMUs")
 
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    for model, settings in SETTINGS.items():
-        result = arguments.output / f"{model}.csv"
-        write(result, simulate(str(arguments.fmus / f"{model}.fmu"), settings))
-        print(f"FMPy simulated {model}: {result}")
-        if arguments.gyrator:
-            found = list(differences(arguments.gyrator / f"{model}.csv", result))
-            problems += found[:5]
-            print(f"{model}: {len(found)} differences between gyrator and FMPy")
-
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    sys.exit(1 if problems else 0)
+    rows = list(couple(tomllib.loads(SYSTEM.read_text(encoding="utf-8")), fmus))
+    with tempfile.TemporaryDirectory() as folder:
+        found = list(differences(rows, run_gyrator(gyrator, fmus, Path(folder))))
+    print(f"FMPy simulated {len(rows)} rows, {len(found)} values differ from gyrator's")
+    problems += found[:10]
+    sys.exit("\n".join(problems) if problems else 0)
 
 
 if __name__ == "__main__":
