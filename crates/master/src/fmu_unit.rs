@@ -1,26 +1,296 @@
 //! An FMU as a unit.
 
-use crate::unit::*;
+use std::collections::BTreeMap;
 
-pub(crate) struct FmuUnit(UnitDescription);
+use gyrator_fmu::{
+    self as fmu, CallError, Dependencies, Instance, InstanceOptions, ModelDescription, Refusal,
+    Status,
+};
+
+use crate::fault::{Cause, UnitFault};
+use crate::unit::{
+    Capabilities, Causality, Feedthrough, Handle, Kind, Period, PhysicalUnit, SavedState,
+    StepOutcome, Unit, UnitDescription, UnitResult, Value, Variable,
+};
+
+/// An instance of an FMU in this process.
+pub(crate) struct FmuUnit {
+    instance: Instance,
+    /// Apart, so that the instances lie close together.
+    description: Box<UnitDescription>,
+}
+
+impl FmuUnit {
+    /// Loads the FMU's library and makes an instance.
+    pub(crate) fn instantiate(
+        fmu: &fmu::Fmu,
+        name: &str,
+        description: UnitDescription,
+        logging: bool,
+    ) -> Result<Self, fmu::LoadError> {
+        let options = InstanceOptions {
+            logging_on: logging,
+            ..InstanceOptions::default()
+        };
+        Ok(Self {
+            instance: fmu.instantiate(name, &options)?,
+            description: Box::new(description),
+        })
+    }
+
+    #[cold]
+    fn fault(error: &CallError) -> Box<UnitFault> {
+        let cause = match error.status {
+            Status::Discard => Cause::Discard,
+            Status::Fatal => Cause::Fatal,
+            Status::NotCalled(Refusal::Capability) | Status::Pending => Cause::Unsupported,
+            _ => Cause::Error,
+        };
+        let detail = error
+            .detail
+            .as_ref()
+            .map_or(String::new(), |detail| format!(": {detail}"));
+        let message = format!("{}{detail}", error.status);
+        Box::new(UnitFault {
+            call: error.function,
+            cause,
+            message,
+            log: error.last_log.clone(),
+        })
+    }
+
+    fn check<T>(result: Result<T, Box<CallError>>) -> UnitResult<T> {
+        result.map_err(|error| Self::fault(&error))
+    }
+}
 
 impl Unit for FmuUnit {
     fn description(&self) -> &UnitDescription {
-        &self.0
+        &self.description
     }
-    fn begin_initialization(&mut self, _: &Period) -> UnitResult {
-        Ok(())
+
+    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
+        Self::check(
+            self.instance
+                .setup_experiment(period.tolerance, period.start, period.stop),
+        )?;
+        Self::check(self.instance.enter_initialization_mode())
     }
+
     fn end_initialization(&mut self) -> UnitResult {
-        Ok(())
+        Self::check(self.instance.exit_initialization_mode())
     }
-    fn set_reals(&mut self, _: &[Handle], _: &[f64]) -> UnitResult {
-        Ok(())
+
+    #[inline]
+    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
+        Self::check(self.instance.set_real(handles, values))
     }
-    fn get_reals(&mut self, _: &[Handle], _: &mut [f64]) -> UnitResult {
-        Ok(())
+
+    #[inline]
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
+        Self::check(self.instance.get_real(handles, values))
     }
-    fn step(&mut self, _: f64, _: f64) -> UnitResult<StepOutcome> {
-        Ok(StepOutcome::Done)
+
+    #[inline]
+    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+        match Self::check(self.instance.do_step(time, step, true))? {
+            fmu::StepOutcome::Done => Ok(StepOutcome::Done),
+            fmu::StepOutcome::Discarded {
+                last_successful_time,
+                terminated: true,
+            } => Ok(StepOutcome::Terminated(
+                last_successful_time.unwrap_or(time),
+            )),
+            fmu::StepOutcome::Discarded {
+                last_successful_time,
+                terminated: false,
+            } => {
+                let reached = last_successful_time
+                    .map_or("does not say how far it came".to_owned(), |time| {
+                        format!("came to t = {time} s")
+                    });
+                let message =
+                    format!("returned Discard and {reached}; a smaller step_size may help");
+                let log = self.instance.last_log();
+                Err(Box::new(UnitFault {
+                    call: "fmi2DoStep",
+                    cause: Cause::Discard,
+                    message,
+                    log,
+                }))
+            }
+        }
     }
+
+    fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
+        let handle = [handle];
+        Self::check(match value {
+            Value::Real(value) => self.instance.set_real(&handle, &[*value]),
+            Value::Integer(value) => self.instance.set_integer(&handle, &[*value]),
+            Value::Boolean(value) => self.instance.set_boolean(&handle, &[*value]),
+            Value::String(value) => self.instance.set_string(&handle, &[value]),
+        })
+    }
+
+    fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
+        use std::slice::from_mut;
+        let handle = [handle];
+        Self::check(match value {
+            Value::Real(value) => self.instance.get_real(&handle, from_mut(value)),
+            Value::Integer(value) => self.instance.get_integer(&handle, from_mut(value)),
+            Value::Boolean(value) => self.instance.get_boolean(&handle, from_mut(value)),
+            Value::String(value) => self.instance.get_string(&handle, from_mut(value)),
+        })
+    }
+
+    fn set_input_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &[f64],
+    ) -> UnitResult {
+        Self::check(
+            self.instance
+                .set_real_input_derivatives(handles, orders, values),
+        )
+    }
+
+    fn directional_derivative(
+        &mut self,
+        unknowns: &[Handle],
+        knowns: &[Handle],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> UnitResult {
+        Self::check(
+            self.instance
+                .directional_derivative(unknowns, knowns, seed, values),
+        )
+    }
+
+    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
+        let previous = previous
+            .and_then(|state| state.downcast::<fmu::FmuState>().ok())
+            .map(|state| *state);
+        let state = Self::check(self.instance.save_state(previous))?;
+        Ok(Box::new(state))
+    }
+
+    fn restore(&mut self, state: &SavedState) -> UnitResult {
+        match state.downcast_ref::<fmu::FmuState>() {
+            Some(state) => Self::check(self.instance.restore_state(state)),
+            None => Err(UnitFault::new(
+                "fmi2SetFMUstate",
+                Cause::Error,
+                "the state is another unit's",
+            )),
+        }
+    }
+
+    fn terminate(&mut self) -> UnitResult {
+        Self::check(self.instance.terminate())
+    }
+
+    fn warnings(&self) -> u64 {
+        self.instance.warnings_count()
+    }
+}
+
+/// What the master needs of a model description. The indices of variables are the same.
+pub(crate) fn describe(model: &ModelDescription) -> UnitDescription {
+    let variables: Vec<Variable> = model.variables.iter().map(|v| variable(model, v)).collect();
+    let real = |causality: Causality| {
+        let is_one = move |variable: &Variable| {
+            variable.kind == Kind::Real && variable.causality == causality
+        };
+        variables
+            .iter()
+            .enumerate()
+            .filter(move |(_, variable)| is_one(variable))
+            .map(|(index, _)| index)
+    };
+    let inputs: Vec<usize> = real(Causality::Input).collect();
+    let (mut between_steps, mut at_start): (Feedthrough, Feedthrough) =
+        (BTreeMap::new(), BTreeMap::new());
+    for output in real(Causality::Output) {
+        between_steps.insert(output, among(&inputs, model.output_dependencies(output)));
+        // An output whose start value is exact is no unknown of the initialisation.
+        if model.variables[output].initial != Some(fmu::Initial::Exact) {
+            at_start.insert(output, among(&inputs, model.initial_dependencies(output)));
+        }
+    }
+    let capabilities = capabilities(model);
+    let mut description = UnitDescription::new(variables, between_steps, capabilities);
+    description.initial_feedthrough = at_start;
+    description
+}
+
+fn among(inputs: &[usize], dependencies: &Dependencies) -> Vec<usize> {
+    match dependencies {
+        Dependencies::All => inputs.to_vec(),
+        Dependencies::Listed(list) => {
+            let mut known: Vec<usize> = list.iter().map(|(index, _)| *index).collect();
+            known.retain(|index| inputs.binary_search(index).is_ok());
+            known
+        }
+    }
+}
+
+fn capabilities(model: &ModelDescription) -> Capabilities {
+    let claims = model.co_simulation.as_ref();
+    let claims = |test: fn(&fmu::CoSimulation) -> bool| claims.is_some_and(test);
+    Capabilities {
+        // FMI 2.0 has no attribute for the highest order; the first is the one that FMUs are tried with.
+        input_derivatives: u32::from(claims(|c| c.can_interpolate_inputs)),
+        fresh_outputs: model.declares_fresh_outputs(),
+        directional_derivatives: claims(|c| c.provides_directional_derivative),
+        variable_step: claims(|c| c.can_handle_variable_communication_step_size),
+        save_and_restore: claims(|c| c.can_get_and_set_fmu_state),
+    }
+}
+
+fn variable(model: &ModelDescription, variable: &fmu::ScalarVariable) -> Variable {
+    let kind = match &variable.kind {
+        fmu::Kind::Real(_) => Kind::Real,
+        fmu::Kind::Integer { .. } => Kind::Integer,
+        fmu::Kind::Boolean { .. } => Kind::Boolean,
+        fmu::Kind::String { .. } => Kind::String,
+        fmu::Kind::Enumeration { .. } => Kind::Enumeration,
+    };
+    let causality = match variable.causality {
+        fmu::Causality::Parameter if variable.settable_between_steps() => {
+            Causality::TunableParameter
+        }
+        fmu::Causality::Parameter => Causality::Parameter,
+        fmu::Causality::Input => Causality::Input,
+        fmu::Causality::Output => Causality::Output,
+        _ => Causality::Local,
+    };
+    let items = model.enumeration_items(variable);
+    Variable {
+        name: variable.name.clone(),
+        handle: variable.value_reference,
+        kind,
+        causality,
+        unit: variable.real().and_then(|real| physical_unit(model, real)),
+        has_start: causality == Causality::Input || variable.settable_before_initialization(),
+        items: items
+            .iter()
+            .map(|item| (item.value, item.name.clone()))
+            .collect(),
+    }
+}
+
+fn physical_unit(model: &ModelDescription, real: &fmu::RealAttributes) -> Option<PhysicalUnit> {
+    let name = real.unit.as_ref()?;
+    let base = model.unit(name).and_then(|unit| unit.base);
+    Some(PhysicalUnit {
+        name: name.clone(),
+        exponents: base.map(|base| base.exponents),
+        factor: base.map_or(1.0, |base| base.factor),
+        // The offset does not count for differences (C-57).
+        offset: base
+            .filter(|_| !real.relative_quantity)
+            .map_or(0.0, |base| base.offset),
+    })
 }

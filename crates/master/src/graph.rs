@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::correction::Correction;
 use crate::exchange::Exchange;
 use crate::extrapolation::Extrapolation;
-use crate::registry::{Arguments, Entry};
+use crate::registry::{Arguments, Entry, Maker};
 use crate::time::{Clock, Rate};
 use crate::unit::{Kind, UnitDescription, Value};
 
 /// A registry entry with the arguments it will be built with.
-pub(crate) type Chosen<T> = (&'static Entry<fn(&Arguments) -> Box<T>>, Arguments);
+pub(crate) type Chosen<T> = (&'static Entry<Maker<T>>, Arguments);
 
 /// The resolved system.
 ///
@@ -46,7 +46,6 @@ pub(crate) struct Component {
 
 /// A connected real input.
 pub(crate) struct Input {
-    pub(crate) component: usize,
     pub(crate) variable: usize,
     /// The output that feeds it, in [`Graph::outputs`].
     pub(crate) source: usize,

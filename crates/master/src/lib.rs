@@ -43,6 +43,7 @@
 
 #![forbid(unsafe_code)]
 
+mod assemble;
 mod closure_unit;
 mod correction;
 mod curve;
@@ -79,7 +80,7 @@ pub use linear_unit::LinearUnit;
 pub use method::{METHODS, Method};
 pub use observer::{Observer, ObserverError, StopRequest, Verdict, View};
 pub use plant::{Plant, Step};
-pub use registry::{Arguments, Entry, ParameterInfo, ParameterKind, look_up};
+pub use registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind, Registry, look_up};
 pub use report::{BondReport, ComponentReport, Counters, Report, StopReason};
 pub use run::Run;
 pub use step_control::{STEP_CONTROLS, StepControl};

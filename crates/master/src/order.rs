@@ -2,18 +2,18 @@
 
 /// A group of outputs that are evaluated together: one output, or the members of an algebraic loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub(crate) struct Group {
     /// Members, ascending.
-    pub members: Vec<usize>,
+    pub(crate) members: Vec<usize>,
     /// Whether the members depend on each other.
-    pub is_loop: bool,
+    pub(crate) is_loop: bool,
 }
 
 /// Orders `0..count` so that everything comes after what it depends on; cycles become loops.
 ///
 /// `dependencies(node)` lists the nodes that `node` needs first. The order depends on the numbers
 /// only: equal graphs, equal order (Tarjan 1972, iterative, so that long chains do not overflow).
-pub fn dependency_order(count: usize, dependencies: &[Vec<usize>]) -> Vec<Group> {
+pub(crate) fn dependency_order(count: usize, dependencies: &[Vec<usize>]) -> Vec<Group> {
     let mut search = Search {
         dependencies,
         index: vec![None; count],
@@ -63,7 +63,7 @@ impl Search<'_> {
                         path.push((next, 0));
                     }
                     Some(index) if self.on_stack[next] => {
-                        self.low[node] = self.low[node].min(index)
+                        self.low[node] = self.low[node].min(index);
                     }
                     Some(_) => {}
                 }

@@ -18,6 +18,12 @@ pub struct Entry<B> {
     pub build: B,
 }
 
+/// Makes a `T` from checked arguments.
+pub type Maker<T> = fn(&Arguments) -> Box<T>;
+
+/// All words for one kind of thing.
+pub type Registry<T> = [Entry<Maker<T>>];
+
 /// A parameter of a registry entry.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterInfo {

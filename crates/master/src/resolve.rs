@@ -10,7 +10,7 @@ use crate::correction::{CORRECTIONS, Correction};
 use crate::exchange::Exchange;
 use crate::extrapolation::{EXTRAPOLATIONS, Extrapolation};
 use crate::graph::{Axis, Bond, Chosen, Component, Graph, Input, Output, Signal, SignalWire};
-use crate::registry::{Arguments, Entry, look_up};
+use crate::registry::{Registry, look_up};
 use crate::time::{Clock, Rate};
 use crate::unit::{Causality, Kind, UnitDescription, Value};
 
@@ -494,7 +494,7 @@ impl Resolver<'_> {
 
     fn choose<T: ?Sized>(
         &mut self,
-        registry: &'static [Entry<fn(&Arguments) -> Box<T>>],
+        registry: &'static Registry<T>,
         what: &str,
         choice: &Choice,
     ) -> Option<Chosen<T>> {
@@ -601,7 +601,6 @@ fn number_inputs(
         }
         node.inputs.end += 1;
         inputs.push(Input {
-            component,
             variable,
             source: by_output[&wire.from],
             factor: wire.factor,

@@ -256,6 +256,12 @@ impl Run {
         };
         let mut counters = self.plant.counters;
         counters.macro_steps = self.index;
+        counters.unit_warnings = self
+            .plant
+            .members
+            .iter()
+            .map(|member| member.slot.warnings())
+            .sum();
         Report {
             stop_reason: self.stop_reason.clone(),
             stop_time: self.time(),

@@ -3,18 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use gyrator_fmu::Fmu;
 use gyrator_system::{
     Bond as FileBond, Choice, Component, Connection, Experiment, Port, Problem, Problems, Severity,
     Source, Spanned, SystemFile, Value as FileValue,
 };
 
 use crate::fault::RunError;
-use crate::method::METHODS;
+use crate::fmu_unit::FmuUnit;
+use crate::graph::{Chosen, Graph};
+use crate::method::{METHODS, Method};
 use crate::plant::{Member, Plant, Slot};
-use crate::registry::look_up;
+use crate::registry::{Registry, look_up};
 use crate::resolve::resolve;
 use crate::run::{Parts, Run};
-use crate::step_control::STEP_CONTROLS;
+use crate::step_control::{STEP_CONTROLS, StepControl};
 use crate::unit::{Period, Unit, UnitDescription};
 
 /// Why a system could not be started.
@@ -48,6 +51,8 @@ pub struct LoadError {
 pub struct RunOptions {
     /// Threads that step the units; 0 and 1 step them on the caller's.
     pub threads: usize,
+    /// FMUs log all that they can, not only what they must.
+    pub log_fmu_calls: bool,
     /// NaN and infinite values are passed on instead of ending the run.
     pub accept_not_finite: bool,
 }
@@ -58,8 +63,40 @@ pub struct RunOptions {
 /// ([`System::from_file`]).
 pub struct System {
     file: SystemFile,
-    units: Vec<Slot>,
+    parts: Vec<Part>,
     warnings: Vec<Problem>,
+}
+
+/// A unit that is not running yet.
+pub(crate) enum Part {
+    /// An FMU that was opened; its library is loaded when the system starts.
+    Fmu(Fmu, UnitDescription),
+    /// A unit of this process.
+    Unit(Box<dyn Unit>),
+}
+
+impl Part {
+    fn description(&self) -> &UnitDescription {
+        match self {
+            Self::Fmu(_, description) => description,
+            Self::Unit(unit) => unit.description(),
+        }
+    }
+
+    fn slot(self, name: &str, options: &RunOptions) -> Result<Slot, LoadError> {
+        match self {
+            Self::Unit(unit) => Ok(Slot::Other(unit)),
+            Self::Fmu(fmu, description) => {
+                FmuUnit::instantiate(&fmu, name, description, options.log_fmu_calls)
+                    .map(Slot::Fmu)
+                    .map_err(|error| LoadError {
+                        component: name.to_owned(),
+                        message: error.to_string(),
+                        is_invalid: false,
+                    })
+            }
+        }
+    }
 }
 
 impl System {
@@ -82,15 +119,15 @@ impl System {
         };
         Self {
             file,
-            units: Vec::new(),
+            parts: Vec::new(),
             warnings: Vec::new(),
         }
     }
 
-    pub(crate) fn with_units(file: SystemFile, units: Vec<Slot>, warnings: Vec<Problem>) -> Self {
+    pub(crate) fn with_parts(file: SystemFile, parts: Vec<Part>, warnings: Vec<Problem>) -> Self {
         Self {
             file,
-            units,
+            parts,
             warnings,
         }
     }
@@ -109,7 +146,7 @@ impl System {
     /// Adds a unit. The returned description takes its step size, extrapolation, exchange mode and
     /// start values.
     pub fn add(&mut self, name: &str, unit: impl Unit + 'static) -> ComponentSettings<'_> {
-        self.units.push(Slot::Other(Box::new(unit)));
+        self.parts.push(Part::Unit(Box::new(unit)));
         self.file.components.push(Component {
             name: Spanned::unplaced(name.to_owned()),
             fmu: Spanned::unplaced(PathBuf::new()),
@@ -198,45 +235,48 @@ impl System {
     /// All problems of the description at once, or the first fault of a unit.
     pub fn start(mut self, options: &RunOptions) -> Result<Run, StartError> {
         let mut problems = std::mem::take(&mut self.warnings);
-        let parts = self.parts(options, &mut problems);
+        let resolved = self.resolve(&mut problems);
         let failed = problems
             .iter()
             .any(|problem| problem.severity == Severity::Error);
-        match parts {
-            Some(mut parts) if !failed => {
-                parts.notes = problems
-                    .into_iter()
-                    .map(|problem| problem.message)
-                    .collect();
-                Ok(Run::start(parts)?)
-            }
-            _ => Err(StartError::Invalid(Problems {
+        let Some(resolved) = resolved.filter(|_| !failed) else {
+            return Err(StartError::Invalid(Problems {
                 source: self.file.source,
                 list: problems,
-            })),
-        }
+            }));
+        };
+        let pool = thread_pool(options.threads, &mut problems);
+        let members = self.members(&resolved, options)?;
+        let mut plant = Plant::new(Arc::new(resolved.graph), members, pool);
+        plant.accept_not_finite = options.accept_not_finite;
+        let ((method, method_arguments), (control, control_arguments)) =
+            (resolved.method, resolved.control);
+        Ok(Run::start(Parts {
+            plant,
+            method: (method.name, (method.build)(&method_arguments)),
+            control: (control.name, (control.build)(&control_arguments)),
+            period: resolved.period,
+            notes: problems
+                .into_iter()
+                .map(|problem| problem.message)
+                .collect(),
+        })?)
     }
 
     /// Finds all problems that can be found without running: what [`start`](Self::start) would say.
-    pub fn check(&mut self) -> Vec<Problem> {
+    pub fn check(&self) -> Vec<Problem> {
         let mut problems = self.warnings.clone();
-        let descriptions = self.descriptions();
-        if let Some((graph, _)) = resolve(&self.file, &descriptions, &mut problems) {
-            self.check_period(&graph, &mut problems);
-        }
+        let _ = self.resolve(&mut problems);
         problems
     }
 
-    fn descriptions(&mut self) -> Vec<Arc<UnitDescription>> {
-        self.units
-            .iter_mut()
-            .map(|unit| Arc::new(unit.unit().description().clone()))
-            .collect()
-    }
-
-    fn parts(&mut self, options: &RunOptions, problems: &mut Vec<Problem>) -> Option<Parts> {
-        let descriptions = self.descriptions();
-        let experiment = self.file.experiment.clone();
+    fn resolve(&self, problems: &mut Vec<Problem>) -> Option<Resolved> {
+        let descriptions: Vec<_> = self
+            .parts
+            .iter()
+            .map(|part| Arc::new(part.description().clone()))
+            .collect();
+        let experiment = &self.file.experiment;
         let method = choose(
             METHODS,
             "method",
@@ -253,37 +293,53 @@ impl System {
         );
         let (graph, places) = resolve(&self.file, &descriptions, problems)?;
         self.check_period(&graph, problems);
-        let ((method, method_arguments), (control, control_arguments)) = (method?, control?);
         let period = Period {
             start: graph.clock.start(),
-            stop: experiment.stop_time.map(|time| time.value),
-            tolerance: experiment.tolerance.map(|tolerance| tolerance.value),
+            stop: experiment.stop_time.as_ref().map(|time| time.value),
+            tolerance: experiment
+                .tolerance
+                .as_ref()
+                .map(|tolerance| tolerance.value),
         };
-        let mut units: Vec<Option<Slot>> = std::mem::take(&mut self.units)
+        Some(Resolved {
+            graph,
+            places,
+            method: method?,
+            control: control?,
+            period,
+        })
+    }
+
+    /// Loads the libraries and puts the units in the order of the graph.
+    fn members(
+        &mut self,
+        resolved: &Resolved,
+        options: &RunOptions,
+    ) -> Result<Vec<Member>, StartError> {
+        let mut parts: Vec<Option<Part>> = std::mem::take(&mut self.parts)
             .into_iter()
             .map(Some)
             .collect();
-        let slots = places.iter().filter_map(|place| units[*place].take());
-        let graph = Arc::new(graph);
-        let members = slots
-            .enumerate()
-            .map(|(index, slot)| Member::new(slot, index, &graph))
-            .collect();
-        let pool = thread_pool(options.threads, problems);
-        let mut plant = Plant::new(graph, members, pool);
-        plant.accept_not_finite = options.accept_not_finite;
-        Some(Parts {
-            plant,
-            method: (method.name, (method.build)(&method_arguments)),
-            control: (control.name, (control.build)(&control_arguments)),
-            period,
-            notes: Vec::new(),
-        })
+        let (mut members, mut errors) = (Vec::new(), Vec::new());
+        for (component, place) in resolved.places.iter().enumerate() {
+            let Some(part) = parts[*place].take() else {
+                continue;
+            };
+            match part.slot(&resolved.graph.components[component].name, options) {
+                Ok(slot) => members.push(Member::new(slot, component, &resolved.graph)),
+                Err(error) => errors.push(error),
+            }
+        }
+        if errors.is_empty() {
+            Ok(members)
+        } else {
+            Err(StartError::Load(errors))
+        }
     }
 
     /// The stop time must be a communication point of every component, unless the components can
     /// make a shorter last step (C-33, C-35).
-    fn check_period(&self, graph: &crate::graph::Graph, problems: &mut Vec<Problem>) {
+    fn check_period(&self, graph: &Graph, problems: &mut Vec<Problem>) {
         let Some(stop) = &self.file.experiment.stop_time else {
             return;
         };
@@ -324,6 +380,16 @@ impl System {
     }
 }
 
+/// A description without problems.
+struct Resolved {
+    graph: Graph,
+    /// Place in the file of each component of the graph.
+    places: Vec<usize>,
+    method: Chosen<dyn Method>,
+    control: Chosen<dyn StepControl>,
+    period: Period,
+}
+
 fn thread_pool(threads: usize, problems: &mut Vec<Problem>) -> Option<rayon::ThreadPool> {
     if threads <= 1 {
         return None;
@@ -340,15 +406,13 @@ fn thread_pool(threads: usize, problems: &mut Vec<Problem>) -> Option<rayon::Thr
     }
 }
 
-type Registry<T> = [crate::registry::Entry<fn(&crate::registry::Arguments) -> Box<T>>];
-
 fn choose<T: ?Sized>(
     registry: &'static Registry<T>,
     what: &str,
     choice: Option<&Choice>,
     default: &str,
     problems: &mut Vec<Problem>,
-) -> Option<crate::graph::Chosen<T>> {
+) -> Option<Chosen<T>> {
     let default = Choice {
         name: Spanned::unplaced(default.to_owned()),
         parameters: Vec::new(),

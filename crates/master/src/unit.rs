@@ -353,6 +353,11 @@ pub trait Unit: Send {
         Err(unsupported("restore", "this unit cannot restore a state"))
     }
 
+    /// Warnings that calls have returned so far.
+    fn warnings(&self) -> u64 {
+        0
+    }
+
     /// The run has ended well. Not called after an error.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 mod residual_power;
 
 use crate::curve::Curve;
-use crate::registry::{Arguments, Entry};
+use crate::registry::Registry;
 
 /// What a correction knows of its bond before the run.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,4 +104,4 @@ pub trait Correction: Send {
 }
 
 /// Every correction, by its word in a system file.
-pub const CORRECTIONS: &[Entry<fn(&Arguments) -> Box<dyn Correction>>] = &[residual_power::ENTRY];
+pub const CORRECTIONS: &Registry<dyn Correction> = &[residual_power::ENTRY];

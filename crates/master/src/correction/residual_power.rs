@@ -1,6 +1,6 @@
 use super::{BondFacts, BondPoint, Correction, Increments, Limit, Side};
 use crate::curve::Curve;
-use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::registry::{Entry, Maker, ParameterInfo, ParameterKind};
 
 /// The energy correction of Rodríguez et al. 2022, §3.
 ///
@@ -30,7 +30,7 @@ struct Book {
     open: f64,
 }
 
-pub(super) const ENTRY: Entry<fn(&Arguments) -> Box<dyn Correction>> = Entry {
+pub(super) const ENTRY: Entry<Maker<dyn Correction>> = Entry {
     name: "residual-power",
     summary: "a force along the flow removes the energy that the residual power stands for",
     source: "Rodríguez 2022 eqs 8–19; μ from eqs 20–21",

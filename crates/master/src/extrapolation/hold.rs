@@ -1,6 +1,6 @@
 use super::{Extrapolation, Sample};
 use crate::curve::Curve;
-use crate::registry::{Arguments, Entry};
+use crate::registry::{Entry, Maker};
 
 /// Zero-order hold: the newest value, constant.
 #[derive(Debug, Default)]
@@ -8,7 +8,7 @@ struct Hold {
     value: f64,
 }
 
-pub(super) const ENTRY: Entry<fn(&Arguments) -> Box<dyn Extrapolation>> = Entry {
+pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
     name: "hold",
     summary: "the newest value, held constant (zero-order hold)",
     source: "FMI 2.0 §4.1; Rodríguez 2022 §2",

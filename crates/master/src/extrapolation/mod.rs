@@ -4,7 +4,7 @@ mod hold;
 mod polynomial;
 
 use crate::curve::Curve;
-use crate::registry::{Arguments, Entry};
+use crate::registry::Registry;
 
 /// A published value of the signal that feeds an input.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,5 +31,5 @@ pub trait Extrapolation: Send {
 }
 
 /// Every extrapolation, by its word in a system file.
-pub const EXTRAPOLATIONS: &[Entry<fn(&Arguments) -> Box<dyn Extrapolation>>] =
+pub const EXTRAPOLATIONS: &Registry<dyn Extrapolation> =
     &[hold::ENTRY, polynomial::LINEAR, polynomial::QUADRATIC];

@@ -1,6 +1,6 @@
 use super::{Extrapolation, Sample};
 use crate::curve::Curve;
-use crate::registry::{Arguments, Entry};
+use crate::registry::{Entry, Maker};
 
 /// The polynomial through the newest `degree + 1` published values; of lower degree until the
 /// history is full.
@@ -12,7 +12,7 @@ struct Polynomial {
     filled: usize,
 }
 
-pub(super) const LINEAR: Entry<fn(&Arguments) -> Box<dyn Extrapolation>> = Entry {
+pub(super) const LINEAR: Entry<Maker<dyn Extrapolation>> = Entry {
     name: "linear",
     summary: "the line through the last two values (first-order hold)",
     source: "Rodríguez 2022 §2; Sadjina 2019 §2",
@@ -20,7 +20,7 @@ pub(super) const LINEAR: Entry<fn(&Arguments) -> Box<dyn Extrapolation>> = Entry
     build: |_| Box::new(Polynomial::new(1)),
 };
 
-pub(super) const QUADRATIC: Entry<fn(&Arguments) -> Box<dyn Extrapolation>> = Entry {
+pub(super) const QUADRATIC: Entry<Maker<dyn Extrapolation>> = Entry {
     name: "quadratic",
     summary: "the parabola through the last three values (second-order hold)",
     source: "Rodríguez 2022 §2; Sadjina 2019 §2",

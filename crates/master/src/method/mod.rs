@@ -4,7 +4,7 @@ mod jacobi;
 
 use crate::fault::Fault;
 use crate::plant::{Plant, Step};
-use crate::registry::{Arguments, Entry};
+use crate::registry::Registry;
 
 /// Advances the plant by one macro-step.
 pub trait Method: Send {
@@ -16,4 +16,4 @@ pub trait Method: Send {
 }
 
 /// Every method, by its word in a system file.
-pub const METHODS: &[Entry<fn(&Arguments) -> Box<dyn Method>>] = &[jacobi::ENTRY];
+pub const METHODS: &Registry<dyn Method> = &[jacobi::ENTRY];

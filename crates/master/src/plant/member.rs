@@ -9,6 +9,10 @@ use crate::unit::{Handle, StepOutcome, Unit, UnitResult, Value};
 
 /// A unit in its place. FMUs stand in it by value and are called without a table of virtual
 /// functions: at the speed of small FMUs the indirections would cost as much as the calls.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large variant is the one that has to be fast"
+)]
 pub(crate) enum Slot {
     /// An FMU in this process.
     Fmu(FmuUnit),
@@ -47,6 +51,13 @@ impl Slot {
 
     pub(crate) fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
         self.unit().get_value(handle, value)
+    }
+
+    pub(crate) fn warnings(&self) -> u64 {
+        match self {
+            Self::Fmu(unit) => unit.warnings(),
+            Self::Other(unit) => unit.warnings(),
+        }
     }
 
     /// The unit behind its seam, for calls that need not be fast.

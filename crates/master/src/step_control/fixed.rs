@@ -1,7 +1,7 @@
 use super::StepControl;
 use crate::ledger::Ledger;
 use crate::plant::Step;
-use crate::registry::{Arguments, Entry};
+use crate::registry::{Entry, Maker};
 
 /// The experiment's macro-step, always.
 #[derive(Debug, Default)]
@@ -9,7 +9,7 @@ struct Fixed {
     macro_step: f64,
 }
 
-pub(super) const ENTRY: Entry<fn(&Arguments) -> Box<dyn StepControl>> = Entry {
+pub(super) const ENTRY: Entry<Maker<dyn StepControl>> = Entry {
     name: "fixed",
     summary: "every macro-step has the size that the experiment gives",
     source: "FMI 2.0 §4.2.2",

@@ -4,7 +4,7 @@ mod fixed;
 
 use crate::ledger::Ledger;
 use crate::plant::Step;
-use crate::registry::{Arguments, Entry};
+use crate::registry::Registry;
 
 /// Chooses the size of the macro-steps.
 pub trait StepControl: Send {
@@ -19,4 +19,4 @@ pub trait StepControl: Send {
 }
 
 /// Every step control, by its word in a system file.
-pub const STEP_CONTROLS: &[Entry<fn(&Arguments) -> Box<dyn StepControl>>] = &[fixed::ENTRY];
+pub const STEP_CONTROLS: &Registry<dyn StepControl> = &[fixed::ENTRY];
