@@ -1,6 +1,9 @@
 //! `modelDescription.xml` from the variable table.
 
+mod row;
 mod xml;
+
+pub use row::{BaseType, Row};
 
 use crate::model::Model;
 use crate::table::Table;
@@ -14,6 +17,8 @@ pub struct Description {
     pub guid: String,
     /// The text of `modelDescription.xml`.
     pub xml: String,
+    /// The variables, in the order of the text.
+    pub variables: Vec<Row>,
 }
 
 /// Describes the model `M` as an FMU for co-simulation.
@@ -24,6 +29,7 @@ pub fn describe<M: Model>() -> Description {
     Description {
         model_name: M::NAME,
         xml: xml::document(&table, &guid),
+        variables: row::rows(&table),
         guid,
     }
 }

@@ -120,11 +120,12 @@ pub(crate) enum Kind<M> {
 /// use fmu_kit::{Variable, unit};
 ///
 /// struct Spring { stretch: f64, stiffness: f64, force: f64 }
+/// type Row = Variable<Spring>;
 ///
 /// let table = vec![
-///     Variable::<Spring>::input_real("e", |m| &mut m.stretch, "stretch").unit(unit::METRE),
-///     Variable::parameter_real("k", |m| &mut m.stiffness, "stiffness").min(0.0),
-///     Variable::output_real("f", |m| &mut m.force, "force").depends_on(&["e"]).starts_from(&["k"]),
+///     Row::input_real("e", |m| &mut m.stretch, "stretch").unit(unit::METRE),
+///     Row::parameter_real("k", |m| &mut m.stiffness, "stiffness").min(0.0),
+///     Row::output_real("f", |m| &mut m.force, "force").depends_on(&["e"]).starts_from(&["k"]),
 /// ];
 /// assert_eq!(table.len(), 3);
 /// ```

@@ -26,6 +26,8 @@ pub struct ModelInfo {
     pub package: &'static str,
     /// Makes its `modelDescription.xml`.
     pub describe: fn() -> Description,
+    /// Says what is wrong with its variable table.
+    pub problems: fn() -> Vec<String>,
 }
 
 const fn model<M: Model>(package: &'static str) -> ModelInfo {
@@ -33,6 +35,7 @@ const fn model<M: Model>(package: &'static str) -> ModelInfo {
         name: M::NAME,
         package,
         describe: fmu_kit::describe::<M>,
+        problems: fmu_kit::problems::<M>,
     }
 }
 
@@ -43,3 +46,24 @@ pub const MODELS: &[ModelInfo] = &[
     model::<OscillatorForce>("oscillator-force"),
     model::<OscillatorMotion>("oscillator-motion"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::MODELS;
+
+    #[test]
+    fn tables_are_right() {
+        for model in MODELS {
+            assert_eq!((model.problems)(), [""; 0], "{}", model.name);
+        }
+    }
+
+    #[test]
+    fn models_are_sorted_and_packages_are_named_after_them() {
+        assert!(MODELS.is_sorted_by_key(|model| model.name));
+        for model in MODELS {
+            let plain = model.package.replace('-', "");
+            assert_eq!(plain, model.name.to_lowercase());
+        }
+    }
+}

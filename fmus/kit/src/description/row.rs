@@ -1,0 +1,58 @@
+use crate::table::{Table, ValueReference};
+use crate::unit::Unit;
+use crate::variable::{Causality, Enumeration, Kind, Variability};
+
+/// A variable as `modelDescription.xml` describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Name.
+    pub name: &'static str,
+    /// Value reference, unique within the base type.
+    pub reference: ValueReference,
+    /// Base type.
+    pub base_type: BaseType,
+    /// What the variable is for.
+    pub causality: Causality,
+    /// When it may change.
+    pub variability: Variability,
+    /// Unit of a Real.
+    pub unit: Option<Unit>,
+    /// The inputs that an output follows without a step between.
+    pub depends_on: &'static [&'static str],
+}
+
+/// Base type of a variable (FMI 2.0, section 2.2.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BaseType {
+    /// A double.
+    Real,
+    /// A 32-bit integer.
+    Integer,
+    /// True or false.
+    Boolean,
+    /// Text.
+    String,
+    /// The number of an item.
+    Enumeration(&'static Enumeration),
+}
+
+/// The rows of `table`, the kit's own parameters included.
+pub(super) fn rows<M>(table: &Table<M>) -> Vec<Row> {
+    let rows = table.variables.iter().zip(&table.references);
+    rows.map(|(variable, &reference)| Row {
+        name: variable.name,
+        reference,
+        base_type: match variable.kind {
+            Kind::Real(_) => BaseType::Real,
+            Kind::Integer(_) => BaseType::Integer,
+            Kind::Boolean(_) => BaseType::Boolean,
+            Kind::String(_) => BaseType::String,
+            Kind::Enumeration(_, items) => BaseType::Enumeration(items),
+        },
+        causality: variable.causality,
+        variability: variable.variability,
+        unit: variable.unit,
+        depends_on: variable.depends_on,
+    })
+    .collect()
+}
