@@ -13,3 +13,6 @@ pub use fmi2_abi as abi;
 pub use instance::*;
 pub use states::*;
 pub use values::*;
+
+#[cfg(test)]
+mod tests;

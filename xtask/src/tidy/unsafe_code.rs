@@ -10,6 +10,7 @@ pub(super) const FILES: &[&str] = &[
     "fmus/kit/src/ffi/arguments.rs",
     "fmus/kit/src/ffi/instance.rs",
     "fmus/kit/src/ffi/states.rs",
+    "fmus/kit/src/ffi/tests.rs",
     "fmus/kit/src/ffi/values.rs",
 ];
 

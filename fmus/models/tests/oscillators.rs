@@ -1,0 +1,205 @@
+//! The two oscillators, alone and coupled, in process.
+
+#![forbid(unsafe_code)]
+
+use fmu_kit::{InProcess, Model};
+use fmu_models::{OscillatorForce, OscillatorMotion};
+
+const LINEAR: i32 = 1;
+const OTHER: i32 = 2;
+
+/// A unit whose variables are found by name.
+struct Named<M: Model>(InProcess<M>);
+
+impl<M: Model> Named<M> {
+    fn new(parameters: &[(&str, f64)]) -> Self {
+        let mut unit = Self(InProcess::new());
+        for (name, value) in parameters {
+            unit.set(name, *value);
+        }
+        unit
+    }
+
+    fn get(&mut self, name: &str) -> f64 {
+        let reference = self.0.reference(name).unwrap();
+        *self.0.get(reference).unwrap()
+    }
+
+    fn set(&mut self, name: &str, value: f64) {
+        let reference = self.0.reference(name).unwrap();
+        self.0.set(reference, value).unwrap();
+    }
+
+    fn choose(&mut self, name: &str, item: i32) {
+        let reference = self.0.reference(name).unwrap();
+        self.0.set(reference, item).unwrap();
+    }
+
+    /// Steps from t = 0 by `step` until `end`, both in s.
+    fn run(&mut self, step: f64, end: f64) {
+        self.0.initialize().unwrap();
+        let steps = (end / step).round();
+        for k in 0..steps as u32 {
+            self.0.step(f64::from(k) * step, step).unwrap();
+        }
+    }
+}
+
+/// Undamped and free, v = v₀·cos(ω·t): the error is of first order.
+#[test]
+fn free_oscillation_converges_to_the_cosine() {
+    let omega = 1000.0_f64.sqrt();
+    let exact = -100.0 * (omega * 0.5).cos();
+    let error = |step: f64| {
+        let mut mass = Named::<OscillatorMotion>::new(&[]);
+        mass.run(step, 0.5);
+        (mass.get("v") - exact).abs()
+    };
+    let ratio = error(1e-4) / error(0.5e-4);
+    assert!((ratio - 2.0).abs() < 0.02, "{ratio}");
+}
+
+/// With k_c = c_c = 0 both models are the same oscillator, bit for bit.
+#[test]
+fn uncoupled_models_agree() {
+    let shared = [
+        ("k", 50.0),
+        ("c", 0.3),
+        ("m", 2.0),
+        ("x_start", 0.2),
+        ("v_start", -1.0),
+    ];
+    for (spring, damper) in [
+        (LINEAR, LINEAR),
+        (OTHER, LINEAR),
+        (LINEAR, OTHER),
+        (OTHER, OTHER),
+    ] {
+        let mut first = Named::<OscillatorForce>::new(&shared);
+        let mut second = Named::<OscillatorMotion>::new(&shared);
+        first.set("k_c", 0.0);
+        for (name, item) in [("spring", spring), ("damper", damper)] {
+            first.choose(name, item);
+            second.choose(name, item);
+        }
+        first.run(1e-3, 0.1);
+        second.run(1e-3, 0.1);
+        assert_eq!(first.get("x"), second.get("x"));
+        assert_eq!(first.get("v"), second.get("v"));
+    }
+}
+
+/// Spring k_c·sgn(e)·√|e| and damper c_c·w·|w| with e = −4 m, w = −3 m/s.
+#[test]
+fn coupling_force_in_closed_form() {
+    for (spring, damper, expected) in [
+        (LINEAR, LINEAR, 10.0 * -4.0 + 2.0 * -3.0),
+        (OTHER, LINEAR, 10.0 * -2.0 + 2.0 * -3.0),
+        (LINEAR, OTHER, 10.0 * -4.0 + 2.0 * -9.0),
+    ] {
+        let mut mass = Named::<OscillatorForce>::new(&[("k_c", 10.0), ("c_c", 2.0)]);
+        mass.set("v_start", 0.0);
+        mass.choose("spring", spring);
+        mass.choose("damper", damper);
+        mass.set("x2", 4.0);
+        mass.set("v2", 3.0);
+        assert_eq!(mass.get("f"), expected);
+    }
+}
+
+/// Inner steps of h/4 give the same bits as four communication steps, where inputs are constant.
+#[test]
+fn inner_steps_divide_the_communication_step() {
+    let mut fine = Named::<OscillatorMotion>::new(&[("f", 3.0)]);
+    fine.run(0.0625, 1.0);
+    let mut coarse = Named::<OscillatorMotion>::new(&[("f", 3.0), ("step_size", 0.06)]);
+    coarse.run(0.25, 1.0);
+    assert_eq!(fine.get("x"), coarse.get("x"));
+    assert_eq!(fine.get("v"), coarse.get("v"));
+}
+
+/// Own derivatives (linear) against central differences (which the kit takes for the others).
+#[test]
+fn directional_derivative_of_the_force() {
+    for (spring, expected) in [(LINEAR, -100.0), (OTHER, -100.0 / (2.0 * 2.0))] {
+        let mut mass = Named::<OscillatorForce>::new(&[("x_start", 4.0)]);
+        mass.choose("spring", spring);
+        mass.0.initialize().unwrap();
+        let [f, x2] = ["f", "x2"].map(|name| mass.0.reference(name).unwrap());
+        let mut result = [0.0];
+        mass.0
+            .directional_derivative(&[f], &[x2], &[1.0], &mut result)
+            .unwrap();
+        // Rounding and truncation of a central difference: 1e-9 relative.
+        assert!((result[0] / expected - 1.0).abs() < 1e-8, "{result:?}");
+    }
+}
+
+struct Pair {
+    left: Named<OscillatorForce>,
+    right: Named<OscillatorMotion>,
+}
+
+impl Pair {
+    /// Table 1, case 1 of Rodríguez et al. (2022): the models' start values.
+    fn new() -> Self {
+        let (mut left, mut right) = (Named::new(&[]), Named::new(&[]));
+        left.0.initialize().unwrap();
+        right.0.initialize().unwrap();
+        Self { left, right }
+    }
+
+    /// One macro-step of 1 ms; `fresh`: the force is read again after x2 and v2 were set.
+    fn step(&mut self, k: u32, fresh: bool) {
+        let stale = self.left.get("f");
+        let (x2, v2) = (self.right.get("x"), self.right.get("v"));
+        self.left.set("x2", x2);
+        self.left.set("v2", v2);
+        let f = if fresh { self.left.get("f") } else { stale };
+        self.right.set("f", f);
+        let time = f64::from(k) * 1e-3;
+        self.left.0.step(time, 1e-3).unwrap();
+        self.right.0.step(time, 1e-3).unwrap();
+    }
+
+    fn energy(&mut self) -> f64 {
+        let (x1, v1) = (self.left.get("x"), self.left.get("v"));
+        let (x2, v2) = (self.right.get("x"), self.right.get("v"));
+        let springs = 10.0 * x1 * x1 + 1000.0 * x2 * x2 + 100.0 * (x1 - x2).powi(2);
+        (v1 * v1 + v2 * v2 + springs) / 2.0
+    }
+}
+
+/// Largest deviation from 10 kJ in 10 s of stale exchange: 10338.564335589701 J in an independent
+/// reproduction of Rodríguez et al. (2022), table 1, case 1, single rate, H = 1 ms.
+#[test]
+fn stale_coupling_invents_the_published_energy() {
+    let mut pair = Pair::new();
+    let mut largest: f64 = 0.0;
+    for k in 0..10_000 {
+        pair.step(k, false);
+        largest = largest.max((pair.energy() - 1e4).abs());
+    }
+    assert!(
+        (largest / 10_338.564_335_589_701 - 1.0).abs() < 1e-9,
+        "{largest}"
+    );
+}
+
+/// With the force read again, the coupled units are symplectic Euler on the whole system.
+#[test]
+fn fresh_coupling_is_the_monolithic_system() {
+    let mut pair = Pair::new();
+    let (mut x, mut v) = ([0.0; 2], [100.0, -100.0]);
+    for k in 0..10_000 {
+        pair.step(k, true);
+        let f = 100.0 * (x[0] - x[1]);
+        v[0] += 1e-3 * (-10.0 * x[0] - f);
+        v[1] += 1e-3 * (-1000.0 * x[1] + f);
+        x[0] += 1e-3 * v[0];
+        x[1] += 1e-3 * v[1];
+        let (left, right) = (pair.left.get("x"), pair.right.get("x"));
+        assert!((left - x[0]).abs() <= 1e-12, "step {k}");
+        assert!((right - x[1]).abs() <= 1e-12, "step {k}");
+    }
+}
