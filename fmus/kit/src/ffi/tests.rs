@@ -37,15 +37,11 @@ fn running() -> c::Component {
     let status = unsafe { setup_experiment::<Model>(instance, 0, 0.0, 0.0, 0, 0.0) };
     assert_eq!(status, c::OK);
     // SAFETY: a live instance.
-    assert_eq!(
-        unsafe { enter_initialization_mode::<Model>(instance) },
-        c::OK
-    );
+    let status = unsafe { enter_initialization_mode::<Model>(instance) };
+    assert_eq!(status, c::OK);
     // SAFETY: a live instance.
-    assert_eq!(
-        unsafe { exit_initialization_mode::<Model>(instance) },
-        c::OK
-    );
+    let status = unsafe { exit_initialization_mode::<Model>(instance) };
+    assert_eq!(status, c::OK);
     instance
 }
 
@@ -125,17 +121,13 @@ fn empty_lists_may_be_null() {
 fn a_panic_is_fatal_and_nothing_works_after_it() {
     let instance = running();
     // SAFETY: lists of one item.
-    assert_eq!(
-        unsafe { set_real::<Model>(instance, &U, 1, &1005.0) },
-        c::OK
-    );
+    let status = unsafe { set_real::<Model>(instance, &U, 1, &1005.0) };
+    assert_eq!(status, c::OK);
     // SAFETY: a live instance.
     assert_eq!(unsafe { do_step::<Model>(instance, 0.0, 1.0, 1) }, c::FATAL);
     // SAFETY: a live instance.
-    assert_eq!(
-        unsafe { get_real::<Model>(instance, &X, 1, &mut 0.0) },
-        c::FATAL
-    );
+    let status = unsafe { get_real::<Model>(instance, &X, 1, &mut 0.0) };
+    assert_eq!(status, c::FATAL);
     free(instance);
 }
 
@@ -144,10 +136,8 @@ fn a_state_goes_out_and_comes_back() {
     let instance = running();
     let mut state = ptr::null_mut();
     // SAFETY: a live instance and a place for the state.
-    assert_eq!(
-        unsafe { get_fmu_state::<Model>(instance, &mut state) },
-        c::OK
-    );
+    let status = unsafe { get_fmu_state::<Model>(instance, &mut state) };
+    assert_eq!(status, c::OK);
     let mut size = 0;
     // SAFETY: a live instance and its state.
     let status = unsafe { serialized_fmu_state_size::<Model>(instance, state, &mut size) };
@@ -165,10 +155,8 @@ fn a_state_goes_out_and_comes_back() {
     // SAFETY: a state of this instance.
     assert_eq!(unsafe { set_fmu_state::<Model>(instance, copy) }, c::OK);
     // SAFETY: a state of this instance.
-    assert_eq!(
-        unsafe { free_fmu_state::<Model>(instance, &mut copy) },
-        c::OK
-    );
+    let status = unsafe { free_fmu_state::<Model>(instance, &mut copy) };
+    assert_eq!(status, c::OK);
     assert!(copy.is_null());
     // SAFETY: too little room, which the size says.
     let status = unsafe { serialize_fmu_state::<Model>(instance, state, room, size - 1) };
