@@ -57,10 +57,12 @@ pub(super) fn parse(
 pub(super) fn says_fresh(xml: &str) -> bool {
     let mut reader = Reader::new(xml);
     while let Ok(Some(mut element)) = reader.child() {
-        if element.name == "Feedthrough"
-            && matches!(element.take("fresh").as_deref(), Some("true" | "1"))
-        {
+        let fresh = element.take("fresh");
+        if element.name == "Feedthrough" && matches!(fresh.as_deref(), Some("true" | "1")) {
             return true;
+        }
+        if reader.skip().is_err() {
+            return false;
         }
     }
     false

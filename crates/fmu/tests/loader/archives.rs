@@ -1,0 +1,246 @@
+//! Archives that are broken or out to do harm.
+
+use std::io::Write;
+
+use gyrator_fmu::{Fmu, Limits, OpenOptions};
+use zip::write::SimpleFileOptions;
+
+use crate::building::{Archive, DESCRIPTION};
+
+fn file_with(content: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(content).unwrap();
+    file
+}
+
+fn refusal_of(content: &[u8]) -> String {
+    Fmu::open(file_with(content).path())
+        .unwrap_err()
+        .to_string()
+}
+
+fn with_description() -> Archive {
+    Archive::new().with("modelDescription.xml", DESCRIPTION.as_bytes())
+}
+
+#[test]
+fn r01_files_that_are_no_archive() {
+    assert!(refusal_of(b"").contains("the file is empty"));
+    let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 2\n";
+    assert!(refusal_of(pointer).contains("git-lfs pointer"));
+    assert!(refusal_of(b"hello").contains("not a readable ZIP archive"));
+    let missing = Fmu::open("does/not/exist.fmu".as_ref())
+        .unwrap_err()
+        .to_string();
+    assert!(missing.starts_with("does/not/exist.fmu: "), "{missing}");
+    let directory = tempfile::tempdir().unwrap();
+    let error = Fmu::open(directory.path()).unwrap_err().to_string();
+    assert!(error.contains("it is a directory"), "{error}");
+}
+
+#[test]
+fn r01_truncated_archive() {
+    let built = with_description().finish();
+    let bytes = std::fs::read(&built.path).unwrap();
+    let error = refusal_of(&bytes[..bytes.len() / 2]);
+    assert!(error.contains("may be truncated"), "{error}");
+}
+
+#[test]
+fn r01_broken_checksum() {
+    let built = with_description().finish();
+    let mut bytes = std::fs::read(&built.path).unwrap();
+    let middle = bytes.len() / 3;
+    bytes[middle] ^= 0x55;
+    let error = refusal_of(&bytes);
+    assert!(error.contains("modelDescription.xml"), "{error}");
+}
+
+#[test]
+fn r02_description_in_the_wrong_place_is_named() {
+    let lower = Archive::new()
+        .with("modeldescription.xml", b"")
+        .finish()
+        .refusal();
+    assert!(
+        lower.contains("there is \"modeldescription.xml\""),
+        "{lower}"
+    );
+    let deeper = Archive::new()
+        .with("model/modelDescription.xml", b"")
+        .finish()
+        .refusal();
+    assert!(
+        deeper.contains("there is \"model/modelDescription.xml\""),
+        "{deeper}"
+    );
+    let none = Archive::new().with("readme.txt", b"").finish().refusal();
+    assert!(none.contains("it holds 1 files: readme.txt"), "{none}");
+}
+
+#[test]
+fn r08_entry_that_leads_out_of_the_archive() {
+    for name in [
+        "../evil",
+        "resources/../../evil",
+        "resources\\..\\..\\evil",
+        "..",
+    ] {
+        let error = with_description().with(name, b"x").finish().refusal();
+        assert!(
+            error.contains("leads out of the archive"),
+            "{name}: {error}"
+        );
+        assert!(error.contains(&format!("{name:?}")), "{name}: {error}");
+    }
+}
+
+#[test]
+fn r09_absolute_entry() {
+    for name in ["/etc/evil", "\\evil", "C:/evil"] {
+        let error = with_description().with(name, b"x").finish().refusal();
+        assert!(
+            error.contains("absolute path") || error.contains("drive"),
+            "{name}: {error}"
+        );
+    }
+}
+
+#[test]
+fn r10_symbolic_link() {
+    let error = with_description()
+        .with_symlink("resources/link", "/etc/passwd")
+        .finish()
+        .refusal();
+    assert!(
+        error.contains("\"resources/link\" is a symbolic link"),
+        "{error}"
+    );
+    let error = Archive::new()
+        .with_symlink("modelDescription.xml", "/etc/passwd")
+        .finish();
+    assert!(error.refusal().contains("symbolic link"));
+}
+
+#[test]
+fn r11_zip_bomb_is_refused_before_it_is_unpacked() {
+    let zeros = vec![0; 80 << 20];
+    let built = with_description().with("resources/zeros", &zeros).finish();
+    let error = built.refusal();
+    assert!(
+        error.contains("resources/zeros") && error.contains("too large"),
+        "{error}"
+    );
+    let generous = OpenOptions {
+        limits: Limits {
+            ratio_from: 1 << 30,
+            ..Limits::default()
+        },
+        ..OpenOptions::default()
+    };
+    Fmu::open_with(&built.path, &generous).unwrap();
+}
+
+#[test]
+fn r12_too_many_entries() {
+    let many = (0..50).fold(with_description(), |a, i| {
+        a.with(&format!("documentation/{i}"), b"")
+    });
+    let built = many.finish();
+    let limits = Limits {
+        entries: 50,
+        ..Limits::default()
+    };
+    let options = OpenOptions {
+        limits,
+        ..OpenOptions::default()
+    };
+    let error = Fmu::open_with(&built.path, &options)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("51 entries, more than the limit of 50"),
+        "{error}"
+    );
+    Fmu::open(&built.path).unwrap();
+}
+
+#[test]
+fn r13_duplicate_entries() {
+    // The same name in two spellings, and twice the same: bytes of one name are patched.
+    let error = with_description()
+        .with("resources/a", b"1")
+        .with("resources\\a", b"2")
+        .finish();
+    assert!(error.refusal().contains("is there twice"));
+    let built = with_description()
+        .with("resources/aa", b"1")
+        .with("resources/ab", b"2")
+        .finish();
+    let bytes = std::fs::read(&built.path).unwrap();
+    let mut patched = bytes.clone();
+    for at in 0..bytes.len() - 12 {
+        if &bytes[at..at + 12] == b"resources/ab" {
+            patched[at + 11] = b'a';
+        }
+    }
+    let error = refusal_of(&patched);
+    assert!(error.contains("is there twice"), "{error}");
+}
+
+#[test]
+fn c01_encrypted_entry() {
+    let built = with_description()
+        .with("resources/secret", b"text")
+        .finish();
+    let mut bytes = std::fs::read(&built.path).unwrap();
+    // General purpose flag bit 0 of every header (APPNOTE 4.3.7 and 4.3.12).
+    for at in 0..bytes.len() - 10 {
+        if bytes[at..].starts_with(b"PK\x01\x02") {
+            bytes[at + 8] |= 1;
+        }
+    }
+    let error = refusal_of(&bytes);
+    assert!(error.contains("is encrypted"), "{error}");
+}
+
+#[test]
+fn c01_backslashes_are_tolerated_with_a_warning() {
+    let built = with_description()
+        .with("binaries\\win64\\fixture.dll", b"")
+        .finish();
+    let peek = Fmu::peek(&built.path).unwrap();
+    assert_eq!(peek.platforms, ["win64"]);
+    assert!(peek.warnings[0].to_string().contains("have \\ for /"));
+}
+
+#[test]
+fn c05_whole_folder_and_resources_are_unpacked_and_removed_with_the_last_user() {
+    let built = crate::building::fixture();
+    let mut instance = crate::building::ready(&built, "last");
+    drop(built);
+    let resources = crate::building::resources(&mut instance);
+    assert_eq!(
+        std::fs::read_to_string(resources.join("note.txt")).unwrap(),
+        "here"
+    );
+    drop(instance);
+    assert!(!resources.exists(), "temporary files are left");
+}
+
+#[test]
+fn permission_to_execute_is_kept_for_tools_in_resources() {
+    let options = SimpleFileOptions::default().unix_permissions(0o755);
+    let archive = with_description().with_options("resources/tool", b"#!/bin/sh\n", options);
+    let library = crate::building::fixture_library();
+    let name = format!("binaries/{}/fixture.so", crate::building::PLATFORM);
+    let built = archive.with(&name, library).finish();
+    let fmu = Fmu::open(&built.path).unwrap();
+    let mut instance = crate::building::ready(&fmu, "tool");
+    let tool = crate::building::resources(&mut instance).join("tool");
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(
+        std::fs::metadata(tool).unwrap().permissions().mode() & 0o111,
+        0o111
+    );
+}

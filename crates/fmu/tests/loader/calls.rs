@@ -1,0 +1,314 @@
+//! Calls in and out of turn, and every status an FMU may return.
+
+use gyrator_fmu::{CallError, Instance, Refusal, State, Status, StepOutcome};
+
+use crate::building::{fixture, ready, resources};
+
+/// Lets the next step return a status.
+fn step_with(instance: &mut Instance, status: i32) -> Result<StepOutcome, Box<CallError>> {
+    instance.set_integer(&[0], &[status]).unwrap();
+    instance.do_step(0.5, 0.25, true)
+}
+
+fn refusal(error: &CallError) -> Refusal {
+    match error.status {
+        Status::NotCalled(refusal) => refusal,
+        other => panic!("the call was made: {other:?}"),
+    }
+}
+
+#[test]
+fn success_is_one_word() {
+    assert_eq!(size_of::<gyrator_fmu::CallResult>(), size_of::<usize>());
+}
+
+#[test]
+fn a_run_from_start_to_end() {
+    let fmu = fixture();
+    let mut instance = ready(&fmu, "run");
+    let mut x = [f64::NAN];
+    for step in 0..4 {
+        instance.set_real(&[1], &[2.0]).unwrap();
+        let outcome = instance
+            .do_step(f64::from(step) * 0.25, 0.25, true)
+            .unwrap();
+        assert_eq!(outcome, StepOutcome::Done);
+        instance.get_real(&[0], &mut x).unwrap();
+    }
+    instance.terminate().unwrap();
+    instance.get_real(&[0], &mut x).unwrap();
+    assert_eq!(x, [2.0]);
+    instance.reset().unwrap();
+    assert_eq!(instance.state(), State::Instantiated);
+    assert_eq!(instance.name(), "run");
+}
+
+#[test]
+fn c24_c25_calls_out_of_turn_never_reach_the_fmu() {
+    let fmu = fixture();
+    let mut instance = ready(&fmu, "trace turns");
+    let trace = resources(&mut instance).join("trace.txt");
+    let before = std::fs::read_to_string(&trace).unwrap();
+    assert_eq!(before, "setup\nenter\nexit\n");
+    let error = instance.setup_experiment(None, 0.0, None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "trace turns: fmi2SetupExperiment was not called: \
+         FMI 2.0 forbids it in state \"step complete\""
+    );
+    instance.exit_initialization_mode().unwrap_err();
+    instance.terminate().unwrap();
+    instance.do_step(0.0, 0.1, true).unwrap_err();
+    instance.set_real(&[1], &[1.0]).unwrap_err();
+    instance.terminate().unwrap_err();
+    instance.reset().unwrap();
+    let error = instance.get_real(&[0], &mut [0.0]).unwrap_err();
+    assert_eq!(refusal(&error), Refusal::State);
+    let after = std::fs::read_to_string(&trace).unwrap();
+    assert_eq!(after, "setup\nenter\nexit\nterminate\nreset\n");
+}
+
+#[test]
+fn c31_setup_comes_before_initialization() {
+    let mut instance = fixture().instantiate("setup", &Default::default()).unwrap();
+    let error = instance.enter_initialization_mode().unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("fmi2SetupExperiment has to come first"),
+        "{error}"
+    );
+}
+
+#[test]
+fn c35_steps_that_are_none() {
+    let mut instance = ready(&fixture(), "steps");
+    for step in [0.0, -0.1, f64::NAN, f64::INFINITY] {
+        let error = instance.do_step(0.0, step, true).unwrap_err();
+        assert_eq!(refusal(&error), Refusal::Arguments);
+    }
+}
+
+#[test]
+fn c38_warning_is_success_and_counted() {
+    let mut instance = ready(&fixture(), "warning");
+    assert_eq!(step_with(&mut instance, 1).unwrap(), StepOutcome::Done);
+    assert_eq!(instance.warnings_count(), 1);
+}
+
+#[test]
+fn c39_discarded_step_says_how_far_it_got() {
+    let mut instance = ready(&fixture(), "discard");
+    let saved = instance.save_state(None).unwrap();
+    instance.set_real(&[3], &[0.6]).unwrap();
+    instance.set_boolean(&[0], &[true]).unwrap();
+    let expected = StepOutcome::Discarded {
+        last_successful_time: Some(0.6),
+        terminated: true,
+    };
+    assert_eq!(step_with(&mut instance, 2).unwrap(), expected);
+    let error = instance.do_step(0.5, 0.1, false).unwrap_err();
+    assert_eq!(refusal(&error), Refusal::State);
+    instance.restore_state(&saved).unwrap();
+    assert_eq!(
+        instance.do_step(0.5, 0.1, false).unwrap(),
+        StepOutcome::Done
+    );
+}
+
+#[test]
+fn c40_rejected_value_is_named() {
+    let mut instance = ready(&fixture(), "reject");
+    let error = instance.set_real(&[1], &[-3.5]).unwrap_err();
+    assert_eq!(error.status, Status::Discard);
+    assert_eq!(
+        error.to_string(),
+        "reject: fmi2SetReal returned Discard: v = -3.5"
+    );
+    instance.set_real(&[1], &[3.5]).unwrap();
+}
+
+#[test]
+fn c41_after_an_error_only_reading_restoring_and_reset_remain() {
+    let mut instance = ready(&fixture(), "error");
+    let saved = instance.save_state(None).unwrap();
+    let error = step_with(&mut instance, 3).unwrap_err();
+    assert_eq!(
+        (error.function, error.status),
+        ("fmi2DoStep", Status::Error)
+    );
+    assert_eq!(
+        error.detail.as_deref(),
+        Some("in the step from 0.5 by 0.25")
+    );
+    assert_eq!(refusal(&instance.terminate().unwrap_err()), Refusal::State);
+    instance.get_real(&[0], &mut [0.0]).unwrap();
+    instance.restore_state(&saved).unwrap();
+    instance.do_step(0.5, 0.25, true).unwrap();
+    step_with(&mut instance, 3).unwrap_err();
+    instance.reset().unwrap();
+}
+
+#[test]
+fn c26_c42_nothing_at_all_is_called_after_fatal() {
+    let fmu = fixture();
+    let mut instance = ready(&fmu, "trace fatal");
+    let mut other = ready(&fmu, "trace other");
+    let trace = resources(&mut instance).join("trace.txt");
+    let _saved = instance.save_state(None).unwrap();
+    let error = step_with(&mut instance, 4).unwrap_err();
+    assert_eq!(error.status, Status::Fatal);
+    let before = std::fs::read_to_string(&trace).unwrap();
+    assert!(before.ends_with("save\nstep\n"), "{before}");
+    instance.get_real(&[0], &mut [0.0]).unwrap_err();
+    instance.reset().unwrap_err();
+    other.terminate().unwrap_err();
+    drop((instance, other));
+    assert_eq!(std::fs::read_to_string(&trace).unwrap(), before);
+    let error = fmu.instantiate("after", &Default::default()).unwrap_err();
+    assert!(error.to_string().contains("fatal"), "{error}");
+}
+
+#[test]
+fn c43_asynchronous_step_is_not_supported_and_taken_back() {
+    let fmu = fixture();
+    let mut instance = ready(&fmu, "trace pending");
+    let trace = resources(&mut instance).join("trace.txt");
+    let error = step_with(&mut instance, 5).unwrap_err();
+    assert_eq!(error.status, Status::Pending);
+    assert!(error.to_string().contains("not supported"), "{error}");
+    assert_eq!(
+        refusal(&instance.get_real(&[0], &mut [0.0]).unwrap_err()),
+        Refusal::State
+    );
+    drop(instance);
+    let trace = std::fs::read_to_string(trace).unwrap();
+    assert!(trace.ends_with("step\ncancel\nfree\n"), "{trace}");
+}
+
+#[test]
+fn c44_unknown_status_is_an_error_with_its_number() {
+    for number in [42, -1] {
+        let mut instance = ready(&fixture(), "unknown");
+        let error = step_with(&mut instance, number).unwrap_err();
+        assert_eq!(error.status, Status::Unknown(number));
+        assert_eq!(instance.state(), State::Error);
+    }
+}
+
+#[test]
+fn c54_booleans() {
+    let mut instance = ready(&fixture(), "booleans");
+    instance.set_boolean(&[0, 1], &[true, false]).unwrap();
+    let mut values = [false, true, false];
+    instance.get_boolean(&[0, 1, 2], &mut values).unwrap();
+    assert_eq!(values, [true, false, true]);
+}
+
+#[test]
+fn c55_strings() {
+    let mut instance = ready(&fixture(), "strings");
+    instance.set_string(&[2], &["größer"]).unwrap();
+    let mut values = ["old".to_owned(), String::new(), String::new()];
+    instance.get_string(&[0, 2, 3], &mut values).unwrap();
+    assert_eq!(values, ["", "größer", "\u{fffd}!"]);
+    assert_eq!(instance.warnings_count(), 1, "NULL is worth a warning");
+    let error = instance.set_string(&[2], &["a\0b"]).unwrap_err();
+    assert!(error.to_string().contains("NUL"), "{error}");
+}
+
+#[test]
+fn arrays_that_do_not_fit_never_reach_the_fmu() {
+    let mut i = ready(&fixture(), "lengths");
+    let errors = [
+        i.set_real(&[0, 1], &[0.0]),
+        i.get_real(&[0, 1], &mut [0.0]),
+        i.set_integer(&[0], &[]),
+        i.get_integer(&[0, 1], &mut [0]),
+        i.set_boolean(&[0], &[true, true]),
+        i.get_boolean(&[0, 1], &mut [true]),
+        i.set_string(&[0], &[]),
+        i.get_string(&[0, 1], &mut [String::new()]),
+        i.directional_derivative(&[0], &[1], &[], &mut [0.0]),
+        i.directional_derivative(&[0], &[1], &[1.0], &mut []),
+        i.set_real_input_derivatives(&[1], &[1, 2], &[0.0]),
+        i.get_real_output_derivatives(&[1], &[1], &mut []),
+    ];
+    for error in errors {
+        assert_eq!(refusal(&error.unwrap_err()), Refusal::Arguments);
+    }
+}
+
+#[test]
+fn c69_c70_c71_abilities_that_are_not_there() {
+    let mut i = ready(&fixture(), "abilities");
+    let error = i
+        .set_real_input_derivatives(&[1], &[1], &[0.0])
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("does not have canInterpolateInputs"),
+        "{error}"
+    );
+    let error = i
+        .get_real_output_derivatives(&[0], &[1], &mut [0.0])
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("maxOutputDerivativeOrder"),
+        "{error}"
+    );
+    let error = i
+        .directional_derivative(&[0], &[1], &[1.0], &mut [0.0])
+        .unwrap_err();
+    assert!(error.to_string().contains("does not export it"), "{error}");
+}
+
+#[test]
+fn c72_states_are_saved_again_restored_and_freed_with_the_instance() {
+    let fmu = fixture();
+    let mut instance = ready(&fmu, "trace states");
+    let trace = resources(&mut instance).join("trace.txt");
+    let saved = instance.save_state(None).unwrap();
+    instance.set_real(&[1], &[4.0]).unwrap();
+    instance.do_step(0.0, 0.25, false).unwrap();
+    instance.restore_state(&saved).unwrap();
+    let mut x = [f64::NAN];
+    instance.get_real(&[0], &mut x).unwrap();
+    assert_eq!(x, [0.0]);
+    let saved = instance.save_state(Some(saved)).unwrap();
+    let other = instance.save_state(None).unwrap();
+    instance.free_state(other).unwrap();
+    let mut stranger = ready(&fmu, "stranger");
+    let error = stranger.restore_state(&saved).unwrap_err();
+    assert!(error.to_string().contains("another instance"), "{error}");
+    drop(instance);
+    let trace = std::fs::read_to_string(trace).unwrap();
+    assert!(
+        trace.ends_with("get\nsave again\nsave\nfree state\nfree state\nfree\n"),
+        "{trace}"
+    );
+}
+
+#[test]
+fn c73_serialized_state_restores_the_values() {
+    let mut instance = ready(&fixture(), "bytes");
+    instance.set_real(&[0], &[7.0]).unwrap();
+    let saved = instance.save_state(None).unwrap();
+    let bytes = instance.serialize_state(&saved).unwrap();
+    instance.set_real(&[0], &[8.0]).unwrap();
+    let restored = instance.deserialize_state(&bytes).unwrap();
+    instance.restore_state(&restored).unwrap();
+    let mut x = [f64::NAN];
+    instance.get_real(&[0], &mut x).unwrap();
+    assert_eq!(x, [7.0]);
+    let error = instance.deserialize_state(&bytes[1..]).unwrap_err();
+    assert_eq!(error.status, Status::Discard);
+}
+
+#[test]
+fn c76_an_instance_can_move_to_another_thread() {
+    let mut instance = ready(&fixture(), "thread");
+    let step = std::thread::spawn(move || instance.do_step(0.0, 0.1, true).unwrap());
+    assert_eq!(step.join().unwrap(), StepOutcome::Done);
+}

@@ -1,0 +1,187 @@
+//! Libraries that are missing, foreign, broken or named oddly.
+
+use gyrator_fmu::{Fmu, InstanceOptions, LoadError, OpenOptions};
+
+use crate::building::{
+    Archive, DESCRIPTION, PLATFORM, fixture, fixture_library, fmu_with, library, ready,
+};
+
+fn failure(fmu: &Fmu) -> LoadError {
+    fmu.instantiate("instance", &InstanceOptions::default())
+        .unwrap_err()
+}
+
+#[test]
+fn r16_missing_platform_names_those_that_are_there() {
+    let built = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with("binaries/win32/fixture.dll", b"")
+        .with("binaries/win64/fixture.dll", b"")
+        .finish();
+    let fmu = Fmu::open(&built.path).unwrap();
+    assert_eq!(fmu.platforms(), ["win32", "win64"]);
+    let error = failure(&fmu).to_string();
+    assert!(error.contains("the FMU has win32, win64"), "{error}");
+    assert!(error.contains(PLATFORM), "{error}");
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn c04_platform_tuple() {
+    let built = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with("binaries/x86_64-linux/fixture.so", fixture_library())
+        .finish();
+    ready(&Fmu::open(&built.path).unwrap(), "tuple");
+}
+
+#[test]
+fn c05_only_library_of_the_folder_is_used_whatever_its_name() {
+    let fmu = fmu_with(DESCRIPTION, "other.so", fixture_library());
+    let instance = ready(&fmu, "other");
+    let warning = instance.load_warnings()[0].to_string();
+    assert!(
+        warning.contains("other.so instead of fixture.so"),
+        "{warning}"
+    );
+}
+
+#[test]
+fn c05_two_libraries_of_other_names_are_ambiguous() {
+    let built = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with(&format!("binaries/{PLATFORM}/a.so"), b"")
+        .with(&format!("binaries/{PLATFORM}/b.so"), b"")
+        .finish();
+    let error = failure(&Fmu::open(&built.path).unwrap()).to_string();
+    assert!(
+        error.contains("has no fixture.so; it has a.so, b.so"),
+        "{error}"
+    );
+}
+
+#[test]
+fn c06_all_missing_functions_are_listed_at_once() {
+    let bytes = library(&["WITHOUT_STEP", "fmi2GetReal=something_else"]);
+    match failure(&fmu_with(DESCRIPTION, "fixture.so", &bytes)) {
+        LoadError::MissingFunctions { functions, .. } => {
+            assert_eq!(functions, ["fmi2GetReal", "fmi2DoStep"]);
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn c06_optional_function_is_missed_only_when_needed() {
+    let fmu = fmu_with(DESCRIPTION, "fixture.so", &library(&["WITHOUT_RESET"]));
+    let mut instance = ready(&fmu, "no reset");
+    let error = instance.reset().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "no reset: fmi2Reset cannot be called: the library does not export it"
+    );
+    instance.do_step(0.0, 0.1, true).unwrap();
+}
+
+#[test]
+fn c07_odd_version_is_a_warning() {
+    let instance = ready(&fixture(), "version");
+    let warnings: Vec<String> = instance
+        .load_warnings()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(warnings, ["fmi2GetVersion returns \"\", expected \"2.0\""]);
+}
+
+#[test]
+fn r17_library_of_another_machine_is_named() {
+    let mut bytes = fixture_library().to_vec();
+    bytes[18] = 243;
+    let error = failure(&fmu_with(DESCRIPTION, "fixture.so", &bytes)).to_string();
+    assert!(error.contains("built for RISC-V"), "{error}");
+}
+
+#[test]
+fn r18_truncated_library_does_not_kill_the_process() {
+    let bytes = fixture_library();
+    let half = &bytes[..bytes.len() / 2];
+    let error = failure(&fmu_with(DESCRIPTION, "fixture.so", half)).to_string();
+    assert!(error.contains("truncated"), "{error}");
+}
+
+#[test]
+fn r20_undefined_symbol_is_named_and_does_not_wait_for_the_first_call() {
+    let bytes = library(&["LONELY"]);
+    let error = failure(&fmu_with(DESCRIPTION, "fixture.so", &bytes)).to_string();
+    assert!(error.contains("PyLonely"), "{error}");
+    assert!(error.contains("preload"), "{error}");
+}
+
+#[test]
+fn preload_that_is_not_there_is_named() {
+    let built = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with(
+            &format!("binaries/{PLATFORM}/fixture.so"),
+            fixture_library(),
+        )
+        .finish();
+    let preload = vec!["libnowhere.so.7".to_owned()];
+    let options = OpenOptions {
+        preload,
+        ..OpenOptions::default()
+    };
+    let fmu = Fmu::open_with(&built.path, &options).unwrap();
+    let error = failure(&fmu).to_string();
+    assert!(error.contains("libnowhere.so.7"), "{error}");
+}
+
+#[test]
+fn r21_c14_wrong_guid_is_explained_by_the_fmu_itself() {
+    let description = DESCRIPTION.replace("{right}", "{wrong}");
+    let error = failure(&fmu_with(&description, "fixture.so", fixture_library())).to_string();
+    assert!(
+        error.ends_with("the FMU says: expected {right}, got {wrong}"),
+        "{error}"
+    );
+}
+
+#[test]
+fn r21_c14_silent_refusal() {
+    let error = fixture()
+        .instantiate("silent refusal", &InstanceOptions::default())
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("the FMU gives no reason"),
+        "{error}"
+    );
+}
+
+#[test]
+fn c09_instance_name() {
+    for name in ["", "  ", "a\0b"] {
+        let error = fixture()
+            .instantiate(name, &InstanceOptions::default())
+            .unwrap_err();
+        assert!(matches!(error, LoadError::InstanceName { .. }), "{error}");
+    }
+}
+
+#[test]
+fn c16_each_instance_has_a_library_of_its_own() {
+    let fmu = fixture();
+    let (mut first, mut second) = (ready(&fmu, "first"), ready(&fmu, "second"));
+    for instance in [&mut first, &mut second] {
+        let mut sharing = [0.0];
+        instance.get_real(&[2], &mut sharing).unwrap();
+        assert_eq!(sharing, [1.0]);
+    }
+}
+
+#[test]
+fn model_exchange_only() {
+    let description = DESCRIPTION.replace("CoSimulation", "ModelExchange");
+    let error = failure(&fmu_with(&description, "fixture.so", fixture_library())).to_string();
+    assert!(error.contains("for model exchange only"), "{error}");
+}
