@@ -41,6 +41,9 @@ pub trait Model: Clone + Default + Serialize + DeserializeOwned + 'static {
     /// How many of the states are positions: [`state`](Self::state) starts with this many
     /// positions, then come as many velocities, then all other states.
     const POSITIONS: usize = 0;
+    /// Whether input derivatives may be set (`canInterpolateInputs`): the kit then moves the inputs
+    /// within a communication step. Without, they keep their values over the step.
+    const INTERPOLATES_INPUTS: bool = false;
     /// Preferred communication step, s (`DefaultExperiment`).
     const STEP_SIZE: f64 = 1e-3;
     /// End of the default experiment, s.

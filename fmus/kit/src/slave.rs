@@ -124,24 +124,42 @@ impl<M: Model> Slave<M> {
         })
     }
 
-    /// `fmi2SetXXX`.
+    /// `fmi2SetXXX`; an input before Initialization Mode is taken with a warning.
     pub(crate) fn set<T: Scalar>(
         &mut self,
         function: Function,
         references: &[ValueReference],
         mut value_of: impl FnMut(usize) -> Result<T, Fault>,
     ) -> Status {
-        self.call(function, |slave| {
+        let mut early = None;
+        let status = self.call(function, |slave| {
             for (place, reference) in references.iter().enumerate() {
                 let slot = slave.unit.slot::<T>(*reference)?;
+                let name = slave.unit.name_of(slot);
                 if !slot.may_be_set_in(slave.state) {
-                    let name = slave.unit.name_of(slot);
                     return Err(slave.not_in_this_state(name, "set"));
+                }
+                if slot.is_early_in(slave.state) {
+                    early = Some(name);
                 }
                 slave.unit.set(*reference, value_of(place)?)?;
             }
             Ok(())
-        })
+        });
+        match early {
+            Some(name) if status == fmi2_abi::OK => self.warn_of_early_input(function, name),
+            _ => status,
+        }
+    }
+
+    #[cold]
+    fn warn_of_early_input(&self, function: Function, name: &str) -> Status {
+        let name_of_function = function.name();
+        let message = format!(
+            "{name_of_function}: {name} is an input, to be set after fmi2EnterInitializationMode; taken"
+        );
+        self.log.status(fmi2_abi::WARNING, &message);
+        fmi2_abi::WARNING
     }
 
     fn not_in_this_state(&self, name: &str, verb: &str) -> Fault {
@@ -149,7 +167,7 @@ impl<M: Model> Slave<M> {
         Fault::Error(format!("{name} may not be {verb} in state \"{state}\""))
     }
 
-    /// `fmi2SetRealInputDerivatives`.
+    /// `fmi2SetRealInputDerivatives`; an error unless the model interpolates inputs.
     pub(crate) fn set_input_derivatives(
         &mut self,
         references: &[ValueReference],
@@ -157,6 +175,10 @@ impl<M: Model> Slave<M> {
         values: &[f64],
     ) -> Status {
         self.call(Function::SetRealInputDerivatives, |slave| {
+            if !M::INTERPOLATES_INPUTS {
+                let message = "canInterpolateInputs is false: there are no input derivatives";
+                return Err(Fault::Error(message.to_owned()));
+            }
             for ((reference, order), value) in references.iter().zip(orders).zip(values) {
                 slave
                     .unit

@@ -185,15 +185,21 @@ pub(crate) mod private {
 }
 
 impl<M, T: Scalar> Slot<M, T> {
-    /// Notes 1, 3 and 6 of the table in FMI 2.0.5, section 4.2.4: whether the variable may be set.
+    /// Notes 1, 3 and 6 of the table in FMI 2.0.5, section 4.2.4: whether the variable may be
+    /// set. An input that comes early is taken, see [`is_early_in`](Self::is_early_in).
     pub(crate) fn may_be_set_in(&self, state: State) -> bool {
         match (self.causality, state) {
             (Causality::Parameter, State::StepComplete) => self.variability == Variability::Tunable,
             (Causality::Parameter, _) => true,
-            (Causality::Input, State::Instantiated) => false,
             (Causality::Input, _) => true,
             (Causality::Output | Causality::Local, _) => false,
         }
+    }
+
+    /// Whether setting the variable is against note 1: inputs belong into Initialization Mode.
+    /// Importers such as FMPy set them before, so it is worth a warning and no more.
+    pub(crate) fn is_early_in(&self, state: State) -> bool {
+        self.causality == Causality::Input && state == State::Instantiated
     }
 
     /// Note 2 of that table: whether the variable may be read.

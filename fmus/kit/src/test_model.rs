@@ -41,6 +41,7 @@ impl<const METHOD: u8> Model for Linear<METHOD> {
         RUNGE_KUTTA_4 => Integrator::RungeKutta4,
         _ => Integrator::Trapezoidal,
     };
+    const INTERPOLATES_INPUTS: bool = true;
 
     fn variables() -> Vec<Variable<Self>> {
         vec![

@@ -68,6 +68,7 @@ impl Default for AllTypes {
 impl Model for AllTypes {
     const NAME: &'static str = "AllTypes";
     const DESCRIPTION: &'static str = "Variables of every type, repeated as outputs";
+    const INTERPOLATES_INPUTS: bool = true;
 
     fn variables() -> Vec<Variable<Self>> {
         let mut variables = inputs();

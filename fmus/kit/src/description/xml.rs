@@ -38,9 +38,11 @@ pub(super) fn document<M: Model>(table: &Table<M>, guid: &str) -> String {
 fn co_simulation<M: Model>() -> Element {
     let mut element = Element::new("CoSimulation");
     element.text("modelIdentifier", M::NAME);
+    if M::INTERPOLATES_INPUTS {
+        element.text("canInterpolateInputs", "true");
+    }
     for capability in [
         "canHandleVariableCommunicationStepSize",
-        "canInterpolateInputs",
         "canNotUseMemoryManagementFunctions",
         "canGetAndSetFMUstate",
         "canSerializeFMUstate",

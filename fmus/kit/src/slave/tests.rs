@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use fmi2_abi::{DISCARD, ERROR, FATAL, Function, OK, State, Status};
+use fmi2_abi::{DISCARD, ERROR, FATAL, Function, OK, State, Status, WARNING};
 
 use super::Slave;
 use crate::describe;
-use crate::test_model::{CACHED_OUTPUTS, FORWARD_EULER, GAIN, Linear, RATE, U, X, Y};
+use crate::test_model::{CACHED_OUTPUTS, FORWARD_EULER, GAIN, Linear, Pendulum, RATE, U, X, Y};
 
 type Model = Linear<FORWARD_EULER>;
 type Messages = Rc<RefCell<Vec<(Status, String)>>>;
@@ -170,7 +170,7 @@ fn wrong_guid_is_refused() {
 #[test]
 fn which_variables_may_be_set() {
     let rows = [
-        (State::Instantiated, [ERROR, OK, OK, ERROR]),
+        (State::Instantiated, [WARNING, OK, OK, ERROR]),
         (State::Initialization, [OK, OK, OK, ERROR]),
         (State::StepComplete, [OK, ERROR, OK, ERROR]),
     ];
@@ -345,6 +345,18 @@ fn input_derivatives_of_something_else_are_errors() {
         );
         assert_eq!(messages.borrow().len(), 1);
     }
+}
+
+#[test]
+fn input_derivatives_are_refused_where_inputs_keep_their_values() {
+    let description = describe::<Pendulum>();
+    assert!(!description.xml.contains("canInterpolateInputs"));
+    assert!(describe::<Model>().xml.contains("canInterpolateInputs"));
+    let sink = Box::new(|_, _, _: &str| {});
+    let mut slave = Slave::<Pendulum>::instantiate(&description.guid, false, sink).unwrap();
+    assert_eq!(slave.setup_experiment(0.0, None), OK);
+    assert_eq!(slave.enter_initialization_mode(), OK);
+    assert_eq!(slave.set_input_derivatives(&[], &[], &[]), ERROR);
 }
 
 #[test]
