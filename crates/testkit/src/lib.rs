@@ -1,5 +1,17 @@
-//! gyrator-testkit
+//! What the tests of gyrator share: models as units in process, a system with a closed-form
+//! solution, a spy that watches the order of calls, and the conformance suite.
 
+#![forbid(unsafe_code)]
+
+// pub mod conformance;
+mod double_oscillator;
 mod fmu_fixture;
+mod model_unit;
+mod spy;
+mod trace;
 
+pub use double_oscillator::{Coupling, DoubleOscillator, Metrics, State, TABLE_1};
 pub use fmu_fixture::fmu;
+pub use model_unit::ModelUnit;
+pub use spy::{GivenInputs, Spied, Spy};
+pub use trace::Trace;

@@ -1,0 +1,278 @@
+//! A wrapper that watches how a unit is called.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gyrator::{Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value};
+
+/// Passes all calls on to a unit, and notes those that FMI 2.0 §4.2.4 does not allow.
+pub struct Spy<U> {
+    unit: U,
+    log: Arc<Mutex<Log>>,
+    state: State,
+}
+
+/// What a [`Spy`] has seen.
+#[derive(Debug, Clone, Default)]
+pub struct Spied(Arc<Mutex<Log>>);
+
+/// The inputs of one communication step, as the unit was given them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GivenInputs {
+    /// Start of the step, s.
+    pub time: f64,
+    /// Handles, orders of derivative (0: the value) and values of what was set since the last step.
+    pub values: Vec<(Handle, i32, f64)>,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    steps: u64,
+    sets: u64,
+    gets: u64,
+    violations: Vec<String>,
+    inputs: Vec<GivenInputs>,
+    given: Vec<(Handle, i32, f64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Instantiated,
+    Initialization,
+    /// Between steps, nothing set since the last one.
+    StepComplete,
+    /// Between steps, and values were set: a get would need a step first (C-28).
+    ValuesSet,
+    Ended,
+}
+
+impl<U: Unit> Spy<U> {
+    /// A spy on `unit`, and what it will have seen.
+    pub fn on(unit: U) -> (Self, Spied) {
+        let spied = Spied::default();
+        let spy = Self {
+            unit,
+            log: Arc::clone(&spied.0),
+            state: State::Instantiated,
+        };
+        (spy, spied)
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn expect(&mut self, call: &str, allowed: &[State]) {
+        if !allowed.contains(&self.state) {
+            let violation = format!("{call} in {:?}", self.state);
+            self.log().violations.push(violation);
+        }
+    }
+
+    fn expect_read(&mut self, call: &str) {
+        if self.state == State::ValuesSet && self.unit.description().capabilities.fresh_outputs {
+            return;
+        }
+        self.expect(call, &[State::Initialization, State::StepComplete]);
+    }
+
+    fn is_stepping(&self) -> bool {
+        matches!(self.state, State::StepComplete | State::ValuesSet)
+    }
+
+    fn note_set(&mut self) {
+        if self.is_stepping() {
+            self.state = State::ValuesSet;
+        }
+    }
+
+    /// A call that ended badly is the last one.
+    fn note<T>(&mut self, result: UnitResult<T>) -> UnitResult<T> {
+        if result.is_err() {
+            self.state = State::Ended;
+        }
+        result
+    }
+}
+
+impl Spied {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls of `step`.
+    pub fn steps(&self) -> u64 {
+        self.log().steps
+    }
+
+    /// Calls of `set_reals` between steps.
+    pub fn sets(&self) -> u64 {
+        self.log().sets
+    }
+
+    /// Calls of `get_reals` between steps.
+    pub fn gets(&self) -> u64 {
+        self.log().gets
+    }
+
+    /// Calls that came in a state that does not allow them.
+    pub fn violations(&self) -> Vec<String> {
+        self.log().violations.clone()
+    }
+
+    /// What the unit was given, step by step.
+    pub fn inputs(&self) -> Vec<GivenInputs> {
+        self.log().inputs.clone()
+    }
+}
+
+use State::{Initialization, Instantiated, StepComplete, ValuesSet};
+
+impl<U: Unit> Unit for Spy<U> {
+    fn description(&self) -> &UnitDescription {
+        self.unit.description()
+    }
+
+    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
+        self.expect("begin_initialization", &[Instantiated]);
+        self.state = Initialization;
+        let result = self.unit.begin_initialization(period);
+        self.note(result)
+    }
+
+    fn end_initialization(&mut self) -> UnitResult {
+        self.expect("end_initialization", &[Initialization]);
+        self.state = StepComplete;
+        let result = self.unit.end_initialization();
+        self.note(result)
+    }
+
+    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
+        self.expect(
+            "set_reals",
+            &[Instantiated, Initialization, StepComplete, ValuesSet],
+        );
+        if self.is_stepping() {
+            let mut log = self.log();
+            log.sets += 1;
+            let given = handles.iter().zip(values).map(|(h, v)| (*h, 0, *v));
+            log.given.extend(given);
+        }
+        self.note_set();
+        let result = self.unit.set_reals(handles, values);
+        self.note(result)
+    }
+
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
+        self.expect_read("get_reals");
+        self.log().gets += u64::from(self.is_stepping());
+        let result = self.unit.get_reals(handles, values);
+        self.note(result)
+    }
+
+    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+        self.expect("step", &[StepComplete, ValuesSet]);
+        self.state = StepComplete;
+        {
+            let mut log = self.log();
+            log.steps += 1;
+            let values = std::mem::take(&mut log.given);
+            log.inputs.push(GivenInputs { time, values });
+        }
+        let result = self.unit.step(time, step);
+        if matches!(result, Ok(StepOutcome::Terminated(_))) {
+            self.state = StepComplete;
+        }
+        self.note(result)
+    }
+
+    fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
+        self.expect(
+            "set_value",
+            &[Instantiated, Initialization, StepComplete, ValuesSet],
+        );
+        self.note_set();
+        let result = self.unit.set_value(handle, value);
+        self.note(result)
+    }
+
+    fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
+        self.expect_read("get_value");
+        let result = self.unit.get_value(handle, value);
+        self.note(result)
+    }
+
+    fn set_input_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &[f64],
+    ) -> UnitResult {
+        self.expect("set_input_derivatives", &[StepComplete, ValuesSet]);
+        let given = handles.iter().zip(orders).zip(values);
+        let given = given.map(|((h, o), v)| (*h, *o, *v));
+        self.log().given.extend(given);
+        self.note_set();
+        let result = self.unit.set_input_derivatives(handles, orders, values);
+        self.note(result)
+    }
+
+    fn directional_derivative(
+        &mut self,
+        unknowns: &[Handle],
+        knowns: &[Handle],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> UnitResult {
+        self.expect_read("directional_derivative");
+        let result = self
+            .unit
+            .directional_derivative(unknowns, knowns, seed, values);
+        self.note(result)
+    }
+
+    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
+        self.unit.save(previous)
+    }
+
+    fn restore(&mut self, state: &SavedState) -> UnitResult {
+        self.unit.restore(state)
+    }
+
+    fn terminate(&mut self) -> UnitResult {
+        self.expect("terminate", &[StepComplete, ValuesSet]);
+        self.state = State::Ended;
+        self.unit.terminate()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model_unit::ModelUnit;
+    use fmu_models::OscillatorForce;
+
+    #[test]
+    fn a_read_after_a_write_is_seen() {
+        let unit = ModelUnit::<OscillatorForce>::new().without_fresh();
+        let (mut spy, spied) = Spy::on(unit);
+        spy.begin_initialization(&Period {
+            start: 0.0,
+            stop: None,
+            tolerance: None,
+        })
+        .unwrap();
+        spy.end_initialization().unwrap();
+        let mut value = [0.0];
+        spy.get_reals(&[0], &mut value).unwrap();
+        spy.set_reals(&[0], &value).unwrap();
+        assert!(spied.violations().is_empty());
+        spy.get_reals(&[0], &mut value).unwrap();
+        assert_eq!(spied.violations(), ["get_reals in ValuesSet"]);
+        spy.step(0.0, 1e-3).unwrap();
+        spy.get_reals(&[0], &mut value).unwrap();
+        spy.terminate().unwrap();
+        spy.step(1e-3, 1e-3).unwrap();
+        assert_eq!(spied.violations()[1..], ["step in Ended"]);
+        assert_eq!((spied.sets(), spied.gets(), spied.steps()), (1, 3, 2));
+    }
+}
