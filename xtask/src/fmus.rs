@@ -48,14 +48,19 @@ pub enum Error {
 /// # Errors
 /// When a stub does not compile or a file cannot be written.
 pub fn build_all() -> Result<PathBuf, Error> {
-    let folder = crate::target().join("fmus");
+    build_in(&crate::target())
+}
+
+/// As [`build_all`], with a target folder of the caller's choice.
+fn build_in(target: &Path) -> Result<PathBuf, Error> {
+    let folder = target.join("fmus");
     fs::create_dir_all(&folder).map_err(|source| file_error(&folder, source))?;
     let lock_path = folder.join(".lock");
     let lock = File::create(&lock_path).and_then(|file| file.lock().map(|()| file));
     let lock = lock.map_err(|source| file_error(&lock_path, source))?;
-    compile_stubs()?;
+    compile_stubs(target)?;
     for model in MODELS {
-        write_fmu(model, &folder)?;
+        write_fmu(model, target, &folder)?;
     }
     drop(lock);
     Ok(folder)
@@ -66,13 +71,13 @@ fn file_error(path: &Path, source: io::Error) -> Error {
     Error::File { path, source }
 }
 
-fn compile_stubs() -> Result<(), Error> {
+fn compile_stubs(target: &Path) -> Result<(), Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command
         .current_dir(crate::root())
         .args(["build", "--quiet", "--profile", "fmu", "--target-dir"])
-        .arg(crate::target())
+        .arg(target)
         .args(["--config", &remapped_paths()])
         .env_remove("CARGO_BUILD_TARGET")
         .stdin(Stdio::null());
@@ -103,9 +108,9 @@ fn remapped_paths() -> String {
     format!("build.rustflags=[{}]", flags.join(", "))
 }
 
-fn write_fmu(model: &ModelInfo, folder: &Path) -> Result<(), Error> {
+fn write_fmu(model: &ModelInfo, target: &Path, folder: &Path) -> Result<(), Error> {
     let name = model.name;
-    let library_path = library_path(model.package);
+    let library_path = library_path(target, model.package);
     let library = fs::read(&library_path).map_err(|source| file_error(&library_path, source))?;
     let library = Library {
         platform: package::PLATFORM,
@@ -123,9 +128,31 @@ fn write_fmu(model: &ModelInfo, folder: &Path) -> Result<(), Error> {
     written.map_err(|source| file_error(&path, source))
 }
 
-fn library_path(package: &str) -> PathBuf {
+fn library_path(target: &Path, package: &str) -> PathBuf {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
     let stem = package.replace('-', "_");
     let file = format!("{DLL_PREFIX}{stem}{DLL_SUFFIX}");
-    crate::target().join("fmu").join(file)
+    target.join("fmu").join(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{MODELS, build_all, build_in};
+
+    /// Two compilations in two places. What the archive adds is tested in `package`.
+    #[test]
+    #[ignore = "compiles all FMUs from nothing"]
+    fn equal_sources_give_equal_bytes() {
+        let here = build_all().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let there = build_in(elsewhere.path()).unwrap();
+        for model in MODELS {
+            let file = format!("{}.fmu", model.name);
+            let [first, second] =
+                [&here, &there].map(|folder| fs::read(folder.join(&file)).unwrap());
+            assert!(first == second, "{file}");
+        }
+    }
 }
