@@ -188,13 +188,17 @@ impl<M: Model> InProcess<M> {
         Ok(())
     }
 
-    /// Advances from `time` by `step`, both in s, in inner steps of about `step_size`.
+    /// Advances from `time` by `step`, both in s, in inner steps of about `step_size`, or in as
+    /// many as the model asks for.
     ///
     /// # Errors
     /// A [`Fault`] of the model; one that discards leaves the model, and [`time`](Self::time), at
     /// the end of the last inner step that was finished.
     pub fn step(&mut self, time: f64, step: f64) -> Result<(), Fault> {
-        let count = inner_steps(step, self.memory.settings.step_size)?;
+        let count = match self.memory.model.micro_steps() {
+            Some(count) => u64::try_from(count).unwrap_or(1).max(1),
+            None => inner_steps(step, self.memory.settings.step_size)?,
+        };
         let Self {
             table,
             memory,

@@ -52,7 +52,7 @@ impl Workspace {
         self.start.copy_from_slice(model.state());
         apply_inputs(model, time);
         model.derivatives(time, &mut self.rates[0]);
-        match M::INTEGRATOR {
+        match model.integrator() {
             Integrator::ForwardEuler => add_scaled(model.state(), step, &self.rates[0]),
             Integrator::SymplecticEuler => {
                 symplectic(model.state(), M::POSITIONS, step, &self.rates[0]);

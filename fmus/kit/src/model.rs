@@ -72,6 +72,18 @@ pub trait Model: Clone + Default + Serialize + DeserializeOwned + 'static {
         rates.fill(0.0);
     }
 
+    /// The method of the next inner step; by default [`INTEGRATOR`](Self::INTEGRATOR). A model
+    /// whose users choose reads a parameter.
+    fn integrator(&self) -> Integrator {
+        Self::INTEGRATOR
+    }
+
+    /// How many inner steps each communication step has, whatever its size; a parameter of the
+    /// model that then takes the place of the kit's `step_size`. `None`, the default: `step_size`.
+    fn micro_steps(&self) -> Option<i32> {
+        None
+    }
+
     /// Computes the outputs from states and inputs, at `time` in s.
     ///
     /// # Errors

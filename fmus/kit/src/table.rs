@@ -54,7 +54,8 @@ impl<M: Model> Table<M> {
         for variable in M::variables() {
             table.add(variable);
         }
-        if !M::default().state().is_empty() {
+        let mut model = M::default();
+        if !model.state().is_empty() && model.micro_steps().is_none() {
             table.add(step_size());
         }
         table.add(cached_outputs());
