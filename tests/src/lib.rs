@@ -1,1 +1,3 @@
-//! system-tests
+//! Empty: the tests are in `system/`, in one binary.
+
+#![forbid(unsafe_code)]

@@ -230,7 +230,7 @@ impl DoubleOscillator {
             .map(|(state, exact)| self.energy(*state) - self.energy(*exact))
             .collect();
         let second = (1.0 / step).round() as usize;
-        let last = &energy_errors[energy_errors.len().saturating_sub(second)..];
+        let last = &energy_errors[energy_errors.len().saturating_sub(second + 1)..];
         let rms = |index: usize| {
             let squares = pairs().map(|(state, exact)| (state[index] - exact[index]).powi(2));
             (squares.sum::<f64>() / states.len() as f64).sqrt()

@@ -318,7 +318,7 @@ mod tests {
         })
         .unwrap();
         unit.end_initialization().unwrap();
-        let mut after = |unit: &mut ModelUnit<OscillatorForce>| {
+        let after = |unit: &mut ModelUnit<OscillatorForce>| {
             unit.step(0.0, 0.01).unwrap();
             let mut value = [0.0];
             unit.get_reals(&[x], &mut value).unwrap();

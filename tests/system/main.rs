@@ -1,0 +1,5 @@
+//! Tests of gyrator as a whole, one file per behaviour.
+
+#![forbid(unsafe_code)]
+
+mod rodriguez;
