@@ -9,6 +9,8 @@
 //! sections 2.1 (common) and 4.2 (co-simulation), headers `fmi2TypesPlatform.h` and
 //! `fmi2FunctionTypes.h`.
 
+#![forbid(unsafe_code)]
+
 pub mod c_data;
 pub mod call_state;
 pub mod signature;

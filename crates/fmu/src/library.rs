@@ -23,39 +23,79 @@ use libloading::Library as Handle;
 #[cfg(unix)]
 use libloading::os::unix::Library as Handle;
 
-/// The functions of an FMU. Those that may be missing are optional: real FMUs lack some, and a
-/// run needs few (C-06).
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Functions {
-    pub(crate) set_real: f::Set<Real>,
-    pub(crate) get_real: f::Get<Real>,
-    pub(crate) do_step: f::DoStep,
-    pub(crate) instantiate: f::Instantiate,
-    pub(crate) free_instance: f::FreeInstance,
-    pub(crate) setup_experiment: f::SetupExperiment,
-    pub(crate) enter_initialization_mode: f::Command,
-    pub(crate) exit_initialization_mode: f::Command,
-    pub(crate) terminate: f::Command,
-    pub(crate) get_integer: f::Get<Integer>,
-    pub(crate) get_boolean: f::Get<Boolean>,
-    pub(crate) get_string: f::Get<fmi2_abi::String>,
-    pub(crate) set_integer: f::Set<Integer>,
-    pub(crate) set_boolean: f::Set<Boolean>,
-    pub(crate) set_string: f::Set<fmi2_abi::String>,
-    pub(crate) reset: Option<f::Command>,
-    pub(crate) set_debug_logging: Option<f::SetDebugLogging>,
-    pub(crate) get_fmu_state: Option<f::StateSlot>,
-    pub(crate) set_fmu_state: Option<f::SetFmuState>,
-    pub(crate) free_fmu_state: Option<f::StateSlot>,
-    pub(crate) serialized_fmu_state_size: Option<f::SerializedFmuStateSize>,
-    pub(crate) serialize_fmu_state: Option<f::SerializeFmuState>,
-    pub(crate) deserialize_fmu_state: Option<f::DeSerializeFmuState>,
-    pub(crate) get_directional_derivative: Option<f::GetDirectionalDerivative>,
-    pub(crate) set_real_input_derivatives: Option<f::SetRealInputDerivatives>,
-    pub(crate) get_real_output_derivatives: Option<f::GetRealOutputDerivatives>,
-    pub(crate) cancel_step: Option<f::Command>,
-    pub(crate) get_real_status: Option<f::GetStatus<Real>>,
-    pub(crate) get_boolean_status: Option<f::GetStatus<Boolean>>,
+/// Declares [`Functions`] and how to find them by name.
+macro_rules! functions {
+    (
+        required { $($required:ident: $kind:ty = $name:literal,)* }
+        optional { $($optional:ident: $optional_kind:ty = $optional_name:literal,)* }
+    ) => {
+        /// The functions of an FMU. Real FMUs lack some, and a run needs few: what may be missing
+        /// is optional (C-06).
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct Functions {
+            $(pub(crate) $required: $kind,)*
+            $(pub(crate) $optional: Option<$optional_kind>,)*
+        }
+
+        impl Functions {
+            /// Finds the functions, or all the required ones that are missing.
+            fn look_up(handle: &Handle) -> Result<Self, Vec<&'static str>> {
+                let mut missing = Vec::new();
+                $(
+                    // SAFETY: the type is the one that FMI 2.0 gives to this name.
+                    let $required = unsafe { symbol::<$kind>(handle, $name) };
+                    if $required.is_none() {
+                        missing.push($name);
+                    }
+                )*
+                $(
+                    // SAFETY: as above.
+                    let $optional = unsafe { symbol::<$optional_kind>(handle, $optional_name) };
+                )*
+                match ($($required,)*) {
+                    ($(Some($required),)*) => Ok(Self { $($required,)* $($optional,)* }),
+                    _ => Err(missing),
+                }
+            }
+        }
+    };
+}
+
+// The functions of every step come first, to lie together.
+functions! {
+    required {
+        set_real: f::Set<Real> = "fmi2SetReal",
+        get_real: f::Get<Real> = "fmi2GetReal",
+        do_step: f::DoStep = "fmi2DoStep",
+        set_integer: f::Set<Integer> = "fmi2SetInteger",
+        get_integer: f::Get<Integer> = "fmi2GetInteger",
+        set_boolean: f::Set<Boolean> = "fmi2SetBoolean",
+        get_boolean: f::Get<Boolean> = "fmi2GetBoolean",
+        set_string: f::Set<fmi2_abi::String> = "fmi2SetString",
+        get_string: f::Get<fmi2_abi::String> = "fmi2GetString",
+        instantiate: f::Instantiate = "fmi2Instantiate",
+        free_instance: f::FreeInstance = "fmi2FreeInstance",
+        setup_experiment: f::SetupExperiment = "fmi2SetupExperiment",
+        enter_initialization_mode: f::Command = "fmi2EnterInitializationMode",
+        exit_initialization_mode: f::Command = "fmi2ExitInitializationMode",
+        terminate: f::Command = "fmi2Terminate",
+    }
+    optional {
+        set_real_input_derivatives: f::SetRealInputDerivatives = "fmi2SetRealInputDerivatives",
+        get_real_output_derivatives: f::GetRealOutputDerivatives = "fmi2GetRealOutputDerivatives",
+        get_directional_derivative: f::GetDirectionalDerivative = "fmi2GetDirectionalDerivative",
+        reset: f::Command = "fmi2Reset",
+        cancel_step: f::Command = "fmi2CancelStep",
+        set_debug_logging: f::SetDebugLogging = "fmi2SetDebugLogging",
+        get_real_status: f::GetStatus<Real> = "fmi2GetRealStatus",
+        get_boolean_status: f::GetStatus<Boolean> = "fmi2GetBooleanStatus",
+        get_fmu_state: f::StateSlot = "fmi2GetFMUstate",
+        set_fmu_state: f::SetFmuState = "fmi2SetFMUstate",
+        free_fmu_state: f::StateSlot = "fmi2FreeFMUstate",
+        serialized_fmu_state_size: f::SerializedFmuStateSize = "fmi2SerializedFMUstateSize",
+        serialize_fmu_state: f::SerializeFmuState = "fmi2SerializeFMUstate",
+        deserialize_fmu_state: f::DeSerializeFmuState = "fmi2DeSerializeFMUstate",
+    }
 }
 
 /// A loaded library; keeps the files it came with.
@@ -93,7 +133,14 @@ impl Library {
         })?;
         let handle = ManuallyDrop::new(handle);
         check_version(&handle, warnings);
-        let functions = Functions::look_up(&handle, source)?;
+        let functions = Functions::look_up(&handle).map_err(|functions| {
+            let (model, file) = source.names();
+            LoadError::MissingFunctions {
+                model,
+                file,
+                functions,
+            }
+        })?;
         Ok(Self {
             functions,
             _handle: handle,
@@ -111,105 +158,6 @@ impl Source<'_> {
             .to_string_lossy()
             .into_owned();
         (self.model.to_owned(), file)
-    }
-}
-
-impl Functions {
-    fn look_up(handle: &Handle, source: &Source<'_>) -> Result<Self, LoadError> {
-        let mut missing = Vec::new();
-        macro_rules! required {
-            ($name:literal, $kind:ty) => {{
-                // SAFETY: the signature is the one that FMI 2.0 gives to this name.
-                let function = unsafe { symbol::<$kind>(handle, $name) };
-                if function.is_none() {
-                    missing.push($name);
-                }
-                function
-            }};
-        }
-        macro_rules! optional {
-            ($name:literal) => {
-                // SAFETY: the signature of the field is the one that FMI 2.0 gives to this name.
-                unsafe { symbol(handle, $name) }
-            };
-        }
-        let found = (
-            required!("fmi2SetReal", f::Set<Real>),
-            required!("fmi2GetReal", f::Get<Real>),
-            required!("fmi2DoStep", f::DoStep),
-            required!("fmi2Instantiate", f::Instantiate),
-            required!("fmi2FreeInstance", f::FreeInstance),
-        );
-        let phases = (
-            required!("fmi2SetupExperiment", f::SetupExperiment),
-            required!("fmi2EnterInitializationMode", f::Command),
-            required!("fmi2ExitInitializationMode", f::Command),
-            required!("fmi2Terminate", f::Command),
-        );
-        let values = (
-            required!("fmi2GetInteger", f::Get<Integer>),
-            required!("fmi2GetBoolean", f::Get<Boolean>),
-            required!("fmi2GetString", f::Get<fmi2_abi::String>),
-            required!("fmi2SetInteger", f::Set<Integer>),
-            required!("fmi2SetBoolean", f::Set<Boolean>),
-            required!("fmi2SetString", f::Set<fmi2_abi::String>),
-        );
-        let (
-            (Some(set_real), Some(get_real), Some(do_step), Some(instantiate), Some(free_instance)),
-            (
-                Some(setup_experiment),
-                Some(enter_initialization_mode),
-                Some(exit_initialization_mode),
-                Some(terminate),
-            ),
-            (
-                Some(get_integer),
-                Some(get_boolean),
-                Some(get_string),
-                Some(set_integer),
-                Some(set_boolean),
-                Some(set_string),
-            ),
-        ) = (found, phases, values)
-        else {
-            let (model, file) = source.names();
-            return Err(LoadError::MissingFunctions {
-                model,
-                file,
-                functions: missing,
-            });
-        };
-        Ok(Self {
-            set_real,
-            get_real,
-            do_step,
-            instantiate,
-            free_instance,
-            setup_experiment,
-            enter_initialization_mode,
-            exit_initialization_mode,
-            terminate,
-            get_integer,
-            get_boolean,
-            get_string,
-            set_integer,
-            set_boolean,
-            set_string,
-            reset: optional!("fmi2Reset"),
-            set_debug_logging: optional!("fmi2SetDebugLogging"),
-            get_fmu_state: optional!("fmi2GetFMUstate"),
-            set_fmu_state: optional!("fmi2SetFMUstate"),
-            free_fmu_state: optional!("fmi2FreeFMUstate"),
-            serialized_fmu_state_size: optional!("fmi2SerializedFMUstateSize"),
-            serialize_fmu_state: optional!("fmi2SerializeFMUstate"),
-            deserialize_fmu_state: optional!("fmi2DeSerializeFMUstate"),
-            get_directional_derivative: optional!("fmi2GetDirectionalDerivative"),
-            set_real_input_derivatives: optional!("fmi2SetRealInputDerivatives"),
-            get_real_output_derivatives: optional!("fmi2GetRealOutputDerivatives"),
-            cancel_step: optional!("fmi2CancelStep"),
-            get_real_status: optional!("fmi2GetRealStatus"),
-            get_boolean_status: optional!("fmi2GetBooleanStatus"),
-        })
     }
 }
 

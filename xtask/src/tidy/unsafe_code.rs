@@ -5,6 +5,13 @@ use super::{Finding, TextFile};
 
 /// The files that may contain `unsafe`, and do.
 pub(super) const FILES: &[&str] = &[
+    "crates/fmu/src/instance/calls.rs",
+    "crates/fmu/src/instance/derivatives.rs",
+    "crates/fmu/src/instance/making.rs",
+    "crates/fmu/src/instance/saved_state.rs",
+    "crates/fmu/src/instance/values.rs",
+    "crates/fmu/src/library.rs",
+    "crates/fmu/src/logger.rs",
     "fmus/kit/src/crash.rs",
     "fmus/kit/src/export.rs",
     "fmus/kit/src/ffi/arguments.rs",

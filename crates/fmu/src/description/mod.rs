@@ -1,7 +1,9 @@
 //! What `modelDescription.xml` says (FMI 2.0.5 section 2.2), every attribute of the standard.
 
+mod attributes;
 mod parser;
 mod structure_parser;
+mod type_parser;
 mod unit;
 mod variable;
 mod variable_parser;

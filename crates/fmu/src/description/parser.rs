@@ -3,26 +3,19 @@
 //! What the standard forbids but exporters do is taken with a warning; an error is only what
 //! makes the model unusable.
 
-use std::borrow::Cow;
-use std::str::FromStr;
-
+use super::attributes::{Warnings, text};
 use super::structure_parser::RawStructure;
 use super::{
-    BaseUnit, CoSimulation, DefaultExperiment, DisplayUnit, EnumerationItem, LogCategory,
-    ModelDescription, ModelExchange, NamingConvention, SimpleType, TypeKind, UnitDefinition,
-    VendorAnnotation,
+    CoSimulation, DefaultExperiment, LogCategory, ModelDescription, ModelExchange,
+    NamingConvention, VendorAnnotation,
 };
-use crate::warning::{Position, Warning};
+use crate::warning::Warning;
 use crate::xml::{Element, Reader, XmlError};
-
-/// Most warnings that are kept; a file may earn one per variable.
-const MAX_WARNINGS: usize = 200;
 
 /// The reader and what it found wrong so far.
 pub(super) struct Parser<'a> {
     pub(super) xml: Reader<'a>,
-    warnings: Vec<Warning>,
-    dropped_warnings: usize,
+    pub(super) warnings: Warnings,
 }
 
 pub(super) fn parse(
@@ -31,8 +24,7 @@ pub(super) fn parse(
 ) -> Result<(ModelDescription, Vec<Warning>), XmlError> {
     let mut parser = Parser {
         xml: Reader::new(text),
-        warnings,
-        dropped_warnings: 0,
+        warnings: Warnings::new(warnings),
     };
     let Some(root) = parser.xml.child()? else {
         return Err(parser.xml.error(0, "the file holds no element".to_owned()));
@@ -46,11 +38,7 @@ pub(super) fn parse(
         let message = format!("a second root element, {}", second.name);
         return Err(parser.xml.error(second.offset, message));
     }
-    if parser.dropped_warnings > 0 {
-        let message = format!("{} more warnings of this kind", parser.dropped_warnings);
-        parser.warnings.push(Warning::new(message));
-    }
-    Ok((description, parser.warnings))
+    Ok((description, parser.warnings.finish()))
 }
 
 /// Whether the content of our vendor annotation says that outputs are fresh.
@@ -247,125 +235,6 @@ impl<'a> Parser<'a> {
         Ok(files)
     }
 
-    fn units(&mut self) -> Result<Vec<UnitDefinition>, XmlError> {
-        let mut units = Vec::new();
-        while let Some(mut element) = self.xml.child()? {
-            if element.name != "Unit" {
-                self.unknown(&element)?;
-                continue;
-            }
-            let name = self.expected(&mut element, "name");
-            self.done(element);
-            let mut unit = UnitDefinition {
-                name,
-                base: None,
-                display_units: Vec::new(),
-            };
-            while let Some(mut child) = self.xml.child()? {
-                match child.name {
-                    "BaseUnit" => unit.base = Some(self.base_unit(&mut child)),
-                    "DisplayUnit" => unit.display_units.push(DisplayUnit {
-                        name: self.expected(&mut child, "name"),
-                        factor: self.number(&mut child, "factor").unwrap_or(1.0),
-                        offset: self.number(&mut child, "offset").unwrap_or(0.0),
-                    }),
-                    _ => {
-                        self.unknown(&child)?;
-                        continue;
-                    }
-                }
-                self.leaf(child)?;
-            }
-            units.push(unit);
-        }
-        Ok(units)
-    }
-
-    fn base_unit(&mut self, element: &mut Element<'a>) -> BaseUnit {
-        let names = ["kg", "m", "s", "A", "K", "mol", "cd", "rad"];
-        BaseUnit {
-            exponents: names.map(|name| self.number(element, name).unwrap_or(0)),
-            factor: self.number(element, "factor").unwrap_or(1.0),
-            offset: self.number(element, "offset").unwrap_or(0.0),
-        }
-    }
-
-    fn types(&mut self) -> Result<Vec<SimpleType>, XmlError> {
-        let mut types = Vec::new();
-        while let Some(mut element) = self.xml.child()? {
-            if element.name != "SimpleType" {
-                self.unknown(&element)?;
-                continue;
-            }
-            let name = self.expected(&mut element, "name");
-            let description = text(&mut element, "description");
-            let offset = element.offset;
-            self.done(element);
-            let mut kind = None;
-            while let Some(child) = self.xml.child()? {
-                match self.type_kind(child)? {
-                    Some(found) => kind = Some(found),
-                    None => self.warn(offset, format!("unknown base type of type {name}")),
-                }
-            }
-            match kind {
-                Some(kind) => types.push(SimpleType {
-                    name,
-                    description,
-                    kind,
-                }),
-                None => self.warn(offset, format!("type {name} has no base type; ignored")),
-            }
-        }
-        Ok(types)
-    }
-
-    fn type_kind(&mut self, mut element: Element<'a>) -> Result<Option<TypeKind>, XmlError> {
-        let e = &mut element;
-        let kind = match e.name {
-            "Real" => TypeKind::Real(self.real_attributes(e, None)),
-            "Integer" => TypeKind::Integer {
-                quantity: text(e, "quantity"),
-                min: self.number(e, "min"),
-                max: self.number(e, "max"),
-            },
-            "Boolean" => TypeKind::Boolean,
-            "String" => TypeKind::String,
-            "Enumeration" => {
-                let quantity = text(e, "quantity");
-                self.done(element);
-                return Ok(Some(TypeKind::Enumeration {
-                    quantity,
-                    items: self.items()?,
-                }));
-            }
-            _ => {
-                self.xml.skip()?;
-                return Ok(None);
-            }
-        };
-        self.leaf(element)?;
-        Ok(Some(kind))
-    }
-
-    fn items(&mut self) -> Result<Vec<EnumerationItem>, XmlError> {
-        let mut items = Vec::new();
-        while let Some(mut element) = self.xml.child()? {
-            let name = self.expected(&mut element, "name");
-            let description = text(&mut element, "description");
-            match self.number(&mut element, "value") {
-                Some(value) => items.push(EnumerationItem {
-                    name,
-                    value,
-                    description,
-                }),
-                None => self.warn(element.offset, format!("item {name} has no value; ignored")),
-            }
-            self.leaf(element)?;
-        }
-        Ok(items)
-    }
-
     fn log_categories(&mut self) -> Result<Vec<LogCategory>, XmlError> {
         let mut categories = Vec::new();
         while let Some(mut element) = self.xml.child()? {
@@ -391,154 +260,4 @@ impl<'a> Parser<'a> {
         }
         Ok(annotations)
     }
-
-    // ---- attributes ----
-
-    pub(super) fn warn(&mut self, offset: usize, message: String) {
-        if self.warnings.len() >= MAX_WARNINGS {
-            self.dropped_warnings += 1;
-            return;
-        }
-        let position = Some(self.xml.position(offset));
-        self.warnings.push(Warning { position, message });
-    }
-
-    /// A warning about a variable, when its place in the text is known by line only.
-    pub(super) fn warn_at_line(&mut self, line: u32, name: &str, message: &str) {
-        if self.warnings.len() >= MAX_WARNINGS {
-            self.dropped_warnings += 1;
-            return;
-        }
-        let position = Some(Position { line, column: 1 });
-        self.warnings.push(Warning {
-            position,
-            message: format!("{name}: {message}"),
-        });
-    }
-
-    /// An attribute without which nothing works.
-    pub(super) fn required(
-        &mut self,
-        element: &mut Element<'a>,
-        name: &str,
-    ) -> Result<String, XmlError> {
-        match element.take(name) {
-            Some(value) => Ok(value.into_owned()),
-            None => {
-                let message = format!("{} has no attribute {name}", element.name);
-                Err(self.xml.error(element.offset, message))
-            }
-        }
-    }
-
-    /// An attribute that the standard requires and that can be missed.
-    fn expected(&mut self, element: &mut Element<'a>, name: &str) -> String {
-        element.take(name).map(Cow::into_owned).unwrap_or_else(|| {
-            self.warn(
-                element.offset,
-                format!("{} has no attribute {name}", element.name),
-            );
-            String::new()
-        })
-    }
-
-    pub(super) fn number<T: FromStr>(
-        &mut self,
-        element: &mut Element<'a>,
-        name: &str,
-    ) -> Option<T> {
-        let value = element.take(name)?;
-        let number = value.trim().parse().ok();
-        if number.is_none() {
-            let message = format!(
-                "{name}={value:?} of {} is not a number; ignored",
-                element.name
-            );
-            self.warn(element.offset, message);
-        }
-        number
-    }
-
-    pub(super) fn boolean(&mut self, element: &mut Element<'a>, name: &str) -> Option<bool> {
-        let value = element.take(name)?;
-        match value.trim() {
-            "true" | "1" => Some(true),
-            "false" | "0" => Some(false),
-            _ => {
-                let message = format!(
-                    "{name}={value:?} of {} is not a boolean; ignored",
-                    element.name
-                );
-                self.warn(element.offset, message);
-                None
-            }
-        }
-    }
-
-    /// A boolean that is false unless given, also under names it is known to be misspelt by.
-    fn flag(&mut self, element: &mut Element<'a>, name: &str, misspelt: &[&str]) -> bool {
-        if let Some(value) = self.boolean(element, name) {
-            return value;
-        }
-        for wrong in misspelt {
-            if let Some(value) = self.boolean(element, wrong) {
-                self.warn(element.offset, format!("{wrong} is taken as {name}"));
-                return value;
-            }
-        }
-        false
-    }
-
-    /// One of a set of words.
-    pub(super) fn word<T: Copy>(
-        &mut self,
-        element: &mut Element<'a>,
-        attribute: &str,
-        words: &[T],
-        name: fn(T) -> &'static str,
-    ) -> Option<T> {
-        let value = element.take(attribute)?;
-        let found = words
-            .iter()
-            .copied()
-            .find(|word| name(*word) == value.trim());
-        if found.is_none() {
-            self.warn(
-                element.offset,
-                format!("{attribute}={value:?} is not known; ignored"),
-            );
-        }
-        found
-    }
-
-    /// Warns about the attributes that nobody has taken.
-    pub(super) fn done(&mut self, element: Element<'a>) {
-        for (name, _) in &element.attributes {
-            // Namespaces and schema locations belong to XML; real files carry them anywhere.
-            if !name.starts_with("xml") && !name.starts_with("xsi:") {
-                let message = format!("unknown attribute {name} of {}; ignored", element.name);
-                self.warn(element.offset, message);
-            }
-        }
-    }
-
-    /// Ends an element that has no children of interest.
-    pub(super) fn leaf(&mut self, element: Element<'a>) -> Result<(), XmlError> {
-        self.done(element);
-        self.xml.skip()
-    }
-
-    /// Passes over an element that the standard does not know.
-    pub(super) fn unknown(&mut self, element: &Element<'a>) -> Result<(), XmlError> {
-        self.warn(
-            element.offset,
-            format!("unknown element {}; ignored", element.name),
-        );
-        self.xml.skip()
-    }
-}
-
-/// An optional text attribute.
-pub(super) fn text(element: &mut Element<'_>, name: &str) -> Option<String> {
-    element.take(name).map(Cow::into_owned)
 }

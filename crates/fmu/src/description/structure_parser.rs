@@ -1,6 +1,7 @@
 //! Reads `ModelStructure` and turns the indices of the XML, which count from 1, into places.
 
-use super::parser::{Parser, text};
+use super::attributes::text;
+use super::parser::Parser;
 use super::{
     Causality, Dependencies, DependencyKind, Kind, ModelDescription, ModelStructure, Unknown,
 };

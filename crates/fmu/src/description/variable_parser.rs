@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::parser::{Parser, text};
+use super::attributes::text;
+use super::parser::Parser;
 use super::variable::legal_initial;
 use super::{
     Causality, Initial, Kind, RealAttributes, ScalarVariable, SimpleType, TypeKind, Variability,

@@ -11,8 +11,10 @@
 //! | Pending | an error: asynchronous stepping is not supported |
 
 mod calls;
+mod derivatives;
 mod making;
 mod saved_state;
+mod values;
 
 pub(crate) use making::Making;
 pub use saved_state::FmuState;

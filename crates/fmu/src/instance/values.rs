@@ -1,0 +1,195 @@
+//! Getting and setting values (FMI 2.0.5 section 2.1.7).
+
+#![expect(unsafe_code, reason = "calls the functions of the FMU")]
+
+use std::ffi::CString;
+
+use fmi2_abi::{Boolean, Function};
+
+use super::{CallResult, Instance};
+use crate::description::BaseType;
+use crate::error::{CallError, Refusal};
+
+impl Instance {
+    /// `fmi2SetReal`: `values[i]` is for the variable `refs[i]`, in its own unit.
+    ///
+    /// # Errors
+    /// If the state forbids the call, the lengths differ, or the FMU refuses a value.
+    #[inline]
+    pub fn set_real(&mut self, refs: &[u32], values: &[f64]) -> CallResult {
+        const F: Function = Function::SetReal;
+        self.allow(F)?;
+        self.same_length(F, refs.len(), values.len())?;
+        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
+        let status = unsafe {
+            (self.functions.set_real)(self.component, refs.as_ptr(), refs.len(), values.as_ptr())
+        };
+        if status == fmi2_abi::OK {
+            return Ok(());
+        }
+        self.conclude_values(F, status, BaseType::Real, refs, &|i| values[i].to_string())
+    }
+
+    /// `fmi2GetReal`: `values[i]` becomes the value of the variable `refs[i]`, in its own unit.
+    ///
+    /// # Errors
+    /// If the state forbids the call, the lengths differ, or the FMU fails.
+    #[inline]
+    pub fn get_real(&mut self, refs: &[u32], values: &mut [f64]) -> CallResult {
+        const F: Function = Function::GetReal;
+        self.allow(F)?;
+        self.same_length(F, refs.len(), values.len())?;
+        let values = values.as_mut_ptr();
+        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
+        let status =
+            unsafe { (self.functions.get_real)(self.component, refs.as_ptr(), refs.len(), values) };
+        self.conclude(F, status)
+    }
+
+    /// `fmi2SetInteger`, also for enumerations.
+    ///
+    /// # Errors
+    /// As [`Self::set_real`].
+    pub fn set_integer(&mut self, refs: &[u32], values: &[i32]) -> CallResult {
+        const F: Function = Function::SetInteger;
+        self.allow(F)?;
+        self.same_length(F, refs.len(), values.len())?;
+        let set = self.functions.set_integer;
+        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
+        let status = unsafe { set(self.component, refs.as_ptr(), refs.len(), values.as_ptr()) };
+        self.conclude_values(F, status, BaseType::Integer, refs, &|i| {
+            values[i].to_string()
+        })
+    }
+
+    /// `fmi2GetInteger`, also for enumerations.
+    ///
+    /// # Errors
+    /// As [`Self::get_real`].
+    pub fn get_integer(&mut self, refs: &[u32], values: &mut [i32]) -> CallResult {
+        const F: Function = Function::GetInteger;
+        self.allow(F)?;
+        self.same_length(F, refs.len(), values.len())?;
+        let get = self.functions.get_integer;
+        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
+        let status = unsafe {
+            get(
+                self.component,
+                refs.as_ptr(),
+                refs.len(),
+                values.as_mut_ptr(),
+            )
+        };
+        self.conclude(F, status)
+    }
+
+    /// `fmi2SetBoolean`; sends 0 and 1 (C-54).
+    ///
+    /// # Errors
+    /// As [`Self::set_real`].
+    pub fn set_boolean(&mut self, refs: &[u32], values: &[bool]) -> CallResult {
+        const F: Function = Function::SetBoolean;
+        self.allow(F)?;
+        self.same_length(F, refs.len(), values.len())?;
+        self.integers.clear();
+        self.integers
+            .extend(values.iter().map(|value| Boolean::from(*value)));
+        let (set, numbers) = (self.functions.set_boolean, self.integers.as_ptr());
+        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
+        let status = unsafe { set(self.component, refs.as_ptr(), refs.len(), numbers) };
+        self.conclude_values(F, status, BaseType::Boolean, refs, &|i| {
+            values[i].to_string()
+        })
+    }
+
+    /// `fmi2GetBoolean`; any number but 0 is true (C-54).
+    ///
+    /// # Errors
+    /// As [`Self::get_real`].
+    pub fn get_boolean(&mut self, refs: &[u32], values: &mut [bool]) -> CallResult {
+        const F: Function = Function::GetBoolean;
+        self.allow(F)?;
+        self.same_length(F, refs.len(), values.len())?;
+        self.integers.clear();
+        self.integers.resize(values.len(), fmi2_abi::FALSE);
+        let (get, numbers) = (self.functions.get_boolean, self.integers.as_mut_ptr());
+        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
+        let status = unsafe { get(self.component, refs.as_ptr(), refs.len(), numbers) };
+        self.conclude(F, status)?;
+        for (value, number) in values.iter_mut().zip(&self.integers) {
+            *value = *number != fmi2_abi::FALSE;
+        }
+        Ok(())
+    }
+
+    /// `fmi2SetString`. The FMU keeps a copy.
+    ///
+    /// # Errors
+    /// As [`Self::set_real`], and if a value holds a NUL, which C strings cannot.
+    pub fn set_string(&mut self, refs: &[u32], values: &[&str]) -> CallResult {
+        const F: Function = Function::SetString;
+        self.allow(F)?;
+        self.same_length(F, refs.len(), values.len())?;
+        let owned = self.c_strings(F, values)?;
+        let pointers: Vec<fmi2_abi::String> = owned.iter().map(|s| s.as_ptr()).collect();
+        let set = self.functions.set_string;
+        // SAFETY: the component is alive, the state allows the call, both arrays have that length
+        // and the strings live during the call.
+        let status = unsafe { set(self.component, refs.as_ptr(), refs.len(), pointers.as_ptr()) };
+        self.conclude_values(F, status, BaseType::String, refs, &|i| {
+            format!("{:?}", values[i])
+        })
+    }
+
+    /// `fmi2GetString`. Bytes that are no UTF-8 are replaced; NULL reads as empty, counted as a
+    /// warning (C-55).
+    ///
+    /// # Errors
+    /// As [`Self::get_real`].
+    pub fn get_string(&mut self, refs: &[u32], values: &mut [String]) -> CallResult {
+        const F: Function = Function::GetString;
+        self.allow(F)?;
+        self.same_length(F, refs.len(), values.len())?;
+        self.strings.clear();
+        self.strings.resize(values.len(), std::ptr::null());
+        let (get, pointers) = (self.functions.get_string, self.strings.as_mut_ptr());
+        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
+        let status = unsafe { get(self.component, refs.as_ptr(), refs.len(), pointers) };
+        self.conclude(F, status)?;
+        for (value, pointer) in values.iter_mut().zip(self.strings.drain(..)) {
+            self.warnings_count += u64::from(pointer.is_null());
+            // SAFETY: NULL or a C string that lives until the next call of the FMU.
+            *value = unsafe { crate::logger::text(pointer) };
+        }
+        Ok(())
+    }
+
+    /// Gives a status its effect, naming the values if the FMU discards them.
+    #[inline]
+    pub(super) fn conclude_values(
+        &mut self,
+        function: Function,
+        status: fmi2_abi::Status,
+        base_type: BaseType,
+        refs: &[u32],
+        value: &dyn Fn(usize) -> String,
+    ) -> CallResult {
+        let concluded = self.conclude(function, status);
+        concluded.map_err(|error| self.name_values(error, base_type, refs, value))
+    }
+
+    /// Texts as C strings.
+    pub(super) fn c_strings(
+        &self,
+        function: Function,
+        texts: &[&str],
+    ) -> Result<Vec<CString>, Box<CallError>> {
+        let convert = |text: &&str| {
+            CString::new(*text).map_err(|_| {
+                let detail = format!("{text:?} holds a NUL character");
+                self.refuse(function, Refusal::Arguments, detail)
+            })
+        };
+        texts.iter().map(convert).collect()
+    }
+}
