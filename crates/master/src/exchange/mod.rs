@@ -43,6 +43,19 @@ impl Exchange {
             .map(|index| modes[index])
     }
 
+    /// One line for `gyrator list`.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::Auto => "fresh where the unit declares it safe, else stale",
+            Self::Stale => "outputs as the step left them",
+            Self::Fresh => {
+                "outputs read again after the new inputs were set; FMI 2.0 does not promise that they are right"
+            }
+            Self::Compensated => "stale plus D·(u − ũ), D being the derivative of outputs by inputs",
+            Self::NoFeedthrough => "no output depends directly on a connected input",
+        }
+    }
+
     /// The word of a system file; `none` where there is nothing to choose.
     pub fn word(self) -> &'static str {
         match self {
