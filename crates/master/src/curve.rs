@@ -46,6 +46,18 @@ impl Curve {
         }
     }
 
+    /// The Taylor polynomial of this degree about the start of the step.
+    #[must_use]
+    pub fn truncated(&self, degree: usize) -> Self {
+        let mut curve = *self;
+        curve
+            .coefficients
+            .iter_mut()
+            .skip(degree + 1)
+            .for_each(|c| *c = 0.0);
+        curve
+    }
+
     /// The derivative of order 1, 2 or 3 at the start of the step, per secondⁿ; else 0.
     pub fn derivative(&self, order: usize) -> f64 {
         const FACTORIAL: [f64; 4] = [1.0, 1.0, 2.0, 6.0];
@@ -80,5 +92,7 @@ mod tests {
         }
         assert!((later.derivative(2) - (1.0 + 18.0 * 0.25)).abs() < 1e-14);
         assert_eq!(later.derivative(4), 0.0);
+        assert_eq!(curve.truncated(1), Curve::line(1.0, -2.0));
+        assert_eq!(curve.truncated(3), curve);
     }
 }

@@ -190,9 +190,10 @@ impl Member {
                 self.follow(states, inputs, since)?;
             }
             self.outcome = self.slot.step(clock.seconds(step.from + ticks), size)?;
-            if self.takes_derivatives > 0 {
+            if self.follows_curves && self.takes_derivatives > 0 {
+                let degree = self.takes_derivatives as usize;
                 for (input, state) in inputs.iter_mut().zip(states.iter()) {
-                    *input = state.curve.at(since + size);
+                    *input = state.curve.shifted(since).truncated(degree).at(size);
                 }
             }
             if matches!(self.outcome, StepOutcome::Terminated(_)) {
