@@ -35,6 +35,7 @@ pub struct Run {
     stop: Option<(Ticks, f64)>,
     index: u64,
     next_size: f64,
+    is_fixed: bool,
     stop_reason: StopReason,
     notes: Vec<String>,
     faulty: Option<String>,
@@ -56,6 +57,7 @@ impl Run {
         let mut run = Self {
             ledger: Ledger::new(&plant),
             next_size: control.1.first(macro_step),
+            is_fixed: control.1.is_fixed(),
             stop: period
                 .stop
                 .map(|stop| (clock.ticks(stop - period.start), stop)),
@@ -105,8 +107,12 @@ impl Run {
         self.ledger.observe(&self.plant, &step);
         self.now += step.length;
         self.index += 1;
-        self.next_size = self.control.1.next(&step, &self.ledger);
-        self.tell_observers()?;
+        if !self.is_fixed {
+            self.next_size = self.control.1.next(&step, &self.ledger);
+        }
+        if !self.observers.is_empty() {
+            self.tell_observers()?;
+        }
         if !self.has_ended() {
             self.end_if_due()?;
         }
@@ -313,19 +319,23 @@ impl Run {
         }
     }
 
+    #[inline]
     fn next_step(&self) -> Step {
-        let clock = self.plant.graph.clock;
-        let (mut length, mut size) = if self.control.1.is_fixed() {
-            (clock.ticks_per_step(), self.plant.graph.macro_step)
+        let clock = &self.plant.graph.clock;
+        let (mut length, mut size, time) = if self.is_fixed {
+            (
+                clock.ticks_per_step(),
+                self.plant.graph.macro_step,
+                clock.seconds_after(self.index),
+            )
         } else {
-            (clock.ticks(self.next_size).max(1), self.next_size)
+            let length = clock.ticks(self.next_size).max(1);
+            (length, self.next_size, clock.seconds(self.now))
         };
-        let time = clock.seconds(self.now);
-        if let Some((stop, seconds)) = self.stop {
-            let left = stop - self.now;
-            if length > left {
-                (length, size) = (left, seconds - time);
-            }
+        if let Some((stop, seconds)) = self.stop
+            && length > stop - self.now
+        {
+            (length, size) = (stop - self.now, seconds - time);
         }
         Step {
             index: self.index,

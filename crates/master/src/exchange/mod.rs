@@ -51,7 +51,9 @@ impl Exchange {
             Self::Fresh => {
                 "outputs read again after the new inputs were set; FMI 2.0 does not promise that they are right"
             }
-            Self::Compensated => "stale plus D·(u − ũ), D being the derivative of outputs by inputs",
+            Self::Compensated => {
+                "stale plus D·(u − ũ), D being the derivative of outputs by inputs"
+            }
             Self::NoFeedthrough => "no output depends directly on a connected input",
         }
     }

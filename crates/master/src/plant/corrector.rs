@@ -1,4 +1,4 @@
-use super::{Plant, Step};
+use super::{Member, Plant, Step};
 use crate::correction::{BondFacts, BondPoint, Correction, Increments, Side};
 use crate::curve::Curve;
 use crate::graph::{Axis, Bond, Graph};
@@ -114,6 +114,11 @@ impl Plant {
         for member in &mut self.members {
             member.settle_inputs(&self.states[member.inputs.clone()]);
         }
+        self.uniform = self.members.iter().all(Member::runs_straight);
+        self.all_hold = self
+            .states
+            .iter()
+            .all(|state| state.extrapolation.is_none());
     }
 
     /// Asks the corrections for what they add over the step. To be called before the step's inputs

@@ -20,8 +20,10 @@ pub(crate) enum Slot {
     Other(Box<dyn Unit>),
 }
 
+// The three hot calls are inlined always: each has two callers, and its result would else travel
+// through memory.
 impl Slot {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
         match self {
             Self::Fmu(unit) => unit.set_reals(handles, values),
@@ -29,7 +31,7 @@ impl Slot {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
         match self {
             Self::Fmu(unit) => unit.get_reals(handles, values),
@@ -37,8 +39,8 @@ impl Slot {
         }
     }
 
-    #[inline]
-    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+    #[inline(always)]
+    pub(super) fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
         match self {
             Self::Fmu(unit) => unit.step(time, step),
             Self::Other(unit) => unit.step(time, step),
@@ -82,8 +84,6 @@ pub(crate) struct Member {
     every: u64,
     /// Inputs are copies of outputs: no factor, curve or correction.
     pub(crate) plain: bool,
-    /// All inputs of the component are held.
-    pub(crate) holds: bool,
     /// Inputs move within the step and are set at each communication step of the component.
     pub(crate) follows_curves: bool,
     takes_derivatives: u32,
@@ -122,7 +122,6 @@ impl Member {
             substeps: node.rate.substeps(),
             every: u64::from(node.rate.every()),
             plain: true,
-            holds: true,
             follows_curves: false,
             takes_derivatives: node.description.capabilities.input_derivatives,
             derivatives: Derivatives::default(),
@@ -138,9 +137,15 @@ impl Member {
         self.every == 1 || index.is_multiple_of(self.every)
     }
 
+    /// The component has inputs and outputs, its inputs are plain copies, and it steps with the
+    /// macro-step.
+    pub(crate) fn runs_straight(&self) -> bool {
+        let has_ports = !self.inputs.is_empty() && !self.outputs.is_empty();
+        has_ports && self.plain && !self.follows_curves && self.substeps == 1 && self.every == 1
+    }
+
     /// Settles how the inputs are given, once the states know their degree.
     pub(crate) fn settle_inputs(&mut self, states: &[InputState]) {
-        self.holds = states.iter().all(|state| state.extrapolation.is_none());
         self.plain = states.iter().all(InputState::is_plain_copy);
         self.follows_curves = states.iter().any(|state| state.degree > 0)
             && (self.substeps > 1 || self.takes_derivatives > 0);

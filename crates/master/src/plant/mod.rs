@@ -44,7 +44,12 @@ pub struct Plant {
     pub(crate) inputs: Vec<f64>,
     pub(crate) states: Vec<InputState>,
     /// The output that feeds each input: what a plain copy needs, and no more, side by side.
-    sources: Vec<usize>,
+    sources: Vec<u32>,
+    /// All components are fed by plain copies and make one communication step a macro-step, so the
+    /// phases can run straight through the arrays.
+    uniform: bool,
+    /// No input is extrapolated, so nobody has to be told what was published.
+    all_hold: bool,
     /// Published real outputs.
     pub(crate) outputs: Vec<f64>,
     /// Published outputs of other kinds.
@@ -79,7 +84,13 @@ impl Plant {
         });
         let mut plant = Self {
             states,
-            sources: graph.inputs.iter().map(|input| input.source).collect(),
+            sources: graph
+                .inputs
+                .iter()
+                .map(|input| input.source as u32)
+                .collect(),
+            uniform: false,
+            all_hold: false,
             inputs: vec![0.0; graph.inputs.len()],
             outputs: vec![0.0; graph.outputs.len()],
             signals: signals.collect(),
@@ -111,29 +122,10 @@ impl Plant {
     /// # Errors
     /// The first refused call, in the order of the components.
     pub fn feed(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
-        for &component in components {
-            let member = &mut self.members[component];
-            if !member.is_due(step.index) {
-                continue;
-            }
-            let range = member.inputs.clone();
-            let inputs = &mut self.inputs[range.clone()];
-            if member.plain {
-                for (input, source) in inputs.iter_mut().zip(&self.sources[range]) {
-                    *input = self.outputs[*source];
-                }
-            } else {
-                let now = self.graph.clock.duration(step.from);
-                for (input, state) in inputs.iter_mut().zip(&mut self.states[range]) {
-                    *input = state.plan(&self.outputs, now);
-                }
-            }
-            if !member.follows_curves && !inputs.is_empty() {
-                self.counters.set_calls += 1;
-                if let Err(fault) = member.slot.set_reals(&member.input_handles, inputs) {
-                    return Err(self.fault(component, step, fault));
-                }
-            }
+        if self.runs_straight(components) {
+            self.feed_straight(step)?;
+        } else {
+            self.feed_due(components, step)?;
         }
         if self.graph.signal_wires.is_empty() {
             Ok(())
@@ -147,53 +139,13 @@ impl Plant {
     /// # Errors
     /// The first refused call, in the order of the components, whatever thread saw it first.
     pub fn advance(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
-        let clock = self.graph.clock;
-        match &self.pool {
-            Some(pool) if components.len() > 1 => {
-                for member in &mut self.members {
-                    member.selected = false;
-                }
-                for &component in components {
-                    self.members[component].selected = true;
-                }
-                let (members, states, inputs) =
-                    (&mut self.members, &mut self.states, &mut self.inputs);
-                pool.install(|| member::advance_in_parallel(members, states, inputs, step, &clock));
-                for &component in components {
-                    if let Some(fault) = self.members[component].fault.take() {
-                        return Err(self.fault(component, step, fault));
-                    }
-                }
-            }
-            _ => {
-                for &component in components {
-                    let member = &mut self.members[component];
-                    let range = member.inputs.clone();
-                    let inputs = &mut self.inputs[range.clone()];
-                    if let Err(fault) =
-                        member.advance(&mut self.states[range], inputs, step, &clock)
-                    {
-                        return Err(self.fault(component, step, fault));
-                    }
-                }
-            }
+        if self.pool.is_some() && components.len() > 1 {
+            self.advance_in_parallel(components, step)
+        } else if self.runs_straight(components) {
+            self.advance_straight(step)
+        } else {
+            self.advance_due(components, step)
         }
-        for &component in components {
-            let member = &mut self.members[component];
-            if member.is_due(step.index) {
-                self.counters.unit_steps += u64::from(member.substeps);
-                if member.follows_curves {
-                    self.counters.set_calls += u64::from(member.substeps);
-                }
-                if let StepOutcome::Terminated(time) = member.outcome {
-                    self.terminated = Some(
-                        self.terminated
-                            .map_or(time, |earlier: f64| earlier.min(time)),
-                    );
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Makes the outputs visible whose time has come: those of components whose communication step
@@ -203,9 +155,148 @@ impl Plant {
     /// The first refused call, or the first value that is NaN or infinite.
     pub fn publish(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
         let next = step.index + 1;
+        if self.runs_straight(components) {
+            self.publish_straight(step)?;
+        } else {
+            self.publish_due(components, step)?;
+        }
+        if !self.signals.is_empty() {
+            self.publish_signals(components, step)?;
+        }
+        if !self.passes.is_empty() {
+            let now = self.graph.clock.duration(step.from + step.length);
+            self.refresh(step, next, now)?;
+        }
+        self.check_finite(step)?;
+        if !self.all_hold {
+            let now = self.graph.clock.duration(step.from + step.length);
+            self.observe(components, next, now);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn runs_straight(&self, components: &[usize]) -> bool {
+        self.uniform && components.len() == self.members.len()
+    }
+
+    fn feed_straight(&mut self, step: &Step) -> Result<(), Fault> {
+        for (input, source) in self.inputs.iter_mut().zip(&self.sources) {
+            *input = self.outputs[*source as usize];
+        }
+        self.counters.set_calls += self.members.len() as u64;
+        for component in 0..self.members.len() {
+            let member = &mut self.members[component];
+            let inputs = &self.inputs[member.inputs.clone()];
+            if let Err(fault) = member.slot.set_reals(&member.input_handles, inputs) {
+                return Err(self.fault(component, step, fault));
+            }
+        }
+        Ok(())
+    }
+
+    fn feed_due(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
+        let now = self.graph.clock.duration(step.from);
         for &component in components {
             let member = &mut self.members[component];
-            if member.outputs.is_empty() || !member.is_due(next) {
+            if !member.is_due(step.index) {
+                continue;
+            }
+            let range = member.inputs.clone();
+            let inputs = &mut self.inputs[range.clone()];
+            for (input, state) in inputs.iter_mut().zip(&mut self.states[range]) {
+                *input = state.plan(&self.outputs, now);
+            }
+            if !member.follows_curves && !inputs.is_empty() {
+                self.counters.set_calls += 1;
+                if let Err(fault) = member.slot.set_reals(&member.input_handles, inputs) {
+                    return Err(self.fault(component, step, fault));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn advance_straight(&mut self, step: &Step) -> Result<(), Fault> {
+        self.counters.unit_steps += self.members.len() as u64;
+        for component in 0..self.members.len() {
+            match self.members[component].slot.step(step.time, step.size) {
+                Ok(StepOutcome::Done) => {}
+                Ok(StepOutcome::Terminated(time)) => self.note_termination(time),
+                Err(fault) => return Err(self.fault(component, step, fault)),
+            }
+        }
+        Ok(())
+    }
+
+    fn advance_due(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
+        let clock = self.graph.clock;
+        for &component in components {
+            let member = &mut self.members[component];
+            let range = member.inputs.clone();
+            let inputs = &mut self.inputs[range.clone()];
+            if let Err(fault) = member.advance(&mut self.states[range], inputs, step, &clock) {
+                return Err(self.fault(component, step, fault));
+            }
+            self.count_advance(component, step);
+        }
+        Ok(())
+    }
+
+    fn advance_in_parallel(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
+        for member in &mut self.members {
+            member.selected = false;
+        }
+        for &component in components {
+            self.members[component].selected = true;
+        }
+        let clock = self.graph.clock;
+        let (members, states, inputs) = (&mut self.members, &mut self.states, &mut self.inputs);
+        if let Some(pool) = &self.pool {
+            pool.install(|| member::advance_in_parallel(members, states, inputs, step, &clock));
+        }
+        for &component in components {
+            if let Some(fault) = self.members[component].fault.take() {
+                return Err(self.fault(component, step, fault));
+            }
+            self.count_advance(component, step);
+        }
+        Ok(())
+    }
+
+    fn count_advance(&mut self, component: usize, step: &Step) {
+        let member = &self.members[component];
+        if !member.is_due(step.index) {
+            return;
+        }
+        let substeps = u64::from(member.substeps);
+        self.counters.unit_steps += substeps;
+        self.counters.set_calls += if member.follows_curves { substeps } else { 0 };
+        if let StepOutcome::Terminated(time) = member.outcome {
+            self.note_termination(time);
+        }
+    }
+
+    fn note_termination(&mut self, time: f64) {
+        self.terminated = Some(self.terminated.map_or(time, |earlier| earlier.min(time)));
+    }
+
+    fn publish_straight(&mut self, step: &Step) -> Result<(), Fault> {
+        self.counters.get_calls += self.members.len() as u64;
+        for component in 0..self.members.len() {
+            let member = &mut self.members[component];
+            let outputs = &mut self.outputs[member.outputs.clone()];
+            if let Err(fault) = member.slot.get_reals(&member.output_handles, outputs) {
+                return Err(self.fault(component, step, fault));
+            }
+        }
+        Ok(())
+    }
+
+    fn publish_due(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
+        for &component in components {
+            let member = &mut self.members[component];
+            if member.outputs.is_empty() || !member.is_due(step.index + 1) {
                 continue;
             }
             self.counters.get_calls += 1;
@@ -214,23 +305,11 @@ impl Plant {
                 return Err(self.fault(component, step, fault));
             }
         }
-        if !self.signals.is_empty() {
-            self.publish_signals(components, step)?;
-        }
-        let now = self.graph.clock.duration(step.from + step.length);
-        if !self.passes.is_empty() {
-            self.refresh(step, next, now)?;
-        }
-        self.check_finite(step)?;
-        self.observe(components, next, now);
         Ok(())
     }
 
     /// Tells the extrapolations what was published at `now`, s since the start.
     pub(crate) fn observe(&mut self, components: &[usize], next: u64, now: f64) {
-        if self.members.iter().all(|member| member.holds) {
-            return;
-        }
         for state in &mut self.states {
             let source = state.source_component;
             if components.contains(&source) && self.members[source].is_due(next) {
@@ -240,9 +319,7 @@ impl Plant {
     }
 
     pub(crate) fn check_finite(&self, step: &Step) -> Result<(), Fault> {
-        // One sum tells whether any value is NaN or infinite: 0 times it is NaN.
-        let sum: f64 = self.outputs.iter().map(|value| 0.0 * value).sum();
-        if sum == 0.0 || self.accept_not_finite {
+        if self.accept_not_finite || all_finite(&self.outputs) {
             return Ok(());
         }
         let found = self.outputs.iter().position(|value| !value.is_finite());
@@ -257,6 +334,7 @@ impl Plant {
         Err(self.fault(self.graph.outputs[output].component, &ended, fault))
     }
 
+    #[cold]
     pub(crate) fn fault(&self, component: usize, step: &Step, unit: Box<UnitFault>) -> Fault {
         Fault {
             component: self.graph.components[component].name.clone(),
@@ -307,6 +385,23 @@ impl Plant {
             .get_value(described.handle, &mut value)?;
         Ok(value)
     }
+}
+
+/// Whether no value is NaN or infinite: 0 times such a value is NaN. Four sums side by side, so that
+/// no addition waits for the one before it.
+#[inline]
+fn all_finite(values: &[f64]) -> bool {
+    let mut sums = [0.0; 4];
+    let chunks = values.chunks_exact(4);
+    for (sum, value) in sums.iter_mut().zip(chunks.remainder()) {
+        *sum += 0.0 * value;
+    }
+    for chunk in chunks {
+        for (sum, value) in sums.iter_mut().zip(chunk) {
+            *sum += 0.0 * value;
+        }
+    }
+    sums.iter().sum::<f64>() == 0.0
 }
 
 /// A value of `kind` to read into.
