@@ -1,0 +1,54 @@
+//! The published exit codes.
+
+use std::process::ExitCode;
+
+/// How the program ends, as other programs see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The run reached its stop time, or ended on the wish of an FMU; what was asked for was shown.
+    Success,
+    /// An FMU returned an error, a value became NaN or infinite, or a file could not be written.
+    Failed,
+    /// Wrong use of the command.
+    Usage,
+    /// The input is invalid: system file, FMU description, CSV.
+    InvalidInput,
+    /// An FMU could not be loaded.
+    NotLoaded,
+    /// A limit was exceeded that was asked to be checked.
+    CheckFailed,
+    /// The user interrupted the run; what was recorded is on disk.
+    Interrupted,
+}
+
+impl Exit {
+    /// The number.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::InvalidInput => 3,
+            Self::NotLoaded => 4,
+            Self::CheckFailed => 6,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// For the end of `gyrator --help`.
+pub(crate) const HELP: &str = "\
+Exit codes:
+    0  the run reached its stop time
+    1  the simulation failed: an FMU returned an error, a value became NaN or infinite
+    2  wrong use of the command
+    3  the input is invalid: system file, FMU description, CSV
+    4  an FMU could not be loaded: no binary for this platform, missing library, wrong GUID
+    6  a check that was asked for failed
+  130  interrupted; what was recorded is on disk";

@@ -1,0 +1,66 @@
+//! Ctrl-C, and the signals that ask a program to end: what was recorded is kept.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gyrator::{Observer, ObserverError, StopRequest, Verdict, View};
+
+use crate::exit::Exit;
+use crate::recorder::ResultFile;
+use crate::screen;
+
+/// Whether the user wants the run to end.
+#[derive(Clone, Default)]
+pub(crate) struct Interrupt {
+    requested: Arc<AtomicBool>,
+    result: Arc<OnceLock<ResultFile>>,
+}
+
+impl Interrupt {
+    /// Listens from now on: the first signal ends the run at its next communication point, the
+    /// second one ends the program.
+    pub(crate) fn listen() -> Self {
+        let interrupt = Self::default();
+        let heard = interrupt.clone();
+        if let Err(error) = ctrlc::set_handler(move || heard.signal()) {
+            // The run works without it; the operating system's own way of ending it remains.
+            screen::message(&format!(
+                "warning: Ctrl-C will lose the last rows: {error}\n"
+            ));
+        }
+        interrupt
+    }
+
+    /// The file to flush on a signal.
+    pub(crate) fn set_result(&self, file: ResultFile) {
+        let _ = self.result.set(file);
+    }
+
+    /// Runs on a thread of its own.
+    fn signal(&self) {
+        if let Some(file) = self.result.get() {
+            file.flush();
+        }
+        if self.requested.swap(true, Ordering::Relaxed) {
+            screen::message("interrupted again: the run is abandoned\n");
+            std::process::exit(i32::from(Exit::Interrupted.code()));
+        }
+        screen::message(
+            "interrupted: stopping at the next communication point; once more stops at once\n",
+        );
+    }
+}
+
+impl Observer for Interrupt {
+    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+        self.step(view)
+    }
+
+    fn step(&mut self, _: &View<'_>) -> Result<Verdict, ObserverError> {
+        if self.requested.load(Ordering::Relaxed) {
+            return Ok(Verdict::Stop(StopRequest::Interrupted));
+        }
+        Ok(Verdict::Continue)
+    }
+}

@@ -1,0 +1,185 @@
+//! Options that several verbs share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Entry, Exchange};
+use gyrator_system::{Choice, Experiment, Spanned, SystemFile};
+
+use crate::failure::Failure;
+use crate::fmu_log::LogLevel;
+use crate::progress::ProgressMode;
+
+/// When the simulation starts and ends, and in which steps.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Experiment")]
+pub(crate) struct ExperimentOptions {
+    /// Simulated time to start at
+    #[arg(long, short = 'b', visible_alias = "begin-time", value_name = "SECONDS", value_parser = finite)]
+    #[arg(allow_negative_numbers = true)]
+    start_time: Option<f64>,
+    /// Simulated time to stop at
+    #[arg(long, short = 'e', visible_alias = "end-time", value_name = "SECONDS", value_parser = finite)]
+    #[arg(allow_negative_numbers = true)]
+    stop_time: Option<f64>,
+    /// How long to simulate, instead of a stop time
+    #[arg(long, short = 'd', value_name = "SECONDS", value_parser = positive, conflicts_with = "stop_time")]
+    duration: Option<f64>,
+    /// Macro-step: how often values are exchanged
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    step_size: Option<f64>,
+    /// Relative tolerance for FMUs with a solver of their own
+    #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    tolerance: Option<f64>,
+}
+
+impl ExperimentOptions {
+    /// Puts the options in place of what a file says.
+    pub(crate) fn apply(&self, experiment: &mut Experiment) {
+        let replace = |target: &mut Option<Spanned<f64>>, value: Option<f64>| {
+            if let Some(value) = value {
+                *target = Some(Spanned::unplaced(value));
+            }
+        };
+        replace(&mut experiment.start_time, self.start_time);
+        replace(&mut experiment.stop_time, self.stop_time);
+        let start = experiment
+            .start_time
+            .as_ref()
+            .map_or(0.0, |start| start.value);
+        replace(
+            &mut experiment.stop_time,
+            self.duration.map(|duration| start + duration),
+        );
+        replace(&mut experiment.step_size, self.step_size);
+        replace(&mut experiment.tolerance, self.tolerance);
+    }
+}
+
+/// How values are exchanged, in place of what the system file says.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Coupling, in place of what the system file says")]
+pub(crate) struct CouplingOptions {
+    /// Exchange mode of all components
+    #[arg(long, value_name = "MODE", value_parser = PossibleValuesParser::new(Exchange::WORDS))]
+    exchange: Option<String>,
+    /// Extrapolation of all inputs
+    #[arg(long, value_name = "NAME", value_parser = words(EXTRAPOLATIONS, &[]))]
+    extrapolation: Option<String>,
+    /// Correction of all bonds, with its default parameters
+    #[arg(long, value_name = "NAME", value_parser = words(CORRECTIONS, &["off"]))]
+    correction: Option<String>,
+}
+
+impl CouplingOptions {
+    /// Puts the options in place of what a file says.
+    pub(crate) fn apply(&self, system: &mut SystemFile) {
+        if let Some(word) = &self.exchange {
+            system.experiment.exchange = Some(Spanned::unplaced(word.clone()));
+            for component in &mut system.components {
+                component.exchange = None;
+            }
+        }
+        if let Some(word) = &self.extrapolation {
+            system.experiment.extrapolation = Some(Choice::new(word));
+            for component in &mut system.components {
+                component.extrapolation = None;
+            }
+        }
+        if let Some(word) = &self.correction {
+            for bond in &mut system.bonds {
+                bond.correction = (word != "off").then(|| Choice::new(word));
+            }
+        }
+    }
+}
+
+/// What is written, and where.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Results")]
+pub(crate) struct ResultOptions {
+    /// Write the results as CSV; - is the standard output
+    #[arg(long, short = 'o', value_name = "FILE.csv")]
+    pub(crate) output_file: Option<PathBuf>,
+    /// Write every n-th communication point only, n being nearest to this interval
+    #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "output_file")]
+    pub(crate) output_interval: Option<f64>,
+    /// Write the outputs of this name only; * and ? stand for any text and any character
+    /// [repeatable]
+    #[arg(long, value_name = "NAME", requires = "output_file")]
+    pub(crate) output_variable: Vec<String>,
+    /// Write what the run did, for programs
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) summary: Option<PathBuf>,
+}
+
+/// How the simulation is carried out, and what is said about it; none of it changes a result.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Execution")]
+pub(crate) struct ExecutionOptions {
+    /// Threads that step the FMUs [default: 1]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) worker_threads: Option<u16>,
+    /// Pass NaN and infinite values on, instead of ending the run
+    #[arg(long)]
+    pub(crate) no_nan_check: bool,
+    /// Which log lines of FMUs are shown
+    #[arg(long, value_name = "LEVEL", value_enum, default_value = "warn")]
+    pub(crate) log_level: LogLevel,
+    /// Where the progress of a long run is shown
+    #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
+    pub(crate) progress: ProgressMode,
+}
+
+/// Splits `name=value`.
+pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+/// Sets start values of the options on a system.
+pub(crate) fn set_start_values(
+    system: &mut SystemFile,
+    values: impl IntoIterator<Item = (String, String)>,
+) -> Result<(), Failure> {
+    for (name, value) in values {
+        system.set_start_value(&name, &value).map_err(|problem| {
+            let failure =
+                Failure::usage(format!("--start-value {name}={value}: {}", problem.message));
+            match problem.help {
+                Some(help) => failure.help(help),
+                None => failure,
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn words<B>(registry: &[Entry<B>], others: &[&'static str]) -> PossibleValuesParser {
+    let names = registry.iter().map(|entry| entry.name);
+    PossibleValuesParser::new(names.chain(others.iter().copied()))
+}
+
+fn finite(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "this is no number".to_owned())?;
+    if number.is_finite() {
+        Ok(number)
+    } else {
+        Err("it must be finite".to_owned())
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    finite(text).and_then(|number| {
+        if number > 0.0 {
+            Ok(number)
+        } else {
+            Err("it must be positive".to_owned())
+        }
+    })
+}

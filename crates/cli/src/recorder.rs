@@ -1,0 +1,341 @@
+//! Writes the results of a run, row by row, so that a readable part is always on disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use gyrator::{Graph, Kind, Observer, ObserverError, Report, Value, Verdict, View};
+use gyrator_record::{Cell, Column, CsvSink, RecordError, RowSink, create_sink};
+use wildmatch::WildMatch;
+
+use crate::failure::Failure;
+
+/// How long a row may wait before other programs can read it.
+const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What each bond adds to the columns, after `bond.<name>.`, with its unit.
+const BOND_COLUMNS: [(&str, &str); 4] = [
+    ("residual_power", "W"),
+    ("residual_energy", "J"),
+    ("transferred_energy", "J"),
+    ("correction_power", "W"),
+];
+
+/// What is to be recorded, and where.
+#[derive(Debug, Clone)]
+pub(crate) struct Recording {
+    /// The file; `-` is the standard output.
+    pub(crate) file: PathBuf,
+    /// Simulated time between rows, s; every communication point where `None`.
+    pub(crate) interval: Option<f64>,
+    /// Patterns of columns to record; all where empty.
+    pub(crate) variables: Vec<String>,
+    /// The only component, whose name is left out of the columns.
+    pub(crate) single: Option<String>,
+}
+
+/// The result file, as the run, the interrupt handler and the flushing thread share it.
+#[derive(Clone)]
+pub(crate) struct ResultFile(Arc<Mutex<Shared>>);
+
+struct Shared {
+    sink: Box<dyn RowSink>,
+    /// An error of the flushing thread, which the next row tells.
+    failure: Option<RecordError>,
+    columns: usize,
+}
+
+impl ResultFile {
+    /// Creates the file, in the form that the ending of its name asks for.
+    fn create(path: &Path) -> Result<Self, RecordError> {
+        let sink: Box<dyn RowSink> = if path == Path::new("-") {
+            Box::new(CsvSink::new(std::io::stdout(), "-"))
+        } else {
+            create_sink(path)?
+        };
+        Ok(Self(Arc::new(Mutex::new(Shared {
+            sink,
+            failure: None,
+            columns: 0,
+        }))))
+    }
+
+    /// Number of rows, and of columns with the time.
+    pub(crate) fn size(&self) -> (u64, usize) {
+        let shared = self.lock();
+        (shared.sink.rows(), shared.columns)
+    }
+
+    /// Makes what is recorded readable for other programs. What goes wrong, the next row tells.
+    pub(crate) fn flush(&self) {
+        let mut shared = self.lock();
+        if shared.failure.is_none() {
+            shared.failure = shared.sink.flush().err();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Records a run as its observer.
+pub(crate) struct Recorder {
+    file: ResultFile,
+    columns: Vec<Column>,
+    selected: Selected,
+    /// Communication points from one row to the next.
+    every: u64,
+    /// The last point, if it has no row yet.
+    pending: Option<Row>,
+    flusher: Option<Flusher>,
+}
+
+/// What of a view goes into a row, by its places.
+#[derive(Default)]
+struct Selected {
+    reals: Vec<usize>,
+    signals: Vec<usize>,
+    /// Bond, and place in [`BOND_COLUMNS`].
+    bonds: Vec<(usize, usize)>,
+}
+
+#[derive(Default)]
+struct Row {
+    time: f64,
+    reals: Vec<f64>,
+    signals: Vec<Value>,
+}
+
+impl Recorder {
+    /// Chooses the columns of a run of `graph`, then creates the file.
+    pub(crate) fn create(recording: &Recording, graph: &Graph) -> Result<Self, Failure> {
+        let mut selected = Selected::default();
+        let columns = selected.choose(graph, recording)?;
+        let every = recording.interval.map_or(1, |interval| {
+            ((interval / graph.macro_step()).round() as u64).max(1)
+        });
+        let file = ResultFile::create(&recording.file)?;
+        Ok(Self {
+            file,
+            columns,
+            selected,
+            every,
+            pending: None,
+            flusher: None,
+        })
+    }
+
+    /// The file, to be shared.
+    pub(crate) fn file(&self) -> ResultFile {
+        self.file.clone()
+    }
+
+    /// Writes a row, or keeps it in case that it is the last one.
+    fn take(&mut self, view: &View<'_>) -> Result<(), RecordError> {
+        let mut row = self.pending.take().unwrap_or_default();
+        self.selected.fill(&mut row, view);
+        if view.steps.is_multiple_of(self.every) {
+            write_row(&self.file, &row)?;
+            row.time = f64::NAN;
+        }
+        self.pending = Some(row);
+        Ok(())
+    }
+}
+
+impl Selected {
+    fn fill(&self, row: &mut Row, view: &View<'_>) {
+        row.time = view.time;
+        row.reals.clear();
+        row.reals
+            .extend(self.reals.iter().map(|place| view.reals[*place]));
+        for (bond, column) in &self.bonds {
+            let energy = view.ledger.bond(*bond).copied().unwrap_or_default();
+            row.reals.push(match column {
+                0 => energy.residual_power,
+                1 => energy.residual_energy,
+                2 => energy.transferred_energy,
+                _ => energy.correction_power,
+            });
+        }
+        row.signals
+            .resize(self.signals.len(), Value::Boolean(false));
+        for (kept, place) in row.signals.iter_mut().zip(&self.signals) {
+            kept.clone_from(&view.signals[*place]);
+        }
+    }
+
+    /// Chooses what the patterns of `recording` name; the columns in the order of the rows' cells.
+    fn choose(&mut self, graph: &Graph, recording: &Recording) -> Result<Vec<Column>, Failure> {
+        let mut choice = Choice::new(recording);
+        for (place, variable) in graph.real_outputs().into_iter().enumerate() {
+            if choice.takes(&variable.name, Kind::Real, variable.unit) {
+                self.reals.push(place);
+            }
+        }
+        for (bond, name) in graph.bond_names().enumerate() {
+            for (column, (suffix, unit)) in BOND_COLUMNS.iter().enumerate() {
+                let name = format!("bond.{name}.{suffix}");
+                if choice.takes(&name, Kind::Real, Some((*unit).to_owned())) {
+                    self.bonds.push((bond, column));
+                }
+            }
+        }
+        for (place, variable) in graph.signals().into_iter().enumerate() {
+            if choice.takes(&variable.name, variable.kind, variable.unit) {
+                self.signals.push(place);
+            }
+        }
+        choice.columns()
+    }
+}
+
+/// The columns chosen so far, and which patterns have not met any.
+struct Choice {
+    patterns: Vec<(WildMatch, bool)>,
+    prefix: Option<String>,
+    columns: Vec<Column>,
+    names: Vec<String>,
+}
+
+impl Choice {
+    fn new(recording: &Recording) -> Self {
+        let patterns = recording.variables.iter();
+        Self {
+            patterns: patterns
+                .map(|pattern| (WildMatch::new(pattern), false))
+                .collect(),
+            prefix: recording.single.as_ref().map(|single| format!("{single}.")),
+            columns: Vec::new(),
+            names: Vec::new(),
+        }
+    }
+
+    fn takes(&mut self, name: &str, kind: Kind, unit: Option<String>) -> bool {
+        let name = match &self.prefix {
+            Some(prefix) => name.strip_prefix(prefix).unwrap_or(name),
+            None => name,
+        };
+        let mut taken = self.patterns.is_empty();
+        for (pattern, met) in &mut self.patterns {
+            if pattern.matches(name) {
+                (taken, *met) = (true, true);
+            }
+        }
+        self.names.push(name.to_owned());
+        if taken {
+            let mut column = Column::new(name, recorded_kind(kind));
+            column.unit = unit;
+            self.columns.push(column);
+        }
+        taken
+    }
+
+    /// The columns, or what the first pattern that met none should be.
+    fn columns(self) -> Result<Vec<Column>, Failure> {
+        let Some((pattern, _)) = self.patterns.iter().find(|(_, met)| !met) else {
+            return Ok(self.columns);
+        };
+        let pattern = pattern.to_string();
+        let names = self.names.iter().map(String::as_str);
+        let advice = match gyrator_system::closest(&pattern, names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "outputs and `bond.…` can be recorded; `gyrator inspect` lists the outputs of an FMU".to_owned(),
+        };
+        Err(Failure::usage(format!(
+            "--output-variable {pattern}: there is no such output"
+        ))
+        .help(advice))
+    }
+}
+
+fn recorded_kind(kind: Kind) -> gyrator_record::Kind {
+    match kind {
+        Kind::Real => gyrator_record::Kind::Real,
+        Kind::Integer => gyrator_record::Kind::Integer,
+        Kind::Enumeration => gyrator_record::Kind::Enumeration,
+        Kind::Boolean => gyrator_record::Kind::Boolean,
+        Kind::String => gyrator_record::Kind::String,
+    }
+}
+
+fn write_row(file: &ResultFile, row: &Row) -> Result<(), RecordError> {
+    let mut shared = file.lock();
+    if let Some(failure) = shared.failure.take() {
+        return Err(failure);
+    }
+    if row.signals.is_empty() {
+        return shared.sink.real_row(row.time, &row.reals);
+    }
+    let reals = row.reals.iter().map(|value| Cell::Real(*value));
+    let signals = row.signals.iter().map(|value| match value {
+        Value::Real(value) => Cell::Real(*value),
+        Value::Integer(value) => Cell::Integer(i64::from(*value)),
+        Value::Boolean(value) => Cell::Boolean(*value),
+        Value::String(value) => Cell::String(value),
+    });
+    shared.sink.row(row.time, &mut reals.chain(signals))
+}
+
+impl Observer for Recorder {
+    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+        {
+            let mut shared = self.file.lock();
+            shared.sink.begin(&self.columns)?;
+            shared.columns = self.columns.len() + 1;
+        }
+        self.take(view)?;
+        self.flusher = Some(Flusher::start(self.file.clone()));
+        Ok(Verdict::Continue)
+    }
+
+    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+        self.take(view)?;
+        Ok(Verdict::Continue)
+    }
+
+    fn finish(&mut self, _: &Report) -> Result<(), ObserverError> {
+        drop(self.flusher.take());
+        if let Some(row) = self.pending.take().filter(|row| !row.time.is_nan()) {
+            write_row(&self.file, &row)?;
+        }
+        let mut shared = self.file.lock();
+        if let Some(failure) = shared.failure.take() {
+            return Err(failure.into());
+        }
+        Ok(shared.sink.finish()?)
+    }
+}
+
+/// A thread that flushes the result while the run goes on, also while an FMU does not return.
+struct Flusher {
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Flusher {
+    fn start(file: ResultFile) -> Self {
+        let (stop, stopped) = mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            while stopped.recv_timeout(FLUSH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                file.flush();
+            }
+        });
+        Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Flusher {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What is written to the terminal. A reader that goes away ends nothing but the text.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Mutex, PoisonError};
+
+use indicatif::ProgressBar;
+
+/// The progress bar on show, which messages must not tear apart.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Shows or removes the progress bar around which messages are written.
+pub(crate) fn set_bar(bar: Option<ProgressBar>) {
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+}
+
+/// Writes a text to the standard output.
+///
+/// # Errors
+/// What the operating system says, unless the reader has gone: `gyrator list | head` is no error.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    match output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+    {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Writes a text that ends in a line feed to the standard error, above the progress bar.
+pub(crate) fn message(text: &str) {
+    // Where even the standard error is closed, there is nobody left to tell.
+    let write = || {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    };
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// Columns to wrap text at: those of the terminal within reason, 100 elsewhere.
+pub(crate) fn width() -> usize {
+    const ELSEWHERE: u16 = 100;
+    let columns = io::stderr()
+        .is_terminal()
+        .then(|| terminal_size::terminal_size_of(io::stderr()))
+        .flatten()
+        .map_or(ELSEWHERE, |(terminal_size::Width(columns), _)| columns);
+    usize::from(columns.clamp(60, 120))
+}
+
+/// Whether messages may have colours: on a terminal, unless `NO_COLOR` is set.
+pub(crate) fn has_colours() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

@@ -1,0 +1,79 @@
+//! `gyrator inspect`: what an FMU or a system file holds.
+
+mod fmu;
+mod system;
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gyrator_fmu::Fmu;
+use gyrator_system::toml_file;
+
+use super::simulate::not_opened;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::screen;
+
+/// Options of `gyrator inspect`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// An FMU or a system file
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// List local variables as well
+    #[arg(long)]
+    all: bool,
+    /// Print JSON, for programs; lists all variables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints what the file holds.
+pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    if is_system_file(&options.path) {
+        return inspect_system(options);
+    }
+    let peek = Fmu::peek(&options.path).map_err(|error| not_opened(&error))?;
+    let facts = fmu::Facts::new(&options.path, &peek);
+    screen::print(&if options.json {
+        json(&facts)?
+    } else {
+        facts.render(options.all)
+    })?;
+    Ok(Exit::Success)
+}
+
+/// Prints the system, then what is wrong with it.
+fn inspect_system(options: &Options) -> Result<Exit, Failure> {
+    let (file, warnings) = toml_file::read(&options.path)?;
+    let (facts, problems) = system::Facts::new(file, warnings);
+    screen::print(&if options.json {
+        json(&facts)?
+    } else {
+        facts.render()
+    })?;
+    match problems {
+        Some(problems) => Err(problems),
+        None => Ok(Exit::Success),
+    }
+}
+
+fn json(facts: &impl serde::Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(facts).map_err(std::io::Error::from)?;
+    Ok(text + "\n")
+}
+
+/// By the ending of the name; by the first bytes where it tells nothing.
+fn is_system_file(path: &Path) -> bool {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some(ending) if ending.eq_ignore_ascii_case("toml") => true,
+        Some(ending) if ending.eq_ignore_ascii_case("fmu") => false,
+        _ => {
+            let mut first = [0; 2];
+            let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+            read.is_ok() && &first != b"PK"
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! What a system file describes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gyrator::System;
+use gyrator_fmu::Fmu;
+use gyrator_system::{
+    Bond, Choice, Component, Connection, Problem, Problems, Severity, SystemFile,
+};
+use serde::Serialize;
+
+use crate::aligned::{Align, Aligned};
+use crate::failure::Failure;
+use crate::numbers::{count, short};
+
+/// All that is shown.
+#[derive(Serialize)]
+pub(super) struct Facts {
+    path: PathBuf,
+    start_time: f64,
+    stop_time: Option<f64>,
+    step_size: Option<f64>,
+    method: String,
+    step_control: String,
+    components: Vec<ComponentFacts>,
+    connections: Vec<ConnectionFacts>,
+    bonds: Vec<BondFacts>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ComponentFacts {
+    name: String,
+    fmu: PathBuf,
+    /// `None` where the FMU cannot be read.
+    model: Option<String>,
+    step_size: Option<f64>,
+    exchange: String,
+    extrapolation: String,
+    start_values: usize,
+}
+
+#[derive(Serialize)]
+struct ConnectionFacts {
+    from: String,
+    to: String,
+    gain: f64,
+}
+
+#[derive(Serialize)]
+struct BondFacts {
+    name: String,
+    effort: Vec<ConnectionFacts>,
+    flow: Vec<ConnectionFacts>,
+    sense: f64,
+    correction: String,
+}
+
+impl Facts {
+    /// The facts of a system and, if it cannot be run, why.
+    pub(super) fn new(file: SystemFile, mut warnings: Vec<Problem>) -> (Self, Option<Failure>) {
+        let mut facts = Self::of(&file);
+        let source = Arc::clone(&file.source);
+        let failure = match System::from_file(file) {
+            Ok(system) => {
+                warnings.extend(system.check());
+                let has_errors = warnings
+                    .iter()
+                    .any(|problem| problem.severity == Severity::Error);
+                has_errors.then(|| {
+                    Problems {
+                        source,
+                        list: warnings.clone(),
+                    }
+                    .into()
+                })
+            }
+            Err(error) => Some(error.into()),
+        };
+        let warnings = warnings
+            .iter()
+            .filter(|problem| problem.severity == Severity::Warning);
+        facts.warnings = warnings.map(|problem| problem.message.clone()).collect();
+        (facts, failure)
+    }
+
+    fn of(file: &SystemFile) -> Self {
+        let experiment = &file.experiment;
+        let component = |component: &Component| ComponentFacts {
+            name: component.name.value.clone(),
+            fmu: component.fmu.value.clone(),
+            model: None,
+            step_size: component
+                .step_size
+                .as_ref()
+                .or(experiment.step_size.as_ref())
+                .map(|step| step.value),
+            exchange: component
+                .exchange
+                .as_ref()
+                .or(experiment.exchange.as_ref())
+                .map_or("auto", |exchange| &exchange.value)
+                .to_owned(),
+            extrapolation: word(
+                component
+                    .extrapolation
+                    .as_ref()
+                    .or(experiment.extrapolation.as_ref()),
+                "hold",
+            ),
+            start_values: component.start_values.len(),
+        };
+        let mut facts = Self {
+            path: file.source.path.clone(),
+            start_time: experiment
+                .start_time
+                .as_ref()
+                .map_or(0.0, |time| time.value),
+            stop_time: experiment.stop_time.as_ref().map(|time| time.value),
+            step_size: experiment.step_size.as_ref().map(|step| step.value),
+            method: word(experiment.method.as_ref(), "jacobi"),
+            step_control: word(experiment.step_control.as_ref(), "fixed"),
+            components: file.components.iter().map(component).collect(),
+            connections: file.connections.iter().map(connection).collect(),
+            bonds: file.bonds.iter().map(bond).collect(),
+            warnings: Vec::new(),
+        };
+        facts.name_models();
+        facts
+    }
+
+    /// Reads each FMU's description once.
+    fn name_models(&mut self) {
+        let mut models: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
+        for component in &mut self.components {
+            let model = models.entry(component.fmu.clone()).or_insert_with(|| {
+                Fmu::peek(&component.fmu)
+                    .ok()
+                    .map(|peek| peek.description.model_name.clone())
+            });
+            component.model = model.clone();
+        }
+    }
+
+    /// The facts for people.
+    pub(super) fn render(&self) -> String {
+        let mut text = self.head();
+        let _ = write!(text, "\n{}", self.component_table());
+        if !self.connections.is_empty() {
+            let _ = write!(text, "\nconnections ({})\n", self.connections.len());
+        }
+        for connection in &self.connections {
+            let _ = writeln!(text, "  {}", connection.render());
+        }
+        for bond in &self.bonds {
+            let _ = write!(text, "\n{}", bond.render());
+        }
+        if !self.warnings.is_empty() {
+            text.push('\n');
+        }
+        for warning in &self.warnings {
+            let _ = writeln!(text, "warning: {warning}");
+        }
+        text
+    }
+
+    fn head(&self) -> String {
+        let number = |number: usize, noun: &str| count(number as u64, noun);
+        let mut text = format!(
+            "{}: {}, {}, {}\n\n",
+            self.path.display(),
+            number(self.components.len(), "component"),
+            number(self.connections.len(), "connection"),
+            number(self.bonds.len(), "power bond"),
+        );
+        let or_missing = |value: Option<f64>| {
+            value.map_or("not given".to_owned(), |value| {
+                format!("{} s", short(value))
+            })
+        };
+        let _ = writeln!(
+            text,
+            "  time        {} s to {}",
+            short(self.start_time),
+            or_missing(self.stop_time)
+        );
+        let _ = writeln!(
+            text,
+            "  macro-step  {}, {}",
+            or_missing(self.step_size),
+            self.step_control
+        );
+        let _ = writeln!(text, "  method      {}", self.method);
+        text
+    }
+
+    fn component_table(&self) -> String {
+        let mut table = Aligned::new(&[
+            ("component", Align::Left),
+            ("model", Align::Left),
+            ("step, s", Align::Right),
+            ("exchange", Align::Left),
+            ("extrapolation", Align::Left),
+            ("start values", Align::Right),
+        ]);
+        for component in &self.components {
+            table.row([
+                component.name.clone(),
+                component
+                    .model
+                    .clone()
+                    .unwrap_or_else(|| format!("? ({})", component.fmu.display())),
+                component.step_size.map(short).unwrap_or_default(),
+                component.exchange.clone(),
+                component.extrapolation.clone(),
+                component.start_values.to_string(),
+            ]);
+        }
+        table.render()
+    }
+}
+
+fn word(choice: Option<&Choice>, default: &str) -> String {
+    choice
+        .map_or(default, |choice| &choice.name.value)
+        .to_owned()
+}
+
+fn connection(connection: &Connection) -> ConnectionFacts {
+    let port = |port: &gyrator_system::Port| format!("{}.{}", port.component, port.variable);
+    ConnectionFacts {
+        from: port(&connection.from.value),
+        to: port(&connection.to.value),
+        gain: connection.gain.as_ref().map_or(1.0, |gain| gain.value),
+    }
+}
+
+fn bond(bond: &Bond) -> BondFacts {
+    BondFacts {
+        name: bond.name.value.clone(),
+        effort: bond.effort.iter().map(connection).collect(),
+        flow: bond.flow.iter().map(connection).collect(),
+        sense: bond.sense.value,
+        correction: word(bond.correction.as_ref(), "off"),
+    }
+}
+
+impl ConnectionFacts {
+    fn render(&self) -> String {
+        let gain = if self.gain == 1.0 {
+            String::new()
+        } else {
+            format!(" × {}", short(self.gain))
+        };
+        format!("{} → {}{gain}", self.from, self.to)
+    }
+}
+
+impl BondFacts {
+    fn render(&self) -> String {
+        let sense = if self.sense < 0.0 { ", sense −1" } else { "" };
+        let mut text = format!(
+            "bond {}: correction {}{sense}\n",
+            self.name, self.correction
+        );
+        for (effort, flow) in self.effort.iter().zip(&self.flow) {
+            let _ = writeln!(text, "  effort  {}", effort.render());
+            let _ = writeln!(text, "  flow    {}", flow.render());
+        }
+        text
+    }
+}

@@ -1,0 +1,58 @@
+//! The verbs of the command line, one file each.
+
+mod inspect;
+mod list;
+mod run;
+mod simulate;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::{self, Exit};
+use crate::failure::Failure;
+
+/// Couples FMUs (FMI 2.0 co-simulation) and keeps the books of the energy between them
+#[derive(Debug, Parser)]
+#[command(name = "gyrator", version, max_term_width = 100, after_help = exit::HELP)]
+#[command(arg_required_else_help = true, infer_long_args = false)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Run a system of FMUs that a system file describes
+    Run(run::Options),
+    /// Simulate one FMU
+    #[command(visible_alias = "run-single")]
+    Simulate(simulate::Options),
+    /// Tell what an FMU or a system file holds
+    #[command(visible_alias = "info")]
+    Inspect(inspect::Options),
+    /// List methods, extrapolations, corrections, step controls and exchange modes
+    List(list::Options),
+}
+
+impl Cli {
+    /// Does what the command line asks for.
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        match self.verb {
+            Verb::Run(options) => run::run(options),
+            Verb::Simulate(options) => simulate::run(options),
+            Verb::Inspect(options) => inspect::run(&options),
+            Verb::List(options) => list::run(&options),
+        }
+    }
+}
+
+/// Help and version that were asked for, or what is wrong with the command line.
+pub(crate) fn usage(message: &clap::Error) -> Result<Exit, Failure> {
+    let exit = if message.use_stderr() {
+        Exit::Usage
+    } else {
+        Exit::Success
+    };
+    // A reader that has gone away needs no help.
+    let _ = message.print();
+    Ok(exit)
+}

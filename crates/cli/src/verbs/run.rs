@@ -1,0 +1,54 @@
+//! `gyrator run`: a system of FMUs.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use gyrator_system::toml_file;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::options::{
+    CouplingOptions, ExecutionOptions, ExperimentOptions, ResultOptions, assignment,
+    set_start_values,
+};
+use crate::session::Session;
+
+/// Options of `gyrator run`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The system file
+    #[arg(value_name = "SYSTEM.toml")]
+    system: PathBuf,
+    #[command(flatten)]
+    experiment: ExperimentOptions,
+    /// Start value of a variable, in place of what the system file says [repeatable]
+    #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
+    #[arg(help_heading = "Experiment")]
+    start_value: Vec<(String, String)>,
+    #[command(flatten)]
+    coupling: CouplingOptions,
+    #[command(flatten)]
+    results: ResultOptions,
+    #[command(flatten)]
+    execution: ExecutionOptions,
+}
+
+/// Runs the system.
+pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let begin = Instant::now();
+    let (mut system, warnings) = toml_file::read(&options.system)?;
+    options.experiment.apply(&mut system.experiment);
+    options.coupling.apply(&mut system);
+    set_start_values(&mut system, options.start_value)?;
+    let (results, execution) = (&options.results, &options.execution);
+    Session {
+        system,
+        warnings,
+        results,
+        execution,
+        single: None,
+        begin,
+    }
+    .execute()
+}

@@ -1,0 +1,121 @@
+//! `gyrator simulate`: one FMU.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use gyrator_fmu::{DefaultExperiment, Fmu, OpenError};
+use gyrator_system::{Component, Experiment, Spanned, SystemFile};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::input_file::InputFile;
+use crate::options::{
+    ExecutionOptions, ExperimentOptions, ResultOptions, assignment, set_start_values,
+};
+use crate::session::Session;
+
+/// Options of `gyrator simulate`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The FMU; times come from its default experiment unless they are given
+    #[arg(value_name = "FMU")]
+    fmu: PathBuf,
+    #[command(flatten)]
+    experiment: ExperimentOptions,
+    /// Start value of a variable [repeatable]
+    #[arg(long, value_name = "VARIABLE=VALUE", value_parser = assignment, help_heading = "Experiment")]
+    start_value: Vec<(String, String)>,
+    /// Feed the inputs from a CSV file with the columns time and names of inputs: continuous ones
+    /// on the straight line between rows, others with the value of the row before
+    #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
+    input_file: Option<PathBuf>,
+    #[command(flatten)]
+    results: ResultOptions,
+    #[command(flatten)]
+    execution: ExecutionOptions,
+}
+
+/// Simulates the FMU.
+pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let begin = Instant::now();
+    let peek = Fmu::peek(&options.fmu).map_err(|error| not_opened(&error))?;
+    let name = component_name(&options.fmu);
+    let mut system = SystemFile::new(&options.fmu);
+    system.experiment = default_experiment(peek.description.default_experiment);
+    options.experiment.apply(&mut system.experiment);
+    check_complete(&system.experiment, &options.fmu)?;
+    let start = system
+        .experiment
+        .start_time
+        .as_ref()
+        .map_or(0.0, |time| time.value);
+    system.components.push(Component::new(&name, &options.fmu));
+    let values = options.start_value.into_iter();
+    set_start_values(
+        &mut system,
+        values.map(|(variable, value)| (format!("{name}.{variable}"), value)),
+    )?;
+    let inputs = match &options.input_file {
+        Some(path) => Some(InputFile::read(path, &peek.description)?),
+        None => None,
+    };
+    if let (Some(inputs), Some(component)) = (&inputs, system.component_mut(&name)) {
+        inputs.set_start_values(component, start);
+    }
+    let (results, execution) = (&options.results, &options.execution);
+    let single = Some((name, inputs));
+    Session {
+        system,
+        warnings: Vec::new(),
+        results,
+        execution,
+        single,
+        begin,
+    }
+    .execute()
+}
+
+/// An FMU whose description cannot be read.
+pub(super) fn not_opened(error: &OpenError) -> Failure {
+    let exit = match error {
+        OpenError::Io { .. } => Exit::NotLoaded,
+        _ => Exit::InvalidInput,
+    };
+    Failure::new(exit, Message::error(error.to_string()))
+}
+
+/// The component is called like the file.
+fn component_name(fmu: &std::path::Path) -> String {
+    let stem = fmu
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    stem.filter(|stem| !stem.is_empty())
+        .unwrap_or_else(|| "fmu".to_owned())
+}
+
+fn default_experiment(of_fmu: DefaultExperiment) -> Experiment {
+    let placed = |number: Option<f64>| number.map(Spanned::unplaced);
+    Experiment {
+        start_time: placed(of_fmu.start_time),
+        stop_time: placed(of_fmu.stop_time),
+        step_size: placed(of_fmu.step_size),
+        tolerance: placed(of_fmu.tolerance),
+        ..Experiment::default()
+    }
+}
+
+fn check_complete(experiment: &Experiment, fmu: &std::path::Path) -> Result<(), Failure> {
+    let missing = [
+        ("stop time", "--stop-time", &experiment.stop_time),
+        ("step size", "--step-size", &experiment.step_size),
+    ];
+    let missing = missing.iter().filter(|(_, _, value)| value.is_none());
+    let (names, options): (Vec<_>, Vec<_>) =
+        missing.map(|(name, option, _)| (*name, *option)).unzip();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let text = format!("{} recommends no {}", fmu.display(), names.join(" and no "));
+    Err(Failure::usage(text).help(format!("pass {}", options.join(" and "))))
+}
