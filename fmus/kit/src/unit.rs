@@ -42,3 +42,13 @@ pub const CUBIC_METRE_PER_SECOND: Unit = unit("m3/s", &[("m", 3), ("s", -1)]);
 pub const VOLT: Unit = unit("V", &[("kg", 1), ("m", 2), ("s", -3), ("A", -1)]);
 /// Ampere.
 pub const AMPERE: Unit = unit("A", &[("A", 1)]);
+/// Hertz, frequency.
+pub const HERTZ: Unit = unit("Hz", &[("s", -1)]);
+/// Square metre, area.
+pub const SQUARE_METRE: Unit = unit("m2", &[("m", 2)]);
+/// Kilogram per cubic metre, density.
+pub const KILOGRAM_PER_CUBIC_METRE: Unit = unit("kg/m3", &[("kg", 1), ("m", -3)]);
+/// One over pascal, compressibility.
+pub const PER_PASCAL: Unit = unit("1/Pa", &[("kg", -1), ("m", 1), ("s", 2)]);
+/// One over pascal squared, how compressibility changes with pressure.
+pub const PER_PASCAL_SQUARED: Unit = unit("1/Pa2", &[("kg", -2), ("m", 2), ("s", 4)]);

@@ -5,15 +5,26 @@
 #![forbid(unsafe_code)]
 
 mod all_types;
+mod crane_cylinder;
+mod crane_links;
 mod faulty;
 mod oscillator_elements;
 mod oscillator_force;
+mod oscillator_hub;
 mod oscillator_motion;
+mod pendulum_force;
+mod pendulum_motion;
+mod point_pendulum;
 
 pub use all_types::AllTypes;
+pub use crane_cylinder::CraneCylinder;
+pub use crane_links::CraneLinks;
 pub use faulty::Faulty;
 pub use oscillator_force::OscillatorForce;
+pub use oscillator_hub::OscillatorHub;
 pub use oscillator_motion::OscillatorMotion;
+pub use pendulum_force::PendulumForce;
+pub use pendulum_motion::PendulumMotion;
 
 use fmu_kit::{Description, Model};
 
@@ -42,9 +53,14 @@ const fn model<M: Model>(package: &'static str) -> ModelInfo {
 /// All models, in alphabetical order.
 pub const MODELS: &[ModelInfo] = &[
     model::<AllTypes>("all-types"),
+    model::<CraneCylinder>("crane-cylinder"),
+    model::<CraneLinks>("crane-links"),
     model::<Faulty>("faulty"),
     model::<OscillatorForce>("oscillator-force"),
+    model::<OscillatorHub>("oscillator-hub"),
     model::<OscillatorMotion>("oscillator-motion"),
+    model::<PendulumForce>("pendulum-force"),
+    model::<PendulumMotion>("pendulum-motion"),
 ];
 
 #[cfg(test)]

@@ -1,0 +1,266 @@
+//! The hydraulic cylinder of a crane, with its valve.
+
+use fmu_kit::{Fault, Model, Variable, unit};
+use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
+
+type Row = Variable<CraneCylinder>;
+
+/// A cylinder with two chambers of compressible fluid. Its force f = a_p·(p2 − p1) − c·v follows
+/// the input v at once (direct feed-through); the pressures follow Rodríguez et al. (2022),
+/// eqs 26–32. The run starts in static equilibrium under `load`, computed at initialization, and
+/// the spool then moves by eq. 33, whose ω is a frequency in Hz.
+///
+/// Defaults are table 5.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CraneCylinder {
+    l3: f64,
+    s_start: f64,
+    load: f64,
+    c: f64,
+    a_p: f64,
+    a: f64,
+    b: f64,
+    c_d: f64,
+    rho: f64,
+    p_pump: f64,
+    p_tank: f64,
+    valve_area: f64,
+    spool_amplitude: f64,
+    spool_frequency: f64,
+    s: f64,
+    v: f64,
+    f: f64,
+    gamma: f64,
+    spool_start: f64,
+    pressure: [f64; 2],
+}
+
+impl Default for CraneCylinder {
+    fn default() -> Self {
+        Self {
+            l3: 0.442,
+            s_start: 0.5,
+            // Balance of the torques on link 1: the lever of the cylinder is half that of m2.
+            load: (200.0 + 2.0 * 250.0 + 2.0 * 100.0) * 9.81,
+            c: 1e5,
+            a_p: 65e-4,
+            a: 6.53e-10,
+            b: -1.19e-18,
+            c_d: 0.67,
+            rho: 850.0,
+            p_pump: 7.6e6,
+            p_tank: 1e5,
+            valve_area: 5e-4,
+            spool_amplitude: 0.1,
+            spool_frequency: 2.0,
+            s: 0.5,
+            v: 0.0,
+            f: 0.0,
+            gamma: 0.0,
+            spool_start: 0.0,
+            pressure: [0.0; 2],
+        }
+    }
+}
+
+impl CraneCylinder {
+    /// Lengths of the two chambers, m (eqs 29, 30).
+    fn chambers(&self) -> [f64; 2] {
+        let out = self.s - self.s_start;
+        [0.5 * self.l3 - out, 0.5 * self.l3 + out]
+    }
+
+    /// Bulk modulus of the fluid at pressure `p`, Pa (eq. 28).
+    fn bulk_modulus(&self, p: f64) -> f64 {
+        (1.0 + self.a * p + self.b * p * p) / (self.a + 2.0 * self.b * p)
+    }
+
+    /// Volume flow through an orifice from one pressure to a lower one, m³/s; 0 to a higher one.
+    fn orifice_flow(&self, area: f64, from: f64, to: f64) -> f64 {
+        area * self.c_d * (2.0 * (from - to).max(0.0) / self.rho).sqrt()
+    }
+
+    /// Position of the spool (eq. 33): 0 is closed, 1 is open.
+    fn spool(&self, time: f64) -> f64 {
+        let envelope = time.min(1.0).min(9.0 - time).max(0.0);
+        let swing = (2.0 * PI * self.spool_frequency * time).sin();
+        self.spool_start * (1.0 - self.spool_amplitude * envelope * swing)
+    }
+
+    /// Pressures and spool position at which the cylinder holds the load at rest: what flows into
+    /// a chamber flows out of it.
+    fn equilibrium(&self) -> Option<([f64; 2], f64)> {
+        let difference = self.load / self.a_p;
+        let sum = self.p_pump + self.p_tank;
+        let [p1, p2] = [(sum - difference) / 2.0, (sum + difference) / 2.0];
+        let within = |p: f64| self.p_tank < p && p < self.p_pump;
+        let openings = ((p1 - self.p_tank) / (self.p_pump - p1)).sqrt();
+        (within(p1) && within(p2)).then_some(([p1, p2], openings / (1.0 + openings)))
+    }
+}
+
+impl Model for CraneCylinder {
+    const NAME: &'static str = "CraneCylinder";
+    const DESCRIPTION: &'static str = "The hydraulic cylinder of a crane, with its valve";
+    const STEP_SIZE: f64 = 2.5e-4;
+
+    fn variables() -> Vec<Variable<Self>> {
+        let mut variables = coupling();
+        variables.extend(mechanical_parameters());
+        variables.extend(hydraulic_parameters());
+        variables
+    }
+
+    fn state(&mut self) -> &mut [f64] {
+        &mut self.pressure
+    }
+
+    fn initialize(&mut self, _time: f64) -> Result<(), Fault> {
+        let equilibrium = self.equilibrium().ok_or_else(|| {
+            let message = format!(
+                "the pressures of pump and tank cannot hold a load of {} N",
+                self.load
+            );
+            Fault::Error(message)
+        })?;
+        (self.pressure, self.spool_start) = equilibrium;
+        Ok(())
+    }
+
+    fn derivatives(&self, time: f64, rates: &mut [f64]) {
+        let [p1, p2] = self.pressure;
+        let gamma = self.spool(time);
+        let (inlet, outlet) = (self.valve_area * gamma, self.valve_area * (1.0 - gamma));
+        let swept = self.a_p * self.v;
+        let flow1 = swept + self.orifice_flow(inlet, self.p_pump, p1)
+            - self.orifice_flow(outlet, p1, self.p_tank);
+        let flow2 = -swept + self.orifice_flow(outlet, self.p_pump, p2)
+            - self.orifice_flow(inlet, p2, self.p_tank);
+        let [l4, l5] = self.chambers();
+        rates[0] = self.bulk_modulus(p1) / (self.a_p * l4) * flow1;
+        rates[1] = self.bulk_modulus(p2) / (self.a_p * l5) * flow2;
+    }
+
+    fn outputs(&mut self, time: f64) -> Result<(), Fault> {
+        let [p1, p2] = self.pressure;
+        self.f = self.a_p * (p2 - p1) - self.c * self.v;
+        self.gamma = self.spool(time);
+        Ok(())
+    }
+
+    fn after_step(&mut self, _start: f64, end: f64) -> Result<(), Fault> {
+        if self.chambers().iter().all(|length| *length > 0.0) {
+            return Ok(());
+        }
+        let message = format!(
+            "the piston has left the cylinder: its length is {} m at {end} s",
+            self.s
+        );
+        Err(Fault::Error(message))
+    }
+
+    fn partial_derivative(&self, unknown: &str, known: &str) -> Option<f64> {
+        match (unknown, known) {
+            ("f", "v") => Some(-self.c),
+            (_, "s" | "v") => Some(0.0),
+            _ => None,
+        }
+    }
+}
+
+fn coupling() -> Vec<Row> {
+    const EQUILIBRIUM: &[&str] = &["load", "a_p", "p_pump", "p_tank"];
+    vec![
+        Row::input_real("s", |m| &mut m.s, "length of the cylinder").unit(unit::METRE),
+        Row::input_real("v", |m| &mut m.v, "rate of the cylinder's length")
+            .unit(unit::METRE_PER_SECOND),
+        Row::output_real(
+            "f",
+            |m| &mut m.f,
+            "force of the cylinder, positive outwards",
+        )
+        .unit(unit::NEWTON)
+        .depends_on(&["v"])
+        .starts_from(&["load", "a_p", "p_pump", "p_tank", "c"]),
+        Row::output_real(
+            "p1",
+            |m| &mut m.pressure[0],
+            "pressure in the chamber that pulls",
+        )
+        .unit(unit::PASCAL)
+        .starts_from(EQUILIBRIUM),
+        Row::output_real(
+            "p2",
+            |m| &mut m.pressure[1],
+            "pressure in the chamber that pushes",
+        )
+        .unit(unit::PASCAL)
+        .starts_from(EQUILIBRIUM),
+        Row::output_real("gamma", |m| &mut m.gamma, "position of the spool, 0 to 1")
+            .starts_from(EQUILIBRIUM),
+    ]
+}
+
+fn mechanical_parameters() -> Vec<Row> {
+    vec![
+        Row::parameter_real("l3", |m| &mut m.l3, "length of both chambers together")
+            .unit(unit::METRE)
+            .min(1e-9),
+        Row::parameter_real(
+            "s_start",
+            |m| &mut m.s_start,
+            "length of the cylinder with the piston in the middle",
+        )
+        .unit(unit::METRE),
+        Row::parameter_real(
+            "load",
+            |m| &mut m.load,
+            "force that the cylinder holds at the start",
+        )
+        .unit(unit::NEWTON),
+        Row::parameter_real("c", |m| &mut m.c, "friction of the piston")
+            .unit(unit::NEWTON_SECOND_PER_METRE)
+            .min(0.0),
+        Row::parameter_real("a_p", |m| &mut m.a_p, "area of the piston")
+            .unit(unit::SQUARE_METRE)
+            .min(1e-9),
+    ]
+}
+
+fn hydraulic_parameters() -> Vec<Row> {
+    vec![
+        Row::parameter_real("a", |m| &mut m.a, "compressibility of the fluid")
+            .unit(unit::PER_PASCAL),
+        Row::parameter_real(
+            "b",
+            |m| &mut m.b,
+            "how compressibility changes with pressure",
+        )
+        .unit(unit::PER_PASCAL_SQUARED),
+        Row::parameter_real("c_d", |m| &mut m.c_d, "discharge coefficient of the valve").min(0.0),
+        Row::parameter_real("rho", |m| &mut m.rho, "density of the fluid")
+            .unit(unit::KILOGRAM_PER_CUBIC_METRE)
+            .min(1e-9),
+        Row::parameter_real("p_pump", |m| &mut m.p_pump, "pressure of the pump").unit(unit::PASCAL),
+        Row::parameter_real("p_tank", |m| &mut m.p_tank, "pressure of the tank").unit(unit::PASCAL),
+        Row::parameter_real(
+            "valve_area",
+            |m| &mut m.valve_area,
+            "area of the open valve",
+        )
+        .unit(unit::SQUARE_METRE)
+        .min(0.0),
+        Row::parameter_real(
+            "spool_amplitude",
+            |m| &mut m.spool_amplitude,
+            "swing of the spool, relative to its initial position",
+        ),
+        Row::parameter_real(
+            "spool_frequency",
+            |m| &mut m.spool_frequency,
+            "frequency of the spool",
+        )
+        .unit(unit::HERTZ),
+    ]
+}

@@ -1,0 +1,4 @@
+//! The FMU PendulumForce.
+#![forbid(unsafe_code)]
+
+fmu_kit::export!(fmu_models::PendulumForce);
