@@ -15,6 +15,12 @@ mod oscillator_motion;
 mod pendulum_force;
 mod pendulum_motion;
 mod point_pendulum;
+mod quarter_car_chassis;
+mod quarter_car_chassis_suspension;
+mod quarter_car_elements;
+mod quarter_car_reference;
+mod quarter_car_wheel;
+mod quarter_car_wheel_suspension;
 
 pub use all_types::AllTypes;
 pub use crane_cylinder::CraneCylinder;
@@ -25,6 +31,11 @@ pub use oscillator_hub::OscillatorHub;
 pub use oscillator_motion::OscillatorMotion;
 pub use pendulum_force::PendulumForce;
 pub use pendulum_motion::PendulumMotion;
+pub use quarter_car_chassis::QuarterCarChassis;
+pub use quarter_car_chassis_suspension::QuarterCarChassisSuspension;
+pub use quarter_car_reference::{Motion, QuarterCar};
+pub use quarter_car_wheel::QuarterCarWheel;
+pub use quarter_car_wheel_suspension::QuarterCarWheelSuspension;
 
 use fmu_kit::{Description, Model};
 
@@ -61,6 +72,10 @@ pub const MODELS: &[ModelInfo] = &[
     model::<OscillatorMotion>("oscillator-motion"),
     model::<PendulumForce>("pendulum-force"),
     model::<PendulumMotion>("pendulum-motion"),
+    model::<QuarterCarChassis>("quarter-car-chassis"),
+    model::<QuarterCarChassisSuspension>("quarter-car-chassis-suspension"),
+    model::<QuarterCarWheel>("quarter-car-wheel"),
+    model::<QuarterCarWheelSuspension>("quarter-car-wheel-suspension"),
 ];
 
 #[cfg(test)]

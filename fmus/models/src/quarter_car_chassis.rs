@@ -1,0 +1,79 @@
+//! The chassis of the quarter car, reticulation 1.
+
+use fmu_kit::{Integrator, Model, Variable, unit};
+use serde::{Deserialize, Serialize};
+
+use crate::quarter_car_elements::{Stepping, stepping_rows};
+
+type Row = Variable<QuarterCarChassis>;
+
+/// m_c·v_c' = F; no direct feed-through. F lifts the chassis: F·v_c is the power taken in.
+///
+/// Sadjina & Pedersen (2019), section 5, simulator S1 of reticulation 1; the other half is
+/// [`QuarterCarWheelSuspension`](crate::QuarterCarWheelSuspension).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct QuarterCarChassis {
+    m_c: f64,
+    force: f64,
+    v_c: [f64; 1],
+    stepping: Stepping,
+}
+
+impl Default for QuarterCarChassis {
+    fn default() -> Self {
+        Self {
+            m_c: 400.0,
+            force: 0.0,
+            v_c: [0.0],
+            stepping: Stepping::default(),
+        }
+    }
+}
+
+impl Model for QuarterCarChassis {
+    const NAME: &'static str = "QuarterCarChassis";
+    const DESCRIPTION: &'static str = "Chassis of the quarter car, moved by the suspension force";
+    const INTERPOLATES_INPUTS: bool = true;
+    const STOP_TIME: f64 = 4.0;
+
+    fn variables() -> Vec<Variable<Self>> {
+        let mut rows = vec![
+            Row::input_real(
+                "F",
+                |m| &mut m.force,
+                "suspension force on the chassis, up; F.v_c is the power taken in",
+            )
+            .unit(unit::NEWTON),
+            Row::output_real("v_c", |m| &mut m.v_c[0], "velocity of the chassis, up")
+                .unit(unit::METRE_PER_SECOND),
+            Row::parameter_real("m_c", |m| &mut m.m_c, "mass of the chassis")
+                .unit(unit::KILOGRAM)
+                .min(1e-9),
+        ];
+        rows.extend(stepping_rows(
+            |m: &mut Self| &mut m.stepping.micro_steps,
+            |m| &mut m.stepping.integrator,
+        ));
+        rows
+    }
+
+    fn state(&mut self) -> &mut [f64] {
+        &mut self.v_c
+    }
+
+    fn derivatives(&self, _time: f64, rates: &mut [f64]) {
+        rates[0] = self.force / self.m_c;
+    }
+
+    fn integrator(&self) -> Integrator {
+        self.stepping.integrator()
+    }
+
+    fn micro_steps(&self) -> Option<i32> {
+        Some(self.stepping.micro_steps)
+    }
+
+    fn partial_derivative(&self, unknown: &str, known: &str) -> Option<f64> {
+        ((unknown, known) == ("v_c", "F")).then_some(0.0)
+    }
+}

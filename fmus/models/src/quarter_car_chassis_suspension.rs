@@ -1,0 +1,123 @@
+//! Chassis and suspension of the quarter car, reticulation 2.
+
+use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use serde::{Deserialize, Serialize};
+
+use crate::quarter_car_elements::{Stepping, Suspension, stepping_rows, suspension_rows};
+
+type Row = Variable<QuarterCarChassisSuspension>;
+
+/// m_c·v_c' = F with F = k_c·(z_w − z_c) + F_d(v_w − v_c) as output: it follows the input v_w at
+/// once (direct feed-through). F·v_w is the power taken in.
+///
+/// The stretch z_w − z_c is a state, integrated from v_c and the input v_w: a velocity corrected
+/// by the master moves the spring, too.
+///
+/// Sadjina & Pedersen (2019), section 5, simulator S1 of reticulation 2; the other half is
+/// [`QuarterCarWheel`](crate::QuarterCarWheel).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct QuarterCarChassisSuspension {
+    m_c: f64,
+    suspension: Suspension,
+    v_w: f64,
+    force: f64,
+    /// v_c, z_w − z_c.
+    state: [f64; 2],
+    stepping: Stepping,
+}
+
+impl Default for QuarterCarChassisSuspension {
+    fn default() -> Self {
+        Self {
+            m_c: 400.0,
+            suspension: Suspension::default(),
+            v_w: 0.0,
+            force: 0.0,
+            state: [0.0; 2],
+            stepping: Stepping::default(),
+        }
+    }
+}
+
+impl QuarterCarChassisSuspension {
+    fn suspension_force(&self) -> f64 {
+        let [v_c, stretch] = self.state;
+        self.suspension.force(stretch, self.v_w - v_c)
+    }
+}
+
+impl Model for QuarterCarChassisSuspension {
+    const NAME: &'static str = "QuarterCarChassisSuspension";
+    const DESCRIPTION: &'static str = "Chassis, spring and damper of the quarter car";
+    const INTERPOLATES_INPUTS: bool = true;
+    const STOP_TIME: f64 = 4.0;
+
+    fn variables() -> Vec<Variable<Self>> {
+        let mut rows = vec![
+            Row::input_real("v_w", |m| &mut m.v_w, "velocity of the wheel, up")
+                .unit(unit::METRE_PER_SECOND),
+            Row::output_real(
+                "F",
+                |m| &mut m.force,
+                "suspension force on the wheel, down; F.v_w is the power taken in",
+            )
+            .unit(unit::NEWTON)
+            .depends_on(&["v_w"])
+            .starts_from(&["d_c", "damper_exponent"]),
+            Row::output_real("v_c", |m| &mut m.state[0], "velocity of the chassis, up")
+                .local()
+                .unit(unit::METRE_PER_SECOND),
+            Row::output_real(
+                "stretch",
+                |m| &mut m.state[1],
+                "stretch z_w - z_c of the spring",
+            )
+            .local()
+            .unit(unit::METRE),
+            Row::parameter_real("m_c", |m| &mut m.m_c, "mass of the chassis")
+                .unit(unit::KILOGRAM)
+                .min(1e-9),
+        ];
+        rows.extend(suspension_rows(
+            |m: &mut Self| &mut m.suspension.k_c,
+            |m| &mut m.suspension.d_c,
+            |m| &mut m.suspension.exponent,
+        ));
+        rows.extend(stepping_rows(
+            |m: &mut Self| &mut m.stepping.micro_steps,
+            |m| &mut m.stepping.integrator,
+        ));
+        rows
+    }
+
+    fn state(&mut self) -> &mut [f64] {
+        &mut self.state
+    }
+
+    fn derivatives(&self, _time: f64, rates: &mut [f64]) {
+        let [v_c, _] = self.state;
+        rates[0] = self.suspension_force() / self.m_c;
+        rates[1] = self.v_w - v_c;
+    }
+
+    fn integrator(&self) -> Integrator {
+        self.stepping.integrator()
+    }
+
+    fn micro_steps(&self) -> Option<i32> {
+        Some(self.stepping.micro_steps)
+    }
+
+    fn outputs(&mut self, _time: f64) -> Result<(), Fault> {
+        self.force = self.suspension_force();
+        Ok(())
+    }
+
+    fn partial_derivative(&self, unknown: &str, known: &str) -> Option<f64> {
+        match (unknown, known) {
+            ("F", "v_w") => self.suspension.damping(self.v_w - self.state[0]),
+            ("v_c" | "stretch", "v_w") => Some(0.0),
+            _ => None,
+        }
+    }
+}

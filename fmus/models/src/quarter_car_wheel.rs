@@ -1,0 +1,108 @@
+//! The wheel of the quarter car, reticulation 2.
+
+use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use serde::{Deserialize, Serialize};
+
+use crate::quarter_car_elements::{Road, Stepping, road_rows, stepping_rows};
+
+type Row = Variable<QuarterCarWheel>;
+
+/// m_w·v_w' = k_w·(z − z_w) − F; no direct feed-through. F presses the wheel down: F·v_w is the
+/// power given away.
+///
+/// Sadjina & Pedersen (2019), section 5, simulator S2 of reticulation 2; the other half is
+/// [`QuarterCarChassisSuspension`](crate::QuarterCarChassisSuspension).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct QuarterCarWheel {
+    m_w: f64,
+    k_w: f64,
+    road: Road,
+    force: f64,
+    /// z_w, v_w.
+    state: [f64; 2],
+    stepping: Stepping,
+}
+
+impl Default for QuarterCarWheel {
+    fn default() -> Self {
+        Self {
+            m_w: 40.0,
+            k_w: 150e3,
+            road: Road::default(),
+            force: 0.0,
+            state: [0.0; 2],
+            stepping: Stepping::default(),
+        }
+    }
+}
+
+impl Model for QuarterCarWheel {
+    const NAME: &'static str = "QuarterCarWheel";
+    const DESCRIPTION: &'static str =
+        "Wheel and tyre of the quarter car, under the suspension force";
+    const INTERPOLATES_INPUTS: bool = true;
+    const STOP_TIME: f64 = 4.0;
+
+    fn variables() -> Vec<Variable<Self>> {
+        let mut rows = vec![
+            Row::input_real(
+                "F",
+                |m| &mut m.force,
+                "suspension force on the wheel, down; F.v_w is the power given away",
+            )
+            .unit(unit::NEWTON),
+            Row::output_real("v_w", |m| &mut m.state[1], "velocity of the wheel, up")
+                .unit(unit::METRE_PER_SECOND),
+            Row::output_real("z_w", |m| &mut m.state[0], "height of the wheel")
+                .local()
+                .unit(unit::METRE),
+            Row::parameter_real("m_w", |m| &mut m.m_w, "mass of the wheel")
+                .unit(unit::KILOGRAM)
+                .min(1e-9),
+            Row::parameter_real("k_w", |m| &mut m.k_w, "stiffness of the tyre")
+                .unit(unit::NEWTON_PER_METRE),
+        ];
+        rows.extend(road_rows(
+            |m: &mut Self| &mut m.road.step,
+            |m| &mut m.road.second_step,
+            |m| &mut m.road.second_time,
+        ));
+        rows.extend(stepping_rows(
+            |m: &mut Self| &mut m.stepping.micro_steps,
+            |m| &mut m.stepping.integrator,
+        ));
+        rows
+    }
+
+    fn state(&mut self) -> &mut [f64] {
+        &mut self.state
+    }
+
+    fn initialize(&mut self, time: f64) -> Result<(), Fault> {
+        self.road.move_to(time);
+        Ok(())
+    }
+
+    fn derivatives(&self, _time: f64, rates: &mut [f64]) {
+        let [z_w, v_w] = self.state;
+        rates[0] = v_w;
+        rates[1] = (self.k_w * (self.road.height - z_w) - self.force) / self.m_w;
+    }
+
+    fn integrator(&self) -> Integrator {
+        self.stepping.integrator()
+    }
+
+    fn micro_steps(&self) -> Option<i32> {
+        Some(self.stepping.micro_steps)
+    }
+
+    fn after_step(&mut self, start: f64, end: f64) -> Result<(), Fault> {
+        self.road.after_step(start, end);
+        Ok(())
+    }
+
+    fn partial_derivative(&self, unknown: &str, known: &str) -> Option<f64> {
+        matches!((unknown, known), ("v_w" | "z_w", "F")).then_some(0.0)
+    }
+}

@@ -1,0 +1,4 @@
+//! The FMU QuarterCarWheelSuspension.
+#![forbid(unsafe_code)]
+
+fmu_kit::export!(fmu_models::QuarterCarWheelSuspension);
