@@ -10,7 +10,8 @@ use gyrator::{
 
 /// The model `M` as a unit: what its FMU computes, without archive, library and C calls.
 ///
-/// It comes with every ability; those that a vendor's FMU may lack can be taken away.
+/// It comes with the abilities of the FMU, and takes input derivatives where the model interpolates
+/// its inputs. Those that a vendor's FMU may lack can be taken away.
 pub struct ModelUnit<M: Model> {
     description: UnitDescription,
     instance: InProcess<M>,
@@ -23,20 +24,28 @@ impl<M: Model + Send> Default for ModelUnit<M> {
 }
 
 impl<M: Model + Send> ModelUnit<M> {
-    /// A fresh instance with start values and every ability.
+    /// A fresh instance with start values.
     #[must_use]
     pub fn new() -> Self {
-        Self {
+        let unit = Self {
             description: describe(&fmu_kit::describe::<M>().variables),
             instance: InProcess::new(),
-        }
+        };
+        // FMI 2.0 does not say up to which order `canInterpolateInputs` goes.
+        unit.with_input_derivatives(u32::from(M::INTERPOLATES_INPUTS))
+    }
+
+    /// Takes input derivatives up to `order`, at most 3.
+    #[must_use]
+    pub fn with_input_derivatives(mut self, order: u32) -> Self {
+        self.description.capabilities.input_derivatives = order.min(3);
+        self
     }
 
     /// Takes values of inputs only, no derivatives: the inputs are held over each step.
     #[must_use]
-    pub fn values_only(mut self) -> Self {
-        self.description.capabilities.input_derivatives = 0;
-        self
+    pub fn values_only(self) -> Self {
+        self.with_input_derivatives(0)
     }
 
     /// Does not declare that outputs may be read again after inputs were set.
@@ -85,7 +94,7 @@ fn describe(rows: &[Row]) -> UnitDescription {
         .map(|(output, row)| (output, inputs(row)))
         .collect();
     let capabilities = Capabilities {
-        input_derivatives: 3,
+        input_derivatives: 0,
         fresh_outputs: true,
         directional_derivatives: true,
         variable_step: true,
