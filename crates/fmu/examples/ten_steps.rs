@@ -1,21 +1,27 @@
 //! Does ten steps with each FMU that is named on the command line and prints its real outputs.
+//! `--preload=NAME` names a library to load before the FMUs that follow.
 
 use std::error::Error;
 use std::path::Path;
 
-use gyrator_fmu::{Causality, Fmu, InstanceOptions, Kind, StepOutcome};
+use gyrator_fmu::{Causality, Fmu, InstanceOptions, Kind, OpenOptions, StepOutcome};
 
 fn main() {
-    for path in std::env::args().skip(1) {
-        match ten_steps(Path::new(&path)) {
-            Ok(summary) => println!("{path}: {summary}"),
-            Err(error) => println!("{path}: FAILED: {error}"),
+    let mut options = OpenOptions::default();
+    for argument in std::env::args().skip(1) {
+        if let Some(name) = argument.strip_prefix("--preload=") {
+            options.preload.push(name.to_owned());
+            continue;
+        }
+        match ten_steps(Path::new(&argument), &options) {
+            Ok(summary) => println!("{argument}: {summary}"),
+            Err(error) => println!("{argument}: FAILED: {error}"),
         }
     }
 }
 
-fn ten_steps(path: &Path) -> Result<String, Box<dyn Error>> {
-    let fmu = Fmu::open(path)?;
+fn ten_steps(path: &Path, options: &OpenOptions) -> Result<String, Box<dyn Error>> {
+    let fmu = Fmu::open_with(path, options)?;
     let description = fmu.description();
     let experiment = description.default_experiment;
     let start = experiment.start_time.unwrap_or(0.0);

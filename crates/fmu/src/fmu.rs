@@ -1,5 +1,6 @@
 //! An FMU: opened once, instantiated as often as needed.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,10 +50,17 @@ pub struct Peek {
 ///
 /// Its files lie unpacked in a directory of their own that is removed when the last clone and the
 /// last instance are gone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Fmu(Arc<Inner>);
 
-#[derive(Debug)]
+impl fmt::Debug for Fmu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fmu")
+            .field("path", &self.0.path)
+            .finish_non_exhaustive()
+    }
+}
+
 struct Inner {
     path: PathBuf,
     peek: Peek,
@@ -182,8 +190,8 @@ impl Fmu {
             source,
         };
         if cfg!(target_os = "linux") {
-            let bytes = std::fs::read(&original).map_err(|source| io(&original, source))?;
-            elf::check(&bytes).map_err(|reason| LoadError::WrongBinary {
+            let check = elf::check_file(&original).map_err(|source| io(&original, source))?;
+            check.map_err(|reason| LoadError::WrongBinary {
                 model: model.to_owned(),
                 file: name.clone(),
                 reason,

@@ -3,6 +3,8 @@
 //! - libm, libpthread and libdl are loaded globally first: many FMUs use them without saying so.
 //! - All symbols are bound at once, so that a missing one is an error here and not the end of the
 //!   process at some later call; and locally, so that FMUs with equal names do not meet.
+//! - Libraries that an FMU brings along are found by their names. Where two FMUs bring different
+//!   ones of one name, the system gives both the first: such FMUs need processes of their own.
 //! - A library is never unloaded: threads and destructors of thread-local data may outlive it.
 
 #![expect(unsafe_code, reason = "loads libraries and looks up their functions")]
@@ -31,7 +33,8 @@ macro_rules! functions {
     ) => {
         /// The functions of an FMU. Real FMUs lack some, and a run needs few: what may be missing
         /// is optional (C-06).
-        #[derive(Debug, Clone, Copy)]
+        #[derive(Clone, Copy)]
+        #[repr(C)]
         pub(crate) struct Functions {
             $(pub(crate) $required: $kind,)*
             $(pub(crate) $optional: Option<$optional_kind>,)*
@@ -99,7 +102,6 @@ functions! {
 }
 
 /// A loaded library; keeps the files it came with.
-#[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) functions: Functions,
     _handle: ManuallyDrop<Handle>,
@@ -121,7 +123,7 @@ impl Library {
         warnings: &mut Vec<Warning>,
     ) -> Result<Self, LoadError> {
         preload(source)?;
-        let handle = open(source.file, false).map_err(|reason| {
+        let handle = open_with_siblings(source.file, &mut Vec::new()).map_err(|reason| {
             let (model, file) = source.names();
             let hint = hint(&reason);
             LoadError::Library {
@@ -248,6 +250,33 @@ fn open(file: &Path, _global: bool) -> Result<Handle, String> {
     unsafe { Handle::new(file) }.map_err(|error| system_message(&error))
 }
 
+/// Loads a library of an FMU. What it needs and its own folder has is loaded first: not every
+/// exporter tells the system to look there (`$ORIGIN`), because on Windows it does so anyway.
+fn open_with_siblings(file: &Path, loaded: &mut Vec<String>) -> Result<Handle, String> {
+    loop {
+        let reason = match open(file, false) {
+            Ok(handle) => return Ok(handle),
+            Err(reason) => reason,
+        };
+        let Some(name) = missing_library(&reason) else {
+            return Err(reason);
+        };
+        let sibling = file.with_file_name(name);
+        if name.contains('/') || loaded.iter().any(|known| known == name) || !sibling.is_file() {
+            return Err(reason);
+        }
+        loaded.push(name.to_owned());
+        let _ = ManuallyDrop::new(open_with_siblings(&sibling, loaded)?);
+    }
+}
+
+/// The library that the dynamic loader has not found.
+fn missing_library(reason: &str) -> Option<&str> {
+    reason
+        .split_once(": cannot open shared object file")
+        .map(|(name, _)| name)
+}
+
 /// The message of the system, which names the missing library or symbol; the error itself
 /// says only that loading failed.
 fn system_message(error: &libloading::Error) -> String {
@@ -266,7 +295,7 @@ fn hint(reason: &str) -> String {
         };
         return format!("; {symbol} is not in any library that the FMU names: load {library}");
     }
-    if let Some((library, _)) = reason.split_once(": cannot open shared object file") {
+    if let Some(library) = missing_library(reason) {
         let path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
         return format!(
             "; install {library}, or add its directory to LD_LIBRARY_PATH (now {path:?})"

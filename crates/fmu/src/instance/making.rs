@@ -39,20 +39,22 @@ impl Making {
         }
         let c_name = CString::new(name).map_err(|_| bad_name())?;
         let sink = LogSink::register(name, Arc::clone(&self.description));
-        let callbacks = Box::new(CallbackFunctions {
+        // FMUs keep the pointer to this for as long as they live, and some have threads that log
+        // after fmi2FreeInstance (C-10). Their libraries stay loaded, so this may stay as well.
+        let callbacks = Box::leak(Box::new(CallbackFunctions {
             logger: Some(logger::gyrator_fmu_logger),
             allocate_memory: Some(logger::calloc),
             free_memory: Some(logger::free),
             step_finished: None,
             component_environment: sink.environment(),
-        });
-        let component = self.component(&c_name, resources, options, &sink, &callbacks)?;
+        }));
+        let component = self.component(&c_name, resources, options, &sink, callbacks);
         if component.is_null() {
             sink.unregister();
             return Err(self.refused(name, &sink));
         }
         sink.set_component(component);
-        let mut instance = self.finish(name, component, sink, callbacks);
+        let mut instance = self.finish(name, component, sink);
         if options.logging_on && !options.log_categories.is_empty() {
             instance.choose_log_categories(&options.log_categories);
         }
@@ -65,15 +67,15 @@ impl Making {
         resources: &str,
         options: &InstanceOptions,
         sink: &Arc<LogSink>,
-        callbacks: &CallbackFunctions,
-    ) -> Result<Component, LoadError> {
+        callbacks: &'static CallbackFunctions,
+    ) -> Component {
         // Neither can hold a NUL: XML has none, and the URI is encoded.
         let guid = CString::new(self.description.guid.as_str()).unwrap_or_default();
         let resources = CString::new(resources).unwrap_or_default();
         let instantiate = self.library.functions.instantiate;
-        Ok(sink.while_making(|| {
-            // SAFETY: the strings live during the call; the callbacks are boxed and live until
-            // after fmi2FreeInstance; the signature is that of FMI 2.0.
+        sink.while_making(|| {
+            // SAFETY: the strings live during the call, the callbacks for ever; the signature is
+            // that of FMI 2.0.
             unsafe {
                 instantiate(
                     name.as_ptr(),
@@ -85,7 +87,7 @@ impl Making {
                     Boolean::from(options.logging_on),
                 )
             }
-        }))
+        })
     }
 
     fn refused(&self, name: &str, sink: &LogSink) -> LoadError {
@@ -107,13 +109,7 @@ impl Making {
         }
     }
 
-    fn finish(
-        self,
-        name: &str,
-        component: Component,
-        sink: Arc<LogSink>,
-        callbacks: Box<CallbackFunctions>,
-    ) -> Instance {
+    fn finish(self, name: &str, component: Component, sink: Arc<LogSink>) -> Instance {
         Instance {
             component,
             state: State::Instantiated,
@@ -130,7 +126,6 @@ impl Making {
                 load_warnings: self.warnings,
                 saved: super::saved_state::SavedStates::default(),
                 fatal: self.fatal,
-                callbacks: Some(callbacks),
                 _library: self.library,
             }),
         }
@@ -157,9 +152,7 @@ impl Drop for Instance {
         self.free_all_states();
         let fatal = self.cold.fatal.load(Ordering::Acquire);
         if fatal || !Function::FreeInstance.legal_in().contains(self.state) {
-            // C-26: after Fatal not even fmi2FreeInstance may be called. What the FMU may still
-            // use has to stay.
-            std::mem::forget(self.cold.callbacks.take());
+            // C-26: after Fatal not even fmi2FreeInstance may be called.
             return;
         }
         // SAFETY: the component is alive, and the state allows to free it; nobody uses it after.

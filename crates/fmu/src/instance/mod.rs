@@ -19,6 +19,7 @@ mod values;
 pub(crate) use making::Making;
 pub use saved_state::FmuState;
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,9 +52,9 @@ pub enum StepOutcome {
 /// A co-simulation slave.
 ///
 /// Can be sent to another thread, but used by one at a time (C-76). Dropping it frees it.
-#[derive(Debug)]
+#[repr(C)]
 pub struct Instance {
-    // What every call needs comes first and is kept together.
+    // `repr(C)`: what every call needs comes first and is kept together.
     component: Component,
     state: State,
     functions: Functions,
@@ -91,7 +92,6 @@ impl Abilities {
 }
 
 /// What calls need when something is wrong.
-#[derive(Debug)]
 struct Cold {
     name: String,
     description: Arc<ModelDescription>,
@@ -100,10 +100,17 @@ struct Cold {
     saved: saved_state::SavedStates,
     /// Shared by all instances of the FMU: one of them has reported Fatal.
     fatal: Arc<AtomicBool>,
-    /// FMUs keep pointers to this for as long as they live, so it may not move (C-10).
-    /// `None` only while the instance is dropped.
-    callbacks: Option<Box<fmi2_abi::CallbackFunctions>>,
     _library: Library,
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Instance")
+            .field("name", &self.cold.name)
+            .field("model", &self.cold.description.model_name)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Instance {

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use gyrator_fmu::{Fmu, Limits, OpenOptions};
+use proptest::prelude::*;
 use zip::write::SimpleFileOptions;
 
 use crate::building::{Archive, DESCRIPTION};
@@ -243,4 +244,23 @@ fn permission_to_execute_is_kept_for_tools_in_resources() {
         std::fs::metadata(tool).unwrap().permissions().mode() & 0o111,
         0o111
     );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn changed_bytes_never_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let built = with_description().with("resources/note", b"note").finish();
+        let mut bytes = std::fs::read(&built.path).unwrap();
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        let _ = Fmu::open(file_with(&bytes).path());
+        let _ = Fmu::open(file_with(&bytes[..cut.index(bytes.len())]).path());
+    }
 }

@@ -92,24 +92,31 @@ impl Built {
     }
 }
 
-/// Compiles `fixture.c` with some symbols defined. Every definition is compiled once.
+/// Compiles `fixture.c` with some symbols defined.
 pub(crate) fn library(definitions: &[&str]) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
-    let target = directory.path().join("fixture.so");
+    let defines: Vec<String> = definitions.iter().map(|name| format!("-D{name}")).collect();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/loader/fixture.c");
+    let source = source.to_str().unwrap().to_owned();
+    let target = compile(
+        directory.path(),
+        "fixture.so",
+        &[defines, vec![source]].concat(),
+    );
+    std::fs::read(target).unwrap()
+}
+
+/// Runs the C compiler in a directory to make a shared library.
+pub(crate) fn compile(directory: &Path, name: &str, arguments: &[String]) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let status = Command::new(compiler)
-        .args(["-shared", "-fPIC", "-O1", "-o"])
-        .arg(&target)
-        .args(
-            definitions
-                .iter()
-                .map(|definition| format!("-D{definition}")),
-        )
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/loader/fixture.c"))
+        .args(["-shared", "-fPIC", "-O1", "-o", name])
+        .args(arguments)
+        .current_dir(directory)
         .status()
         .unwrap();
     assert!(status.success(), "the C compiler failed");
-    std::fs::read(target).unwrap()
+    directory.join(name)
 }
 
 /// The bytes of the whole fixture.

@@ -3,7 +3,7 @@
 use gyrator_fmu::{Fmu, InstanceOptions, LoadError, OpenOptions};
 
 use crate::building::{
-    Archive, DESCRIPTION, PLATFORM, fixture, fixture_library, fmu_with, library, ready,
+    Archive, DESCRIPTION, PLATFORM, compile, fixture, fixture_library, fmu_with, library, ready,
 };
 
 fn failure(fmu: &Fmu) -> LoadError {
@@ -116,6 +116,47 @@ fn r20_undefined_symbol_is_named_and_does_not_wait_for_the_first_call() {
     let error = failure(&fmu_with(DESCRIPTION, "fixture.so", &bytes)).to_string();
     assert!(error.contains("PyLonely"), "{error}");
     assert!(error.contains("preload"), "{error}");
+}
+
+/// The fixture, needing a library of this name, and nothing that says where it is. Names differ
+/// between tests: the system finds a library that it has loaded before by its name alone.
+fn needy_fixture(name: &str) -> (Vec<u8>, Vec<u8>) {
+    let directory = tempfile::tempdir().unwrap();
+    let lonely = directory.path().join("lonely.c");
+    std::fs::write(&lonely, "int PyLonely(void) { return 7; }").unwrap();
+    let file = format!("lib{name}.so");
+    let arguments = ["lonely.c".to_owned(), format!("-Wl,-soname,{file}")];
+    let needed = compile(directory.path(), &file, &arguments);
+    let source = format!("{}/tests/loader/fixture.c", env!("CARGO_MANIFEST_DIR"));
+    let link = format!("-l{name}");
+    let arguments = ["-DLONELY", &source, "-L.", &link].map(str::to_owned);
+    let library = compile(directory.path(), "fixture.so", &arguments);
+    (
+        std::fs::read(library).unwrap(),
+        std::fs::read(needed).unwrap(),
+    )
+}
+
+#[test]
+fn r19_missing_library_is_named() {
+    let (library, _) = needy_fixture("gone");
+    let error = failure(&fmu_with(DESCRIPTION, "fixture.so", &library)).to_string();
+    assert!(
+        error.contains("libgone.so: cannot open shared object file"),
+        "{error}"
+    );
+    assert!(error.contains("install libgone.so"), "{error}");
+}
+
+#[test]
+fn c05_library_beside_the_own_one_is_found() {
+    let (library, needed) = needy_fixture("beside");
+    let built = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with(&format!("binaries/{PLATFORM}/fixture.so"), &library)
+        .with(&format!("binaries/{PLATFORM}/libbeside.so"), &needed)
+        .finish();
+    ready(&Fmu::open(&built.path).unwrap(), "not lonely");
 }
 
 #[test]
