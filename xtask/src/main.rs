@@ -22,6 +22,8 @@ enum Verb {
         #[arg(long, default_value = "5")]
         repetitions: NonZeroUsize,
     },
+    /// Couple two FMUs three ways and show what happens to their energy
+    Demo,
     /// Build all FMUs into target/fmus
     Fmus,
     /// Check the rules that neither rustc nor clippy knows
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Verb::Bench { repetitions } => {
             xtask::bench::run(&xtask::root(), &xtask::target(), repetitions)
         }
+        Verb::Demo => xtask::demo::run(&xtask::root(), &xtask::target()),
         Verb::Fmus => match xtask::fmus::build_all() {
             Ok(folder) => {
                 println!("{}", folder.display());
