@@ -125,21 +125,30 @@ fn r10_symbolic_link() {
 
 #[test]
 fn r11_zip_bomb_is_refused_before_it_is_unpacked() {
-    let zeros = vec![0; 80 << 20];
+    let zeros = vec![0; 4 << 20];
     let built = with_description().with("resources/zeros", &zeros).finish();
-    let error = built.refusal();
-    assert!(
-        error.contains("resources/zeros") && error.contains("too large"),
-        "{error}"
-    );
-    let generous = OpenOptions {
-        limits: Limits {
-            ratio_from: 1 << 30,
+    let open_with = |ratio_from, total_size| {
+        let limits = Limits {
+            ratio_from,
+            total_size,
             ..Limits::default()
-        },
-        ..OpenOptions::default()
+        };
+        Fmu::open_with(
+            &built.path,
+            &OpenOptions {
+                limits,
+                ..OpenOptions::default()
+            },
+        )
     };
-    Fmu::open_with(&built.path, &generous).unwrap();
+    for (ratio_from, total_size) in [(1 << 20, 8 << 30), (1 << 30, 3 << 20)] {
+        let error = open_with(ratio_from, total_size).unwrap_err().to_string();
+        assert!(
+            error.contains("resources/zeros") && error.contains("too large"),
+            "{error}"
+        );
+    }
+    open_with(5 << 20, 8 << 30).unwrap();
 }
 
 #[test]

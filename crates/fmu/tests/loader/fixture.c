@@ -63,6 +63,7 @@ static void log_message(slave_t *s) {
     case 6: memset(endless, 'e', sizeof endless - 1); LOG(s, 1, endless); break;
     case 7: LOG(s, 1, "reads %s there", (const char *)8); break;
     case 8: s->callbacks->logger(NULL, NULL, 77, NULL, NULL); break;
+    case 9: LOG(s, 3, "bad"); break;
     default: break;
     }
     s->integer[1] = 0;

@@ -8,3 +8,4 @@ mod calls;
 mod descriptions;
 mod loading;
 mod logging;
+mod logging_events;
