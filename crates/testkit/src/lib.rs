@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-// pub mod conformance;
+pub mod conformance;
 mod double_oscillator;
 mod fmu_fixture;
 mod model_unit;

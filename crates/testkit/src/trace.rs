@@ -38,6 +38,11 @@ impl Trace {
         self.rows().times.clone()
     }
 
+    /// Whether the run has a real output `component.variable`.
+    pub fn has(&self, name: &str) -> bool {
+        self.rows().names.iter().any(|known| known == name)
+    }
+
     /// The values of `component.variable` at these times.
     ///
     /// # Panics

@@ -1,0 +1,128 @@
+use gyrator::{System, Unit};
+use gyrator_system::{Choice, Spanned};
+
+use super::Combination;
+
+/// An output and the input that it feeds.
+pub(super) type Wire = (&'static str, &'static str);
+
+/// A system before it is put together, so that it can be put together in several ways.
+pub(super) struct Draft {
+    macro_step: f64,
+    components: Vec<Component>,
+    wires: Vec<Wire>,
+    /// Names, and efforts and flows, axis by axis.
+    bonds: Vec<(String, Vec<(Wire, Wire)>)>,
+}
+
+struct Component {
+    name: &'static str,
+    step: f64,
+    add: Box<dyn FnOnce(&mut System)>,
+}
+
+/// How a [`Draft`] is put together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Assembly {
+    /// Components, connections and bonds in the opposite order.
+    pub(super) reversed: bool,
+    /// Bonds as plain connections.
+    pub(super) without_bonds: bool,
+}
+
+pub(super) const STEPS: u32 = 24;
+
+impl Draft {
+    pub(super) fn new(macro_step: f64) -> Self {
+        Self {
+            macro_step,
+            components: Vec::new(),
+            wires: Vec::new(),
+            bonds: Vec::new(),
+        }
+    }
+
+    /// Adds a unit whose communication step is `ratio` macro-steps.
+    pub(super) fn unit(
+        &mut self,
+        name: &'static str,
+        ratio: f64,
+        unit: impl Unit + 'static,
+        combination: &Combination,
+    ) {
+        let Combination {
+            extrapolation,
+            exchange,
+            ..
+        } = *combination;
+        let step = ratio * self.macro_step;
+        let add = move |system: &mut System| {
+            let settings = system.add(name, unit).step_size(step);
+            settings.extrapolation(extrapolation).exchange(exchange);
+        };
+        self.components.push(Component {
+            name,
+            step,
+            add: Box::new(add),
+        });
+    }
+
+    pub(super) fn connect(&mut self, from: &'static str, to: &'static str) {
+        self.wires.push((from, to));
+    }
+
+    pub(super) fn bond(&mut self, axes: &[(Wire, Wire)]) {
+        let name = format!("bond {}", self.bonds.len() + 1);
+        self.bonds.push((name, axes.to_vec()));
+    }
+
+    pub(super) fn stop_time(&self) -> f64 {
+        f64::from(STEPS) * self.macro_step
+    }
+
+    /// Names and communication steps, s, of the units that are slower than the macro-step.
+    pub(super) fn slow_units(&self) -> Vec<(&'static str, f64)> {
+        let slow = |component: &&Component| component.step > 1.5 * self.macro_step;
+        let of = |component: &Component| (component.name, component.step);
+        self.components.iter().filter(slow).map(of).collect()
+    }
+
+    pub(super) fn assemble(mut self, assembly: Assembly, combination: &Combination) -> System {
+        if assembly.without_bonds {
+            let axes = self.bonds.drain(..).flat_map(|(_, axes)| axes);
+            self.wires
+                .extend(axes.flat_map(|(effort, flow)| [effort, flow]));
+        }
+        if assembly.reversed {
+            self.components.reverse();
+            self.wires.reverse();
+            self.bonds.reverse();
+        }
+        let mut system = System::new(self.macro_step);
+        system.stop_time(self.stop_time());
+        system.experiment().method = Some(choice(combination.method));
+        system.experiment().step_control = Some(choice(combination.step_control));
+        for component in self.components {
+            (component.add)(&mut system);
+        }
+        for (from, to) in self.wires {
+            system.connect(from, to);
+        }
+        for (name, axes) in &self.bonds {
+            let (effort, flow) = axes[0];
+            let mut bond = system.bond(name, effort, flow);
+            for &(effort, flow) in &axes[1..] {
+                bond = bond.axis(effort, flow);
+            }
+            bond.correction(combination.correction, &[]);
+        }
+        system
+    }
+}
+
+pub(super) fn choice(word: &str) -> Choice {
+    Choice {
+        name: Spanned::unplaced(word.to_owned()),
+        parameters: Vec::new(),
+    }
+}

@@ -1,0 +1,155 @@
+//! What every method, extrapolation, correction, exchange mode and step control must do.
+//!
+//! A new word in a registry is tried on all systems here without a line of test code.
+
+mod draft;
+mod parameters;
+mod runs;
+mod signals;
+mod systems;
+
+use std::fmt;
+
+use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Exchange, METHODS, STEP_CONTROLS};
+
+/// One word of each registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Combination {
+    /// A word of [`METHODS`].
+    pub method: &'static str,
+    /// A word of [`EXTRAPOLATIONS`].
+    pub extrapolation: &'static str,
+    /// A word of [`CORRECTIONS`], or `off`.
+    pub correction: &'static str,
+    /// A word of [`Exchange::WORDS`].
+    pub exchange: &'static str,
+    /// A word of [`STEP_CONTROLS`].
+    pub step_control: &'static str,
+}
+
+impl Combination {
+    /// Every combination of the registries' words.
+    pub fn all() -> Vec<Self> {
+        let corrections = || std::iter::once("off").chain(CORRECTIONS.iter().map(|c| c.name));
+        let mut all = Vec::new();
+        for method in METHODS {
+            for extrapolation in EXTRAPOLATIONS {
+                for correction in corrections() {
+                    for exchange in Exchange::WORDS {
+                        all.extend(STEP_CONTROLS.iter().map(|step_control| Self {
+                            method: method.name,
+                            extrapolation: extrapolation.name,
+                            correction,
+                            exchange,
+                            step_control: step_control.name,
+                        }));
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+impl fmt::Display for Combination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            method,
+            extrapolation,
+            correction,
+            exchange,
+            step_control,
+        } = self;
+        write!(
+            f,
+            "{method} + {extrapolation} + {correction} + {exchange} + {step_control}"
+        )
+    }
+}
+
+/// A rule that was broken, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The combination, or the registry entry.
+    pub subject: String,
+    /// What it did.
+    pub message: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.subject, self.message)
+    }
+}
+
+type Check = fn(&Combination) -> Result<(), String>;
+
+/// The rules of a run, by what they say.
+const CHECKS: &[(&str, Check)] = &[
+    ("a run ends at its stop time", runs::ends_at_the_stop_time),
+    (
+        "the order of components and connections changes nothing",
+        runs::order_changes_nothing,
+    ),
+    (
+        "the number of threads changes nothing",
+        runs::threads_change_nothing,
+    ),
+    (
+        "the ledger of a bond changes no signal",
+        runs::ledger_changes_nothing,
+    ),
+    (
+        "a slow unit publishes at its own points only",
+        runs::slow_units_publish_late,
+    ),
+    ("calls come in FMI's order", runs::calls_come_in_order),
+    ("calls are counted", runs::calls_are_counted),
+    (
+        "no input knows of later outputs",
+        signals::no_input_knows_the_future,
+    ),
+    ("constants pass exactly", signals::constants_pass),
+    (
+        "polynomials pass exactly, up to the extrapolation's degree",
+        signals::polynomials_pass,
+    ),
+];
+
+/// Tries every combination, and the parameters of every entry. Returns the number of checks made.
+///
+/// # Errors
+/// All rules that were broken.
+pub fn run_all() -> Result<usize, Vec<Failure>> {
+    let mut failures = parameters::check_all();
+    let combinations = Combination::all();
+    for combination in &combinations {
+        for (rule, check) in CHECKS {
+            if let Err(message) = check(combination) {
+                failures.push(Failure {
+                    subject: combination.to_string(),
+                    message: format!("{rule}: {message}"),
+                });
+            }
+        }
+    }
+    if failures.is_empty() {
+        Ok(combinations.len() * CHECKS.len())
+    } else {
+        Err(failures)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_word_of_every_registry_keeps_the_rules() {
+        match super::run_all() {
+            Ok(checks) => assert!(checks > 0),
+            Err(failures) => {
+                let lines: Vec<_> = failures.iter().map(ToString::to_string).collect();
+                panic!("{} rules broken:\n{}", lines.len(), lines.join("\n"));
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+use gyrator::{ClosureUnit, EXTRAPOLATIONS, LinearUnit, RunOptions, look_up};
+
+use super::Combination;
+use super::draft::{Assembly, Draft, STEPS, choice};
+use crate::spy::{GivenInputs, Spied, Spy};
+
+const MACRO_STEP: f64 = 0.01;
+
+/// Communication steps of source and receiver, in macro-steps.
+const RATES: [(f64, f64); 5] = [(1.0, 1.0), (4.0, 1.0), (1.0, 0.25), (0.25, 1.0), (3.0, 2.0)];
+
+/// A source that publishes `signal` of the time, a receiver behind it and one behind a gain of 1
+/// with feed-through. Returns what both receivers were given.
+fn received(
+    combination: &Combination,
+    (source, receiver): (f64, f64),
+    signal: impl Fn(f64) -> f64 + Send + 'static,
+) -> Result<[Vec<GivenInputs>; 2], String> {
+    let mut draft = Draft::new(MACRO_STEP);
+    let start = signal(0.0);
+    let unit = ClosureUnit::new(&[], &[("y", start)], move |call| {
+        call.outputs[0] = signal(call.time + call.step);
+    });
+    draft.unit("source", source, unit, combination);
+    let gain = LinearUnit::new(&[0.0], &["u"], &["y"], [&[-1.0], &[0.0], &[0.0], &[1.0]]);
+    draft.unit("gain", 1.0, gain, combination);
+    let (direct, of_direct) = Spy::on(ClosureUnit::new(&[("u", 0.0)], &[], |_| {}));
+    draft.unit("direct", receiver, direct, combination);
+    let (behind, of_behind) = Spy::on(ClosureUnit::new(&[("u", 0.0)], &[], |_| {}));
+    draft.unit("behind", receiver, behind, combination);
+    draft.connect("source.y", "direct.u");
+    draft.connect("source.y", "gain.u");
+    draft.connect("gain.y", "behind.u");
+    let system = draft.assemble(Assembly::default(), combination);
+    let mut run = system
+        .start(&RunOptions::default())
+        .map_err(|error| error.to_string())?;
+    run.run().map_err(|error| error.to_string())?;
+    Ok([of_direct, of_behind].map(|spied: Spied| spied.inputs()))
+}
+
+/// Two signals that part after some time must be received alike until the first communication
+/// point of the source after it, and not for ever.
+pub(super) fn no_input_knows_the_future(combination: &Combination) -> Result<(), String> {
+    for rates in RATES {
+        let parting = 7.5 * MACRO_STEP;
+        let one = received(combination, rates, |t| (20.0 * t).sin())?;
+        let other = received(combination, rates, move |t| {
+            (20.0 * t).sin() + if t > parting { 5.0 } else { 0.0 }
+        })?;
+        let source_step = rates.0 * MACRO_STEP;
+        // A fast source publishes with the macro-step.
+        let grid = source_step.max(MACRO_STEP);
+        let published = (parting / grid).ceil() * grid;
+        for (one, other) in one.iter().zip(&other) {
+            compare(one, other, published).map_err(|message| format!("{rates:?}: {message}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn compare(one: &[GivenInputs], other: &[GivenInputs], published: f64) -> Result<(), String> {
+    let differing = one.iter().zip(other).filter(|(one, other)| one != other);
+    let times: Vec<f64> = differing.map(|(one, _)| one.time).collect();
+    match times.first() {
+        None => Err("the change of the signal never arrives".to_owned()),
+        Some(first) if *first < published - 1e-9 => Err(format!(
+            "the input at {first} s knows what is published at {published} s"
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+pub(super) fn constants_pass(combination: &Combination) -> Result<(), String> {
+    const VALUE: f64 = 0.1;
+    for rates in RATES {
+        for given in received(combination, rates, |_| VALUE)?.iter().flatten() {
+            for (_, order, value) in &given.values {
+                let expected = if *order == 0 { VALUE } else { 0.0 };
+                if *value != expected {
+                    let time = given.time;
+                    return Err(format!(
+                        "{rates:?}: {value} instead of {expected} at {time} s"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn polynomials_pass(combination: &Combination) -> Result<(), String> {
+    let name = choice(combination.extrapolation);
+    let (entry, arguments) = look_up(EXTRAPOLATIONS, "extrapolation", &name)
+        .map_err(|problems| format!("{problems:?}"))?;
+    let degree = (entry.build)(&arguments).degree();
+    let signal = move |t: f64| match degree {
+        0 => 2.0,
+        1 => 2.0 - 3.0 * t,
+        2 => 2.0 - 3.0 * t + 5.0 * t * t,
+        _ => 2.0 - 3.0 * t + 5.0 * t * t + 7.0 * t * t * t,
+    };
+    for rates in RATES {
+        let [direct, _] = received(combination, rates, signal)?;
+        let full = degree as f64 * rates.0.max(1.0) * MACRO_STEP - 1e-9;
+        let (mut compared, mut value) = (0, f64::NAN);
+        for given in &direct {
+            // A value that is held need not be set again.
+            value = given.values.first().map_or(value, |(_, _, value)| *value);
+            if given.time < full {
+                continue;
+            }
+            let (time, expected) = (given.time, signal(given.time));
+            if (value - expected).is_nan() || (value - expected).abs() > 1e-9 {
+                return Err(format!(
+                    "{rates:?}: {value} instead of {expected} at {time} s"
+                ));
+            }
+            compared += 1;
+        }
+        if compared < STEPS / 4 {
+            return Err(format!("{rates:?}: only {compared} inputs were seen"));
+        }
+    }
+    Ok(())
+}
