@@ -4,13 +4,13 @@
 //! need no checkout.
 
 mod front_texts;
+mod machine_paths;
 mod manifests;
 mod module_names;
 mod readme_commands;
 mod rust_source;
 mod sizes;
 mod unsafe_code;
-mod wording;
 
 use std::fmt;
 use std::io;
@@ -86,7 +86,7 @@ pub fn findings(root: &Path, xtask: clap::Command) -> io::Result<Vec<Finding>> {
     findings.extend(sizes::check(&files, sizes::LIMITS));
     findings.extend(manifests::check(&files));
     findings.extend(front_texts::check(&files));
-    findings.extend(wording::check(&files));
+    findings.extend(machine_paths::check(&files));
     findings.extend(readme_commands::check(&files, &mut Tools::new(root, xtask)));
     findings.sort();
     Ok(findings)
@@ -128,7 +128,7 @@ fn tracked_files(root: &Path) -> io::Result<Vec<TextFile>> {
     for path in names.split('\0').filter(|name| !name.is_empty()) {
         match std::fs::read(root.join(path)) {
             Ok(bytes) => {
-                // Binary files have no wording and no lines.
+                // Binary files have no machine_paths and no lines.
                 if let Ok(text) = String::from_utf8(bytes) {
                     files.push(TextFile {
                         path: path.to_owned(),
