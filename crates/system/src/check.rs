@@ -149,19 +149,40 @@ fn check_connections(system: &SystemFile, problems: &mut Vec<Problem>) {
     }
 }
 
+/// An input takes one output. A pair may stand in several bonds, and once more as a connection
+/// without gain: a pair named in a bond is a connection.
 fn check_inputs_fed_once(system: &SystemFile, problems: &mut Vec<Problem>) {
     let mut feeders: BTreeMap<&Port, &Connection> = BTreeMap::new();
-    for connection in system.all_connections() {
+    let bonded = system.all_connections().skip(system.connections.len());
+    let plain = |connection: &Connection| {
+        connection
+            .gain
+            .as_ref()
+            .is_none_or(|gain| gain.value == 1.0)
+    };
+    let listed = system
+        .connections
+        .iter()
+        .map(|connection| (connection, false));
+    for (connection, in_bond) in listed.chain(bonded.map(|connection| (connection, true))) {
         let Some(first) = feeders.get(&connection.to.value) else {
             feeders.insert(&connection.to.value, connection);
             continue;
         };
+        let is_same = first.from.value == connection.from.value;
+        let first_is_listed = system
+            .connections
+            .iter()
+            .any(|listed| std::ptr::eq(listed, *first));
+        if is_same && in_bond && (!first_is_listed || plain(first)) {
+            continue;
+        }
         let (to, also) = (&connection.to.value, also(&first.to, &system.source));
         let (one, two) = (&first.from.value, &connection.from.value);
-        let (message, help) = if one == two {
+        let (message, help) = if is_same {
             (
                 format!("`{one}` feeds `{to}` twice{also}"),
-                "name each pair once; a pair of a bond is not listed under [[connections]] as well",
+                "name each pair once under [[connections]], and one with a gain in no bond",
             )
         } else {
             (

@@ -245,7 +245,8 @@ impl fmt::Display for Port {
 
 impl Value {
     /// The value that a text without types means: `true` or `false`, a whole number, a number, or
-    /// else the text itself. A text in double quotes is always a string: `"1"`.
+    /// else the text itself. A text in double quotes is always a string: `"1"`. `nan` is a text: an
+    /// enumeration may have an item of that name, and a start value is never not a number.
     pub fn from_text(text: &str) -> Self {
         let quoted = text
             .strip_prefix('"')
@@ -259,9 +260,9 @@ impl Value {
         if let Ok(integer) = text.parse() {
             return Self::Integer(integer);
         }
-        match text.parse() {
-            Ok(real) => Self::Real(real),
-            Err(_) => Self::String(text.to_owned()),
+        match text.parse::<f64>() {
+            Ok(real) if !real.is_nan() => Self::Real(real),
+            _ => Self::String(text.to_owned()),
         }
     }
 }

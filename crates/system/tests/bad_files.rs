@@ -135,9 +135,17 @@ to = "right.f"
 [[connections]]
 from = "left.g"
 to = "right.f"
+[[connections]]
+from = "right.v"
+to = "left.v"
+gain = 2.0
 [[bonds]]
 name = "coupling"
 effort = { from = "left.f", to = "right.f" }
+flow = { from = "right.v", to = "left.v" }
+[[bonds]]
+name = "second power on the same velocity"
+effort = { from = "left.f2", to = "right.f2" }
 flow = { from = "right.v", to = "left.v" }
 "#
     ));
