@@ -163,7 +163,8 @@ impl Plant {
         if !self.signals.is_empty() {
             self.publish_signals(components, step)?;
         }
-        if !self.passes.is_empty() {
+        // A unit that has ended the simulation takes no further inputs (FMI 2.0 §4.2.4).
+        if !self.passes.is_empty() && self.terminated.is_none() {
             let now = self.graph.clock.duration(step.from + step.length);
             self.refresh(step, next, now)?;
         }
