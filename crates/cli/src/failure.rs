@@ -27,6 +27,8 @@ pub(crate) struct Failure {
 pub(crate) struct Message {
     text: String,
     rule: Option<&'static str>,
+    /// What else there is to know, a line each.
+    details: Vec<String>,
     help: Option<String>,
     severity: Severity,
     place: Option<(NamedSource<Arc<String>>, std::ops::Range<usize>)>,
@@ -38,6 +40,7 @@ impl Message {
         Self {
             text: text.into(),
             rule: None,
+            details: Vec::new(),
             help: None,
             severity: Severity::Error,
             place: None,
@@ -48,14 +51,18 @@ impl Message {
         Self {
             text: problem.message.clone(),
             rule: Some(problem.rule),
+            details: Vec::new(),
             help: problem.help.clone(),
             severity: problem.severity,
             place: problem.span.clone().map(|span| (source.clone(), span)),
         }
     }
 
-    /// The message as it is shown, with the lines of the file that it is about.
-    pub(crate) fn render(&self) -> String {
+    /// The message as it is shown: with the lines of the file that it is about, if it is about some.
+    fn render(&self) -> String {
+        if self.place.is_none() {
+            return self.render_plain();
+        }
         let theme = if screen::has_colours() {
             GraphicalTheme::unicode()
         } else {
@@ -68,8 +75,30 @@ impl Message {
         let mut text = String::new();
         match handler.render_report(&mut text, self) {
             Ok(()) => text,
-            // The place is not in the text any more: the message itself counts.
-            Err(fmt::Error) => format!("{}: {self}\n", self.severity),
+            // The place is not in the text: the message itself counts.
+            Err(fmt::Error) => self.render_plain(),
+        }
+    }
+
+    fn render_plain(&self) -> String {
+        let head = self.head();
+        let mut text = if screen::has_colours() {
+            format!("\x1b[1;31m{head}:\x1b[0m {}\n", self.text)
+        } else {
+            format!("{head}: {}\n", self.text)
+        };
+        let help = self.help.iter().map(|help| format!("help: {help}"));
+        for line in self.details.iter().cloned().chain(help) {
+            text.push_str(&format!("  {line}\n"));
+        }
+        text
+    }
+
+    /// `error[unknown-key]`, a word that other programs can look for.
+    fn head(&self) -> String {
+        match self.rule {
+            Some(rule) => format!("{}[{rule}]", self.severity),
+            None => self.severity.to_string(),
         }
     }
 }
@@ -84,8 +113,7 @@ impl std::error::Error for Message {}
 
 impl Diagnostic for Message {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.rule
-            .map(|rule| Box::new(rule) as Box<dyn fmt::Display>)
+        Some(Box::new(self.head()))
     }
 
     fn severity(&self) -> Option<miette::Severity> {
@@ -129,6 +157,14 @@ impl Failure {
         Self::new(Exit::Usage, Message::error(text))
     }
 
+    /// Adds a detail to the last message.
+    pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
+        if let Some(last) = self.messages.last_mut() {
+            last.details.push(detail.into());
+        }
+        self
+    }
+
     /// Adds advice to the last message.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         if let Some(last) = self.messages.last_mut() {
@@ -152,7 +188,9 @@ pub(crate) fn messages(problems: &Problems) -> Vec<Message> {
         Arc::new(source.text.clone()),
     )
     .with_language("TOML");
-    let shown = problems.list.iter().take(SHOWN);
+    let mut list: Vec<&Problem> = problems.list.iter().collect();
+    list.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
+    let shown = list.into_iter().take(SHOWN);
     let mut messages: Vec<_> = shown
         .map(|problem| Message::from_problem(problem, &named))
         .collect();
@@ -212,7 +250,15 @@ impl From<StartError> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        Self::new(Exit::Failed, Message::error(error.to_string()))
+        let RunError::Fault(mut fault) = error else {
+            return Self::new(Exit::Failed, Message::error(error.to_string()));
+        };
+        let log = fault.unit.log.take();
+        let failure = Self::new(Exit::Failed, Message::error(fault.to_string()));
+        match log {
+            Some(log) => failure.detail(format!("its last log line: {log}")),
+            None => failure,
+        }
     }
 }
 

@@ -164,7 +164,7 @@ impl Session<'_> {
             }
             let failure = Failure::from(error);
             return Err(match summary.kept_rows() {
-                Some(kept) => failure.help(kept),
+                Some(kept) => failure.detail(kept),
                 None => failure,
             });
         }

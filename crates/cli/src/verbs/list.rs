@@ -7,8 +7,10 @@ use gyrator::{
 };
 use serde::Serialize;
 
+use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::numbers::short;
 use crate::screen;
 
 /// Options of `gyrator list`.
@@ -44,7 +46,7 @@ struct Listed {
 struct Word {
     name: &'static str,
     summary: &'static str,
-    source: &'static str,
+    source: Option<&'static str>,
     parameters: Vec<Parameter>,
 }
 
@@ -80,7 +82,7 @@ fn listed<B>(registry: &'static str, key: &'static str, entries: &[Entry<B>]) ->
     let word = |entry: &Entry<B>| Word {
         name: entry.name,
         summary: entry.summary,
-        source: entry.source,
+        source: Some(entry.source),
         parameters: entry.parameters.iter().map(parameter).collect(),
     };
     Listed {
@@ -95,7 +97,7 @@ fn exchange_modes() -> Listed {
     let word = |mode: Exchange| Word {
         name: mode.word(),
         summary: mode.summary(),
-        source: "FMI 2.0.5 section 4.2.4",
+        source: None,
         parameters: Vec::new(),
     };
     Listed {
@@ -141,26 +143,54 @@ impl Listed {
             .unwrap_or(0);
         for word in &self.entries {
             text.push_str(&format!("  {:width$}  {}\n", word.name, word.summary));
-            text.push_str(&format!("  {:width$}  [{}]\n", "", word.source));
-            for parameter in &word.parameters {
-                text.push_str(&format!("  {:width$}    {}\n", "", parameter.render()));
+            if let Some(source) = word.source {
+                text.push_str(&format!("  {:width$}  [{source}]\n", ""));
             }
+            text.push_str(&parameter_table(&word.parameters));
         }
         text
     }
 }
 
+/// Names, defaults and limits, with the meanings in a paragraph of their own.
+fn parameter_table(parameters: &[Parameter]) -> String {
+    let mut table = Aligned::new(&[
+        ("", Align::Left),
+        ("parameter", Align::Left),
+        ("default", Align::Right),
+        ("allowed", Align::Left),
+        ("meaning", Align::Left),
+    ]);
+    for parameter in parameters {
+        table.row([
+            "  ",
+            parameter.name,
+            &parameter.default_text(),
+            &parameter.allowed(),
+            parameter.summary,
+        ]);
+    }
+    if parameters.is_empty() {
+        String::new()
+    } else {
+        table.render()
+    }
+}
+
 impl Parameter {
-    fn render(&self) -> String {
-        let default = match &self.default {
+    fn default_text(&self) -> String {
+        match &self.default {
             serde_json::Value::String(word) => word.clone(),
-            number => number.to_string(),
-        };
-        let allowed = match self.range {
-            Some((least, Some(greatest))) => format!("{least} to {greatest}"),
-            Some((least, None)) => format!("at least {least}"),
+            serde_json::Value::Null => "none".to_owned(),
+            number => number.as_f64().map_or_else(|| number.to_string(), short),
+        }
+    }
+
+    fn allowed(&self) -> String {
+        match self.range {
+            Some((least, Some(greatest))) => format!("{} to {}", short(least), short(greatest)),
+            Some((least, None)) => format!("at least {}", short(least)),
             None => self.words.join(", "),
-        };
-        format!("{} = {default}: {} ({allowed})", self.name, self.summary)
+        }
     }
 }

@@ -315,7 +315,7 @@ fn table(variables: &[&Variable]) -> String {
             variable.unit.clone().unwrap_or_default(),
             variable.start_text(),
             variable.dependency_text(),
-            variable.description.clone().unwrap_or_default(),
+            variable.description_text(),
         ]);
     }
     table.render()
@@ -340,6 +340,17 @@ impl Variable {
                 number.as_f64().map_or_else(|| number.to_string(), short)
             }
             other => other.to_string(),
+        }
+    }
+
+    /// The description, with the items of an enumeration.
+    fn description_text(&self) -> String {
+        let description = self.description.clone().unwrap_or_default();
+        let items = self.items.join(" | ");
+        match (description.is_empty(), items.is_empty()) {
+            (_, true) => description,
+            (true, false) => items,
+            (false, false) => format!("{description}: {items}"),
         }
     }
 
