@@ -61,12 +61,25 @@ fn guid(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::guid;
+    use super::{describe, guid};
+    use crate::test_model::Pendulum;
 
     /// Offset basis and the hash of "a" as printed in the FNV draft (draft-eastlake-fnv), 128 bit.
     #[test]
     fn guid_is_fnv_1a() {
         assert_eq!(guid(""), "{6c62272e-07bb-0142-62b8-21756295c58d}");
         assert_eq!(guid("a"), "{d228cb69-6f1a-8caf-7891-2b704e4a8964}");
+    }
+
+    /// FMI 2.0.5, section 2.2.8: local variables are no unknowns, except states and derivatives.
+    #[test]
+    fn model_structure_lists_outputs() {
+        let xml = describe::<Pendulum>().xml;
+        assert!(xml.contains("causality=\"local\""));
+        let (_, structure) = xml.split_once("<ModelStructure>").unwrap();
+        for index in [1, 2] {
+            assert_eq!(structure.matches(&format!("index=\"{index}\"")).count(), 2);
+        }
+        assert!(!structure.contains("index=\"3\""));
     }
 }

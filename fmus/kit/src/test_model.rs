@@ -117,7 +117,7 @@ impl Model for Pendulum {
         vec![
             Variable::<Self>::output_real("x", |m| &mut m.0[0], "position"),
             Variable::<Self>::output_real("v", |m| &mut m.0[1], "velocity"),
-            Variable::<Self>::output_real("z", |m| &mut m.0[2], "a third state"),
+            Variable::<Self>::output_real("z", |m| &mut m.0[2], "a third state").local(),
         ]
     }
 

@@ -306,7 +306,7 @@ impl<M> Variable<M> {
         self.causality == Causality::Parameter
     }
 
-    /// Whether the variable is listed in `InitialUnknowns` (`initial = "calculated"`).
+    /// Whether the model computes the variable from the start (`initial = "calculated"`).
     pub(crate) fn is_calculated(&self) -> bool {
         matches!(self.causality, Causality::Output | Causality::Local)
     }

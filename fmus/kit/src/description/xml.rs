@@ -197,8 +197,6 @@ fn model_structure<M: Model>(table: &Table<M>) -> Element {
     for (index, variable) in (1..).zip(&table.variables) {
         if variable.causality == Causality::Output {
             outputs.child(unknown(table, index, variable.depends_on, &[]));
-        }
-        if variable.is_calculated() {
             let (inputs, parameters) = (variable.depends_on, variable.starts_from);
             initial_unknowns.child(unknown(table, index, inputs, parameters));
         }
