@@ -104,7 +104,11 @@ impl Archive {
             return Err(self.limit(format!("{count} entries"), self.limits.entries));
         }
         if self.zip.has_duplicate_names() {
-            return Err(self.entry_error("", "is there twice"));
+            let reason = "two entries have the same name".to_owned();
+            return Err(OpenError::NotAnArchive {
+                path: self.path.clone(),
+                reason,
+            });
         }
         let mut names = BTreeSet::new();
         let mut backslashes = 0;

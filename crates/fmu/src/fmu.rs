@@ -148,6 +148,13 @@ impl Fmu {
             return Err(LoadError::AfterFatal { model });
         }
         let mut warnings = Vec::new();
+        if co_simulation.needs_execution_tool {
+            let tool = inner.peek.description.generation_tool.as_deref();
+            let tool = tool.unwrap_or("the tool that made it");
+            warnings.push(Warning::new(format!(
+                "the FMU needs {tool} to be installed"
+            )));
+        }
         let file = self.private_library(&model, co_simulation, &mut warnings)?;
         let source = Source {
             model: &model,

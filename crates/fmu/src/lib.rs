@@ -25,7 +25,8 @@
 //! returns, logs or describes makes this crate panic. An FMU runs in this process, though: one
 //! that crashes takes the process with it.
 //!
-//! Comments cite the conformance points (C-…) and faults (R-…) that a rule comes from.
+//! Numbers such as C-26 and R-18 in comments and tests name points of the project's lists of FMI
+//! conformance (C) and of faults to survive (R).
 
 mod archive;
 mod description;

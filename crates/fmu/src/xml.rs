@@ -56,6 +56,8 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
+        // quick-xml leaves out a byte order mark, and its offsets with it.
+        let text = text.trim_start_matches('\u{feff}');
         let mut events = quick_xml::Reader::from_str(text);
         events.config_mut().expand_empty_elements = true;
         Self {
@@ -125,7 +127,12 @@ impl<'a> Reader<'a> {
 
     fn element(&mut self, tag: &BytesStart<'_>, offset: usize) -> Result<Element<'a>, XmlError> {
         let name_length = tag.name().as_ref().len();
-        let content = &self.text[offset + 1..offset + 1 + tag.len()];
+        // The tag borrows from itself only; the same text, borrowed from the file, lives on.
+        let text: &'a str = self.text;
+        let content = text.get(offset + 1..offset + 1 + tag.len());
+        let Some(content) = content.filter(|content| **content == **tag) else {
+            return Err(self.error(offset, "the start tag cannot be read".to_owned()));
+        };
         let name = &content[..name_length];
         let mut source = Attributes::new(content, name_length);
         let mut attributes: Vec<(&'a str, Cow<'a, str>)> = Vec::with_capacity(8);

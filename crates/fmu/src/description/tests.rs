@@ -438,6 +438,15 @@ fn r03_malformed_xml_has_line_and_column() {
 }
 
 #[test]
+fn r07_byte_order_marks_do_not_shift_anything() {
+    for marks in ["\u{feff}", "\u{feff}\u{feff}"] {
+        let text = format!("{marks}{}", xml("<CoSimulation modelIdentifier='ü'/>"));
+        let (description, _) = ModelDescription::parse(text.as_bytes()).unwrap();
+        assert_eq!(description.co_simulation.unwrap().model_identifier, "ü");
+    }
+}
+
+#[test]
 fn r04_r05_document_types_are_refused_at_once() {
     let mut text = String::from("<!DOCTYPE lolz [<!ENTITY lol0 'lol'>");
     for level in 1..20 {

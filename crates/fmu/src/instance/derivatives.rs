@@ -54,7 +54,7 @@ impl Instance {
         let fits = |order: &i32| u32::try_from(*order).is_ok_and(|o| (1..=highest).contains(&o));
         let claimed = orders.iter().all(fits);
         let function = self.functions.get_real_output_derivatives;
-        let get = self.capable(F, "maxOutputDerivativeOrder for it", claimed, function)?;
+        let get = self.capable(F, "a maxOutputDerivativeOrder that high", claimed, function)?;
         let (orders, values) = (orders.as_ptr(), values.as_mut_ptr());
         // SAFETY: the component is alive, the state allows the call, all arrays have that length.
         let status = unsafe { get(self.component, refs.as_ptr(), refs.len(), orders, values) };

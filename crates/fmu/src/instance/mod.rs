@@ -297,7 +297,7 @@ impl Instance {
         available: Option<T>,
     ) -> Result<T, Box<CallError>> {
         if !claimed {
-            let detail = format!("the FMU does not have {claim}");
+            let detail = format!("the FMU does not declare {claim}");
             return Err(self.refuse(function, Refusal::Capability, detail));
         }
         available.ok_or_else(|| {

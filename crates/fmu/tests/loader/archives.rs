@@ -195,7 +195,7 @@ fn r13_duplicate_entries() {
         }
     }
     let error = refusal_of(&patched);
-    assert!(error.contains("is there twice"), "{error}");
+    assert!(error.contains("two entries have the same name"), "{error}");
 }
 
 #[test]

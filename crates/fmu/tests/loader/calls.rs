@@ -248,7 +248,7 @@ fn c69_c70_c71_abilities_that_are_not_there() {
     assert!(
         error
             .to_string()
-            .contains("does not have canInterpolateInputs"),
+            .contains("does not declare canInterpolateInputs"),
         "{error}"
     );
     let error = i
