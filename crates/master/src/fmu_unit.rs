@@ -274,6 +274,14 @@ fn variable(model: &ModelDescription, variable: &fmu::ScalarVariable) -> Variabl
         causality,
         unit: variable.real().and_then(|real| physical_unit(model, real)),
         has_start: causality == Causality::Input || variable.settable_before_initialization(),
+        range: variable
+            .real()
+            .map_or((f64::NEG_INFINITY, f64::INFINITY), |real| {
+                (
+                    real.min.unwrap_or(f64::NEG_INFINITY),
+                    real.max.unwrap_or(f64::INFINITY),
+                )
+            }),
         items: items
             .iter()
             .map(|item| (item.value, item.name.clone()))

@@ -3,7 +3,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::exchange::{Exchange, Gains, Pass, Stage, initial_stages, probe};
+use crate::exchange::{Pass, Stage, initial_stages};
 use crate::fault::{Fault, RunError, UnitFault};
 use crate::plant::{Plant, Step};
 use crate::unit::{Causality, Period, Value};
@@ -51,7 +51,7 @@ impl Plant {
         Ok(notes)
     }
 
-    fn call<T>(
+    pub(crate) fn call<T>(
         &mut self,
         component: usize,
         step: &Step,
@@ -278,69 +278,6 @@ impl Plant {
             error.min(change)
         } else {
             error
-        })
-    }
-
-    /// Settles the exchange mode of each component and probes what compensation needs. The units
-    /// are in Initialization Mode.
-    fn choose_exchange(&mut self, step: &Step) -> Result<(Vec<Option<Gains>>, Notes), RunError> {
-        let graph = std::sync::Arc::clone(&self.graph);
-        let mut gains = vec![None; graph.components.len()];
-        let mut notes = Vec::new();
-        for (component, node) in graph.components.iter().enumerate() {
-            let outputs: Vec<usize> = node
-                .outputs
-                .clone()
-                .filter(|output| !graph.feedthrough(*output, false).is_empty())
-                .collect();
-            let capabilities = node.description.capabilities;
-            self.modes[component] = match node.exchange {
-                _ if outputs.is_empty() => Exchange::NoFeedthrough,
-                Exchange::Auto if capabilities.fresh_outputs => Exchange::Fresh,
-                Exchange::Auto => Exchange::Stale,
-                asked => asked,
-            };
-            if self.modes[component] == Exchange::Fresh && !capabilities.fresh_outputs {
-                notes.push(format!(
-                    "{}: fresh exchange reads outputs after inputs were set without a step between, which FMI 2.0 \
-                     §4.2.4 forbids and this unit does not declare safe (C-28); `exchange = \"compensated\"` stays within the standard",
-                    node.name
-                ));
-            }
-            if self.modes[component] == Exchange::Compensated
-                && !capabilities.directional_derivatives
-            {
-                let probed = self.probe_component(component, &outputs, step)?;
-                notes.extend(probed.nonsmooth.iter().map(|(output, input)| {
-                    format!(
-                        "{}: the direct feed-through from {} to {} is not smooth; its compensation is not exact",
-                        node.name,
-                        graph.variable_name(component, graph.inputs[node.inputs.start + input].variable),
-                        graph.output_name(outputs[*output]),
-                    )
-                }));
-                gains[component] = Some(probed);
-            }
-        }
-        Ok((gains, notes))
-    }
-
-    fn probe_component(
-        &mut self,
-        component: usize,
-        outputs: &[usize],
-        step: &Step,
-    ) -> Result<Gains, RunError> {
-        let member = &self.members[component];
-        let first = member.outputs.start;
-        let output_handles: Vec<_> = outputs
-            .iter()
-            .map(|output| member.output_handles[output - first])
-            .collect();
-        let input_handles = member.input_handles.clone();
-        let at = self.inputs[member.inputs.clone()].to_vec();
-        self.call(component, step, |unit| {
-            probe(unit, &input_handles, &output_handles, &at)
         })
     }
 

@@ -16,10 +16,24 @@ pub struct BondEnergy {
     pub residual_power: f64,
     /// Power of the correction, W.
     pub correction_power: f64,
+    /// Residual power of the inputs as they were applied, corrections included, W
+    /// (Sadjina & Pedersen 2019 eq. 10). The correction's power is the difference to `residual_power`.
+    pub applied_residual_power: f64,
+    /// Σ |weight| · |output fed − input used| · |conjugate output|, W: the coupling error of both
+    /// directions, which cannot cancel out.
+    pub coupling_error_power: f64,
+    /// Power as the outputs alone tell it: Σ weight · effort output · flow output, W.
+    pub output_power: f64,
     /// Energy given by end a, J.
     pub transferred_energy: f64,
     /// Residual energy δE, summed with its sign, J (Rodríguez 2022 eq. 9).
     pub residual_energy: f64,
+    /// Sum of the applied residual power at the end of each step, J (Sadjina & Pedersen 2019
+    /// eq. 15b). Held inputs make it about twice the energy that the coupling really invents.
+    pub applied_residual_energy: f64,
+    /// Integral of the applied residual power by the trapezoidal rule, from the start of each step,
+    /// with its new inputs, to its end, J.
+    pub residual_energy_integrated: f64,
     /// Sum of the residual energy's magnitudes, step by step, J.
     pub residual_energy_abs: f64,
     /// Greatest magnitude of the residual power, W.
@@ -40,6 +54,10 @@ pub struct Ledger {
 struct Entry {
     axes: Vec<Axis>,
     every: u64,
+    /// Effort and flow outputs at the start of the step, axis by axis.
+    outputs_before: Vec<(f64, f64)>,
+    /// Applied residual power at the start of the step, W.
+    power_before: f64,
     energy: BondEnergy,
 }
 
@@ -48,6 +66,12 @@ impl Ledger {
         let entry = |bond: &crate::graph::Bond| Entry {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
+            outputs_before: bond
+                .axes
+                .iter()
+                .map(|axis| plant.outputs_of(axis))
+                .collect(),
+            power_before: 0.0,
             energy: BondEnergy::default(),
         };
         Self {
@@ -58,6 +82,9 @@ impl Ledger {
     /// Books the step that has just been made.
     pub(crate) fn observe(&mut self, plant: &Plant, step: &Step) {
         for entry in &mut self.bonds {
+            if entry.every == 1 || step.index.is_multiple_of(entry.every) {
+                entry.begin(plant);
+            }
             if entry.every == 1 || (step.index + 1).is_multiple_of(entry.every) {
                 entry.observe(plant, step);
             }
@@ -81,13 +108,31 @@ impl Ledger {
 }
 
 impl Entry {
+    /// The applied residual power at the start of the step.
+    fn begin(&mut self, plant: &Plant) {
+        self.power_before = 0.0;
+        for (axis, (effort_output, flow_output)) in self.axes.iter().zip(&self.outputs_before) {
+            let effort_input = plant.input_at_start(axis.effort_input);
+            let flow_input = plant.input_at_start(axis.flow_input);
+            self.power_before +=
+                axis.weight * (effort_input * flow_output - effort_output * flow_input);
+        }
+    }
+
     #[inline]
     fn observe(&mut self, plant: &Plant, step: &Step) {
         let length = step.size * self.every as f64;
         let (mut given, mut received, mut correction) = (0.0, 0.0, 0.0);
-        for axis in &self.axes {
-            let effort_output = plant.outputs[axis.effort_output];
-            let flow_output = plant.outputs[axis.flow_output];
+        let (mut coupling_error, mut output_power) = (0.0, 0.0);
+        for (axis, before) in self.axes.iter().zip(&mut self.outputs_before) {
+            let (effort_output, flow_output) = plant.outputs_of(axis);
+            *before = (effort_output, flow_output);
+            let error =
+                |input: usize| plant.states[input].fed(&plant.outputs) - plant.inputs[input];
+            coupling_error += axis.weight.abs()
+                * ((error(axis.effort_input) * flow_output).abs()
+                    + (error(axis.flow_input) * effort_output).abs());
+            output_power += axis.weight * effort_output * flow_output;
             let (effort_added, flow_added) = plant.added(axis, length);
             let effort_input = plant.inputs[axis.effort_input] - effort_added;
             let flow_input = plant.inputs[axis.flow_input] - flow_added;
@@ -101,6 +146,12 @@ impl Entry {
         energy.received_power = received;
         energy.residual_power = residual;
         energy.correction_power = correction;
+        let applied = residual + correction;
+        energy.applied_residual_power = applied;
+        energy.coupling_error_power = coupling_error;
+        energy.output_power = output_power;
+        energy.applied_residual_energy += applied * length;
+        energy.residual_energy_integrated += 0.5 * (self.power_before + applied) * length;
         energy.transferred_energy += given * length;
         energy.residual_energy += residual * length;
         energy.residual_energy_abs += residual.abs() * length;
@@ -113,6 +164,15 @@ impl Entry {
 }
 
 impl Plant {
+    /// Effort and flow output of an axis, as published last.
+    #[inline]
+    fn outputs_of(&self, axis: &Axis) -> (f64, f64) {
+        (
+            self.outputs[axis.effort_output],
+            self.outputs[axis.flow_output],
+        )
+    }
+
     /// What corrections had added to the effort and the flow input of an axis at the end of a step.
     #[inline]
     fn added(&self, axis: &Axis, length: f64) -> (f64, f64) {

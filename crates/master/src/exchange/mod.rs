@@ -7,17 +7,18 @@
 //! *Compensated* adds D·(u − ũ), D being the derivative of the output by the input, and stays
 //! within the standard.
 
+mod choice;
 mod plan;
 mod probe;
 
 pub(crate) use plan::{Pass, Stage, exchange_passes, initial_stages};
-pub(crate) use probe::{Gains, probe};
+pub(crate) use probe::Gains;
 
 /// How the outputs of a component with direct feed-through are passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exchange {
-    /// Fresh where the unit declares it safe, else stale.
+    /// Fresh where the unit declares it safe, compensated where D is known and smooth, else stale.
     Auto,
     /// As the step left them.
     Stale,
@@ -46,7 +47,9 @@ impl Exchange {
     /// One line for `gyrator list`.
     pub fn summary(self) -> &'static str {
         match self {
-            Self::Auto => "fresh where the unit declares it safe, else stale",
+            Self::Auto => {
+                "fresh where the unit declares it safe, compensated where D is known and smooth, else stale"
+            }
             Self::Stale => "outputs as the step left them",
             Self::Fresh => {
                 "outputs read again after the new inputs were set; FMI 2.0 does not promise that they are right"

@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 
-use super::Exchange;
 use crate::graph::Graph;
 use crate::order::dependency_order;
 
@@ -55,25 +54,23 @@ fn sources(graph: &Graph, inputs: &[Vec<usize>]) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// The passes that make outputs with direct feed-through agree with the new inputs, between steps,
-/// for components whose mode is fresh or compensated; and the outputs that cannot be so treated
-/// because they form algebraic loops.
-pub(crate) fn exchange_passes(graph: &Graph, modes: &[Exchange]) -> (Vec<Pass>, Vec<Vec<usize>>) {
-    let treated = |output: usize| {
-        matches!(
-            modes[graph.outputs[output].component],
-            Exchange::Fresh | Exchange::Compensated
-        )
+/// The passes that make outputs with direct feed-through agree with the new inputs, between steps, for
+/// the components that are `treated`, in the order of their dependencies; after them those of the
+/// components that are `audited`, which change nothing. And the outputs of treated components that
+/// cannot be so treated because they form algebraic loops.
+pub(crate) fn exchange_passes(
+    graph: &Graph,
+    treated: &dyn Fn(usize) -> bool,
+    audited: &dyn Fn(usize) -> bool,
+) -> (Vec<Pass>, Vec<Vec<usize>>) {
+    let feedthrough = |of: &dyn Fn(usize) -> bool| -> Vec<Vec<usize>> {
+        let inputs = |output: usize| match of(graph.outputs[output].component) {
+            true => graph.feedthrough(output, false),
+            false => Vec::new(),
+        };
+        (0..graph.outputs.len()).map(inputs).collect()
     };
-    let inputs: Vec<Vec<usize>> = (0..graph.outputs.len())
-        .map(|output| {
-            if treated(output) {
-                graph.feedthrough(output, false)
-            } else {
-                Vec::new()
-            }
-        })
-        .collect();
+    let inputs = feedthrough(treated);
     let sources = sources(graph, &inputs);
     let mut loops = Vec::new();
     let mut level = vec![0_usize; inputs.len()];
@@ -84,28 +81,44 @@ pub(crate) fn exchange_passes(graph: &Graph, modes: &[Exchange]) -> (Vec<Pass>, 
         }
         let output = group.members[0];
         if !inputs[output].is_empty() {
-            level[output] = 1 + sources[output]
-                .iter()
-                .map(|source| level[*source])
-                .max()
-                .unwrap_or(0);
+            let deepest = sources[output].iter().map(|source| level[*source]).max();
+            level[output] = 1 + deepest.unwrap_or(0);
         }
     }
-    // Outputs of one component on one level need one pass.
-    let mut passes: BTreeMap<(usize, usize), Pass> = BTreeMap::new();
+    let mut passes = Passes::default();
     for output in (0..inputs.len()).filter(|output| level[*output] > 0) {
-        let component = graph.outputs[output].component;
-        let pass = passes
-            .entry((level[output], component))
-            .or_insert_with(|| Pass {
-                component,
-                inputs: Vec::new(),
-                outputs: Vec::new(),
-            });
+        passes.add(
+            level[output],
+            graph.outputs[output].component,
+            output,
+            &inputs[output],
+        );
+    }
+    for (output, inputs) in feedthrough(audited)
+        .iter()
+        .enumerate()
+        .filter(|(_, inputs)| !inputs.is_empty())
+    {
+        passes.add(usize::MAX, graph.outputs[output].component, output, inputs);
+    }
+    (passes.0.into_values().collect(), loops)
+}
+
+/// Outputs of one component on one level need one pass.
+#[derive(Default)]
+struct Passes(BTreeMap<(usize, usize), Pass>);
+
+impl Passes {
+    fn add(&mut self, level: usize, component: usize, output: usize, inputs: &[usize]) {
+        let empty = || Pass {
+            component,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        };
+        let pass = self.0.entry((level, component)).or_insert_with(empty);
         pass.outputs.push(output);
-        pass.inputs.extend(&inputs[output]);
+        pass.inputs.extend(inputs);
         pass.inputs.sort_unstable();
         pass.inputs.dedup();
     }
-    (passes.into_values().collect(), loops)
 }

@@ -16,12 +16,14 @@ const PROBE: f64 = 1e-6;
 const SMOOTH: f64 = 0.05;
 
 /// Measures the direct feed-through of `outputs` from `inputs` by central differences about the
-/// present inputs `at`. The unit must be in Initialization Mode, where get after set is legal.
+/// present inputs `at`, within the inputs' `ranges`. The unit must be in Initialization Mode, where
+/// get after set is legal.
 pub(crate) fn probe(
     unit: &mut dyn Unit,
     inputs: &[Handle],
     outputs: &[Handle],
     at: &[f64],
+    ranges: &[(f64, f64)],
 ) -> UnitResult<Gains> {
     let mut gains = Gains {
         inputs: inputs.to_vec(),
@@ -29,28 +31,13 @@ pub(crate) fn probe(
         values: vec![0.0; inputs.len() * outputs.len()],
         nonsmooth: Vec::new(),
     };
-    let mut response = [vec![0.0; outputs.len()], vec![0.0; outputs.len()]];
-    for (column, (&input, &value)) in inputs.iter().zip(at).enumerate() {
-        let mut slopes = [vec![0.0; outputs.len()], vec![0.0; outputs.len()]];
-        for (scale, slopes) in [1.0, 10.0].into_iter().zip(&mut slopes) {
-            let size = scale * PROBE * value.abs().max(1.0);
-            for (sign, response) in [1.0, -1.0].into_iter().zip(&mut response) {
-                unit.set_reals(&[input], &[value + sign * size])?;
-                unit.get_reals(outputs, response)?;
-            }
-            for (row, slope) in slopes.iter_mut().enumerate() {
-                let change = response[0][row] - response[1][row];
-                let rounding =
-                    64.0 * f64::EPSILON * response[0][row].abs().max(response[1][row].abs());
-                *slope = if change.abs() > rounding {
-                    change / (2.0 * size)
-                } else {
-                    0.0
-                };
-            }
-        }
+    for (column, ((&input, &value), range)) in inputs.iter().zip(at).zip(ranges).enumerate() {
+        let size = PROBE * value.abs().max(1.0);
+        // The middle of the larger probe must leave room on both sides.
+        let middle = value.min(range.1 - 10.0 * size).max(range.0 + 10.0 * size);
+        let small = slopes(unit, input, outputs, middle, size)?;
+        let large = slopes(unit, input, outputs, middle, 10.0 * size)?;
         unit.set_reals(&[input], &[value])?;
-        let [small, large] = slopes;
         for (row, (small, large)) in small.into_iter().zip(large).enumerate() {
             // The larger probe has the smaller rounding error.
             gains.values[row * inputs.len() + column] = large;
@@ -60,4 +47,33 @@ pub(crate) fn probe(
         }
     }
     Ok(gains)
+}
+
+/// ∂outputs/∂input by a central difference of ±`size` about `middle`; 0 where only rounding moves.
+fn slopes(
+    unit: &mut dyn Unit,
+    input: Handle,
+    outputs: &[Handle],
+    middle: f64,
+    size: f64,
+) -> UnitResult<Vec<f64>> {
+    let mut response = [vec![0.0; outputs.len()], vec![0.0; outputs.len()]];
+    for (at, response) in [middle + size, middle - size]
+        .into_iter()
+        .zip(&mut response)
+    {
+        unit.set_reals(&[input], &[at])?;
+        unit.get_reals(outputs, response)?;
+    }
+    let [above, below] = response;
+    let slope = |(above, below): (f64, f64)| {
+        let rounding = 64.0 * f64::EPSILON * above.abs().max(below.abs());
+        let change = above - below;
+        if change.abs() > rounding {
+            change / (2.0 * size)
+        } else {
+            0.0
+        }
+    };
+    Ok(above.into_iter().zip(below).map(slope).collect())
 }

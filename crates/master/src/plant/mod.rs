@@ -4,6 +4,7 @@
 mod corrector;
 mod input;
 mod member;
+mod refresh;
 
 use std::sync::Arc;
 
@@ -56,7 +57,10 @@ pub struct Plant {
     pub(crate) signals: Vec<Value>,
     pub(crate) correctors: Vec<Corrector>,
     pub(crate) modes: Vec<Exchange>,
-    passes: Vec<crate::plant::input::ExchangePass>,
+    passes: Vec<refresh::Pass>,
+    /// How far each published real output is from what the new inputs would make it: −D·(u − ũ) for
+    /// stale direct feed-through; NaN where D is not known.
+    pub(crate) stale_errors: Vec<f64>,
     pool: Option<rayon::ThreadPool>,
     all: Vec<usize>,
     pub(crate) counters: Counters,
@@ -97,6 +101,7 @@ impl Plant {
             correctors: Corrector::all(&graph),
             modes: vec![Exchange::NoFeedthrough; members.len()],
             passes: Vec::new(),
+            stale_errors: vec![0.0; graph.outputs.len()],
             pool,
             all: (0..members.len()).collect(),
             counters: Counters::default(),
@@ -174,6 +179,16 @@ impl Plant {
             self.observe(components, next, now);
         }
         Ok(())
+    }
+
+    /// The value of an input at the start of its component's last step, correction included.
+    #[inline]
+    pub(crate) fn input_at_start(&self, input: usize) -> f64 {
+        if self.uniform {
+            self.inputs[input]
+        } else {
+            self.states[input].curve.at(0.0)
+        }
     }
 
     #[inline]

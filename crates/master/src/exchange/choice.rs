@@ -1,0 +1,126 @@
+use super::Exchange;
+use super::probe::{Gains, probe};
+use crate::fault::{Cause, RunError};
+use crate::graph::Component;
+use crate::plant::{Plant, Step};
+
+impl Plant {
+    /// Settles the exchange mode of each component, and measures D where a mode or the energy audit
+    /// needs it. The units are in Initialization Mode.
+    ///
+    /// Returns D by component where it is known and smooth, and what the user should know.
+    pub(crate) fn choose_exchange(
+        &mut self,
+        step: &Step,
+    ) -> Result<(Vec<Option<Gains>>, Vec<String>), RunError> {
+        let graph = std::sync::Arc::clone(&self.graph);
+        let mut all_gains = Vec::with_capacity(graph.components.len());
+        let mut notes = Vec::new();
+        for (component, node) in graph.components.iter().enumerate() {
+            let depends = |output: &usize| !graph.feedthrough(*output, false).is_empty();
+            let outputs: Vec<usize> = node.outputs.clone().filter(depends).collect();
+            if outputs.is_empty() {
+                all_gains.push(None);
+                continue;
+            }
+            let is_safe = node.description.capabilities.fresh_outputs;
+            let gains = match node.exchange {
+                Exchange::Fresh => None,
+                Exchange::Auto if is_safe => None,
+                asked => self.known_feedthrough(component, &outputs, asked, &mut notes, step)?,
+            };
+            self.modes[component] = match node.exchange {
+                Exchange::Auto if is_safe => Exchange::Fresh,
+                Exchange::Auto if gains.is_some() => Exchange::Compensated,
+                Exchange::Auto => Exchange::Stale,
+                asked => asked,
+            };
+            if self.modes[component] == Exchange::Fresh && !is_safe {
+                notes.push(not_declared_safe(node));
+            }
+            all_gains.push(gains);
+        }
+        Ok((all_gains, notes))
+    }
+
+    /// D of a component, where it can be measured and is smooth. Asked to compensate, it is taken as
+    /// it is, with a note.
+    fn known_feedthrough(
+        &mut self,
+        component: usize,
+        outputs: &[usize],
+        asked: Exchange,
+        notes: &mut Vec<String>,
+        step: &Step,
+    ) -> Result<Option<Gains>, RunError> {
+        let name = self.graph.components[component].name.clone();
+        let gains = match self.probe_component(component, outputs, step) {
+            Ok(gains) => gains,
+            Err(RunError::Fault(fault))
+                if matches!(fault.unit.cause, Cause::Discard | Cause::Unsupported) =>
+            {
+                notes.push(format!(
+                    "{name}: its direct feed-through could not be probed: {}",
+                    fault.unit.message
+                ));
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        if gains.nonsmooth.is_empty() {
+            return Ok(Some(gains));
+        }
+        let first_input = self.graph.components[component].inputs.start;
+        let pair = |(output, input): &(usize, usize)| {
+            let variable = self.graph.inputs[first_input + input].variable;
+            let input = self.graph.variable_name(component, variable);
+            format!("{input} → {}", self.graph.output_name(outputs[*output]))
+        };
+        let pairs: Vec<_> = gains.nonsmooth.iter().map(pair).collect();
+        let consequence = match asked {
+            Exchange::Compensated => "its compensation is not exact",
+            Exchange::Auto => "it is exchanged stale",
+            _ => "the energy it makes cannot be judged",
+        };
+        notes.push(format!(
+            "{name}: the direct feed-through {} is not smooth; {consequence}",
+            pairs.join(", ")
+        ));
+        Ok((asked == Exchange::Compensated).then_some(gains))
+    }
+
+    fn probe_component(
+        &mut self,
+        component: usize,
+        outputs: &[usize],
+        step: &Step,
+    ) -> Result<Gains, RunError> {
+        let member = &self.members[component];
+        let first = member.outputs.start;
+        let output_handles: Vec<_> = outputs
+            .iter()
+            .map(|output| member.output_handles[output - first])
+            .collect();
+        let input_handles = member.input_handles.clone();
+        let node = &self.graph.components[component];
+        let variable =
+            |input: usize| &node.description.variables[self.graph.inputs[input].variable];
+        let ranges: Vec<_> = member
+            .inputs
+            .clone()
+            .map(|input| variable(input).range)
+            .collect();
+        let at = self.inputs[member.inputs.clone()].to_vec();
+        self.call(component, step, |unit| {
+            probe(unit, &input_handles, &output_handles, &at, &ranges)
+        })
+    }
+}
+
+fn not_declared_safe(node: &Component) -> String {
+    format!(
+        "{}: fresh exchange reads outputs after inputs were set without a step between, which FMI 2.0 §4.2.4 \
+         forbids and this unit does not declare safe (C-28); `exchange = \"compensated\"` stays within the standard",
+        node.name
+    )
+}
