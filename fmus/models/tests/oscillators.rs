@@ -1,6 +1,7 @@
 //! The two oscillators, alone and coupled, in process.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use fmu_kit::{InProcess, Model};
 use fmu_models::{OscillatorForce, OscillatorMotion};

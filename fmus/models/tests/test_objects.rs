@@ -1,6 +1,7 @@
 //! The models that test importers: `AllTypes` and `Faulty`, in process.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use std::time::{Duration, Instant};
 
