@@ -1,0 +1,62 @@
+//! Ctrl-C keeps what was recorded.
+
+#![cfg(unix)]
+
+use std::process::{Child, Command};
+
+use crate::bench::{Bench, lines, wait_until};
+use crate::faults::FAULTY;
+
+fn interrupt(child: &Child) {
+    let status = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+/// A run that never ends by itself: from t = 0.5 s on, the FMU does `fault`.
+fn start(bench: &Bench, fault: &str) -> Child {
+    bench.write("system.toml", FAULTY);
+    let fault = format!("bad.fault={fault}");
+    let options = ["--start-value", &fault, "--stop-time", "1e6"];
+    let files = ["-o", "out.csv", "--summary", "summary.json"];
+    bench.start(
+        ["run", "system.toml"]
+            .into_iter()
+            .chain(options)
+            .chain(files),
+    )
+}
+
+#[test]
+fn the_first_one_ends_the_run_at_a_communication_point() {
+    let bench = Bench::new();
+    let mut child = start(&bench, "sleep");
+    wait_until("rows are on disk", || lines(&bench.path("out.csv")) > 5);
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let (header, rows) = bench.rows("out.csv");
+    assert!(rows.len() > 5);
+    assert!(rows.iter().all(|row| row.len() == header.len()));
+    let summary = bench.json("summary.json");
+    assert_eq!(summary["stop_reason"], "interrupted");
+    assert_eq!(summary["output"]["rows"], rows.len());
+    assert_eq!(summary["stop_time"], rows.last().unwrap()[0]);
+}
+
+#[test]
+fn the_second_one_ends_a_program_whose_fmu_does_not_return() {
+    let bench = Bench::new();
+    let mut child = start(&bench, "endless_loop");
+    wait_until("rows are on disk", || lines(&bench.path("out.csv")) == 6);
+    interrupt(&child);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(
+        child.try_wait().unwrap().is_none(),
+        "the first one waits for the FMU"
+    );
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let (_, rows) = bench.rows("out.csv");
+    assert_eq!(rows.len(), 5);
+}

@@ -1,0 +1,11 @@
+//! The command `gyrator`, as its users meet it.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod bench;
+mod errors;
+mod faults;
+mod interrupts;
+mod results;
+mod single_fmu;
+mod texts;

@@ -1,0 +1,185 @@
+//! Result files and summaries.
+
+use crate::bench::{Bench, OSCILLATORS};
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    bench
+}
+
+#[test]
+fn columns_rows_and_digits() {
+    let bench = bench();
+    let outcome = bench.run(["run", "system.toml", "-o", "out.csv"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let (header, rows) = bench.rows("out.csv");
+    assert_eq!(
+        header.join(" "),
+        "time left.f left.x left.v right.x right.v bond.coupling.residual_power \
+         bond.coupling.residual_energy bond.coupling.transferred_energy bond.coupling.correction_power"
+    );
+    assert_eq!(rows.len(), 10_001);
+    assert_eq!(rows[0][..6], [0.0, 0.0, 0.0, 100.0, 0.0, -100.0]);
+    // Times are computed, not summed, and written with all digits.
+    for (index, row) in rows.iter().enumerate() {
+        assert_eq!(row[0], index as f64 * 1e-3);
+    }
+}
+
+/// Residual energy of table 1 case 1 with stale exchange, from an independent reproduction of
+/// Rodríguez 2022 in Python; relative tolerance 1e-6.
+#[test]
+fn summary_for_programs() {
+    const RESIDUAL_ENERGY: f64 = 21_664.734_156_996_143;
+    let bench = bench();
+    bench.run([
+        "run",
+        "system.toml",
+        "-o",
+        "out.csv",
+        "--summary",
+        "summary.json",
+    ]);
+    let summary = bench.json("summary.json");
+    assert_eq!(summary["stop_reason"], "stop-time");
+    assert_eq!(summary["stop_time"], 10.0);
+    assert_eq!(summary["steps"], 10_000);
+    assert_eq!(summary["components"][0]["exchange"], "stale");
+    assert_eq!(summary["components"][1]["exchange"], "none");
+    assert_eq!(summary["output"]["rows"], 10_001);
+    assert_eq!(summary["counters"]["unit_steps"], 20_000);
+    let bond = &summary["bonds"][0];
+    assert_eq!(bond["name"], "coupling");
+    let residual = bond["residual_energy"].as_f64().unwrap();
+    assert!(
+        (residual / RESIDUAL_ENERGY - 1.0).abs() < 1e-6,
+        "{residual}"
+    );
+    for key in [
+        "transferred_energy",
+        "residual_energy_abs",
+        "max_residual_power",
+        "correction_energy",
+    ] {
+        assert!(bond[key].is_f64(), "{key}");
+    }
+    let (header, rows) = bench.rows("out.csv");
+    let column = header
+        .iter()
+        .position(|name| name == "bond.coupling.residual_energy")
+        .unwrap();
+    assert_eq!(rows[10_000][column], residual);
+}
+
+#[test]
+fn exchange_and_correction_from_the_command_line() {
+    let bench = bench();
+    let residual = |arguments: &[&str]| {
+        let always = ["run", "system.toml", "--summary", "summary.json"];
+        assert_eq!(
+            bench.run(always.iter().chain(arguments).copied()).code,
+            Some(0)
+        );
+        let summary = bench.json("summary.json");
+        (
+            summary["components"][0]["exchange"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+            summary["bonds"][0]["residual_energy"].as_f64().unwrap(),
+            summary["bonds"][0]["correction_energy"].as_f64().unwrap(),
+        )
+    };
+    let (mode, stale, correction) = residual(&[]);
+    assert_eq!((mode.as_str(), correction), ("stale", 0.0));
+    let (mode, fresh, _) = residual(&["--exchange", "fresh"]);
+    assert_eq!(mode, "fresh");
+    assert!(fresh.abs() < stale.abs(), "{fresh} {stale}");
+    let (_, _, correction) = residual(&["--correction", "residual-power"]);
+    assert!(correction < 0.0, "{correction}");
+}
+
+#[test]
+fn fewer_rows_and_columns() {
+    let bench = bench();
+    let arguments = ["-o", "out.csv", "--output-interval", "0.003", "-d", "0.01"];
+    let variables = [
+        "--output-variable",
+        "left.?",
+        "--output-variable",
+        "bond.*.residual_*",
+    ];
+    let outcome = bench.run(
+        ["run", "system.toml"]
+            .into_iter()
+            .chain(arguments)
+            .chain(variables),
+    );
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let (header, rows) = bench.rows("out.csv");
+    let expected =
+        "time left.f left.x left.v bond.coupling.residual_power bond.coupling.residual_energy";
+    assert_eq!(header.join(" "), expected);
+    // Every third communication point, and the last one.
+    let times: Vec<f64> = rows.iter().map(|row| row[0]).collect();
+    assert_eq!(times, [0.0, 0.003, 0.006, 0.009, 0.01]);
+}
+
+#[test]
+fn results_on_the_standard_output() {
+    let bench = bench();
+    let outcome = bench.run(["run", "system.toml", "-d", "0.002", "-o", "-"]);
+    assert_eq!(outcome.code, Some(0));
+    assert_eq!(outcome.stdout.lines().count(), 4);
+    assert!(outcome.stdout.starts_with("time,left.f,"));
+    assert!(outcome.stderr.contains("reached the stop time"));
+}
+
+#[test]
+fn threads_do_not_change_a_result() {
+    let bench = bench();
+    bench.run(["run", "system.toml", "-d", "0.1", "-o", "one.csv"]);
+    bench.run([
+        "run",
+        "system.toml",
+        "-d",
+        "0.1",
+        "-o",
+        "eight.csv",
+        "--worker-threads",
+        "8",
+    ]);
+    assert_eq!(bench.read("one.csv"), bench.read("eight.csv"));
+}
+
+#[test]
+fn progress_for_programs() {
+    let bench = Bench::new();
+    bench.write("system.toml", crate::faults::FAULTY);
+    let slow = [
+        "--start-value",
+        "bad.fault=sleep",
+        "--start-value",
+        "bad.sleep_time=0.4",
+    ];
+    let outcome = bench.run(
+        ["run", "system.toml", "--progress", "json"]
+            .into_iter()
+            .chain(slow),
+    );
+    assert_eq!(outcome.code, Some(0));
+    let lines: Vec<serde_json::Value> = outcome
+        .stderr
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(!lines.is_empty());
+    for line in &lines {
+        assert_eq!(line["stop_time"], 1.0);
+        assert!(
+            (0.0..=1.0).contains(&line["time"].as_f64().unwrap()),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! `gyrator simulate`.
+
+use crate::bench::Bench;
+
+const FAULTLESS: [&str; 4] = ["simulate", "fmus/Faulty.fmu", "--start-value", "fault=none"];
+
+#[test]
+fn times_come_from_the_default_experiment() {
+    let bench = Bench::new();
+    let outcome = bench.run(["simulate", "fmus/OscillatorForce.fmu", "-o", "out.csv"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let (header, rows) = bench.rows("out.csv");
+    assert_eq!(header, ["time", "f", "x", "v"]);
+    assert_eq!((rows.len(), rows[10_000][0]), (10_001, 10.0));
+}
+
+#[test]
+fn an_fmu_that_recommends_no_times() {
+    let bench = Bench::new();
+    bench.alter_fmu("Faulty", "bare.fmu", |text| {
+        let Some(start) = text.find("<DefaultExperiment") else {
+            return text.to_owned();
+        };
+        let end = start + text[start..].find("/>").unwrap() + 2;
+        format!("{}{}", &text[..start], &text[end..])
+    });
+    let outcome = bench.run(["simulate", "bare.fmu"]);
+    assert_eq!(outcome.code, Some(2));
+    insta::assert_snapshot!(outcome.stderr, @r"
+    error: bare.fmu recommends no stop time and no step size
+      help: pass --stop-time and --step-size
+    ");
+}
+
+#[test]
+fn inputs_from_a_file() {
+    let bench = Bench::new();
+    bench.write("in.csv", "time,u\n0,0\n0.5,5\n0.5,7\n1,7\n");
+    let options = [
+        "--stop-time",
+        "1",
+        "--step-size",
+        "0.25",
+        "--input-file",
+        "in.csv",
+        "-o",
+        "out.csv",
+    ];
+    let outcome = bench.run(FAULTLESS.into_iter().chain(options));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    // y repeats the input of the step that ends: the straight line, after the event where two rows
+    // have the same time.
+    let (_, rows) = bench.rows("out.csv");
+    let outputs: Vec<f64> = rows.iter().map(|row| row[1]).collect();
+    assert_eq!(outputs, [0.0, 0.0, 2.5, 7.0, 7.0]);
+}
+
+#[test]
+fn inputs_of_all_types() {
+    let bench = Bench::new();
+    let input = "time,real_in,integer_in,boolean_in,string_in,colour_in\n0,0,1,0,\"a\",1\n1,1,2,1,\"b\",3\n";
+    bench.write("in.csv", input);
+    let options = [
+        "--stop-time",
+        "2",
+        "--step-size",
+        "0.5",
+        "--input-file",
+        "in.csv",
+        "-o",
+        "out.csv",
+    ];
+    let outputs = ["--output-variable", "*_out"];
+    let all = ["simulate", "fmus/AllTypes.fmu"]
+        .into_iter()
+        .chain(options)
+        .chain(outputs);
+    let outcome = bench.run(all);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    insta::assert_snapshot!(bench.read("out.csv"));
+}
+
+#[test]
+fn a_result_can_be_read_back_as_an_input() {
+    let bench = Bench::new();
+    bench.run([
+        "simulate",
+        "fmus/OscillatorForce.fmu",
+        "-e",
+        "0.1",
+        "-o",
+        "x.csv",
+        "--output-variable",
+        "x",
+    ]);
+    let renamed = bench.read("x.csv").replacen("time,x", "time,u", 1);
+    bench.write("in.csv", &renamed);
+    let options = ["-e", "0.1", "--input-file", "in.csv", "-o", "y.csv"];
+    assert_eq!(
+        bench.run(FAULTLESS.into_iter().chain(options)).code,
+        Some(0)
+    );
+    let (_, x) = bench.rows("x.csv");
+    let (_, y) = bench.rows("y.csv");
+    for (earlier, later) in x.iter().zip(&y[1..]) {
+        assert_eq!(earlier[1], later[1]);
+    }
+}
+
+#[test]
+fn input_files_that_do_not_fit() {
+    let bench = Bench::new();
+    let mut texts = String::new();
+    for input in [
+        "time,v\n0,0\n",
+        "time,u\n0,\n",
+        "time,u\n0,NaN\n",
+        "time,u\n",
+        "time,u\n1,0\n0,0\n",
+    ] {
+        bench.write("in.csv", input);
+        let outcome = bench.run(FAULTLESS.into_iter().chain(["--input-file", "in.csv"]));
+        assert_eq!(outcome.code, Some(3), "{input}");
+        texts.push_str(&outcome.stderr);
+    }
+    insta::assert_snapshot!(texts);
+}
