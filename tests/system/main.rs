@@ -2,5 +2,10 @@
 
 #![forbid(unsafe_code)]
 
+mod allocation;
+mod descriptions;
+mod embedding;
+mod faults;
 mod fmus;
+mod initialization;
 mod rodriguez;

@@ -1,0 +1,99 @@
+//! No macro-step allocates once a run is warm.
+
+use gyrator::{LinearUnit, Run, RunOptions, System};
+use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
+
+#[track_caller]
+fn expect_none(system: System) {
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    expect_none_in(&mut run);
+}
+
+#[track_caller]
+fn expect_none_in(run: &mut Run) {
+    for _ in 0..20 {
+        run.step().unwrap();
+    }
+    let counted = allocation_counter::measure(|| {
+        for _ in 0..100 {
+            run.step().unwrap();
+        }
+    });
+    assert_eq!(counted.count_total, 0, "{counted:?}");
+}
+
+/// The counter counts: a test that could not fail would be worth nothing.
+#[test]
+fn allocations_are_counted() {
+    let counted = allocation_counter::measure(|| {
+        std::hint::black_box(vec![1.0_f64; 100]);
+    });
+    assert_eq!(counted.count_total, 1);
+}
+
+const CORRECTED: Option<(&str, &[(&str, f64)])> =
+    Some(("residual-power", &[("mu", 0.5), ("nu", 0.25)]));
+
+#[test]
+fn every_rate_extrapolation_and_exchange() {
+    for (force_step, motion_step) in [(1e-3, 1e-3), (1e-4, 1e-3), (1e-3, 1e-4), (4e-3, 1e-3)] {
+        for extrapolation in gyrator::EXTRAPOLATIONS {
+            for exchange in gyrator::Exchange::WORDS {
+                for correction in [None, CORRECTED] {
+                    for derivatives in [0, 2] {
+                        let coupling = Coupling {
+                            force_step,
+                            motion_step,
+                            extrapolation: extrapolation.name,
+                            exchange,
+                            correction,
+                            ..Coupling::default()
+                        };
+                        let force = ModelUnit::new().with_input_derivatives(derivatives);
+                        let system = TABLE_1[0].system_of(&coupling, force, ModelUnit::new());
+                        expect_none(system);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn compensation_by_probing() {
+    let coupling = Coupling {
+        exchange: "compensated",
+        ..Coupling::default()
+    };
+    let force = ModelUnit::new().without_derivatives();
+    expect_none(TABLE_1[1].system_of(&coupling, force, ModelUnit::new()));
+}
+
+#[test]
+fn linear_units() {
+    let mut system = System::new(1e-3);
+    for name in ["a", "b"] {
+        let matrices: [&[f64]; 4] = [&[-1.0], &[1.0], &[0.5], &[0.0]];
+        system.add(name, LinearUnit::new(&[1.0], &["u"], &["y"], matrices));
+    }
+    system.connect("a.y", "b.u").connect("b.y", "a.u");
+    expect_none(system);
+}
+
+#[test]
+fn fmus() {
+    for correction in [None, CORRECTED] {
+        let coupling = Coupling {
+            correction,
+            ..Coupling::default()
+        };
+        let mut file = TABLE_1[0].system(&coupling).description().clone();
+        for component in &mut file.components {
+            component.fmu.value = match component.name.value.as_str() {
+                "force" => fmu("OscillatorForce"),
+                _ => fmu("OscillatorMotion"),
+            };
+        }
+        expect_none(System::from_file(file).unwrap());
+    }
+}

@@ -1,0 +1,136 @@
+//! A run in somebody else's loop: reading, writing, stopping.
+
+use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
+use gyrator::{LinearUnit, Run, RunError, RunOptions, StopReason, System, Value};
+use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, Trace};
+
+const H: f64 = 0.1;
+
+/// An integrator x' = u with output y = x, an echo of every type, and a force that motion feeds.
+fn run() -> Run {
+    let mut system = System::new(H);
+    let integrator = LinearUnit::new(&[0.0], &["u"], &["y"], [&[0.0], &[1.0], &[1.0], &[0.0]]);
+    system.add("integrator", integrator);
+    system.add("echo", ModelUnit::<AllTypes>::new());
+    system.add("force", ModelUnit::<OscillatorForce>::new());
+    system.add("motion", ModelUnit::<OscillatorMotion>::new());
+    system.connect("motion.x", "force.x2");
+    system.start(&RunOptions::default()).unwrap()
+}
+
+// Closed form: the integral of a held input.
+#[test]
+fn what_is_written_acts_from_the_next_step_on() {
+    let mut run = run();
+    let mut expected = 0.0;
+    for k in 0..10 {
+        let input = f64::from(k);
+        run.write_real("integrator.u", input).unwrap();
+        assert!(run.step().unwrap());
+        expected += input * H;
+        assert!((run.read_real("integrator.y").unwrap() - expected).abs() < 1e-12);
+        assert!((run.time() - f64::from(k + 1) * H).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn values_of_every_type_can_be_written_and_read() {
+    let mut run = run();
+    let text = Value::String("text".into());
+    run.write("echo.string_in", &text).unwrap();
+    run.write("echo.boolean_in", &Value::Boolean(true)).unwrap();
+    run.write("echo.colour_in", &Value::Integer(2)).unwrap();
+    run.write_real("echo.gain", 3.0).unwrap();
+    run.write_real("echo.real_in", 2.0).unwrap();
+    run.step().unwrap();
+    assert_eq!(run.read("echo.string_out").unwrap(), text);
+    assert_eq!(run.read("echo.boolean_out").unwrap(), Value::Boolean(true));
+    assert_eq!(run.read("echo.colour_out").unwrap(), Value::Integer(2));
+    assert_eq!(run.read_real("echo.real_out").unwrap(), 6.0);
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T, RunError>, why: &str) {
+    match result {
+        Err(RunError::Variable(message)) => assert!(message.contains(why), "{message}"),
+        other => panic!("{other:?} instead of a refusal because {why}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_read_or_written_is_refused_with_a_reason() {
+    let mut run = run();
+    refused(run.read("nobody.y"), "no variable nobody.y");
+    refused(run.read_real("echo.string_out"), "is not real");
+    refused(run.write_real("integrator.y", 1.0), "neither an input nor");
+    refused(run.write_real("motion.m", 1.0), "neither an input nor");
+    refused(run.write_real("force.x2", 1.0), "fed by a connection");
+    refused(run.write_real("echo.integer_in", 1.0), "cannot take");
+    refused(
+        run.write("integrator.u", &Value::Boolean(true)),
+        "cannot take",
+    );
+    assert!(!run.has_ended());
+    run.step().unwrap();
+}
+
+#[test]
+fn after_a_write_outputs_are_those_of_the_point_and_the_rest_waits() {
+    let mut run = run();
+    run.step().unwrap();
+    let before = run.read_real("integrator.y").unwrap();
+    assert_eq!(run.read_real("motion.k").unwrap(), 1000.0);
+    run.write_real("integrator.u", 100.0).unwrap();
+    assert_eq!(run.read_real("integrator.y").unwrap(), before);
+    refused(run.read_real("motion.k"), "make a step first");
+    run.step().unwrap();
+    assert_eq!(run.read_real("motion.k").unwrap(), 1000.0);
+}
+
+#[test]
+fn a_run_can_be_stopped_and_is_then_over() {
+    let mut run = run();
+    let trace = Trace::of(&mut run).unwrap();
+    run.step().unwrap();
+    let report = run.stop().unwrap();
+    assert_eq!(
+        (report.stop_reason, report.steps),
+        (StopReason::Interrupted, 1)
+    );
+    assert_eq!(trace.finished(), 1);
+    assert!(matches!(run.step(), Err(RunError::Ended(_))));
+    assert_eq!(run.stop().unwrap().stop_reason, StopReason::Interrupted);
+    assert_eq!(trace.finished(), 1);
+}
+
+#[test]
+fn stepping_by_hand_is_running() {
+    let coupling = Coupling {
+        stop_time: 0.5,
+        ..Coupling::default()
+    };
+    let start = || {
+        let system = TABLE_1[1].system(&coupling);
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        let trace = Trace::of(&mut run).unwrap();
+        (run, trace)
+    };
+    let ((mut by_hand, one), (mut at_once, other)) = (start(), start());
+    while by_hand.step().unwrap() {}
+    assert_eq!(at_once.run().unwrap(), by_hand.report());
+    assert_eq!(one.bits(), other.bits());
+}
+
+/// The stop time need not be a multiple of the macro-step where the units can make a shorter step.
+#[test]
+fn the_last_step_may_be_shorter() {
+    let mut system = System::new(H);
+    let integrator = LinearUnit::new(&[0.0], &["u"], &["y"], [&[0.0], &[1.0], &[1.0], &[0.0]]);
+    system.add("integrator", integrator);
+    system.stop_time(0.25);
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    run.write_real("integrator.u", 4.0).unwrap();
+    assert_eq!(run.run().unwrap().steps, 3);
+    assert_eq!(run.time(), 0.25);
+    assert!((run.read_real("integrator.y").unwrap() - 1.0).abs() < 1e-12);
+}

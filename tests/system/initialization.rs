@@ -1,0 +1,176 @@
+//! The first communication point: start values, propagation of outputs, algebraic loops.
+
+use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
+use gyrator::{LinearUnit, Run, RunError, RunOptions, StartError, System, Value};
+use gyrator_system::Value as FileValue;
+use gyrator_testkit::{ModelUnit, fmu};
+
+/// y = gain·u + offset at once.
+fn gain(gain: f64, offset: f64) -> LinearUnit {
+    LinearUnit::new(&[offset], &["u"], &["y"], [&[0.0], &[0.0], &[1.0], &[gain]])
+}
+
+fn start(system: System) -> Run {
+    system.start(&RunOptions::default()).unwrap()
+}
+
+/// Two gains that feed each other: y_a = `a`·y_b + 1, y_b = `b`·y_a.
+fn loop_of_two(a: f64, b: f64) -> System {
+    let mut system = System::new(0.1);
+    system.add("a", gain(a, 1.0));
+    system.add("b", gain(b, 0.0));
+    system.connect("a.y", "b.u").connect("b.y", "a.u");
+    system
+}
+
+#[test]
+fn outputs_pass_a_chain_in_the_order_of_dependency() {
+    let mut system = System::new(0.1);
+    system.add("a", gain(5.0, 1.0));
+    system.add("b", gain(3.0, 0.0));
+    system.add("c", gain(2.0, 7.0));
+    system.connect("c.y", "b.u").connect("b.y", "a.u");
+    let mut run = start(system);
+    assert_eq!(run.read_real("c.y").unwrap(), 7.0);
+    assert_eq!(run.read_real("b.y").unwrap(), 21.0);
+    assert_eq!(run.read_real("a.y").unwrap(), 106.0);
+    assert_eq!(run.time(), 0.0);
+}
+
+// Closed form: y_a = 1/(1 − a·b).
+#[test]
+fn a_contractive_loop_settles() {
+    let mut run = start(loop_of_two(0.5, 0.4));
+    assert!((run.read_real("a.y").unwrap() - 1.25).abs() < 1e-11);
+    assert!((run.read_real("b.y").unwrap() - 0.5).abs() < 1e-11);
+}
+
+#[test]
+fn a_loop_that_iteration_would_drive_away_is_solved() {
+    for (a, b) in [(3.0, 2.0), (-5.0, 4.0), (-1.0, 1.0), (100.0, 100.0)] {
+        let mut run = start(loop_of_two(a, b));
+        let expected = 1.0 / (1.0 - a * b);
+        let found = run.read_real("a.y").unwrap();
+        assert!(
+            (found / expected - 1.0).abs() < 1e-8,
+            "{found} for {a}, {b}"
+        );
+    }
+}
+
+#[test]
+fn a_loop_without_a_solution_names_its_members() {
+    let mut system = loop_of_two(1.0, 1.0);
+    system.add("apart", gain(1.0, 0.0));
+    match system.start(&RunOptions::default()) {
+        Err(StartError::Run(RunError::InitialLoop { members, .. })) => {
+            assert_eq!(members, "a.y, b.y");
+        }
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("1 + y = y was solved"),
+    }
+}
+
+#[test]
+fn start_values_reach_the_units() {
+    let mut system = System::new(1e-3);
+    system
+        .add("force", ModelUnit::<OscillatorForce>::new())
+        .start("k_c", FileValue::Integer(50))
+        .start("x_start", FileValue::Real(0.25))
+        .start("x2", FileValue::Real(0.05));
+    let mut run = start(system);
+    assert_eq!(run.read_real("force.x").unwrap(), 0.25);
+    assert!((run.read_real("force.f").unwrap() - 50.0 * (0.25 - 0.05)).abs() < 1e-12);
+}
+
+#[test]
+fn start_values_of_every_type_reach_the_units() {
+    let mut system = System::new(1e-3);
+    system
+        .add("unit", ModelUnit::<AllTypes>::new())
+        .start("integer_in", FileValue::Integer(-4))
+        .start("boolean_in", FileValue::Boolean(true))
+        .start("string_in", FileValue::String("Ωmega".into()))
+        .start("prefix", FileValue::String("> ".into()))
+        .start("colour_parameter", FileValue::String("blue".into()));
+    let mut run = start(system);
+    for (name, expected) in [
+        ("integer_out", Value::Integer(-4)),
+        ("boolean_out", Value::Boolean(true)),
+        ("string_out", Value::String("> Ωmega".into())),
+        ("colour_parameter_out", Value::Integer(3)),
+    ] {
+        assert_eq!(run.read(&format!("unit.{name}")).unwrap(), expected);
+    }
+}
+
+#[test]
+fn outputs_of_every_type_pass_at_the_start_and_in_the_run() {
+    let mut system = System::new(1e-3);
+    system
+        .add("second", ModelUnit::<AllTypes>::new())
+        .start("prefix", FileValue::String("b".into()));
+    system
+        .add("first", ModelUnit::<AllTypes>::new())
+        .start("prefix", FileValue::String("a".into()))
+        .start("integer_in", FileValue::Integer(5))
+        .start("colour_in", FileValue::Integer(2));
+    for name in ["real", "integer", "boolean", "string", "colour"] {
+        system.connect(&format!("first.{name}_out"), &format!("second.{name}_in"));
+    }
+    let mut run = start(system);
+    let mut expect = |run: &mut Run, integer: i32, text: &str| {
+        assert_eq!(
+            run.read("second.integer_out").unwrap(),
+            Value::Integer(integer)
+        );
+        assert_eq!(run.read("second.colour_out").unwrap(), Value::Integer(2));
+        let text = Value::String(text.into());
+        assert_eq!(run.read("second.string_out").unwrap(), text);
+    };
+    expect(&mut run, 5, "ba");
+    run.write("first.integer_in", &Value::Integer(9)).unwrap();
+    run.write("first.string_in", &Value::String("c".into()))
+        .unwrap();
+    run.step().unwrap();
+    run.step().unwrap();
+    expect(&mut run, 9, "bac");
+}
+
+/// Without propagation a component keeps the start values of its inputs.
+#[test]
+fn propagation_can_be_turned_off() {
+    let force_at_start = |propagate: bool| {
+        let mut system = System::new(1e-3);
+        system
+            .add("force", ModelUnit::<OscillatorForce>::new())
+            .start("x2", FileValue::Real(0.2));
+        system
+            .add("motion", ModelUnit::<OscillatorMotion>::new())
+            .start("x_start", FileValue::Real(0.5));
+        system.connect("motion.x", "force.x2");
+        let mut file = system.description().clone();
+        for component in &mut file.components {
+            component.propagate_initial_inputs = propagate;
+            component.fmu.value = match component.name.value.as_str() {
+                "force" => fmu("OscillatorForce"),
+                _ => fmu("OscillatorMotion"),
+            };
+        }
+        let mut run = start(System::from_file(file).unwrap());
+        run.read_real("force.f").unwrap()
+    };
+    assert_eq!(force_at_start(true), -50.0);
+    assert_eq!(force_at_start(false), -20.0);
+}
+
+#[test]
+fn a_run_of_no_length_has_its_initial_values() {
+    let mut system = loop_of_two(0.0, 0.0);
+    system.stop_time(0.0);
+    let mut run = start(system);
+    assert!(run.has_ended());
+    assert_eq!(run.read_real("a.y").unwrap(), 1.0);
+    assert_eq!(run.run().unwrap().steps, 0);
+}
