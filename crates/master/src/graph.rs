@@ -25,6 +25,8 @@ pub struct Graph {
     pub(crate) signals: Vec<Signal>,
     pub(crate) signal_wires: Vec<SignalWire>,
     pub(crate) bonds: Vec<Bond>,
+    /// Whether any bond has a limit of residual energy.
+    pub(crate) has_energy_limits: bool,
     pub(crate) clock: Clock,
     pub(crate) macro_step: f64,
 }
@@ -85,6 +87,8 @@ pub(crate) struct Bond {
     pub(crate) correction: Option<Chosen<dyn Correction>>,
     /// Macro-steps from one point where both ends publish to the next.
     pub(crate) every: u32,
+    /// Greatest magnitude of its residual energy before the run ends, J.
+    pub(crate) max_residual_energy: Option<f64>,
     /// False where effort × flow is known not to be a power.
     pub(crate) is_power: bool,
 }

@@ -173,13 +173,13 @@ impl Plant {
         )
     }
 
-    /// What corrections had added to the effort and the flow input of an axis at the end of a step.
+    /// What corrections and feed-forward had added to the effort and the flow input of an axis at the end of a step.
     #[inline]
     fn added(&self, axis: &Axis, length: f64) -> (f64, f64) {
-        if self.correctors.is_empty() {
+        if self.correctors.is_empty() && self.player.is_empty() {
             return (0.0, 0.0);
         }
-        let added = |input: usize| self.states[input].correction.at(length);
+        let added = |input: usize| self.states[input].added().at(length);
         (added(axis.effort_input), added(axis.flow_input))
     }
 }

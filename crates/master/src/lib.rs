@@ -43,7 +43,9 @@
 
 #![forbid(unsafe_code)]
 
+mod alarm;
 mod assemble;
+mod audit;
 mod closure_unit;
 mod correction;
 mod curve;
@@ -68,6 +70,8 @@ mod system;
 mod time;
 mod unit;
 
+pub use alarm::{Alarm, Alarms};
+pub use audit::{Audit, BondAudit, Verdict as AuditVerdict};
 pub use closure_unit::{Call, ClosureUnit};
 pub use correction::{BondFacts, BondPoint, CORRECTIONS, Correction, Increments, Limit, Side};
 pub use curve::Curve;

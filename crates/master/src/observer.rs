@@ -1,5 +1,7 @@
 //! Observers see a run from outside: recorders, progress, assertions.
 
+use crate::alarm::Alarms;
+use crate::audit::Audit;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::report::Report;
@@ -19,6 +21,10 @@ pub struct View<'a> {
     pub signals: &'a [Value],
     /// The energies of the bonds, in the order of [`Graph::bond_names`].
     pub ledger: &'a Ledger,
+    /// What stale direct feed-through did to the bonds, in the same order.
+    pub audit: &'a Audit,
+    /// Spikes of the bonds' residual powers, in the same order.
+    pub alarms: &'a Alarms,
 }
 
 /// What an observer wants of the run.

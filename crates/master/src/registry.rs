@@ -50,6 +50,13 @@ pub enum ParameterKind {
         /// Least and greatest allowed value.
         range: (f64, f64),
     },
+    /// A number within limits, or one of some words, of which the first is the default.
+    NumberOrWord {
+        /// The words.
+        words: &'static [&'static str],
+        /// Least and greatest allowed value.
+        range: (f64, f64),
+    },
     /// One of some words; the first is the default.
     Word(&'static [&'static str]),
 }
@@ -168,6 +175,16 @@ fn arguments(
 }
 
 impl Arguments {
+    fn numbers_or_word(
+        &mut self,
+        name: &'static str,
+        number: Option<f64>,
+        word: Option<&'static str>,
+    ) {
+        self.numbers.push((name, number));
+        self.words.extend(word.map(|word| (name, word)));
+    }
+
     fn take(&mut self, parameter: &ParameterInfo, given: Option<&Value>) -> Result<(), String> {
         match parameter.kind {
             ParameterKind::Number { default, range } => {
@@ -185,6 +202,19 @@ impl Arguments {
                 };
                 self.numbers.push((parameter.name, value));
             }
+            ParameterKind::NumberOrWord { words, range } => match given {
+                None => self.numbers_or_word(parameter.name, None, words.first().copied()),
+                Some(Value::String(text)) => {
+                    let word = words.iter().copied().find(|known| known == text);
+                    let expected = || format!("a number, or one of {}", words.join(", "));
+                    self.numbers_or_word(parameter.name, None, Some(word.ok_or_else(expected)?));
+                }
+                Some(value) => {
+                    let expected = |number| format!("{number}, or one of {}", words.join(", "));
+                    let number = number_within(value, range).map_err(expected)?;
+                    self.numbers_or_word(parameter.name, Some(number), None);
+                }
+            },
             ParameterKind::Word(words) => {
                 let word = match given {
                     None => words.first().copied(),

@@ -1,5 +1,7 @@
 //! What a run did: why it ended, how far it came, what it called, what the bonds' energies are.
 
+use crate::alarm::Alarm;
+use crate::audit::Verdict;
 use crate::exchange::Exchange;
 use crate::ledger::BondEnergy;
 
@@ -71,6 +73,16 @@ pub struct BondReport {
     /// Its energies.
     #[serde(flatten)]
     pub energy: BondEnergy,
+    /// W_stale: energy that stale direct feed-through put in, J; `None` where D is not known.
+    pub stale_energy: Option<f64>,
+    /// W_stale plus the correction's own energy, J; `None` where D is not known.
+    pub net_energy_error: Option<f64>,
+    /// What the correction did; `None` where there is none.
+    pub verdict: Option<Verdict>,
+    /// The share μ that would have been right, W_stale over the residual energy.
+    pub hindsight_mu: Option<f64>,
+    /// Intervals in which the residual power was out of the usual.
+    pub alarms: Vec<Alarm>,
     /// The correction in force; `off` where there is none.
     pub correction: &'static str,
     /// Parameters of the correction that are in force.

@@ -385,6 +385,11 @@ impl Resolver<'_> {
             signals,
             signal_wires,
             bonds: Vec::new(),
+            has_energy_limits: self
+                .file
+                .bonds
+                .iter()
+                .any(|bond| bond.max_residual_energy.is_some()),
             clock,
             macro_step,
         };
@@ -675,6 +680,7 @@ fn bonds(
             effort_side,
             flow_side,
             every: least_common_multiple(every(effort_side), every(flow_side)),
+            max_residual_energy: bond.max_residual_energy.as_ref().map(|limit| limit.value),
             is_power: axes.iter().all(|axis| is_power(graph, axis)),
             axes,
             correction,

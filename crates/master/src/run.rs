@@ -1,5 +1,7 @@
 //! A running system.
 
+use crate::alarm::Alarms;
+use crate::audit::{Audit, Verdict as AuditVerdict};
 use crate::fault::RunError;
 use crate::graph::Graph;
 use crate::initialization::write_value;
@@ -30,6 +32,8 @@ pub struct Run {
     method: (&'static str, Box<dyn Method>),
     control: (&'static str, Box<dyn StepControl>),
     ledger: Ledger,
+    audit: Audit,
+    alarms: Alarms,
     observers: Vec<Box<dyn Observer>>,
     now: Ticks,
     stop: Option<(Ticks, f64)>,
@@ -56,6 +60,8 @@ impl Run {
         let macro_step = plant.graph.macro_step;
         let mut run = Self {
             ledger: Ledger::new(&plant),
+            audit: Audit::new(&plant),
+            alarms: Alarms::new(plant.graph.bonds.len()),
             next_size: control.1.first(macro_step),
             is_fixed: control.1.is_fixed(),
             stop: period
@@ -105,6 +111,8 @@ impl Run {
         }
         self.written = false;
         self.ledger.observe(&self.plant, &step);
+        self.audit.observe(&self.plant, &step);
+        self.alarms.observe(&self.ledger, step.time + step.size);
         self.now += step.length;
         self.index += 1;
         if !self.is_fixed {
@@ -162,6 +170,16 @@ impl Run {
     /// The energies of the bonds.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// What stale direct feed-through did to the bonds.
+    pub fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
+    /// Spikes of the bonds' residual powers.
+    pub fn alarms(&self) -> &Alarms {
+        &self.alarms
     }
 
     /// The value of `component.variable` at the present communication point.
@@ -284,8 +302,32 @@ impl Run {
                 .map(|index| self.bond_report(index))
                 .collect(),
             counters,
-            notes: self.notes.clone(),
+            notes: self.notes(),
         }
+    }
+
+    /// Notes of the start, and what the bonds have shown since.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        for index in 0..self.plant.graph.bonds.len() {
+            let bond = self.bond_report(index);
+            if bond.verdict == Some(AuditVerdict::Harmed) {
+                let net = bond.net_energy_error.unwrap_or(f64::NAN);
+                let stale = bond.stale_energy.unwrap_or(f64::NAN);
+                notes.push(format!(
+                    "bond {}: the correction harms: the coupling's energy error is {net:.4e} J with it and would \
+                     have been {stale:.4e} J without; use another exchange mode, or another mu",
+                    bond.name
+                ));
+            }
+            for alarm in &bond.alarms {
+                notes.push(format!(
+                    "bond {}: residual power out of the usual from t = {:.6} s to {:.6} s, at most {:.4e} W at t = {:.6} s",
+                    bond.name, alarm.start, alarm.end, alarm.max_residual_power, alarm.max_time
+                ));
+            }
+        }
+        notes
     }
 
     fn bond_report(&self, index: usize) -> BondReport {
@@ -296,9 +338,16 @@ impl Run {
             .iter()
             .find(|corrector| corrector.bond == index);
         let parameters = corrector.map(|corrector| corrector.correction.parameters_in_force());
+        let energy = self.ledger.bond(index).copied().unwrap_or_default();
+        let audit = self.audit.bond(index).copied().unwrap_or_default();
         BondReport {
             name: bond.name.clone(),
-            energy: self.ledger.bond(index).copied().unwrap_or_default(),
+            energy,
+            stale_energy: audit.known_stale_energy(),
+            net_energy_error: audit.net_energy_error(energy.correction_energy),
+            verdict: corrector.map(|_| audit.verdict(energy.correction_energy)),
+            hindsight_mu: audit.hindsight_share(energy.residual_energy),
+            alarms: self.alarms.bond(index).to_vec(),
             correction: bond
                 .correction
                 .as_ref()
@@ -306,6 +355,10 @@ impl Run {
             correction_parameters: parameters.unwrap_or_default().into_iter().collect(),
             is_power: bond.is_power,
         }
+    }
+
+    pub(crate) fn plant(&self) -> &Plant {
+        &self.plant
     }
 
     fn view(&self) -> View<'_> {
@@ -316,6 +369,8 @@ impl Run {
             reals: &self.plant.outputs,
             signals: &self.plant.signals,
             ledger: &self.ledger,
+            audit: &self.audit,
+            alarms: &self.alarms,
         }
     }
 
@@ -375,10 +430,33 @@ impl Run {
         if self.plant.terminated.is_some() {
             return self.end(StopReason::Terminated);
         }
+        if let Some(limit) = self.exceeded_limit() {
+            return self.end(StopReason::Limit(limit));
+        }
         match self.stop {
             Some((stop, _)) if self.now >= stop => self.end(StopReason::StopTime),
             _ => Ok(()),
         }
+    }
+
+    /// The limit of residual energy that a bond has exceeded, in words.
+    fn exceeded_limit(&self) -> Option<String> {
+        if !self.plant.graph.has_energy_limits {
+            return None;
+        }
+        let bonds = self.plant.graph.bonds.iter().zip(self.ledger.bonds());
+        let exceeded = |(bond, energy): (&crate::graph::Bond, &crate::ledger::BondEnergy)| {
+            let limit = bond
+                .max_residual_energy
+                .filter(|limit| energy.residual_energy.abs() > *limit)?;
+            Some(format!(
+                "the residual energy of bond {} is {:.6e} J at t = {} s; its limit is {limit} J",
+                bond.name,
+                energy.residual_energy,
+                self.time()
+            ))
+        };
+        bonds.filter_map(exceeded).next()
     }
 
     /// Terminates the units that may still be called, and lets the observers finish.

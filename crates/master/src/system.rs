@@ -12,6 +12,7 @@ use gyrator_system::{
 use crate::fault::RunError;
 use crate::fmu_unit::FmuUnit;
 use crate::graph::{Chosen, Graph};
+use crate::learning::{FeedForward, Fit, Player};
 use crate::method::{METHODS, Method};
 use crate::plant::{Member, Plant, Slot};
 use crate::registry::{Registry, look_up};
@@ -65,6 +66,7 @@ pub struct System {
     file: SystemFile,
     parts: Vec<Part>,
     warnings: Vec<Problem>,
+    feed_forward: Option<FeedForward>,
 }
 
 /// A unit that is not running yet.
@@ -121,6 +123,7 @@ impl System {
             file,
             parts: Vec::new(),
             warnings: Vec::new(),
+            feed_forward: None,
         }
     }
 
@@ -129,6 +132,7 @@ impl System {
             file,
             parts,
             warnings,
+            feed_forward: None,
         }
     }
 
@@ -184,9 +188,18 @@ impl System {
             flow: Vec::new(),
             sense: Spanned::unplaced(1.0),
             correction: None,
+            max_residual_energy: None,
         };
         self.file.bonds.push(bond);
         BondSettings { system: self }.axis(effort, flow)
+    }
+
+    /// Adds learned feed-forward to inputs, and exchanges the outputs as they were exchanged when
+    /// it was learned. Whether it fits the system is found by [`check`](Self::check) and
+    /// [`start`](Self::start).
+    pub fn feed_forward(&mut self, feed_forward: FeedForward) -> &mut Self {
+        self.feed_forward = Some(feed_forward);
+        self
     }
 
     /// The description as it stands.
@@ -249,6 +262,7 @@ impl System {
         let members = self.members(&resolved, options)?;
         let mut plant = Plant::new(Arc::new(resolved.graph), members, pool);
         plant.accept_not_finite = options.accept_not_finite;
+        plant.play(resolved.player);
         let ((method, method_arguments), (control, control_arguments)) =
             (resolved.method, resolved.control);
         Ok(Run::start(Parts {
@@ -485,6 +499,14 @@ impl BondSettings<'_> {
     pub fn sense(mut self, sense: f64) -> Self {
         if let Some(bond) = self.last() {
             bond.sense = Spanned::unplaced(sense);
+        }
+        self
+    }
+
+    /// Greatest magnitude of the residual energy, J, beyond which the run ends.
+    pub fn max_residual_energy(mut self, joules: f64) -> Self {
+        if let Some(bond) = self.last() {
+            bond.max_residual_energy = Some(Spanned::unplaced(joules));
         }
         self
     }

@@ -210,6 +210,17 @@ fn check_bonds(system: &SystemFile, problems: &mut Vec<Problem>) {
                     .help("a factor between the units is a `gain` of the pair"),
             );
         }
+        if let Some(limit) = bond
+            .max_residual_energy
+            .as_ref()
+            .filter(|limit| limit.value.is_nan() || limit.value <= 0.0)
+        {
+            let message = format!(
+                "`max_residual_energy` is {} J; it must be positive",
+                limit.value
+            );
+            problems.push(Problem::error("invalid-limit", message).at(&limit.span));
+        }
         problems.extend(check_axes(bond));
     }
 }

@@ -184,6 +184,7 @@ impl Bond {
             flow: Vec::new(),
             sense: Spanned::unplaced(1.0),
             correction: None,
+            max_residual_energy: None,
         }
     }
 

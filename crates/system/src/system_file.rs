@@ -117,4 +117,6 @@ pub struct Bond {
     pub sense: Spanned<f64>,
     /// Word of the correction registry, with parameters; `None` means no correction.
     pub correction: Option<Choice>,
+    /// Greatest magnitude of the residual energy, J; beyond it the run ends.
+    pub max_residual_energy: Option<Spanned<f64>>,
 }

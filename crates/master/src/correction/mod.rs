@@ -31,6 +31,11 @@ pub struct Side {
     pub output: Vec<f64>,
     /// Outputs at k − 1.
     pub previous_output: Vec<f64>,
+    /// How far the outputs at k are from what the new inputs would make them, −D·(u − ũ) for stale
+    /// direct feed-through; NaN where D is not known.
+    pub error: Vec<f64>,
+    /// The same at k − 1: what the step from k − 1 to k was made with.
+    pub previous_error: Vec<f64>,
     /// What was added to the receiving inputs over the step from k − 1 to k, at its end.
     pub correction: Vec<f64>,
 }

@@ -9,7 +9,7 @@ use crate::registry::{Entry, Maker, ParameterInfo, ParameterKind};
 /// for what is still to be taken out.
 #[derive(Debug)]
 struct ResidualPower {
-    mu: Option<f64>,
+    mu: Share,
     mu_in_force: f64,
     nu: f64,
     limit: Limit,
@@ -19,6 +19,61 @@ struct ResidualPower {
     corrects_flow: bool,
     corrects: &'static str,
     book: Book,
+}
+
+/// Where μ comes from.
+#[derive(Debug)]
+enum Share {
+    Given(f64),
+    /// Eqs 20–21.
+    Rule,
+    /// The energy audit: the energy that stale feed-through really put in, step by step.
+    Audit(Regression),
+}
+
+/// μ as the slope of the energy that staleness made over the residual energy, step by step, in the
+/// sense of least squares with a memory of some thousand steps.
+#[derive(Debug, Default)]
+struct Regression {
+    start: f64,
+    products: f64,
+    squares: f64,
+    /// Greatest square seen: what the start value weighs.
+    greatest: f64,
+}
+
+impl Regression {
+    /// Share of the past that is kept at each step.
+    const MEMORY: f64 = 1.0 - 1.0 / 4096.0;
+    /// The start value counts like this many of the strongest steps.
+    const START_WEIGHT: f64 = 20.0;
+
+    fn starting_from(start: f64) -> Self {
+        Self {
+            start,
+            ..Self::default()
+        }
+    }
+
+    /// Takes a step: what staleness made and the residual energy, both J.
+    fn learn(&mut self, stale: f64, residual: f64) {
+        if stale.is_nan() {
+            return;
+        }
+        self.products = self.products * Self::MEMORY + stale * residual;
+        self.squares = self.squares * Self::MEMORY + residual * residual;
+        self.greatest = self.greatest.max(residual * residual);
+    }
+
+    fn share(&self) -> f64 {
+        let weight = Self::START_WEIGHT * self.greatest;
+        let share = (self.products + self.start * weight) / (self.squares + weight);
+        if share.is_finite() {
+            share.clamp(0.0, 2.0)
+        } else {
+            self.start
+        }
+    }
 }
 
 /// Energies of the bond, J.
@@ -37,8 +92,9 @@ pub(super) const ENTRY: Entry<Maker<dyn Correction>> = Entry {
     parameters: &[
         ParameterInfo {
             name: "mu",
-            summary: "share μ of the residual energy that is taken for an error; auto: from eqs 20–21",
-            kind: ParameterKind::NumberOrAuto {
+            summary: "share μ of the residual energy that is taken for an error; auto: from eqs 20–21; audit: adapted to what the energy audit finds",
+            kind: ParameterKind::NumberOrWord {
+                words: &["auto", "audit"],
                 range: (-10.0, 10.0),
             },
         },
@@ -90,7 +146,11 @@ pub(super) const ENTRY: Entry<Maker<dyn Correction>> = Entry {
     ],
     build: |arguments| {
         Box::new(ResidualPower {
-            mu: arguments.number_or_auto("mu"),
+            mu: match arguments.number_or_auto("mu") {
+                Some(mu) => Share::Given(mu),
+                None if arguments.word("mu") == "audit" => Share::Audit(Regression::default()),
+                None => Share::Rule,
+            },
             mu_in_force: 0.5,
             nu: arguments.number("nu"),
             limit: Limit {
@@ -114,9 +174,14 @@ impl Correction for ResidualPower {
             "effort" => false,
             _ => facts.flow_feedthrough && !facts.effort_feedthrough,
         };
-        self.mu_in_force = self
-            .mu
-            .unwrap_or_else(|| share_of_error(facts, self.corrects_flow));
+        self.mu_in_force = match &mut self.mu {
+            Share::Given(mu) => *mu,
+            Share::Rule => share_of_error(facts, self.corrects_flow),
+            Share::Audit(regression) => {
+                *regression = Regression::starting_from(share_of_error(facts, self.corrects_flow));
+                regression.share()
+            }
+        };
     }
 
     fn correct(&mut self, point: &BondPoint, increments: &mut Increments) {
@@ -164,13 +229,21 @@ impl ResidualPower {
             return None;
         }
         let (mut residual_power, mut correction_power, mut square) = (0.0, 0.0, 0.0);
+        let mut stale_power = 0.0;
         for axis in 0..point.weight.len() {
             let weight = self.sign() * point.weight[axis];
             residual_power += weight
                 * (force.previous_output[axis] * velocity.output[axis]
                     - velocity.previous_output[axis] * force.output[axis]);
             correction_power += weight * force.correction[axis] * velocity.output[axis];
+            stale_power += weight
+                * (force.previous_error[axis] * velocity.output[axis]
+                    - force.output[axis] * velocity.previous_error[axis]);
             square += (weight * velocity.output[axis]).powi(2);
+        }
+        if let Share::Audit(regression) = &mut self.mu {
+            regression.learn(stale_power, residual_power);
+            self.mu_in_force = regression.share();
         }
         // U of eq. 15 needs no predictor: the velocity that the correction met is known by now.
         self.book.open += self.book.estimate + correction_power * point.step;

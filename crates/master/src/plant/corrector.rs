@@ -37,6 +37,8 @@ impl Corrector {
             let side = Side {
                 output: vec![0.0; axes],
                 previous_output: vec![0.0; axes],
+                error: vec![0.0; axes],
+                previous_error: vec![0.0; axes],
                 correction: vec![0.0; axes],
             };
             correctors.push(Self {
@@ -111,6 +113,7 @@ impl Plant {
                 }
             }
         }
+        self.mark_fed_forward_inputs();
         for member in &mut self.members {
             member.settle_inputs(&self.states[member.inputs.clone()]);
         }
@@ -121,9 +124,10 @@ impl Plant {
             .all(|state| state.extrapolation.is_none());
     }
 
-    /// Asks the corrections for what they add over the step. To be called before the step's inputs
+    /// Asks learned feed-forward and the corrections for what they add over the step. To be called before the step's inputs
     /// are fed.
     pub fn correct(&mut self, step: &Step) {
+        self.play_feed_forward(step);
         if self.correctors.is_empty() {
             return;
         }
@@ -138,7 +142,7 @@ impl Plant {
         }
         for corrector in &mut self.correctors {
             if step.index.is_multiple_of(corrector.every) {
-                corrector.propose(&self.outputs, step);
+                corrector.propose(&self.outputs, &self.stale_errors, step);
             }
         }
         self.limit_groups();
@@ -194,7 +198,7 @@ impl Plant {
 
 impl Corrector {
     /// Moves to the present point and lets the correction propose.
-    fn propose(&mut self, outputs: &[f64], step: &Step) {
+    fn propose(&mut self, outputs: &[f64], errors: &[f64], step: &Step) {
         let point = &mut self.point;
         point.index = step.index / self.every;
         point.step = self.last_step;
@@ -205,6 +209,8 @@ impl Corrector {
             ] {
                 side.previous_output[index] = side.output[index];
                 side.output[index] = outputs[output];
+                side.previous_error[index] = side.error[index];
+                side.error[index] = errors[output];
             }
         }
         self.increments.effort.fill(Curve::default());

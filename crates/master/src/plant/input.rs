@@ -12,7 +12,12 @@ pub(crate) struct InputState {
     pub(crate) extrapolation: Option<Box<dyn Extrapolation>>,
     /// What the correction of a bond adds over the coming step.
     pub(crate) correction: Curve,
-    /// A correction may add to this input.
+    /// What learned feed-forward adds over the coming step.
+    pub(crate) feed_forward: Curve,
+    /// What turns the value at the start of the coming step into that of the step before, where
+    /// feed-forward was learned on a delayed signal; else 0.
+    pub(crate) delay: f64,
+    /// A correction or feed-forward may add to this input.
     pub(crate) is_corrected: bool,
     /// The course of the input over the step, correction included.
     pub(crate) curve: Curve,
@@ -33,6 +38,8 @@ impl InputState {
             offset: input.offset,
             extrapolation: needs_history.then_some(extrapolation),
             correction: Curve::default(),
+            feed_forward: Curve::default(),
+            delay: 0.0,
             is_corrected: false,
             curve: Curve::default(),
             degree,
@@ -68,9 +75,15 @@ impl InputState {
         }
     }
 
+    /// What correction and feed-forward add over the coming step.
+    pub(crate) fn added(&self) -> Curve {
+        self.correction.plus(&self.feed_forward)
+    }
+
     /// Plans the coming step and returns the value at its start.
     pub(crate) fn plan(&mut self, outputs: &[f64], now: f64) -> f64 {
-        self.curve = self.uncorrected(outputs, now).plus(&self.correction);
+        self.curve = self.uncorrected(outputs, now).plus(&self.added());
+        self.curve.coefficients[0] += self.delay;
         self.curve.coefficients[0]
     }
 }

@@ -15,6 +15,7 @@ pub(crate) use member::{Member, Slot};
 use crate::exchange::Exchange;
 use crate::fault::{Cause, Fault, UnitFault};
 use crate::graph::Graph;
+use crate::learning::Player;
 use crate::report::Counters;
 use crate::time::Ticks;
 use crate::unit::{Kind, StepOutcome, UnitResult, Value};
@@ -56,6 +57,7 @@ pub struct Plant {
     /// Published outputs of other kinds.
     pub(crate) signals: Vec<Value>,
     pub(crate) correctors: Vec<Corrector>,
+    pub(crate) player: Player,
     pub(crate) modes: Vec<Exchange>,
     passes: Vec<refresh::Pass>,
     /// How far each published real output is from what the new inputs would make it: −D·(u − ũ) for
@@ -99,6 +101,7 @@ impl Plant {
             outputs: vec![0.0; graph.outputs.len()],
             signals: signals.collect(),
             correctors: Corrector::all(&graph),
+            player: Player::default(),
             modes: vec![Exchange::NoFeedthrough; members.len()],
             passes: Vec::new(),
             stale_errors: vec![0.0; graph.outputs.len()],

@@ -37,6 +37,7 @@
 //! flow = [{ from = "right.v", to = "left.v2" }]     # as many, the other way
 //! sense = -1                                        # default 1
 //! correction = { name = "residual-power", mu = 0.5 }  # default "off"
+//! max_residual_energy = 100.0                       # J; beyond it the run ends
 //! ```
 
 mod components;

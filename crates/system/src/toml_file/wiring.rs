@@ -64,6 +64,7 @@ fn bond(
     let correction = section
         .choice("correction", reader)
         .filter(|choice| !is_off(choice));
+    let max_residual_energy = section.number("max_residual_energy", reader);
     section.finish(reader);
     Some(Bond {
         name: name?,
@@ -71,6 +72,7 @@ fn bond(
         flow: flow?,
         sense,
         correction,
+        max_residual_energy,
     })
 }
 

@@ -124,6 +124,11 @@ impl Text {
             self.entry("sense", real(bond.sense.value));
         }
         self.choice("correction", bond.correction.as_ref());
+        self.optional(
+            "max_residual_energy",
+            bond.max_residual_energy.as_ref(),
+            |limit| real(*limit),
+        );
     }
 }
 

@@ -1,0 +1,168 @@
+//! Residual power as an alarm: spikes of δP mark where a coupling loses its grip, long before a
+//! result looks wrong.
+
+use crate::ledger::Ledger;
+
+/// Points of a run that only teach the detector what is usual.
+const WARM_UP: u64 = 100;
+/// A residual power this many times the usual one raises the alarm.
+const RAISE: f64 = 10.0;
+/// Below this many times the usual one it counts as calm again.
+const CALM: f64 = 3.0;
+/// Calm points in a row that end the alarm.
+const CALM_POINTS: u32 = 50;
+/// The usual residual power is the greatest so far; it fades by this factor a point, so that the
+/// detector follows a system that calms down.
+const FADE: f64 = 0.999;
+/// Room for intervals, so that an alarm allocates nothing.
+const ROOM: usize = 64;
+
+/// An interval in which the residual power of a bond was out of the usual.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Alarm {
+    /// Simulated time of the first point, s.
+    pub start: f64,
+    /// Simulated time of the last point, s.
+    pub end: f64,
+    /// Greatest magnitude of the residual power in it, W.
+    pub max_residual_power: f64,
+    /// Time of it, s.
+    pub max_time: f64,
+}
+
+/// The spike detectors of all bonds, in the order of the graph.
+#[derive(Debug, Clone, Default)]
+pub struct Alarms {
+    bonds: Vec<Detector>,
+}
+
+#[derive(Debug, Clone)]
+struct Detector {
+    points: u64,
+    usual: f64,
+    is_raised: bool,
+    calm_points: u32,
+    intervals: Vec<Alarm>,
+}
+
+impl Alarms {
+    pub(crate) fn new(bonds: usize) -> Self {
+        let detector = || Detector {
+            points: 0,
+            usual: 0.0,
+            is_raised: false,
+            calm_points: 0,
+            intervals: Vec::with_capacity(ROOM),
+        };
+        Self {
+            bonds: (0..bonds).map(|_| detector()).collect(),
+        }
+    }
+
+    /// Looks at the residual powers at `time`, s.
+    pub(crate) fn observe(&mut self, ledger: &Ledger, time: f64) {
+        for (detector, energy) in self.bonds.iter_mut().zip(ledger.bonds()) {
+            detector.observe(energy.residual_power.abs(), energy.given_power.abs(), time);
+        }
+    }
+
+    /// The alarms of the bond with this index of the graph.
+    pub fn bond(&self, index: usize) -> &[Alarm] {
+        self.bonds
+            .get(index)
+            .map_or(&[], |detector| &detector.intervals)
+    }
+
+    /// Whether the bond with this index is in an alarm at the present point.
+    pub fn is_raised(&self, index: usize) -> bool {
+        self.bonds
+            .get(index)
+            .is_some_and(|detector| detector.is_raised)
+    }
+}
+
+impl Detector {
+    fn observe(&mut self, residual: f64, transferred: f64, time: f64) {
+        self.points += 1;
+        // Rounding is no alarm: what is far below the power that goes over the bond does not count.
+        let usual = self.usual.max(1e-9 * transferred);
+        if self.is_raised {
+            self.follow(residual, usual, time);
+        } else if self.points > WARM_UP && residual > RAISE * usual && usual > 0.0 {
+            self.raise(residual, time);
+        } else {
+            self.usual = residual.max(self.usual * FADE);
+        }
+    }
+
+    fn raise(&mut self, residual: f64, time: f64) {
+        self.is_raised = true;
+        self.calm_points = 0;
+        if self.intervals.len() < ROOM {
+            self.intervals.push(Alarm {
+                start: time,
+                end: time,
+                max_residual_power: residual,
+                max_time: time,
+            });
+        }
+    }
+
+    fn follow(&mut self, residual: f64, usual: f64, time: f64) {
+        if residual < CALM * usual {
+            self.calm_points += 1;
+            if self.calm_points >= CALM_POINTS {
+                self.is_raised = false;
+            }
+            return;
+        }
+        self.calm_points = 0;
+        if let Some(alarm) = self.intervals.last_mut() {
+            alarm.end = time;
+            if residual > alarm.max_residual_power {
+                alarm.max_residual_power = residual;
+                alarm.max_time = time;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch(signal: impl Fn(f64) -> f64) -> Vec<Alarm> {
+        let mut alarms = Alarms::new(1);
+        for k in 0..1000 {
+            let time = f64::from(k) * 1e-2;
+            alarms.bonds[0].observe(signal(time).abs(), 1.0, time);
+        }
+        alarms.bond(0).to_vec()
+    }
+
+    #[test]
+    fn a_burst_is_one_interval() {
+        let burst = |t: f64| {
+            if (3.0..5.0).contains(&t) {
+                1e4 * (t - 3.0) * (5.0 - t)
+            } else {
+                0.0
+            }
+        };
+        let alarms = watch(|t| (20.0 * t).sin() * (100.0 + burst(t)));
+        assert_eq!(alarms.len(), 1, "{alarms:?}");
+        assert!((3.0..3.3).contains(&alarms[0].start) && (4.7..5.0).contains(&alarms[0].end));
+        assert!((alarms[0].max_time - 4.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn steady_and_slowly_growing_oscillations_are_usual() {
+        assert_eq!(watch(|t| 5e3 * (12.0 * t).sin()), []);
+        assert_eq!(watch(|t| (0.5 * t).exp() * (12.0 * t).sin()), []);
+    }
+
+    #[test]
+    fn rounding_is_no_alarm() {
+        assert_eq!(watch(|t| if t > 5.0 { 1e-13 } else { 1e-16 }), []);
+    }
+}
