@@ -18,7 +18,7 @@ fn system() -> System {
 }
 
 /// The errors that starting `system` gives; they must be those that checking it gives.
-fn errors(mut system: System) -> Vec<Problem> {
+fn errors(system: System) -> Vec<Problem> {
     let checked = system.check();
     match system.start(&RunOptions::default()) {
         Err(StartError::Invalid(problems)) => {
@@ -461,7 +461,7 @@ fn names_are_unique_and_numbers_are_numbers() {
     expect(twice, "duplicate-name", &["motion"]);
     let mut nowhen = system();
     nowhen.experiment().start_time = Some(Spanned::unplaced(f64::NAN));
-    expect(nowhen, "not-finite", &["start_time"]);
+    expect(nowhen, "not-finite", &["start time is NaN"]);
     let mut sideways = system();
     sideways
         .bond("shaft", ("force.f", "motion.f"), ("motion.v", "force.v2"))

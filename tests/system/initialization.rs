@@ -120,7 +120,7 @@ fn outputs_of_every_type_pass_at_the_start_and_in_the_run() {
         system.connect(&format!("first.{name}_out"), &format!("second.{name}_in"));
     }
     let mut run = start(system);
-    let mut expect = |run: &mut Run, integer: i32, text: &str| {
+    let expect = |run: &mut Run, integer: i32, text: &str| {
         assert_eq!(
             run.read("second.integer_out").unwrap(),
             Value::Integer(integer)

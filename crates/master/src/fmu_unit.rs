@@ -274,6 +274,7 @@ fn variable(model: &ModelDescription, variable: &fmu::ScalarVariable) -> Variabl
         causality,
         unit: variable.real().and_then(|real| physical_unit(model, real)),
         has_start: causality == Causality::Input || variable.settable_before_initialization(),
+        start: variable.real().and_then(|real| real.start),
         range: variable
             .real()
             .map_or((f64::NEG_INFINITY, f64::INFINITY), |real| {

@@ -135,14 +135,35 @@ impl Plant {
                 self.call(component, step, |unit| unit.set_reals(&[handle], &[value]))?;
                 self.inputs[input] = value;
             } else {
-                let mut value = [0.0];
-                self.call(component, step, |unit| {
-                    unit.get_reals(&[handle], &mut value)
-                })?;
-                self.inputs[input] = value[0];
+                self.inputs[input] =
+                    self.kept_input(component, graph.inputs[input].variable, step)?;
             }
         }
         Ok(())
+    }
+
+    /// The value of an input that keeps its start value. FMI 2.0 §4.2.4 lets outputs only be read in
+    /// Initialization Mode.
+    fn kept_input(
+        &mut self,
+        component: usize,
+        variable: usize,
+        step: &Step,
+    ) -> Result<f64, RunError> {
+        let node = &self.graph.components[component];
+        let set = node.start_values.iter().find(|(set, _)| *set == variable);
+        if let Some((_, Value::Real(value))) = set {
+            return Ok(*value);
+        }
+        let described = &node.description.variables[variable];
+        if let Some(start) = described.start {
+            return Ok(start);
+        }
+        let (handle, mut value) = (described.handle, [0.0]);
+        self.call(component, step, |unit| {
+            unit.get_reals(&[handle], &mut value)
+        })?;
+        Ok(value[0])
     }
 
     fn evaluate(&mut self, pass: &Pass, step: &Step) -> Result<(), RunError> {

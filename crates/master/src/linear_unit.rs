@@ -18,6 +18,8 @@ pub struct LinearUnit {
     c: DMatrix<f64>,
     d: DMatrix<f64>,
     states: DVector<f64>,
+    /// Memory for the states after a step.
+    next_states: DVector<f64>,
     inputs: DVector<f64>,
     /// Step that the transition was computed for, s.
     transition_step: f64,
@@ -68,6 +70,7 @@ impl LinearUnit {
             c: DMatrix::from_row_slice(p, n, c),
             d,
             states: DVector::from_row_slice(states),
+            next_states: DVector::zeros(n),
             inputs: DVector::zeros(m),
             transition_step: 0.0,
             transition: (DMatrix::zeros(0, 0), DMatrix::zeros(0, 0)),
@@ -151,7 +154,10 @@ impl Unit for LinearUnit {
 
     fn step(&mut self, _time: f64, step: f64) -> UnitResult<StepOutcome> {
         self.prepare(step);
-        self.states = &self.transition.0 * &self.states + &self.transition.1 * &self.inputs;
+        let (of_states, of_inputs) = &self.transition;
+        self.next_states.gemv(1.0, of_states, &self.states, 0.0);
+        self.next_states.gemv(1.0, of_inputs, &self.inputs, 1.0);
+        std::mem::swap(&mut self.states, &mut self.next_states);
         Ok(StepOutcome::Done)
     }
 

@@ -290,6 +290,7 @@ impl System {
             .iter()
             .map(|part| Arc::new(part.description().clone()))
             .collect();
+        self.check_names(problems);
         let experiment = &self.file.experiment;
         let method = choose(
             METHODS,
@@ -322,6 +323,25 @@ impl System {
             control: control?,
             period,
         })
+    }
+
+    /// Names and numbers that the readers of files check, and that code can get wrong, too.
+    fn check_names(&self, problems: &mut Vec<Problem>) {
+        const RULES: [&str; 4] = [
+            "duplicate-name",
+            "empty-name",
+            "invalid-sense",
+            "no-components",
+        ];
+        let known = |found: &Problem| problems.iter().any(|problem| problem == found);
+        let mut found = gyrator_system::check(&self.file);
+        found.retain(|problem| RULES.contains(&problem.rule) && !known(problem));
+        problems.extend(found);
+        let start = self.file.experiment.start_time.as_ref();
+        if let Some(start) = start.filter(|start| !start.value.is_finite()) {
+            let message = format!("the start time is {} s; it must be a number", start.value);
+            problems.push(Problem::error("not-finite", message).at(&start.span));
+        }
     }
 
     /// Loads the libraries and puts the units in the order of the graph.

@@ -114,6 +114,8 @@ pub struct Variable {
     pub unit: Option<PhysicalUnit>,
     /// Whether a start value may be set before initialisation (C-31).
     pub has_start: bool,
+    /// Start value of a real variable, where the description gives one.
+    pub start: Option<f64>,
     /// Least and greatest legal value of a real variable; infinite where none is given.
     pub range: (f64, f64),
     /// Names of an enumeration's values.
@@ -130,6 +132,7 @@ impl Variable {
             causality,
             unit: None,
             has_start: !matches!(causality, Causality::Output | Causality::Local),
+            start: None,
             range: (f64::NEG_INFINITY, f64::INFINITY),
             items: Vec::new(),
         }
