@@ -1,0 +1,95 @@
+//! Two pendula with a spring and a damper between their tips.
+
+use super::{GRAVITY, Reference};
+
+/// A point mass on a massless rod.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pendulum {
+    /// Mass, kg.
+    pub m: f64,
+    /// Length of the rod, m.
+    pub l: f64,
+    /// Pivot (x, y), m.
+    pub pivot: [f64; 2],
+    /// Initial angle of the rod below the x axis, rad.
+    pub theta_start: f64,
+}
+
+impl Pendulum {
+    /// Position of the tip, and its derivative by the angle, at the angle `theta` below the x axis.
+    fn tip(&self, theta: f64) -> ([f64; 2], [f64; 2]) {
+        let (sin, cos) = theta.sin_cos();
+        let [x, y] = self.pivot;
+        (
+            [x + self.l * cos, y - self.l * sin],
+            [-self.l * sin, -self.l * cos],
+        )
+    }
+}
+
+/// The coupled pendula of Rodríguez et al. (2022), section 4.3. The spring is unloaded at the
+/// start.
+///
+/// The state is θ1, θ2, θ1', θ2', the angles of the rods below the x axis, in rad and rad/s: minimal
+/// coordinates, so that the rods keep their lengths exactly.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CoupledPendula {
+    /// Pendulum 1 and pendulum 2.
+    pub pendula: [Pendulum; 2],
+    /// Stiffness of the spring, N/m.
+    pub k: f64,
+    /// Damping of the damper, N·s/m.
+    pub c: f64,
+}
+
+impl CoupledPendula {
+    /// Natural length of the spring, m: the initial distance of the tips.
+    #[must_use]
+    pub fn natural_length(&self) -> f64 {
+        let [first, second] = self
+            .pendula
+            .map(|pendulum| pendulum.tip(pendulum.theta_start).0);
+        (first[0] - second[0]).hypot(first[1] - second[1])
+    }
+
+    /// Position of the tip of pendulum 1 and 2 in `state`, m.
+    #[must_use]
+    pub fn tips(&self, state: &[f64]) -> [[f64; 2]; 2] {
+        [0, 1].map(|i| self.pendula[i].tip(state[i]).0)
+    }
+}
+
+impl Reference for CoupledPendula {
+    fn start(&self) -> Vec<f64> {
+        let [first, second] = self.pendula.map(|pendulum| pendulum.theta_start);
+        vec![first, second, 0.0, 0.0]
+    }
+
+    fn rates(&self, _time: f64, state: &[f64], rates: &mut [f64]) {
+        let tips = [0, 1].map(|i| self.pendula[i].tip(state[i]));
+        let [(r1, lever1), (r2, lever2)] = tips;
+        let apart = [r1[0] - r2[0], r1[1] - r2[1]];
+        let moving = [0, 1].map(|axis| lever1[axis] * state[2] - lever2[axis] * state[3]);
+        let length = apart[0].hypot(apart[1]);
+        let rate = (apart[0] * moving[0] + apart[1] * moving[1]) / length;
+        let tension = self.k * (length - self.natural_length()) + self.c * rate;
+        for (i, (lever, towards)) in [(lever1, -1.0), (lever2, 1.0)].into_iter().enumerate() {
+            let Pendulum { m, l, .. } = self.pendula[i];
+            let along = (apart[0] * lever[0] + apart[1] * lever[1]) / length;
+            let torque = towards * tension * along - m * GRAVITY * lever[1];
+            rates[i] = state[2 + i];
+            rates[2 + i] = torque / (m * l * l);
+        }
+    }
+
+    fn energy(&self, state: &[f64]) -> f64 {
+        let [first, second] = self.tips(state);
+        let stretch = (first[0] - second[0]).hypot(first[1] - second[1]) - self.natural_length();
+        let of_masses = [0, 1].map(|i| {
+            let Pendulum { m, l, .. } = self.pendula[i];
+            let speed = l * state[2 + i];
+            m * speed * speed / 2.0 + m * GRAVITY * [first, second][i][1]
+        });
+        of_masses[0] + of_masses[1] + self.k * stretch * stretch / 2.0
+    }
+}
