@@ -121,6 +121,14 @@ fn parameter(info: &ParameterInfo) -> Parameter {
         ParameterKind::NumberOrAuto {
             range: (least, greatest),
         } => ("auto".into(), Some((least, upper(greatest))), &[]),
+        ParameterKind::NumberOrWord {
+            words,
+            range: (least, greatest),
+        } => (
+            words.first().copied().into(),
+            Some((least, upper(greatest))),
+            words,
+        ),
         ParameterKind::Word(words) => (words.first().copied().into(), None, words),
     };
     Parameter {

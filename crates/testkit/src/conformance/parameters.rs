@@ -71,6 +71,11 @@ fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
             samples.extend(words.iter().map(|known| (word(known), true)));
             samples.extend(about(range));
         }
+        ParameterKind::NumberOrWord { words, range } => {
+            samples.extend(words.iter().map(|known| (word(known), true)));
+            samples.push((word("no such word"), false));
+            samples.extend(about(range));
+        }
         ParameterKind::Word(words) => {
             samples.extend(words.iter().map(|known| (word(known), true)));
             samples.push((Value::Real(1.0), false));
