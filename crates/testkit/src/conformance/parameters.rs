@@ -69,10 +69,6 @@ fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
         }
         ParameterKind::NumberOrWord { words, range } => {
             samples.extend(words.iter().map(|known| (word(known), true)));
-            samples.extend(about(range));
-        }
-        ParameterKind::NumberOrWord { words, range } => {
-            samples.extend(words.iter().map(|known| (word(known), true)));
             samples.push((word("no such word"), false));
             samples.extend(about(range));
         }
