@@ -66,6 +66,14 @@ impl Curve {
             .map_or(0.0, |c| c * FACTORIAL[order])
     }
 
+    /// The curve times a factor.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        Self {
+            coefficients: self.coefficients.map(|c| c * factor),
+        }
+    }
+
     /// The sum of two curves.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {

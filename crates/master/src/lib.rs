@@ -55,6 +55,7 @@ mod fault;
 mod fmu_unit;
 mod graph;
 mod initialization;
+mod learning;
 mod ledger;
 mod linear_unit;
 mod method;
@@ -79,6 +80,10 @@ pub use exchange::Exchange;
 pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, Sample};
 pub use fault::{Cause, Fault, RunError, UnitFault};
 pub use graph::{Graph, RecordedVariable};
+pub use learning::{
+    Base, ChannelError, FeedForward, Interpolation, Iteration, Learned, Learning, LearningError,
+    Outcome, Watch,
+};
 pub use ledger::{BondEnergy, Ledger};
 pub use linear_unit::LinearUnit;
 pub use method::{METHODS, Method};

@@ -12,7 +12,7 @@ use gyrator_system::{
 use crate::fault::RunError;
 use crate::fmu_unit::FmuUnit;
 use crate::graph::{Chosen, Graph};
-use crate::learning::{FeedForward, Fit, Player};
+use crate::learning::{FeedForward, macro_steps};
 use crate::method::{METHODS, Method};
 use crate::plant::{Member, Plant, Slot};
 use crate::registry::{Registry, look_up};
@@ -262,7 +262,9 @@ impl System {
         let members = self.members(&resolved, options)?;
         let mut plant = Plant::new(Arc::new(resolved.graph), members, pool);
         plant.accept_not_finite = options.accept_not_finite;
-        plant.play(resolved.player);
+        if let Some(feed_forward) = self.feed_forward.take() {
+            plant.play(feed_forward);
+        }
         let ((method, method_arguments), (control, control_arguments)) =
             (resolved.method, resolved.control);
         Ok(Run::start(Parts {
@@ -282,6 +284,21 @@ impl System {
         let mut problems = self.warnings.clone();
         let _ = self.resolve(&mut problems);
         problems
+    }
+
+    /// The resolved system, and its macro-steps until the stop time.
+    pub(crate) fn graph_and_steps(&self) -> Result<(Graph, Option<usize>), StartError> {
+        let mut problems = self.warnings.clone();
+        match self.resolve(&mut problems) {
+            Some(Resolved { graph, period, .. }) => {
+                let steps = period.stop.map(|stop| macro_steps(&graph, stop));
+                Ok((graph, steps))
+            }
+            None => Err(StartError::Invalid(Problems {
+                source: Arc::clone(&self.file.source),
+                list: problems,
+            })),
+        }
     }
 
     fn resolve(&self, problems: &mut Vec<Problem>) -> Option<Resolved> {
@@ -306,7 +323,7 @@ impl System {
             "fixed",
             problems,
         );
-        let (graph, places) = resolve(&self.file, &descriptions, problems)?;
+        let (mut graph, places) = resolve(&self.file, &descriptions, problems)?;
         self.check_period(&graph, problems);
         let period = Period {
             start: graph.clock.start(),
@@ -316,6 +333,16 @@ impl System {
                 .as_ref()
                 .map(|tolerance| tolerance.value),
         };
+        if let Some(feed_forward) = &self.feed_forward {
+            let is_fixed = control
+                .as_ref()
+                .is_none_or(|(entry, arguments)| (entry.build)(arguments).is_fixed());
+            for misfit in feed_forward.misfits(&graph, &period, is_fixed) {
+                let text = format!("the feed-forward does not fit: {misfit}");
+                problems.push(Problem::error("feed-forward", text));
+            }
+            feed_forward.set_exchange(&mut graph);
+        }
         Some(Resolved {
             graph,
             places,

@@ -103,7 +103,7 @@ fn facts(graph: &Graph, bond: &Bond) -> BondFacts {
 
 impl Plant {
     /// Marks the inputs that corrections may change, and settles how all inputs are given.
-    pub(super) fn mark_corrected_inputs(&mut self) {
+    pub(crate) fn mark_corrected_inputs(&mut self) {
         for corrector in &self.correctors {
             let degree = corrector.correction.degree();
             for axis in &corrector.axes {

@@ -1,0 +1,177 @@
+//! The learned signal: what is added to which inputs, and what system it was learned on.
+
+use super::player::{Player, Voice};
+use crate::curve::Curve;
+use crate::exchange::Exchange;
+use crate::graph::Graph;
+use crate::unit::Period;
+
+/// Feed-forward that was [learned](crate::Learning): one curve per macro-step and input.
+///
+/// It belongs to the system on which it was learned: its inputs, macro-step, start time and
+/// communication steps. [`System::feed_forward`](crate::System::feed_forward) applies it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeedForward {
+    pub(super) start_time: f64,
+    pub(super) macro_step: f64,
+    pub(super) steps: usize,
+    pub(super) channels: Vec<Channel>,
+    /// How outputs with direct feed-through were exchanged, by component.
+    pub(super) exchange: Vec<(String, Exchange)>,
+}
+
+/// The feed-forward of one input.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Channel {
+    /// `component.variable` of the input.
+    pub(super) input: String,
+    /// `component.variable` of the output that feeds it.
+    pub(super) output: String,
+    /// Communication step of the input's component, s.
+    pub(super) step: f64,
+    /// The input is fed one macro-step late.
+    pub(super) is_delayed: bool,
+    /// Highest degree of the curves.
+    pub(super) degree: usize,
+    /// What is added over each macro-step.
+    pub(super) curves: Vec<Curve>,
+}
+
+/// Whether two times or durations, s, are the same but for rounding.
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+/// The inputs of a graph with their `component.variable`.
+pub(super) fn named_inputs(graph: &Graph) -> impl Iterator<Item = (usize, usize, String)> {
+    let of = |(component, node): (usize, &crate::graph::Component)| {
+        node.inputs.clone().map(move |input| (component, input))
+    };
+    let inputs = graph.components.iter().enumerate().flat_map(of);
+    inputs.map(|(component, input)| {
+        let name = graph.variable_name(component, graph.inputs[input].variable);
+        (component, input, name)
+    })
+}
+
+/// Macro-steps until the stop time.
+pub(crate) fn macro_steps(graph: &Graph, stop: f64) -> usize {
+    let steps = (stop - graph.clock.start()) / graph.macro_step;
+    (steps - 1e-9 * steps.max(1.0)).ceil().max(0.0) as usize
+}
+
+impl FeedForward {
+    /// `component.variable` of the inputs to which it adds.
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.channels.iter().map(|channel| channel.input.as_str())
+    }
+
+    /// Number of macro-steps that it covers.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Macro-step for which it was learned, s.
+    pub fn macro_step(&self) -> f64 {
+        self.macro_step
+    }
+
+    /// Start time for which it was learned, s.
+    pub fn start_time(&self) -> f64 {
+        self.start_time
+    }
+
+    /// What is added to an input over the macro-step of this index; `None` where it is no channel.
+    pub fn curve(&self, input: &str, step: usize) -> Option<Curve> {
+        let channel = self.channels.iter().find(|known| known.input == input)?;
+        Some(channel.curves.get(step).copied().unwrap_or_default())
+    }
+
+    /// Why it cannot be applied to the system.
+    pub(crate) fn misfits(&self, graph: &Graph, period: &Period, fixed_steps: bool) -> Vec<String> {
+        let mut found = Vec::new();
+        if !fixed_steps {
+            found.push("it needs macro-steps of one size: `step_control = \"fixed\"`".to_owned());
+        }
+        if !same(self.macro_step, graph.macro_step) {
+            found.push(format!(
+                "it was learned with a macro-step of {} s and the system has {} s",
+                self.macro_step, graph.macro_step
+            ));
+        }
+        let start = graph.clock.start();
+        if (self.start_time - start).abs() > 1e-9 * self.macro_step {
+            found.push(format!(
+                "it was learned from the start time {} s on and the system starts at {start} s",
+                self.start_time
+            ));
+        }
+        match period.stop {
+            Some(stop) if macro_steps(graph, stop) <= self.steps => {}
+            Some(stop) => found.push(format!(
+                "it covers {} macro-steps and the system makes {} until {stop} s",
+                self.steps,
+                macro_steps(graph, stop)
+            )),
+            None => found.push(format!(
+                "it covers {} macro-steps and the system has no stop time",
+                self.steps
+            )),
+        }
+        let channels = self.channels.iter();
+        found.extend(channels.filter_map(|channel| channel.misfit(graph)));
+        let modes = self.exchange.iter().map(|(component, _)| component);
+        let unknown = modes.filter(|name| graph.component_names().all(|known| known != *name));
+        found.extend(unknown.map(|name| format!("the system has no component `{name}`")));
+        found
+    }
+
+    /// Has the graph exchange its outputs as when this was learned.
+    pub(crate) fn set_exchange(&self, graph: &mut Graph) {
+        for (name, mode) in &self.exchange {
+            let mut components = graph.components.iter_mut();
+            if let Some(component) = components.find(|component| component.name == *name) {
+                component.exchange = *mode;
+            }
+        }
+    }
+
+    /// Takes the signal to the inputs of a graph that it fits.
+    pub(super) fn player(self, graph: &Graph) -> Player {
+        let voice = |channel: Channel| {
+            let (_, input, _) = named_inputs(graph).find(|(.., name)| *name == channel.input)?;
+            Some(Voice {
+                input,
+                is_delayed: channel.is_delayed,
+                degree: channel.degree,
+                curves: channel.curves,
+                previous: 0.0,
+            })
+        };
+        Player::new(self.channels.into_iter().filter_map(voice).collect())
+    }
+}
+
+impl Channel {
+    fn misfit(&self, graph: &Graph) -> Option<String> {
+        let name = &self.input;
+        let Some((component, input, _)) = named_inputs(graph).find(|(.., known)| known == name)
+        else {
+            return Some(format!("the system has no connected real input `{name}`"));
+        };
+        let output = graph.output_name(graph.inputs[input].source);
+        if output != self.output {
+            return Some(format!(
+                "it was learned with `{name}` fed by `{}` and the system feeds it by `{output}`",
+                self.output
+            ));
+        }
+        let step = graph.macro_step * graph.components[component].rate.ratio();
+        (!same(step, self.step)).then(|| {
+            format!(
+                "it was learned with a communication step of {} s at `{name}` and the system has {step} s",
+                self.step
+            )
+        })
+    }
+}

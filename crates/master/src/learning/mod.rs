@@ -1,0 +1,408 @@
+//! Iterative learning control over co-simulation runs (Thielemans et al. 2023).
+//!
+//! Learning wraps [`Run`]: the same system is run again and again, and each run gets a feed-forward
+//! signal that was learned from the errors of those before it.
+
+mod channels;
+mod feed_forward;
+mod player;
+mod record;
+mod spline;
+
+use channels::{Learner, learners};
+pub use feed_forward::FeedForward;
+pub(crate) use feed_forward::macro_steps;
+pub(crate) use player::Player;
+use record::Record;
+
+use crate::curve::Curve;
+use crate::fault::RunError;
+use crate::report::StopReason;
+use crate::run::Run;
+use crate::system::{RunOptions, StartError, System};
+
+/// What the inputs get before anything was learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Base {
+    /// Outputs with direct feed-through one macro-step late (Thielemans 2023 §3.1). They are read
+    /// again after their inputs were set from units that declare that safe, else compensated.
+    #[default]
+    Delay,
+    /// Outputs read again after their inputs were set, not delayed: only the course of an input
+    /// between communication points is left to learn.
+    Fresh,
+    /// Compensated outputs, not delayed.
+    Compensated,
+    /// Outputs as the step left them, which the paper calls ZOH. The reference is the value that
+    /// the next step leaves: it is learned perfectly, and is not the right one (§3.1).
+    Stale,
+}
+
+/// How a reference that is known at communication points goes on between them, in hindsight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interpolation {
+    /// It stays.
+    Hold,
+    /// Straight lines.
+    Linear,
+    /// A cubic spline.
+    #[default]
+    Cubic,
+}
+
+impl Interpolation {
+    fn degree(self) -> usize {
+        match self {
+            Self::Hold => 0,
+            Self::Linear => 1,
+            Self::Cubic => 3,
+        }
+    }
+}
+
+/// Learns feed-forward for the inputs at the power bonds of a system, over a sequence of runs.
+///
+/// After each run the error e = r − u of every learning input is what it should have been, known in
+/// hindsight, less what it was; and c ← c + gain·e is added to the input in the next run
+/// (Thielemans 2023 eqs 5–6). Inputs fed by outputs with direct feed-through learn, and in either
+/// direction of a bond inputs whose unit steps within the macro-step or takes derivatives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Learning {
+    /// Runs after the first one, which is without feed-forward.
+    pub iterations: u32,
+    /// Gain of the law; smaller than 1 where learning diverges.
+    pub gain: f64,
+    /// Greatest error, in the units of the inputs, at which learning ends.
+    pub tolerance: f64,
+    /// Learning diverges where ‖e‖₂ is this many times the best in two runs one after the other.
+    pub divergence: f64,
+    /// What the inputs get before anything was learned.
+    pub base: Base,
+    /// How references go on between communication points.
+    pub interpolation: Interpolation,
+}
+
+impl Default for Learning {
+    /// 20 iterations with gain 1 from the delayed outputs, until no error exceeds 1e-6.
+    fn default() -> Self {
+        Self {
+            iterations: 20,
+            gain: 1.0,
+            tolerance: 1e-6,
+            divergence: 10.0,
+            base: Base::Delay,
+            interpolation: Interpolation::Cubic,
+        }
+    }
+}
+
+/// The error of one input in one run, in the unit of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
+pub struct ChannelError {
+    /// ‖e‖₂, over the points at which the receiver takes a value.
+    pub norm_2: f64,
+    /// max |e|.
+    pub max: f64,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Iteration {
+    /// 0 is the run without feed-forward.
+    pub number: u32,
+    /// ‖e‖₂ over all learning inputs, each in its unit.
+    pub norm_2: f64,
+    /// max |e| over all learning inputs.
+    pub max: f64,
+    /// The errors, in the order of [`FeedForward::inputs`].
+    pub channels: Vec<ChannelError>,
+}
+
+/// How learning ended.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "detail")]
+pub enum Outcome {
+    /// No error exceeds the tolerance.
+    Converged,
+    /// All iterations were made.
+    Iterations,
+    /// Errors grew, or a run failed; the text says which.
+    Diverged(String),
+    /// The watcher or an observer ended it.
+    Interrupted,
+}
+
+/// What was learned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Learned {
+    /// All runs, in order.
+    pub iterations: Vec<Iteration>,
+    /// Index of the run with the smallest ‖e‖₂.
+    pub best: usize,
+    /// How learning ended.
+    pub outcome: Outcome,
+    /// What the best run was given.
+    pub feed_forward: FeedForward,
+}
+
+/// Why nothing could be learned.
+#[derive(Debug, thiserror::Error)]
+pub enum LearningError {
+    /// An option is out of its range.
+    #[error("{option} is {value}; it must be {range}")]
+    Option {
+        /// Name of the option.
+        option: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        range: &'static str,
+    },
+    /// The system has no stop time.
+    #[error("learning repeats a run, and the system has no stop time; give one")]
+    NoStopTime,
+    /// No input of the system learns.
+    #[error(
+        "there is nothing to learn: no power bond has an end with direct feed-through, or one that steps within the macro-step"
+    )]
+    NoChannel,
+    /// The first run was ended before the stop time.
+    #[error("the first run ended after {steps} macro-steps: {reason}")]
+    Ended {
+        /// Macro-steps that it made.
+        steps: usize,
+        /// Why.
+        reason: &'static str,
+    },
+    /// The system could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The first run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Watches learning from outside.
+pub trait Watch {
+    /// A run was started: observers can be added to it.
+    ///
+    /// # Errors
+    /// What the run reports; learning then ends as if the run had failed.
+    fn begin(&mut self, number: u32, run: &mut Run) -> Result<(), RunError> {
+        let _ = (number, run);
+        Ok(())
+    }
+
+    /// A run has ended; `false` ends learning.
+    fn end(&mut self, iteration: &Iteration) -> bool {
+        let _ = iteration;
+        true
+    }
+}
+
+/// Watches nothing.
+impl Watch for () {}
+
+impl Learning {
+    /// Runs the system that `describe` gives, afresh for each run, until no error exceeds the
+    /// tolerance, the iterations are used up, or the errors grow.
+    ///
+    /// # Errors
+    /// A system that cannot learn or be started, or whose first run fails. Later failures end
+    /// learning as [`Outcome::Diverged`].
+    pub fn learn(
+        &self,
+        options: &RunOptions,
+        mut describe: impl FnMut() -> Result<System, StartError>,
+        watch: &mut dyn Watch,
+    ) -> Result<Learned, LearningError> {
+        self.check()?;
+        let system = describe()?;
+        let (graph, steps) = system.graph_and_steps()?;
+        let steps = steps.ok_or(LearningError::NoStopTime)?;
+        let (learners, feed_forward) = learners(self, &graph, steps);
+        if learners.is_empty() {
+            return Err(LearningError::NoChannel);
+        }
+        let mut progress = Progress::new(feed_forward);
+        let mut next = Some(system);
+        for number in 0..=self.iterations {
+            let system = match next.take() {
+                Some(system) => system,
+                None => describe()?,
+            };
+            let outcome =
+                match self.iterate(&learners, options, system, number, &mut progress, watch) {
+                    Ok(outcome) => outcome,
+                    Err(error) if number == 0 => return Err(error),
+                    Err(error) => Some(Outcome::Diverged(format!("run {number} failed: {error}"))),
+                };
+            if let Some(outcome) = outcome {
+                return Ok(progress.learned(outcome));
+            }
+        }
+        Ok(progress.learned(Outcome::Iterations))
+    }
+
+    fn check(&self) -> Result<(), LearningError> {
+        let ranges = [
+            (
+                "gain",
+                self.gain,
+                self.gain > 0.0 && self.gain <= 2.0,
+                "above 0 and at most 2",
+            ),
+            (
+                "tolerance",
+                self.tolerance,
+                self.tolerance >= 0.0,
+                "0 or more",
+            ),
+            (
+                "divergence",
+                self.divergence,
+                self.divergence > 1.0,
+                "greater than 1",
+            ),
+        ];
+        match ranges.into_iter().find(|(_, _, is_good, _)| !is_good) {
+            None => Ok(()),
+            Some((option, value, _, range)) => Err(LearningError::Option {
+                option,
+                value,
+                range,
+            }),
+        }
+    }
+
+    /// Makes one run, learns from it, and says whether it was the last.
+    fn iterate(
+        &self,
+        learners: &[Learner],
+        options: &RunOptions,
+        mut system: System,
+        number: u32,
+        progress: &mut Progress,
+        watch: &mut dyn Watch,
+    ) -> Result<Option<Outcome>, LearningError> {
+        let steps = progress.next.steps;
+        system.feed_forward(progress.next.clone());
+        let mut run = system.start(options)?;
+        watch.begin(number, &mut run)?;
+        let mut record = Record::begin(learners, steps, &run);
+        let mut made = 0;
+        while !run.has_ended() {
+            run.step()?;
+            record.note_step(&run);
+            made += 1;
+        }
+        if made < steps {
+            return match run.report().stop_reason {
+                StopReason::Interrupted if number > 0 => Ok(Some(Outcome::Interrupted)),
+                reason => Err(LearningError::Ended {
+                    steps: made,
+                    reason: reason.word(),
+                }),
+            };
+        }
+        let errors = record.errors();
+        let iteration = Iteration::new(number, record.sizes(&errors));
+        let goes_on = watch.end(&iteration);
+        let outcome = progress.add(iteration, self);
+        progress.next.learn(self.gain, &errors);
+        Ok(outcome.or((!goes_on).then_some(Outcome::Interrupted)))
+    }
+}
+
+impl Iteration {
+    fn new(number: u32, channels: Vec<ChannelError>) -> Self {
+        let squares = channels
+            .iter()
+            .map(|channel| channel.norm_2 * channel.norm_2);
+        Self {
+            number,
+            norm_2: squares.sum::<f64>().sqrt(),
+            max: channels
+                .iter()
+                .fold(0.0, |max, channel| max.max(channel.max)),
+            channels,
+        }
+    }
+}
+
+/// Runs so far.
+struct Progress {
+    iterations: Vec<Iteration>,
+    best: usize,
+    /// What the best run was given.
+    kept: FeedForward,
+    /// What the next run is given.
+    next: FeedForward,
+    /// Runs one after the other whose error is far above the best.
+    worse: u32,
+}
+
+impl Progress {
+    fn new(feed_forward: FeedForward) -> Self {
+        Self {
+            iterations: Vec::new(),
+            best: 0,
+            kept: feed_forward.clone(),
+            next: feed_forward,
+            worse: 0,
+        }
+    }
+
+    /// Adds a run that was given `next`.
+    fn add(&mut self, iteration: Iteration, learning: &Learning) -> Option<Outcome> {
+        let best = self
+            .iterations
+            .get(self.best)
+            .map_or(f64::INFINITY, |best| best.norm_2);
+        let (number, norm_2, max) = (iteration.number, iteration.norm_2, iteration.max);
+        if norm_2 < best {
+            self.best = self.iterations.len();
+            self.kept = self.next.clone();
+        }
+        self.iterations.push(iteration);
+        self.worse = if norm_2 > learning.divergence * best {
+            self.worse + 1
+        } else {
+            0
+        };
+        if max <= learning.tolerance {
+            Some(Outcome::Converged)
+        } else if self.worse > 1 || !norm_2.is_finite() {
+            Some(Outcome::Diverged(format!(
+                "the error of run {number} is {norm_2:.3e} after {best:.3e} in run {}",
+                self.iterations[self.best].number
+            )))
+        } else {
+            None
+        }
+    }
+
+    fn learned(self, outcome: Outcome) -> Learned {
+        Learned {
+            iterations: self.iterations,
+            best: self.best,
+            outcome,
+            feed_forward: self.kept,
+        }
+    }
+}
+
+impl FeedForward {
+    /// c ← c + gain·e (Thielemans 2023 eq. 6; the notes of the law shift its index by the delay).
+    fn learn(&mut self, gain: f64, errors: &[Vec<(usize, Curve)>]) {
+        for (channel, errors) in self.channels.iter_mut().zip(errors) {
+            for &(step, error) in errors {
+                channel.curves[step] = channel.curves[step]
+                    .plus(&error.scaled(gain))
+                    .truncated(channel.degree);
+            }
+        }
+    }
+}
