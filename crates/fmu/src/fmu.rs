@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::archive::{Archive, Limits};
 use crate::description::{CoSimulation, ModelDescription};
@@ -67,6 +67,8 @@ struct Inner {
     preload: Vec<String>,
     unpacked: Arc<Unpacked>,
     fatal: Arc<AtomicBool>,
+    /// The one copy of the library, where instances may share it.
+    shared: Mutex<Option<Library>>,
 }
 
 impl Fmu {
@@ -92,6 +94,7 @@ impl Fmu {
             preload: options.preload.clone(),
             unpacked,
             fatal: Arc::default(),
+            shared: Mutex::default(),
         })))
     }
 
@@ -131,6 +134,8 @@ impl Fmu {
     ///
     /// Every instance loads a copy of the library of its own, so that instances do not share
     /// global data: also an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
+    /// Only where the FMU declares it safe do they share one, which is faster where there are many
+    /// ([`ModelDescription::declares_shared_library`]).
     ///
     /// # Errors
     /// If there is no binary for this machine, it does not load, lacks functions, or refuses.
@@ -155,13 +160,7 @@ impl Fmu {
                 "the FMU needs {tool} to be installed"
             )));
         }
-        let file = self.private_library(&model, co_simulation, &mut warnings)?;
-        let source = Source {
-            model: &model,
-            file: &file,
-            preload: &inner.preload,
-        };
-        let library = Library::load(&source, Arc::clone(&inner.unpacked), &mut warnings)?;
+        let library = self.library(&model, co_simulation, &mut warnings)?;
         let resources = inner.unpacked.resource_uri();
         let made = crate::instance::Making {
             library,
@@ -170,6 +169,33 @@ impl Fmu {
             warnings,
         };
         made.instantiate(instance_name, &resources, options)
+    }
+
+    /// The library for a new instance: a copy of its own, or the shared one.
+    fn library(
+        &self,
+        model: &str,
+        co_simulation: &CoSimulation,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Library, LoadError> {
+        let inner = &*self.0;
+        let may_share = inner.peek.description.declares_shared_library()
+            && !co_simulation.can_be_instantiated_only_once_per_process;
+        let mut shared = inner.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(library) = shared.as_ref().filter(|_| may_share) {
+            return Ok(library.clone());
+        }
+        let file = self.private_library(model, co_simulation, warnings)?;
+        let source = Source {
+            model,
+            file: &file,
+            preload: &inner.preload,
+        };
+        let library = Library::load(&source, Arc::clone(&inner.unpacked), warnings)?;
+        if may_share {
+            *shared = Some(library.clone());
+        }
+        Ok(library)
     }
 
     /// Copies the binaries of this platform and finds the library among them.

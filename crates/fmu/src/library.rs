@@ -102,9 +102,10 @@ functions! {
 }
 
 /// A loaded library; keeps the files it came with.
+#[derive(Clone)]
 pub(crate) struct Library {
-    pub(crate) functions: Functions,
-    _handle: ManuallyDrop<Handle>,
+    /// Valid for ever: the library is never unloaded.
+    pub(crate) functions: &'static Functions,
     /// Resources have to outlive every instance.
     _unpacked: std::sync::Arc<Unpacked>,
 }
@@ -144,8 +145,7 @@ impl Library {
             }
         })?;
         Ok(Self {
-            functions,
-            _handle: handle,
+            functions: Box::leak(Box::new(functions)),
             _unpacked: unpacked,
         })
     }

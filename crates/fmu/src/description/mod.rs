@@ -385,11 +385,35 @@ impl ModelDescription {
     /// `<Tool name="gyrator"><Feedthrough fresh="true"/></Tool>`.
     #[must_use]
     pub fn declares_fresh_outputs(&self) -> bool {
-        let ours = self
-            .vendor_annotations
-            .iter()
-            .filter(|annotation| annotation.tool == "gyrator");
-        ours.into_iter()
-            .any(|annotation| parser::says_fresh(&annotation.xml))
+        self.annotated("Feedthrough", "fresh")
+            .is_some_and(|value| says_yes(&value))
     }
+
+    /// The Boolean parameter that takes the promise of [`declares_fresh_outputs`] back when it is
+    /// true: `<Feedthrough fresh="true" unless="cached_outputs"/>`.
+    ///
+    /// [`declares_fresh_outputs`]: Self::declares_fresh_outputs
+    #[must_use]
+    pub fn fresh_outputs_unless(&self) -> Option<String> {
+        self.annotated("Feedthrough", "unless")
+    }
+
+    /// Whether the FMU declares that its instances may share one copy of its library, because it
+    /// keeps nothing outside of its instances: `<Tool name="gyrator"><Library shared="true"/></Tool>`.
+    #[must_use]
+    pub fn declares_shared_library(&self) -> bool {
+        self.annotated("Library", "shared")
+            .is_some_and(|value| says_yes(&value))
+    }
+
+    /// An attribute of an element in the vendor annotation of this project.
+    fn annotated(&self, element: &str, attribute: &str) -> Option<String> {
+        let ours = |annotation: &&VendorAnnotation| annotation.tool == "gyrator";
+        let mut annotations = self.vendor_annotations.iter().filter(ours);
+        annotations.find_map(|annotation| parser::annotated(&annotation.xml, element, attribute))
+    }
+}
+
+fn says_yes(value: &str) -> bool {
+    matches!(value, "true" | "1")
 }

@@ -42,18 +42,16 @@ pub(super) fn parse(
 }
 
 /// Whether the content of our vendor annotation says that outputs are fresh.
-pub(super) fn says_fresh(xml: &str) -> bool {
+/// The attribute `attribute` of the element `name` in our own annotation.
+pub(super) fn annotated(xml: &str, name: &str, attribute: &str) -> Option<String> {
     let mut reader = Reader::new(xml);
     while let Ok(Some(mut element)) = reader.child() {
-        let fresh = element.take("fresh");
-        if element.name == "Feedthrough" && matches!(fresh.as_deref(), Some("true" | "1")) {
-            return true;
+        if element.name == name {
+            return element.take(attribute).map(|value| value.to_string());
         }
-        if reader.skip().is_err() {
-            return false;
-        }
+        reader.skip().ok()?;
     }
-    false
+    None
 }
 
 impl<'a> Parser<'a> {

@@ -537,6 +537,22 @@ fn annotations_are_kept_as_written() {
 }
 
 #[test]
+fn our_annotation_tells_who_takes_fresh_outputs_back_and_whether_libraries_are_shared() {
+    let d = clean(
+        "<VendorAnnotations><Tool name='gyrator'>\
+           <Feedthrough fresh='true' unless='cached_outputs'/><Library shared='true'/>\
+         </Tool></VendorAnnotations>",
+    );
+    assert_eq!(d.fresh_outputs_unless().as_deref(), Some("cached_outputs"));
+    assert!(d.declares_shared_library());
+    let other = clean(
+        "<VendorAnnotations><Tool name='x'><Library shared='true'/></Tool></VendorAnnotations>",
+    );
+    assert!(!other.declares_shared_library());
+    assert_eq!(other.fresh_outputs_unless(), None);
+}
+
+#[test]
 fn fresh_outputs_are_declared_by_our_annotation_only() {
     let with = |tool: &str, content: &str| {
         clean(&format!(

@@ -114,7 +114,8 @@ impl Instance {
     /// `no_set_state_prior` promises that no state from before `time` will be restored (C-36).
     ///
     /// # Errors
-    /// If the state forbids the call, the step is not a positive number, or the FMU fails.
+    /// If the state forbids the call, the step is not a positive number or leads to no finite
+    /// time, or the FMU fails.
     #[inline]
     pub fn do_step(
         &mut self,
@@ -124,12 +125,12 @@ impl Instance {
     ) -> Result<StepOutcome, Box<CallError>> {
         const F: Function = Function::DoStep;
         self.allow(F)?;
-        if !(step > 0.0 && step.is_finite()) {
+        if !(step > 0.0 && (time + step).is_finite()) {
             return Err(self.bad_step(time, step));
         }
         // SAFETY: the component is alive and the state allows the call.
         let status = unsafe {
-            (self.functions.do_step)(
+            (self.do_step)(
                 self.component,
                 time,
                 step,

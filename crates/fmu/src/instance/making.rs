@@ -110,16 +110,20 @@ impl Making {
     }
 
     fn finish(self, name: &str, component: Component, sink: Arc<LogSink>) -> Instance {
+        let functions = self.library.functions;
         Instance {
             component,
             state: State::Instantiated,
-            functions: self.library.functions,
-            integers: Vec::new(),
-            strings: Vec::new(),
+            set_real: functions.set_real,
+            get_real: functions.get_real,
+            do_step: functions.do_step,
+            functions,
             warnings_count: 0,
             abilities: Abilities::of(&self.description),
             is_set_up: false,
             cold: Box::new(Cold {
+                integers: Vec::new(),
+                strings: Vec::new(),
                 name: name.to_owned(),
                 description: self.description,
                 sink,

@@ -57,10 +57,11 @@ pub struct Instance {
     // `repr(C)`: what every call needs comes first and is kept together.
     component: Component,
     state: State,
-    functions: Functions,
-    /// Numbers and pointers on their way across the interface; kept to avoid allocation.
-    integers: Vec<i32>,
-    strings: Vec<fmi2_abi::String>,
+    set_real: fmi2_abi::signature::Set<fmi2_abi::Real>,
+    get_real: fmi2_abi::signature::Get<fmi2_abi::Real>,
+    do_step: fmi2_abi::signature::DoStep,
+    /// All functions; libraries are never unloaded.
+    functions: &'static Functions,
     warnings_count: u64,
     abilities: Abilities,
     /// Whether `fmi2SetupExperiment` was called, which Initialization Mode needs (C-31).
@@ -93,6 +94,9 @@ impl Abilities {
 
 /// What calls need when something is wrong.
 struct Cold {
+    /// Numbers and pointers on their way across the interface; kept to avoid allocation.
+    integers: Vec<i32>,
+    strings: Vec<fmi2_abi::String>,
     name: String,
     description: Arc<ModelDescription>,
     sink: Arc<LogSink>,

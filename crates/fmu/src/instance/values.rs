@@ -21,9 +21,8 @@ impl Instance {
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = unsafe {
-            (self.functions.set_real)(self.component, refs.as_ptr(), refs.len(), values.as_ptr())
-        };
+        let status =
+            unsafe { (self.set_real)(self.component, refs.as_ptr(), refs.len(), values.as_ptr()) };
         if status == fmi2_abi::OK {
             return Ok(());
         }
@@ -41,8 +40,7 @@ impl Instance {
         self.same_length(F, refs.len(), values.len())?;
         let values = values.as_mut_ptr();
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status =
-            unsafe { (self.functions.get_real)(self.component, refs.as_ptr(), refs.len(), values) };
+        let status = unsafe { (self.get_real)(self.component, refs.as_ptr(), refs.len(), values) };
         self.conclude(F, status)
     }
 
@@ -91,10 +89,11 @@ impl Instance {
         const F: Function = Function::SetBoolean;
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
-        self.integers.clear();
-        self.integers
+        self.cold.integers.clear();
+        self.cold
+            .integers
             .extend(values.iter().map(|value| Boolean::from(*value)));
-        let (set, numbers) = (self.functions.set_boolean, self.integers.as_ptr());
+        let (set, numbers) = (self.functions.set_boolean, self.cold.integers.as_ptr());
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
         let status = unsafe { set(self.component, refs.as_ptr(), refs.len(), numbers) };
         self.conclude_values(F, status, BaseType::Boolean, refs, &|i| {
@@ -110,13 +109,13 @@ impl Instance {
         const F: Function = Function::GetBoolean;
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
-        self.integers.clear();
-        self.integers.resize(values.len(), fmi2_abi::FALSE);
-        let (get, numbers) = (self.functions.get_boolean, self.integers.as_mut_ptr());
+        self.cold.integers.clear();
+        self.cold.integers.resize(values.len(), fmi2_abi::FALSE);
+        let (get, numbers) = (self.functions.get_boolean, self.cold.integers.as_mut_ptr());
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
         let status = unsafe { get(self.component, refs.as_ptr(), refs.len(), numbers) };
         self.conclude(F, status)?;
-        for (value, number) in values.iter_mut().zip(&self.integers) {
+        for (value, number) in values.iter_mut().zip(&self.cold.integers) {
             *value = *number != fmi2_abi::FALSE;
         }
         Ok(())
@@ -150,13 +149,13 @@ impl Instance {
         const F: Function = Function::GetString;
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
-        self.strings.clear();
-        self.strings.resize(values.len(), std::ptr::null());
-        let (get, pointers) = (self.functions.get_string, self.strings.as_mut_ptr());
+        self.cold.strings.clear();
+        self.cold.strings.resize(values.len(), std::ptr::null());
+        let (get, pointers) = (self.functions.get_string, self.cold.strings.as_mut_ptr());
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
         let status = unsafe { get(self.component, refs.as_ptr(), refs.len(), pointers) };
         self.conclude(F, status)?;
-        for (value, pointer) in values.iter_mut().zip(self.strings.drain(..)) {
+        for (value, pointer) in values.iter_mut().zip(self.cold.strings.drain(..)) {
             self.warnings_count += u64::from(pointer.is_null());
             // SAFETY: NULL or a C string that lives until the next call of the FMU.
             *value = unsafe { crate::logger::text(pointer) };

@@ -87,6 +87,10 @@ fn c35_steps_that_are_none() {
         let error = instance.do_step(0.0, step, true).unwrap_err();
         assert_eq!(refusal(&error), Refusal::Arguments);
     }
+    for time in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let error = instance.do_step(time, 0.1, true).unwrap_err();
+        assert_eq!(refusal(&error), Refusal::Arguments);
+    }
 }
 
 #[test]

@@ -108,14 +108,18 @@ fn log_categories() -> Element {
 }
 
 /// Tells gyrator that an output read after an input was set follows that input, unless outputs
-/// are cached.
+/// are cached; and that instances may share one library, as it keeps nothing outside of them.
 fn vendor_annotations() -> Element {
     let mut feed_through = Element::new("Feedthrough");
     feed_through
         .text("fresh", "true")
         .text("unless", "cached_outputs");
     let mut tool = Element::new("Tool");
-    tool.text("name", "gyrator").child(feed_through);
+    let mut library = Element::new("Library");
+    library.text("shared", "true");
+    tool.text("name", "gyrator")
+        .child(feed_through)
+        .child(library);
     let mut annotations = Element::new("VendorAnnotations");
     annotations.child(tool);
     annotations
