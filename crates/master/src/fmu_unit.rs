@@ -155,6 +155,18 @@ impl Unit for FmuUnit {
         )
     }
 
+    fn output_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &mut [f64],
+    ) -> UnitResult {
+        Self::check(
+            self.instance
+                .get_real_output_derivatives(handles, orders, values),
+        )
+    }
+
     fn directional_derivative(
         &mut self,
         unknowns: &[Handle],
@@ -222,6 +234,8 @@ pub(crate) fn describe(model: &ModelDescription) -> UnitDescription {
     let capabilities = capabilities(model);
     let mut description = UnitDescription::new(variables, between_steps, capabilities);
     description.initial_feedthrough = at_start;
+    let unless = model.fresh_outputs_unless();
+    description.fresh_outputs_unless = unless.and_then(|name| model.variable_index(&name));
     description
 }
 
@@ -242,6 +256,10 @@ fn capabilities(model: &ModelDescription) -> Capabilities {
     Capabilities {
         // FMI 2.0 has no attribute for the highest order; the first is the one that FMUs are tried with.
         input_derivatives: u32::from(claims(|c| c.can_interpolate_inputs)),
+        output_derivatives: model
+            .co_simulation
+            .as_ref()
+            .map_or(0, |claims| claims.max_output_derivative_order),
         fresh_outputs: model.declares_fresh_outputs(),
         directional_derivatives: claims(|c| c.provides_directional_derivative),
         variable_step: claims(|c| c.can_handle_variable_communication_step_size),
@@ -283,6 +301,9 @@ fn variable(model: &ModelDescription, variable: &fmu::ScalarVariable) -> Variabl
                     real.max.unwrap_or(f64::INFINITY),
                 )
             }),
+        derivative_of: variable.real().and_then(|real| real.derivative),
+        is_discrete: variable.real().is_some()
+            && variable.variability == fmu::Variability::Discrete,
         items: items
             .iter()
             .map(|item| (item.value, item.name.clone()))

@@ -118,6 +118,10 @@ pub struct Variable {
     pub start: Option<f64>,
     /// Least and greatest legal value of a real variable; infinite where none is given.
     pub range: (f64, f64),
+    /// The variable of the same unit whose derivative by time this one is, as an index.
+    pub derivative_of: Option<usize>,
+    /// It changes at events only, so that its past tells nothing of its future.
+    pub is_discrete: bool,
     /// Names of an enumeration's values.
     pub items: Vec<(i32, String)>,
 }
@@ -134,6 +138,8 @@ impl Variable {
             has_start: !matches!(causality, Causality::Output | Causality::Local),
             start: None,
             range: (f64::NEG_INFINITY, f64::INFINITY),
+            derivative_of: None,
+            is_discrete: false,
             items: Vec::new(),
         }
     }
@@ -144,6 +150,8 @@ impl Variable {
 pub struct Capabilities {
     /// Highest order of input derivatives that it takes; 0: values only.
     pub input_derivatives: u32,
+    /// Highest order of output derivatives that [`Unit::output_derivatives`] gives; 0: none.
+    pub output_derivatives: u32,
     /// Outputs may be read again after inputs were set between two steps, and are then right.
     pub fresh_outputs: bool,
     /// [`Unit::directional_derivative`] works.
@@ -170,6 +178,8 @@ pub struct UnitDescription {
     pub initial_feedthrough: Feedthrough,
     /// What it can do.
     pub capabilities: Capabilities,
+    /// A Boolean parameter that, started as true, takes the promise of fresh outputs back.
+    pub fresh_outputs_unless: Option<usize>,
     by_name: BTreeMap<String, usize>,
 }
 
@@ -190,6 +200,7 @@ impl UnitDescription {
             initial_feedthrough: feedthrough.clone(),
             feedthrough,
             capabilities,
+            fresh_outputs_unless: None,
             by_name,
         }
     }
@@ -320,6 +331,24 @@ pub trait Unit: Send {
         Err(unsupported(
             "set_input_derivatives",
             "this unit takes no input derivatives",
+        ))
+    }
+
+    /// Reads derivatives of real outputs at the present point: `values[i]` becomes the `orders[i]`-th
+    /// derivative of `handles[i]`, unit per sⁿ (FMI 2.0 §4.2.3).
+    ///
+    /// # Errors
+    /// As the unit reports; unsupported by default.
+    fn output_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &mut [f64],
+    ) -> UnitResult {
+        let _ = (handles, orders, values);
+        Err(unsupported(
+            "output_derivatives",
+            "this unit gives no output derivatives",
         ))
     }
 

@@ -3,6 +3,7 @@ use super::probe::{Gains, probe};
 use crate::fault::{Cause, RunError};
 use crate::graph::Component;
 use crate::plant::{Plant, Step};
+use crate::unit::Value;
 
 impl Plant {
     /// Settles the exchange mode of each component, and measures D where a mode or the energy audit
@@ -23,7 +24,7 @@ impl Plant {
                 all_gains.push(None);
                 continue;
             }
-            let is_safe = node.description.capabilities.fresh_outputs;
+            let is_safe = declares_safe(node);
             let gains = match node.exchange {
                 Exchange::Fresh => None,
                 Exchange::Auto if is_safe => None,
@@ -115,6 +116,17 @@ impl Plant {
             probe(unit, &input_handles, &output_handles, &at, &ranges)
         })
     }
+}
+
+/// Whether the component's outputs may be read again between steps, as it is started.
+fn declares_safe(node: &Component) -> bool {
+    let description = &node.description;
+    let taken_back = |variable: usize| {
+        node.start_values
+            .contains(&(variable, Value::Boolean(true)))
+    };
+    description.capabilities.fresh_outputs
+        && !description.fresh_outputs_unless.is_some_and(taken_back)
 }
 
 fn not_declared_safe(node: &Component) -> String {
