@@ -8,4 +8,3 @@ mod calls;
 mod descriptions;
 mod loading;
 mod logging;
-mod logging_events;

@@ -1,4 +1,13 @@
 //! What reaches the subscribers of `tracing`, and what does not come back from them.
+//!
+//! Alone in its process: `tracing` asks the thread that meets an event first whether anybody
+//! wants it, and remembers the answer for all.
+
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
+#[path = "loader/building.rs"]
+#[expect(dead_code, reason = "shared with the other tests of the loader")]
+mod building;
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -6,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
-use crate::building::{fixture, ready};
+use building::{fixture, ready};
 
 /// Collects the events of FMUs as text; panics on one that says so.
 #[derive(Clone, Default)]
