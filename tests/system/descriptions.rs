@@ -148,6 +148,7 @@ impl Measured {
         };
         let capabilities = Capabilities {
             input_derivatives: 0,
+            output_derivatives: 0,
             fresh_outputs: false,
             directional_derivatives: false,
             variable_step: false,
@@ -466,7 +467,7 @@ fn names_are_unique_and_numbers_are_numbers() {
     sideways
         .bond("shaft", ("force.f", "motion.f"), ("motion.v", "force.v2"))
         .sense(f64::NAN);
-    expect(sideways, "invalid-sense", &["shaft"]);
+    expect(sideways, "invalid-sense", &["`sense` is NaN"]);
     expect(System::new(1.0), "no-components", &[]);
 }
 

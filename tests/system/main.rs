@@ -3,9 +3,12 @@
 #![forbid(unsafe_code)]
 
 mod allocation;
+mod audit;
 mod descriptions;
+mod determinism;
 mod embedding;
 mod faults;
 mod fmus;
 mod initialization;
+mod learning;
 mod rodriguez;

@@ -1,0 +1,68 @@
+//! The ledger books what the units really used.
+
+use gyrator::{BondEnergy, RunOptions};
+use gyrator_testkit::{Coupling, ModelUnit, TABLE_1};
+
+const H: f64 = 1e-3;
+
+/// Books of the bond after 0.2 s, with a force unit that takes input derivatives up to `order`.
+fn books(coupling: &Coupling<'_>, order: u32) -> BondEnergy {
+    let force = ModelUnit::new().with_input_derivatives(order);
+    let motion = ModelUnit::new().with_input_derivatives(order);
+    let system = TABLE_1[1].system_of(coupling, force, motion);
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    run.run().unwrap();
+    *run.ledger().bond(0).unwrap()
+}
+
+/// Held inputs have no derivatives: units that would take some are booked like those that do not.
+#[test]
+fn derivatives_that_are_not_given_change_nothing() {
+    for (force_step, motion_step) in [(H, H), (H, 0.1 * H), (0.1 * H, H), (4.0 * H, H)] {
+        for correction in [None, Some(("residual-power", &[][..]))] {
+            let coupling = Coupling {
+                force_step,
+                motion_step,
+                correction,
+                stop_time: 0.2,
+                ..Coupling::default()
+            };
+            let expected = books(&coupling, 0);
+            assert!(expected.residual_energy != 0.0);
+            for order in 1..=3 {
+                assert_eq!(books(&coupling, order), expected);
+            }
+        }
+    }
+}
+
+/// The power that the force side gives is its force times the velocity that it used at the end of
+/// its step, whatever the extrapolation and the order of derivatives.
+#[test]
+fn the_velocity_in_the_books_is_the_one_that_the_unit_used() {
+    for force_step in [H, 0.25 * H] {
+        for extrapolation in gyrator::EXTRAPOLATIONS {
+            for order in 0..=3 {
+                let coupling = Coupling {
+                    force_step,
+                    extrapolation: extrapolation.name,
+                    ..Coupling::default()
+                };
+                let force = ModelUnit::new().with_input_derivatives(order);
+                let system = TABLE_1[1].system_of(&coupling, force, ModelUnit::new());
+                let mut run = system.start(&RunOptions::default()).unwrap();
+                for _ in 0..20 {
+                    run.step().unwrap();
+                    let used = run.read_real("force.v2").unwrap();
+                    let given = run.read_real("force.f").unwrap() * used;
+                    let booked = run.ledger().bond(0).unwrap().given_power;
+                    assert!(
+                        (booked - given).abs() <= 1e-9 * given.abs(),
+                        "{booked} W instead of {given} W: {} of order {order}",
+                        extrapolation.name
+                    );
+                }
+            }
+        }
+    }
+}
