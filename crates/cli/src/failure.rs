@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use gyrator::{RunError, StartError};
+use gyrator::{LoadError, RunError, StartError};
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, Severity, toml_file};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
@@ -49,7 +49,10 @@ impl Message {
 
     fn from_problem(problem: &Problem, source: &NamedSource<Arc<String>>) -> Self {
         Self {
-            text: problem.message.clone(),
+            text: match problem.span {
+                Some(_) => problem.message.clone(),
+                None => format!("{}: {}", source.name(), problem.message),
+            },
             rule: Some(problem.rule),
             details: Vec::new(),
             help: problem.help.clone(),
@@ -245,6 +248,18 @@ impl From<StartError> for Failure {
             }
             StartError::Run(error) => error.into(),
         }
+    }
+}
+
+/// The FMU's own messages may name the component already.
+fn load_error(error: &LoadError) -> String {
+    let LoadError {
+        component, message, ..
+    } = error;
+    if message.starts_with(&format!("{component}: ")) {
+        message.clone()
+    } else {
+        error.to_string()
     }
 }
 

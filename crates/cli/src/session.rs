@@ -36,6 +36,7 @@ pub(crate) struct Session<'a> {
 /// A run that was started, with what observes it.
 struct Running {
     run: Run,
+    recorder: Option<Recorder>,
     file: Option<ResultFile>,
     clock: WallClock,
     stepping_since: Instant,
@@ -46,14 +47,14 @@ impl Session<'_> {
     pub(crate) fn execute(self) -> Result<Exit, Failure> {
         fmu_log::start(self.execution.log_level);
         let interrupt = Interrupt::listen();
-        let mut running = self.start(&interrupt)?;
+        let mut running = self.start()?;
         let outcome = self.observe_and_step(&mut running, interrupt);
         running.clock.stepping = running.stepping_since.elapsed().as_secs_f64();
         let report = running.run.report();
         self.conclude(&running, &report, outcome)
     }
 
-    fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
+    fn start(&self) -> Result<Running, Failure> {
         let stop = &self.system.experiment.stop_time;
         if stop.is_none() {
             return Err(self.invalid(
@@ -80,17 +81,13 @@ impl Session<'_> {
             .recording()
             .map(|recording| Recorder::create(&recording, run.graph()));
         let recorder = recorder.transpose()?;
-        let mut running = Running {
+        Ok(Running {
             run,
             file: recorder.as_ref().map(Recorder::file),
+            recorder,
             clock,
             stepping_since: Instant::now(),
-        };
-        if let Some(recorder) = recorder {
-            interrupt.set_result(recorder.file());
-            running.run.observe(Box::new(recorder))?;
-        }
-        Ok(running)
+        })
     }
 
     fn invalid(&self, rule: &'static str, text: &str, help: &str) -> Failure {
@@ -117,6 +114,10 @@ impl Session<'_> {
         interrupt: Interrupt,
     ) -> Result<(), RunError> {
         let run = &mut running.run;
+        if let Some(recorder) = running.recorder.take() {
+            interrupt.set_result(recorder.file());
+            run.observe(Box::new(recorder))?;
+        }
         let stop = self
             .system
             .experiment

@@ -203,31 +203,28 @@ impl<'a> Summary<'a> {
         table.render()
     }
 
+    /// Energies as sums over the run; the peak is that of the residual power.
     fn bond_table(&self) -> String {
         let mut table = Aligned::new(&[
-            ("bond", Align::Left),
-            ("transferred, J", Align::Right),
-            ("residual, J", Align::Right),
-            ("|residual|, J", Align::Right),
-            ("max |residual|, W", Align::Right),
-            ("corrected, J", Align::Right),
-            ("correction", Align::Left),
+            ("energy, J", Align::Left),
+            ("transferred", Align::Right),
+            ("residual", Align::Right),
+            ("|residual|", Align::Right),
+            ("peak, W", Align::Right),
+            ("corrected", Align::Right),
+            ("by", Align::Left),
         ]);
         for bond in self.bonds {
             let energy = &bond.energy;
-            let is_corrected = bond.correction != "off";
+            let corrected = (bond.correction != "off").then(|| short(energy.correction_energy));
             table.row([
                 bond.name.clone(),
                 short(energy.transferred_energy),
                 short(energy.residual_energy),
                 short(energy.residual_energy_abs),
                 short(energy.max_residual_power),
-                if is_corrected {
-                    short(energy.correction_energy)
-                } else {
-                    String::new()
-                },
-                bond.correction.to_owned(),
+                corrected.unwrap_or_default(),
+                bond.correction.replace("off", ""),
             ]);
         }
         table.render()

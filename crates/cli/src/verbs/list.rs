@@ -195,10 +195,14 @@ impl Parameter {
     }
 
     fn allowed(&self) -> String {
-        match self.range {
+        let numbers = match self.range {
             Some((least, Some(greatest))) => format!("{} to {}", short(least), short(greatest)),
             Some((least, None)) => format!("at least {}", short(least)),
-            None => self.words.join(", "),
+            None => return self.words.join(", "),
+        };
+        if self.words.is_empty() {
+            return numbers;
         }
+        format!("{}, or {numbers}", self.words.join(", "))
     }
 }

@@ -29,7 +29,11 @@ impl Bench {
                 .extension()
                 .is_some_and(|ending| ending == "fmu")
             {
-                std::fs::copy(entry.path(), bench.path("fmus").join(entry.file_name())).unwrap();
+                let link = bench.path("fmus").join(entry.file_name());
+                // The target folder and the temporary one may lie on different disks.
+                std::fs::hard_link(entry.path(), &link)
+                    .or_else(|_| std::fs::copy(entry.path(), &link).map(drop))
+                    .unwrap();
             }
         }
         bench
@@ -108,11 +112,12 @@ impl Bench {
             }
             let mut bytes = Vec::new();
             entry.read_to_end(&mut bytes).unwrap();
-            if entry.name() == "modelDescription.xml" {
+            let path = entry.name().unwrap().into_owned();
+            if path == "modelDescription.xml" {
                 bytes = change(&String::from_utf8(bytes).unwrap()).into_bytes();
             }
             let options = zip::write::SimpleFileOptions::default();
-            copy.start_file(change(entry.name()), options).unwrap();
+            copy.start_file(change(&path), options).unwrap();
             copy.write_all(&bytes).unwrap();
         }
         copy.finish().unwrap();
