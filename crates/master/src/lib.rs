@@ -81,8 +81,8 @@ pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, Sample};
 pub use fault::{Cause, Fault, RunError, UnitFault};
 pub use graph::{Graph, RecordedVariable};
 pub use learning::{
-    Base, ChannelError, FeedForward, Interpolation, Iteration, Learned, Learning, LearningError,
-    Outcome, Watch,
+    Base, ChannelError, FeedForward, FeedForwardError, Interpolation, Iteration, Learned, Learning,
+    LearningError, Outcome, Watch,
 };
 pub use ledger::{BondEnergy, Ledger};
 pub use linear_unit::LinearUnit;

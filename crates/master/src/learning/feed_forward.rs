@@ -9,7 +9,8 @@ use crate::unit::Period;
 /// Feed-forward that was [learned](crate::Learning): one curve per macro-step and input.
 ///
 /// It belongs to the system on which it was learned: its inputs, macro-step, start time and
-/// communication steps. [`System::feed_forward`](crate::System::feed_forward) applies it.
+/// communication steps. [`System::feed_forward`](crate::System::feed_forward) applies it. As text
+/// it is a CSV table below comment lines that tell what it was learned on, with all digits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedForward {
     pub(super) start_time: f64,

@@ -5,6 +5,7 @@
 
 mod channels;
 mod feed_forward;
+mod file;
 mod player;
 mod record;
 mod spline;
@@ -12,6 +13,7 @@ mod spline;
 use channels::{Learner, learners};
 pub use feed_forward::FeedForward;
 pub(crate) use feed_forward::macro_steps;
+pub use file::FeedForwardError;
 pub(crate) use player::Player;
 use record::Record;
 
