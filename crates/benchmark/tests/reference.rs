@@ -1,6 +1,7 @@
 //! The reference solutions against closed forms, laws of conservation and published figures.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use gyrator_benchmark::reference::{
     CoupledPendula, Damper, Element, HydraulicCrane, Mass, Pendulum, Reference, Spring,
@@ -122,10 +123,10 @@ fn energies_at_the_end_are_those_of_another_solution() {
     let quadratic = star(2, 0.001, Spring::Linear, Damper::Quadratic);
     for (system, expected, tolerance) in [
         (linear(3, 0.0), 15_000.0, 1e-10),
-        (linear(3, 0.1), 1789.113_575_548_213, 1e-10),
+        (linear(3, 0.1), 1_789.113_575_548_213, 1e-10),
         (linear(5, 0.0), 25_000.0, 1e-10),
-        (linear(5, 0.1), 3837.967_204_254_336, 1e-10),
-        (quadratic, 2137.948_468_471_102, 1e-9),
+        (linear(5, 0.1), 3_837.967_204_254_336, 1e-10),
+        (quadratic, 2_137.948_468_471_102, 1e-9),
     ] {
         let states = system.states_at(&[10.0]).unwrap();
         let energy = system.energy(&states[0]);

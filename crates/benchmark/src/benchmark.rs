@@ -1,0 +1,176 @@
+//! A benchmark, and how it is run.
+
+use gyrator::{RunError, StartError};
+use rayon::prelude::*;
+
+use crate::assembly::{REFINED, REFINEMENT, STALE};
+use crate::reference::NotConverged;
+use crate::role::{Cast, CastError, Role};
+use crate::row::{Bar, Figure, Row};
+
+/// A system with a known solution, in several cases, and what co-simulations of it should show.
+#[derive(Debug, Clone, Copy)]
+pub struct Benchmark {
+    /// Name, in kebab case.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    /// The parts that FMUs play in it.
+    pub roles: &'static [Role],
+    /// Its cases.
+    pub cases: &'static [Case],
+    /// Runs a case in all its configurations.
+    pub(crate) measure: fn(&Cast, &'static Case, &Progress<'_>) -> Result<(), MeasureError>,
+}
+
+/// A case of a benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Case {
+    /// Name, for `--case`.
+    pub name: &'static str,
+    /// What is special about it.
+    pub summary: &'static str,
+}
+
+/// A case could not be measured.
+#[derive(Debug, thiserror::Error)]
+#[error("{benchmark}, case {case}: {error}")]
+pub struct BenchmarkError {
+    /// The benchmark.
+    pub benchmark: &'static str,
+    /// The case.
+    pub case: &'static str,
+    /// Why.
+    pub error: MeasureError,
+}
+
+/// Why a case could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// A role cannot be filled.
+    #[error(transparent)]
+    Cast(#[from] CastError),
+    /// The system could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// There is no reference solution.
+    #[error(transparent)]
+    Reference(#[from] NotConverged),
+    /// An FMU has no such output.
+    #[error("the run has no real output `{0}`")]
+    NoOutput(String),
+    /// Nothing was learned.
+    #[error(transparent)]
+    Learning(#[from] gyrator::LearningError),
+}
+
+/// Takes the rows of a case, as they are measured.
+pub(crate) struct Progress<'a> {
+    benchmark: &'static Benchmark,
+    case: &'static Case,
+    is_foreign: bool,
+    lacking: Option<String>,
+    rows: std::sync::Mutex<Vec<Row>>,
+    show: &'a (dyn Fn(&Row) + Sync),
+}
+
+impl Progress<'_> {
+    /// Whether somebody else's FMU is being judged.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
+    /// Takes the rows of a configuration.
+    pub(crate) fn add(&self, configuration: &'static str, rows: impl IntoIterator<Item = Row>) {
+        let mut all = self.rows.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for row in rows {
+            let mut row = Row {
+                benchmark: self.benchmark.name,
+                case: self.case.name,
+                configuration,
+                ..row
+            };
+            if self.is_foreign {
+                row = judge_foreign(row, &all, self.lacking.as_deref());
+            }
+            (self.show)(&row);
+            all.push(row);
+        }
+    }
+}
+
+/// Source of the bars for somebody else's FMU.
+const FOREIGN: &str = "bar for other people's FMUs";
+
+/// The rows of our own FMUs depend on their solver to the last digit; those of another solver are
+/// judged by the exact solution: no error may be more than twice the coupling error that our FMUs
+/// have with stale outputs, and with a tenth of the step it has to be less than a fifth.
+fn judge_foreign(row: Row, before: &[Row], lacking: Option<&str>) -> Row {
+    let stale = before
+        .iter()
+        .find(|other| other.metric == row.metric && other.configuration == STALE.name);
+    let is_stale = row.configuration == STALE.name;
+    let ours = if is_stale { row.reference } else { stale.and_then(|stale| stale.reference) };
+    let is_size = row.is_error && (row.metric.contains("max") || row.metric.starts_with("rms"));
+    let note = lacking.filter(|_| is_stale && is_size).map(str::to_owned);
+    let mut row = row.not_judged();
+    row.note = note.or(row.note);
+    if !is_size {
+        return row;
+    }
+    let bar = match (row.configuration == REFINED.name, stale.map(|stale| stale.measured), ours) {
+        (true, Some(Figure::Number(error)), _) => Bar::AtMost(2.0 / REFINEMENT * error.abs()),
+        (false, _, Some(Figure::Number(ours))) => Bar::AtMost(2.0 * ours.abs()),
+        _ => return row,
+    };
+    row.within(bar, FOREIGN)
+}
+
+impl Benchmark {
+    /// Runs the `cases`, several at a time, and gives their rows in the order of the cases. Each row
+    /// is shown as soon as it is measured.
+    ///
+    /// # Errors
+    /// Those of all cases that could not be measured.
+    pub fn run(
+        &'static self,
+        cases: &[&'static Case],
+        cast: &Cast,
+        show: &(dyn Fn(&Row) + Sync),
+    ) -> Vec<Result<Vec<Row>, BenchmarkError>> {
+        let run = |case: &&'static Case| {
+            let progress = Progress {
+                benchmark: self,
+                case,
+                is_foreign: cast.is_foreign(self.roles),
+                lacking: cast.lacking(self.roles),
+                rows: std::sync::Mutex::default(),
+                show,
+            };
+            (self.measure)(cast, case, &progress).map_err(|error| BenchmarkError {
+                benchmark: self.name,
+                case: case.name,
+                error,
+            })?;
+            Ok(progress.rows.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+        };
+        cases.par_iter().map(run).collect()
+    }
+
+    /// The case of that name.
+    #[must_use]
+    pub fn case(&'static self, name: &str) -> Option<&'static Case> {
+        self.cases.iter().find(|case| case.name == name)
+    }
+
+    /// The role of that name.
+    #[must_use]
+    pub fn role(&'static self, name: &str) -> Option<&'static Role> {
+        self.roles.iter().find(|role| role.name == name)
+    }
+}

@@ -1,0 +1,229 @@
+//! The parts that FMUs play in a benchmark, and who plays them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use gyrator_fmu::Fmu;
+
+/// A part in a benchmark, played by one of our FMUs unless another one is put in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Role {
+    /// Name, for `--with`.
+    pub name: &'static str,
+    /// Our FMU.
+    pub model: &'static str,
+    /// What it has to be.
+    pub summary: &'static str,
+    /// Its inputs and outputs: name, unit, meaning. Without them it cannot play.
+    pub ports: &'static [(&'static str, &'static str, &'static str)],
+    /// Its parameters, likewise. An FMU that lacks one has to hold the value itself.
+    pub parameters: &'static [(&'static str, &'static str, &'static str)],
+}
+
+/// An FMU that somebody puts into a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Substitute {
+    /// The role.
+    pub role: String,
+    /// Path of the FMU.
+    pub fmu: PathBuf,
+    /// Its names for our ports and parameters, where they differ.
+    pub names: BTreeMap<String, String>,
+}
+
+impl std::str::FromStr for Substitute {
+    type Err = String;
+
+    /// Reads `ROLE=vendor.fmu[,ours=theirs…]`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        const FORM: &str = "write ROLE=vendor.fmu or ROLE=vendor.fmu,ours=theirs";
+        let mut parts = text.split(',');
+        let pair = |part: Option<&str>| {
+            let (left, right) = part?.split_once('=')?;
+            let is_complete = !left.trim().is_empty() && !right.trim().is_empty();
+            is_complete.then(|| (left.trim().to_owned(), right.trim().to_owned()))
+        };
+        let (role, fmu) = pair(parts.next()).ok_or(FORM)?;
+        let names = parts.map(|part| pair(Some(part)).ok_or(FORM));
+        Ok(Self {
+            role,
+            fmu: PathBuf::from(fmu),
+            names: names.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// Where the FMUs of a benchmark are.
+#[derive(Debug, Clone, Default)]
+pub struct Cast {
+    folder: PathBuf,
+    substitutes: BTreeMap<String, Player>,
+}
+
+/// A substitute, and the variables that it has.
+#[derive(Debug, Clone)]
+struct Player {
+    substitute: Substitute,
+    variables: BTreeSet<String>,
+}
+
+/// Why a role cannot be filled.
+#[derive(Debug, thiserror::Error)]
+pub enum CastError {
+    /// Our FMU is not there.
+    #[error("{} is missing; build our FMUs with `cargo xtask fmus`, or name their folder", .0.display())]
+    Missing(PathBuf),
+    /// The substitute cannot be opened.
+    #[error("--with {role}: {message}")]
+    Unreadable {
+        /// The role.
+        role: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// The substitute lacks a port.
+    #[error(
+        "--with {role}: {} has no variable `{name}`, the {meaning}; if it has another name there, add `,{port}=NAME`",
+        fmu.display()
+    )]
+    NoPort {
+        /// The role.
+        role: String,
+        /// The FMU.
+        fmu: PathBuf,
+        /// Our name of the port.
+        port: &'static str,
+        /// The name that was looked for.
+        name: String,
+        /// What the port means.
+        meaning: &'static str,
+    },
+    /// A name in `--with` that is neither a port nor a parameter of the role.
+    #[error("--with {role}: the role has no port or parameter `{name}`; it has {known}")]
+    UnknownName {
+        /// The role.
+        role: String,
+        /// The name.
+        name: String,
+        /// The names that it has.
+        known: String,
+    },
+}
+
+impl Cast {
+    /// Our FMUs from `folder` in all roles.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            substitutes: BTreeMap::new(),
+        }
+    }
+
+    /// Puts somebody else's FMU into `role`, where it replaces an earlier one.
+    ///
+    /// # Errors
+    /// An FMU that cannot be opened or lacks a port; a name that the role does not have.
+    pub fn substitute(&mut self, role: &Role, substitute: Substitute) -> Result<(), CastError> {
+        let named = || role.ports.iter().chain(role.parameters);
+        for name in substitute.names.keys() {
+            if !named().any(|(known, _, _)| known == name) {
+                let known: Vec<&str> = named().map(|(known, _, _)| *known).collect();
+                return Err(CastError::UnknownName {
+                    role: role.name.to_owned(),
+                    name: name.clone(),
+                    known: known.join(", "),
+                });
+            }
+        }
+        let fmu = Fmu::open(&substitute.fmu).map_err(|error| CastError::Unreadable {
+            role: role.name.to_owned(),
+            message: error.to_string(),
+        })?;
+        let variables = fmu.description().variables.iter();
+        let player = Player {
+            variables: variables.map(|variable| variable.name.clone()).collect(),
+            substitute,
+        };
+        for (port, _, meaning) in role.ports {
+            let name = player.name(port);
+            if !player.variables.contains(name) {
+                return Err(CastError::NoPort {
+                    role: role.name.to_owned(),
+                    fmu: player.substitute.fmu.clone(),
+                    port,
+                    name: name.to_owned(),
+                    meaning,
+                });
+            }
+        }
+        self.substitutes.insert(role.name.to_owned(), player);
+        Ok(())
+    }
+
+    /// Whether somebody else's FMU plays in one of these roles.
+    #[must_use]
+    pub fn is_foreign(&self, roles: &[Role]) -> bool {
+        roles.iter().any(|role| self.substitutes.contains_key(role.name))
+    }
+
+    /// Path of the FMU in `role`.
+    pub(crate) fn fmu(&self, role: &Role) -> Result<PathBuf, CastError> {
+        if let Some(player) = self.substitutes.get(role.name) {
+            return Ok(player.substitute.fmu.clone());
+        }
+        let path = self.folder.join(role.model).with_extension("fmu");
+        if path.is_file() { Ok(path) } else { Err(CastError::Missing(path)) }
+    }
+
+    /// The name that the FMU in `role` has for one of our ports or parameters; `None` where it is
+    /// a parameter that the FMU lacks.
+    pub(crate) fn name<'a>(&'a self, role: &Role, ours: &'a str) -> Option<&'a str> {
+        match self.substitutes.get(role.name) {
+            None => Some(ours),
+            Some(player) => Some(player.name(ours)).filter(|name| player.variables.contains(*name)),
+        }
+    }
+
+    /// Parameters of `roles` that a substitute lacks, in a sentence.
+    pub(crate) fn lacking(&self, roles: &[Role]) -> Option<String> {
+        let lacking = roles.iter().flat_map(|role| {
+            let parameters = role.parameters.iter().map(|(name, _, _)| *name);
+            parameters
+                .filter(|name| self.name(role, name).is_none())
+                .map(|name| format!("{}.{name}", role.name))
+        });
+        let lacking: Vec<String> = lacking.collect();
+        (!lacking.is_empty()).then(|| format!("not set, as the FMU has no such parameter: {}", lacking.join(", ")))
+    }
+}
+
+impl Player {
+    fn name<'a>(&'a self, ours: &'a str) -> &'a str {
+        self.substitute.names.get(ours).map_or(ours, String::as_str)
+    }
+}
+
+/// The folder with our FMUs beside an executable: `fmus` next to it, or one folder above, as in
+/// `target/release/gyrator` and `target/fmus`.
+#[must_use]
+pub fn folder_of_fmus(executable: &Path) -> Option<PathBuf> {
+    let ancestors = executable.ancestors().skip(1).take(2);
+    ancestors.map(|folder| folder.join("fmus")).find(|folder| folder.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn substitutes_are_read() {
+        let substitute: Substitute = "force=a/vendor.fmu, f=Force[1],x2 = pos".parse().unwrap();
+        assert_eq!(substitute.role, "force");
+        assert_eq!(substitute.fmu, PathBuf::from("a/vendor.fmu"));
+        assert_eq!(substitute.names["f"], "Force[1]");
+        assert_eq!(substitute.names["x2"], "pos");
+        for bad in ["", "force", "=a.fmu", "force=", "force=a.fmu,f", "force=a.fmu,=f", "force=a.fmu,"] {
+            assert!(bad.parse::<Substitute>().is_err(), "{bad}");
+        }
+    }
+}
