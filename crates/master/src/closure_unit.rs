@@ -46,6 +46,7 @@ impl<F: FnMut(Call<'_>) + Send> ClosureUnit<F> {
             .collect();
         let capabilities = Capabilities {
             input_derivatives: 0,
+            output_derivatives: 0,
             fresh_outputs: false,
             directional_derivatives: false,
             variable_step: true,

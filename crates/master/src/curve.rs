@@ -32,6 +32,12 @@ impl Curve {
         a + s * (b + s * (c + s * d))
     }
 
+    /// The mean over the first `s` seconds.
+    pub fn mean(&self, s: f64) -> f64 {
+        let [a, b, c, d] = self.coefficients;
+        a + s * (b / 2.0 + s * (c / 3.0 + s * d / 4.0))
+    }
+
     /// The curve seen from `s` seconds later.
     #[must_use]
     pub fn shifted(&self, s: f64) -> Self {

@@ -58,6 +58,7 @@ impl LinearUnit {
             .collect();
         let capabilities = Capabilities {
             input_derivatives: 0,
+            output_derivatives: 0,
             fresh_outputs: true,
             directional_derivatives: true,
             variable_step: true,

@@ -95,6 +95,7 @@ fn describe(rows: &[Row]) -> UnitDescription {
         .collect();
     let capabilities = Capabilities {
         input_derivatives: 0,
+        output_derivatives: 0,
         fresh_outputs: true,
         directional_derivatives: true,
         variable_step: true,

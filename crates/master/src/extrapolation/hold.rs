@@ -3,7 +3,7 @@ use crate::curve::Curve;
 use crate::registry::{Entry, Maker};
 
 /// Zero-order hold: the newest value, constant.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Hold {
     value: f64,
 }
@@ -21,7 +21,7 @@ impl Extrapolation for Hold {
         self.value = sample.value;
     }
 
-    fn curve(&self, _now: f64) -> Curve {
+    fn curve(&self, _now: f64, _step: f64) -> Curve {
         Curve::constant(self.value)
     }
 
@@ -29,5 +29,9 @@ impl Extrapolation for Hold {
 
     fn degree(&self) -> usize {
         0
+    }
+
+    fn duplicate(&self) -> Box<dyn Extrapolation> {
+        Box::new(self.clone())
     }
 }

@@ -1,18 +1,26 @@
 //! From the past of a signal to its curve over the coming step.
 
+mod auto;
+mod hermite;
+mod history;
 mod hold;
+mod mean_hold;
 mod polynomial;
+mod secant_linear;
 
 use crate::curve::Curve;
 use crate::registry::Registry;
 
 /// A published value of the signal that feeds an input.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sample {
     /// Simulated time since the start, s.
     pub time: f64,
     /// The value, in the input's unit.
     pub value: f64,
+    /// Its derivative by time as the source declares it, per second; asked for where the
+    /// extrapolation [wants it](Extrapolation::wants_slope).
+    pub slope: Option<f64>,
 }
 
 /// Extrapolates one input.
@@ -20,16 +28,41 @@ pub trait Extrapolation: Send {
     /// Takes a new published value. A second value for the same time replaces the first.
     fn observe(&mut self, sample: Sample);
 
-    /// The course of the input from `now` (s since the start) on.
-    fn curve(&self, now: f64) -> Curve;
+    /// The course of the input from `now` (s since the start) on, for a step of length `step`, s.
+    fn curve(&self, now: f64, step: f64) -> Curve;
 
     /// Forgets the past, all but the newest value: after a discontinuity.
     fn clear(&mut self);
 
     /// Highest degree of the curves; 0 lets the plant feed the input with a plain copy.
     fn degree(&self) -> usize;
+
+    /// Order of the prediction that is in use now; a curve may keep less of it.
+    fn order(&self) -> usize {
+        self.degree()
+    }
+
+    /// Published values after the first until a polynomial of that degree is continued exactly.
+    fn values_to_settle(&self) -> usize {
+        self.degree()
+    }
+
+    /// Whether samples should come with a slope where the source can tell it.
+    fn wants_slope(&self) -> bool {
+        false
+    }
+
+    /// Another one with the same past, to go back to.
+    fn duplicate(&self) -> Box<dyn Extrapolation>;
 }
 
 /// Every extrapolation, by its word in a system file.
-pub const EXTRAPOLATIONS: &Registry<dyn Extrapolation> =
-    &[hold::ENTRY, polynomial::LINEAR, polynomial::QUADRATIC];
+pub const EXTRAPOLATIONS: &Registry<dyn Extrapolation> = &[
+    hold::ENTRY,
+    polynomial::LINEAR,
+    polynomial::QUADRATIC,
+    auto::ENTRY,
+    hermite::ENTRY,
+    secant_linear::ENTRY,
+    mean_hold::ENTRY,
+];

@@ -4,7 +4,7 @@ use crate::registry::{Entry, Maker};
 
 /// The polynomial through the newest `degree + 1` published values; of lower degree until the
 /// history is full.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Polynomial {
     degree: usize,
     /// Newest first.
@@ -32,10 +32,7 @@ impl Polynomial {
     fn new(degree: usize) -> Self {
         Self {
             degree,
-            history: [Sample {
-                time: 0.0,
-                value: 0.0,
-            }; 3],
+            history: [Sample::default(); 3],
             filled: 0,
         }
     }
@@ -50,7 +47,7 @@ impl Extrapolation for Polynomial {
         self.history[0] = sample;
     }
 
-    fn curve(&self, now: f64) -> Curve {
+    fn curve(&self, now: f64, _step: f64) -> Curve {
         let [newest, middle, oldest] = self.history;
         let slope = |a: Sample, b: Sample| (a.value - b.value) / (a.time - b.time);
         let since_newest = now - newest.time;
@@ -84,6 +81,14 @@ impl Extrapolation for Polynomial {
     fn degree(&self) -> usize {
         self.degree
     }
+
+    fn order(&self) -> usize {
+        self.filled.saturating_sub(1)
+    }
+
+    fn duplicate(&self) -> Box<dyn Extrapolation> {
+        Box::new(self.clone())
+    }
 }
 
 #[cfg(test)]
@@ -96,6 +101,7 @@ mod tests {
             polynomial.observe(Sample {
                 time,
                 value: signal(time),
+                slope: None,
             });
         }
         polynomial
@@ -104,7 +110,7 @@ mod tests {
     #[test]
     fn a_parabola_is_continued_exactly_from_uneven_and_old_samples() {
         let signal = |t: f64| 3.0 - t + 2.0 * t * t;
-        let curve = after(2, &[0.0, 0.1, 0.25, 0.3], signal).curve(0.5);
+        let curve = after(2, &[0.0, 0.1, 0.25, 0.3], signal).curve(0.5, 0.1);
         for s in [0.0, 0.05, 0.2] {
             assert!((curve.at(s) - signal(0.5 + s)).abs() < 1e-12);
         }
@@ -113,14 +119,17 @@ mod tests {
     #[test]
     fn the_order_grows_with_the_history() {
         let signal = |t: f64| t * t;
-        assert_eq!(after(2, &[1.0], signal).curve(1.0), Curve::constant(1.0));
         assert_eq!(
-            after(2, &[1.0, 2.0], signal).curve(2.0),
+            after(2, &[1.0], signal).curve(1.0, 0.1),
+            Curve::constant(1.0)
+        );
+        assert_eq!(
+            after(2, &[1.0, 2.0], signal).curve(2.0, 0.1),
             Curve::line(4.0, 3.0)
         );
         let mut cleared = after(2, &[1.0, 2.0, 3.0], signal);
         cleared.clear();
-        assert_eq!(cleared.curve(3.0), Curve::constant(9.0));
+        assert_eq!(cleared.curve(3.0, 0.1), Curve::constant(9.0));
     }
 
     #[test]
@@ -129,7 +138,8 @@ mod tests {
         polynomial.observe(Sample {
             time: 1.0,
             value: 5.0,
+            slope: None,
         });
-        assert_eq!(polynomial.curve(1.0), Curve::line(5.0, 5.0));
+        assert_eq!(polynomial.curve(1.0, 0.1), Curve::line(5.0, 5.0));
     }
 }

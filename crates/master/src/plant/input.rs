@@ -1,6 +1,7 @@
+use super::watch::Watch;
 use crate::curve::Curve;
 use crate::extrapolation::{Extrapolation, Sample};
-use crate::graph::{Graph, Input};
+use crate::graph::{Graph, Input, Output};
 
 /// A connected real input while it runs.
 pub(crate) struct InputState {
@@ -10,6 +11,9 @@ pub(crate) struct InputState {
     offset: f64,
     /// `None`: held, which needs no history.
     pub(crate) extrapolation: Option<Box<dyn Extrapolation>>,
+    /// The source changes at events only (variability discrete): no past tells its future.
+    is_discrete: bool,
+    watch: Watch,
     /// What the correction of a bond adds over the coming step.
     pub(crate) correction: Curve,
     /// What learned feed-forward adds over the coming step.
@@ -25,6 +29,10 @@ pub(crate) struct InputState {
     pub(crate) degree: usize,
 }
 
+fn is_discrete(output: &Output, graph: &Graph) -> bool {
+    graph.components[output.component].description.variables[output.variable].is_discrete
+}
+
 impl InputState {
     pub(crate) fn new(input: &Input, graph: &Graph) -> Self {
         let (entry, arguments) = &input.extrapolation;
@@ -37,6 +45,8 @@ impl InputState {
             factor: input.factor,
             offset: input.offset,
             extrapolation: needs_history.then_some(extrapolation),
+            is_discrete: is_discrete(&graph.outputs[input.source], graph),
+            watch: Watch::default(),
             correction: Curve::default(),
             feed_forward: Curve::default(),
             delay: 0.0,
@@ -60,17 +70,40 @@ impl InputState {
         outputs[self.source] * self.factor + self.offset
     }
 
-    pub(crate) fn observe(&mut self, outputs: &[f64], time: f64) {
+    /// Takes what was published at `time`, s since the start; NaN is an unknown slope. Returns
+    /// whether the prediction failed as it only does at a discontinuity.
+    pub(crate) fn observe(&mut self, outputs: &[f64], slope: f64, time: f64) -> bool {
         let value = self.fed(outputs);
+        let Some(extrapolation) = &mut self.extrapolation else {
+            return false;
+        };
+        let is_jump = self.watch.is_jump(extrapolation.as_ref(), value, time);
+        let slope = (!slope.is_nan()).then_some(slope * self.factor);
+        extrapolation.observe(Sample { time, value, slope });
+        if is_jump || self.is_discrete {
+            extrapolation.clear();
+        }
+        is_jump
+    }
+
+    /// Forgets the past: the source has had an event.
+    pub(crate) fn forget(&mut self) {
         if let Some(extrapolation) = &mut self.extrapolation {
-            extrapolation.observe(Sample { time, value });
+            extrapolation.clear();
+            self.watch = Watch::default();
         }
     }
 
+    pub(crate) fn wants_slope(&self) -> bool {
+        self.extrapolation
+            .as_ref()
+            .is_some_and(|extrapolation| extrapolation.wants_slope())
+    }
+
     /// The course of the input without correction, from `now` (s since the start) on.
-    pub(crate) fn uncorrected(&self, outputs: &[f64], now: f64) -> Curve {
+    pub(crate) fn uncorrected(&self, outputs: &[f64], now: f64, step: f64) -> Curve {
         match &self.extrapolation {
-            Some(extrapolation) => extrapolation.curve(now),
+            Some(extrapolation) => extrapolation.curve(now, step),
             None => Curve::constant(self.fed(outputs)),
         }
     }
@@ -80,9 +113,9 @@ impl InputState {
         self.correction.plus(&self.feed_forward)
     }
 
-    /// Plans the coming step and returns the value at its start.
-    pub(crate) fn plan(&mut self, outputs: &[f64], now: f64) -> f64 {
-        self.curve = self.uncorrected(outputs, now).plus(&self.added());
+    /// Plans the coming step, of length `step` s, and returns the value at its start.
+    pub(crate) fn plan(&mut self, outputs: &[f64], now: f64, step: f64) -> f64 {
+        self.curve = self.uncorrected(outputs, now, step).plus(&self.added());
         self.curve.coefficients[0] += self.delay;
         self.curve.coefficients[0]
     }

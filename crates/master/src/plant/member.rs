@@ -81,7 +81,7 @@ pub(crate) struct Member {
     /// Its real outputs among the plant's.
     pub(crate) outputs: Range<usize>,
     pub(crate) substeps: u32,
-    every: u64,
+    pub(crate) every: u64,
     /// Inputs are copies of outputs: no factor, curve or correction.
     pub(crate) plain: bool,
     /// Inputs move within the step and are set at each communication step of the component.

@@ -5,12 +5,15 @@ mod corrector;
 mod input;
 mod member;
 mod refresh;
+mod slopes;
+mod watch;
 
 use std::sync::Arc;
 
 pub(crate) use corrector::Corrector;
 pub(crate) use input::InputState;
 pub(crate) use member::{Member, Slot};
+use slopes::SlopeReader;
 
 use crate::exchange::Exchange;
 use crate::fault::{Cause, Fault, UnitFault};
@@ -66,6 +69,12 @@ pub struct Plant {
     pool: Option<rayon::ThreadPool>,
     all: Vec<usize>,
     pub(crate) counters: Counters,
+    /// What sources declare as derivatives of their outputs.
+    slope_readers: Vec<SlopeReader>,
+    /// Declared derivative of the source of each input, per second; NaN where there is none.
+    slopes: Vec<f64>,
+    /// A discontinuity was found at the end of the last step.
+    pub(crate) had_event: bool,
     /// Earliest time at which a unit ended the simulation, s.
     pub(crate) terminated: Option<f64>,
     /// Values that are NaN or infinite are passed on instead of ending the run.
@@ -108,11 +117,15 @@ impl Plant {
             pool,
             all: (0..members.len()).collect(),
             counters: Counters::default(),
+            slope_readers: Vec::new(),
+            slopes: vec![f64::NAN; graph.inputs.len()],
+            had_event: false,
             terminated: None,
             accept_not_finite: false,
             members,
             graph,
         };
+        plant.find_slopes();
         plant.mark_corrected_inputs();
         plant
     }
@@ -163,6 +176,7 @@ impl Plant {
     /// The first refused call, or the first value that is NaN or infinite.
     pub fn publish(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
         let next = step.index + 1;
+        self.had_event = false;
         if self.runs_straight(components) {
             self.publish_straight(step)?;
         } else {
@@ -171,6 +185,7 @@ impl Plant {
         if !self.signals.is_empty() {
             self.publish_signals(components, step)?;
         }
+        self.read_slopes(components, step, next)?;
         // A unit that has ended the simulation takes no further inputs (FMI 2.0 §4.2.4).
         if !self.passes.is_empty() && self.terminated.is_none() {
             let now = self.graph.clock.duration(step.from + step.length);
@@ -223,8 +238,9 @@ impl Plant {
             }
             let range = member.inputs.clone();
             let inputs = &mut self.inputs[range.clone()];
+            let length = step.size * member.every as f64;
             for (input, state) in inputs.iter_mut().zip(&mut self.states[range]) {
-                *input = state.plan(&self.outputs, now);
+                *input = state.plan(&self.outputs, now, length);
             }
             if !member.follows_curves && !inputs.is_empty() {
                 self.counters.set_calls += 1;
@@ -329,10 +345,10 @@ impl Plant {
 
     /// Tells the extrapolations what was published at `now`, s since the start.
     pub(crate) fn observe(&mut self, components: &[usize], next: u64, now: f64) {
-        for state in &mut self.states {
+        for (state, slope) in self.states.iter_mut().zip(&self.slopes) {
             let source = state.source_component;
             if components.contains(&source) && self.members[source].is_due(next) {
-                state.observe(&self.outputs, now);
+                self.had_event |= state.observe(&self.outputs, *slope, now);
             }
         }
     }
@@ -388,11 +404,25 @@ impl Plant {
             }
             let handle =
                 graph.components[signal.component].description.variables[signal.variable].handle;
+            let before = self.signals[index].clone();
             if let Err(fault) = member.slot.get_value(handle, &mut self.signals[index]) {
                 return Err(self.fault(signal.component, step, fault));
             }
+            if before != self.signals[index] {
+                self.forget_outputs_of(signal.component);
+            }
         }
         Ok(())
+    }
+
+    /// A component has had an event: what its outputs were tells nothing of what they will be.
+    fn forget_outputs_of(&mut self, component: usize) {
+        for state in &mut self.states {
+            if state.source_component == component {
+                state.forget();
+            }
+        }
+        self.had_event = true;
     }
 
     /// Reads a variable of a component by its index.

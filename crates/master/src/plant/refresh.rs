@@ -99,7 +99,7 @@ impl Plant {
             *new = if is_new {
                 state.fed(&self.outputs)
             } else {
-                state.uncorrected(&self.outputs, now).at(0.0)
+                state.uncorrected(&self.outputs, now, 0.0).at(0.0)
             };
         }
         let result = match pass.mode {

@@ -93,7 +93,8 @@ pub(super) fn polynomials_pass(combination: &Combination) -> Result<(), String> 
     let name = choice(combination.extrapolation);
     let (entry, arguments) = look_up(EXTRAPOLATIONS, "extrapolation", &name)
         .map_err(|problems| format!("{problems:?}"))?;
-    let degree = (entry.build)(&arguments).degree();
+    let extrapolation = (entry.build)(&arguments);
+    let (degree, values) = (extrapolation.degree(), extrapolation.values_to_settle());
     let signal = move |t: f64| match degree {
         0 => 2.0,
         1 => 2.0 - 3.0 * t,
@@ -102,7 +103,7 @@ pub(super) fn polynomials_pass(combination: &Combination) -> Result<(), String> 
     };
     for rates in RATES {
         let [direct, _] = received(combination, rates, signal)?;
-        let full = degree as f64 * rates.0.max(1.0) * MACRO_STEP - 1e-9;
+        let full = values as f64 * rates.0.max(1.0) * MACRO_STEP - 1e-9;
         let (mut compared, mut value) = (0, f64::NAN);
         for given in &direct {
             // A value that is held need not be set again.
@@ -118,7 +119,7 @@ pub(super) fn polynomials_pass(combination: &Combination) -> Result<(), String> 
             }
             compared += 1;
         }
-        if compared < STEPS / 4 {
+        if compared < STEPS / 8 {
             return Err(format!("{rates:?}: only {compared} inputs were seen"));
         }
     }

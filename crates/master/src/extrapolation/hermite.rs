@@ -1,0 +1,78 @@
+use super::history::History;
+use super::{Extrapolation, Sample};
+use crate::curve::Curve;
+use crate::registry::{Entry, Maker};
+
+/// The parabola through the last two values with the declared slope at the newest.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Hermite {
+    history: History,
+}
+
+pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
+    name: "hermite",
+    summary: "the parabola through the last two values with the slope that the source declares; as quadratic where it declares none",
+    source: "Hermite interpolation; FMI 2.0 §2.2.7 (derivative) and §4.2.3 (output derivatives)",
+    parameters: &[],
+    build: |_| Box::<Hermite>::default(),
+};
+
+impl Extrapolation for Hermite {
+    fn observe(&mut self, sample: Sample) {
+        self.history.push(sample);
+    }
+
+    fn curve(&self, now: f64, _step: f64) -> Curve {
+        let Some((newest, slope)) = self.history.newest().and_then(|s| Some((s, s.slope?))) else {
+            return self.history.polynomial(2, now);
+        };
+        let bend = self.history.before_newest().map_or(0.0, |before| {
+            let span = newest.time - before.time;
+            (before.value - newest.value + slope * span) / (span * span)
+        });
+        let about_newest = Curve {
+            coefficients: [newest.value, slope, bend, 0.0],
+        };
+        about_newest.shifted(now - newest.time)
+    }
+
+    fn clear(&mut self) {
+        self.history.clear();
+    }
+
+    fn degree(&self) -> usize {
+        2
+    }
+
+    fn wants_slope(&self) -> bool {
+        true
+    }
+
+    fn duplicate(&self) -> Box<dyn Extrapolation> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parabola_needs_two_values_and_a_slope() {
+        let mut hermite = Hermite::default();
+        for time in [0.5, 0.75] {
+            hermite.observe(Sample {
+                time,
+                value: 1.0 + 2.0 * time - 3.0 * time * time,
+                slope: Some(2.0 - 6.0 * time),
+            });
+        }
+        let curve = hermite.curve(1.0, 0.1);
+        for s in [0.0, 0.1, 0.3] {
+            let t = 1.0 + s;
+            assert!((curve.at(s) - (1.0 + 2.0 * t - 3.0 * t * t)).abs() < 1e-13);
+        }
+        hermite.clear();
+        assert_eq!(hermite.curve(0.75, 0.1).derivative(1), 2.0 - 6.0 * 0.75);
+    }
+}

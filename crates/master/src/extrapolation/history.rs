@@ -1,0 +1,99 @@
+use super::Sample;
+use crate::curve::Curve;
+
+/// The newest published values of a signal, newest first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct History {
+    samples: [Sample; 4],
+    filled: usize,
+}
+
+impl History {
+    /// Takes a new value; `false` where it replaces one for the same time.
+    pub(super) fn push(&mut self, sample: Sample) -> bool {
+        let is_new = self.filled == 0 || sample.time > self.samples[0].time;
+        if is_new {
+            self.samples.rotate_right(1);
+            self.filled = (self.filled + 1).min(self.samples.len());
+        }
+        self.samples[0] = sample;
+        is_new
+    }
+
+    /// Forgets all but the newest value.
+    pub(super) fn clear(&mut self) {
+        self.filled = self.filled.min(1);
+    }
+
+    pub(super) fn newest(&self) -> Option<&Sample> {
+        self.samples[..self.filled].first()
+    }
+
+    pub(super) fn before_newest(&self) -> Option<&Sample> {
+        self.samples[..self.filled].get(1)
+    }
+
+    /// Highest degree of a polynomial through the values.
+    pub(super) fn degree(&self) -> usize {
+        self.filled.saturating_sub(1)
+    }
+
+    /// The polynomial of this degree through the newest values, about `now`; of lower degree where
+    /// there are too few. Newton's form, expanded.
+    pub(super) fn polynomial(&self, degree: usize, now: f64) -> Curve {
+        let degree = degree.min(self.degree());
+        let mut differences = self.samples.map(|sample| sample.value);
+        for order in 1..=degree {
+            for newer in (order..=degree).rev() {
+                let span = self.samples[newer - order].time - self.samples[newer].time;
+                differences[newer] = (differences[newer - 1] - differences[newer]) / span;
+            }
+        }
+        let mut curve = Curve::constant(differences[degree]);
+        for node in (0..degree).rev() {
+            let since = now - self.samples[node].time;
+            let [a, b, c, _] = curve.coefficients;
+            curve.coefficients = [
+                differences[node] + since * a,
+                a + since * b,
+                b + since * c,
+                c,
+            ];
+        }
+        curve
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(times: &[f64], signal: fn(f64) -> f64) -> History {
+        let mut history = History::default();
+        for &time in times {
+            history.push(Sample {
+                time,
+                value: signal(time),
+                slope: None,
+            });
+        }
+        history
+    }
+
+    #[test]
+    fn a_cubic_is_continued_exactly_from_uneven_samples() {
+        let signal = |t: f64| 3.0 - t + 2.0 * t * t - 4.0 * t * t * t;
+        let curve = history(&[0.0, 0.1, 0.25, 0.3, 0.45], signal).polynomial(3, 0.5);
+        for s in [0.0, 0.05, 0.2] {
+            assert!((curve.at(s) - signal(0.5 + s)).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn lower_degrees_use_the_newest_values() {
+        let history = history(&[0.0, 1.0, 2.0], |t| t * t);
+        assert_eq!(history.polynomial(0, 2.5), Curve::constant(4.0));
+        assert_eq!(history.polynomial(1, 2.0), Curve::line(4.0, 3.0));
+        assert_eq!(history.degree(), 2);
+    }
+}

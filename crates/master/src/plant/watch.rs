@@ -1,0 +1,44 @@
+use crate::extrapolation::Extrapolation;
+
+/// Finds discontinuities of a signal in the errors of its prediction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watch {
+    /// The usual error of a prediction: the greatest, fading.
+    usual: f64,
+    /// Greatest magnitude of the signal.
+    magnitude: f64,
+    predictions: u32,
+}
+
+/// Predictions that only teach what is usual.
+const WARM_UP: u32 = 8;
+/// An error this many times the usual one is a jump.
+const JUMP: f64 = 50.0;
+/// An error below this share of the signal's greatest magnitude is none.
+const SMALLEST: f64 = 1e-3;
+/// Share of the usual error that is left one value later.
+const FADE: f64 = 0.9;
+
+impl Watch {
+    /// Whether `value`, published at `time`, is out of what `extrapolation` led to expect.
+    pub(crate) fn is_jump(
+        &mut self,
+        extrapolation: &dyn Extrapolation,
+        value: f64,
+        time: f64,
+    ) -> bool {
+        let error = (value - extrapolation.curve(time, 0.0).at(0.0)).abs();
+        self.magnitude = self.magnitude.max(value.abs());
+        self.predictions += 1;
+        let is_jump = self.predictions > WARM_UP
+            && error > JUMP * self.usual
+            && error > SMALLEST * self.magnitude;
+        if is_jump {
+            self.predictions = 0;
+            self.usual = 0.0;
+        } else {
+            self.usual = error.max(FADE * self.usual);
+        }
+        is_jump
+    }
+}
