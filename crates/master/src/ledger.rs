@@ -20,9 +20,10 @@ pub struct BondEnergy {
     /// (Sadjina & Pedersen 2019 eq. 10). The correction's power is the difference to `residual_power`.
     pub applied_residual_power: f64,
     /// Σ |weight| · |output fed − input used| · |conjugate output|, W: the coupling error of both
-    /// directions, which cannot cancel out.
+    /// directions, which cannot cancel out. Not booked where steps are fixed and inputs held.
     pub coupling_error_power: f64,
-    /// Power as the outputs alone tell it: Σ weight · effort output · flow output, W.
+    /// Power as the outputs alone tell it: Σ weight · effort output · flow output, W. Not booked where
+    /// steps are fixed and inputs held.
     pub output_power: f64,
     /// Energy given by end a, J.
     pub transferred_energy: f64,
@@ -48,6 +49,8 @@ pub struct BondEnergy {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     bonds: Vec<Entry>,
+    /// Nobody controls steps by the coupling error, so it need not be known.
+    for_fixed_steps: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -62,7 +65,7 @@ struct Entry {
 }
 
 impl Ledger {
-    pub(crate) fn new(plant: &Plant) -> Self {
+    pub(crate) fn new(plant: &Plant, for_fixed_steps: bool) -> Self {
         let entry = |bond: &crate::graph::Bond| Entry {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
@@ -76,11 +79,18 @@ impl Ledger {
         };
         Self {
             bonds: plant.graph.bonds.iter().map(entry).collect(),
+            for_fixed_steps,
         }
     }
 
     /// Books the step that has just been made.
     pub(crate) fn observe(&mut self, plant: &Plant, step: &Step) {
+        if plant.is_uniform() && self.for_fixed_steps {
+            for entry in &mut self.bonds {
+                entry.observe_copies(plant, step);
+            }
+            return;
+        }
         for entry in &mut self.bonds {
             if entry.every == 1 || step.index.is_multiple_of(entry.every) {
                 entry.begin(plant);
@@ -116,6 +126,34 @@ impl Entry {
             let flow_input = plant.input_at_start(axis.flow_input);
             self.power_before +=
                 axis.weight * (effort_input * flow_output - effort_output * flow_input);
+        }
+    }
+
+    /// The same as [`observe`](Self::observe) where all inputs are copies of outputs and nothing
+    /// corrects them: the residual power is zero at the start of each step.
+    #[inline]
+    fn observe_copies(&mut self, plant: &Plant, step: &Step) {
+        let (mut given, mut received) = (0.0, 0.0);
+        for axis in &self.axes {
+            let (effort_output, flow_output) = plant.outputs_of(axis);
+            given += axis.weight * effort_output * plant.inputs[axis.flow_input];
+            received += axis.weight * plant.inputs[axis.effort_input] * flow_output;
+        }
+        let residual = received - given;
+        let energy = &mut self.energy;
+        energy.given_power = given;
+        energy.received_power = received;
+        energy.residual_power = residual;
+        energy.applied_residual_power = residual;
+        let residual_energy = residual * step.size;
+        energy.transferred_energy += given * step.size;
+        energy.residual_energy += residual_energy;
+        energy.applied_residual_energy += residual_energy;
+        energy.residual_energy_integrated += 0.5 * residual_energy;
+        energy.residual_energy_abs += residual_energy.abs();
+        if residual.abs() > energy.max_residual_power {
+            energy.max_residual_power = residual.abs();
+            energy.max_residual_power_time = step.time + step.size;
         }
     }
 

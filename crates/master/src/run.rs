@@ -59,7 +59,7 @@ impl Run {
         let clock = plant.graph.clock;
         let macro_step = plant.graph.macro_step;
         let mut run = Self {
-            ledger: Ledger::new(&plant),
+            ledger: Ledger::new(&plant, control.1.is_fixed()),
             audit: Audit::new(&plant),
             alarms: Alarms::new(plant.graph.bonds.len()),
             next_size: control.1.first(macro_step),

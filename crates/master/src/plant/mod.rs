@@ -209,6 +209,12 @@ impl Plant {
         }
     }
 
+    /// All components are fed by plain copies and step with the macro-step.
+    #[inline]
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.uniform
+    }
+
     #[inline]
     fn runs_straight(&self, components: &[usize]) -> bool {
         self.uniform && components.len() == self.members.len()
