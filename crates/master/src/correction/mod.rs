@@ -1,5 +1,6 @@
 //! Corrections of the inputs of a power bond.
 
+mod nepce;
 mod residual_power;
 
 use crate::curve::Curve;
@@ -36,6 +37,11 @@ pub struct Side {
     pub error: Vec<f64>,
     /// The same at k − 1: what the step from k − 1 to k was made with.
     pub previous_error: Vec<f64>,
+    /// What the receiving inputs would be at k if the outputs passed straight on (L·y).
+    pub fed: Vec<f64>,
+    /// What the receiving inputs really were at k, at the end of the step from k − 1 (ũ), corrections
+    /// included.
+    pub used: Vec<f64>,
     /// What was added to the receiving inputs over the step from k − 1 to k, at its end.
     pub correction: Vec<f64>,
 }
@@ -47,6 +53,13 @@ pub struct BondPoint {
     pub index: u64,
     /// Length of the step that ended here, s.
     pub step: f64,
+    /// Length of the step that starts here, s.
+    pub next_step: f64,
+    /// ∂fed effort/∂flow input used, as far as stale direct feed-through makes it: axes by axes, row
+    /// by row. Zeros unless the correction [wants them](Correction::wants_jacobian).
+    pub effort_by_flow: Vec<f64>,
+    /// ∂fed flow/∂effort input used, likewise.
+    pub flow_by_effort: Vec<f64>,
     /// The efforts, which end a gives.
     pub effort: Side,
     /// The flows, which end b gives.
@@ -102,6 +115,14 @@ pub trait Correction: Send {
         0
     }
 
+    /// Whether it needs the interface Jacobian at each point.
+    fn wants_jacobian(&self) -> bool {
+        false
+    }
+
+    /// Another one in the same state, to go back to.
+    fn duplicate(&self) -> Box<dyn Correction>;
+
     /// Parameters in force, for the report: those taken from a rule, too.
     fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
@@ -109,4 +130,5 @@ pub trait Correction: Send {
 }
 
 /// Every correction, by its word in a system file.
-pub const CORRECTIONS: &Registry<dyn Correction> = &[residual_power::ENTRY];
+pub const CORRECTIONS: &Registry<dyn Correction> =
+    &[residual_power::ENTRY, nepce::ENTRY, nepce::WITH_FEEDTHROUGH];

@@ -7,7 +7,7 @@ use crate::registry::{Entry, Maker, ParameterInfo, ParameterKind};
 /// The residual power δP of a step, times μ and H, is taken for the energy ζ that the coupling
 /// made; a force along the flow takes it out again in the next step, with an integral term ν·U
 /// for what is still to be taken out.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct ResidualPower {
     mu: Share,
     mu_in_force: f64,
@@ -22,7 +22,7 @@ struct ResidualPower {
 }
 
 /// Where μ comes from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Share {
     Given(f64),
     /// Eqs 20–21.
@@ -33,7 +33,7 @@ enum Share {
 
 /// μ as the slope of the energy that staleness made over the residual energy, step by step, in the
 /// sense of least squares with a memory of some thousand steps.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Regression {
     start: f64,
     products: f64,
@@ -77,7 +77,7 @@ impl Regression {
 }
 
 /// Energies of the bond, J.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Book {
     /// ζ of the step that ended here.
     estimate: f64,
@@ -209,6 +209,10 @@ impl Correction for ResidualPower {
 
     fn limit(&self) -> Option<Limit> {
         Some(self.limit)
+    }
+
+    fn duplicate(&self) -> Box<dyn Correction> {
+        Box::new(self.clone())
     }
 
     fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {

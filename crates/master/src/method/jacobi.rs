@@ -17,7 +17,7 @@ pub(super) const ENTRY: Entry<Maker<dyn Method>> = Entry {
 
 impl Method for Jacobi {
     fn step(&mut self, plant: &mut Plant, step: &Step) -> Result<(), Fault> {
-        plant.correct(step);
+        plant.correct(step)?;
         plant.with_all(|plant, all| {
             plant.feed(all, step)?;
             plant.advance(all, step)?;

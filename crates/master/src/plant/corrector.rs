@@ -1,15 +1,16 @@
-use super::{Member, Plant, Step};
+use super::{InputState, Member, Plant, Step};
 use crate::correction::{BondFacts, BondPoint, Correction, Increments, Side};
 use crate::curve::Curve;
+use crate::fault::Fault;
 use crate::graph::{Axis, Bond, Graph};
 
 /// A bond with a correction, while it runs.
 pub(crate) struct Corrector {
     pub(crate) bond: usize,
     pub(crate) correction: Box<dyn Correction>,
-    axes: Vec<Axis>,
-    every: u64,
-    point: BondPoint,
+    pub(super) axes: Vec<Axis>,
+    pub(super) every: u64,
+    pub(super) point: BondPoint,
     increments: Increments,
     /// The corrector of the first bond that corrects the same receiver by the same signals.
     group: usize,
@@ -39,6 +40,8 @@ impl Corrector {
                 previous_output: vec![0.0; axes],
                 error: vec![0.0; axes],
                 previous_error: vec![0.0; axes],
+                fed: vec![0.0; axes],
+                used: vec![0.0; axes],
                 correction: vec![0.0; axes],
             };
             correctors.push(Self {
@@ -49,6 +52,9 @@ impl Corrector {
                 point: BondPoint {
                     index: 0,
                     step: 0.0,
+                    next_step: 0.0,
+                    effort_by_flow: vec![0.0; axes * axes],
+                    flow_by_effort: vec![0.0; axes * axes],
                     effort: side.clone(),
                     flow: side,
                     weight: bond.axes.iter().map(|axis| axis.weight).collect(),
@@ -126,11 +132,15 @@ impl Plant {
 
     /// Asks learned feed-forward and the corrections for what they add over the step. To be called before the step's inputs
     /// are fed.
-    pub fn correct(&mut self, step: &Step) {
+    ///
+    /// # Errors
+    /// A unit that refuses the derivatives that a correction needs.
+    pub fn correct(&mut self, step: &Step) -> Result<(), Fault> {
         self.play_feed_forward(step);
         if self.correctors.is_empty() {
-            return;
+            return Ok(());
         }
+        self.measure_jacobians(step)?;
         for corrector in &mut self.correctors {
             for axis in &corrector.axes {
                 for input in [axis.effort_input, axis.flow_input] {
@@ -142,7 +152,10 @@ impl Plant {
         }
         for corrector in &mut self.correctors {
             if step.index.is_multiple_of(corrector.every) {
-                corrector.propose(&self.outputs, &self.stale_errors, step);
+                corrector.move_to(step);
+                corrector.take_values(&self.outputs, &self.inputs, &self.states);
+                corrector.take_errors(&self.stale_errors);
+                corrector.propose();
             }
         }
         self.limit_groups();
@@ -151,6 +164,7 @@ impl Plant {
                 corrector.apply(&mut self.states);
             }
         }
+        Ok(())
     }
 
     /// Scales the proposals of each group of bonds down to its limit (Rodríguez 2022 eq. 17, on the
@@ -197,27 +211,48 @@ impl Plant {
 }
 
 impl Corrector {
-    /// Moves to the present point and lets the correction propose.
-    fn propose(&mut self, outputs: &[f64], errors: &[f64], step: &Step) {
+    /// Moves to the point at which `step` starts.
+    fn move_to(&mut self, step: &Step) {
+        self.point.index = step.index / self.every;
+        self.point.step = self.last_step;
+        self.last_step = step.size * self.every as f64;
+        self.point.next_step = self.last_step;
+    }
+
+    fn take_values(&mut self, outputs: &[f64], inputs: &[f64], states: &[InputState]) {
         let point = &mut self.point;
-        point.index = step.index / self.every;
-        point.step = self.last_step;
+        for (index, axis) in self.axes.iter().enumerate() {
+            for (side, output, input) in [
+                (&mut point.effort, axis.effort_output, axis.effort_input),
+                (&mut point.flow, axis.flow_output, axis.flow_input),
+            ] {
+                side.previous_output[index] = side.output[index];
+                side.output[index] = outputs[output];
+                side.fed[index] = states[input].fed(outputs);
+                side.used[index] = inputs[input];
+            }
+        }
+    }
+
+    fn take_errors(&mut self, errors: &[f64]) {
+        let point = &mut self.point;
         for (index, axis) in self.axes.iter().enumerate() {
             for (side, output) in [
                 (&mut point.effort, axis.effort_output),
                 (&mut point.flow, axis.flow_output),
             ] {
-                side.previous_output[index] = side.output[index];
-                side.output[index] = outputs[output];
                 side.previous_error[index] = side.error[index];
                 side.error[index] = errors[output];
             }
         }
+    }
+
+    /// Lets the correction propose.
+    fn propose(&mut self) {
         self.increments.effort.fill(Curve::default());
         self.increments.flow.fill(Curve::default());
         self.scale = 1.0;
-        self.correction.correct(point, &mut self.increments);
-        self.last_step = step.size * self.every as f64;
+        self.correction.correct(&self.point, &mut self.increments);
     }
 
     fn increment(&self, axis: usize, flow: bool) -> f64 {
@@ -238,7 +273,7 @@ impl Corrector {
     }
 
     /// Adds the scaled increments to the inputs, and notes what they are at the end of the step.
-    fn apply(&mut self, states: &mut [crate::plant::InputState]) {
+    fn apply(&mut self, states: &mut [InputState]) {
         for (index, axis) in self.axes.iter().enumerate() {
             let sides = [
                 (

@@ -7,7 +7,7 @@ use crate::graph::{Graph, Input, Output};
 pub(crate) struct InputState {
     pub(crate) source: usize,
     pub(crate) source_component: usize,
-    factor: f64,
+    pub(super) factor: f64,
     offset: f64,
     /// `None`: held, which needs no history.
     pub(crate) extrapolation: Option<Box<dyn Extrapolation>>,

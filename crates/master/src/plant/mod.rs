@@ -3,6 +3,7 @@
 
 mod corrector;
 mod input;
+mod jacobian;
 mod member;
 mod refresh;
 mod slopes;

@@ -70,6 +70,16 @@ impl Plant {
         loops
     }
 
+    /// ∂output/∂input as it was measured in Initialization Mode; 0 where it is not known.
+    pub(super) fn probed_gain(&self, output: usize, input: usize) -> f64 {
+        let find = |pass: &Pass| {
+            let row = pass.outputs.iter().position(|known| *known == output)?;
+            let column = pass.inputs.iter().position(|known| *known == input)?;
+            Some(pass.gains[row * pass.inputs.len() + column])
+        };
+        self.passes.iter().find_map(find).unwrap_or(0.0)
+    }
+
     /// Makes outputs with direct feed-through agree with the inputs of the coming step, and notes
     /// how far those that stay stale are off.
     pub(super) fn refresh(&mut self, step: &Step, next: u64, now: f64) -> Result<(), Fault> {
