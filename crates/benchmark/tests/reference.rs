@@ -4,50 +4,22 @@
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use gyrator_benchmark::reference::{
-    CoupledPendula, Damper, Element, HydraulicCrane, Mass, Pendulum, Reference, Spring,
-    StarOscillator,
+    CoupledPendula, Damper, HydraulicCrane, Reference, Spring, StarOscillator,
 };
-use std::f64::consts::{FRAC_PI_4, PI};
 
 /// Communication points 1 ms apart, 0 to 10 s.
 fn grid() -> Vec<f64> {
     (0..=10_000).map(|k| f64::from(k) * 1e-3).collect()
 }
 
-/// `n` masses of 1 kg: k_i = 10, k_ci = 100, k_n = 1000 N/m, and `c` for all dampers.
-fn star(n: usize, c: f64, spring: Spring, damper: Damper) -> StarOscillator {
-    let element = |k: f64| Element { k, c };
-    let mass = |k: f64, v_start: f64| Mass {
-        m: 1.0,
-        wall: element(k),
-        v_start,
-    };
+fn linear(masses: usize, c: f64) -> StarOscillator {
+    StarOscillator::table_2(masses, c)
+}
+
+fn square_root() -> StarOscillator {
     StarOscillator {
-        arms: vec![(mass(10.0, 100.0), element(100.0)); n - 1],
-        hub: mass(1000.0, -100.0),
-        spring,
-        damper,
-    }
-}
-
-fn linear(n: usize, c: f64) -> StarOscillator {
-    star(n, c, Spring::Linear, Damper::Linear)
-}
-
-fn pendula(k: f64) -> CoupledPendula {
-    let pendulum = |m, l, x, theta_start| Pendulum {
-        m,
-        l,
-        pivot: [x, 0.0],
-        theta_start,
-    };
-    CoupledPendula {
-        pendula: [
-            pendulum(1.0, 2.5, 0.0, FRAC_PI_4),
-            pendulum(2.0, 3.5, 7.0, PI / 18.0),
-        ],
-        k,
-        c: 0.0,
+        spring: Spring::SquareRoot,
+        ..StarOscillator::table_2(2, 0.0)
     }
 }
 
@@ -65,10 +37,10 @@ fn drift(system: &impl Reference, scale: f64) -> f64 {
 fn undamped_systems_keep_their_energy() {
     assert!(drift(&linear(2, 0.0), 1e4) < 1e-10);
     assert!(drift(&linear(5, 0.0), 2.5e4) < 1e-10);
-    assert!(drift(&pendula(6.0), 10.0) < 1e-9);
-    assert!(drift(&pendula(50.0), 10.0) < 1e-9);
+    assert!(drift(&CoupledPendula::table_4(6.0), 10.0) < 1e-9);
+    assert!(drift(&CoupledPendula::table_4(50.0), 10.0) < 1e-9);
     // Square-root springs have an infinite slope where their force changes sign.
-    let nonlinear = drift(&star(2, 0.0, Spring::SquareRoot, Damper::Linear), 1e4);
+    let nonlinear = drift(&square_root(), 1e4);
     assert!(nonlinear < 5e-11, "{nonlinear}");
 }
 
@@ -120,7 +92,10 @@ fn exponential_and_integration_agree() {
 /// (eigenvalues, and DOP853 at 1e-12).
 #[test]
 fn energies_at_the_end_are_those_of_another_solution() {
-    let quadratic = star(2, 0.001, Spring::Linear, Damper::Quadratic);
+    let quadratic = StarOscillator {
+        damper: Damper::Quadratic,
+        ..StarOscillator::table_2(2, 0.001)
+    };
     for (system, expected, tolerance) in [
         (linear(3, 0.0), 15_000.0, 1e-10),
         (linear(3, 0.1), 1_789.113_575_548_213, 1e-10),
@@ -140,7 +115,7 @@ fn energies_at_the_end_are_those_of_another_solution() {
 /// Natural length printed by Rodríguez et al. (2022), section 4.3: 8.756 m.
 #[test]
 fn spring_of_the_pendula_has_the_printed_length() {
-    assert!((pendula(6.0).natural_length() - 8.756_236_736_24).abs() < 1e-11);
+    assert!((CoupledPendula::table_4(6.0).natural_length() - 8.756_236_736_24).abs() < 1e-11);
 }
 
 /// γ0 ≈ 0.45435 is printed by Rodríguez et al. (2022), section 4.4; further digits, and the values
@@ -168,10 +143,7 @@ fn crane_starts_in_equilibrium_and_ends_where_another_solution_does() {
 
 #[test]
 fn times_in_disorder_are_an_error() {
-    for system in [
-        linear(2, 0.0),
-        star(2, 0.0, Spring::SquareRoot, Damper::Linear),
-    ] {
+    for system in [linear(2, 0.0), square_root()] {
         for times in [[1.0, 0.5], [-1.0, 0.0], [0.0, f64::NAN]] {
             assert!(system.states_at(&times).is_err());
         }

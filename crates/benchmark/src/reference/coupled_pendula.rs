@@ -1,5 +1,7 @@
 //! Two pendula with a spring and a damper between their tips.
 
+use std::f64::consts::{FRAC_PI_4, PI};
+
 use super::{GRAVITY, Reference};
 
 /// A point mass on a massless rod.
@@ -43,6 +45,26 @@ pub struct CoupledPendula {
 }
 
 impl CoupledPendula {
+    /// Table 4 of the paper, whose cases differ in `k`, N/m. With initial angles from the horizontal
+    /// the spring has the natural length that is printed; both pendula start below it.
+    #[must_use]
+    pub fn table_4(k: f64) -> Self {
+        let pendulum = |m, l, x, theta_start| Pendulum {
+            m,
+            l,
+            pivot: [x, 0.0],
+            theta_start,
+        };
+        Self {
+            pendula: [
+                pendulum(1.0, 2.5, 0.0, FRAC_PI_4),
+                pendulum(2.0, 3.5, 7.0, PI / 18.0),
+            ],
+            k,
+            c: 0.0,
+        }
+    }
+
     /// Natural length of the spring, m: the initial distance of the tips.
     #[must_use]
     pub fn natural_length(&self) -> f64 {

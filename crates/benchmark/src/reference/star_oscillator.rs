@@ -85,6 +85,25 @@ pub struct StarOscillator {
 }
 
 impl StarOscillator {
+    /// Table 2 of the paper, whose cases differ in the number of masses and in the coefficient `c`
+    /// of all dampers. With two masses and other springs or dampers it is table 3.
+    #[must_use]
+    pub fn table_2(masses: usize, c: f64) -> Self {
+        let element = |k: f64| Element { k, c };
+        let mass = |k: f64, v_start: f64| Mass {
+            m: 1.0,
+            wall: element(k),
+            v_start,
+        };
+        let arm = (mass(10.0, 100.0), element(100.0));
+        Self {
+            arms: vec![arm; masses.saturating_sub(1)],
+            hub: mass(1000.0, -100.0),
+            spring: Spring::Linear,
+            damper: Damper::Linear,
+        }
+    }
+
     fn masses(&self) -> impl Iterator<Item = &Mass> {
         self.arms.iter().map(|(mass, _)| mass).chain([&self.hub])
     }
