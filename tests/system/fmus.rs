@@ -1,7 +1,5 @@
 //! Systems of FMUs: the same numbers as the same models in process.
 
-use std::path::PathBuf;
-
 use gyrator::{Report, RunOptions, System};
 use gyrator_system::SystemFile;
 use gyrator_testkit::{Coupling, DoubleOscillator, ModelUnit, TABLE_1, Trace, fmu};
@@ -14,7 +12,7 @@ fn with_fmus(system: &System) -> SystemFile {
             "force" => "OscillatorForce",
             _ => "OscillatorMotion",
         };
-        component.fmu.value = PathBuf::from(fmu(model));
+        component.fmu.value = fmu(model);
     }
     file
 }

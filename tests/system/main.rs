@@ -1,6 +1,7 @@
 //! Tests of gyrator as a whole, one file per behaviour.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod allocation;
 mod audit;
