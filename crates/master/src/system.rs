@@ -262,6 +262,7 @@ impl System {
         let members = self.members(&resolved, options)?;
         let mut plant = Plant::new(Arc::new(resolved.graph), members, pool);
         plant.accept_not_finite = options.accept_not_finite;
+        let noted = self.feed_forward.as_ref().map(FeedForward::note);
         if let Some(feed_forward) = self.feed_forward.take() {
             plant.play(feed_forward);
         }
@@ -275,6 +276,7 @@ impl System {
             notes: problems
                 .into_iter()
                 .map(|problem| problem.message)
+                .chain(noted)
                 .collect(),
         })?)
     }
@@ -325,6 +327,7 @@ impl System {
         );
         let (mut graph, places) = resolve(&self.file, &descriptions, problems)?;
         self.check_period(&graph, problems);
+        self.check_step_control(&graph, control.as_ref(), problems);
         let period = Period {
             start: graph.clock.start(),
             stop: experiment.stop_time.as_ref().map(|time| time.value),
@@ -395,6 +398,47 @@ impl System {
             Ok(members)
         } else {
             Err(StartError::Load(errors))
+        }
+    }
+
+    /// Steps of variable size need components that can make them, and bonds to judge them by.
+    fn check_step_control(
+        &self,
+        graph: &Graph,
+        control: Option<&Chosen<dyn StepControl>>,
+        problems: &mut Vec<Problem>,
+    ) {
+        let Some((entry, arguments)) = control else {
+            return;
+        };
+        let control = (entry.build)(arguments);
+        let span = match &self.file.experiment.step_control {
+            Some(choice) => choice.name.span.clone(),
+            None => 0..0,
+        };
+        let cannot = graph
+            .components
+            .iter()
+            .filter(|component| !component.description.capabilities.variable_step);
+        let names: Vec<_> = cannot.map(|component| component.name.as_str()).collect();
+        if !control.is_fixed() && !names.is_empty() {
+            let message = format!(
+                "step control `{}` changes the size of the steps, which {} cannot follow",
+                entry.name,
+                names.join(", ")
+            );
+            problems.push(
+                Problem::error("step-size-cannot-vary", message)
+                    .at(&span)
+                    .help("their descriptions do not set canHandleVariableCommunicationStepSize; use step control `fixed`"),
+            );
+        }
+        if control.needs_bonds() && graph.bonds.is_empty() {
+            let message = format!(
+                "step control `{}` has no power bond to look at and keeps the macro-step",
+                entry.name
+            );
+            problems.push(Problem::warning("no-bonds", message).at(&span));
         }
     }
 

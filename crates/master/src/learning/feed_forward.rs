@@ -88,6 +88,18 @@ impl FeedForward {
         Some(channel.curves.get(step).copied().unwrap_or_default())
     }
 
+    /// What a report says of a run with it.
+    pub(crate) fn note(&self) -> String {
+        let inputs: Vec<_> = self.inputs().collect();
+        let mode =
+            |(name, mode): &(String, Exchange)| format!(", {name} exchanged {}", mode.word());
+        let modes: String = self.exchange.iter().map(mode).collect();
+        format!(
+            "learned feed-forward is added to {}{modes}",
+            inputs.join(", ")
+        )
+    }
+
     /// Why it cannot be applied to the system.
     pub(crate) fn misfits(&self, graph: &Graph, period: &Period, fixed_steps: bool) -> Vec<String> {
         let mut found = Vec::new();

@@ -78,7 +78,8 @@ pub struct Learning {
     pub gain: f64,
     /// Greatest error, in the units of the inputs, at which learning ends.
     pub tolerance: f64,
-    /// Learning diverges where ‖e‖₂ is this many times the best in two runs one after the other.
+    /// Learning diverges where ‖e‖₂ exceeds this many times the best in two runs one after the other,
+    /// while its growth does not slow down or ‖e‖₂ exceeds even the fourth power of it.
     pub divergence: f64,
     /// What the inputs get before anything was learned.
     pub base: Base,
@@ -170,13 +171,16 @@ pub enum LearningError {
         "there is nothing to learn: no power bond has an end with direct feed-through, or one that steps within the macro-step"
     )]
     NoChannel,
-    /// The first run was ended before the stop time.
-    #[error("the first run ended after {steps} macro-steps: {reason}")]
+    /// A run was ended before the stop time.
+    #[error(
+        "a run ended after {steps} macro-steps ({}); learning needs runs up to the stop time",
+        .reason.word()
+    )]
     Ended {
         /// Macro-steps that it made.
         steps: usize,
         /// Why.
-        reason: &'static str,
+        reason: StopReason,
     },
     /// The system could not be started.
     #[error(transparent)]
@@ -221,41 +225,30 @@ impl Learning {
         watch: &mut dyn Watch,
     ) -> Result<Learned, LearningError> {
         self.check()?;
-        let system = describe()?;
+        let mut system = describe()?;
         let (graph, steps) = system.graph_and_steps()?;
         let steps = steps.ok_or(LearningError::NoStopTime)?;
         let (learners, feed_forward) = learners(self, &graph, steps);
         if learners.is_empty() {
             return Err(LearningError::NoChannel);
         }
-        let mut progress = Progress::new(feed_forward);
-        let mut next = Some(system);
-        for number in 0..=self.iterations {
-            let system = match next.take() {
-                Some(system) => system,
-                None => describe()?,
-            };
-            let outcome =
-                match self.iterate(&learners, options, system, number, &mut progress, watch) {
-                    Ok(outcome) => outcome,
-                    Err(error) if number == 0 => return Err(error),
-                    Err(error) => Some(Outcome::Diverged(format!("run {number} failed: {error}"))),
-                };
-            if let Some(outcome) = outcome {
-                return Ok(progress.learned(outcome));
+        let mut sequence = Sequence::new(self, options, learners, feed_forward);
+        sequence.run(system, watch)?;
+        while sequence.outcome.is_none() {
+            let number = sequence.number();
+            system = describe()?;
+            if let Err(error) = sequence.run(system, watch) {
+                let text = format!("run {number} failed: {error}");
+                sequence.outcome = Some(Outcome::Diverged(text));
             }
         }
-        Ok(progress.learned(Outcome::Iterations))
+        Ok(sequence.learned())
     }
 
     fn check(&self) -> Result<(), LearningError> {
-        let ranges = [
-            (
-                "gain",
-                self.gain,
-                self.gain > 0.0 && self.gain <= 2.0,
-                "above 0 and at most 2",
-            ),
+        let gain = (self.gain > 0.0 && self.gain <= 2.0, "above 0, at most 2");
+        let options = [
+            ("gain", self.gain, gain.0, gain.1),
             (
                 "tolerance",
                 self.tolerance,
@@ -269,7 +262,10 @@ impl Learning {
                 "greater than 1",
             ),
         ];
-        match ranges.into_iter().find(|(_, _, is_good, _)| !is_good) {
+        match options
+            .into_iter()
+            .find(|(_, _, is_allowed, _)| !is_allowed)
+        {
             None => Ok(()),
             Some((option, value, _, range)) => Err(LearningError::Option {
                 option,
@@ -277,44 +273,6 @@ impl Learning {
                 range,
             }),
         }
-    }
-
-    /// Makes one run, learns from it, and says whether it was the last.
-    fn iterate(
-        &self,
-        learners: &[Learner],
-        options: &RunOptions,
-        mut system: System,
-        number: u32,
-        progress: &mut Progress,
-        watch: &mut dyn Watch,
-    ) -> Result<Option<Outcome>, LearningError> {
-        let steps = progress.next.steps;
-        system.feed_forward(progress.next.clone());
-        let mut run = system.start(options)?;
-        watch.begin(number, &mut run)?;
-        let mut record = Record::begin(learners, steps, &run);
-        let mut made = 0;
-        while !run.has_ended() {
-            run.step()?;
-            record.note_step(&run);
-            made += 1;
-        }
-        if made < steps {
-            return match run.report().stop_reason {
-                StopReason::Interrupted if number > 0 => Ok(Some(Outcome::Interrupted)),
-                reason => Err(LearningError::Ended {
-                    steps: made,
-                    reason: reason.word(),
-                }),
-            };
-        }
-        let errors = record.errors();
-        let iteration = Iteration::new(number, record.sizes(&errors));
-        let goes_on = watch.end(&iteration);
-        let outcome = progress.add(iteration, self);
-        progress.next.learn(self.gain, &errors);
-        Ok(outcome.or((!goes_on).then_some(Outcome::Interrupted)))
     }
 }
 
@@ -334,70 +292,137 @@ impl Iteration {
     }
 }
 
-/// Runs so far.
-struct Progress {
+/// The runs that learn.
+struct Sequence<'a> {
+    learning: &'a Learning,
+    options: &'a RunOptions,
+    learners: Vec<Learner>,
     iterations: Vec<Iteration>,
+    /// Index of the best run.
     best: usize,
     /// What the best run was given.
     kept: FeedForward,
     /// What the next run is given.
     next: FeedForward,
-    /// Runs one after the other whose error is far above the best.
-    worse: u32,
+    /// Runs one after the other whose errors are large and do not grow more slowly.
+    growing: u32,
+    /// Factor by which the last run's error was larger than that of the run before.
+    growth: f64,
+    outcome: Option<Outcome>,
 }
 
-impl Progress {
-    fn new(feed_forward: FeedForward) -> Self {
+impl<'a> Sequence<'a> {
+    fn new(
+        learning: &'a Learning,
+        options: &'a RunOptions,
+        learners: Vec<Learner>,
+        feed_forward: FeedForward,
+    ) -> Self {
         Self {
+            learning,
+            options,
+            learners,
             iterations: Vec::new(),
             best: 0,
             kept: feed_forward.clone(),
             next: feed_forward,
-            worse: 0,
+            growing: 0,
+            growth: 0.0,
+            outcome: None,
         }
     }
 
-    /// Adds a run that was given `next`.
-    fn add(&mut self, iteration: Iteration, learning: &Learning) -> Option<Outcome> {
-        let best = self
-            .iterations
-            .get(self.best)
-            .map_or(f64::INFINITY, |best| best.norm_2);
+    /// Number of the next run.
+    fn number(&self) -> u32 {
+        self.iterations.last().map_or(0, |last| last.number + 1)
+    }
+
+    /// Makes one run and learns from it.
+    fn run(&mut self, mut system: System, watch: &mut dyn Watch) -> Result<(), LearningError> {
+        let steps = self.next.steps;
+        system.feed_forward(self.next.clone());
+        let mut run = system.start(self.options)?;
+        watch.begin(self.number(), &mut run)?;
+        let mut record = Record::begin(&self.learners, steps, &run);
+        while !run.has_ended() {
+            run.step()?;
+            record.note_step(&run);
+        }
+        if record.steps() < steps {
+            let reason = run.report().stop_reason;
+            if reason == StopReason::Interrupted && !self.iterations.is_empty() {
+                self.outcome = Some(Outcome::Interrupted);
+                return Ok(());
+            }
+            return Err(LearningError::Ended {
+                steps: record.steps(),
+                reason,
+            });
+        }
+        let errors = record.errors();
+        let iteration = Iteration::new(self.number(), record.sizes(&errors));
+        let goes_on = watch.end(&iteration);
+        self.judge(iteration);
+        self.next.learn(self.learning.gain, &errors);
+        if self.outcome.is_none() && !goes_on {
+            self.outcome = Some(Outcome::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// Adds a run that was given `next`, keeps it if it is the best, and decides on the end.
+    fn judge(&mut self, iteration: Iteration) {
+        let norm = |iteration: &Iteration| iteration.norm_2;
+        let last = self.iterations.last().map_or(f64::INFINITY, norm);
+        let best = self.iterations.get(self.best).map_or(f64::INFINITY, norm);
         let (number, norm_2, max) = (iteration.number, iteration.norm_2, iteration.max);
         if norm_2 < best {
             self.best = self.iterations.len();
             self.kept = self.next.clone();
         }
         self.iterations.push(iteration);
-        self.worse = if norm_2 > learning.divergence * best {
-            self.worse + 1
+        let diverges = self.diverges(norm_2 / best, norm_2 / last) || !norm_2.is_finite();
+        self.outcome = if max <= self.learning.tolerance {
+            Some(Outcome::Converged)
+        } else if diverges {
+            let best = &self.iterations[self.best];
+            Some(Outcome::Diverged(format!(
+                "the error of run {number} is {norm_2:.3e} after {:.3e} in run {}",
+                best.norm_2, best.number
+            )))
+        } else {
+            (number >= self.learning.iterations).then_some(Outcome::Iterations)
+        };
+    }
+
+    /// Errors may grow a hundredfold in the first runs and vanish later; then they grow more and more
+    /// slowly.
+    fn diverges(&mut self, of_best: f64, growth: f64) -> bool {
+        const SLOWER: f64 = 0.9;
+        let factor = self.learning.divergence;
+        let grows = growth >= SLOWER * self.growth || of_best > factor.powi(4);
+        self.growing = if of_best > factor && grows {
+            self.growing + 1
         } else {
             0
         };
-        if max <= learning.tolerance {
-            Some(Outcome::Converged)
-        } else if self.worse > 1 || !norm_2.is_finite() {
-            Some(Outcome::Diverged(format!(
-                "the error of run {number} is {norm_2:.3e} after {best:.3e} in run {}",
-                self.iterations[self.best].number
-            )))
-        } else {
-            None
-        }
+        self.growth = growth;
+        self.growing > 1
     }
 
-    fn learned(self, outcome: Outcome) -> Learned {
+    fn learned(self) -> Learned {
         Learned {
             iterations: self.iterations,
             best: self.best,
-            outcome,
+            outcome: self.outcome.unwrap_or(Outcome::Iterations),
             feed_forward: self.kept,
         }
     }
 }
 
 impl FeedForward {
-    /// c ← c + gain·e (Thielemans 2023 eq. 6; the notes of the law shift its index by the delay).
+    /// c ← c + gain·e (Thielemans 2023 eq. 6). The paper's index of c is one higher because there c
+    /// goes through the delay; here it is added behind it.
     fn learn(&mut self, gain: f64, errors: &[Vec<(usize, Curve)>]) {
         for (channel, errors) in self.channels.iter_mut().zip(errors) {
             for &(step, error) in errors {

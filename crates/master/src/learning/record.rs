@@ -42,6 +42,11 @@ impl<'a> Record<'a> {
         self.note_point(run);
     }
 
+    /// Macro-steps noted.
+    pub(super) fn steps(&self) -> usize {
+        self.times.len() - 1
+    }
+
     fn note_point(&mut self, run: &Run) {
         let plant = run.plant();
         self.times.push(run.time() - plant.graph.clock.start());
