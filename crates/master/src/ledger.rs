@@ -111,6 +111,11 @@ impl Ledger {
         self.bonds.iter().map(|entry| &entry.energy)
     }
 
+    /// Macro-steps from one booking of a bond to the next, in the order of the graph.
+    pub fn macro_steps(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.bonds.iter().map(|entry| entry.every)
+    }
+
     /// Residual energy of all bonds, J.
     pub fn residual_energy(&self) -> f64 {
         self.bonds().map(|bond| bond.residual_energy).sum()

@@ -70,6 +70,7 @@ mod step_control;
 mod system;
 mod time;
 mod unit;
+mod variable_step;
 
 pub use alarm::{Alarm, Alarms};
 pub use audit::{Audit, BondAudit, Verdict as AuditVerdict};
@@ -92,7 +93,7 @@ pub use plant::{Plant, Step};
 pub use registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind, Registry, look_up};
 pub use report::{BondReport, ComponentReport, Counters, Report, StopReason};
 pub use run::Run;
-pub use step_control::{STEP_CONTROLS, StepControl};
+pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl};
 pub use system::{BondSettings, ComponentSettings, LoadError, RunOptions, StartError, System};
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{

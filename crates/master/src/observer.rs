@@ -23,6 +23,8 @@ pub struct View<'a> {
     pub ledger: &'a Ledger,
     /// What stale direct feed-through did to the bonds, in the same order.
     pub audit: &'a Audit,
+    /// What the step control records: names and values. Empty where the steps are fixed.
+    pub control: &'a [(&'static str, f64)],
     /// Spikes of the bonds' residual powers, in the same order.
     pub alarms: &'a Alarms,
 }

@@ -57,6 +57,8 @@ pub enum ParameterKind {
         /// Least and greatest allowed value.
         range: (f64, f64),
     },
+    /// True or false; false if not given.
+    Flag,
     /// One of some words; the first is the default.
     Word(&'static [&'static str]),
 }
@@ -66,6 +68,7 @@ pub enum ParameterKind {
 pub struct Arguments {
     numbers: Vec<(&'static str, Option<f64>)>,
     words: Vec<(&'static str, &'static str)>,
+    flags: Vec<(&'static str, bool)>,
 }
 
 impl Arguments {
@@ -84,6 +87,15 @@ impl Arguments {
     pub fn number_or_auto(&self, name: &str) -> Option<f64> {
         let found = self.numbers.iter().find(|(known, _)| *known == name);
         found.expect("a declared number").1
+    }
+
+    /// Whether the flag `name` is set.
+    ///
+    /// # Panics
+    /// If the entry does not declare such a flag: an error of the program.
+    pub fn flag(&self, name: &str) -> bool {
+        let found = self.flags.iter().find(|(known, _)| *known == name);
+        found.expect("a declared flag").1
     }
 
     /// The word `name`.
@@ -215,6 +227,14 @@ impl Arguments {
                     self.numbers_or_word(parameter.name, Some(number), None);
                 }
             },
+            ParameterKind::Flag => {
+                let value = match given {
+                    None => false,
+                    Some(Value::Boolean(value)) => *value,
+                    Some(_) => return Err("true or false".to_owned()),
+                };
+                self.flags.push((parameter.name, value));
+            }
             ParameterKind::Word(words) => {
                 let word = match given {
                     None => words.first().copied(),

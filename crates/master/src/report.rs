@@ -48,6 +48,8 @@ pub struct Counters {
     pub set_calls: u64,
     /// Calls that read real outputs between steps.
     pub get_calls: u64,
+    /// Macro-steps that were made again with a smaller size.
+    pub repeated_steps: u64,
     /// Steps that a correction changed.
     pub corrected_steps: u64,
     /// Warnings that units returned.

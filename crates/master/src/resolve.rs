@@ -690,7 +690,7 @@ fn bonds(
     bonds
 }
 
-fn least_common_multiple(a: u32, b: u32) -> u32 {
+pub(crate) fn least_common_multiple(a: u32, b: u32) -> u32 {
     let (mut x, mut y) = (a, b);
     while y != 0 {
         (x, y) = (y, x % y);

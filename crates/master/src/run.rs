@@ -10,9 +10,10 @@ use crate::method::Method;
 use crate::observer::{Observer, StopRequest, Verdict, View};
 use crate::plant::{Plant, Step};
 use crate::report::{BondReport, ComponentReport, Report, StopReason};
-use crate::step_control::StepControl;
+use crate::step_control::{Decision, StepAudit, StepControl};
 use crate::time::Ticks;
 use crate::unit::{Causality, Period, Value};
+use crate::variable_step::{Checkpoint, Sizes};
 
 /// The parts that a [`System`](crate::System) starts a run with.
 pub(crate) struct Parts {
@@ -26,7 +27,7 @@ pub(crate) struct Parts {
 /// A system that runs: initialised, at a communication point, ready for its next macro-step.
 ///
 /// Between steps its variables can be read and written, so that a test bench can put physical
-/// parts into the loop. Nothing is ever rolled back.
+/// parts into the loop. Nothing is ever rolled back, unless a step control is asked to.
 pub struct Run {
     plant: Plant,
     method: (&'static str, Box<dyn Method>),
@@ -38,7 +39,10 @@ pub struct Run {
     now: Ticks,
     stop: Option<(Ticks, f64)>,
     index: u64,
-    next_size: f64,
+    next_length: Ticks,
+    sizes: Sizes,
+    /// The state before the step in progress, where steps may be made again.
+    checkpoint: Option<Checkpoint>,
     is_fixed: bool,
     stop_reason: StopReason,
     notes: Vec<String>,
@@ -58,15 +62,21 @@ impl Run {
         notes.extend(plant.initialize(&period)?);
         let clock = plant.graph.clock;
         let macro_step = plant.graph.macro_step;
+        let sized = Sizes::of(&plant.graph, control.1.is_fixed());
         let mut run = Self {
             ledger: Ledger::new(&plant, control.1.is_fixed()),
             audit: Audit::new(&plant),
             alarms: Alarms::new(plant.graph.bonds.len()),
-            next_size: control.1.first(macro_step),
+            next_length: sized.length(
+                control.1.first(macro_step, !plant.graph.bonds.is_empty()),
+                &clock,
+            ),
             is_fixed: control.1.is_fixed(),
             stop: period
                 .stop
-                .map(|stop| (clock.ticks(stop - period.start), stop)),
+                .map(|stop| (sized.stop(&clock, stop - period.start), stop)),
+            checkpoint: Checkpoint::if_possible(&plant, control.1.as_ref(), &mut notes),
+            sizes: sized,
             plant,
             method,
             control,
@@ -104,19 +114,22 @@ impl Run {
         if self.has_ended() {
             return Err(RunError::Ended(self.stop_reason.word()));
         }
-        let step = self.next_step();
-        if let Err(fault) = self.method.1.step(&mut self.plant, &step) {
-            self.faulty = Some(fault.component.clone());
-            return Err(self.fail(RunError::Fault(fault)));
-        }
-        self.written = false;
-        self.ledger.observe(&self.plant, &step);
-        self.audit.observe(&self.plant, &step);
-        self.alarms.observe(&self.ledger, step.time + step.size);
-        self.now += step.length;
-        self.index += 1;
-        if !self.is_fixed {
-            self.next_size = self.control.1.next(&step, &self.ledger);
+        loop {
+            let step = self.next_step();
+            self.keep_state(&step)?;
+            if let Err(fault) = self.method.1.step(&mut self.plant, &step) {
+                self.faulty = Some(fault.component.clone());
+                return Err(self.fail(RunError::Fault(fault)));
+            }
+            self.written = false;
+            self.ledger.observe(&self.plant, &step);
+            self.audit.observe(&self.plant, &step);
+            self.alarms.observe(&self.ledger, step.time + step.size);
+            if self.is_fixed || !self.size_next_step(&step)? {
+                self.now += step.length;
+                self.index += 1;
+                break;
+            }
         }
         if !self.observers.is_empty() {
             self.tell_observers()?;
@@ -370,6 +383,7 @@ impl Run {
             signals: &self.plant.signals,
             ledger: &self.ledger,
             audit: &self.audit,
+            control: self.control.1.signals(),
             alarms: &self.alarms,
         }
     }
@@ -377,16 +391,14 @@ impl Run {
     #[inline]
     fn next_step(&self) -> Step {
         let clock = &self.plant.graph.clock;
-        let (mut length, mut size, time) = if self.is_fixed {
-            (
-                clock.ticks_per_step(),
-                self.plant.graph.macro_step,
-                clock.seconds_after(self.index),
-            )
-        } else {
-            let length = clock.ticks(self.next_size).max(1);
-            (length, self.next_size, clock.seconds(self.now))
-        };
+        if !self.is_fixed {
+            return self.next_variable_step();
+        }
+        let (mut length, mut size, time) = (
+            clock.ticks_per_step(),
+            self.plant.graph.macro_step,
+            clock.seconds_after(self.index),
+        );
         if let Some((stop, seconds)) = self.stop
             && length > stop - self.now
         {
@@ -399,6 +411,70 @@ impl Run {
             time,
             size,
         }
+    }
+
+    /// The next step of a run whose step control sizes the steps.
+    fn next_variable_step(&self) -> Step {
+        let clock = &self.plant.graph.clock;
+        let time = clock.seconds(self.now);
+        let mut length = self.next_length;
+        let mut size = clock.duration(length);
+        if let Some((stop, seconds)) = self.stop
+            && !self.control.1.may_overshoot()
+        {
+            length = self.sizes.within(length, stop - self.now, self.index);
+            size = if length == stop - self.now {
+                seconds - time
+            } else {
+                clock.duration(length)
+            };
+        }
+        Step {
+            index: self.index,
+            from: self.now,
+            length,
+            time,
+            size,
+        }
+    }
+
+    fn keep_state(&mut self, step: &Step) -> Result<(), RunError> {
+        let Some(checkpoint) = &mut self.checkpoint else {
+            return Ok(());
+        };
+        let books = (&self.ledger, &self.audit, &self.alarms);
+        if let Err(fault) = checkpoint.save(&mut self.plant, books, step) {
+            return Err(self.fail(RunError::Fault(fault)));
+        }
+        Ok(())
+    }
+
+    /// Asks the step control for the size of the next step; `true` if `step` is to be made again,
+    /// and everything is as it was before it.
+    fn size_next_step(&mut self, step: &Step) -> Result<bool, RunError> {
+        let may_change = self.sizes.may_change(step.index + 1);
+        let decision = self.control.1.next(&StepAudit {
+            step,
+            ledger: &self.ledger,
+            order: self.plant.order_in_use(),
+            had_event: self.plant.had_event,
+            may_change,
+        });
+        let (Decision::Continue(size) | Decision::Repeat(size)) = decision;
+        // A step in the middle of a slow component's step, or shortened by the stop time, sets no
+        // example.
+        if may_change {
+            self.next_length = self.sizes.length(size, &self.plant.graph.clock);
+        }
+        let (Decision::Repeat(_), Some(checkpoint)) = (decision, &self.checkpoint) else {
+            return Ok(false);
+        };
+        if let Err(fault) = checkpoint.restore(&mut self.plant, step) {
+            return Err(self.fail(RunError::Fault(fault)));
+        }
+        (self.ledger, self.audit, self.alarms) = checkpoint.books();
+        self.plant.counters.repeated_steps += 1;
+        Ok(true)
     }
 
     fn tell_observers(&mut self) -> Result<(), RunError> {

@@ -39,6 +39,11 @@ impl Clock {
         self.ticks_per_step
     }
 
+    /// The ticks of a step must be a multiple of this, so that the components' parts of it are whole.
+    pub fn grain(&self) -> Ticks {
+        self.ticks_per_step / TICKS_PER_STEP
+    }
+
     /// Seconds at `ticks` after the start. Whole macro-steps are exact: `t0 + k·h`, rounded once each.
     #[inline]
     pub fn seconds(&self, ticks: Ticks) -> f64 {

@@ -129,6 +129,7 @@ fn parameter(info: &ParameterInfo) -> Parameter {
             Some((least, upper(greatest))),
             words,
         ),
+        ParameterKind::Flag => (false.into(), None, &[]),
         ParameterKind::Word(words) => (words.first().copied().into(), None, words),
     };
     Parameter {

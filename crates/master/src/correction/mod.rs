@@ -129,6 +129,12 @@ pub trait Correction: Send {
     }
 }
 
+impl Clone for Box<dyn Correction> {
+    fn clone(&self) -> Self {
+        self.duplicate()
+    }
+}
+
 /// Every correction, by its word in a system file.
 pub const CORRECTIONS: &Registry<dyn Correction> =
     &[residual_power::ENTRY, nepce::ENTRY, nepce::WITH_FEEDTHROUGH];

@@ -56,6 +56,12 @@ pub trait Extrapolation: Send {
     fn duplicate(&self) -> Box<dyn Extrapolation>;
 }
 
+impl Clone for Box<dyn Extrapolation> {
+    fn clone(&self) -> Self {
+        self.duplicate()
+    }
+}
+
 /// Every extrapolation, by its word in a system file.
 pub const EXTRAPOLATIONS: &Registry<dyn Extrapolation> = &[
     hold::ENTRY,

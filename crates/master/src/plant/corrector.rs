@@ -5,6 +5,7 @@ use crate::fault::Fault;
 use crate::graph::{Axis, Bond, Graph};
 
 /// A bond with a correction, while it runs.
+#[derive(Clone)]
 pub(crate) struct Corrector {
     pub(crate) bond: usize,
     pub(crate) correction: Box<dyn Correction>,

@@ -4,9 +4,12 @@ use crate::extrapolation::{Extrapolation, Sample};
 use crate::graph::{Graph, Input, Output};
 
 /// A connected real input while it runs.
+#[derive(Clone)]
 pub(crate) struct InputState {
     pub(crate) source: usize,
     pub(crate) source_component: usize,
+    /// The component whose input it is.
+    pub(crate) component: usize,
     pub(super) factor: f64,
     offset: f64,
     /// `None`: held, which needs no history.
@@ -34,7 +37,7 @@ fn is_discrete(output: &Output, graph: &Graph) -> bool {
 }
 
 impl InputState {
-    pub(crate) fn new(input: &Input, graph: &Graph) -> Self {
+    pub(crate) fn new(component: usize, input: &Input, graph: &Graph) -> Self {
         let (entry, arguments) = &input.extrapolation;
         let extrapolation = (entry.build)(arguments);
         let degree = extrapolation.degree();
@@ -42,6 +45,7 @@ impl InputState {
         Self {
             source: input.source,
             source_component: graph.outputs[input.source].component,
+            component,
             factor: input.factor,
             offset: input.offset,
             extrapolation: needs_history.then_some(extrapolation),

@@ -161,6 +161,14 @@ impl Member {
         }
     }
 
+    /// Highest degree of its inputs' curves that it follows.
+    pub(crate) fn degree_taken(&self) -> usize {
+        match self.takes_derivatives {
+            0 if self.substeps > 1 => usize::MAX,
+            degree => degree as usize,
+        }
+    }
+
     /// Makes one communication step of the macro-step, or all of them if the component has several.
     #[inline]
     pub(crate) fn advance(

@@ -7,6 +7,7 @@ mod jacobian;
 mod member;
 mod refresh;
 mod slopes;
+mod state;
 mod watch;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ pub(crate) use corrector::Corrector;
 pub(crate) use input::InputState;
 pub(crate) use member::{Member, Slot};
 use slopes::SlopeReader;
+pub(crate) use state::PlantState;
 
 use crate::exchange::Exchange;
 use crate::fault::{Cause, Fault, UnitFault};
@@ -88,11 +90,12 @@ impl Plant {
         members: Vec<Member>,
         pool: Option<rayon::ThreadPool>,
     ) -> Self {
-        let states = graph
-            .inputs
-            .iter()
-            .map(|input| InputState::new(input, &graph))
-            .collect();
+        let of = |(component, node): (usize, &crate::graph::Component)| {
+            let inputs = node.inputs.clone();
+            let state = |input: usize| InputState::new(component, &graph.inputs[input], &graph);
+            inputs.map(state).collect::<Vec<_>>()
+        };
+        let states = graph.components.iter().enumerate().flat_map(of).collect();
         let signals = graph.signals.iter().map(|signal| {
             let variable =
                 &graph.components[signal.component].description.variables[signal.variable];
@@ -420,6 +423,24 @@ impl Plant {
             }
         }
         Ok(())
+    }
+
+    /// Lowest order of extrapolation that is in use at the inputs of the bonds.
+    pub(crate) fn order_in_use(&self) -> usize {
+        let axes = self.graph.bonds.iter().flat_map(|bond| &bond.axes);
+        let inputs = axes.flat_map(|axis| [axis.effort_input, axis.flow_input]);
+        let order = |input: usize| {
+            let state = &self.states[input];
+            let order = state.extrapolation.as_ref().map_or(0, |e| e.order());
+            let takes = self.members[state.component].degree_taken();
+            // A curve that is cut keeps the order that it is cut to.
+            if state.degree > takes {
+                order.min(takes)
+            } else {
+                order
+            }
+        };
+        inputs.map(order).min().unwrap_or(0)
     }
 
     /// A component has had an event: what its outputs were tells nothing of what they will be.

@@ -1,6 +1,4 @@
-use super::StepControl;
-use crate::ledger::Ledger;
-use crate::plant::Step;
+use super::{Decision, StepAudit, StepControl};
 use crate::registry::{Entry, Maker};
 
 /// The experiment's macro-step, always.
@@ -18,13 +16,13 @@ pub(super) const ENTRY: Entry<Maker<dyn StepControl>> = Entry {
 };
 
 impl StepControl for Fixed {
-    fn first(&mut self, macro_step: f64) -> f64 {
+    fn first(&mut self, macro_step: f64, _has_bonds: bool) -> f64 {
         self.macro_step = macro_step;
         macro_step
     }
 
-    fn next(&mut self, _step: &Step, _ledger: &Ledger) -> f64 {
-        self.macro_step
+    fn next(&mut self, _audit: &StepAudit<'_>) -> Decision {
+        Decision::Continue(self.macro_step)
     }
 
     fn is_fixed(&self) -> bool {

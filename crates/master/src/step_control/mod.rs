@@ -1,22 +1,67 @@
 //! Step control: how long the next macro-step is.
 
+mod ecco;
 mod fixed;
 
 use crate::ledger::Ledger;
 use crate::plant::Step;
 use crate::registry::Registry;
 
+/// What a step control is told of the step that was made.
+#[derive(Debug, Clone, Copy)]
+pub struct StepAudit<'a> {
+    /// The step.
+    pub step: &'a Step,
+    /// Powers and energies of the bonds at its end.
+    pub ledger: &'a Ledger,
+    /// Lowest order of extrapolation in use at the inputs of the bonds.
+    pub order: usize,
+    /// A discontinuity was found at its end.
+    pub had_event: bool,
+    /// All components communicate at its end, so that the size may change here.
+    pub may_change: bool,
+}
+
+/// What a step control wants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Decision {
+    /// Go on with steps of this size, s.
+    Continue(f64),
+    /// Make the step again with this size, s; where that is not possible, go on with it.
+    Repeat(f64),
+}
+
 /// Chooses the size of the macro-steps.
 pub trait StepControl: Send {
     /// The size of the first step, s, where the experiment's macro-step is `macro_step`.
-    fn first(&mut self, macro_step: f64) -> f64;
+    fn first(&mut self, macro_step: f64, has_bonds: bool) -> f64;
 
-    /// The size of the step after `step`, s.
-    fn next(&mut self, step: &Step, ledger: &Ledger) -> f64;
+    /// The size of the steps after the one that was made.
+    fn next(&mut self, audit: &StepAudit<'_>) -> Decision;
 
     /// Whether all steps but the last are the experiment's macro-step.
     fn is_fixed(&self) -> bool;
+
+    /// Whether it looks at power bonds and needs at least one.
+    fn needs_bonds(&self) -> bool {
+        false
+    }
+
+    /// Whether it may ask for a [repetition](Decision::Repeat).
+    fn may_repeat(&self) -> bool {
+        false
+    }
+
+    /// Whether the last step may go beyond the stop time instead of being shortened.
+    fn may_overshoot(&self) -> bool {
+        false
+    }
+
+    /// What it records at each communication point: names and values.
+    fn signals(&self) -> &[(&'static str, f64)] {
+        &[]
+    }
 }
 
 /// Every step control, by its word in a system file.
-pub const STEP_CONTROLS: &Registry<dyn StepControl> = &[fixed::ENTRY];
+pub const STEP_CONTROLS: &Registry<dyn StepControl> = &[fixed::ENTRY, ecco::ENTRY];

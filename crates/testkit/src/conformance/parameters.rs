@@ -53,7 +53,7 @@ fn check_registry<B>(registry: &[Entry<B>], what: &str, failures: &mut Vec<Failu
 fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
     let word = |word: &str| Value::String(word.to_owned());
     let mut samples = vec![
-        (Value::Boolean(true), false),
+        (Value::Boolean(true), matches!(parameter.kind, ParameterKind::Flag)),
         (word("no such word"), false),
         (Value::Real(f64::NAN), false),
     ];
@@ -72,6 +72,7 @@ fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
             samples.push((word("no such word"), false));
             samples.extend(about(range));
         }
+        ParameterKind::Flag => samples.push((Value::Boolean(false), true)),
         ParameterKind::Word(words) => {
             samples.extend(words.iter().map(|known| (word(known), true)));
             samples.push((Value::Real(1.0), false));

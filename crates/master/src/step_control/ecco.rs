@@ -1,0 +1,265 @@
+use super::{Decision, StepAudit, StepControl};
+use crate::ledger::BondEnergy;
+use crate::registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind};
+
+/// Energy-conservation-based co-simulation (Sadjina & Pedersen 2019, §4): the steps are as long as
+/// the residual energy of the bonds allows.
+#[derive(Debug, Clone)]
+struct Ecco {
+    tolerance: f64,
+    energy_scale: f64,
+    safety: f64,
+    integral_gain: Option<f64>,
+    proportional_gain: f64,
+    change: (f64, f64),
+    first_step: Option<f64>,
+    minimum_step: Option<f64>,
+    maximum_step: Option<f64>,
+    limits: (f64, f64),
+    is_signed: bool,
+    overshoots: bool,
+    reject_above: f64,
+    /// There are no bonds: every step is this long, s.
+    macro_step: f64,
+    /// Greatest indicator since the size could change last.
+    worst: f64,
+    previous: Option<f64>,
+    signals: [(&'static str, f64); 2],
+}
+
+const fn number(
+    name: &'static str,
+    summary: &'static str,
+    default: f64,
+    range: (f64, f64),
+) -> ParameterInfo {
+    ParameterInfo {
+        name,
+        summary,
+        kind: ParameterKind::Number { default, range },
+    }
+}
+
+const fn automatic(name: &'static str, summary: &'static str, range: (f64, f64)) -> ParameterInfo {
+    ParameterInfo {
+        name,
+        summary,
+        kind: ParameterKind::NumberOrAuto { range },
+    }
+}
+
+const POSITIVE: (f64, f64) = (f64::MIN_POSITIVE, f64::INFINITY);
+
+pub(super) const ENTRY: Entry<Maker<dyn StepControl>> = Entry {
+    name: "ecco",
+    summary: "steps as long as the residual energies of the power bonds allow",
+    source: "Sadjina 2019 §4, eqs 13–14",
+    parameters: &[
+        number(
+            "tolerance",
+            "relative tolerance r of the residual energy of a step; each order of extrapolation needs its own",
+            1e-6,
+            POSITIVE,
+        ),
+        number(
+            "energy_scale",
+            "typical energy E0 of a bond, J",
+            1.0,
+            (0.0, f64::INFINITY),
+        ),
+        number("safety", "safety factor of the step size", 0.8, (0.01, 1.0)),
+        automatic(
+            "k_i",
+            "integral gain; auto: 0.3/(m + 2), m being the order of extrapolation in use",
+            (0.0, 1.0),
+        ),
+        number(
+            "k_p",
+            "proportional gain; 0: an I controller",
+            0.0,
+            (0.0, 1.0),
+        ),
+        ParameterInfo {
+            name: "indicator",
+            summary: "residual energy as sum-abs, whose parts cannot cancel out, or signed as in the paper",
+            kind: ParameterKind::Word(&["sum-abs", "signed"]),
+        },
+        automatic(
+            "first_step",
+            "size of the first step, s; auto: the minimum",
+            POSITIVE,
+        ),
+        automatic(
+            "minimum_step",
+            "smallest step, s; auto: a hundredth of step_size",
+            POSITIVE,
+        ),
+        automatic(
+            "maximum_step",
+            "largest step, s; auto: ten times step_size",
+            POSITIVE,
+        ),
+        number(
+            "smallest_change",
+            "smallest ratio of a step to the one before",
+            0.2,
+            (0.01, 1.0),
+        ),
+        number(
+            "largest_change",
+            "largest ratio of a step to the one before",
+            1.5,
+            (1.0, 10.0),
+        ),
+        number(
+            "reject_above",
+            "indicator above which a step is made again with a smaller size, where all units can restore their states",
+            f64::INFINITY,
+            (1.0, f64::INFINITY),
+        ),
+        ParameterInfo {
+            name: "overshoot",
+            summary: "the last step is not shortened and may end after the stop time, as in the paper",
+            kind: ParameterKind::Flag,
+        },
+    ],
+    build: |arguments| Box::new(Ecco::new(arguments)),
+};
+
+impl Ecco {
+    fn new(arguments: &Arguments) -> Self {
+        Self {
+            tolerance: arguments.number("tolerance"),
+            energy_scale: arguments.number("energy_scale"),
+            safety: arguments.number("safety"),
+            integral_gain: arguments.number_or_auto("k_i"),
+            proportional_gain: arguments.number("k_p"),
+            change: (
+                arguments.number("smallest_change"),
+                arguments.number("largest_change"),
+            ),
+            first_step: arguments.number_or_auto("first_step"),
+            minimum_step: arguments.number_or_auto("minimum_step"),
+            maximum_step: arguments.number_or_auto("maximum_step"),
+            limits: (0.0, f64::INFINITY),
+            is_signed: arguments.word("indicator") == "signed",
+            overshoots: arguments.flag("overshoot"),
+            reject_above: arguments.number("reject_above"),
+            macro_step: 0.0,
+            worst: 0.0,
+            previous: None,
+            signals: [("step_size", 0.0), ("ecco.indicator", 0.0)],
+        }
+    }
+
+    /// ε of eq. 14 for the step that was made.
+    fn indicator(&self, audit: &StepAudit<'_>) -> f64 {
+        let bonds = audit.ledger.bonds();
+        let count = bonds.len() as f64;
+        let squares = bonds.zip(audit.ledger.macro_steps()).map(|(bond, every)| {
+            let length = audit.step.size * every as f64;
+            self.of_bond(bond, length).powi(2)
+        });
+        (squares.sum::<f64>() / count).sqrt()
+    }
+
+    fn of_bond(&self, bond: &BondEnergy, length: f64) -> f64 {
+        let residual = if self.is_signed {
+            bond.applied_residual_power.abs()
+        } else {
+            bond.coupling_error_power
+        };
+        if residual == 0.0 {
+            return 0.0;
+        }
+        let transferred = (bond.output_power * length).abs();
+        residual * length / (self.tolerance * (self.energy_scale + transferred))
+    }
+
+    /// The ratio of the next step to the one that was made (eq. 13, with a proportional part).
+    fn ratio(&self, indicator: f64, order: usize) -> f64 {
+        let (least, most) = self.change;
+        if indicator.is_nan() {
+            return least;
+        }
+        let integral = self
+            .integral_gain
+            .unwrap_or_else(|| 0.3 / (order as f64 + 2.0));
+        let trend = self.previous.map_or(1.0, |previous| previous / indicator);
+        let ratio = self.safety * indicator.powf(-integral) * trend.powf(self.proportional_gain);
+        if ratio.is_nan() {
+            most
+        } else {
+            ratio.clamp(least, most)
+        }
+    }
+
+    fn limited(&self, size: f64) -> f64 {
+        let (least, most) = self.limits;
+        size.clamp(least, most.max(least))
+    }
+}
+
+impl StepControl for Ecco {
+    fn first(&mut self, macro_step: f64, has_bonds: bool) -> f64 {
+        self.macro_step = macro_step;
+        self.limits = (
+            self.minimum_step.unwrap_or(1e-2 * macro_step),
+            self.maximum_step.unwrap_or(1e1 * macro_step),
+        );
+        if has_bonds {
+            self.limited(self.first_step.unwrap_or(0.0))
+        } else {
+            macro_step
+        }
+    }
+
+    fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
+        let size = audit.step.size;
+        if audit.ledger.bonds().len() == 0 {
+            self.signals[0].1 = size;
+            return Decision::Continue(self.macro_step);
+        }
+        let indicator = self.indicator(audit);
+        self.signals[0].1 = size;
+        self.signals[1].1 = indicator;
+        self.worst = self.worst.max(indicator);
+        if indicator.is_nan() {
+            self.worst = indicator;
+        }
+        if !audit.may_change {
+            return Decision::Continue(size);
+        }
+        let worst = std::mem::take(&mut self.worst);
+        let ratio = self.ratio(worst, audit.order);
+        if worst > self.reject_above && size > self.limits.0 {
+            return Decision::Repeat(self.limited(size * ratio.min(0.5)));
+        }
+        self.previous = (worst > 0.0).then_some(worst);
+        if audit.had_event {
+            self.previous = None;
+            return Decision::Continue(self.limits.0);
+        }
+        Decision::Continue(self.limited(size * ratio))
+    }
+
+    fn is_fixed(&self) -> bool {
+        false
+    }
+
+    fn needs_bonds(&self) -> bool {
+        true
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.reject_above.is_finite()
+    }
+
+    fn may_overshoot(&self) -> bool {
+        self.overshoots
+    }
+
+    fn signals(&self) -> &[(&'static str, f64)] {
+        &self.signals
+    }
+}
