@@ -240,7 +240,7 @@ impl From<StartError> for Failure {
                 } else {
                     Exit::NotLoaded
                 };
-                let messages = errors.iter().map(|error| Message::error(error.to_string()));
+                let messages = errors.iter().map(|error| Message::error(load_error(error)));
                 Self {
                     exit,
                     messages: messages.collect(),

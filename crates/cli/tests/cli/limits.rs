@@ -5,8 +5,18 @@ use crate::bench::{Bench, OSCILLATORS};
 #[test]
 fn residual_energy_beyond_its_limit() {
     let bench = Bench::new();
-    bench.write("system.toml", &format!("{OSCILLATORS}max_residual_energy = 100.0\n"));
-    let outcome = bench.run(["run", "system.toml", "-o", "out.csv", "--summary", "summary.json"]);
+    bench.write(
+        "system.toml",
+        &format!("{OSCILLATORS}max_residual_energy = 100.0\n"),
+    );
+    let outcome = bench.run([
+        "run",
+        "system.toml",
+        "-o",
+        "out.csv",
+        "--summary",
+        "summary.json",
+    ]);
     assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("coupling"), "{}", outcome.stderr);
     let summary = bench.json("summary.json");
@@ -14,5 +24,8 @@ fn residual_energy_beyond_its_limit() {
     let residual = summary["bonds"][0]["residual_energy"].as_f64().unwrap();
     assert!(residual.abs() > 100.0, "{residual}");
     let (_, rows) = bench.rows("out.csv");
-    assert_eq!(rows.last().unwrap()[0], summary["stop_time"].as_f64().unwrap());
+    assert_eq!(
+        rows.last().unwrap()[0],
+        summary["stop_time"].as_f64().unwrap()
+    );
 }
