@@ -41,15 +41,17 @@ pub(super) fn parse(
     Ok((description, parser.warnings.finish()))
 }
 
-/// Whether the content of our vendor annotation says that outputs are fresh.
-/// The attribute `attribute` of the element `name` in our own annotation.
+/// The attribute `attribute` of the element `name` in our own annotation. A tool's annotation is one
+/// element by the schema, so several stand in one `<Declarations>`.
 pub(super) fn annotated(xml: &str, name: &str, attribute: &str) -> Option<String> {
     let mut reader = Reader::new(xml);
     while let Ok(Some(mut element)) = reader.child() {
         if element.name == name {
             return element.take(attribute).map(|value| value.to_string());
         }
-        reader.skip().ok()?;
+        if element.name != "Declarations" {
+            reader.skip().ok()?;
+        }
     }
     None
 }

@@ -540,8 +540,8 @@ fn annotations_are_kept_as_written() {
 fn our_annotation_tells_who_takes_fresh_outputs_back_and_whether_libraries_are_shared() {
     let d = clean(
         "<VendorAnnotations><Tool name='gyrator'>\
-           <Feedthrough fresh='true' unless='cached_outputs'/><Library shared='true'/>\
-         </Tool></VendorAnnotations>",
+           <Declarations><Feedthrough fresh='true' unless='cached_outputs'/>\
+           <Library shared='true'/></Declarations></Tool></VendorAnnotations>",
     );
     assert_eq!(d.fresh_outputs_unless().as_deref(), Some("cached_outputs"));
     assert!(d.declares_shared_library());
