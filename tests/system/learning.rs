@@ -11,7 +11,7 @@ use gyrator::{
     Base, FeedForward, Interpolation, Iteration, Learned, Learning, LearningError, Outcome, Run,
     RunError, RunOptions, StartError, System, Watch,
 };
-use gyrator_system::Value;
+use gyrator_system::{Choice, Spanned, Value};
 use gyrator_testkit::{Coupling, DoubleOscillator, ModelUnit, State, TABLE_1, Trace, fmu};
 
 const H: f64 = 1e-3;
@@ -105,9 +105,11 @@ fn nonlinear(case: usize, coupling: &Coupling<'_>) -> System {
     system
 }
 
+/// The crane of Rodríguez et al. 2022, section 4.4, its hydraulics stepping by 0.25 ms.
 fn crane(step: f64) -> System {
     let mut system = System::new(step);
     system.stop_time(10.0);
+    system.experiment().extrapolation = Some(Choice::new("linear"));
     system
         .add("cylinder", ModelUnit::<CraneCylinder>::new())
         .step_size(2.5e-4);
@@ -178,6 +180,7 @@ fn the_undamped_oscillator_is_learned() {
 /// Thielemans 2023 §4: without the delay the reference is the output of the next step, which is
 /// learned, and wrong.
 #[test]
+#[ignore = "study: 13 runs of 20 s"]
 fn stale_outputs_lead_to_another_limit() {
     let oscillator = TABLE_1[1];
     let coupling = Coupling {
@@ -225,6 +228,11 @@ fn expect_multi_rate(
 #[test]
 fn a_slow_half_with_feedthrough_is_learned() {
     expect_multi_rate([H, 0.1 * H], Interpolation::Cubic, 11, [40.58, 4.3e-4]);
+}
+
+#[test]
+#[ignore = "study: 12 runs of 10 s"]
+fn straight_lines_between_points_cost_accuracy() {
     expect_multi_rate([H, 0.1 * H], Interpolation::Linear, 11, [40.63, 1.6e-3]);
 }
 
@@ -239,7 +247,7 @@ fn a_fast_half_with_feedthrough_is_learned() {
 fn a_half_slower_than_the_macro_step_is_learned() {
     let coupling = Coupling {
         force_step: 4.0 * H,
-        stop_time: 4.0,
+        stop_time: 1.0,
         ..Coupling::default()
     };
     for motion_step in [H, 0.5 * H] {
@@ -252,21 +260,34 @@ fn a_half_slower_than_the_macro_step_is_learned() {
     }
 }
 
+fn expect_nonlinear(case: usize, force_step: f64, motion_step: f64, runs: usize) {
+    let coupling = Coupling {
+        force_step,
+        motion_step,
+        ..Coupling::default()
+    };
+    let learned = learn(&Learning::default(), || nonlinear(case, &coupling));
+    assert_eq!(learned.outcome, Outcome::Converged);
+    assert_eq!(learned.iterations.len() - 1, runs);
+}
+
 #[test]
-fn nonlinear_oscillators_are_learned() {
-    for (case, runs) in [(1, [7, 9, 8]), (2, [9, 10, 9])] {
-        let rates = [(H, H), (H, 0.1 * H), (0.1 * H, H)];
-        for ((force_step, motion_step), runs) in rates.into_iter().zip(runs) {
-            let coupling = Coupling {
-                force_step,
-                motion_step,
-                ..Coupling::default()
-            };
-            let learned = learn(&Learning::default(), || nonlinear(case, &coupling));
-            assert_eq!(learned.outcome, Outcome::Converged);
-            assert_eq!(learned.iterations.len() - 1, runs);
-        }
-    }
+fn square_root_springs_are_learned() {
+    expect_nonlinear(1, H, H, 7);
+}
+
+#[test]
+fn quadratic_dampers_are_learned() {
+    expect_nonlinear(2, H, H, 9);
+}
+
+#[test]
+#[ignore = "study: 40 runs of 10 s"]
+fn nonlinear_oscillators_are_learned_in_multi_rate() {
+    expect_nonlinear(1, H, 0.1 * H, 9);
+    expect_nonlinear(1, 0.1 * H, H, 8);
+    expect_nonlinear(2, H, 0.1 * H, 10);
+    expect_nonlinear(2, 0.1 * H, H, 9);
 }
 
 /// Units that do not declare that outputs may be read again are compensated: the same to rounding,
@@ -274,10 +295,10 @@ fn nonlinear_oscillators_are_learned() {
 #[test]
 fn compensated_outputs_are_learned_alike() {
     let coupling = Coupling {
-        stop_time: 5.0,
+        stop_time: 1.0,
         ..Coupling::default()
     };
-    let learning = exactly(10);
+    let learning = exactly(6);
     let fresh = learn(&learning, || TABLE_1[1].system(&coupling));
     let forces: [fn() -> ModelUnit<OscillatorForce>; 2] = [
         || ModelUnit::new().without_fresh(),
@@ -305,13 +326,17 @@ fn exchange_without_delay_leaves_little_to_learn() {
         assert_eq!(single.iterations.len(), 1);
         assert_eq!(single.outcome, Outcome::Converged);
     }
-    let coupling = Coupling {
-        motion_step: 0.1 * H,
-        ..Coupling::default()
-    };
-    let multi = learn(&learning(Base::Fresh), || TABLE_1[2].system(&coupling));
-    assert_eq!(multi.outcome, Outcome::Converged);
-    assert!(multi.iterations.len() <= 7);
+    for (force_step, motion_step, runs) in [(H, 0.1 * H, 5), (0.1 * H, H, 4)] {
+        let coupling = Coupling {
+            force_step,
+            motion_step,
+            extrapolation: "linear",
+            ..Coupling::default()
+        };
+        let multi = learn(&learning(Base::Fresh), || TABLE_1[2].system(&coupling));
+        assert_eq!(multi.outcome, Outcome::Converged);
+        assert_eq!(multi.iterations.len() - 1, runs);
+    }
 }
 
 /// With gain g the part 1 − g of an error stays, where the response to the learned signal is weak.
@@ -357,7 +382,7 @@ fn divergence_is_noticed_and_undone() {
         panic!("{:?}", learned.outcome);
     };
     assert!(text.contains("in run 0"), "{text}");
-    assert_eq!((learned.best, learned.iterations.len()), (0, 3));
+    assert_eq!((learned.best, learned.iterations.len()), (0, 5));
     // What is kept adds nothing, as in run 0, and run 0 comes again.
     let kept = &learned.feed_forward;
     assert_eq!(kept.curve("motion.f", 50), Some(gyrator::Curve::default()));
@@ -372,6 +397,7 @@ fn divergence_is_noticed_and_undone() {
 /// Errors that first grow a hundredfold and then vanish are not taken for divergence: 9e5 N in run
 /// 4, 4.6e-3 N in run 24.
 #[test]
+#[ignore = "study: 25 runs of 10 s"]
 fn learning_may_get_worse_before_it_gets_better() {
     let learned = learn(&exactly(24), || TABLE_1[2].system(&Coupling::default()));
     assert_eq!((learned.outcome, learned.best), (Outcome::Iterations, 24));
@@ -379,18 +405,20 @@ fn learning_may_get_worse_before_it_gets_better() {
     expect_close(learned.iterations[24].max, 4.6e-3, 0.01);
 }
 
-/// The crane at 10 ms diverges with gain 1, but not with 0.3, nor from the fresh force.
+/// With gain 1 the error of the crane at 10 ms grows 2.2 times a run from run 3 on.
 #[test]
 fn the_crane_diverges_with_gain_1() {
     let learned = learn(&Learning::default(), || crane(10e-3));
     assert!(matches!(learned.outcome, Outcome::Diverged(_)));
     assert_eq!(learned.best, 2);
-    let gentle = Learning {
-        gain: 0.3,
-        ..exactly(10)
-    };
-    let learned = learn(&gentle, || crane(10e-3));
-    assert!(learned.iterations[10].norm_2 < 0.03 * learned.iterations[0].norm_2);
+    for pair in learned.iterations[3..].windows(2) {
+        expect_close(pair[1].norm_2, 2.2 * pair[0].norm_2, 0.05);
+    }
+}
+
+/// From the fresh force it is learned at once.
+#[test]
+fn the_crane_is_learned_from_the_fresh_force() {
     let fresh = Learning {
         base: Base::Fresh,
         ..Learning::default()
@@ -401,6 +429,19 @@ fn the_crane_diverges_with_gain_1() {
 }
 
 #[test]
+#[ignore = "study: 31 runs of 10 s"]
+fn the_crane_is_learned_slowly_with_gain_0_3() {
+    let gentle = Learning {
+        gain: 0.3,
+        ..exactly(30)
+    };
+    let learned = learn(&gentle, || crane(10e-3));
+    expect_close(learned.iterations[30].norm_2, 0.3, 0.05);
+    expect_close(learned.iterations[30].max, 0.055, 0.02);
+}
+
+#[test]
+#[ignore = "study: 7 runs of 10 s"]
 fn the_crane_is_learned_with_small_steps() {
     let learned = learn(&Learning::default(), || crane(1e-3));
     assert_eq!(learned.outcome, Outcome::Converged);
@@ -419,11 +460,11 @@ impl Watch for Traces {
     }
 
     fn end(&mut self, iteration: &Iteration) -> bool {
-        iteration.number < 4
+        iteration.number < 2
     }
 }
 
-/// Learns, ended after run 4 by the watcher; saves, reads again and repeats that run.
+/// Learns, ended after run 2 by the watcher; saves, reads again and repeats that run.
 fn expect_reproduced(mut describe: impl FnMut() -> System) {
     let mut traces = Traces::default();
     let learned = Learning::default()
@@ -433,13 +474,13 @@ fn expect_reproduced(mut describe: impl FnMut() -> System) {
             &mut traces,
         )
         .unwrap();
-    assert_eq!((learned.outcome, learned.best), (Outcome::Interrupted, 4));
+    assert_eq!((learned.outcome, learned.best), (Outcome::Interrupted, 2));
     let text = learned.feed_forward.to_string();
     let read: FeedForward = text.parse().unwrap();
     assert_eq!(read, learned.feed_forward);
     let again = replay(describe(), &read);
-    assert_eq!(again.bits(), traces.0[4].bits());
-    assert_ne!(again.bits(), traces.0[3].bits());
+    assert_eq!(again.bits(), traces.0[2].bits());
+    assert_ne!(again.bits(), traces.0[1].bits());
 }
 
 #[test]
@@ -528,7 +569,7 @@ fn feed_forward_of_another_system_is_refused() {
     };
     expect(fast, "a communication step of 0.001 s at `motion.f`");
     let mut late = system(&coupling);
-    late.experiment().start_time = Some(gyrator_system::Spanned::unplaced(0.05));
+    late.experiment().start_time = Some(Spanned::unplaced(0.05));
     expect_misfit(late, &learned.feed_forward, "the system starts at 0.05 s");
     let text = learned.feed_forward.to_string();
     for (from, to, expected) in [
@@ -596,7 +637,7 @@ fn feed_forward_allocates_nothing_per_step() {
     let mut system = TABLE_1[1].system(&coupling);
     system.feed_forward(learned.feed_forward);
     let mut run = system.start(&RunOptions::default()).unwrap();
-    let mut steps = |count: usize| (0..count).for_each(|_| drop(run.step().unwrap()));
+    let mut steps = |count: usize| (0..count).for_each(|_| assert!(run.step().unwrap()));
     steps(20);
     let counted = allocation_counter::measure(|| steps(100));
     assert_eq!(counted.count_total, 0, "{counted:?}");
