@@ -66,6 +66,7 @@ mod registry;
 mod report;
 mod resolve;
 mod run;
+mod settings;
 mod step_control;
 mod system;
 mod time;
@@ -93,8 +94,9 @@ pub use plant::{Plant, Step};
 pub use registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind, Registry, look_up};
 pub use report::{BondReport, ComponentReport, Counters, Report, StopReason};
 pub use run::Run;
+pub use settings::{BondSettings, ComponentSettings};
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl};
-pub use system::{BondSettings, ComponentSettings, LoadError, RunOptions, StartError, System};
+pub use system::{LoadError, RunOptions, StartError, System};
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{
     Capabilities, Causality, Feedthrough, Handle, Kind, Period, PhysicalUnit, SavedState,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gyrator_fmu::Fmu;
 use gyrator_system::{
     Bond as FileBond, Choice, Component, Connection, Experiment, Port, Problem, Problems, Severity,
-    Source, Spanned, SystemFile, Value as FileValue,
+    Source, Spanned, SystemFile,
 };
 
 use crate::fault::RunError;
@@ -18,6 +18,7 @@ use crate::plant::{Member, Plant, Slot};
 use crate::registry::{Registry, look_up};
 use crate::resolve::resolve;
 use crate::run::{Parts, Run};
+use crate::settings::{BondSettings, ComponentSettings};
 use crate::step_control::{STEP_CONTROLS, StepControl};
 use crate::unit::{Period, Unit, UnitDescription};
 
@@ -167,6 +168,18 @@ impl System {
         }
     }
 
+    /// The description of the component `name`, which was added.
+    ///
+    /// # Panics
+    /// If there is no such component.
+    pub fn component(&mut self, name: &str) -> ComponentSettings<'_> {
+        let mut components = self.file.components.iter_mut();
+        let component = components.find(|component| component.name.value == name);
+        ComponentSettings {
+            component: component.unwrap_or_else(|| panic!("there is no component {name}")),
+        }
+    }
+
     /// Connects the output `from` to the input `to`, both `component.variable`.
     pub fn connect(&mut self, from: &str, to: &str) -> &mut Self {
         let connection = self.connection(from, to);
@@ -212,7 +225,11 @@ impl System {
         &self.warnings
     }
 
-    fn connection(&self, from: &str, to: &str) -> Connection {
+    pub(crate) fn last_bond(&mut self) -> Option<&mut FileBond> {
+        self.file.bonds.last_mut()
+    }
+
+    pub(crate) fn connection(&self, from: &str, to: &str) -> Connection {
         Connection {
             from: self.port(from),
             to: self.port(to),
@@ -528,99 +545,5 @@ fn choose<T: ?Sized>(
             problems.extend(found);
             None
         }
-    }
-}
-
-/// Settings of a component that was just added.
-pub struct ComponentSettings<'a> {
-    component: &'a mut Component,
-}
-
-impl ComponentSettings<'_> {
-    /// Communication step, s: divides the macro-step or is a multiple of it.
-    pub fn step_size(self, seconds: f64) -> Self {
-        self.component.step_size = Some(Spanned::unplaced(seconds));
-        self
-    }
-
-    /// Extrapolation of its inputs: a word of [`EXTRAPOLATIONS`](crate::EXTRAPOLATIONS).
-    pub fn extrapolation(self, word: &str) -> Self {
-        self.component.extrapolation = Some(named(word, &[]));
-        self
-    }
-
-    /// Exchange mode: a word of [`Exchange::WORDS`](crate::Exchange::WORDS).
-    pub fn exchange(self, word: &str) -> Self {
-        self.component.exchange = Some(Spanned::unplaced(word.to_owned()));
-        self
-    }
-
-    /// Start value of a variable.
-    pub fn start(self, variable: &str, value: FileValue) -> Self {
-        self.component.start_values.push((
-            Spanned::unplaced(variable.to_owned()),
-            Spanned::unplaced(value),
-        ));
-        self
-    }
-}
-
-/// Settings of a bond that was just added.
-pub struct BondSettings<'a> {
-    system: &'a mut System,
-}
-
-impl BondSettings<'_> {
-    fn last(&mut self) -> Option<&mut FileBond> {
-        self.system.file.bonds.last_mut()
-    }
-
-    /// A further axis.
-    pub fn axis(mut self, effort: (&str, &str), flow: (&str, &str)) -> Self {
-        let effort = self.system.connection(effort.0, effort.1);
-        let flow = self.system.connection(flow.0, flow.1);
-        if let Some(bond) = self.last() {
-            bond.effort.push(effort);
-            bond.flow.push(flow);
-        }
-        self
-    }
-
-    /// −1 where the units count the effort the other way.
-    pub fn sense(mut self, sense: f64) -> Self {
-        if let Some(bond) = self.last() {
-            bond.sense = Spanned::unplaced(sense);
-        }
-        self
-    }
-
-    /// Greatest magnitude of the residual energy, J, beyond which the run ends.
-    pub fn max_residual_energy(mut self, joules: f64) -> Self {
-        if let Some(bond) = self.last() {
-            bond.max_residual_energy = Some(Spanned::unplaced(joules));
-        }
-        self
-    }
-
-    /// Correction: a word of [`CORRECTIONS`](crate::CORRECTIONS), with numbers for its parameters.
-    pub fn correction(mut self, word: &str, parameters: &[(&str, f64)]) -> Self {
-        let choice = named(word, parameters);
-        if let Some(bond) = self.last() {
-            bond.correction = Some(choice);
-        }
-        self
-    }
-}
-
-fn named(word: &str, parameters: &[(&str, f64)]) -> Choice {
-    let parameter = |(name, value): &(&str, f64)| {
-        (
-            Spanned::unplaced((*name).to_owned()),
-            Spanned::unplaced(FileValue::Real(*value)),
-        )
-    };
-    Choice {
-        name: Spanned::unplaced(word.to_owned()),
-        parameters: parameters.iter().map(parameter).collect(),
     }
 }

@@ -9,10 +9,6 @@ use crate::unit::{Handle, StepOutcome, Unit, UnitResult, Value};
 
 /// A unit in its place. FMUs stand in it by value and are called without a table of virtual
 /// functions: at the speed of small FMUs the indirections would cost as much as the calls.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large variant is the one that has to be fast"
-)]
 pub(crate) enum Slot {
     /// An FMU in this process.
     Fmu(FmuUnit),

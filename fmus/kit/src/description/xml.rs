@@ -117,9 +117,9 @@ fn vendor_annotations() -> Element {
     let mut tool = Element::new("Tool");
     let mut library = Element::new("Library");
     library.text("shared", "true");
-    tool.text("name", "gyrator")
-        .child(feed_through)
-        .child(library);
+    let mut declarations = Element::new("Declarations");
+    declarations.child(feed_through).child(library);
+    tool.text("name", "gyrator").child(declarations);
     let mut annotations = Element::new("VendorAnnotations");
     annotations.child(tool);
     annotations

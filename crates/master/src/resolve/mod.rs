@@ -1,15 +1,21 @@
 //! From names to indices: a described system and the descriptions of its units become a [`Graph`].
 
+mod numbering;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use gyrator_system::{self as file, Choice, Port, Problem, Severity, Spanned, SystemFile, closest};
 
+use numbering::{bonds, number_inputs, number_outputs, signal_wires};
+
+pub(crate) use numbering::least_common_multiple;
+
 use crate::correction::{CORRECTIONS, Correction};
 use crate::exchange::Exchange;
 use crate::extrapolation::{EXTRAPOLATIONS, Extrapolation};
-use crate::graph::{Axis, Bond, Chosen, Component, Graph, Input, Output, Signal, SignalWire};
+use crate::graph::{Chosen, Component, Graph};
 use crate::registry::{Registry, look_up};
 use crate::time::{Clock, Rate};
 use crate::unit::{Causality, Kind, UnitDescription, Value};
@@ -557,164 +563,4 @@ pub(crate) fn start_value(
         (Kind::Boolean, _) => Err("true or false".to_owned()),
         (Kind::String, _) => Err("text in quotes".to_owned()),
     }
-}
-
-fn number_outputs(components: &mut [Component]) -> (Vec<Output>, Vec<Signal>) {
-    let (mut outputs, mut signals) = (Vec::new(), Vec::new());
-    for (component, node) in components.iter_mut().enumerate() {
-        let first = outputs.len();
-        for variable in node.description.with_causality(Causality::Output) {
-            if node.description.variables[variable].kind == Kind::Real {
-                outputs.push(Output {
-                    component,
-                    variable,
-                });
-            } else {
-                signals.push(Signal {
-                    component,
-                    variable,
-                });
-            }
-        }
-        node.outputs = first..outputs.len();
-    }
-    (outputs, signals)
-}
-
-fn number_inputs(
-    components: &mut [Component],
-    wires: &[Wire],
-    outputs: &[Output],
-    extrapolations: &BTreeMap<String, Chosen<dyn Extrapolation>>,
-) -> Vec<Input> {
-    let by_output: BTreeMap<(usize, usize), usize> = outputs
-        .iter()
-        .enumerate()
-        .map(|(i, output)| ((output.component, output.variable), i))
-        .collect();
-    let mut real: Vec<&Wire> = wires
-        .iter()
-        .filter(|wire| wire.kind == Kind::Real)
-        .collect();
-    real.sort_by_key(|wire| wire.to);
-    let mut inputs = Vec::with_capacity(real.len());
-    for wire in real {
-        let (component, variable) = wire.to;
-        let node = &mut components[component];
-        if node.inputs.is_empty() {
-            node.inputs = inputs.len()..inputs.len();
-        }
-        node.inputs.end += 1;
-        inputs.push(Input {
-            variable,
-            source: by_output[&wire.from],
-            factor: wire.factor,
-            offset: wire.offset,
-            extrapolation: extrapolations[&node.name].clone(),
-        });
-    }
-    inputs
-}
-
-fn signal_wires(wires: &[Wire], signals: &[Signal]) -> Vec<SignalWire> {
-    let mut others: Vec<&Wire> = wires
-        .iter()
-        .filter(|wire| wire.kind != Kind::Real)
-        .collect();
-    others.sort_by_key(|wire| wire.to);
-    let source = |wire: &Wire| {
-        signals
-            .iter()
-            .position(|s| (s.component, s.variable) == wire.from)
-    };
-    let resolved = others.into_iter().filter_map(|wire| {
-        let (component, variable) = wire.to;
-        Some(SignalWire {
-            source: source(wire)?,
-            component,
-            variable,
-        })
-    });
-    resolved.collect()
-}
-
-/// Bonds in the order of their names.
-fn bonds(
-    file: &SystemFile,
-    by_name: &BTreeMap<&str, usize>,
-    graph: &Graph,
-    corrections: Vec<Option<Chosen<dyn Correction>>>,
-) -> Vec<Bond> {
-    let input = |port: &Port| {
-        let component = by_name[port.component.as_str()];
-        let variable = graph.components[component]
-            .description
-            .index(&port.variable);
-        variable.and_then(|variable| graph.input_index(component, variable))
-    };
-    let axis = |bond: &file::Bond, (effort, flow): (&file::Connection, &file::Connection)| {
-        let (effort_input, flow_input) = (input(&effort.to.value)?, input(&flow.to.value)?);
-        let gain = |c: &file::Connection| c.gain.as_ref().map_or(1.0, |gain| gain.value);
-        Some(Axis {
-            effort_output: graph.inputs[effort_input].source,
-            effort_input,
-            flow_output: graph.inputs[flow_input].source,
-            flow_input,
-            weight: bond.sense.value * gain(effort) * gain(flow),
-        })
-    };
-    let mut bonds = Vec::new();
-    for (bond, correction) in file.bonds.iter().zip(corrections) {
-        let axes: Vec<Axis> = bond
-            .effort
-            .iter()
-            .zip(&bond.flow)
-            .filter_map(|pair| axis(bond, pair))
-            .collect();
-        let Some(first) = axes.first() else { continue };
-        let effort_side = graph.outputs[first.effort_output].component;
-        let flow_side = graph.outputs[first.flow_output].component;
-        let every = |component: usize| graph.components[component].rate.every();
-        bonds.push(Bond {
-            name: bond.name.value.clone(),
-            effort_side,
-            flow_side,
-            every: least_common_multiple(every(effort_side), every(flow_side)),
-            max_residual_energy: bond.max_residual_energy.as_ref().map(|limit| limit.value),
-            is_power: axes.iter().all(|axis| is_power(graph, axis)),
-            axes,
-            correction,
-        });
-    }
-    bonds.sort_by(|a, b| a.name.cmp(&b.name));
-    bonds
-}
-
-pub(crate) fn least_common_multiple(a: u32, b: u32) -> u32 {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    a / x * b
-}
-
-/// Whether effort × flow is kg·m²/s³, as far as the units tell.
-fn is_power(graph: &Graph, axis: &Axis) -> bool {
-    let exponents = |output: usize| {
-        let Output {
-            component,
-            variable,
-        } = graph.outputs[output];
-        let unit = graph.components[component].description.variables[variable]
-            .unit
-            .as_ref();
-        unit.and_then(|unit| unit.exponents)
-    };
-    let (Some(effort), Some(flow)) = (exponents(axis.effort_output), exponents(axis.flow_output))
-    else {
-        return true;
-    };
-    let product: Vec<i32> = effort.iter().zip(flow).map(|(a, b)| a + b).collect();
-    // kg, m, s, A, K, mol, cd; the angle is not a dimension of its own.
-    product[..7] == [1, 2, -3, 0, 0, 0, 0] || axis.weight.abs() != 1.0
 }

@@ -1,0 +1,99 @@
+//! Settings of what was just added to a [`System`].
+
+use gyrator_system::{Bond as FileBond, Choice, Component, Spanned, Value as FileValue};
+
+use crate::system::System;
+
+/// Settings of a component that was just added.
+pub struct ComponentSettings<'a> {
+    pub(crate) component: &'a mut Component,
+}
+
+impl ComponentSettings<'_> {
+    /// Communication step, s: divides the macro-step or is a multiple of it.
+    pub fn step_size(self, seconds: f64) -> Self {
+        self.component.step_size = Some(Spanned::unplaced(seconds));
+        self
+    }
+
+    /// Extrapolation of its inputs: a word of [`EXTRAPOLATIONS`](crate::EXTRAPOLATIONS).
+    pub fn extrapolation(self, word: &str) -> Self {
+        self.component.extrapolation = Some(named(word, &[]));
+        self
+    }
+
+    /// Exchange mode: a word of [`Exchange::WORDS`](crate::Exchange::WORDS).
+    pub fn exchange(self, word: &str) -> Self {
+        self.component.exchange = Some(Spanned::unplaced(word.to_owned()));
+        self
+    }
+
+    /// Start value of a variable.
+    pub fn start(self, variable: &str, value: FileValue) -> Self {
+        self.component.start_values.push((
+            Spanned::unplaced(variable.to_owned()),
+            Spanned::unplaced(value),
+        ));
+        self
+    }
+}
+
+/// Settings of a bond that was just added.
+pub struct BondSettings<'a> {
+    pub(crate) system: &'a mut System,
+}
+
+impl BondSettings<'_> {
+    fn last(&mut self) -> Option<&mut FileBond> {
+        self.system.last_bond()
+    }
+
+    /// A further axis.
+    pub fn axis(mut self, effort: (&str, &str), flow: (&str, &str)) -> Self {
+        let effort = self.system.connection(effort.0, effort.1);
+        let flow = self.system.connection(flow.0, flow.1);
+        if let Some(bond) = self.last() {
+            bond.effort.push(effort);
+            bond.flow.push(flow);
+        }
+        self
+    }
+
+    /// −1 where the units count the effort the other way.
+    pub fn sense(mut self, sense: f64) -> Self {
+        if let Some(bond) = self.last() {
+            bond.sense = Spanned::unplaced(sense);
+        }
+        self
+    }
+
+    /// Greatest magnitude of the residual energy, J, beyond which the run ends.
+    pub fn max_residual_energy(mut self, joules: f64) -> Self {
+        if let Some(bond) = self.last() {
+            bond.max_residual_energy = Some(Spanned::unplaced(joules));
+        }
+        self
+    }
+
+    /// Correction: a word of [`CORRECTIONS`](crate::CORRECTIONS), with numbers for its parameters.
+    pub fn correction(mut self, word: &str, parameters: &[(&str, f64)]) -> Self {
+        let choice = named(word, parameters);
+        if let Some(bond) = self.last() {
+            bond.correction = Some(choice);
+        }
+        self
+    }
+}
+
+fn named(word: &str, parameters: &[(&str, f64)]) -> Choice {
+    let parameter = |(name, value): &(&str, f64)| {
+        (
+            Spanned::unplaced((*name).to_owned()),
+            Spanned::unplaced(FileValue::Real(*value)),
+        )
+    };
+    Choice {
+        name: Spanned::unplaced(word.to_owned()),
+        parameters: parameters.iter().map(parameter).collect(),
+    }
+}
