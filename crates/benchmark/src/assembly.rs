@@ -28,7 +28,10 @@ impl Configuration {
     }
 
     /// Stale outputs and the correction of Rodríguez et al. (2022).
-    pub(crate) const fn corrected(name: &'static str, parameters: &'static [(&'static str, f64)]) -> Self {
+    pub(crate) const fn corrected(
+        name: &'static str,
+        parameters: &'static [(&'static str, f64)],
+    ) -> Self {
         Self {
             name,
             exchange: "stale",
@@ -81,8 +84,14 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds a component. Parameters that a substitute lacks are left out.
-    pub(crate) fn add(&mut self, place: Place<'_>, parameters: &[(&str, Value)]) -> Result<(), CastError> {
-        let Place { name, role, step, .. } = place;
+    pub(crate) fn add(
+        &mut self,
+        place: Place<'_>,
+        parameters: &[(&str, Value)],
+    ) -> Result<(), CastError> {
+        let Place {
+            name, role, step, ..
+        } = place;
         let fmu = self.cast.fmu(role)?;
         let component = self.file.add_component(name, fmu);
         component.step_size = Some(Spanned::unplaced(step));
@@ -102,7 +111,10 @@ impl<'a> Assembly<'a> {
 
     /// The recorded name of `component.port`, as the FMU in its role calls the port.
     pub(crate) fn variable(&self, port: &str) -> String {
-        let Port { component, variable } = self.port(port);
+        let Port {
+            component,
+            variable,
+        } = self.port(port);
         format!("{component}.{variable}")
     }
 
@@ -120,7 +132,12 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds a bond whose axes are pairs of effort and flow, each from an output to an input.
-    pub(crate) fn bond(&mut self, name: &str, axes: &[[(&str, &str); 2]], configuration: &Configuration) {
+    pub(crate) fn bond(
+        &mut self,
+        name: &str,
+        axes: &[[(&str, &str); 2]],
+        configuration: &Configuration,
+    ) {
         let pair = |(from, to): (&str, &str)| Connection::new(self.port(from), self.port(to));
         let axes: Vec<[Connection; 2]> = axes.iter().map(|axis| axis.map(pair)).collect();
         let bond = self.file.add_bond(name);
@@ -130,7 +147,9 @@ impl<'a> Assembly<'a> {
         bond.correction = configuration.correction.map(|parameters| {
             let choice = Choice::new("residual-power");
             let real = |number: f64| Value::Real(number);
-            parameters.iter().fold(choice, |choice, (name, number)| choice.with(*name, real(*number)))
+            parameters.iter().fold(choice, |choice, (name, number)| {
+                choice.with(*name, real(*number))
+            })
         });
     }
 

@@ -87,7 +87,10 @@ impl Progress<'_> {
 
     /// Takes the rows of a configuration.
     pub(crate) fn add(&self, configuration: &'static str, rows: impl IntoIterator<Item = Row>) {
-        let mut all = self.rows.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut all = self
+            .rows
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         for row in rows {
             let mut row = Row {
                 benchmark: self.benchmark.name,
@@ -115,7 +118,11 @@ fn judge_foreign(row: Row, before: &[Row], lacking: Option<&str>) -> Row {
         .iter()
         .find(|other| other.metric == row.metric && other.configuration == STALE.name);
     let is_stale = row.configuration == STALE.name;
-    let ours = if is_stale { row.reference } else { stale.and_then(|stale| stale.reference) };
+    let ours = if is_stale {
+        row.reference
+    } else {
+        stale.and_then(|stale| stale.reference)
+    };
     let is_size = row.is_error && (row.metric.contains("max") || row.metric.starts_with("rms"));
     let note = lacking.filter(|_| is_stale && is_size).map(str::to_owned);
     let mut row = row.not_judged();
@@ -123,7 +130,11 @@ fn judge_foreign(row: Row, before: &[Row], lacking: Option<&str>) -> Row {
     if !is_size {
         return row;
     }
-    let bar = match (row.configuration == REFINED.name, stale.map(|stale| stale.measured), ours) {
+    let bar = match (
+        row.configuration == REFINED.name,
+        stale.map(|stale| stale.measured),
+        ours,
+    ) {
         (true, Some(Figure::Number(error)), _) => Bar::AtMost(2.0 / REFINEMENT * error.abs()),
         (false, _, Some(Figure::Number(ours))) => Bar::AtMost(2.0 * ours.abs()),
         _ => return row,
@@ -157,7 +168,10 @@ impl Benchmark {
                 case: case.name,
                 error,
             })?;
-            Ok(progress.rows.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+            Ok(progress
+                .rows
+                .into_inner()
+                .unwrap_or_else(std::sync::PoisonError::into_inner))
         };
         cases.par_iter().map(run).collect()
     }

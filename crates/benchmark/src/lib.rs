@@ -1,5 +1,38 @@
 //! Benchmarks of co-simulation with their reference solutions.
+//!
+//! A [`Benchmark`] knows the FMUs that play its roles, its cases, the configurations that it runs
+//! them in, its exact solution, and what others have found. Each run becomes [`Row`]s: what was
+//! measured, what it should have been, and whether it is near enough.
+//!
+//! Somebody else's FMU can be put into a role ([`Cast::substitute`]); it is judged by the exact
+//! solution.
 
 #![forbid(unsafe_code)]
 
+mod assembly;
+mod benchmark;
+mod crane;
+mod double_oscillator;
+mod metrics;
+mod multiple_oscillator;
+mod nonlinear_oscillator;
+mod oscillators;
+mod pendula;
+mod published;
+mod recording;
 pub mod reference;
+mod role;
+mod row;
+
+pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
+pub use role::{Cast, CastError, Role, Substitute, folder_of_fmus};
+pub use row::{Bar, Figure, Metric, Row};
+
+/// All benchmarks. To add one: a file that makes a [`Benchmark`], and a word here.
+pub static BENCHMARKS: &[Benchmark] = &[
+    double_oscillator::BENCHMARK,
+    multiple_oscillator::BENCHMARK,
+    nonlinear_oscillator::BENCHMARK,
+    pendula::BENCHMARK,
+    crane::BENCHMARK,
+];

@@ -12,7 +12,9 @@ pub(crate) const ENERGY_LAST: Metric = Metric::error("E_last", "J");
 /// Errors of the energy at the end, greatest, mean over the last second.
 pub(crate) fn energy_metrics(times: &[f64], errors: &[f64]) -> [f64; 3] {
     let end = errors.last().copied().unwrap_or(f64::NAN);
-    let greatest = errors.iter().fold(0.0, |greatest: f64, error| greatest.max(error.abs()));
+    let greatest = errors
+        .iter()
+        .fold(0.0, |greatest: f64, error| greatest.max(error.abs()));
     let last_second = times.last().map_or(0.0, |stop| stop - 1.0 - 1e-9);
     let last: Vec<f64> = times
         .iter()
@@ -21,13 +23,19 @@ pub(crate) fn energy_metrics(times: &[f64], errors: &[f64]) -> [f64; 3] {
         .map(|(_, error)| *error)
         .collect();
     // A maximum does not see NaN.
-    let greatest = if errors.iter().all(|error| error.is_finite()) { greatest } else { f64::NAN };
+    let greatest = if errors.iter().all(|error| error.is_finite()) {
+        greatest
+    } else {
+        f64::NAN
+    };
     [end, greatest, last.iter().sum::<f64>() / last.len() as f64]
 }
 
 /// Root mean square.
 pub(crate) fn rms(errors: impl Iterator<Item = f64>) -> f64 {
-    let (count, squares) = errors.fold((0.0, 0.0), |(count, sum), error| (count + 1.0, sum + error * error));
+    let (count, squares) = errors.fold((0.0, 0.0), |(count, sum), error| {
+        (count + 1.0, sum + error * error)
+    });
     (squares / count).sqrt()
 }
 
@@ -38,7 +46,10 @@ mod tests {
     #[test]
     fn the_last_second_has_both_its_ends() {
         let times: Vec<f64> = (0..=40).map(|k| f64::from(k) * 0.1).collect();
-        let errors: Vec<f64> = times.iter().map(|time| if *time > 2.95 { 2.0 } else { -3.0 }).collect();
+        let errors: Vec<f64> = times
+            .iter()
+            .map(|time| if *time > 2.95 { 2.0 } else { -3.0 })
+            .collect();
         assert_eq!(energy_metrics(&times, &errors), [2.0, 3.0, 2.0]);
     }
 

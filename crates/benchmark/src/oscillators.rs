@@ -3,7 +3,7 @@
 use gyrator::AuditVerdict;
 use gyrator_system::{SystemFile, Value};
 
-use crate::assembly::{Assembly, Configuration, FRESH, Place, REFINED, REFINEMENT, STALE};
+use crate::assembly::{Assembly, Configuration, Place, REFINED, REFINEMENT, STALE};
 use crate::benchmark::{MeasureError, Progress};
 use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
 use crate::published::{Published, find, rows};
@@ -19,7 +19,11 @@ pub(crate) const FORCE: Role = Role {
     ports: &[
         ("x2", "m", "position of the other mass"),
         ("v2", "m/s", "velocity of the other mass"),
-        ("f", "N", "force on the other mass, k_c·(x − x2) + c_c·(v − v2)"),
+        (
+            "f",
+            "N",
+            "force on the other mass, k_c·(x − x2) + c_c·(v − v2)",
+        ),
         ("x", "m", "position"),
         ("v", "m/s", "velocity"),
     ],
@@ -31,7 +35,11 @@ pub(crate) const FORCE: Role = Role {
         ("c_c", "N.s/m", "damping to the other mass"),
         ("spring", "", "enumeration: 1 linear, 2 square root"),
         ("damper", "", "enumeration: 1 linear, 2 quadratic"),
-        ("v_start", "m/s", "initial velocity; the initial position is 0"),
+        (
+            "v_start",
+            "m/s",
+            "initial velocity; the initial position is 0",
+        ),
     ],
 };
 
@@ -53,7 +61,11 @@ pub(crate) const HUB_PARAMETERS: &[(&str, &str, &str)] = &[
     ("c", "N.s/m", "damping to the wall"),
     ("spring", "", "enumeration: 1 linear, 2 square root"),
     ("damper", "", "enumeration: 1 linear, 2 quadratic"),
-    ("v_start", "m/s", "initial velocity; the initial position is 0"),
+    (
+        "v_start",
+        "m/s",
+        "initial velocity; the initial position is 0",
+    ),
 ];
 
 /// Simulated time of all oscillator benchmarks, s.
@@ -94,7 +106,11 @@ pub(crate) struct Course {
 
 impl Oscillators {
     /// Single rate, inputs held.
-    pub(crate) fn single_rate(star: StarOscillator, hub: &'static Role, hub_inputs: &'static [&'static str]) -> Self {
+    pub(crate) fn single_rate(
+        star: StarOscillator,
+        hub: &'static Role,
+        hub_inputs: &'static [&'static str],
+    ) -> Self {
         Self {
             star,
             hub,
@@ -133,23 +149,39 @@ impl Oscillators {
             exchange,
         };
         let [arm_step, hub_step] = self.steps;
-        let arms: Vec<String> = (1..=self.star.arms.len()).map(|index| format!("arm{index}")).collect();
+        let arms: Vec<String> = (1..=self.star.arms.len())
+            .map(|index| format!("arm{index}"))
+            .collect();
         for (name, (mass, coupling)) in arms.iter().zip(&self.star.arms) {
             let mut parameters = self.parameters(mass);
-            parameters.extend([("k_c", Value::Real(coupling.k)), ("c_c", Value::Real(coupling.c))]);
-            assembly.add(place(name, &FORCE, arm_step, configuration.exchange), &parameters)?;
+            parameters.extend([
+                ("k_c", Value::Real(coupling.k)),
+                ("c_c", Value::Real(coupling.c)),
+            ]);
+            assembly.add(
+                place(name, &FORCE, arm_step, configuration.exchange),
+                &parameters,
+            )?;
         }
         // The hub has no direct feed-through and nothing to exchange in another way.
-        assembly.add(place("hub", self.hub, hub_step, STALE.exchange), &self.parameters(&self.star.hub))?;
+        assembly.add(
+            place("hub", self.hub, hub_step, STALE.exchange),
+            &self.parameters(&self.star.hub),
+        )?;
         for (arm, input) in arms.iter().zip(self.hub_inputs) {
             assembly.connect("hub.x", &format!("{arm}.x2"));
             let (force, felt) = (format!("{arm}.f"), format!("hub.{input}"));
             let velocity = format!("{arm}.v2");
-            let axis = [(force.as_str(), felt.as_str()), ("hub.v", velocity.as_str())];
+            let axis = [
+                (force.as_str(), felt.as_str()),
+                ("hub.v", velocity.as_str()),
+            ];
             assembly.bond(&format!("coupling of {arm}"), &[axis], configuration);
         }
         let masses = || arms.iter().map(String::as_str).chain(["hub"]);
-        let names = ["x", "v"].into_iter().flat_map(|port| masses().map(move |mass| format!("{mass}.{port}")));
+        let names = ["x", "v"]
+            .into_iter()
+            .flat_map(|port| masses().map(move |mass| format!("{mass}.{port}")));
         let names = names.map(|name| assembly.variable(&name)).collect();
         Ok((assembly.into_file(), names))
     }
@@ -166,7 +198,11 @@ impl Oscillators {
         ]
     }
 
-    pub(crate) fn run(&self, cast: &Cast, configuration: &Configuration) -> Result<Course, MeasureError> {
+    pub(crate) fn run(
+        &self,
+        cast: &Cast,
+        configuration: &Configuration,
+    ) -> Result<Course, MeasureError> {
         let (file, names) = self.system(cast, configuration)?;
         let recording = Recording::of(file)?;
         let states = recording.rows(&names)?;
@@ -176,7 +212,9 @@ impl Oscillators {
     /// Communication points, s.
     pub(crate) fn times(&self) -> Vec<f64> {
         let steps = (self.stop / self.macro_step()).round() as u32;
-        (0..=steps).map(|step| f64::from(step) * self.macro_step()).collect()
+        (0..=steps)
+            .map(|step| f64::from(step) * self.macro_step())
+            .collect()
     }
 
     pub(crate) fn exact(&self) -> Result<Vec<Vec<f64>>, NotConverged> {
@@ -204,14 +242,21 @@ impl Oscillators {
     /// Error of the energy at each time, J.
     pub(crate) fn energy_errors(&self, states: &[Vec<f64>], exact: &[Vec<f64>]) -> Vec<f64> {
         let pairs = states.iter().zip(exact);
-        pairs.map(|(state, exact)| self.star.energy(state) - self.star.energy(exact)).collect()
+        pairs
+            .map(|(state, exact)| self.star.energy(state) - self.star.energy(exact))
+            .collect()
     }
 
     /// The energy's error at the end, greatest, over the last second, J; rms errors of the hub's
     /// position and of mass 1's, m.
     fn metrics(&self, states: &[Vec<f64>], exact: &[Vec<f64>]) -> [f64; 5] {
         let [end, max, last] = energy_metrics(&self.times(), &self.energy_errors(states, exact));
-        let position = |mass: usize| rms(states.iter().zip(exact).map(|(state, exact)| state[mass] - exact[mass]));
+        let position = |mass: usize| {
+            rms(states
+                .iter()
+                .zip(exact)
+                .map(|(state, exact)| state[mass] - exact[mass]))
+        };
         [end, max, last, position(self.star.arms.len()), position(0)]
     }
 }
@@ -243,7 +288,10 @@ impl Plan<'_> {
             let measured = oscillators.metrics(&course.states, &exact);
             progress.add(configuration.name, self.rows(configuration.name, measured));
             let errors = oscillators.energy_errors(&course.states, &exact);
-            progress.add(configuration.name, audit(configuration, &course.recording, &errors));
+            progress.add(
+                configuration.name,
+                audit(configuration, &course.recording, &errors),
+            );
         }
         if self.has_monolithic {
             let measured = oscillators.metrics(&oscillators.monolithic(), &exact);
@@ -267,7 +315,6 @@ impl Plan<'_> {
 }
 
 pub(crate) const VERDICT: Metric = Metric::figure("verdict", "");
-pub(crate) const EXCHANGE: Metric = Metric::figure("exchange in force", "");
 
 /// What the audit says of the correction, in one word.
 pub(crate) fn verdict(verdict: Option<AuditVerdict>) -> Figure {
@@ -277,9 +324,4 @@ pub(crate) fn verdict(verdict: Option<AuditVerdict>) -> Figure {
         Some(AuditVerdict::CannotBeJudged) => "cannot be judged",
         None => "no correction",
     })
-}
-
-/// Whether fresh outputs are what the configuration uses.
-pub(crate) fn is_fresh(configuration: &Configuration) -> bool {
-    configuration.exchange == FRESH.exchange
 }

@@ -12,6 +12,10 @@ pub(crate) enum Certainty {
     Rounded,
     /// 1e-12 on an initial value moves the displacement by up to 40 %.
     Sensitive,
+    /// Accelerations are iterated to 1e-10, and some 1e-6 J depend on where that ends.
+    Iterated,
+    /// Known to few digits.
+    Printed,
     /// Found with another method: to be shown, not to be met.
     Other,
 }
@@ -44,6 +48,9 @@ fn bar(certainty: Certainty, metric: Metric) -> Option<Bar> {
     match certainty {
         Certainty::Exact => Some(Bar::Relative(1e-6)),
         Certainty::Rounded => Some(Bar::Relative(1e-4)),
+        Certainty::Iterated if metric.unit == "J" => Some(Bar::Absolute(1e-5)),
+        Certainty::Iterated => Some(Bar::Relative(1e-4)),
+        Certainty::Printed => Some(Bar::Relative(0.01)),
         Certainty::Sensitive if metric.name == "E_max" => Some(Bar::Relative(0.1)),
         Certainty::Sensitive if metric.name.starts_with("rms") => Some(Bar::Relative(0.5)),
         Certainty::Sensitive | Certainty::Other => None,
@@ -56,5 +63,7 @@ pub(crate) fn find<'a, const N: usize>(
     case: &str,
     configuration: &str,
 ) -> Option<&'a Published<N>> {
-    published.iter().find(|(of, with, _, _)| (*of, *with) == (case, configuration))
+    published
+        .iter()
+        .find(|(of, with, _, _)| (*of, *with) == (case, configuration))
 }

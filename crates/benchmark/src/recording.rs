@@ -85,10 +85,19 @@ impl Recording {
         let outputs = run.graph().real_outputs();
         let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = std::mem::take(&mut *rows);
-        let column = |index: usize| rows.reals.iter().skip(index).step_by(outputs.len()).copied().collect();
+        let column = |index: usize| {
+            rows.reals
+                .iter()
+                .skip(index)
+                .step_by(outputs.len())
+                .copied()
+                .collect()
+        };
         let columns = outputs.iter().enumerate();
         Ok(Self {
-            columns: columns.map(|(index, output)| (output.name.clone(), column(index))).collect(),
+            columns: columns
+                .map(|(index, output)| (output.name.clone(), column(index)))
+                .collect(),
             times: rows.times,
             bonds: rows.bonds,
             report,
@@ -103,7 +112,10 @@ impl Recording {
 
     /// The rows of the named columns.
     pub(crate) fn rows(&self, names: &[String]) -> Result<Vec<Vec<f64>>, MeasureError> {
-        let columns: Vec<&[f64]> = names.iter().map(|name| self.column(name)).collect::<Result<_, _>>()?;
+        let columns: Vec<&[f64]> = names
+            .iter()
+            .map(|name| self.column(name))
+            .collect::<Result<_, _>>()?;
         let row = |index: usize| columns.iter().map(|column| column[index]).collect();
         Ok((0..self.times.len()).map(row).collect())
     }

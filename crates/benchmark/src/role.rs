@@ -163,7 +163,9 @@ impl Cast {
     /// Whether somebody else's FMU plays in one of these roles.
     #[must_use]
     pub fn is_foreign(&self, roles: &[Role]) -> bool {
-        roles.iter().any(|role| self.substitutes.contains_key(role.name))
+        roles
+            .iter()
+            .any(|role| self.substitutes.contains_key(role.name))
     }
 
     /// Path of the FMU in `role`.
@@ -172,7 +174,11 @@ impl Cast {
             return Ok(player.substitute.fmu.clone());
         }
         let path = self.folder.join(role.model).with_extension("fmu");
-        if path.is_file() { Ok(path) } else { Err(CastError::Missing(path)) }
+        if path.is_file() {
+            Ok(path)
+        } else {
+            Err(CastError::Missing(path))
+        }
     }
 
     /// The name that the FMU in `role` has for one of our ports or parameters; `None` where it is
@@ -193,7 +199,12 @@ impl Cast {
                 .map(|name| format!("{}.{name}", role.name))
         });
         let lacking: Vec<String> = lacking.collect();
-        (!lacking.is_empty()).then(|| format!("not set, as the FMU has no such parameter: {}", lacking.join(", ")))
+        (!lacking.is_empty()).then(|| {
+            format!(
+                "not set, as the FMU has no such parameter: {}",
+                lacking.join(", ")
+            )
+        })
     }
 }
 
@@ -208,7 +219,9 @@ impl Player {
 #[must_use]
 pub fn folder_of_fmus(executable: &Path) -> Option<PathBuf> {
     let ancestors = executable.ancestors().skip(1).take(2);
-    ancestors.map(|folder| folder.join("fmus")).find(|folder| folder.is_dir())
+    ancestors
+        .map(|folder| folder.join("fmus"))
+        .find(|folder| folder.is_dir())
 }
 
 #[cfg(test)]
@@ -222,7 +235,15 @@ mod tests {
         assert_eq!(substitute.fmu, PathBuf::from("a/vendor.fmu"));
         assert_eq!(substitute.names["f"], "Force[1]");
         assert_eq!(substitute.names["x2"], "pos");
-        for bad in ["", "force", "=a.fmu", "force=", "force=a.fmu,f", "force=a.fmu,=f", "force=a.fmu,"] {
+        for bad in [
+            "",
+            "force",
+            "=a.fmu",
+            "force=",
+            "force=a.fmu,f",
+            "force=a.fmu,=f",
+            "force=a.fmu,",
+        ] {
             assert!(bad.parse::<Substitute>().is_err(), "{bad}");
         }
     }

@@ -156,7 +156,12 @@ impl Row {
     }
 
     /// Shows a reference and judges against it.
-    pub(crate) fn against(mut self, reference: impl Into<Figure>, bar: Bar, source: &'static str) -> Self {
+    pub(crate) fn against(
+        mut self,
+        reference: impl Into<Figure>,
+        bar: Bar,
+        source: &'static str,
+    ) -> Self {
         let reference = reference.into();
         self.reference = Some(reference);
         self.tolerance = Some(bar);
@@ -209,10 +214,16 @@ mod tests {
         assert_eq!(ok(-3.0, Bar::AtMost(3.0)), Some(true));
         assert_eq!(ok(-3.1, Bar::AtMost(3.0)), Some(false));
         assert_eq!(ok(2.0, Bar::AtLeast(3.0)), Some(false));
-        for bar in [Bar::Relative(1.0), Bar::Absolute(1.0), Bar::AtMost(1.0), Bar::AtLeast(1.0)] {
+        for bar in [
+            Bar::Relative(1.0),
+            Bar::Absolute(1.0),
+            Bar::AtMost(1.0),
+            Bar::AtLeast(1.0),
+        ] {
             assert_eq!(ok(f64::NAN, bar), Some(false), "{bar}");
         }
-        let word = |measured: &'static str| Row::new(FORCE, measured).against("helped", Bar::Same, "");
+        let word =
+            |measured: &'static str| Row::new(FORCE, measured).against("helped", Bar::Same, "");
         assert_eq!(word("helped").ok, Some(true));
         assert_eq!(word("harmed").ok, Some(false));
     }

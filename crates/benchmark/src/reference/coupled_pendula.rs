@@ -27,6 +27,24 @@ impl Pendulum {
             [-self.l * sin, -self.l * cos],
         )
     }
+
+    /// Acceleration of the tip x, y, vx, vy under gravity and `pull`, N: Lagrange's equations of the
+    /// first kind with Φ = |r − pivot|² − l², Φ'' = −2ξω·Φ' − ω²·Φ, ξ = 1, ω = 100 rad/s, to which
+    /// the augmented Lagrangian of the FMUs converges.
+    fn acceleration(&self, tip: &[f64; 4], pull: [f64; 2]) -> [f64; 2] {
+        const XI: f64 = 1.0;
+        const OMEGA: f64 = 100.0;
+        let [dx, dy] = [tip[0] - self.pivot[0], tip[1] - self.pivot[1]];
+        let free = [pull[0] / self.m, pull[1] / self.m - GRAVITY];
+        let violation = dx * dx + dy * dy - self.l * self.l;
+        let violation_rate = 2.0 * (dx * tip[2] + dy * tip[3]);
+        let bias = 2.0 * (tip[2].powi(2) + tip[3].powi(2))
+            + 2.0 * XI * OMEGA * violation_rate
+            + OMEGA * OMEGA * violation;
+        let [jx, jy] = [2.0 * dx, 2.0 * dy];
+        let multiplier = (jx * free[0] + jy * free[1] + bias) / (jx * jx + jy * jy);
+        [free[0] - multiplier * jx, free[1] - multiplier * jy]
+    }
 }
 
 /// The coupled pendula of Rodríguez et al. (2022), section 4.3. The spring is unloaded at the
@@ -78,6 +96,51 @@ impl CoupledPendula {
     #[must_use]
     pub fn tips(&self, state: &[f64]) -> [[f64; 2]; 2] {
         [0, 1].map(|i| self.pendula[i].tip(state[i]).0)
+    }
+
+    /// Energy, J, of tips at x, y with velocities vx, vy: of pendulum 1, then of pendulum 2.
+    pub(crate) fn energy_of_tips(&self, tips: &[f64]) -> f64 {
+        let (first, second) = tips.split_at(4);
+        let of_masses = self.pendula.iter().zip([first, second]);
+        let of_masses = of_masses.map(|(pendulum, tip)| {
+            pendulum.m * (tip[2].powi(2) + tip[3].powi(2)) / 2.0 + pendulum.m * GRAVITY * tip[1]
+        });
+        let stretch = (first[0] - second[0]).hypot(first[1] - second[1]) - self.natural_length();
+        of_masses.sum::<f64>() + self.k * stretch.powi(2) / 2.0
+    }
+
+    /// Symplectic Euler on both pendula at once, in absolute coordinates as their FMUs have them:
+    /// x, y, vx, vy of both tips at `times`. What remains of the error if the coupling has none.
+    pub(crate) fn symplectic_euler(&self, times: &[f64]) -> Vec<Vec<f64>> {
+        let at_rest = |pendulum: &Pendulum| {
+            let [x, y] = pendulum.tip(pendulum.theta_start).0;
+            [x, y, 0.0, 0.0]
+        };
+        let mut tips = self.pendula.each_ref().map(at_rest);
+        let mut states = vec![tips.concat()];
+        for pair in times.windows(2) {
+            let step = pair[1] - pair[0];
+            let force = self.coupling_force(&tips);
+            let pulls = [force.map(|force| -force), force];
+            for ((pendulum, tip), pull) in self.pendula.iter().zip(&mut tips).zip(pulls) {
+                let [ax, ay] = pendulum.acceleration(tip, pull);
+                tip[2] += step * ax;
+                tip[3] += step * ay;
+                tip[0] += step * tip[2];
+                tip[1] += step * tip[3];
+            }
+            states.push(tips.concat());
+        }
+        states
+    }
+
+    /// Force on tip 2, N.
+    fn coupling_force(&self, [first, second]: &[[f64; 4]; 2]) -> [f64; 2] {
+        let [dx, dy, dvx, dvy] = std::array::from_fn(|index| first[index] - second[index]);
+        let length = dx.hypot(dy);
+        let rate = (dx * dvx + dy * dvy) / length;
+        let tension = self.k * (length - self.natural_length()) + self.c * rate;
+        [tension * dx / length, tension * dy / length]
     }
 }
 

@@ -1,6 +1,8 @@
 //! The verbs of the command line, one file each.
 
+mod benchmark;
 mod inspect;
+mod learn;
 mod list;
 mod run;
 mod simulate;
@@ -29,8 +31,12 @@ enum Verb {
     /// Tell what an FMU or a system file holds
     #[command(visible_alias = "info")]
     Inspect(inspect::Options),
+    /// Learn feed-forward for the inputs at power bonds from a sequence of runs
+    Learn(learn::Options),
     /// List methods, extrapolations, corrections, step controls and exchange modes
     List(list::Options),
+    /// Run systems with known solutions, and judge what comes out
+    Benchmark(benchmark::Options),
 }
 
 impl Cli {
@@ -40,7 +46,9 @@ impl Cli {
             Verb::Run(options) => run::run(options),
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
+            Verb::Learn(options) => learn::run(options),
             Verb::List(options) => list::run(&options),
+            Verb::Benchmark(options) => benchmark::run(&options),
         }
     }
 }
