@@ -1,0 +1,246 @@
+//! Two pendula with a spring between their tips: Rodríguez et al. (2022), section 4.3.
+
+use gyrator_system::{SystemFile, Value};
+
+use crate::assembly::{
+    Assembly, COMPENSATED, Configuration, FRESH, Place, REFINED, REFINEMENT, STALE,
+};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
+use crate::published::{
+    Certainty::{Iterated, Other, Rounded},
+    Published, find, rows,
+};
+use crate::recording::Recording;
+use crate::reference::{CoupledPendula, Reference};
+use crate::role::{Cast, CastError, Role};
+use crate::row::{Bar, Metric, Row};
+
+const FIRST: Role = Role {
+    name: "pendulum-force",
+    model: "PendulumForce",
+    summary: "a point mass on a massless rod, with the spring from its tip to tip 2",
+    ports: &[
+        ("x2", "m", "position of tip 2"),
+        ("y2", "m", "height of tip 2"),
+        ("vx2", "m/s", "velocity of tip 2 along x"),
+        ("vy2", "m/s", "velocity of tip 2 along y"),
+        ("fx", "N", "force on tip 2 along x"),
+        ("fy", "N", "force on tip 2 along y"),
+        ("x", "m", "position of the tip"),
+        ("y", "m", "height of the tip"),
+        ("vx", "m/s", "velocity of the tip along x"),
+        ("vy", "m/s", "velocity of the tip along y"),
+    ],
+    parameters: &[
+        ("k", "N/m", "stiffness of the spring, unloaded at the start"),
+        ("c", "N.s/m", "damping between the tips"),
+    ],
+};
+
+const SECOND: Role = Role {
+    name: "pendulum-motion",
+    model: "PendulumMotion",
+    summary: "a point mass on a massless rod, with a force at its tip",
+    ports: &[
+        ("fx", "N", "force on the tip along x"),
+        ("fy", "N", "force on the tip along y"),
+        ("x", "m", "position of the tip"),
+        ("y", "m", "height of the tip"),
+        ("vx", "m/s", "velocity of the tip along x"),
+        ("vy", "m/s", "velocity of the tip along y"),
+    ],
+    parameters: &[],
+};
+
+pub(crate) const BENCHMARK: Benchmark = Benchmark {
+    name: "pendula",
+    summary: "two pendula in absolute coordinates with a spring between their tips: a bond of two axes",
+    source: "Rodríguez et al. 2022, section 4.3, table 4",
+    roles: &[FIRST, SECOND],
+    cases: &[
+        Case {
+            name: "1",
+            summary: "spring of 6 N/m",
+        },
+        Case {
+            name: "2",
+            summary: "spring of 50 N/m",
+        },
+    ],
+    measure,
+};
+
+/// The correction needs the whole of its integral term, as the paper says.
+pub(crate) const CORRECTED: Configuration =
+    Configuration::corrected("corrected", &[("mu", 0.5), ("nu", 1.0)]);
+const CORRECTED_WITHOUT: Configuration =
+    Configuration::corrected("corrected, nu 0", &[("mu", 0.5)]);
+
+#[rustfmt::skip]
+const PUBLISHED: &[Published<5>] = &[
+    ("1", "stale", [0.648374599923, 0.662508056708, 0.494532157528, 0.0575193950369, 0.372404390571], Iterated),
+    ("1", "corrected", [0.151690239817, 0.266292992023, 0.122065033816, 0.0335673391513, 0.203386640456], Rounded),
+    ("1", "corrected, nu 0", [0.144247375374, 0.266376921439, 0.121164558107, 0.0282977789176, 0.167959124885], Rounded),
+    ("1", "compensated", [-0.107404957904, 0.157342837689, -0.0977659263213, 0.00813593916251, 0.0393357985827], Other),
+    ("1", "fresh", [-0.00108369539649, 0.0956794491637, 0.00060699325236, 0.00220174446639, 0.00267616375751], Iterated),
+    ("1", "monolithic", [-0.00108369539649, 0.0956794491637, 0.00060699325236, 0.00220174446639, 0.00267616375751], Iterated),
+    ("2", "stale", [4.32629747872, 4.34020216782, 3.83930150513, 0.78811816237, 0.792764297502], Iterated),
+    ("2", "corrected", [2.61725350984, 2.76953886468, 2.41521683348, 0.684064555406, 0.688881635004], Rounded),
+    ("2", "corrected, nu 0", [2.65948163696, 2.81543028474, 2.46174969387, 0.709723222383, 0.715413026498], Rounded),
+    ("2", "compensated", [-0.545336945643, 0.660607432021, -0.53115447898, 0.139233730861, 0.147441790114], Other),
+    ("2", "fresh", [0.0544061965832, 0.145245340742, -0.0107676988031, 0.00265705426591, 0.00344854893065], Iterated),
+    ("2", "monolithic", [0.0544061965832, 0.145245340742, -0.0107676988031, 0.00265705426591, 0.00344854893065], Iterated),
+];
+
+const SOURCE: &str =
+    "independent reproduction of Rodríguez et al. 2022, section 4.3, H = 1 ms, T = 10 s";
+const PAPER: &str = "Rodríguez et al. 2022, section 4.3";
+
+const TIP_2: Metric = Metric::error("rms tip 2", "m");
+const TIP_1: Metric = Metric::error("rms tip 1", "m");
+const MEAN_POWER: Metric = Metric::figure("mean residual power", "W");
+const POSITIVE: Metric = Metric::figure("steps with residual power > 0", "%");
+const REMOVED: Metric = Metric::figure("excess energy removed", "%");
+
+const STOP: f64 = 10.0;
+const H: f64 = 1e-3;
+
+/// The pendula of a case.
+pub(crate) fn table_4(case: &str) -> CoupledPendula {
+    CoupledPendula::table_4(if case == "1" { 6.0 } else { 50.0 })
+}
+
+/// The coupled system, and the recorded names of x, y, vx, vy of tip 1 and tip 2.
+pub(crate) fn system(
+    cast: &Cast,
+    pendula: &CoupledPendula,
+    configuration: &Configuration,
+    step: f64,
+) -> Result<(SystemFile, Vec<String>), CastError> {
+    let mut assembly = Assembly::new(cast, step, STOP);
+    let place = |name, role, exchange| Place {
+        name,
+        role,
+        step,
+        inner_step: step,
+        extrapolation: "hold",
+        exchange,
+    };
+    let parameters = [("k", Value::Real(pendula.k)), ("c", Value::Real(pendula.c))];
+    assembly.add(place("first", &FIRST, configuration.exchange), &parameters)?;
+    assembly.add(place("second", &SECOND, STALE.exchange), &[])?;
+    assembly.connect("second.x", "first.x2");
+    assembly.connect("second.y", "first.y2");
+    let axes = [
+        [("first.fx", "second.fx"), ("second.vx", "first.vx2")],
+        [("first.fy", "second.fy"), ("second.vy", "first.vy2")],
+    ];
+    assembly.bond("tips", &axes, configuration);
+    let ports = ["x", "y", "vx", "vy"];
+    let names = ["first", "second"]
+        .into_iter()
+        .flat_map(|tip| ports.map(|port| format!("{tip}.{port}")));
+    let names = names.map(|name| assembly.variable(&name)).collect();
+    Ok((assembly.into_file(), names))
+}
+
+fn times(step: f64) -> Vec<f64> {
+    let steps = (STOP / step).round() as u32;
+    (0..=steps).map(|index| f64::from(index) * step).collect()
+}
+
+/// Error of the energy at each time, J, of tips x, y, vx, vy of pendulum 1 and of pendulum 2.
+pub(crate) fn energy_errors(
+    pendula: &CoupledPendula,
+    states: &[Vec<f64>],
+    exact: &[Vec<f64>],
+) -> Vec<f64> {
+    let pairs = states.iter().zip(exact);
+    pairs
+        .map(|(state, exact)| pendula.energy_of_tips(state) - pendula.energy(exact))
+        .collect()
+}
+
+/// The energy's error at the end, greatest, over the last second, J; rms distance of tip 2 and of
+/// tip 1 from where they should be, m.
+fn metrics(
+    pendula: &CoupledPendula,
+    states: &[Vec<f64>],
+    exact: &[Vec<f64>],
+    step: f64,
+) -> [f64; 5] {
+    let errors = energy_errors(pendula, states, exact);
+    let [end, max, last] = energy_metrics(&times(step), &errors);
+    let tip = |index: usize| {
+        rms(states.iter().zip(exact).map(|(state, exact)| {
+            let [x, y] = pendula.tips(exact)[index];
+            (state[4 * index] - x).hypot(state[4 * index + 1] - y)
+        }))
+    };
+    [end, max, last, tip(1), tip(0)]
+}
+
+fn metric_rows(case: &str, configuration: &str, measured: [f64; 5]) -> Vec<Row> {
+    let names = [ENERGY_END, ENERGY_MAX, ENERGY_LAST, TIP_2, TIP_1];
+    rows(
+        names,
+        measured,
+        find(PUBLISHED, case, configuration),
+        SOURCE,
+    )
+}
+
+fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    let pendula = table_4(case.name);
+    let exact = pendula.states_at(&times(H))?;
+    let mut excess = f64::NAN;
+    for configuration in [STALE, CORRECTED, CORRECTED_WITHOUT, COMPENSATED, FRESH] {
+        let (file, names) = system(cast, &pendula, &configuration, H)?;
+        let recording = Recording::of(file)?;
+        let measured = metrics(&pendula, &recording.rows(&names)?, &exact, H);
+        progress.add(
+            configuration.name,
+            metric_rows(case.name, configuration.name, measured),
+        );
+        if configuration == STALE {
+            excess = measured[0];
+            progress.add(STALE.name, power_rows(case.name, &recording));
+        } else if configuration == CORRECTED {
+            let note = "the paper says that the correction removes the excess energy (fig. 33)";
+            let removed = 100.0 * (1.0 - measured[0] / excess);
+            progress.add(
+                CORRECTED.name,
+                [Row::new(REMOVED, removed).beside(100.0, PAPER).note(note)],
+            );
+        }
+    }
+    let monolithic = pendula.symplectic_euler(&times(H));
+    let measured = metrics(&pendula, &monolithic, &exact, H);
+    progress.add("monolithic", metric_rows(case.name, "monolithic", measured));
+    if progress.is_foreign() {
+        let step = H / REFINEMENT;
+        let (file, names) = system(cast, &pendula, &REFINED, step)?;
+        let states = Recording::of(file)?.rows(&names)?;
+        let measured = metrics(&pendula, &states, &pendula.states_at(&times(step))?, step);
+        progress.add(REFINED.name, metric_rows(case.name, REFINED.name, measured));
+    }
+    Ok(())
+}
+
+/// "Remains above zero", says the paper of the residual power.
+fn power_rows(case: &str, recording: &Recording) -> [Row; 2] {
+    let power = &recording.bonds[0].residual_power[1..];
+    let steps = power.len() as f64;
+    let mean = power.iter().sum::<f64>() / steps;
+    let positive = 100.0 * power.iter().filter(|power| **power > 0.0).count() as f64 / steps;
+    let (expected_mean, expected_positive) = if case == "1" {
+        (0.091_783_063_882, 77.42)
+    } else {
+        (0.315_257_699_142, 76.81)
+    };
+    [
+        Row::new(MEAN_POWER, mean).against(expected_mean, Bar::Relative(1e-3), SOURCE),
+        Row::new(POSITIVE, positive).against(expected_positive, Bar::Absolute(0.05), SOURCE),
+    ]
+}

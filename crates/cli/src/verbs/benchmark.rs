@@ -1,0 +1,238 @@
+//! `gyrator benchmark`: systems with known solutions.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use gyrator_benchmark::{
+    BENCHMARKS, Benchmark, BenchmarkError, Case, Cast, CastError, Figure, MeasureError, Row, Substitute,
+    folder_of_fmus,
+};
+
+use crate::aligned::{Align, Aligned};
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::numbers::{count, short};
+use crate::progress::ProgressMode;
+use crate::screen;
+
+/// Options of `gyrator benchmark`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The benchmarks to run; all of them where none is named
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// List the benchmarks, their cases and their roles
+    #[arg(long)]
+    list: bool,
+    /// Run the case of this name only [repeatable]
+    #[arg(long, value_name = "CASE")]
+    case: Vec<String>,
+    /// Write the rows as JSON; - is the standard output, in place of the table
+    #[arg(long, value_name = "FILE.json")]
+    json: Option<PathBuf>,
+    /// Put another FMU into a role, with its names for ports where they differ [repeatable]
+    #[arg(long, value_name = "ROLE=FMU[,OURS=THEIRS…]")]
+    with: Vec<Substitute>,
+    /// Folder with gyrator's own FMUs [default: fmus, next to the program or one folder above]
+    #[arg(long, value_name = "FOLDER")]
+    fmus: Option<PathBuf>,
+    /// Where each row is shown as soon as it is measured
+    #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
+    progress: ProgressMode,
+}
+
+/// A benchmark and the cases that are asked for.
+type Chosen = (&'static Benchmark, Vec<&'static Case>);
+
+/// Runs the benchmarks that are asked for.
+pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    let begin = Instant::now();
+    let chosen = chosen(options)?;
+    if options.list {
+        screen::print(&list(&chosen))?;
+        return Ok(Exit::Success);
+    }
+    let cast = cast(options, &chosen)?;
+    let (mut rows, mut errors) = (Vec::new(), Vec::new());
+    for (benchmark, cases) in &chosen {
+        for result in benchmark.run(cases, &cast, &|row| show(options.progress, row)) {
+            match result {
+                Ok(of_case) => rows.extend(of_case),
+                Err(error) => errors.push(error),
+            }
+        }
+    }
+    print_rows(options.json.as_deref(), &rows)?;
+    let failed = rows.iter().filter(|row| row.ok == Some(false)).count();
+    screen::message(&closing(&rows, failed, begin.elapsed().as_secs_f64()));
+    if !errors.is_empty() {
+        return Err(failure(errors));
+    }
+    Ok(if failed == 0 { Exit::Success } else { Exit::CheckFailed })
+}
+
+fn chosen(options: &Options) -> Result<Vec<Chosen>, Failure> {
+    if let Some(unknown) = options.names.iter().find(|name| BENCHMARKS.iter().all(|known| known.name != **name)) {
+        let known: Vec<_> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
+        let failure = Failure::usage(format!("there is no benchmark `{unknown}`"));
+        return Err(failure.help(format!("the benchmarks are {}", known.join(", "))));
+    }
+    let is_named = |benchmark: &&Benchmark| options.names.is_empty() || options.names.iter().any(|name| name == benchmark.name);
+    let is_asked = |case: &&Case| options.case.is_empty() || options.case.iter().any(|name| name == case.name);
+    let benchmarks = BENCHMARKS.iter().filter(is_named);
+    let chosen = benchmarks.map(|benchmark| (benchmark, benchmark.cases.iter().filter(is_asked).collect()));
+    let mut chosen: Vec<Chosen> = chosen.collect();
+    let unknown = |name: &&String| chosen.iter().all(|(_, cases)| cases.iter().all(|case| case.name != **name));
+    if let Some(unknown) = options.case.iter().find(unknown) {
+        let failure = Failure::usage(format!("none of the benchmarks has a case `{unknown}`"));
+        return Err(failure.help("`gyrator benchmark --list` shows the cases"));
+    }
+    chosen.retain(|(_, cases)| !cases.is_empty());
+    Ok(chosen)
+}
+
+fn cast(options: &Options, chosen: &[Chosen]) -> Result<Cast, Failure> {
+    let beside = || std::env::current_exe().ok().and_then(|program| folder_of_fmus(&program));
+    let folder = options.fmus.clone().or_else(beside).unwrap_or_else(|| PathBuf::from("fmus"));
+    let mut cast = Cast::new(folder);
+    for substitute in &options.with {
+        let roles = chosen.iter().flat_map(|(benchmark, _)| benchmark.roles);
+        let Some(role) = roles.into_iter().find(|role| role.name == substitute.role) else {
+            let failure = Failure::usage(format!("--with: none of the benchmarks has a role `{}`", substitute.role));
+            return Err(failure.help("`gyrator benchmark --list` shows the roles"));
+        };
+        cast.substitute(role, substitute.clone()).map_err(|error| {
+            let exit = if matches!(error, CastError::UnknownName { .. }) { Exit::Usage } else { Exit::InvalidInput };
+            Failure::new(exit, Message::error(error.to_string()))
+        })?;
+    }
+    Ok(cast)
+}
+
+/// The failure that tells most of the errors; the others are told at once.
+fn failure(mut errors: Vec<BenchmarkError>) -> Failure {
+    let last = errors.remove(0);
+    for error in errors {
+        screen::message(&format!("error: {error}\n"));
+    }
+    let text = last.to_string();
+    let exit = match last.error {
+        MeasureError::Cast(CastError::Missing(_)) => Exit::NotLoaded,
+        MeasureError::Start(error) => Failure::from(error).exit,
+        _ => Exit::Failed,
+    };
+    let failure = Failure::new(exit, Message::error(text));
+    if exit == Exit::NotLoaded { failure.help("--fmus names the folder of our FMUs") } else { failure }
+}
+
+fn show(progress: ProgressMode, row: &Row) {
+    match progress {
+        ProgressMode::Never => {}
+        ProgressMode::Auto => {
+            let Row { benchmark, case, configuration, metric, unit, .. } = row;
+            let measured = figure(row.measured);
+            let text = format!("{benchmark} {case}, {configuration}: {metric} = {measured} {unit}");
+            let judgement = judgement(row.ok);
+            screen::message(&format!("{}  {judgement}\n", text.trim_end()));
+        }
+        ProgressMode::Json => {
+            if let Ok(text) = serde_json::to_string(row) {
+                screen::message(&format!("{text}\n"));
+            }
+        }
+    }
+}
+
+fn judgement(ok: Option<bool>) -> &'static str {
+    match ok {
+        Some(true) => "ok",
+        Some(false) => "FAILED",
+        None => "",
+    }
+}
+
+fn figure(figure: Figure) -> String {
+    match figure {
+        Figure::Number(number) => short(number),
+        Figure::Word(word) => word.to_owned(),
+    }
+}
+
+fn print_rows(json: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
+    let Some(path) = json else {
+        return Ok(screen::print(&table(rows))?);
+    };
+    let text = serde_json::to_string_pretty(rows).map_err(std::io::Error::from)? + "\n";
+    if path == Path::new("-") {
+        return Ok(screen::print(&text)?);
+    }
+    std::fs::write(path, text).map_err(|error| {
+        Failure::new(Exit::Failed, Message::error(format!("cannot write {}: {error}", path.display())))
+    })?;
+    Ok(screen::print(&table(rows))?)
+}
+
+fn table(rows: &[Row]) -> String {
+    const HEADINGS: [(&str, Align); 9] = [
+        ("case", Align::Left),
+        ("configuration", Align::Left),
+        ("metric", Align::Left),
+        ("measured", Align::Right),
+        ("unit", Align::Left),
+        ("reference", Align::Right),
+        ("tolerance", Align::Left),
+        ("", Align::Left),
+        ("note", Align::Left),
+    ];
+    let mut text = String::new();
+    for of_benchmark in rows.chunk_by(|a, b| a.benchmark == b.benchmark) {
+        let mut table = Aligned::new(&HEADINGS);
+        for row in of_benchmark {
+            let cells: [&str; 9] = [
+                row.case,
+                row.configuration,
+                row.metric,
+                &figure(row.measured),
+                row.unit,
+                &row.reference.map(figure).unwrap_or_default(),
+                &row.tolerance.map(|bar| bar.to_string()).unwrap_or_default(),
+                judgement(row.ok),
+                row.note.as_deref().unwrap_or_default(),
+            ];
+            table.row(cells);
+        }
+        text.push_str(&format!("{}\n{}\n", of_benchmark[0].benchmark, table.render()));
+    }
+    text
+}
+
+fn closing(rows: &[Row], failed: usize, seconds: f64) -> String {
+    let judged = rows.iter().filter(|row| row.ok.is_some()).count();
+    let rows = count(rows.len() as u64, "row");
+    format!("{rows}, {judged} judged, {failed} failed, in {seconds:.1} s\n")
+}
+
+
+fn list(chosen: &[Chosen]) -> String {
+    let mut text = String::new();
+    for (benchmark, cases) in chosen {
+        text.push_str(&format!("{}: {}\n  {}\n", benchmark.name, benchmark.summary, benchmark.source));
+        let mut table = Aligned::new(&[("case", Align::Left), ("", Align::Left)]);
+        for case in cases {
+            table.row([case.name, case.summary]);
+        }
+        text.push_str(&table.render());
+        let mut table = Aligned::new(&[("role", Align::Left), ("FMU", Align::Left), ("", Align::Left)]);
+        for role in benchmark.roles {
+            table.row([role.name, role.model, role.summary]);
+            for (name, unit, meaning) in role.ports.iter().chain(role.parameters) {
+                let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
+                table.row(["", "", &format!("{name}: {meaning}{unit}")]);
+            }
+        }
+        text.push_str(&table.render());
+        text.push('\n');
+    }
+    text
+}
