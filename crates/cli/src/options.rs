@@ -165,7 +165,7 @@ fn words<B>(registry: &[Entry<B>], others: &[&'static str]) -> PossibleValuesPar
     PossibleValuesParser::new(names.chain(others.iter().copied()))
 }
 
-fn finite(text: &str) -> Result<f64, String> {
+pub(crate) fn finite(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "this is no number".to_owned())?;
     if number.is_finite() {
         Ok(number)
@@ -174,7 +174,7 @@ fn finite(text: &str) -> Result<f64, String> {
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
     finite(text).and_then(|number| {
         if number > 0.0 {
             Ok(number)

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gyrator::{Report, Run, RunError, RunOptions, StopReason, System};
+use gyrator::{FeedForward, Report, Run, RunError, RunOptions, StopReason, System};
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, SystemFile};
 
@@ -29,6 +29,8 @@ pub(crate) struct Session<'a> {
     pub(crate) execution: &'a ExecutionOptions,
     /// The component of a run of one FMU, and what feeds it.
     pub(crate) single: Option<(String, Option<InputFile>)>,
+    /// What is added to inputs.
+    pub(crate) feed_forward: Option<FeedForward>,
     /// When loading began.
     pub(crate) begin: Instant,
 }
@@ -63,7 +65,10 @@ impl Session<'_> {
                 "add `stop_time = …` to [experiment], or pass --stop-time",
             ));
         }
-        let system = System::from_file(self.system.clone())?;
+        let mut system = System::from_file(self.system.clone())?;
+        if let Some(feed_forward) = &self.feed_forward {
+            system.feed_forward(feed_forward.clone());
+        }
         let loading = self.begin.elapsed().as_secs_f64();
         let options = RunOptions {
             threads: self.execution.worker_threads.map_or(1, usize::from),

@@ -6,6 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use gyrator_system::toml_file;
 
+use super::learn;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::options::{
@@ -28,6 +29,9 @@ pub(super) struct Options {
     start_value: Vec<(String, String)>,
     #[command(flatten)]
     coupling: CouplingOptions,
+    /// Add feed-forward to inputs that `gyrator learn` has learned for this system
+    #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
+    feed_forward: Option<PathBuf>,
     #[command(flatten)]
     results: ResultOptions,
     #[command(flatten)]
@@ -41,6 +45,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     options.experiment.apply(&mut system.experiment);
     options.coupling.apply(&mut system);
     set_start_values(&mut system, options.start_value)?;
+    let feed_forward = options.feed_forward.as_deref().map(learn::read);
     let (results, execution) = (&options.results, &options.execution);
     Session {
         system,
@@ -48,6 +53,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         results,
         execution,
         single: None,
+        feed_forward: feed_forward.transpose()?,
         begin,
     }
     .execute()

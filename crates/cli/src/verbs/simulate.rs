@@ -71,6 +71,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         results,
         execution,
         single,
+        feed_forward: None,
         begin,
     }
     .execute()

@@ -1,0 +1,319 @@
+//! `gyrator learn`: feed-forward from a sequence of runs.
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+use gyrator::{
+    Base, FeedForward, Interpolation, Iteration, Learned, Learning, LearningError, Outcome, Run,
+    RunError, RunOptions, StopReason, System, Watch,
+};
+use gyrator_system::toml_file;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::fmu_log::{self, LogLevel};
+use crate::interrupt::Interrupt;
+use crate::options::{
+    CouplingOptions, ExecutionOptions, ExperimentOptions, assignment, finite, positive,
+    set_start_values,
+};
+use crate::screen;
+
+/// Options of `gyrator learn`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The system file
+    #[arg(value_name = "SYSTEM.toml")]
+    system: PathBuf,
+    #[command(flatten)]
+    law: LawOptions,
+    /// Write the feed-forward of the best run, for `gyrator run --feed-forward`
+    #[arg(long, short = 'o', value_name = "FILE.csv", help_heading = "Results")]
+    output_file: Option<PathBuf>,
+    /// Print JSON, for programs
+    #[arg(long, help_heading = "Results")]
+    json: bool,
+    #[command(flatten)]
+    experiment: ExperimentOptions,
+    /// Start value of a variable, in place of what the system file says [repeatable]
+    #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
+    #[arg(help_heading = "Experiment")]
+    start_value: Vec<(String, String)>,
+    #[command(flatten)]
+    coupling: CouplingOptions,
+    #[command(flatten)]
+    execution: ExecutionOptions,
+}
+
+/// How it is learned.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Learning")]
+struct LawOptions {
+    /// Runs after the first one
+    #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = Learning::default().iterations)]
+    iterations: u32,
+    /// Share of the error that is added to the feed-forward after each run
+    #[arg(long, value_name = "NUMBER", value_parser = positive, default_value_t = 1.0)]
+    gain: f64,
+    /// Greatest error, in the units of the inputs, at which learning ends
+    #[arg(long, value_name = "NUMBER", value_parser = finite)]
+    #[arg(default_value_t = Learning::default().tolerance)]
+    max_error: f64,
+    /// What the inputs get before anything was learned
+    #[arg(long, value_enum, default_value = "delay")]
+    base: Word<Base>,
+    /// How signals go on between communication points, in hindsight
+    #[arg(long, value_enum, default_value = "cubic")]
+    interpolation: Word<Interpolation>,
+}
+
+/// A choice of the engine as a word of the command line.
+#[derive(Debug, Clone, Copy)]
+struct Word<T>(T);
+
+impl ValueEnum for Word<Base> {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self(Base::Delay),
+            Self(Base::Fresh),
+            Self(Base::Compensated),
+            Self(Base::Stale),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self.0 {
+            Base::Delay => (
+                "delay",
+                "Outputs with direct feed-through one macro-step late",
+            ),
+            Base::Fresh => ("fresh", "Outputs read again after their inputs were set"),
+            Base::Compensated => ("compensated", "Compensated outputs"),
+            Base::Stale => (
+                "stale",
+                "Outputs as the step left them: learns a wrong signal",
+            ),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
+}
+
+impl ValueEnum for Word<Interpolation> {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self(Interpolation::Hold),
+            Self(Interpolation::Linear),
+            Self(Interpolation::Cubic),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self.0 {
+            Interpolation::Hold => ("hold", "They stay"),
+            Interpolation::Linear => ("linear", "Straight lines"),
+            Interpolation::Cubic => ("cubic", "A cubic spline"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
+}
+
+impl LawOptions {
+    fn learning(&self) -> Learning {
+        Learning {
+            iterations: self.iterations,
+            gain: self.gain,
+            tolerance: self.max_error,
+            base: self.base.0,
+            interpolation: self.interpolation.0,
+            ..Learning::default()
+        }
+    }
+}
+
+/// Learns, and prints the errors run by run.
+pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let (mut system, warnings) = toml_file::read(&options.system)?;
+    options.experiment.apply(&mut system.experiment);
+    options.coupling.apply(&mut system);
+    set_start_values(&mut system, options.start_value)?;
+    fmu_log::start(options.execution.log_level);
+    for problem in &warnings {
+        let path = options.system.display();
+        screen::message(&format!("warning: {path}: {}\n", problem.message));
+    }
+    let run_options = RunOptions {
+        threads: options.execution.worker_threads.map_or(1, usize::from),
+        accept_not_finite: options.execution.no_nan_check,
+        log_fmu_calls: options.execution.log_level >= LogLevel::Info,
+    };
+    let mut table = Table {
+        interrupt: Interrupt::listen(),
+        is_shown: !options.json,
+        failed: None,
+    };
+    let describe = || System::from_file(system.clone());
+    let learned = options
+        .law
+        .learning()
+        .learn(&run_options, describe, &mut table);
+    if let Some(error) = table.failed {
+        return Err(error.into());
+    }
+    let learned = match learned {
+        Err(LearningError::Ended {
+            reason: StopReason::Interrupted,
+            ..
+        }) => return Ok(Exit::Interrupted),
+        learned => learned?,
+    };
+    if let Some(path) = &options.output_file {
+        save(&learned.feed_forward, path)?;
+    }
+    let summary = Summary::new(&learned, options.output_file);
+    if options.json {
+        let text = serde_json::to_string_pretty(&summary).map_err(std::io::Error::from)?;
+        screen::print(&format!("{text}\n"))?;
+    } else {
+        screen::print(&summary.for_people())?;
+    }
+    conclude(&learned)
+}
+
+/// Shows the errors of each run as soon as it has ended, and ends learning on Ctrl-C.
+struct Table {
+    interrupt: Interrupt,
+    is_shown: bool,
+    /// What went wrong with the standard output.
+    failed: Option<std::io::Error>,
+}
+
+impl Table {
+    fn show(&mut self, text: &str) {
+        if self.is_shown && self.failed.is_none() {
+            self.failed = screen::print(text).err();
+        }
+    }
+}
+
+impl Watch for Table {
+    fn begin(&mut self, number: u32, run: &mut Run) -> Result<(), RunError> {
+        if number == 0 {
+            for note in run.report().notes {
+                screen::message(&format!("note: {note}\n"));
+            }
+            self.show(&format!(
+                "{:>5}  {:>12}  {:>12}\n",
+                "run", "‖e‖₂", "max |e|"
+            ));
+        }
+        run.observe(Box::new(self.interrupt.clone()))
+    }
+
+    fn end(&mut self, iteration: &Iteration) -> bool {
+        let (norm_2, max) = (scientific(iteration.norm_2), scientific(iteration.max));
+        self.show(&format!(
+            "{:>5}  {norm_2:>12}  {max:>12}\n",
+            iteration.number
+        ));
+        self.failed.is_none()
+    }
+}
+
+fn scientific(value: f64) -> String {
+    format!("{value:.3e}")
+}
+
+fn save(feed_forward: &FeedForward, path: &Path) -> Result<(), Failure> {
+    std::fs::write(path, feed_forward.to_string()).map_err(|error| {
+        let text = format!("cannot write {}: {error}", path.display());
+        Failure::new(Exit::Failed, Message::error(text))
+    })
+}
+
+/// Reads feed-forward that was saved.
+pub(super) fn read(path: &Path) -> Result<FeedForward, Failure> {
+    let refuse = |text: String| Failure::new(Exit::InvalidInput, Message::error(text));
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| refuse(format!("cannot read {}: {error}", path.display())))?;
+    text.parse()
+        .map_err(|error| refuse(format!("{}: {error}", path.display())))
+}
+
+/// What was learned, for programs.
+#[derive(Serialize)]
+struct Summary<'a> {
+    outcome: &'a Outcome,
+    /// Number of the run with the smallest ‖e‖₂, whose feed-forward is kept.
+    best: u32,
+    /// The inputs that learn, in the order of the channels.
+    inputs: Vec<&'a str>,
+    iterations: &'a [Iteration],
+    output_file: Option<PathBuf>,
+}
+
+impl<'a> Summary<'a> {
+    fn new(learned: &'a Learned, output_file: Option<PathBuf>) -> Self {
+        let best = learned.iterations.get(learned.best);
+        Self {
+            outcome: &learned.outcome,
+            best: best.map_or(0, |best| best.number),
+            inputs: learned.feed_forward.inputs().collect(),
+            iterations: &learned.iterations,
+            output_file,
+        }
+    }
+
+    fn for_people(&self) -> String {
+        let how = match self.outcome {
+            Outcome::Converged => "converged",
+            Outcome::Iterations => "not converged: all iterations are made",
+            Outcome::Diverged(_) => "diverged",
+            Outcome::Interrupted => "interrupted",
+        };
+        let inputs = self.inputs.join(", ");
+        let mut text = format!(
+            "{how}; run {} is the best, with feed-forward for {inputs}",
+            self.best
+        );
+        if let Some(path) = &self.output_file {
+            text.push_str(&format!(", which is in {}", path.display()));
+        }
+        text.push('\n');
+        text
+    }
+}
+
+/// The exit code, with advice where learning diverged.
+fn conclude(learned: &Learned) -> Result<Exit, Failure> {
+    match &learned.outcome {
+        Outcome::Converged | Outcome::Iterations => Ok(Exit::Success),
+        Outcome::Interrupted => Ok(Exit::Interrupted),
+        Outcome::Diverged(reason) => {
+            let text = format!("learning diverges: {reason}");
+            let help = "try a smaller --gain or --step-size, or --base fresh or compensated";
+            Err(Failure::new(Exit::Failed, Message::error(text)).help(help))
+        }
+    }
+}
+
+impl From<LearningError> for Failure {
+    fn from(error: LearningError) -> Self {
+        match error {
+            LearningError::Start(error) => error.into(),
+            LearningError::Run(error) => error.into(),
+            LearningError::Option { .. } => Self::usage(error.to_string()),
+            LearningError::NoStopTime => {
+                Self::new(Exit::InvalidInput, Message::error(error.to_string()))
+                    .help("add `stop_time = …` to [experiment], or pass --stop-time")
+            }
+            LearningError::NoChannel => {
+                Self::new(Exit::InvalidInput, Message::error(error.to_string()))
+            }
+            LearningError::Ended { .. } => {
+                Self::new(Exit::Failed, Message::error(error.to_string()))
+            }
+        }
+    }
+}
