@@ -107,6 +107,9 @@ impl Progress<'_> {
     }
 }
 
+/// Name of the configuration in which no FMU plays: the solver of our FMUs on the whole system.
+pub(crate) const MONOLITHIC: &str = "monolithic";
+
 /// Source of the bars for somebody else's FMU.
 const FOREIGN: &str = "bar for other people's FMUs";
 
@@ -124,6 +127,9 @@ fn judge_foreign(row: Row, before: &[Row], lacking: Option<&str>) -> Row {
         stale.and_then(|stale| stale.reference)
     };
     let is_size = row.is_error && (row.metric.contains("max") || row.metric.starts_with("rms"));
+    if row.configuration == MONOLITHIC {
+        return row.not_judged();
+    }
     let note = lacking.filter(|_| is_stale && is_size).map(str::to_owned);
     let mut row = row.not_judged();
     row.note = note.or(row.note);
@@ -143,11 +149,8 @@ fn judge_foreign(row: Row, before: &[Row], lacking: Option<&str>) -> Row {
 }
 
 impl Benchmark {
-    /// Runs the `cases`, several at a time, and gives their rows in the order of the cases. Each row
-    /// is shown as soon as it is measured.
-    ///
-    /// # Errors
-    /// Those of all cases that could not be measured.
+    /// Runs the `cases`, several at a time, and gives their rows in the order of the cases, or why a
+    /// case could not be measured. Each row is shown as soon as it is measured.
     pub fn run(
         &'static self,
         cases: &[&'static Case],

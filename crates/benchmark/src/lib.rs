@@ -21,6 +21,7 @@ mod pendula;
 mod published;
 mod recording;
 pub mod reference;
+mod residual_share;
 mod role;
 mod row;
 
@@ -31,6 +32,7 @@ pub use row::{Bar, Figure, Metric, Row};
 /// All benchmarks. To add one: a file that makes a [`Benchmark`], and a word here.
 pub static BENCHMARKS: &[Benchmark] = &[
     double_oscillator::BENCHMARK,
+    residual_share::BENCHMARK,
     multiple_oscillator::BENCHMARK,
     nonlinear_oscillator::BENCHMARK,
     pendula::BENCHMARK,

@@ -12,8 +12,11 @@ const CALM: f64 = 3.0;
 /// Calm points in a row that end the alarm.
 const CALM_POINTS: u32 = 50;
 /// The usual residual power is the greatest so far; it fades by this factor a point, so that the
-/// detector follows a system that calms down.
+/// detector follows a system that calms down,
 const FADE: f64 = 0.999;
+/// and grows by at most this factor a point, so that a coupling that loses its grip over a hundred
+/// steps does not pass for usual.
+const GROWTH: f64 = 1.01;
 /// Room for intervals, so that an alarm allocates nothing.
 const ROOM: usize = 64;
 
@@ -91,7 +94,12 @@ impl Detector {
         } else if self.points > WARM_UP && residual > RAISE * usual && usual > 0.0 {
             self.raise(residual, time);
         } else {
-            self.usual = residual.max(self.usual * FADE);
+            let fastest = if self.points > WARM_UP && self.usual > 0.0 {
+                self.usual * GROWTH
+            } else {
+                f64::INFINITY
+            };
+            self.usual = residual.min(fastest).max(self.usual * FADE);
         }
     }
 
@@ -153,6 +161,16 @@ mod tests {
         assert_eq!(alarms.len(), 1, "{alarms:?}");
         assert!((3.0..3.3).contains(&alarms[0].start) && (4.7..5.0).contains(&alarms[0].end));
         assert!((alarms[0].max_time - 4.0).abs() < 0.1);
+    }
+
+    /// An oscillation that grows within a hundred points, as at the edge of stability.
+    #[test]
+    fn growth_within_many_points_is_seen() {
+        let envelope = |t: f64| (3.0 * (t.min(8.0 - t) - 2.0).max(0.0)).exp();
+        let alarms = watch(|t| 300.0 * envelope(t) * (12.0 * t).sin());
+        assert_eq!(alarms.len(), 1, "{alarms:?}");
+        assert!((2.5..4.0).contains(&alarms[0].start) && (5.0..6.5).contains(&alarms[0].end));
+        assert!((alarms[0].max_time - 4.0).abs() < 0.2);
     }
 
     #[test]

@@ -1,0 +1,136 @@
+//! The share μ of the residual energy that is an error: Rodríguez et al. (2022), section 3.3.
+
+use crate::assembly::STALE;
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::double_oscillator::table_1;
+use crate::oscillators::{FORCE, H, MOTION, Oscillators};
+use crate::role::Cast;
+use crate::row::{Bar, Metric, Row};
+
+pub(crate) const BENCHMARK: Benchmark = Benchmark {
+    name: "residual-share",
+    summary: "the share mu of the residual energy that is an error, in the double oscillator without correction",
+    source: "Rodríguez et al. 2022, section 3.3, eqs 20 and 21, figs 15 to 18",
+    roles: &[FORCE, MOTION],
+    cases: &[
+        Case {
+            name: "slow-hold",
+            summary: "case 1, the force steps R times slower, inputs held",
+        },
+        Case {
+            name: "slow-linear",
+            summary: "the same, inputs extrapolated by lines",
+        },
+        Case {
+            name: "fast-hold",
+            summary: "case 1, the force steps R times faster, inputs held",
+        },
+        Case {
+            name: "fast-linear",
+            summary: "the same, inputs extrapolated by lines",
+        },
+        Case {
+            name: "by-case",
+            summary: "undamped cases of table 1 at a single rate",
+        },
+    ],
+    measure,
+};
+
+const SHARE: Metric = Metric::figure("mu", "");
+
+const SOURCE: &str = "Rodríguez et al. 2022, eqs 20 and 21";
+const REPRODUCTION: &str = "independent reproduction of Rodríguez et al. 2022";
+
+/// Ratios of the steps, and their names in the table.
+const RATIOS: [(&str, u32); 7] = [
+    ("R = 1", 1),
+    ("R = 2", 2),
+    ("R = 3", 3),
+    ("R = 5", 5),
+    ("R = 10", 10),
+    ("R = 20", 20),
+    ("R = 100", 100),
+];
+
+/// μ by the paper, of case 1 where the force steps `ratio` times slower or faster.
+fn by_rule(case: &str, ratio: f64) -> f64 {
+    match case {
+        "slow-hold" => 0.5 * (1.5 - 0.5 / ratio),
+        "fast-linear" => 0.5 / ratio,
+        _ => 0.5,
+    }
+}
+
+fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    if case.name == "by-case" {
+        return measure_cases(cast, progress);
+    }
+    let (speed, extrapolation) = case.name.split_once('-').unwrap_or((case.name, "hold"));
+    for (name, ratio) in RATIOS {
+        let fine = H / f64::from(ratio);
+        let oscillators = Oscillators {
+            steps: if speed == "slow" {
+                [H, fine]
+            } else {
+                [fine, H]
+            },
+            extrapolation: if extrapolation == "hold" {
+                "hold"
+            } else {
+                "linear"
+            },
+            stop: 3.0,
+            ..table_1(1)
+        };
+        let ratio = f64::from(ratio);
+        let row = Row::new(SHARE, share(cast, &oscillators)?);
+        let rule = by_rule(case.name, ratio);
+        let row = if ratio <= 20.0 {
+            row.against(rule, Bar::Relative(0.05), SOURCE)
+        } else {
+            row.beside(rule, SOURCE)
+        };
+        progress.add(name, [row]);
+    }
+    Ok(())
+}
+
+/// Where the velocities of the two masses go together, the rule is wrong.
+fn measure_cases(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    for (number, name, stop, expected, bar) in [
+        (1, "table 1, case 1", 3.0, 0.4814, 0.005),
+        (3, "table 1, case 3", 1.0, 0.2568, 0.005),
+        (5, "table 1, case 5", 3.0, 0.4859, 0.005),
+        (7, "table 1, case 7", 3.0, 0.5249, 0.005),
+        (8, "table 1, case 8", 3.0, 0.1848, 0.008),
+    ] {
+        let oscillators = Oscillators {
+            stop,
+            ..table_1(number)
+        };
+        let share = share(cast, &oscillators)?;
+        let row = Row::new(SHARE, share).against(expected, Bar::Absolute(bar), REPRODUCTION);
+        progress.add(name, [row.note("the paper takes 0.5")]);
+    }
+    Ok(())
+}
+
+/// Slope, through zero, of the energy's error over the residual energy of eq. 8, which is summed
+/// from outputs at communication points alone.
+fn share(cast: &Cast, oscillators: &Oscillators) -> Result<f64, MeasureError> {
+    let course = oscillators.run(cast, &STALE)?;
+    let errors = oscillators.energy_errors(&course.states, &oscillators.exact()?);
+    let force = cast.name(&FORCE, "f").unwrap_or("f");
+    let forces = course.recording.column(&format!("arm1.{force}"))?;
+    let velocities = course.states.iter().map(|state| state[state.len() - 1]);
+    let outputs: Vec<(f64, f64)> = forces.iter().copied().zip(velocities).collect();
+    let (mut residual, mut products, mut squares) = (0.0, 0.0, 0.0);
+    for (pair, error) in outputs.windows(2).zip(&errors[1..]) {
+        let [(force_before, velocity_before), (force, velocity)] = [pair[0], pair[1]];
+        residual += H * (force_before * velocity - velocity_before * force);
+        products += residual * error;
+        squares += residual * residual;
+    }
+    Ok(products / squares)
+}
