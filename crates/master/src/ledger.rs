@@ -33,7 +33,8 @@ pub struct BondEnergy {
     /// eq. 15b). Held inputs make it about twice the energy that the coupling really invents.
     pub applied_residual_energy: f64,
     /// Integral of the applied residual power by the trapezoidal rule, from the start of each step,
-    /// with its new inputs, to its end, J.
+    /// with its new inputs and, where the direct feed-through is known, with the outputs that follow
+    /// them, to its end, J.
     pub residual_energy_integrated: f64,
     /// Sum of the residual energy's magnitudes, step by step, J.
     pub residual_energy_abs: f64,
@@ -169,7 +170,7 @@ impl Entry {
         let (mut coupling_error, mut output_power) = (0.0, 0.0);
         for (axis, before) in self.axes.iter().zip(&mut self.outputs_before) {
             let (effort_output, flow_output) = plant.outputs_of(axis);
-            *before = (effort_output, flow_output);
+            *before = plant.outputs_under_new_inputs(axis);
             let error =
                 |input: usize| plant.states[input].fed(&plant.outputs) - plant.inputs[input];
             coupling_error += axis.weight.abs()
@@ -213,6 +214,17 @@ impl Plant {
         (
             self.outputs[axis.effort_output],
             self.outputs[axis.flow_output],
+        )
+    }
+
+    /// What the outputs of an axis become when the next step's inputs are set, as far as it is known.
+    #[inline]
+    fn outputs_under_new_inputs(&self, axis: &Axis) -> (f64, f64) {
+        let (effort, flow) = self.outputs_of(axis);
+        let known = |error: f64| if error.is_nan() { 0.0 } else { error };
+        (
+            effort - known(self.stale_errors[axis.effort_output]),
+            flow - known(self.stale_errors[axis.flow_output]),
         )
     }
 
