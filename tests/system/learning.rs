@@ -643,36 +643,44 @@ fn feed_forward_allocates_nothing_per_step() {
     assert_eq!(counted.count_total, 0, "{counted:?}");
 }
 
-/// The ledger counts the learned part as a correction: with it the force is that of the end of the
-/// delay, and no energy is left over.
+/// The ledger counts all that learning changes as correction: the energy of the delay at first, and
+/// nothing in the end, when the bond is that of the fresh exchange.
 #[test]
-fn the_ledger_counts_feed_forward_as_correction() {
-    let coupling = Coupling {
-        stop_time: 2.0,
-        ..Coupling::default()
-    };
-    let learned = learn(&exactly(12), || TABLE_1[1].system(&coupling));
-    let energy = |feed_forward: Option<&FeedForward>| {
-        let mut system = TABLE_1[1].system(&Coupling {
+fn the_ledger_tells_what_is_left_to_learn() {
+    let system = || {
+        TABLE_1[1].system(&Coupling {
             exchange: "fresh",
-            ..coupling
-        });
+            stop_time: 2.0,
+            ..Coupling::default()
+        })
+    };
+    let bond = |feed_forward: Option<FeedForward>| {
+        let mut system = system();
         if let Some(feed_forward) = feed_forward {
-            system.feed_forward(feed_forward.clone());
+            system.feed_forward(feed_forward);
         }
         let mut run = system.start(&RunOptions::default()).unwrap();
-        run.run().unwrap();
-        *run.ledger().bond(0).unwrap()
+        run.run().unwrap().bonds.remove(0)
     };
-    let (learned, fresh) = (energy(Some(&learned.feed_forward)), energy(None));
-    assert!(learned.correction_energy.abs() > 1.0);
-    let used = learned.residual_energy + learned.correction_energy;
-    expect_close(used, fresh.residual_energy, 1e-6);
-    let report = {
-        let mut system = TABLE_1[1].system(&coupling);
-        system.feed_forward(learn(&exactly(1), || TABLE_1[1].system(&coupling)).feed_forward);
-        system.start(&RunOptions::default()).unwrap().report()
+    let learned = |runs: u32| bond(Some(learn(&exactly(runs), system).feed_forward));
+    let (fresh, delayed, learned) = (bond(None), learned(0), learned(12));
+    assert_eq!((fresh.correction, learned.correction), ("off", "learned"));
+    assert!(delayed.energy.correction_energy > 100.0);
+    assert!(learned.energy.correction_energy.abs() < 1e-6);
+    let residual = learned.energy.residual_energy;
+    expect_close(residual, fresh.energy.residual_energy, 1e-9);
+}
+
+#[test]
+fn the_report_tells_of_feed_forward() {
+    let coupling = Coupling {
+        stop_time: 0.1,
+        ..Coupling::default()
     };
+    let mut system = TABLE_1[1].system(&coupling);
+    let learned = learn(&exactly(1), || TABLE_1[1].system(&coupling));
+    system.feed_forward(learned.feed_forward);
+    let report = system.start(&RunOptions::default()).unwrap().report();
     let note = "learned feed-forward is added to motion.f, force exchanged fresh";
     assert!(
         report.notes.iter().any(|known| known == note),

@@ -85,7 +85,7 @@ pub struct BondReport {
     pub hindsight_mu: Option<f64>,
     /// Intervals in which the residual power was out of the usual.
     pub alarms: Vec<Alarm>,
-    /// The correction in force; `off` where there is none.
+    /// The correction in force; `learned` where there is feed-forward only, `off` where there is none.
     pub correction: &'static str,
     /// Parameters of the correction that are in force.
     pub correction_parameters: std::collections::BTreeMap<&'static str, f64>,

@@ -361,10 +361,11 @@ impl Run {
             verdict: corrector.map(|_| audit.verdict(energy.correction_energy)),
             hindsight_mu: audit.hindsight_share(energy.residual_energy),
             alarms: self.alarms.bond(index).to_vec(),
-            correction: bond
-                .correction
-                .as_ref()
-                .map_or("off", |(entry, _)| entry.name),
+            correction: match &bond.correction {
+                Some((entry, _)) => entry.name,
+                None if self.plant.player.plays_on(bond) => "learned",
+                None => "off",
+            },
             correction_parameters: parameters.unwrap_or_default().into_iter().collect(),
             is_power: bond.is_power,
         }
@@ -388,7 +389,7 @@ impl Run {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_step(&self) -> Step {
         let clock = &self.plant.graph.clock;
         if !self.is_fixed {
@@ -502,6 +503,7 @@ impl Run {
         }
     }
 
+    #[inline]
     fn end_if_due(&mut self) -> Result<(), RunError> {
         if self.plant.terminated.is_some() {
             return self.end(StopReason::Terminated);

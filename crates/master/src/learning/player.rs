@@ -3,6 +3,7 @@
 
 use super::FeedForward;
 use crate::curve::Curve;
+use crate::graph::{Axis, Bond};
 use crate::plant::{Plant, Step};
 
 /// Adds learned feed-forward to the inputs of a plant, step by step.
@@ -33,6 +34,13 @@ impl Player {
     pub(crate) fn is_empty(&self) -> bool {
         self.voices.is_empty()
     }
+
+    /// Whether an input of the bond gets feed-forward.
+    pub(crate) fn plays_on(&self, bond: &Bond) -> bool {
+        let inputs = |axis: &Axis| [axis.effort_input, axis.flow_input];
+        let mut inputs = bond.axes.iter().flat_map(inputs);
+        inputs.any(|input| self.voices.iter().any(|voice| voice.input == input))
+    }
 }
 
 impl Plant {
@@ -50,19 +58,19 @@ impl Plant {
         }
     }
 
-    /// Sets what feed-forward adds over the coming step.
+    /// Sets what feed-forward adds over the coming step. What a delay takes away counts to it, so that
+    /// the ledger tells by how much energy the whole still differs from an exchange without delay.
     pub(crate) fn play_feed_forward(&mut self, step: &Step) {
         for voice in &mut self.player.voices {
             let state = &mut self.states[voice.input];
             let now = state.fed(&self.outputs);
-            state.delay = if voice.is_delayed && step.index > 0 {
-                voice.previous - now
-            } else {
-                0.0
-            };
-            voice.previous = now;
             let curve = voice.curves.get(step.index as usize);
-            state.feed_forward = curve.copied().unwrap_or_default();
+            let mut curve = curve.copied().unwrap_or_default();
+            if voice.is_delayed && step.index > 0 {
+                curve.coefficients[0] += voice.previous - now;
+            }
+            voice.previous = now;
+            state.feed_forward = curve;
         }
     }
 }

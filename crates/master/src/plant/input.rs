@@ -21,9 +21,6 @@ pub(crate) struct InputState {
     pub(crate) correction: Curve,
     /// What learned feed-forward adds over the coming step.
     pub(crate) feed_forward: Curve,
-    /// What turns the value at the start of the coming step into that of the step before, where
-    /// feed-forward was learned on a delayed signal; else 0.
-    pub(crate) delay: f64,
     /// A correction or feed-forward may add to this input.
     pub(crate) is_corrected: bool,
     /// The course of the input over the step, correction included.
@@ -53,7 +50,6 @@ impl InputState {
             watch: Watch::default(),
             correction: Curve::default(),
             feed_forward: Curve::default(),
-            delay: 0.0,
             is_corrected: false,
             curve: Curve::default(),
             degree,
@@ -120,7 +116,6 @@ impl InputState {
     /// Plans the coming step, of length `step` s, and returns the value at its start.
     pub(crate) fn plan(&mut self, outputs: &[f64], now: f64, step: f64) -> f64 {
         self.curve = self.uncorrected(outputs, now, step).plus(&self.added());
-        self.curve.coefficients[0] += self.delay;
         self.curve.coefficients[0]
     }
 }
