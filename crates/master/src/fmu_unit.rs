@@ -81,17 +81,17 @@ impl Unit for FmuUnit {
         Self::check(self.instance.exit_initialization_mode())
     }
 
-    #[inline]
+    #[inline(always)]
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
         Self::check(self.instance.set_real(handles, values))
     }
 
-    #[inline]
+    #[inline(always)]
     fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
         Self::check(self.instance.get_real(handles, values))
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
         match Self::check(self.instance.do_step(time, step, true))? {
             fmu::StepOutcome::Done => Ok(StepOutcome::Done),

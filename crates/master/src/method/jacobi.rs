@@ -18,10 +18,6 @@ pub(super) const ENTRY: Entry<Maker<dyn Method>> = Entry {
 impl Method for Jacobi {
     fn step(&mut self, plant: &mut Plant, step: &Step) -> Result<(), Fault> {
         plant.correct(step)?;
-        plant.with_all(|plant, all| {
-            plant.feed(all, step)?;
-            plant.advance(all, step)?;
-            plant.publish(all, step)
-        })
+        plant.step_all(step)
     }
 }

@@ -136,11 +136,16 @@ impl Plant {
     ///
     /// # Errors
     /// A unit that refuses the derivatives that a correction needs.
+    #[inline]
     pub fn correct(&mut self, step: &Step) -> Result<(), Fault> {
         self.play_feed_forward(step);
         if self.correctors.is_empty() {
             return Ok(());
         }
+        self.correct_bonds(step)
+    }
+
+    fn correct_bonds(&mut self, step: &Step) -> Result<(), Fault> {
         self.measure_jacobians(step)?;
         for corrector in &mut self.correctors {
             for axis in &corrector.axes {

@@ -56,6 +56,9 @@ pub struct Plant {
     /// All components are fed by plain copies and make one communication step a macro-step, so the
     /// phases can run straight through the arrays.
     uniform: bool,
+    /// Uniform, on one thread, with real values only and nothing to exchange: the phases of all
+    /// components can run one after the other without asking anything.
+    is_straight: bool,
     /// No input is extrapolated, so nobody has to be told what was published.
     all_hold: bool,
     /// Published real outputs.
@@ -109,6 +112,7 @@ impl Plant {
                 .map(|input| input.source as u32)
                 .collect(),
             uniform: false,
+            is_straight: false,
             all_hold: false,
             inputs: vec![0.0; graph.inputs.len()],
             outputs: vec![0.0; graph.outputs.len()],
@@ -140,6 +144,32 @@ impl Plant {
         let result = phases(self, &all);
         self.all = all;
         result
+    }
+
+    /// Settles whether the phases can run straight, once all that could be in their way is known.
+    pub(crate) fn settle_phases(&mut self) {
+        let only_reals = self.signals.is_empty() && self.graph.signal_wires.is_empty();
+        self.is_straight =
+            self.uniform && only_reals && self.passes.is_empty() && self.pool.is_none();
+    }
+
+    /// Feeds, advances and publishes all components: what methods do that treat them alike.
+    ///
+    /// # Errors
+    /// As the phases.
+    #[inline]
+    pub fn step_all(&mut self, step: &Step) -> Result<(), Fault> {
+        if self.is_straight {
+            self.feed_straight(step)?;
+            self.advance_straight(step)?;
+            self.publish_straight(step)?;
+            return self.check_finite(step);
+        }
+        self.with_all(|plant, all| {
+            plant.feed(all, step)?;
+            plant.advance(all, step)?;
+            plant.publish(all, step)
+        })
     }
 
     /// Gives the due components among `components` their inputs for the step.
@@ -224,6 +254,7 @@ impl Plant {
         self.uniform && components.len() == self.members.len()
     }
 
+    #[inline(always)]
     fn feed_straight(&mut self, step: &Step) -> Result<(), Fault> {
         for (input, source) in self.inputs.iter_mut().zip(&self.sources) {
             *input = self.outputs[*source as usize];
@@ -262,6 +293,7 @@ impl Plant {
         Ok(())
     }
 
+    #[inline(always)]
     fn advance_straight(&mut self, step: &Step) -> Result<(), Fault> {
         self.counters.unit_steps += self.members.len() as u64;
         for component in 0..self.members.len() {
@@ -326,6 +358,7 @@ impl Plant {
         self.terminated = Some(self.terminated.map_or(time, |earlier| earlier.min(time)));
     }
 
+    #[inline(always)]
     fn publish_straight(&mut self, step: &Step) -> Result<(), Fault> {
         self.counters.get_calls += self.members.len() as u64;
         for component in 0..self.members.len() {
@@ -363,10 +396,16 @@ impl Plant {
         }
     }
 
+    #[inline]
     pub(crate) fn check_finite(&self, step: &Step) -> Result<(), Fault> {
         if self.accept_not_finite || all_finite(&self.outputs) {
             return Ok(());
         }
+        self.first_not_finite(step)
+    }
+
+    #[cold]
+    fn first_not_finite(&self, step: &Step) -> Result<(), Fault> {
         let found = self.outputs.iter().position(|value| !value.is_finite());
         let Some(output) = found else { return Ok(()) };
         let name = self.graph.output_name(output);
@@ -468,17 +507,15 @@ impl Plant {
 /// no addition waits for the one before it.
 #[inline]
 fn all_finite(values: &[f64]) -> bool {
+    let (chunks, rest) = values.as_chunks::<4>();
     let mut sums = [0.0; 4];
-    let chunks = values.chunks_exact(4);
-    for (sum, value) in sums.iter_mut().zip(chunks.remainder()) {
-        *sum += 0.0 * value;
-    }
     for chunk in chunks {
         for (sum, value) in sums.iter_mut().zip(chunk) {
             *sum += 0.0 * value;
         }
     }
-    sums.iter().sum::<f64>() == 0.0
+    let of_rest: f64 = rest.iter().map(|value| 0.0 * value).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + of_rest == 0.0
 }
 
 /// A value of `kind` to read into.

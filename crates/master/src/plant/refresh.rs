@@ -67,6 +67,7 @@ impl Plant {
                 0.0
             };
         }
+        self.settle_phases();
         loops
     }
 
