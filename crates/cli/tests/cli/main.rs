@@ -6,6 +6,7 @@ mod bench;
 mod errors;
 mod faults;
 mod interrupts;
+mod learning;
 mod limits;
 mod results;
 mod single_fmu;

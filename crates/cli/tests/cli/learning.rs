@@ -1,0 +1,93 @@
+//! Learning, and runs with what was learned.
+
+use crate::bench::{Bench, OSCILLATORS, Outcome};
+
+fn learn(bench: &Bench, others: &[&str]) -> Outcome {
+    bench.write("system.toml", OSCILLATORS);
+    let arguments = ["learn", "system.toml", "--duration", "0.5"];
+    bench.run(arguments.into_iter().chain(others.iter().copied()))
+}
+
+#[test]
+fn a_learned_run_is_that_of_the_fresh_force() {
+    let bench = Bench::new();
+    let learned = learn(&bench, &["-o", "learned.csv", "--max-error", "1e-9"]);
+    assert_eq!(learned.code, Some(0), "{}", learned.stderr);
+    assert!(learned.stdout.contains("converged"), "{}", learned.stdout);
+    let run = |name: &str, option: &str, value: &str| {
+        let common = ["run", "system.toml", "--duration", "0.5", "-o"];
+        let outcome = bench.run(common.into_iter().chain([name, option, value]));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        bench.rows(name).1
+    };
+    let learned = run("with.csv", "--feed-forward", "learned.csv");
+    let fresh = run("fresh.csv", "--exchange", "fresh");
+    for (learned, fresh) in learned.iter().zip(&fresh) {
+        for (learned, fresh) in learned.iter().zip(fresh) {
+            assert!(
+                (learned - fresh).abs() < 1e-8,
+                "{learned} instead of {fresh}"
+            );
+        }
+    }
+    assert_eq!(learned.len(), fresh.len());
+}
+
+#[test]
+fn the_errors_of_all_runs_as_json() {
+    let bench = Bench::new();
+    let outcome = learn(&bench, &["--iterations", "3", "--max-error", "0", "--json"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let learned: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(learned["outcome"]["kind"], "iterations");
+    assert_eq!(learned["best"], 3);
+    let runs = learned["iterations"].as_array().unwrap();
+    let norms = runs.iter().map(|run| run["norm_2"].as_f64().unwrap());
+    let norms: Vec<f64> = norms.collect();
+    assert_eq!(norms.len(), 4);
+    assert!(norms[3] < 1e-2 * norms[0], "{norms:?}");
+}
+
+#[test]
+fn divergence_ends_learning_and_keeps_the_best_run() {
+    let bench = Bench::new();
+    // A damper so stiff that its delayed force excites.
+    let stiff = [
+        "--start-value",
+        "left.c_c=1500",
+        "--start-value",
+        "left.m=10",
+    ];
+    let outcome = learn(&bench, &[&stiff[..], &["-o", "learned.csv"]].concat());
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("diverges"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--gain"), "{}", outcome.stderr);
+    assert!(
+        outcome.stdout.contains("run 0 is the best"),
+        "{}",
+        outcome.stdout
+    );
+    assert!(
+        bench
+            .read("learned.csv")
+            .starts_with("# gyrator feed-forward 1\n")
+    );
+}
+
+#[test]
+fn feed_forward_that_does_not_fit_or_cannot_be_read() {
+    let bench = Bench::new();
+    assert_eq!(
+        learn(&bench, &["-n", "0", "-o", "learned.csv"]).code,
+        Some(0)
+    );
+    let run = |others: &[&str], expected: &str| {
+        let common = ["run", "system.toml", "--feed-forward"];
+        let outcome = bench.run(common.into_iter().chain(others.iter().copied()));
+        assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    };
+    run(&["learned.csv", "--duration", "1"], "macro-steps");
+    run(&["none.csv"], "cannot read none.csv");
+    run(&["system.toml"], "system.toml: line 1: no feed-forward");
+}
