@@ -149,6 +149,18 @@ impl FeedForward {
         }
     }
 
+    /// c ← c + gain·e (Thielemans 2023 eq. 6). The paper's index of c is one higher because there c
+    /// goes through the delay; here it is added behind it.
+    pub(super) fn learn(&mut self, gain: f64, errors: &[Vec<(usize, Curve)>]) {
+        for (channel, errors) in self.channels.iter_mut().zip(errors) {
+            for &(step, error) in errors {
+                channel.curves[step] = channel.curves[step]
+                    .plus(&error.scaled(gain))
+                    .truncated(channel.degree);
+            }
+        }
+    }
+
     /// Takes the signal to the inputs of a graph that it fits.
     pub(super) fn player(self, graph: &Graph) -> Player {
         let voice = |channel: Channel| {

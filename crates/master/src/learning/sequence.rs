@@ -1,0 +1,158 @@
+//! The runs that learn, one after the other: what they were given, how good they were, when to end.
+
+use super::channels::Learner;
+use super::record::Record;
+use super::{
+    ChannelError, FeedForward, Iteration, Learned, Learning, LearningError, Outcome, Watch,
+};
+use crate::report::StopReason;
+use crate::system::{RunOptions, System};
+
+impl Iteration {
+    fn new(number: u32, channels: Vec<ChannelError>) -> Self {
+        let squares = channels
+            .iter()
+            .map(|channel| channel.norm_2 * channel.norm_2);
+        Self {
+            number,
+            norm_2: squares.sum::<f64>().sqrt(),
+            max: channels
+                .iter()
+                .fold(0.0, |max, channel| max.max(channel.max)),
+            channels,
+        }
+    }
+}
+
+/// The runs that learn.
+pub(super) struct Sequence<'a> {
+    learning: &'a Learning,
+    options: &'a RunOptions,
+    learners: Vec<Learner>,
+    iterations: Vec<Iteration>,
+    /// Index of the best run.
+    best: usize,
+    /// What the best run was given.
+    kept: FeedForward,
+    /// What the next run is given.
+    next: FeedForward,
+    /// Runs one after the other whose errors are large and do not grow more slowly.
+    growing: u32,
+    /// Factor by which the last run's error was larger than that of the run before.
+    growth: f64,
+    /// How learning ended, once it has.
+    pub(super) outcome: Option<Outcome>,
+}
+
+impl<'a> Sequence<'a> {
+    pub(super) fn new(
+        learning: &'a Learning,
+        options: &'a RunOptions,
+        learners: Vec<Learner>,
+        feed_forward: FeedForward,
+    ) -> Self {
+        Self {
+            learning,
+            options,
+            learners,
+            iterations: Vec::new(),
+            best: 0,
+            kept: feed_forward.clone(),
+            next: feed_forward,
+            growing: 0,
+            growth: 0.0,
+            outcome: None,
+        }
+    }
+
+    /// Number of the next run.
+    pub(super) fn number(&self) -> u32 {
+        self.iterations.last().map_or(0, |last| last.number + 1)
+    }
+
+    /// Makes one run and learns from it.
+    pub(super) fn run(
+        &mut self,
+        mut system: System,
+        watch: &mut dyn Watch,
+    ) -> Result<(), LearningError> {
+        let steps = self.next.steps;
+        system.feed_forward(self.next.clone());
+        let mut run = system.start(self.options)?;
+        watch.begin(self.number(), &mut run)?;
+        let mut record = Record::begin(&self.learners, steps, &run);
+        while !run.has_ended() {
+            run.step()?;
+            record.note_step(&run);
+        }
+        if record.steps() < steps {
+            let reason = run.report().stop_reason;
+            if reason == StopReason::Interrupted && !self.iterations.is_empty() {
+                self.outcome = Some(Outcome::Interrupted);
+                return Ok(());
+            }
+            return Err(LearningError::Ended {
+                steps: record.steps(),
+                reason,
+            });
+        }
+        let errors = record.errors();
+        let iteration = Iteration::new(self.number(), record.sizes(&errors));
+        let goes_on = watch.end(&iteration);
+        self.judge(iteration);
+        self.next.learn(self.learning.gain, &errors);
+        if self.outcome.is_none() && !goes_on {
+            self.outcome = Some(Outcome::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// Adds a run that was given `next`, keeps it if it is the best, and decides on the end.
+    fn judge(&mut self, iteration: Iteration) {
+        let norm = |iteration: &Iteration| iteration.norm_2;
+        let last = self.iterations.last().map_or(f64::INFINITY, norm);
+        let best = self.iterations.get(self.best).map_or(f64::INFINITY, norm);
+        let (number, norm_2, max) = (iteration.number, iteration.norm_2, iteration.max);
+        if norm_2 < best {
+            self.best = self.iterations.len();
+            self.kept = self.next.clone();
+        }
+        self.iterations.push(iteration);
+        let diverges = self.diverges(norm_2 / best, norm_2 / last) || !norm_2.is_finite();
+        self.outcome = if max <= self.learning.tolerance {
+            Some(Outcome::Converged)
+        } else if diverges {
+            let best = &self.iterations[self.best];
+            Some(Outcome::Diverged(format!(
+                "the error of run {number} is {norm_2:.3e} after {:.3e} in run {}",
+                best.norm_2, best.number
+            )))
+        } else {
+            (number >= self.learning.iterations).then_some(Outcome::Iterations)
+        };
+    }
+
+    /// Errors may grow a hundredfold in the first runs and vanish later; then they grow more and more
+    /// slowly.
+    fn diverges(&mut self, of_best: f64, growth: f64) -> bool {
+        const SLOWER: f64 = 0.9;
+        let factor = self.learning.divergence;
+        let grows = growth >= SLOWER * self.growth || of_best > factor.powi(4);
+        self.growing = if of_best > factor && grows {
+            self.growing + 1
+        } else {
+            0
+        };
+        self.growth = growth;
+        self.growing > 1
+    }
+
+    pub(super) fn learned(self) -> Learned {
+        Learned {
+            iterations: self.iterations,
+            best: self.best,
+            outcome: self.outcome.unwrap_or(Outcome::Iterations),
+            feed_forward: self.kept,
+        }
+    }
+}
