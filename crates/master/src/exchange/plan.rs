@@ -58,10 +58,14 @@ fn sources(graph: &Graph, inputs: &[Vec<usize>]) -> Vec<Vec<usize>> {
 /// the components that are `treated`, in the order of their dependencies; after them those of the
 /// components that are `audited`, which change nothing. And the outputs of treated components that
 /// cannot be so treated because they form algebraic loops.
+///
+/// Descriptions often declare more dependencies than there are. Where they would make a loop, those
+/// count that are not `inert`: whose derivative was not measured to be zero.
 pub(crate) fn exchange_passes(
     graph: &Graph,
     treated: &dyn Fn(usize) -> bool,
     audited: &dyn Fn(usize) -> bool,
+    inert: &dyn Fn(usize, usize) -> bool,
 ) -> (Vec<Pass>, Vec<Vec<usize>>) {
     let feedthrough = |of: &dyn Fn(usize) -> bool| -> Vec<Vec<usize>> {
         let inputs = |output: usize| match of(graph.outputs[output].component) {
@@ -70,8 +74,31 @@ pub(crate) fn exchange_passes(
         };
         (0..graph.outputs.len()).map(inputs).collect()
     };
-    let inputs = feedthrough(treated);
-    let sources = sources(graph, &inputs);
+    let mut inputs = feedthrough(treated);
+    let (mut level, mut loops) = levels(graph, &inputs);
+    if !loops.is_empty() {
+        for &output in loops.iter().flatten() {
+            inputs[output].retain(|input| !inert(output, *input));
+        }
+        (level, loops) = levels(graph, &inputs);
+    }
+    let mut passes = Passes::default();
+    for output in (0..inputs.len()).filter(|output| level[*output] > 0) {
+        let component = graph.outputs[output].component;
+        passes.add(level[output], component, output, &inputs[output]);
+    }
+    for (output, inputs) in feedthrough(audited).iter().enumerate() {
+        if !inputs.is_empty() {
+            passes.add(usize::MAX, graph.outputs[output].component, output, inputs);
+        }
+    }
+    (passes.0.into_values().collect(), loops)
+}
+
+/// How many passes have to come before that of each output, which depends on `inputs`, 0 where
+/// there is nothing to do; and the loops.
+fn levels(graph: &Graph, inputs: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let sources = sources(graph, inputs);
     let mut loops = Vec::new();
     let mut level = vec![0_usize; inputs.len()];
     for group in dependency_order(inputs.len(), &sources) {
@@ -85,23 +112,7 @@ pub(crate) fn exchange_passes(
             level[output] = 1 + deepest.unwrap_or(0);
         }
     }
-    let mut passes = Passes::default();
-    for output in (0..inputs.len()).filter(|output| level[*output] > 0) {
-        passes.add(
-            level[output],
-            graph.outputs[output].component,
-            output,
-            &inputs[output],
-        );
-    }
-    for (output, inputs) in feedthrough(audited)
-        .iter()
-        .enumerate()
-        .filter(|(_, inputs)| !inputs.is_empty())
-    {
-        passes.add(usize::MAX, graph.outputs[output].component, output, inputs);
-    }
-    (passes.0.into_values().collect(), loops)
+    (level, loops)
 }
 
 /// Outputs of one component on one level need one pass.

@@ -10,6 +10,19 @@ pub(crate) struct Gains {
     pub(crate) nonsmooth: Vec<(usize, usize)>,
 }
 
+impl Gains {
+    /// Whether the output was measured not to depend on the input.
+    pub(crate) fn is_inert(&self, output: Handle, input: Handle) -> bool {
+        let row = self.outputs.iter().position(|known| *known == output);
+        let column = self.inputs.iter().position(|known| *known == input);
+        let (Some(row), Some(column)) = (row, column) else {
+            return false;
+        };
+        self.values[row * self.inputs.len() + column] == 0.0
+            && !self.nonsmooth.contains(&(row, column))
+    }
+}
+
 /// Size of a probe, relative to the input's magnitude.
 const PROBE: f64 = 1e-6;
 /// A derivative that differs by more than this between two sizes of probe is not smooth.

@@ -30,10 +30,17 @@ impl Plant {
             |component: usize| matches!(modes[component], Exchange::Fresh | Exchange::Compensated);
         let audited =
             |component: usize| modes[component] == Exchange::Stale && gains[component].is_some();
-        let (passes, loops) = exchange_passes(graph, &treated, &audited);
         let handle = |component: usize, variable: usize| {
             graph.components[component].description.variables[variable].handle
         };
+        let inert = |output: usize, input: usize| {
+            let component = graph.outputs[output].component;
+            let known = gains[component].as_ref();
+            let output = handle(component, graph.outputs[output].variable);
+            let input = handle(component, graph.inputs[input].variable);
+            known.is_some_and(|gains| gains.is_inert(output, input))
+        };
+        let (passes, loops) = exchange_passes(graph, &treated, &audited, &inert);
         let ready = passes.into_iter().map(|pass| {
             let component = pass.component;
             let input = |input: &usize| handle(component, graph.inputs[*input].variable);
@@ -55,20 +62,32 @@ impl Plant {
             }
         });
         self.passes = ready.collect();
-        for output in 0..graph.outputs.len() {
-            let depends = !graph.feedthrough(output, false).is_empty();
-            let is_treated = self
-                .passes
-                .iter()
-                .any(|pass| pass.outputs.contains(&output));
-            self.stale_errors[output] = if depends && !is_treated {
-                f64::NAN
-            } else {
-                0.0
-            };
-        }
+        self.note_unknown_errors(&loops);
         self.settle_phases();
         loops
+    }
+
+    /// Outputs in algebraic loops stay stale, and a component that has no others is so altogether.
+    /// Where nothing treats or audits an output, its error is not known.
+    fn note_unknown_errors(&mut self, loops: &[Vec<usize>]) {
+        let graph = std::sync::Arc::clone(&self.graph);
+        for (component, node) in graph.components.iter().enumerate() {
+            let depends = |output: &usize| !graph.feedthrough(*output, false).is_empty();
+            let is_treated =
+                |output: &usize| self.passes.iter().any(|pass| pass.outputs.contains(output));
+            for output in node.outputs.clone() {
+                let is_known = is_treated(&output)
+                    || !depends(&output)
+                    || !loops.iter().flatten().any(|member| *member == output)
+                        && self.modes[component] != Exchange::Stale;
+                self.stale_errors[output] = if is_known { 0.0 } else { f64::NAN };
+            }
+            let in_loop = |output: usize| loops.iter().flatten().any(|member| *member == output);
+            let mut dependent = node.outputs.clone().filter(depends).peekable();
+            if !loops.is_empty() && dependent.peek().is_some() && dependent.all(in_loop) {
+                self.modes[component] = Exchange::Stale;
+            }
+        }
     }
 
     /// ∂output/∂input as it was measured in Initialization Mode; 0 where it is not known.
