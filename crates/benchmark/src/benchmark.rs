@@ -4,6 +4,7 @@ use gyrator::{RunError, StartError};
 use rayon::prelude::*;
 
 use crate::assembly::{REFINED, REFINEMENT, STALE};
+use crate::plot::Chart;
 use crate::reference::NotConverged;
 use crate::role::{Cast, CastError, Role};
 use crate::row::{Bar, Figure, Row};
@@ -23,6 +24,8 @@ pub struct Benchmark {
     pub cases: &'static [Case],
     /// Runs a case in all its configurations.
     pub(crate) measure: fn(&Cast, &'static Case, &Progress<'_>) -> Result<(), MeasureError>,
+    /// Draws the counterparts of the figures of its source.
+    pub(crate) figures: fn(&Cast) -> Result<Vec<Chart>, MeasureError>,
 }
 
 /// A case of a benchmark.
@@ -177,6 +180,14 @@ impl Benchmark {
                 .unwrap_or_else(std::sync::PoisonError::into_inner))
         };
         cases.par_iter().map(run).collect()
+    }
+
+    /// The counterparts of the figures of its source.
+    ///
+    /// # Errors
+    /// A run that is shown and cannot be made.
+    pub fn figures(&self, cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
+        (self.figures)(cast)
     }
 
     /// The case of that name.

@@ -6,6 +6,7 @@ use gyrator_system::SystemFile;
 use crate::assembly::{
     Assembly, COMPENSATED, Configuration, FRESH, Place, REFINED, REFINEMENT, STALE,
 };
+use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::metrics::rms;
 use crate::published::{
@@ -61,10 +62,11 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         },
     ],
     measure,
+    figures: figures::crane::figures,
 };
 
 /// μ = 0.5·R of eq. 21 with R = 1/40, and the limits of the paper.
-const CORRECTED: Configuration = Configuration::corrected(
+pub(crate) const CORRECTED: Configuration = Configuration::corrected(
     "corrected",
     &[("mu", 0.0125), ("limit", 0.1), ("limit_absolute", 100.0)],
 );

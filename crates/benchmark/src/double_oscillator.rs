@@ -1,6 +1,7 @@
 //! Two masses on springs and dampers: Rodríguez et al. (2022), section 3.3.
 
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
+use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::oscillators::{FORCE, H, MOTION, Oscillators, Plan, VERDICT, mass, verdict};
 use crate::published::{
@@ -49,6 +50,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         ),
     ],
     measure,
+    figures: figures::double_oscillator::figures,
 };
 
 const fn case(name: &'static str, summary: &'static str) -> Case {

@@ -13,11 +13,13 @@ mod assembly;
 mod benchmark;
 mod crane;
 mod double_oscillator;
+mod figures;
 mod metrics;
 mod multiple_oscillator;
 mod nonlinear_oscillator;
 mod oscillators;
 mod pendula;
+mod plot;
 mod published;
 mod recording;
 pub mod reference;
@@ -26,6 +28,7 @@ mod role;
 mod row;
 
 pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
+pub use plot::Chart;
 pub use role::{Cast, CastError, Role, Substitute, folder_of_fmus};
 pub use row::{Bar, Figure, Metric, Row};
 

@@ -1,6 +1,7 @@
 //! Several masses, each coupled to the last one: Rodríguez et al. (2022), section 4.1.
 
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
+use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::oscillators::{FORCE, HUB_PARAMETERS, Oscillators, Plan};
 use crate::published::{
@@ -50,6 +51,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         },
     ],
     measure,
+    figures: figures::none,
 };
 
 #[rustfmt::skip]

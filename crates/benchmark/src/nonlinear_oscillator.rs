@@ -2,6 +2,7 @@
 //! 4.2.
 
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
+use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::oscillators::{FORCE, MOTION, Oscillators, Plan};
 use crate::published::{
@@ -28,6 +29,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         },
     ],
     measure,
+    figures: figures::nonlinear_oscillator::figures,
 };
 
 #[rustfmt::skip]

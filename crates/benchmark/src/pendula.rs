@@ -5,6 +5,7 @@ use gyrator_system::{SystemFile, Value};
 use crate::assembly::{
     Assembly, COMPENSATED, Configuration, FRESH, Place, REFINED, REFINEMENT, STALE,
 };
+use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
 use crate::published::{
@@ -69,6 +70,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         },
     ],
     measure,
+    figures: figures::pendula::figures,
 };
 
 /// The correction needs the whole of its integral term, as the paper says.

@@ -1,6 +1,7 @@
 //! The share μ of the residual energy that is an error: Rodríguez et al. (2022), section 3.3.
 
 use crate::assembly::STALE;
+use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::double_oscillator::table_1;
 use crate::oscillators::{FORCE, H, MOTION, Oscillators};
@@ -35,6 +36,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         },
     ],
     measure,
+    figures: figures::none,
 };
 
 const SHARE: Metric = Metric::figure("mu", "");

@@ -31,6 +31,9 @@ pub(super) struct Options {
     /// Write the rows as JSON; - is the standard output, in place of the table
     #[arg(long, value_name = "FILE.json")]
     json: Option<PathBuf>,
+    /// Draw the counterparts of the papers' figures into this folder, as SVG
+    #[arg(long, value_name = "FOLDER")]
+    plots: Option<PathBuf>,
     /// Put another FMU into a role, with its names for ports where they differ [repeatable]
     #[arg(long, value_name = "ROLE=FMU[,OURS=THEIRS…]")]
     with: Vec<Substitute>,
@@ -64,6 +67,9 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         }
     }
     print_rows(options.json.as_deref(), &rows)?;
+    if let Some(folder) = &options.plots {
+        draw(folder, &chosen, &cast)?;
+    }
     let failed = rows.iter().filter(|row| row.ok == Some(false)).count();
     screen::message(&closing(&rows, failed, begin.elapsed().as_secs_f64()));
     if !errors.is_empty() {
@@ -108,6 +114,25 @@ fn cast(options: &Options, chosen: &[Chosen]) -> Result<Cast, Failure> {
         })?;
     }
     Ok(cast)
+}
+
+fn draw(folder: &Path, chosen: &[Chosen], cast: &Cast) -> Result<(), Failure> {
+    let cannot = |path: &Path, error: std::io::Error| {
+        let text = format!("cannot write {}: {error}", path.display());
+        Failure::new(Exit::Failed, Message::error(text))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    for (benchmark, _) in chosen {
+        let charts = benchmark.figures(cast).map_err(|error| {
+            let text = format!("figures of {}: {error}", benchmark.name);
+            Failure::new(Exit::Failed, Message::error(text))
+        })?;
+        for chart in charts {
+            let path = folder.join(chart.name).with_extension("svg");
+            std::fs::write(&path, chart.to_svg()).map_err(|error| cannot(&path, error))?;
+        }
+    }
+    Ok(())
 }
 
 /// The failure that tells most of the errors; the others are told at once.

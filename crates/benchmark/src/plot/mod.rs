@@ -1,0 +1,331 @@
+//! Line charts as SVG, for talks: axes with units, a legend beside the curves' field and not on it,
+//! and colours that the colour-blind can tell apart.
+
+mod scale;
+
+use std::fmt::Write as _;
+
+use scale::Scale;
+
+/// Size of a chart, in pixels.
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 560.0;
+const LEFT: f64 = 104.0;
+const RIGHT: f64 = 32.0;
+const BOTTOM: f64 = 76.0;
+/// Baselines of the title and of the first line of the legend, and the distance of its lines.
+const TITLE: f64 = 40.0;
+const LEGEND: f64 = 76.0;
+const LEGEND_LINE: f64 = 26.0;
+
+/// The palette of Okabe and Ito (2008), the yellow left out, which is faint on white.
+const COLOURS: [&str; 6] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
+const REFERENCE_COLOUR: &str = "#222222";
+
+/// A curve of a chart.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    label: String,
+    points: Vec<(f64, f64)>,
+    style: Style,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// A line in a colour of the palette.
+    Solid,
+    /// Black dashes, above all others.
+    Reference,
+    /// A line with a mark at each point.
+    Marked,
+}
+
+impl Line {
+    /// A curve through points (x, y).
+    pub(crate) fn new(label: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self {
+            label: label.into(),
+            points: points.into_iter().collect(),
+            style: Style::Solid,
+        }
+    }
+
+    /// A curve of what should be.
+    pub(crate) fn reference(label: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self {
+            style: Style::Reference,
+            ..Self::new(label, points)
+        }
+    }
+
+    /// A mark at each point, for few points.
+    pub(crate) fn marked(self) -> Self {
+        Self {
+            style: Style::Marked,
+            ..self
+        }
+    }
+}
+
+/// A chart, and the name of its file.
+#[derive(Debug, Clone)]
+pub struct Chart {
+    /// Name of the file, without ending.
+    pub name: &'static str,
+    title: &'static str,
+    source: &'static str,
+    x: &'static str,
+    y: &'static str,
+    is_logarithmic: bool,
+    x_range: Option<(f64, f64)>,
+    y_range: Option<(f64, f64)>,
+    lines: Vec<Line>,
+}
+
+impl Chart {
+    /// An empty chart; `x` and `y` name the axes with their units.
+    pub(crate) fn new(name: &'static str, title: &'static str, x: &'static str, y: &'static str) -> Self {
+        Self {
+            name,
+            title,
+            source: "",
+            x,
+            y,
+            is_logarithmic: false,
+            x_range: None,
+            y_range: None,
+            lines: Vec::new(),
+        }
+    }
+
+    /// What the chart is the counterpart of.
+    pub(crate) fn source(mut self, source: &'static str) -> Self {
+        self.source = source;
+        self
+    }
+
+    pub(crate) fn line(mut self, line: Line) -> Self {
+        self.lines.push(line);
+        self
+    }
+
+    /// Powers of ten on the y axis; what is not positive is left out.
+    pub(crate) fn logarithmic(mut self) -> Self {
+        self.is_logarithmic = true;
+        self
+    }
+
+    /// Shows this part of the x axis only.
+    pub(crate) fn between(mut self, from: f64, to: f64) -> Self {
+        self.x_range = Some((from, to));
+        self
+    }
+
+    /// Shows this part of the y axis only.
+    pub(crate) fn from_to(mut self, from: f64, to: f64) -> Self {
+        self.y_range = Some((from, to));
+        self
+    }
+
+    /// The chart as an SVG document.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        let legend = self.legend();
+        let top = LEGEND + LEGEND_LINE * legend.len() as f64 - 6.0;
+        let x = self.x_scale();
+        let y = self.y_scale(top);
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
+             height=\"{HEIGHT}\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n\
+             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+        );
+        text(&mut svg, (LEFT, TITLE), 24, "font-weight=\"bold\"", self.title);
+        self.draw_legend(&mut svg, &legend);
+        self.draw_axes(&mut svg, &x, &y, top);
+        let (width, height) = (WIDTH - LEFT - RIGHT, HEIGHT - BOTTOM - top);
+        let _ = writeln!(
+            svg,
+            "<clipPath id=\"field\"><rect x=\"{LEFT}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/></clipPath>\n\
+             <g clip-path=\"url(#field)\" fill=\"none\" stroke-linejoin=\"round\">"
+        );
+        for is_reference in [false, true] {
+            for (index, line) in self.lines.iter().enumerate() {
+                if (line.style == Style::Reference) == is_reference {
+                    draw_line(&mut svg, line, self.colour(index), &x, &y);
+                }
+            }
+        }
+        svg.push_str("</g>\n</svg>\n");
+        svg
+    }
+
+    fn visible(&self) -> impl Iterator<Item = (f64, f64)> {
+        let (from, to) = self.x_range.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+        let points = self.lines.iter().flat_map(|line| &line.points).copied();
+        points.filter(move |(x, y)| (from..=to).contains(x) && y.is_finite())
+    }
+
+    fn x_scale(&self) -> Scale {
+        let range = self.x_range.unwrap_or_else(|| scale::range(self.visible().map(|(x, _)| x)));
+        Scale::linear(range, (LEFT, WIDTH - RIGHT))
+    }
+
+    fn y_scale(&self, top: f64) -> Scale {
+        let pixels = (HEIGHT - BOTTOM, top);
+        let values = self.visible().map(|(_, y)| y);
+        if self.is_logarithmic {
+            return Scale::logarithmic(scale::range(values.filter(|y| *y > 0.0)), pixels);
+        }
+        let range = self.y_range.unwrap_or_else(|| scale::with_margin(scale::range(values)));
+        Scale::linear(range, pixels)
+    }
+
+    fn colour(&self, index: usize) -> &'static str {
+        if self.lines[index].style == Style::Reference {
+            return REFERENCE_COLOUR;
+        }
+        let before = self.lines[..index].iter().filter(|line| line.style != Style::Reference);
+        COLOURS[before.count() % COLOURS.len()]
+    }
+
+    /// Indices of lines with the x of their entries, row by row.
+    fn legend(&self) -> Vec<Vec<(usize, f64)>> {
+        let mut rows = vec![Vec::new()];
+        let mut x = LEFT;
+        for (index, line) in self.lines.iter().enumerate() {
+            // No font is wider than this on average.
+            let width = 66.0 + 9.2 * line.label.chars().count() as f64;
+            if x > LEFT && x + width > WIDTH - RIGHT {
+                rows.push(Vec::new());
+                x = LEFT;
+            }
+            if let Some(row) = rows.last_mut() {
+                row.push((index, x));
+            }
+            x += width;
+        }
+        rows
+    }
+
+    fn draw_legend(&self, svg: &mut String, legend: &[Vec<(usize, f64)>]) {
+        for (row, entries) in legend.iter().enumerate() {
+            let y = LEGEND + LEGEND_LINE * row as f64;
+            for (index, x) in entries {
+                let line = &self.lines[*index];
+                let middle = y - 5.5;
+                let _ = writeln!(
+                    svg,
+                    "<line x1=\"{x}\" y1=\"{middle}\" x2=\"{}\" y2=\"{middle}\" stroke=\"{}\" stroke-width=\"3.5\"{}/>",
+                    x + 34.0,
+                    self.colour(*index),
+                    dashes(line.style)
+                );
+                text(svg, (x + 42.0, y), 17, "", &line.label);
+            }
+        }
+    }
+
+    fn draw_axes(&self, svg: &mut String, x: &Scale, y: &Scale, top: f64) {
+        let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+        for (value, label) in y.ticks(7) {
+            let at = y.pixel(value);
+            let _ = writeln!(svg, "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{right}\" y2=\"{at:.1}\" stroke=\"#DDDDDD\"/>");
+            text(svg, (LEFT - 10.0, at + 5.5), 16, "text-anchor=\"end\"", &label);
+        }
+        for (value, label) in x.ticks(10) {
+            let at = x.pixel(value);
+            let _ = writeln!(svg, "<line x1=\"{at:.1}\" y1=\"{bottom}\" x2=\"{at:.1}\" y2=\"{}\" stroke=\"#444444\"/>", bottom + 6.0);
+            text(svg, (at, bottom + 24.0), 16, "text-anchor=\"middle\"", &label);
+        }
+        let _ = writeln!(svg, "<path d=\"M{LEFT} {top}V{bottom}H{right}\" fill=\"none\" stroke=\"#444444\"/>");
+        text(svg, ((LEFT + right) / 2.0, bottom + 50.0), 18, "text-anchor=\"middle\"", self.x);
+        let middle = (top + bottom) / 2.0;
+        let turned = format!("text-anchor=\"middle\" transform=\"rotate(-90 26 {middle})\"");
+        text(svg, (26.0, middle), 18, &turned, self.y);
+        text(svg, (right, HEIGHT - 8.0), 12, "text-anchor=\"end\" fill=\"#666666\"", self.source);
+    }
+}
+
+fn text(svg: &mut String, (x, y): (f64, f64), size: u32, attributes: &str, text: &str) {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" {attributes}>{text}</text>");
+}
+
+fn dashes(style: Style) -> &'static str {
+    if style == Style::Reference { " stroke-dasharray=\"9 6\"" } else { "" }
+}
+
+fn draw_line(svg: &mut String, line: &Line, colour: &str, x: &Scale, y: &Scale) {
+    let pixels = line.points.iter().filter(|(_, value)| y.shows(*value));
+    let pixels: Vec<(f64, f64)> = pixels.map(|(at, value)| (x.pixel(*at), y.pixel(*value))).collect();
+    let width = if line.style == Style::Reference { 2.0 } else { 2.4 };
+    let _ = write!(svg, "<polyline stroke=\"{colour}\" stroke-width=\"{width}\"{} points=\"", dashes(line.style));
+    for (x, y) in thinned(&pixels) {
+        let _ = write!(svg, "{x:.1},{y:.1} ");
+    }
+    svg.push_str("\"/>\n");
+    if line.style == Style::Marked {
+        for (x, y) in pixels {
+            let _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{colour}\"/>");
+        }
+    }
+}
+
+/// The first, lowest, highest and last point of every half pixel: a picture shows no more.
+fn thinned(pixels: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut kept = Vec::new();
+    for column in pixels.chunk_by(|a, b| (2.0 * a.0).floor() == (2.0 * b.0).floor()) {
+        let extreme = |is_less: fn(f64, f64) -> bool| {
+            let start = (0, column[0].1);
+            let best = column.iter().enumerate().fold(start, |best, (index, (_, y))| {
+                if is_less(*y, best.1) { (index, *y) } else { best }
+            });
+            best.0
+        };
+        let mut indices = [0, extreme(|a, b| a < b), extreme(|a, b| a > b), column.len() - 1];
+        indices.sort_unstable();
+        let mut last = None;
+        for index in indices {
+            if last != Some(index) {
+                kept.push(column[index]);
+            }
+            last = Some(index);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_spikes_and_ends() {
+        let mut pixels: Vec<(f64, f64)> = (0..10_000).map(|k| (f64::from(k) * 1e-3, 0.0)).collect();
+        pixels[5432].1 = 7.0;
+        pixels[5433].1 = -7.0;
+        let kept = thinned(&pixels);
+        assert!(kept.len() < 100);
+        assert!(kept.contains(&pixels[5432]) && kept.contains(&pixels[5433]));
+        assert_eq!((kept[0], kept[kept.len() - 1]), (pixels[0], pixels[9999]));
+    }
+
+    #[test]
+    fn legends_wrap_and_texts_are_escaped() {
+        let chart = Chart::new("c", "a < b & c", "t, s", "E, J");
+        let label = "a rather long label of a curve";
+        let chart = (0..5).fold(chart, |chart, _| chart.line(Line::new(label, [(0.0, 1.0), (1.0, 2.0)])));
+        assert!(chart.legend().len() > 1);
+        assert!(chart.legend().concat().iter().all(|(_, x)| *x < WIDTH / 2.0 + LEFT));
+        let svg = chart.to_svg();
+        assert!(svg.contains("a &lt; b &amp; c") && svg.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn nothing_to_show_is_no_panic() {
+        for chart in [Chart::new("c", "", "", ""), Chart::new("c", "", "", "").logarithmic()] {
+            assert!(chart.clone().to_svg().contains("</svg>"));
+            assert!(chart.line(Line::new("", [(0.0, f64::NAN)])).to_svg().contains("</svg>"));
+        }
+    }
+}
