@@ -12,4 +12,6 @@ mod faults;
 mod fmus;
 mod initialization;
 mod learning;
+mod learning_feed_forward;
+mod quarter_car;
 mod rodriguez;
