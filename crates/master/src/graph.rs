@@ -190,6 +190,12 @@ impl Graph {
             .find(|input| self.inputs[*input].variable == variable)
     }
 
+    /// Whether the component is an end of a bond.
+    pub(crate) fn is_on_bond(&self, component: usize) -> bool {
+        let ends = |bond: &Bond| bond.effort_side == component || bond.flow_side == component;
+        self.bonds.iter().any(ends)
+    }
+
     /// Connected inputs on which a real output directly depends: between steps, or at the start.
     pub(crate) fn feedthrough(&self, output: usize, at_start: bool) -> Vec<usize> {
         let Output {

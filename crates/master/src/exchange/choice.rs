@@ -1,5 +1,5 @@
 use super::Exchange;
-use super::probe::{Gains, probe};
+use super::probe::{Gains, probe, take_derivatives};
 use crate::fault::{Cause, RunError};
 use crate::graph::Component;
 use crate::plant::{Plant, Step};
@@ -32,6 +32,16 @@ impl Plant {
             };
             self.modes[component] = match node.exchange {
                 Exchange::Auto if is_safe => Exchange::Fresh,
+                Exchange::Auto if gains.as_ref().is_some_and(Gains::are_zero) => {
+                    if graph.is_on_bond(component) {
+                        notes.push(format!(
+                            "{}: declares direct feed-through and shows none when it is probed; its outputs are passed \
+                             on as they are",
+                            node.name
+                        ));
+                    }
+                    Exchange::NoFeedthrough
+                }
                 Exchange::Auto if gains.is_some() => Exchange::Compensated,
                 Exchange::Auto => Exchange::Stale,
                 asked => asked,
@@ -112,8 +122,13 @@ impl Plant {
             .map(|input| variable(input).range)
             .collect();
         let at = self.inputs[member.inputs.clone()].to_vec();
+        let by_unit = node.description.capabilities.directional_derivatives;
         self.call(component, step, |unit| {
-            probe(unit, &input_handles, &output_handles, &at, &ranges)
+            let mut gains = probe(unit, &input_handles, &output_handles, &at, &ranges)?;
+            if by_unit {
+                take_derivatives(unit, &mut gains)?;
+            }
+            Ok(gains)
         })
     }
 }

@@ -11,6 +11,11 @@ pub(crate) struct Gains {
 }
 
 impl Gains {
+    /// Whether nothing was found.
+    pub(crate) fn are_zero(&self) -> bool {
+        self.nonsmooth.is_empty() && self.values.iter().all(|value| *value == 0.0)
+    }
+
     /// Whether the output was measured not to depend on the input.
     pub(crate) fn is_inert(&self, output: Handle, input: Handle) -> bool {
         let row = self.outputs.iter().position(|known| *known == output);
@@ -60,6 +65,19 @@ pub(crate) fn probe(
         }
     }
     Ok(gains)
+}
+
+/// Puts the unit's own directional derivatives in place of the measured ones: some units compute
+/// outputs in steps only, and show no feed-through while they are initialised.
+pub(crate) fn take_derivatives(unit: &mut dyn Unit, gains: &mut Gains) -> UnitResult {
+    let mut column_values = vec![0.0; gains.outputs.len()];
+    for (column, input) in gains.inputs.iter().enumerate() {
+        unit.directional_derivative(&gains.outputs, &[*input], &[1.0], &mut column_values)?;
+        for (row, value) in column_values.iter().enumerate() {
+            gains.values[row * gains.inputs.len() + column] = *value;
+        }
+    }
+    Ok(())
 }
 
 /// ∂outputs/∂input by a central difference of ±`size` about `middle`; 0 where only rounding moves.
