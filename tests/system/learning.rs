@@ -521,6 +521,13 @@ fn what_cannot_learn_is_refused() {
     };
     let refused = learn(&Learning::default(), endless);
     assert!(matches!(refused, Err(LearningError::NoStopTime)));
+    let long = || {
+        let mut system = TABLE_1[1].system(&Coupling::default());
+        system.stop_time(1e12);
+        system
+    };
+    let refused = learn(&Learning::default(), long);
+    assert!(matches!(refused, Err(LearningError::TooLong { .. })));
     let without_bond = || {
         let mut system = System::new(H);
         system.stop_time(0.1);

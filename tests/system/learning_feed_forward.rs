@@ -1,7 +1,5 @@
 //! Feed-forward that was learned: saved, read again, applied.
 
-use std::path::PathBuf;
-
 use gyrator::{
     FeedForward, Iteration, Learning, Outcome, Run, RunError, RunOptions, StartError, System, Watch,
 };
@@ -82,7 +80,7 @@ fn fmus_learn_the_same() {
         } else {
             "OscillatorMotion"
         };
-        component.fmu.value = PathBuf::from(fmu(model));
+        component.fmu.value = fmu(model);
     }
     let fmus = || System::from_file(file.clone()).unwrap();
     let learning = Learning::default();

@@ -308,7 +308,7 @@ impl From<LearningError> for Failure {
                 Self::new(Exit::InvalidInput, Message::error(error.to_string()))
                     .help("add `stop_time = …` to [experiment], or pass --stop-time")
             }
-            LearningError::NoChannel => {
+            LearningError::NoChannel | LearningError::TooLong { .. } => {
                 Self::new(Exit::InvalidInput, Message::error(error.to_string()))
             }
             LearningError::Ended { .. } => {

@@ -2,7 +2,6 @@
 
 use super::feed_forward::{Channel, FeedForward, named_inputs};
 use super::{Base, Interpolation, Learning};
-use crate::curve::Curve;
 use crate::exchange::Exchange;
 use crate::graph::Graph;
 
@@ -65,7 +64,7 @@ pub(super) fn learners(
             step: graph.macro_step * graph.components[component].rate.ratio(),
             is_delayed: feeds_through && learning.base == Base::Delay,
             degree: interpolation.degree(),
-            curves: vec![Curve::default(); steps],
+            curves: Vec::new(),
         });
         learners.push(learner(graph, (component, input, feeder), interpolation));
         if let Some(learner) = learners.last_mut() {

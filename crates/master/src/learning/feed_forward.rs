@@ -149,6 +149,13 @@ impl FeedForward {
         }
     }
 
+    /// Adds nothing to any step.
+    pub(super) fn clear(&mut self) {
+        for channel in &mut self.channels {
+            channel.curves = vec![Curve::default(); self.steps];
+        }
+    }
+
     /// c ← c + gain·e (Thielemans 2023 eq. 6). The paper's index of c is one higher because there c
     /// goes through the delay; here it is added behind it.
     pub(super) fn learn(&mut self, gain: f64, errors: &[Vec<(usize, Curve)>]) {

@@ -23,6 +23,9 @@ use crate::report::StopReason;
 use crate::run::Run;
 use crate::system::{RunOptions, StartError, System};
 
+/// Macro-steps times inputs that learn: some gigabytes.
+const MAX_CURVES: usize = 10_000_000;
+
 /// What the inputs get before anything was learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -166,6 +169,14 @@ pub enum LearningError {
     /// The system has no stop time.
     #[error("learning repeats a run, and the system has no stop time; give one")]
     NoStopTime,
+    /// The course of the inputs over all macro-steps would not fit into memory.
+    #[error(
+        "learning keeps the course of its inputs, and the run has {steps} macro-steps; at most {MAX_CURVES} over all inputs are kept"
+    )]
+    TooLong {
+        /// Macro-steps of a run.
+        steps: usize,
+    },
     /// No input of the system learns.
     #[error(
         "there is nothing to learn: no power bond has an end with direct feed-through, or one that steps within the macro-step"
@@ -225,19 +236,23 @@ impl Learning {
         watch: &mut dyn Watch,
     ) -> Result<Learned, LearningError> {
         self.check()?;
-        let mut system = describe()?;
+        let system = describe()?;
         let (graph, steps) = system.graph_and_steps()?;
         let steps = steps.ok_or(LearningError::NoStopTime)?;
-        let (learners, feed_forward) = learners(self, &graph, steps);
+        let (learners, mut feed_forward) = learners(self, &graph, steps);
         if learners.is_empty() {
             return Err(LearningError::NoChannel);
         }
+        if steps > MAX_CURVES / learners.len() {
+            return Err(LearningError::TooLong { steps });
+        }
+        feed_forward.clear();
         let mut sequence = Sequence::new(self, options, learners, feed_forward);
         sequence.run(system, watch)?;
         while sequence.outcome.is_none() {
             let number = sequence.number();
-            system = describe()?;
-            if let Err(error) = sequence.run(system, watch) {
+            let described = describe().map_err(LearningError::from);
+            if let Err(error) = described.and_then(|system| sequence.run(system, watch)) {
                 let text = format!("run {number} failed: {error}");
                 sequence.outcome = Some(Outcome::Diverged(text));
             }
