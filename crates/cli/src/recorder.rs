@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use gyrator::{Graph, Kind, Observer, ObserverError, Report, Value, Verdict, View};
+use gyrator::{Kind, Observer, ObserverError, Report, Run, Value, Verdict, View};
 use gyrator_record::{Cell, Column, CsvSink, RecordError, RowSink, create_sink};
 use wildmatch::WildMatch;
 
@@ -16,11 +16,14 @@ use crate::failure::Failure;
 const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What each bond adds to the columns, after `bond.<name>.`, with its unit.
-const BOND_COLUMNS: [(&str, &str); 4] = [
+const BOND_COLUMNS: [(&str, &str); 7] = [
     ("residual_power", "W"),
     ("residual_energy", "J"),
     ("transferred_energy", "J"),
     ("correction_power", "W"),
+    ("stale_energy", "J"),
+    ("net_energy_error", "J"),
+    ("alarm", "1"),
 ];
 
 /// What is to be recorded, and where.
@@ -100,6 +103,8 @@ struct Selected {
     signals: Vec<usize>,
     /// Bond, and place in [`BOND_COLUMNS`].
     bonds: Vec<(usize, usize)>,
+    /// Places among the values of the step control.
+    control: Vec<usize>,
 }
 
 #[derive(Default)]
@@ -110,10 +115,11 @@ struct Row {
 }
 
 impl Recorder {
-    /// Chooses the columns of a run of `graph`, then creates the file.
-    pub(crate) fn create(recording: &Recording, graph: &Graph) -> Result<Self, Failure> {
+    /// Chooses the columns of a run, then creates the file.
+    pub(crate) fn create(recording: &Recording, run: &Run) -> Result<Self, Failure> {
+        let graph = run.graph();
         let mut selected = Selected::default();
-        let columns = selected.choose(graph, recording)?;
+        let columns = selected.choose(run, recording)?;
         let every = recording.interval.map_or(1, |interval| {
             ((interval / graph.macro_step()).round() as u64).max(1)
         });
@@ -154,13 +160,19 @@ impl Selected {
             .extend(self.reals.iter().map(|place| view.reals[*place]));
         for (bond, column) in &self.bonds {
             let energy = view.ledger.bond(*bond).copied().unwrap_or_default();
+            let audit = view.audit.bond(*bond).copied().unwrap_or_default();
             row.reals.push(match column {
                 0 => energy.residual_power,
                 1 => energy.residual_energy,
                 2 => energy.transferred_energy,
-                _ => energy.correction_power,
+                3 => energy.correction_power,
+                4 => audit.stale_energy,
+                5 => audit.stale_energy + energy.correction_energy,
+                _ => f64::from(u8::from(view.alarms.is_raised(*bond))),
             });
         }
+        let control = self.control.iter().map(|place| view.control[*place].1);
+        row.reals.extend(control);
         row.signals
             .resize(self.signals.len(), Value::Boolean(false));
         for (kept, place) in row.signals.iter_mut().zip(&self.signals) {
@@ -169,7 +181,8 @@ impl Selected {
     }
 
     /// Chooses what the patterns of `recording` name; the columns in the order of the rows' cells.
-    fn choose(&mut self, graph: &Graph, recording: &Recording) -> Result<Vec<Column>, Failure> {
+    fn choose(&mut self, run: &Run, recording: &Recording) -> Result<Vec<Column>, Failure> {
+        let graph = run.graph();
         let mut choice = Choice::new(recording);
         for (place, variable) in graph.real_outputs().into_iter().enumerate() {
             if choice.takes(&variable.name, Kind::Real, variable.unit) {
@@ -182,6 +195,12 @@ impl Selected {
                 if choice.takes(&name, Kind::Real, Some((*unit).to_owned())) {
                     self.bonds.push((bond, column));
                 }
+            }
+        }
+        for (place, (name, _)) in run.control_signals().iter().enumerate() {
+            let unit = (*name == "step_size").then(|| "s".to_owned());
+            if choice.takes(name, Kind::Real, unit) {
+                self.control.push(place);
             }
         }
         for (place, variable) in graph.signals().into_iter().enumerate() {

@@ -84,7 +84,7 @@ impl Session<'_> {
         };
         let recorder = self
             .recording()
-            .map(|recording| Recorder::create(&recording, run.graph()));
+            .map(|recording| Recorder::create(&recording, &run));
         let recorder = recorder.transpose()?;
         Ok(Running {
             run,

@@ -195,6 +195,11 @@ impl Run {
         &self.alarms
     }
 
+    /// What the step control records: names and values; empty where the steps are fixed.
+    pub fn control_signals(&self) -> &[(&'static str, f64)] {
+        self.control.1.signals()
+    }
+
     /// The value of `component.variable` at the present communication point.
     ///
     /// # Errors
@@ -462,11 +467,12 @@ impl Run {
             may_change,
         });
         let (Decision::Continue(size) | Decision::Repeat(size)) = decision;
-        // A step in the middle of a slow component's step, or shortened by the stop time, sets no
-        // example.
-        if may_change {
-            self.next_length = self.sizes.length(size, &self.plant.graph.clock);
-        }
+        // All macro-steps within a slow component's step are equal.
+        self.next_length = if may_change {
+            self.sizes.length(size, &self.plant.graph.clock)
+        } else {
+            step.length
+        };
         let (Decision::Repeat(_), Some(checkpoint)) = (decision, &self.checkpoint) else {
             return Ok(false);
         };

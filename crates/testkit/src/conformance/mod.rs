@@ -28,7 +28,8 @@ pub struct Combination {
 }
 
 impl Combination {
-    /// Every combination of the registries' words.
+    /// All combinations in which at most two words are not the first of their registry: every pair of
+    /// words meets in one of them.
     pub fn all() -> Vec<Self> {
         let corrections = || std::iter::once("off").chain(CORRECTIONS.iter().map(|c| c.name));
         let mut all = Vec::new();
@@ -47,7 +48,19 @@ impl Combination {
                 }
             }
         }
+        all.retain(|combination| combination.unusual_words() <= 2);
         all
+    }
+
+    fn unusual_words(&self) -> usize {
+        let words = [
+            self.method != METHODS[0].name,
+            self.extrapolation != EXTRAPOLATIONS[0].name,
+            self.correction != "off",
+            self.exchange != Exchange::WORDS[0],
+            self.step_control != STEP_CONTROLS[0].name,
+        ];
+        words.into_iter().filter(|is_unusual| *is_unusual).count()
     }
 }
 

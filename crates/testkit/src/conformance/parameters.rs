@@ -53,7 +53,10 @@ fn check_registry<B>(registry: &[Entry<B>], what: &str, failures: &mut Vec<Failu
 fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
     let word = |word: &str| Value::String(word.to_owned());
     let mut samples = vec![
-        (Value::Boolean(true), matches!(parameter.kind, ParameterKind::Flag)),
+        (
+            Value::Boolean(true),
+            matches!(parameter.kind, ParameterKind::Flag),
+        ),
         (word("no such word"), false),
         (Value::Real(f64::NAN), false),
     ];

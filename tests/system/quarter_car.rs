@@ -1,0 +1,281 @@
+//! The quarter car of Sadjina & Pedersen 2019: tables 4 to 9, and what goes beyond them.
+//!
+//! Expected values are those of an independent reproduction of the paper with two simulators, forward
+//! Euler with 256 micro-steps in each half; tolerances are its differences between variants of the
+//! algorithm that the paper leaves open.
+
+use std::sync::{Arc, Mutex};
+
+use fmu_models::{
+    QuarterCar, QuarterCarChassis, QuarterCarChassisSuspension, QuarterCarWheel,
+    QuarterCarWheelSuspension,
+};
+use gyrator::{Observer, ObserverError, RunOptions, System, Verdict, View};
+use gyrator_system::{Choice, Spanned, Value};
+use gyrator_testkit::ModelUnit;
+
+mod better;
+mod events;
+mod robustness;
+mod tables;
+
+/// A car, how it is cut, how long it runs and how long a step may be, s.
+#[derive(Clone, Copy)]
+struct Case {
+    car: fn() -> QuarterCar,
+    reticulation: u32,
+    duration: f64,
+    maximum_step: f64,
+}
+
+/// Tables 4 and 6; 5 and 7; 8; 9.
+const LIN1: Case = Case {
+    car: QuarterCar::linear,
+    reticulation: 1,
+    duration: 4.0,
+    maximum_step: 1e-2,
+};
+const LIN2: Case = Case {
+    reticulation: 2,
+    ..LIN1
+};
+const NL1: Case = Case {
+    car: QuarterCar::nonlinear,
+    duration: 2.0,
+    ..LIN1
+};
+const NL2: Case = Case {
+    reticulation: 2,
+    maximum_step: 2.5e-3,
+    ..NL1
+};
+
+/// A word of a registry with its parameters.
+type Word<'a> = (&'a str, &'a [(&'a str, f64)]);
+
+/// How the halves are coupled.
+#[derive(Clone, Copy)]
+struct Coupling<'a> {
+    macro_step: f64,
+    extrapolation: (&'a str, &'a [(&'a str, &'a str)]),
+    exchange: &'a str,
+    correction: Option<Word<'a>>,
+    /// Tolerance r of ECCO and the word of its indicator.
+    ecco: Option<(f64, &'a str)>,
+    more_ecco: &'a [(&'a str, f64)],
+    overshoot: bool,
+    input_derivatives: u32,
+    integrator: &'a str,
+}
+
+const PLAIN: Coupling<'static> = Coupling {
+    macro_step: 1e-3,
+    extrapolation: ("hold", &[]),
+    exchange: "stale",
+    correction: None,
+    ecco: None,
+    more_ecco: &[],
+    overshoot: false,
+    input_derivatives: 1,
+    integrator: "forward_euler",
+};
+
+/// What a run shows.
+#[derive(Debug, Clone)]
+struct Outcome {
+    /// Times, effort and flow at the communication points.
+    points: Vec<(f64, f64, f64)>,
+    steps: u64,
+    /// Eq. 15a, W.
+    power_error: f64,
+    /// Mean of −effort·flow, W.
+    mean_power: f64,
+    /// Eq. 15b, J.
+    residual_energy: f64,
+    /// The residual power integrated by the trapezoidal rule, J.
+    residual_integrated: f64,
+    repeated: u64,
+    alphas: Vec<f64>,
+    control: Vec<(f64, f64)>,
+}
+
+#[derive(Default)]
+struct Points {
+    values: Vec<(f64, f64, f64)>,
+    control: Vec<(f64, f64)>,
+}
+
+/// Keeps time, effort and flow, and what the step control records.
+struct Watcher {
+    places: (usize, usize),
+    points: Arc<Mutex<Points>>,
+}
+
+impl Watcher {
+    fn take(&self, view: &View<'_>) -> Verdict {
+        let (effort, flow) = self.places;
+        let mut points = self.points.lock().unwrap();
+        points
+            .values
+            .push((view.time, view.reals[effort], view.reals[flow]));
+        if let [step, indicator] = view.control {
+            assert_eq!((step.0, indicator.0), ("step_size", "ecco.indicator"));
+            points.control.push((step.1, indicator.1));
+        }
+        Verdict::Continue
+    }
+}
+
+impl Observer for Watcher {
+    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+        Ok(self.take(view))
+    }
+
+    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+        Ok(self.take(view))
+    }
+}
+
+fn word(name: &str, parameters: impl IntoIterator<Item = (String, Value)>) -> Choice {
+    let spanned = |(key, value)| (Spanned::unplaced(key), Spanned::unplaced(value));
+    Choice {
+        name: Spanned::unplaced(name.to_owned()),
+        parameters: parameters.into_iter().map(spanned).collect(),
+    }
+}
+
+impl Case {
+    fn system(&self, coupling: &Coupling<'_>) -> System {
+        let mut system = System::new(coupling.macro_step);
+        system.stop_time(self.duration);
+        let text = |text: &str| Value::String(text.to_owned());
+        let (name, parameters) = coupling.extrapolation;
+        let parameters = parameters.iter().map(|(k, v)| ((*k).to_owned(), text(v)));
+        system.experiment().extrapolation = Some(word(name, parameters));
+        if let Some((tolerance, indicator)) = coupling.ecco {
+            let numbers = [
+                ("tolerance", tolerance),
+                ("energy_scale", 750.0),
+                ("minimum_step", 1e-5),
+                ("maximum_step", self.maximum_step),
+            ];
+            let numbers = numbers.iter().chain(coupling.more_ecco);
+            let numbers = numbers.map(|(key, value)| ((*key).to_owned(), Value::Real(*value)));
+            let words = [
+                ("indicator".to_owned(), text(indicator)),
+                ("overshoot".to_owned(), Value::Boolean(coupling.overshoot)),
+            ];
+            system.experiment().step_control = Some(word("ecco", numbers.chain(words)));
+        }
+        let sense = self.add_halves(&mut system, coupling);
+        let (effort, flow) = if self.reticulation == 1 {
+            (("b.F", "a.F"), ("a.v_c", "b.v_c"))
+        } else {
+            (("a.F", "b.F"), ("b.v_w", "a.v_w"))
+        };
+        let bond = system.bond("suspension", effort, flow).sense(sense);
+        if let Some((name, parameters)) = coupling.correction {
+            bond.correction(name, parameters);
+        }
+        system
+    }
+
+    /// Adds S1 as `a` and S2 as `b`; returns the sense of the bond.
+    fn add_halves(&self, system: &mut System, coupling: &Coupling<'_>) -> f64 {
+        let derivatives = coupling.input_derivatives;
+        if self.reticulation == 1 {
+            let chassis = ModelUnit::<QuarterCarChassis>::new();
+            system.add("a", chassis.with_input_derivatives(derivatives));
+            let rest = ModelUnit::<QuarterCarWheelSuspension>::new();
+            system.add("b", rest.with_input_derivatives(derivatives));
+        } else {
+            let rest = ModelUnit::<QuarterCarChassisSuspension>::new();
+            system.add("a", rest.with_input_derivatives(derivatives));
+            let wheel = ModelUnit::<QuarterCarWheel>::new();
+            system.add("b", wheel.with_input_derivatives(derivatives));
+        }
+        let car = (self.car)();
+        for name in ["a", "b"] {
+            let mut settings = system.component(name).exchange(coupling.exchange);
+            let integrator = Value::String(coupling.integrator.to_owned());
+            settings = settings.start("integrator", integrator);
+            let has_damper = (name == "b") == (self.reticulation == 1);
+            if has_damper {
+                settings = settings
+                    .start("d_c", Value::Real(car.d_c))
+                    .start("damper_exponent", Value::Real(car.damper_exponent));
+            }
+            let has_road = name == "b";
+            if has_road {
+                settings
+                    .start("second_road_step", Value::Real(car.second_road_step))
+                    .start("second_road_time", Value::Real(car.second_road_time));
+            }
+        }
+        if self.reticulation == 1 { 1.0 } else { -1.0 }
+    }
+
+    fn run(&self, coupling: &Coupling<'_>) -> Outcome {
+        let mut run = self.system(coupling).start(&RunOptions::default()).unwrap();
+        let outputs = run.graph().real_outputs();
+        let place = |names: [&str; 2]| {
+            let found = outputs
+                .iter()
+                .position(|o| names.contains(&o.name.as_str()));
+            found.unwrap()
+        };
+        let places = if self.reticulation == 1 {
+            (place(["b.F"; 2]), place(["a.v_c"; 2]))
+        } else {
+            (place(["a.F"; 2]), place(["b.v_w"; 2]))
+        };
+        let points = Arc::<Mutex<Points>>::default();
+        run.observe(Box::new(Watcher {
+            places,
+            points: Arc::clone(&points),
+        }))
+        .unwrap();
+        let report = run.run().unwrap();
+        let bond = &report.bonds[0];
+        let Points { values, control } = std::mem::take(&mut *points.lock().unwrap());
+        let (power_error, mean_power) = self.power_errors(&values);
+        Outcome {
+            points: values,
+            steps: report.steps,
+            power_error,
+            mean_power,
+            residual_energy: bond.energy.applied_residual_energy,
+            residual_integrated: bond.energy.residual_energy_integrated,
+            repeated: report.counters.repeated_steps,
+            alphas: bond.correction_parameters.values().copied().collect(),
+            control,
+        }
+    }
+
+    /// Eq. 15a, and the mean of the power.
+    fn power_errors(&self, points: &[(f64, f64, f64)]) -> (f64, f64) {
+        let times: Vec<f64> = points.iter().map(|(time, _, _)| *time).collect();
+        let exact = (self.car)().motion(&times);
+        let (mut error, mut sum) = (0.0, 0.0);
+        for k in 1..points.len() {
+            let (time, effort, flow) = points[k];
+            let velocity = if self.reticulation == 1 {
+                exact[k].v_c
+            } else {
+                exact[k].v_w
+            };
+            let step = time - times[k - 1];
+            error += (effort * flow - exact[k].force * velocity).abs() * step;
+            sum -= effort * flow * step;
+        }
+        (error / self.duration, sum / times[times.len() - 1])
+    }
+}
+
+#[track_caller]
+fn assert_near(what: &str, measured: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (measured - expected).abs() <= tolerance,
+        "{what}: {measured} instead of {expected} ± {tolerance}"
+    );
+}
