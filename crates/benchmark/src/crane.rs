@@ -18,7 +18,7 @@ use crate::reference::{HydraulicCrane, Reference};
 use crate::role::{Cast, CastError, Role};
 use crate::row::{Bar, Metric, Row};
 
-const LINKS: Role = Role {
+pub(crate) const LINKS: Role = Role {
     name: "links",
     model: "CraneLinks",
     summary: "the two links of the crane, with the parameters of table 5",
@@ -34,7 +34,7 @@ const LINKS: Role = Role {
     parameters: &[],
 };
 
-const CYLINDER: Role = Role {
+pub(crate) const CYLINDER: Role = Role {
     name: "cylinder",
     model: "CraneCylinder",
     summary: "the cylinder with its valve, with the parameters of table 5, at first in equilibrium",

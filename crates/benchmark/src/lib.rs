@@ -14,6 +14,7 @@ mod benchmark;
 mod crane;
 mod double_oscillator;
 mod figures;
+mod learned_oscillator;
 mod metrics;
 mod multiple_oscillator;
 mod nonlinear_oscillator;
@@ -40,4 +41,5 @@ pub static BENCHMARKS: &[Benchmark] = &[
     nonlinear_oscillator::BENCHMARK,
     pendula::BENCHMARK,
     crane::BENCHMARK,
+    learned_oscillator::BENCHMARK,
 ];

@@ -1,9 +1,8 @@
 //! A run, and what it left behind.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::{Observer, ObserverError, Report, Run, RunOptions, System, Verdict, View};
+use gyrator::{Observer, ObserverError, Report, Run, RunError, RunOptions, System, Verdict, View};
 use gyrator_system::SystemFile;
 
 use crate::benchmark::MeasureError;
@@ -21,18 +20,6 @@ pub(crate) struct BondCourse {
     pub(crate) correction_energy: Vec<f64>,
 }
 
-/// All real outputs at every communication point, the first one included, and the bonds.
-#[derive(Debug, Clone)]
-pub(crate) struct Recording {
-    /// Times, s.
-    pub(crate) times: Vec<f64>,
-    columns: BTreeMap<String, Vec<f64>>,
-    /// The bonds, in the order of the graph.
-    pub(crate) bonds: Vec<BondCourse>,
-    /// What the run did.
-    pub(crate) report: Report,
-}
-
 #[derive(Debug, Default)]
 struct Rows {
     times: Vec<f64>,
@@ -40,11 +27,35 @@ struct Rows {
     bonds: Vec<BondCourse>,
 }
 
-struct Recorder(Arc<Mutex<Rows>>);
+/// Watches a run from outside.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorder {
+    names: Vec<String>,
+    rows: Arc<Mutex<Rows>>,
+}
 
 impl Recorder {
+    /// Watches `run` from its present point on.
+    pub(crate) fn watch(run: &mut Run) -> Result<Self, RunError> {
+        let rows = Rows {
+            bonds: vec![BondCourse::default(); run.ledger().bonds().len()],
+            ..Rows::default()
+        };
+        let outputs = run.graph().real_outputs().into_iter();
+        let recorder = Self {
+            names: outputs.map(|output| output.name).collect(),
+            rows: Arc::new(Mutex::new(rows)),
+        };
+        run.observe(Box::new(recorder.clone()))?;
+        Ok(recorder)
+    }
+
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn record(&self, view: &View<'_>) -> Verdict {
-        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = self.rows();
         rows.times.push(view.time);
         rows.reals.extend_from_slice(view.reals);
         let ledgers = view.ledger.bonds().zip(view.audit.bonds());
@@ -55,6 +66,18 @@ impl Recorder {
             course.correction_energy.push(energy.correction_energy);
         }
         Verdict::Continue
+    }
+
+    /// The rows of the named outputs.
+    pub(crate) fn rows_of(&self, names: &[String]) -> Result<Vec<Vec<f64>>, MeasureError> {
+        let find = |name: &String| {
+            let index = self.names.iter().position(|known| known == name);
+            index.ok_or_else(|| MeasureError::NoOutput(name.clone()))
+        };
+        let indices: Vec<usize> = names.iter().map(find).collect::<Result<_, _>>()?;
+        let rows = self.rows();
+        let row = |reals: &[f64]| indices.iter().map(|index| reals[*index]).collect();
+        Ok(rows.reals.chunks(self.names.len().max(1)).map(row).collect())
     }
 }
 
@@ -68,6 +91,18 @@ impl Observer for Recorder {
     }
 }
 
+/// All real outputs at every communication point, the first one included, and the bonds.
+#[derive(Debug, Clone)]
+pub(crate) struct Recording {
+    /// Times, s.
+    pub(crate) times: Vec<f64>,
+    recorder: Recorder,
+    /// The bonds, in the order of the graph.
+    pub(crate) bonds: Vec<BondCourse>,
+    /// What the run did.
+    pub(crate) report: Report,
+}
+
 impl Recording {
     /// Runs a system to its end.
     pub(crate) fn of(file: SystemFile) -> Result<Self, MeasureError> {
@@ -75,48 +110,23 @@ impl Recording {
         Self::of_run(system.start(&RunOptions::default())?)
     }
 
+    /// Makes the whole run.
     pub(crate) fn of_run(mut run: Run) -> Result<Self, MeasureError> {
-        let rows = Arc::new(Mutex::new(Rows {
-            bonds: vec![BondCourse::default(); run.ledger().bonds().len()],
-            ..Rows::default()
-        }));
-        run.observe(Box::new(Recorder(Arc::clone(&rows))))?;
+        let recorder = Recorder::watch(&mut run)?;
         let report = run.run()?;
-        let outputs = run.graph().real_outputs();
-        let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let rows = std::mem::take(&mut *rows);
-        let column = |index: usize| {
-            rows.reals
-                .iter()
-                .skip(index)
-                .step_by(outputs.len())
-                .copied()
-                .collect()
-        };
-        let columns = outputs.iter().enumerate();
+        let mut rows = recorder.rows();
+        let (times, bonds) = (std::mem::take(&mut rows.times), std::mem::take(&mut rows.bonds));
+        drop(rows);
         Ok(Self {
-            columns: columns
-                .map(|(index, output)| (output.name.clone(), column(index)))
-                .collect(),
-            times: rows.times,
-            bonds: rows.bonds,
+            times,
+            recorder,
+            bonds,
             report,
         })
     }
 
-    /// The course of an output.
-    pub(crate) fn column(&self, name: &str) -> Result<&[f64], MeasureError> {
-        let column = self.columns.get(name).map(Vec::as_slice);
-        column.ok_or_else(|| MeasureError::NoOutput(name.to_owned()))
-    }
-
-    /// The rows of the named columns.
+    /// The rows of the named outputs.
     pub(crate) fn rows(&self, names: &[String]) -> Result<Vec<Vec<f64>>, MeasureError> {
-        let columns: Vec<&[f64]> = names
-            .iter()
-            .map(|name| self.column(name))
-            .collect::<Result<_, _>>()?;
-        let row = |index: usize| columns.iter().map(|column| column[index]).collect();
-        Ok((0..self.times.len()).map(row).collect())
+        self.recorder.rows_of(names)
     }
 }

@@ -124,9 +124,9 @@ fn share(cast: &Cast, oscillators: &Oscillators) -> Result<f64, MeasureError> {
     let course = oscillators.run(cast, &STALE)?;
     let errors = oscillators.energy_errors(&course.states, &oscillators.exact()?);
     let force = cast.name(&FORCE, "f").unwrap_or("f");
-    let forces = course.recording.column(&format!("arm1.{force}"))?;
+    let forces = course.recording.rows(&[format!("arm1.{force}")])?;
     let velocities = course.states.iter().map(|state| state[state.len() - 1]);
-    let outputs: Vec<(f64, f64)> = forces.iter().copied().zip(velocities).collect();
+    let outputs: Vec<(f64, f64)> = forces.iter().map(|row| row[0]).zip(velocities).collect();
     let (mut residual, mut products, mut squares) = (0.0, 0.0, 0.0);
     for (pair, error) in outputs.windows(2).zip(&errors[1..]) {
         let [(force_before, velocity_before), (force, velocity)] = [pair[0], pair[1]];

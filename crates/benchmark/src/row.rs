@@ -31,6 +31,8 @@ pub enum Bar {
     Relative(f64),
     /// Within this distance of the reference, in the unit of the row.
     Absolute(f64),
+    /// Within this factor of the reference, either way.
+    Factor(f64),
     /// At most this magnitude, whatever the reference is.
     AtMost(f64),
     /// At least this number, whatever the reference is.
@@ -48,6 +50,10 @@ impl Bar {
         match self {
             Self::Relative(part) => (measured - reference).abs() <= part * reference.abs(),
             Self::Absolute(distance) => (measured - reference).abs() <= distance,
+            Self::Factor(factor) => {
+                let ratio = measured / reference;
+                1.0 / factor <= ratio && ratio <= factor
+            }
             Self::AtMost(limit) => measured.abs() <= limit,
             Self::AtLeast(limit) => measured >= limit,
             Self::Same => measured == reference,
@@ -61,6 +67,7 @@ impl fmt::Display for Bar {
             Self::Relative(part) if *part >= 1e-3 => write!(f, "± {} %", rounded(100.0 * part)),
             Self::Relative(part) => write!(f, "± {part:e} rel"),
             Self::Absolute(distance) => write!(f, "± {}", rounded(*distance)),
+            Self::Factor(factor) => write!(f, "× or ÷ {factor}"),
             Self::AtMost(limit) => write!(f, "≤ {}", rounded(*limit)),
             Self::AtLeast(limit) => write!(f, "≥ {}", rounded(*limit)),
             Self::Same => f.write_str("same"),
@@ -211,6 +218,9 @@ mod tests {
         assert_eq!(ok(-10.2, Bar::Relative(0.011)), Some(false));
         assert_eq!(ok(-10.5, Bar::Absolute(0.5)), Some(true));
         assert_eq!(ok(-9.4, Bar::Absolute(0.5)), Some(false));
+        assert_eq!(ok(-3.4, Bar::Factor(3.0)), Some(true));
+        assert_eq!(ok(-3.3, Bar::Factor(3.0)), Some(false));
+        assert_eq!(ok(30.0, Bar::Factor(3.0)), Some(false));
         assert_eq!(ok(-3.0, Bar::AtMost(3.0)), Some(true));
         assert_eq!(ok(-3.1, Bar::AtMost(3.0)), Some(false));
         assert_eq!(ok(2.0, Bar::AtLeast(3.0)), Some(false));

@@ -54,7 +54,7 @@ fn oscillation(cast: &Cast) -> Result<[Chart; 2], MeasureError> {
     )
     .source("counterpart of Rodríguez et al. 2022, fig. 36")
     .line(Line::new("stale", length(&stale)))
-    .line(Line::new("compensated", length(&compensated)))
+    .line(Line::compensated("compensated", length(&compensated)))
     .line(Line::reference("exact", points(times, exact.iter().map(|state| crane.length(state)))));
     let kilowatts = |course: &Course| {
         let power = residual_power(course).into_iter();
@@ -68,7 +68,7 @@ fn oscillation(cast: &Cast) -> Result<[Chart; 2], MeasureError> {
     )
     .source("counterpart of Rodríguez et al. 2022, fig. 37")
     .line(Line::new("stale", kilowatts(&stale)))
-    .line(Line::new("compensated", kilowatts(&compensated)));
+    .line(Line::compensated("compensated", kilowatts(&compensated)));
     let powers = stale.recording.report.bonds[0].alarms.iter().take(1).fold(powers, |chart, alarm| {
         let label = format!("alarm, from {:.1} s to {:.1} s", alarm.start, alarm.end);
         chart.line(Line::reference(label, [(alarm.start, 0.0), (alarm.start, 70.0), (alarm.end, 70.0), (alarm.end, 0.0)]))

@@ -28,6 +28,8 @@ pub(crate) struct Line {
     label: String,
     points: Vec<(f64, f64)>,
     style: Style,
+    /// Place in the palette; `None` takes the first that is free.
+    colour: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +49,7 @@ impl Line {
             label: label.into(),
             points: points.into_iter().collect(),
             style: Style::Solid,
+            colour: None,
         }
     }
 
@@ -54,6 +57,14 @@ impl Line {
     pub(crate) fn reference(label: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self {
             style: Style::Reference,
+            ..Self::new(label, points)
+        }
+    }
+
+    /// In the colour of the third curve, which is that of compensated runs.
+    pub(crate) fn compensated(label: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self {
+            colour: Some(2),
             ..Self::new(label, points)
         }
     }
@@ -78,7 +89,6 @@ pub struct Chart {
     y: &'static str,
     is_logarithmic: bool,
     x_range: Option<(f64, f64)>,
-    y_range: Option<(f64, f64)>,
     lines: Vec<Line>,
 }
 
@@ -93,7 +103,6 @@ impl Chart {
             y,
             is_logarithmic: false,
             x_range: None,
-            y_range: None,
             lines: Vec::new(),
         }
     }
@@ -118,12 +127,6 @@ impl Chart {
     /// Shows this part of the x axis only.
     pub(crate) fn between(mut self, from: f64, to: f64) -> Self {
         self.x_range = Some((from, to));
-        self
-    }
-
-    /// Shows this part of the y axis only.
-    pub(crate) fn from_to(mut self, from: f64, to: f64) -> Self {
-        self.y_range = Some((from, to));
         self
     }
 
@@ -176,7 +179,7 @@ impl Chart {
         if self.is_logarithmic {
             return Scale::logarithmic(scale::range(values.filter(|y| *y > 0.0)), pixels);
         }
-        let range = self.y_range.unwrap_or_else(|| scale::with_margin(scale::range(values)));
+        let range = scale::with_margin(scale::range(values));
         Scale::linear(range, pixels)
     }
 
@@ -185,7 +188,8 @@ impl Chart {
             return REFERENCE_COLOUR;
         }
         let before = self.lines[..index].iter().filter(|line| line.style != Style::Reference);
-        COLOURS[before.count() % COLOURS.len()]
+        let place = self.lines[index].colour.unwrap_or_else(|| before.count());
+        COLOURS[place % COLOURS.len()]
     }
 
     /// Indices of lines with the x of their entries, row by row.
@@ -194,7 +198,7 @@ impl Chart {
         let mut x = LEFT;
         for (index, line) in self.lines.iter().enumerate() {
             // No font is wider than this on average.
-            let width = 66.0 + 9.2 * line.label.chars().count() as f64;
+            let width = 72.0 + 9.8 * line.label.chars().count() as f64;
             if x > LEFT && x + width > WIDTH - RIGHT {
                 rows.push(Vec::new());
                 x = LEFT;
@@ -256,7 +260,7 @@ fn dashes(style: Style) -> &'static str {
 }
 
 fn draw_line(svg: &mut String, line: &Line, colour: &str, x: &Scale, y: &Scale) {
-    let pixels = line.points.iter().filter(|(_, value)| y.shows(*value));
+    let pixels = line.points.iter().filter(|(at, value)| x.shows(*at) && y.shows(*value));
     let pixels: Vec<(f64, f64)> = pixels.map(|(at, value)| (x.pixel(*at), y.pixel(*value))).collect();
     let width = if line.style == Style::Reference { 2.0 } else { 2.4 };
     let _ = write!(svg, "<polyline stroke=\"{colour}\" stroke-width=\"{width}\"{} points=\"", dashes(line.style));

@@ -46,9 +46,11 @@ impl Scale {
         }
     }
 
-    /// Whether a value has a place on the axis.
+    /// Whether a value has a place on the axis, or not far from its ends.
     pub(super) fn shows(&self, value: f64) -> bool {
-        value.is_finite() && (!self.is_logarithmic || value > 0.0)
+        let margin = self.to - self.from;
+        let value = if self.is_logarithmic { value.log10() } else { value };
+        (self.from - margin..=self.to + margin).contains(&value)
     }
 
     pub(super) fn pixel(&self, value: f64) -> f64 {
