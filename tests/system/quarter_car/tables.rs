@@ -195,3 +195,28 @@ fn first_steps() {
     let next = outcome.points[9].0 - outcome.points[8].0;
     assert!(next < 1.499 * 170.9e-6, "{next}");
 }
+
+/// The right-end sum halves where the integrated residual energy almost vanishes: the true reduction
+/// is by 97, 89, 74 and 59 %.
+#[test]
+fn integrated_residual_energy() {
+    for (case, alpha, share) in [
+        (LIN1, 0.95, 0.03),
+        (LIN2, 0.85, 0.11),
+        (NL1, 0.6, 0.26),
+        (NL2, 0.4, 0.41),
+    ] {
+        let (plain, nepce) = (case.run(&PLAIN), corrected(&case, alpha, false, &PLAIN));
+        let modified = corrected(&case, alpha, true, &PLAIN);
+        for outcome in [&plain, &nepce, &modified] {
+            println!(
+                "dE {:.3} J, dEint {:.3} J, dP {:.3} W",
+                outcome.residual_energy, outcome.residual_integrated, outcome.power_error
+            );
+        }
+        let reached = nepce.residual_integrated / plain.residual_integrated;
+        assert_near("share of the energy that is left", reached.abs(), share, 0.03);
+        let shown = nepce.residual_energy / plain.residual_energy;
+        assert!((0.45..0.70).contains(&shown), "{shown}");
+    }
+}
