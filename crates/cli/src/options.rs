@@ -70,6 +70,10 @@ pub(crate) struct CouplingOptions {
     /// Correction of all bonds, with its default parameters
     #[arg(long, value_name = "NAME", value_parser = words(CORRECTIONS, &["off"]))]
     correction: Option<String>,
+    /// End the run with exit code 6 when the residual energy of a bond exceeds this; for bonds that
+    /// have no limit of their own
+    #[arg(long, value_name = "JOULES", value_parser = positive)]
+    max_residual_energy: Option<f64>,
 }
 
 impl CouplingOptions {
@@ -90,6 +94,12 @@ impl CouplingOptions {
         if let Some(word) = &self.correction {
             for bond in &mut system.bonds {
                 bond.correction = (word != "off").then(|| Choice::new(word));
+            }
+        }
+        if let Some(limit) = self.max_residual_energy {
+            for bond in &mut system.bonds {
+                bond.max_residual_energy
+                    .get_or_insert(Spanned::unplaced(limit));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use gyrator::{BondReport, ComponentReport, Counters, Exchange, Report, StopReason};
+use gyrator::{AuditVerdict, BondReport, ComponentReport, Counters, Exchange, Report, StopReason};
 use gyrator_system::SystemFile;
 use serde::Serialize;
 
@@ -203,7 +203,8 @@ impl<'a> Summary<'a> {
         table.render()
     }
 
-    /// Energies as sums over the run; the peak is that of the residual power.
+    /// Energies as sums over the run; the peak is that of the residual power. What staleness made and
+    /// what is left with the correction is told where it is known.
     fn bond_table(&self) -> String {
         let mut table = Aligned::new(&[
             ("energy, J", Align::Left),
@@ -211,20 +212,30 @@ impl<'a> Summary<'a> {
             ("residual", Align::Right),
             ("|residual|", Align::Right),
             ("peak, W", Align::Right),
+            ("by staleness", Align::Right),
             ("corrected", Align::Right),
             ("by", Align::Left),
+            ("verdict", Align::Left),
         ]);
         for bond in self.bonds {
             let energy = &bond.energy;
             let corrected = (bond.correction != "off").then(|| short(energy.correction_energy));
+            let verdict = match bond.verdict {
+                Some(AuditVerdict::Helped) => "helped",
+                Some(AuditVerdict::Harmed) => "harmed",
+                Some(AuditVerdict::CannotBeJudged) => "cannot be judged",
+                None => "",
+            };
             table.row([
                 bond.name.clone(),
                 short(energy.transferred_energy),
                 short(energy.residual_energy),
                 short(energy.residual_energy_abs),
                 short(energy.max_residual_power),
+                bond.stale_energy.map(short).unwrap_or_default(),
                 corrected.unwrap_or_default(),
                 bond.correction.replace("off", ""),
+                verdict.to_owned(),
             ]);
         }
         table.render()

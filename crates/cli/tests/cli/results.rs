@@ -17,7 +17,8 @@ fn columns_rows_and_digits() {
     assert_eq!(
         header.join(" "),
         "time left.f left.x left.v right.x right.v bond.coupling.residual_power \
-         bond.coupling.residual_energy bond.coupling.transferred_energy bond.coupling.correction_power"
+         bond.coupling.residual_energy bond.coupling.transferred_energy bond.coupling.correction_power \
+         bond.coupling.stale_energy bond.coupling.net_energy_error bond.coupling.alarm"
     );
     assert_eq!(rows.len(), 10_001);
     assert_eq!(rows[0][..6], [0.0, 0.0, 0.0, 100.0, 0.0, -100.0]);
@@ -25,6 +26,29 @@ fn columns_rows_and_digits() {
     for (index, row) in rows.iter().enumerate() {
         assert_eq!(row[0], index as f64 * 1e-3);
     }
+}
+
+#[test]
+fn a_limit_of_residual_energy_ends_the_run() {
+    let bench = bench();
+    let outcome = bench.run([
+        "run",
+        "system.toml",
+        "--max-residual-energy",
+        "100",
+        "-o",
+        "out.csv",
+    ]);
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("residual energy of bond coupling"),
+        "{}",
+        outcome.stderr
+    );
+    let (_, rows) = bench.rows("out.csv");
+    let energies: Vec<f64> = rows.iter().map(|row| row[7]).collect();
+    let (last, before) = energies.split_last().unwrap();
+    assert!(*last > 100.0 && before.iter().all(|energy| *energy <= 100.0));
 }
 
 /// Residual energy of table 1 case 1 with stale exchange, from an independent reproduction of
