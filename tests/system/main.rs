@@ -15,3 +15,4 @@ mod learning;
 mod learning_feed_forward;
 mod quarter_car;
 mod rodriguez;
+mod slopes;

@@ -16,6 +16,7 @@ use gyrator_testkit::ModelUnit;
 
 mod better;
 mod events;
+mod rates;
 mod robustness;
 mod tables;
 

@@ -54,6 +54,8 @@ pub(crate) struct Input {
     /// The input receives factor · output + offset.
     pub(crate) factor: f64,
     pub(crate) offset: f64,
+    /// Variable of the source's component that the file names as the output's derivative.
+    pub(crate) derivative: Option<usize>,
     pub(crate) extrapolation: Chosen<dyn Extrapolation>,
 }
 

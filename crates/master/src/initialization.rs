@@ -47,6 +47,8 @@ impl Plant {
                 self.names(members)
             )
         }));
+        self.with_all(|plant, all| plant.read_slopes(all, &start, 0))
+            .map_err(RunError::Fault)?;
         self.with_all(|plant, all| plant.observe(all, 0, 0.0));
         Ok(notes)
     }

@@ -234,6 +234,7 @@ impl System {
             from: self.port(from),
             to: self.port(to),
             gain: None,
+            derivative: None,
         }
     }
 

@@ -171,6 +171,7 @@ impl Connection {
             from: Spanned::unplaced(from),
             to: Spanned::unplaced(to),
             gain: None,
+            derivative: None,
         }
     }
 }

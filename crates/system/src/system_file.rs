@@ -102,6 +102,8 @@ pub struct Connection {
     pub to: Spanned<Port>,
     /// The input receives gain · output.
     pub gain: Option<Spanned<f64>>,
+    /// Variable of the output's component that is the output's derivative by time.
+    pub derivative: Option<Spanned<String>>,
 }
 
 /// A power bond: effort from end a to end b, flow from end b to end a, axis by axis.

@@ -62,17 +62,17 @@ const METHODS: [(&str, Coupling<'static>); 8] = [
     ),
 ];
 
-/// Whether the force of the second half of the run is not larger than that of the first.
+/// Whether the force has died away in the last quarter of the run, as it does in the exact motion.
 fn is_calm(outcome: &Outcome) -> bool {
-    let half = outcome.points.len() / 2;
+    let last_quarter = outcome.points.len() / 4 * 3;
     let largest = |points: &[(f64, f64, f64)]| {
         points
             .iter()
             .map(|(_, force, _)| force.abs())
             .fold(0.0, f64::max)
     };
-    let (early, late) = outcome.points.split_at(half);
-    largest(late) < largest(early)
+    let (early, late) = outcome.points.split_at(last_quarter);
+    largest(late) < 0.05 * largest(early)
 }
 
 /// The largest constant step, ms, up to which all shorter ones of the grid are stable over 8 s.

@@ -215,7 +215,12 @@ fn integrated_residual_energy() {
             );
         }
         let reached = nepce.residual_integrated / plain.residual_integrated;
-        assert_near("share of the energy that is left", reached.abs(), share, 0.03);
+        assert_near(
+            "share of the energy that is left",
+            reached.abs(),
+            share,
+            0.03,
+        );
         let shown = nepce.residual_energy / plain.residual_energy;
         assert!((0.45..0.70).contains(&shown), "{shown}");
     }

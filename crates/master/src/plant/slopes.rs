@@ -10,7 +10,8 @@ pub(super) struct SlopeReader {
 }
 
 enum Source {
-    /// A variable that is declared as the output's derivative (FMI 2.0 §2.2.7).
+    /// A variable that is the output's derivative, as the file says or the unit declares (FMI 2.0
+    /// §2.2.7).
     Variable(Handle),
     /// The unit gives derivatives of this output (FMI 2.0 §4.2.3).
     Unit(Handle),
@@ -25,10 +26,15 @@ impl Plant {
             }
             let source = &self.graph.outputs[state.source];
             let description = &self.graph.components[source.component].description;
-            let declared = description.variables.iter().find(|variable| {
-                variable.derivative_of == Some(source.variable) && variable.kind == Kind::Real
-            });
-            let from = match declared {
+            let named = self.graph.inputs[input].derivative;
+            let named = named.map(|variable| &description.variables[variable]);
+            let mut variables = description.variables.iter();
+            let declared = || {
+                variables.find(|variable| {
+                    variable.derivative_of == Some(source.variable) && variable.kind == Kind::Real
+                })
+            };
+            let from = match named.or_else(declared) {
                 Some(variable) => Source::Variable(variable.handle),
                 None if description.capabilities.output_derivatives > 0 => {
                     Source::Unit(description.variables[source.variable].handle)
@@ -44,7 +50,7 @@ impl Plant {
     }
 
     /// Reads the derivatives of what the due components among `components` have just published.
-    pub(super) fn read_slopes(
+    pub(crate) fn read_slopes(
         &mut self,
         components: &[usize],
         step: &Step,

@@ -70,6 +70,7 @@ struct Wire {
     to: (usize, usize),
     factor: f64,
     offset: f64,
+    derivative: Option<usize>,
     kind: Kind,
     span: Range<usize>,
 }
@@ -346,9 +347,31 @@ impl Resolver<'_> {
             to,
             factor: gain * factor,
             offset: gain * offset,
+            derivative: self.named_derivative(connection, from.0),
             kind: output.kind,
             span,
         })
+    }
+
+    /// The variable of `component` that the connection names as its output's derivative.
+    fn named_derivative(
+        &mut self,
+        connection: &file::Connection,
+        component: usize,
+    ) -> Option<usize> {
+        let named = connection.derivative.as_ref()?;
+        let node = &self.components[component];
+        let found = node.description.index(&named.value);
+        let real = found.filter(|found| node.description.variables[*found].kind == Kind::Real);
+        if real.is_none() {
+            let message = format!("`{}` has no real variable `{}`", node.name, named.value);
+            let problem = Problem::error("unknown-derivative", message).at(&named.span);
+            self.problems.push(problem.help(format!(
+                "`derivative` names the variable of `{}` that is the derivative of `{}`",
+                node.name, connection.from.value.variable
+            )));
+        }
+        real
     }
 
     fn graph(mut self, macro_step: f64) -> Option<Graph> {

@@ -61,6 +61,7 @@ pub(super) fn number_inputs(
             source: by_output[&wire.from],
             factor: wire.factor,
             offset: wire.offset,
+            derivative: wire.derivative,
             extrapolation: extrapolations[&node.name].clone(),
         });
     }

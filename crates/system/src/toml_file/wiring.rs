@@ -107,11 +107,13 @@ fn pair(
     let from = end("from", reader);
     let to = end("to", reader);
     let gain = section.number("gain", reader);
+    let derivative = section.text("derivative", reader);
     section.finish(reader);
     Some(Connection {
         from: from?,
         to: to?,
         gain,
+        derivative,
     })
 }
 

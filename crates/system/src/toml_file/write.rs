@@ -26,6 +26,9 @@ pub fn to_toml(system: &SystemFile) -> String {
         text.entry("from", string(&connection.from.value.to_string()));
         text.entry("to", string(&connection.to.value.to_string()));
         text.optional("gain", connection.gain.as_ref(), |gain| real(*gain));
+        text.optional("derivative", connection.derivative.as_ref(), |name| {
+            string(name)
+        });
     }
     for bond in &system.bonds {
         text.bond(bond);
@@ -140,13 +143,12 @@ fn connections(list: &[Connection]) -> String {
 fn connection(connection: &Connection) -> String {
     let from = string(&connection.from.value.to_string());
     let to = string(&connection.to.value.to_string());
-    match &connection.gain {
-        Some(gain) => format!(
-            "{{ from = {from}, to = {to}, gain = {} }}",
-            real(gain.value)
-        ),
-        None => format!("{{ from = {from}, to = {to} }}"),
-    }
+    let gain = connection.gain.as_ref();
+    let gain = gain.map(|gain| format!(", gain = {}", real(gain.value)));
+    let derivative = connection.derivative.as_ref();
+    let derivative = derivative.map(|name| format!(", derivative = {}", string(&name.value)));
+    let (gain, derivative) = (gain.unwrap_or_default(), derivative.unwrap_or_default());
+    format!("{{ from = {from}, to = {to}{gain}{derivative} }}")
 }
 
 fn choice(choice: &Choice) -> String {
