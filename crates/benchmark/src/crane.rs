@@ -6,8 +6,8 @@ use gyrator_system::SystemFile;
 use crate::assembly::{
     Assembly, COMPENSATED, Configuration, FRESH, Place, REFINED, REFINEMENT, STALE,
 };
-use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::figures;
 use crate::metrics::rms;
 use crate::published::{
     Certainty::{Exact, Other, Printed, Rounded},

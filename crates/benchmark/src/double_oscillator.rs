@@ -1,8 +1,8 @@
 //! Two masses on springs and dampers: Rodríguez et al. (2022), section 3.3.
 
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
-use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::figures;
 use crate::oscillators::{FORCE, H, MOTION, Oscillators, Plan, VERDICT, mass, verdict};
 use crate::published::{
     Certainty::{Exact, Rounded, Sensitive},

@@ -22,13 +22,34 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Thielemans et al. 2023, section 4",
     roles: &[FORCE, MOTION, crane::LINKS, crane::CYLINDER],
     cases: &[
-        Case { name: "damped", summary: "double oscillator, case 2, 20 s" },
-        Case { name: "undamped", summary: "double oscillator, case 1, 20 s" },
-        Case { name: "slow-force", summary: "double oscillator, case 1, the force steps ten times slower" },
-        Case { name: "fast-force", summary: "double oscillator, case 1, the force steps ten times faster" },
-        Case { name: "square-root", summary: "nonlinear oscillator, case 1" },
-        Case { name: "quadratic", summary: "nonlinear oscillator, case 2" },
-        Case { name: "crane", summary: "crane, 10 / 0.25 ms, where the law diverges" },
+        Case {
+            name: "damped",
+            summary: "double oscillator, case 2, 20 s",
+        },
+        Case {
+            name: "undamped",
+            summary: "double oscillator, case 1, 20 s",
+        },
+        Case {
+            name: "slow-force",
+            summary: "double oscillator, case 1, the force steps ten times slower",
+        },
+        Case {
+            name: "fast-force",
+            summary: "double oscillator, case 1, the force steps ten times faster",
+        },
+        Case {
+            name: "square-root",
+            summary: "nonlinear oscillator, case 1",
+        },
+        Case {
+            name: "quadratic",
+            summary: "nonlinear oscillator, case 2",
+        },
+        Case {
+            name: "crane",
+            summary: "crane, 10 / 0.25 ms, where the law diverges",
+        },
     ],
     measure,
     figures: figures::learning::figures,
@@ -114,7 +135,11 @@ impl Watch for Courses {
 }
 
 /// Learns for `oscillators`, and keeps the course of each run.
-pub(crate) fn learn(cast: &Cast, oscillators: &Oscillators, learning: &Learning) -> Result<Learnt, MeasureError> {
+pub(crate) fn learn(
+    cast: &Cast,
+    oscillators: &Oscillators,
+    learning: &Learning,
+) -> Result<Learnt, MeasureError> {
     let (file, names) = oscillators.system(cast, &STALE)?;
     let mut courses = Courses::default();
     let learned = learn_file(file, learning, &mut courses)?;
@@ -125,7 +150,11 @@ pub(crate) fn learn(cast: &Cast, oscillators: &Oscillators, learning: &Learning)
     })
 }
 
-fn learn_file(mut file: SystemFile, learning: &Learning, watch: &mut dyn Watch) -> Result<Learned, MeasureError> {
+fn learn_file(
+    mut file: SystemFile,
+    learning: &Learning,
+    watch: &mut dyn Watch,
+) -> Result<Learned, MeasureError> {
     // The mode of exchange is the learning's own choice.
     for component in &mut file.components {
         component.exchange = None;
@@ -182,18 +211,28 @@ fn measure_table(
             (MAX, iteration.max),
             (ENERGY, max),
         ];
-        let known = published.iter().find(|(number, ..)| *number == iteration.number);
+        let known = published
+            .iter()
+            .find(|(number, ..)| *number == iteration.number);
         let references = known.map(|(_, norm, error, energy)| [*norm, *error, *energy]);
         let row = |(index, (metric, measured)): (usize, (Metric, f64))| match references {
-            Some(references) => Row::new(metric, measured).against(references[index], Bar::Factor(3.0), SOURCE),
+            Some(references) => {
+                Row::new(metric, measured).against(references[index], Bar::Factor(3.0), SOURCE)
+            }
             None => Row::new(metric, measured),
         };
         let name = NAMES[iteration.number as usize];
         progress.add(name, rows.into_iter().enumerate().map(row));
         if iteration.number == ITERATIONS {
-            progress.add(name, [Row::new(ENERGY_END, end).within(Bar::AtMost(bar), PROJECT)]);
+            progress.add(
+                name,
+                [Row::new(ENERGY_END, end).within(Bar::AtMost(bar), PROJECT)],
+            );
             let row = Row::new(MAX, iteration.max).within(Bar::AtMost(1e-6), PAPER);
-            progress.add(name, [row.note("the paper: zero with an accuracy of 1e-7 N")]);
+            progress.add(
+                name,
+                [row.note("the paper: zero with an accuracy of 1e-7 N")],
+            );
         }
     }
     Ok(())

@@ -22,6 +22,7 @@ mod oscillators;
 mod pendula;
 mod plot;
 mod published;
+mod random_oscillators;
 mod recording;
 pub mod reference;
 mod residual_share;
@@ -37,6 +38,7 @@ pub use row::{Bar, Figure, Metric, Row};
 pub static BENCHMARKS: &[Benchmark] = &[
     double_oscillator::BENCHMARK,
     residual_share::BENCHMARK,
+    random_oscillators::BENCHMARK,
     multiple_oscillator::BENCHMARK,
     nonlinear_oscillator::BENCHMARK,
     pendula::BENCHMARK,

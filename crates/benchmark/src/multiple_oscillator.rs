@@ -1,8 +1,8 @@
 //! Several masses, each coupled to the last one: Rodríguez et al. (2022), section 4.1.
 
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
-use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::figures;
 use crate::oscillators::{FORCE, HUB_PARAMETERS, Oscillators, Plan};
 use crate::published::{
     Certainty::{Exact, Rounded},

@@ -2,8 +2,8 @@
 //! 4.2.
 
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
-use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::figures;
 use crate::oscillators::{FORCE, MOTION, Oscillators, Plan};
 use crate::published::{
     Certainty::{Exact, Other, Rounded},

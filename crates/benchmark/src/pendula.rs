@@ -5,8 +5,8 @@ use gyrator_system::{SystemFile, Value};
 use crate::assembly::{
     Assembly, COMPENSATED, Configuration, FRESH, Place, REFINED, REFINEMENT, STALE,
 };
-use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::figures;
 use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
 use crate::published::{
     Certainty::{Iterated, Other, Rounded},

@@ -77,7 +77,11 @@ impl Recorder {
         let indices: Vec<usize> = names.iter().map(find).collect::<Result<_, _>>()?;
         let rows = self.rows();
         let row = |reals: &[f64]| indices.iter().map(|index| reals[*index]).collect();
-        Ok(rows.reals.chunks(self.names.len().max(1)).map(row).collect())
+        Ok(rows
+            .reals
+            .chunks(self.names.len().max(1))
+            .map(row)
+            .collect())
     }
 }
 
@@ -115,7 +119,10 @@ impl Recording {
         let recorder = Recorder::watch(&mut run)?;
         let report = run.run()?;
         let mut rows = recorder.rows();
-        let (times, bonds) = (std::mem::take(&mut rows.times), std::mem::take(&mut rows.bonds));
+        let (times, bonds) = (
+            std::mem::take(&mut rows.times),
+            std::mem::take(&mut rows.bonds),
+        );
         drop(rows);
         Ok(Self {
             times,

@@ -1,9 +1,9 @@
 //! The share μ of the residual energy that is an error: Rodríguez et al. (2022), section 3.3.
 
 use crate::assembly::STALE;
-use crate::figures;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::double_oscillator::table_1;
+use crate::figures;
 use crate::oscillators::{FORCE, H, MOTION, Oscillators};
 use crate::role::Cast;
 use crate::row::{Bar, Metric, Row};

@@ -76,8 +76,12 @@ impl fmt::Display for Bar {
 }
 
 /// Three digits are enough for a bar.
-fn rounded(number: f64) -> f64 {
-    format!("{number:.2e}").parse().unwrap_or(number)
+fn rounded(number: f64) -> String {
+    let short = format!("{number:.2e}").parse().unwrap_or(number);
+    if short != 0.0 && f64::abs(short) < 1e-3 {
+        return format!("{short:e}");
+    }
+    short.to_string()
 }
 
 impl serde::Serialize for Bar {
@@ -244,6 +248,7 @@ mod tests {
             (Bar::Relative(1e-6), "± 1e-6 rel"),
             (Bar::Relative(0.1), "± 10 %"),
             (Bar::AtMost(20_677.128_671), "≤ 20700"),
+            (Bar::AtMost(5e-7), "≤ 5e-7"),
         ];
         for (bar, text) in texts {
             assert_eq!(bar.to_string(), text);

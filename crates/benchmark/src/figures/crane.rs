@@ -52,13 +52,19 @@ fn oscillation(cast: &Cast) -> Result<[Chart; 2], MeasureError> {
         TIME,
         "length of the cylinder, m",
     )
+    .between(0.0, 10.0)
     .source("counterpart of Rodríguez et al. 2022, fig. 36")
     .line(Line::new("stale", length(&stale)))
     .line(Line::compensated("compensated", length(&compensated)))
-    .line(Line::reference("exact", points(times, exact.iter().map(|state| crane.length(state)))));
+    .line(Line::reference(
+        "exact",
+        points(times, exact.iter().map(|state| crane.length(state))),
+    ));
     let kilowatts = |course: &Course| {
         let power = residual_power(course).into_iter();
-        power.map(|(time, power)| (time, power.abs() / 1e3)).collect::<Vec<_>>()
+        power
+            .map(|(time, power)| (time, power.abs() / 1e3))
+            .collect::<Vec<_>>()
     };
     let powers = Chart::new(
         "rodriguez2022-fig37",
@@ -66,12 +72,26 @@ fn oscillation(cast: &Cast) -> Result<[Chart; 2], MeasureError> {
         TIME,
         "|residual power|, kW",
     )
+    .between(0.0, 10.0)
     .source("counterpart of Rodríguez et al. 2022, fig. 37")
     .line(Line::new("stale", kilowatts(&stale)))
     .line(Line::compensated("compensated", kilowatts(&compensated)));
-    let powers = stale.recording.report.bonds[0].alarms.iter().take(1).fold(powers, |chart, alarm| {
-        let label = format!("alarm, from {:.1} s to {:.1} s", alarm.start, alarm.end);
-        chart.line(Line::reference(label, [(alarm.start, 0.0), (alarm.start, 70.0), (alarm.end, 70.0), (alarm.end, 0.0)]))
-    });
+    let powers =
+        stale.recording.report.bonds[0]
+            .alarms
+            .iter()
+            .take(1)
+            .fold(powers, |chart, alarm| {
+                let label = format!("alarm, from {:.1} s to {:.1} s", alarm.start, alarm.end);
+                chart.line(Line::reference(
+                    label,
+                    [
+                        (alarm.start, 0.0),
+                        (alarm.start, 70.0),
+                        (alarm.end, 70.0),
+                        (alarm.end, 0.0),
+                    ],
+                ))
+            });
     Ok([lengths, powers])
 }

@@ -8,16 +8,32 @@ use crate::plot::{Chart, Line};
 use crate::role::Cast;
 
 const CORRECTED: Configuration = Configuration::corrected("corrected", &[("mu", 0.5)]);
-const CORRECTED_NU: Configuration = Configuration::corrected("corrected", &[("mu", 0.5), ("nu", 0.25)]);
+const CORRECTED_NU: Configuration =
+    Configuration::corrected("corrected", &[("mu", 0.5), ("nu", 0.25)]);
 const CORRECTED_SLOW: Configuration = Configuration::corrected("corrected", &[("mu", 0.725)]);
 
 /// Fig. 24: the limit of the correcting force, relative to the coupling force.
 const LIMITS: [(&str, Configuration); 5] = [
-    ("5 %", limited(&[("mu", 0.5), ("nu", 0.25), ("limit", 0.05)])),
-    ("50 %", limited(&[("mu", 0.5), ("nu", 0.25), ("limit", 0.5)])),
-    ("100 %", limited(&[("mu", 0.5), ("nu", 0.25), ("limit", 1.0)])),
-    ("150 %", limited(&[("mu", 0.5), ("nu", 0.25), ("limit", 1.5)])),
-    ("200 %", limited(&[("mu", 0.5), ("nu", 0.25), ("limit", 2.0)])),
+    (
+        "5 %",
+        limited(&[("mu", 0.5), ("nu", 0.25), ("limit", 0.05)]),
+    ),
+    (
+        "50 %",
+        limited(&[("mu", 0.5), ("nu", 0.25), ("limit", 0.5)]),
+    ),
+    (
+        "100 %",
+        limited(&[("mu", 0.5), ("nu", 0.25), ("limit", 1.0)]),
+    ),
+    (
+        "150 %",
+        limited(&[("mu", 0.5), ("nu", 0.25), ("limit", 1.5)]),
+    ),
+    (
+        "200 %",
+        limited(&[("mu", 0.5), ("nu", 0.25), ("limit", 2.0)]),
+    ),
 ];
 
 const fn limited(parameters: &'static [(&'static str, f64)]) -> Configuration {
@@ -61,7 +77,10 @@ fn residual_energy(cast: &Cast, case: usize, chart: Chart) -> Result<Chart, Meas
     let residual = course.recording.bonds[0].residual_energy.iter().copied();
     Ok(chart
         .line(Line::new("energy, stale", shown.energies(&course.states)))
-        .line(Line::new("residual energy δE", points(&shown.times, residual)))
+        .line(Line::new(
+            "residual energy δE",
+            points(&shown.times, residual),
+        ))
         .line(shown.exact_energy()))
 }
 
@@ -77,7 +96,9 @@ fn multi_rate_figures(cast: &Cast) -> Result<[Chart; 2], MeasureError> {
     let draw = |chart: Chart, line: &dyn Fn(&[Vec<f64>]) -> Vec<(f64, f64)>| {
         let courses = [&stale, &corrected, &compensated];
         let lines = LABELS.iter().zip(courses);
-        lines.fold(chart, |chart, (label, course)| chart.line(Line::new(*label, line(&course.states))))
+        lines.fold(chart, |chart, (label, course)| {
+            chart.line(Line::new(*label, line(&course.states)))
+        })
     };
     let energy = Chart::new(
         "rodriguez2022-fig20",
@@ -124,8 +145,10 @@ fn case_7(cast: &Cast) -> Result<[Chart; 3], MeasureError> {
         ENERGY,
     )
     .source("counterpart of Rodríguez et al. 2022, fig. 24: μ = 0.5, ν = 0.25");
-    let limits = LIMITS.iter().try_fold(limits, |chart, (label, configuration)| {
-        Ok::<_, MeasureError>(chart.line(shown.energy(label, configuration)?))
-    })?;
+    let limits = LIMITS
+        .iter()
+        .try_fold(limits, |chart, (label, configuration)| {
+            Ok::<_, MeasureError>(chart.line(shown.energy(label, configuration)?))
+        })?;
     Ok([displacement, energy, limits.line(shown.exact_energy())])
 }

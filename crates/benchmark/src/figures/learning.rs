@@ -1,6 +1,6 @@
 //! Thielemans et al. (2023), figures 5 to 10.
 
-use super::{TIME};
+use super::TIME;
 use crate::assembly::{Configuration, STALE};
 use crate::benchmark::MeasureError;
 use crate::learned_oscillator::{Learnt, all_iterations, learn, oscillators};
@@ -76,19 +76,29 @@ fn of_case(cast: &Cast, case: &str, titles: &Titles) -> Result<Vec<Chart>, Measu
     ])
 }
 
-fn convergence(oscillators: &Oscillators, learnt: &Learnt, whole: &[Vec<f64>], titles: &Titles) -> Chart {
+fn convergence(
+    oscillators: &Oscillators,
+    learnt: &Learnt,
+    whole: &[Vec<f64>],
+    titles: &Titles,
+) -> Chart {
     let (name, title, source) = titles.convergence;
     let iterations = &learnt.learned.iterations;
     let by_iteration = |value: &dyn Fn(usize) -> f64| {
         let numbers = 0..iterations.len();
-        numbers.map(|index| (index as f64, value(index))).collect::<Vec<_>>()
+        numbers
+            .map(|index| (index as f64, value(index)))
+            .collect::<Vec<_>>()
     };
     let energy = |index: usize| {
         let errors = oscillators.energy_errors(&learnt.states[index], whole);
-        errors.iter().fold(0.0, |max: f64, error| max.max(error.abs()))
+        errors
+            .iter()
+            .fold(0.0, |max: f64, error| max.max(error.abs()))
     };
     Chart::new(name, title, "iteration", "error, N or J")
         .source(source)
+        .between(-0.2, 12.2)
         .logarithmic()
         .line(Line::new("‖e‖₂, N", by_iteration(&|index| iterations[index].norm_2)).marked())
         .line(Line::new("max |e|, N", by_iteration(&|index| iterations[index].max)).marked())
@@ -97,9 +107,15 @@ fn convergence(oscillators: &Oscillators, learnt: &Learnt, whole: &[Vec<f64>], t
 
 /// The greatest magnitude in each window.
 fn envelope(times: &[f64], errors: &[f64]) -> Vec<(f64, f64)> {
-    let greatest = |errors: &[f64]| errors.iter().fold(0.0, |max: f64, error| max.max(error.abs()));
+    let greatest = |errors: &[f64]| {
+        errors
+            .iter()
+            .fold(0.0, |max: f64, error| max.max(error.abs()))
+    };
     let windows = times.chunks(WINDOW).zip(errors.chunks(WINDOW));
-    windows.map(|(times, errors)| (times[times.len() / 2], greatest(errors))).collect()
+    windows
+        .map(|(times, errors)| (times[times.len() / 2], greatest(errors)))
+        .collect()
 }
 
 /// Force that mass 2 really felt over each step, N: what its motion tells.
@@ -114,14 +130,29 @@ fn felt(oscillators: &Oscillators, states: &[Vec<f64>]) -> Vec<f64> {
     states.windows(2).map(force).collect()
 }
 
-fn forces(oscillators: &Oscillators, learnt: &Learnt, whole: &[Vec<f64>], titles: &Titles) -> Chart {
+fn forces(
+    oscillators: &Oscillators,
+    learnt: &Learnt,
+    whole: &[Vec<f64>],
+    titles: &Titles,
+) -> Chart {
     let (name, title, source) = titles.force;
     let right = felt(oscillators, whole);
-    let chart = Chart::new(name, title, TIME, "|f − f monolithic|, N").source(source).logarithmic();
+    let chart = Chart::new(name, title, TIME, "|f − f monolithic|, N")
+        .source(source)
+        .between(0.0, 20.0)
+        .logarithmic();
     SHOWN.iter().fold(chart, |chart, &iteration| {
         let found = felt(oscillators, &learnt.states[iteration]);
-        let errors: Vec<f64> = found.iter().zip(&right).map(|(found, right)| found - right).collect();
-        chart.line(Line::new(format!("iteration {iteration}"), envelope(&oscillators.times(), &errors)))
+        let errors: Vec<f64> = found
+            .iter()
+            .zip(&right)
+            .map(|(found, right)| found - right)
+            .collect();
+        chart.line(Line::new(
+            format!("iteration {iteration}"),
+            envelope(&oscillators.times(), &errors),
+        ))
     })
 }
 
@@ -139,11 +170,21 @@ fn energies(
     };
     let mut chart = Chart::new(name, title, TIME, "|E − E monolithic|, J")
         .source(source)
+        .between(0.0, 20.0)
         .logarithmic()
-        .line(line("stale".to_owned(), &oscillators.run(cast, &STALE)?.states))
-        .line(line("corrected, μ = 0.5".to_owned(), &oscillators.run(cast, &CORRECTED)?.states));
+        .line(line(
+            "stale".to_owned(),
+            &oscillators.run(cast, &STALE)?.states,
+        ))
+        .line(line(
+            "corrected, μ = 0.5".to_owned(),
+            &oscillators.run(cast, &CORRECTED)?.states,
+        ));
     for iteration in [0, 4, 8, 12] {
-        chart = chart.line(line(format!("iteration {iteration}"), &learnt.states[iteration]));
+        chart = chart.line(line(
+            format!("iteration {iteration}"),
+            &learnt.states[iteration],
+        ));
     }
     Ok(chart)
 }

@@ -49,7 +49,12 @@ impl<'a> Shown<'a> {
 
     fn energies(&self, states: &[Vec<f64>]) -> Vec<(f64, f64)> {
         let star = &self.oscillators.star;
-        points(&self.times, states.iter().map(|state| crate::reference::Reference::energy(star, state)))
+        points(
+            &self.times,
+            states
+                .iter()
+                .map(|state| crate::reference::Reference::energy(star, state)),
+        )
     }
 
     fn displacements(&self, states: &[Vec<f64>]) -> Vec<(f64, f64)> {
@@ -58,11 +63,21 @@ impl<'a> Shown<'a> {
     }
 
     fn energy(&self, label: &str, configuration: &Configuration) -> Result<Line, MeasureError> {
-        Ok(Line::new(label, self.energies(&self.run(configuration)?.states)))
+        Ok(Line::new(
+            label,
+            self.energies(&self.run(configuration)?.states),
+        ))
     }
 
-    fn displacement(&self, label: &str, configuration: &Configuration) -> Result<Line, MeasureError> {
-        Ok(Line::new(label, self.displacements(&self.run(configuration)?.states)))
+    fn displacement(
+        &self,
+        label: &str,
+        configuration: &Configuration,
+    ) -> Result<Line, MeasureError> {
+        Ok(Line::new(
+            label,
+            self.displacements(&self.run(configuration)?.states),
+        ))
     }
 
     fn exact_energy(&self) -> Line {

@@ -15,13 +15,18 @@ pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
     let shown = Shown::new(cast, table_3("1"))?;
     let stale = shown.run(&STALE)?;
     let stale_energy = || Line::new("stale", shown.energies(&stale.states));
-    let shares = Chart::new("rodriguez2022-fig27", "Square-root springs: which μ is right?", TIME, ENERGY)
-        .source("counterpart of Rodríguez et al. 2022, fig. 27: ν = 0")
-        .line(stale_energy())
-        .line(shown.energy("μ = 0.5", &CORRECTED)?)
-        .line(shown.energy("μ = 0.75", &CORRECTED_MORE)?)
-        .line(shown.energy("μ = 1", &CORRECTED_MU)?)
-        .line(shown.exact_energy());
+    let shares = Chart::new(
+        "rodriguez2022-fig27",
+        "Square-root springs: which μ is right?",
+        TIME,
+        ENERGY,
+    )
+    .source("counterpart of Rodríguez et al. 2022, fig. 27: ν = 0")
+    .line(stale_energy())
+    .line(shown.energy("μ = 0.5", &CORRECTED)?)
+    .line(shown.energy("μ = 0.75", &CORRECTED_MORE)?)
+    .line(shown.energy("μ = 1", &CORRECTED_MU)?)
+    .line(shown.exact_energy());
     let energy = Chart::new("rodriguez2022-fig28", title, TIME, ENERGY)
         .source("counterpart of Rodríguez et al. 2022, fig. 28")
         .line(stale_energy())
@@ -71,6 +76,12 @@ fn residual_power(shown: &Shown<'_>, stale: &crate::oscillators::Course) -> Char
         "residual power δP, W",
     )
     .source("counterpart of Rodríguez et al. 2022, fig. 31")
-    .line(Line::new("δP, stale", points(&shown.times, power.iter().copied())))
-    .line(Line::reference(format!("mean: {mean:.0} W"), [(first, mean), (last, mean)]))
+    .line(Line::new(
+        "δP, stale",
+        points(&shown.times, power.iter().copied()),
+    ))
+    .line(Line::reference(
+        format!("mean: {mean:.0} W"),
+        [(first, mean), (last, mean)],
+    ))
 }

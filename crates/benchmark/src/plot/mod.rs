@@ -19,7 +19,9 @@ const LEGEND: f64 = 76.0;
 const LEGEND_LINE: f64 = 26.0;
 
 /// The palette of Okabe and Ito (2008), the yellow left out, which is faint on white.
-const COLOURS: [&str; 6] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
+const COLOURS: [&str; 6] = [
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00",
+];
 const REFERENCE_COLOUR: &str = "#222222";
 
 /// A curve of a chart.
@@ -44,7 +46,10 @@ enum Style {
 
 impl Line {
     /// A curve through points (x, y).
-    pub(crate) fn new(label: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    pub(crate) fn new(
+        label: impl Into<String>,
+        points: impl IntoIterator<Item = (f64, f64)>,
+    ) -> Self {
         Self {
             label: label.into(),
             points: points.into_iter().collect(),
@@ -54,7 +59,10 @@ impl Line {
     }
 
     /// A curve of what should be.
-    pub(crate) fn reference(label: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    pub(crate) fn reference(
+        label: impl Into<String>,
+        points: impl IntoIterator<Item = (f64, f64)>,
+    ) -> Self {
         Self {
             style: Style::Reference,
             ..Self::new(label, points)
@@ -94,7 +102,12 @@ pub struct Chart {
 
 impl Chart {
     /// An empty chart; `x` and `y` name the axes with their units.
-    pub(crate) fn new(name: &'static str, title: &'static str, x: &'static str, y: &'static str) -> Self {
+    pub(crate) fn new(
+        name: &'static str,
+        title: &'static str,
+        x: &'static str,
+        y: &'static str,
+    ) -> Self {
         Self {
             name,
             title,
@@ -142,7 +155,13 @@ impl Chart {
              height=\"{HEIGHT}\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n\
              <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
         );
-        text(&mut svg, (LEFT, TITLE), 24, "font-weight=\"bold\"", self.title);
+        text(
+            &mut svg,
+            (LEFT, TITLE),
+            24,
+            "font-weight=\"bold\"",
+            self.title,
+        );
         self.draw_legend(&mut svg, &legend);
         self.draw_axes(&mut svg, &x, &y, top);
         let (width, height) = (WIDTH - LEFT - RIGHT, HEIGHT - BOTTOM - top);
@@ -169,7 +188,9 @@ impl Chart {
     }
 
     fn x_scale(&self) -> Scale {
-        let range = self.x_range.unwrap_or_else(|| scale::range(self.visible().map(|(x, _)| x)));
+        let range = self
+            .x_range
+            .unwrap_or_else(|| scale::range(self.visible().map(|(x, _)| x)));
         Scale::linear(range, (LEFT, WIDTH - RIGHT))
     }
 
@@ -187,7 +208,9 @@ impl Chart {
         if self.lines[index].style == Style::Reference {
             return REFERENCE_COLOUR;
         }
-        let before = self.lines[..index].iter().filter(|line| line.style != Style::Reference);
+        let before = self.lines[..index]
+            .iter()
+            .filter(|line| line.style != Style::Reference);
         let place = self.lines[index].colour.unwrap_or_else(|| before.count());
         COLOURS[place % COLOURS.len()]
     }
@@ -233,44 +256,104 @@ impl Chart {
         let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
         for (value, label) in y.ticks(7) {
             let at = y.pixel(value);
-            let _ = writeln!(svg, "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{right}\" y2=\"{at:.1}\" stroke=\"#DDDDDD\"/>");
-            text(svg, (LEFT - 10.0, at + 5.5), 16, "text-anchor=\"end\"", &label);
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{right}\" y2=\"{at:.1}\" stroke=\"#DDDDDD\"/>"
+            );
+            text(
+                svg,
+                (LEFT - 10.0, at + 5.5),
+                16,
+                "text-anchor=\"end\"",
+                &label,
+            );
         }
         for (value, label) in x.ticks(10) {
             let at = x.pixel(value);
-            let _ = writeln!(svg, "<line x1=\"{at:.1}\" y1=\"{bottom}\" x2=\"{at:.1}\" y2=\"{}\" stroke=\"#444444\"/>", bottom + 6.0);
-            text(svg, (at, bottom + 24.0), 16, "text-anchor=\"middle\"", &label);
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{at:.1}\" y1=\"{bottom}\" x2=\"{at:.1}\" y2=\"{}\" stroke=\"#444444\"/>",
+                bottom + 6.0
+            );
+            text(
+                svg,
+                (at, bottom + 24.0),
+                16,
+                "text-anchor=\"middle\"",
+                &label,
+            );
         }
-        let _ = writeln!(svg, "<path d=\"M{LEFT} {top}V{bottom}H{right}\" fill=\"none\" stroke=\"#444444\"/>");
-        text(svg, ((LEFT + right) / 2.0, bottom + 50.0), 18, "text-anchor=\"middle\"", self.x);
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{LEFT} {top}V{bottom}H{right}\" fill=\"none\" stroke=\"#444444\"/>"
+        );
+        text(
+            svg,
+            ((LEFT + right) / 2.0, bottom + 50.0),
+            18,
+            "text-anchor=\"middle\"",
+            self.x,
+        );
         let middle = (top + bottom) / 2.0;
         let turned = format!("text-anchor=\"middle\" transform=\"rotate(-90 26 {middle})\"");
         text(svg, (26.0, middle), 18, &turned, self.y);
-        text(svg, (right, HEIGHT - 8.0), 12, "text-anchor=\"end\" fill=\"#666666\"", self.source);
+        text(
+            svg,
+            (right, HEIGHT - 8.0),
+            12,
+            "text-anchor=\"end\" fill=\"#666666\"",
+            self.source,
+        );
     }
 }
 
 fn text(svg: &mut String, (x, y): (f64, f64), size: u32, attributes: &str, text: &str) {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" {attributes}>{text}</text>");
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let _ = writeln!(
+        svg,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" {attributes}>{text}</text>"
+    );
 }
 
 fn dashes(style: Style) -> &'static str {
-    if style == Style::Reference { " stroke-dasharray=\"9 6\"" } else { "" }
+    if style == Style::Reference {
+        " stroke-dasharray=\"9 6\""
+    } else {
+        ""
+    }
 }
 
 fn draw_line(svg: &mut String, line: &Line, colour: &str, x: &Scale, y: &Scale) {
-    let pixels = line.points.iter().filter(|(at, value)| x.shows(*at) && y.shows(*value));
-    let pixels: Vec<(f64, f64)> = pixels.map(|(at, value)| (x.pixel(*at), y.pixel(*value))).collect();
-    let width = if line.style == Style::Reference { 2.0 } else { 2.4 };
-    let _ = write!(svg, "<polyline stroke=\"{colour}\" stroke-width=\"{width}\"{} points=\"", dashes(line.style));
+    let pixels = line
+        .points
+        .iter()
+        .filter(|(at, value)| x.shows(*at) && y.shows(*value));
+    let pixels: Vec<(f64, f64)> = pixels
+        .map(|(at, value)| (x.pixel(*at), y.pixel(*value)))
+        .collect();
+    let width = if line.style == Style::Reference {
+        2.0
+    } else {
+        2.4
+    };
+    let _ = write!(
+        svg,
+        "<polyline stroke=\"{colour}\" stroke-width=\"{width}\"{} points=\"",
+        dashes(line.style)
+    );
     for (x, y) in thinned(&pixels) {
         let _ = write!(svg, "{x:.1},{y:.1} ");
     }
     svg.push_str("\"/>\n");
     if line.style == Style::Marked {
         for (x, y) in pixels {
-            let _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{colour}\"/>");
+            let _ = writeln!(
+                svg,
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{colour}\"/>"
+            );
         }
     }
 }
@@ -281,12 +364,24 @@ fn thinned(pixels: &[(f64, f64)]) -> Vec<(f64, f64)> {
     for column in pixels.chunk_by(|a, b| (2.0 * a.0).floor() == (2.0 * b.0).floor()) {
         let extreme = |is_less: fn(f64, f64) -> bool| {
             let start = (0, column[0].1);
-            let best = column.iter().enumerate().fold(start, |best, (index, (_, y))| {
-                if is_less(*y, best.1) { (index, *y) } else { best }
-            });
+            let best = column
+                .iter()
+                .enumerate()
+                .fold(start, |best, (index, (_, y))| {
+                    if is_less(*y, best.1) {
+                        (index, *y)
+                    } else {
+                        best
+                    }
+                });
             best.0
         };
-        let mut indices = [0, extreme(|a, b| a < b), extreme(|a, b| a > b), column.len() - 1];
+        let mut indices = [
+            0,
+            extreme(|a, b| a < b),
+            extreme(|a, b| a > b),
+            column.len() - 1,
+        ];
         indices.sort_unstable();
         let mut last = None;
         for index in indices {
@@ -318,18 +413,34 @@ mod tests {
     fn legends_wrap_and_texts_are_escaped() {
         let chart = Chart::new("c", "a < b & c", "t, s", "E, J");
         let label = "a rather long label of a curve";
-        let chart = (0..5).fold(chart, |chart, _| chart.line(Line::new(label, [(0.0, 1.0), (1.0, 2.0)])));
+        let chart = (0..5).fold(chart, |chart, _| {
+            chart.line(Line::new(label, [(0.0, 1.0), (1.0, 2.0)]))
+        });
         assert!(chart.legend().len() > 1);
-        assert!(chart.legend().concat().iter().all(|(_, x)| *x < WIDTH / 2.0 + LEFT));
+        assert!(
+            chart
+                .legend()
+                .concat()
+                .iter()
+                .all(|(_, x)| *x < WIDTH / 2.0 + LEFT)
+        );
         let svg = chart.to_svg();
         assert!(svg.contains("a &lt; b &amp; c") && svg.ends_with("</svg>\n"));
     }
 
     #[test]
     fn nothing_to_show_is_no_panic() {
-        for chart in [Chart::new("c", "", "", ""), Chart::new("c", "", "", "").logarithmic()] {
+        for chart in [
+            Chart::new("c", "", "", ""),
+            Chart::new("c", "", "", "").logarithmic(),
+        ] {
             assert!(chart.clone().to_svg().contains("</svg>"));
-            assert!(chart.line(Line::new("", [(0.0, f64::NAN)])).to_svg().contains("</svg>"));
+            assert!(
+                chart
+                    .line(Line::new("", [(0.0, f64::NAN)]))
+                    .to_svg()
+                    .contains("</svg>")
+            );
         }
     }
 }

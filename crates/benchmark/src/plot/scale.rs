@@ -12,14 +12,24 @@ pub(super) struct Scale {
 /// Least and greatest of the values that are finite; 0 and 1 where there are none.
 pub(super) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let start = (f64::INFINITY, f64::NEG_INFINITY);
-    let range = values.fold(start, |(least, greatest), value| (value.min(least), value.max(greatest)));
-    if range.0 <= range.1 { range } else { (0.0, 1.0) }
+    let range = values.fold(start, |(least, greatest), value| {
+        (value.min(least), value.max(greatest))
+    });
+    if range.0 <= range.1 {
+        range
+    } else {
+        (0.0, 1.0)
+    }
 }
 
 /// Room above and below the curves; a range without width gets one.
 pub(super) fn with_margin((least, greatest): (f64, f64)) -> (f64, f64) {
     let width = greatest - least;
-    let margin = if width > 0.0 { 0.06 * width } else { least.abs().max(1.0) };
+    let margin = if width > 0.0 {
+        0.06 * width
+    } else {
+        least.abs().max(1.0)
+    };
     (least - margin, greatest + margin)
 }
 
@@ -49,12 +59,20 @@ impl Scale {
     /// Whether a value has a place on the axis, or not far from its ends.
     pub(super) fn shows(&self, value: f64) -> bool {
         let margin = self.to - self.from;
-        let value = if self.is_logarithmic { value.log10() } else { value };
+        let value = if self.is_logarithmic {
+            value.log10()
+        } else {
+            value
+        };
         (self.from - margin..=self.to + margin).contains(&value)
     }
 
     pub(super) fn pixel(&self, value: f64) -> f64 {
-        let value = if self.is_logarithmic { value.log10() } else { value };
+        let value = if self.is_logarithmic {
+            value.log10()
+        } else {
+            value
+        };
         let part = (value - self.from) / (self.to - self.from);
         // Far outside of the picture renderers lose their way.
         (self.pixels.0 + part * (self.pixels.1 - self.pixels.0)).clamp(-1e4, 1e4)
@@ -63,11 +81,23 @@ impl Scale {
     /// About `count` round values with their labels.
     pub(super) fn ticks(&self, count: usize) -> Vec<(f64, String)> {
         let step = round_step((self.to - self.from) / count as f64);
-        let step = if self.is_logarithmic { step.max(1.0).round() } else { step };
+        let step = if self.is_logarithmic {
+            step.max(1.0).round()
+        } else {
+            step
+        };
         let first = (self.from / step - 1e-9).ceil();
         let ticks = (0..=2 * count).map(|index| (first + index as f64) * step);
         let ticks = ticks.take_while(|tick| *tick <= self.to + 1e-9 * step);
-        ticks.map(|tick| if self.is_logarithmic { power(tick) } else { (tick, label(tick, step)) }).collect()
+        ticks
+            .map(|tick| {
+                if self.is_logarithmic {
+                    power(tick)
+                } else {
+                    (tick, label(tick, step))
+                }
+            })
+            .collect()
     }
 }
 
@@ -85,16 +115,25 @@ fn power(exponent: f64) -> (f64, String) {
 fn round_step(step: f64) -> f64 {
     let power = 10_f64.powf(step.log10().floor());
     let factors = [1.0, 2.0, 5.0, 10.0];
-    let factor = factors.into_iter().find(|factor| factor * power >= step * (1.0 - 1e-9));
+    let factor = factors
+        .into_iter()
+        .find(|factor| factor * power >= step * (1.0 - 1e-9));
     factor.unwrap_or(10.0) * power
 }
 
 /// As many decimals as the step has; a thin space between thousands.
 fn label(tick: f64, step: f64) -> String {
     let decimals = (-step.log10().floor()).clamp(0.0, 12.0) as usize;
-    let text = format!("{:.decimals$}", if tick.abs() < 1e-9 * step { 0.0 } else { tick });
-    let (whole, fraction) = text.split_once('.').map_or((text.as_str(), ""), |(whole, fraction)| (whole, fraction));
-    let (sign, digits) = whole.strip_prefix('-').map_or(("", whole), |digits| ("−", digits));
+    let text = format!(
+        "{:.decimals$}",
+        if tick.abs() < 1e-9 * step { 0.0 } else { tick }
+    );
+    let (whole, fraction) = text
+        .split_once('.')
+        .map_or((text.as_str(), ""), |(whole, fraction)| (whole, fraction));
+    let (sign, digits) = whole
+        .strip_prefix('-')
+        .map_or(("", whole), |digits| ("−", digits));
     let mut grouped = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if digits.len() > 4 && index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -111,21 +150,43 @@ mod tests {
     use super::*;
 
     fn labels(scale: &Scale, count: usize) -> Vec<String> {
-        scale.ticks(count).into_iter().map(|(_, label)| label).collect()
+        scale
+            .ticks(count)
+            .into_iter()
+            .map(|(_, label)| label)
+            .collect()
     }
 
     #[test]
     fn ticks_are_round() {
         let pixels = (0.0, 100.0);
-        assert_eq!(labels(&Scale::linear((-0.03, 0.11), pixels), 7), ["−0.02", "0.00", "0.02", "0.04", "0.06", "0.08", "0.10"]);
-        assert_eq!(labels(&Scale::linear((9_000.0, 31_000.0), pixels), 5), ["10\u{2009}000", "15\u{2009}000", "20\u{2009}000", "25\u{2009}000", "30\u{2009}000"]);
-        assert_eq!(labels(&Scale::logarithmic((2e-7, 30.0), pixels), 5), ["10⁻⁶", "10⁻⁴", "10⁻²", "10⁰", "10²"]);
+        assert_eq!(
+            labels(&Scale::linear((-0.03, 0.11), pixels), 7),
+            ["−0.02", "0.00", "0.02", "0.04", "0.06", "0.08", "0.10"]
+        );
+        assert_eq!(
+            labels(&Scale::linear((9_000.0, 31_000.0), pixels), 5),
+            [
+                "10\u{2009}000",
+                "15\u{2009}000",
+                "20\u{2009}000",
+                "25\u{2009}000",
+                "30\u{2009}000"
+            ]
+        );
+        assert_eq!(
+            labels(&Scale::logarithmic((2e-7, 30.0), pixels), 5),
+            ["10⁻⁶", "10⁻⁴", "10⁻²", "10⁰", "10²"]
+        );
     }
 
     #[test]
     fn pixels_span_the_axis() {
         let scale = Scale::linear((1.0, 3.0), (200.0, 100.0));
-        assert_eq!([1.0, 2.0, 3.0].map(|value| scale.pixel(value)), [200.0, 150.0, 100.0]);
+        assert_eq!(
+            [1.0, 2.0, 3.0].map(|value| scale.pixel(value)),
+            [200.0, 150.0, 100.0]
+        );
         let scale = Scale::logarithmic((1e-3, 1e3), (0.0, 60.0));
         assert_eq!(scale.pixel(1.0), 30.0);
         assert!(!scale.shows(0.0));

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use clap::Args;
 use gyrator_benchmark::{
-    BENCHMARKS, Benchmark, BenchmarkError, Case, Cast, CastError, Figure, MeasureError, Row, Substitute,
-    folder_of_fmus,
+    BENCHMARKS, Benchmark, BenchmarkError, Case, Cast, CastError, Figure, MeasureError, Row,
+    Substitute, folder_of_fmus,
 };
 
 use crate::aligned::{Align, Aligned};
@@ -75,21 +75,37 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     if !errors.is_empty() {
         return Err(failure(errors));
     }
-    Ok(if failed == 0 { Exit::Success } else { Exit::CheckFailed })
+    Ok(if failed == 0 {
+        Exit::Success
+    } else {
+        Exit::CheckFailed
+    })
 }
 
 fn chosen(options: &Options) -> Result<Vec<Chosen>, Failure> {
-    if let Some(unknown) = options.names.iter().find(|name| BENCHMARKS.iter().all(|known| known.name != **name)) {
+    if let Some(unknown) = options
+        .names
+        .iter()
+        .find(|name| BENCHMARKS.iter().all(|known| known.name != **name))
+    {
         let known: Vec<_> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
         let failure = Failure::usage(format!("there is no benchmark `{unknown}`"));
         return Err(failure.help(format!("the benchmarks are {}", known.join(", "))));
     }
-    let is_named = |benchmark: &&Benchmark| options.names.is_empty() || options.names.iter().any(|name| name == benchmark.name);
-    let is_asked = |case: &&Case| options.case.is_empty() || options.case.iter().any(|name| name == case.name);
+    let is_named = |benchmark: &&Benchmark| {
+        options.names.is_empty() || options.names.iter().any(|name| name == benchmark.name)
+    };
+    let is_asked =
+        |case: &&Case| options.case.is_empty() || options.case.iter().any(|name| name == case.name);
     let benchmarks = BENCHMARKS.iter().filter(is_named);
-    let chosen = benchmarks.map(|benchmark| (benchmark, benchmark.cases.iter().filter(is_asked).collect()));
+    let chosen =
+        benchmarks.map(|benchmark| (benchmark, benchmark.cases.iter().filter(is_asked).collect()));
     let mut chosen: Vec<Chosen> = chosen.collect();
-    let unknown = |name: &&String| chosen.iter().all(|(_, cases)| cases.iter().all(|case| case.name != **name));
+    let unknown = |name: &&String| {
+        chosen
+            .iter()
+            .all(|(_, cases)| cases.iter().all(|case| case.name != **name))
+    };
     if let Some(unknown) = options.case.iter().find(unknown) {
         let failure = Failure::usage(format!("none of the benchmarks has a case `{unknown}`"));
         return Err(failure.help("`gyrator benchmark --list` shows the cases"));
@@ -99,17 +115,32 @@ fn chosen(options: &Options) -> Result<Vec<Chosen>, Failure> {
 }
 
 fn cast(options: &Options, chosen: &[Chosen]) -> Result<Cast, Failure> {
-    let beside = || std::env::current_exe().ok().and_then(|program| folder_of_fmus(&program));
-    let folder = options.fmus.clone().or_else(beside).unwrap_or_else(|| PathBuf::from("fmus"));
+    let beside = || {
+        std::env::current_exe()
+            .ok()
+            .and_then(|program| folder_of_fmus(&program))
+    };
+    let folder = options
+        .fmus
+        .clone()
+        .or_else(beside)
+        .unwrap_or_else(|| PathBuf::from("fmus"));
     let mut cast = Cast::new(folder);
     for substitute in &options.with {
         let roles = chosen.iter().flat_map(|(benchmark, _)| benchmark.roles);
         let Some(role) = roles.into_iter().find(|role| role.name == substitute.role) else {
-            let failure = Failure::usage(format!("--with: none of the benchmarks has a role `{}`", substitute.role));
+            let failure = Failure::usage(format!(
+                "--with: none of the benchmarks has a role `{}`",
+                substitute.role
+            ));
             return Err(failure.help("`gyrator benchmark --list` shows the roles"));
         };
         cast.substitute(role, substitute.clone()).map_err(|error| {
-            let exit = if matches!(error, CastError::UnknownName { .. }) { Exit::Usage } else { Exit::InvalidInput };
+            let exit = if matches!(error, CastError::UnknownName { .. }) {
+                Exit::Usage
+            } else {
+                Exit::InvalidInput
+            };
             Failure::new(exit, Message::error(error.to_string()))
         })?;
     }
@@ -148,14 +179,25 @@ fn failure(mut errors: Vec<BenchmarkError>) -> Failure {
         _ => Exit::Failed,
     };
     let failure = Failure::new(exit, Message::error(text));
-    if exit == Exit::NotLoaded { failure.help("--fmus names the folder of our FMUs") } else { failure }
+    if exit == Exit::NotLoaded {
+        failure.help("--fmus names the folder of our FMUs")
+    } else {
+        failure
+    }
 }
 
 fn show(progress: ProgressMode, row: &Row) {
     match progress {
         ProgressMode::Never => {}
         ProgressMode::Auto => {
-            let Row { benchmark, case, configuration, metric, unit, .. } = row;
+            let Row {
+                benchmark,
+                case,
+                configuration,
+                metric,
+                unit,
+                ..
+            } = row;
             let measured = figure(row.measured);
             let text = format!("{benchmark} {case}, {configuration}: {metric} = {measured} {unit}");
             let judgement = judgement(row.ok);
@@ -193,7 +235,10 @@ fn print_rows(json: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
         return Ok(screen::print(&text)?);
     }
     std::fs::write(path, text).map_err(|error| {
-        Failure::new(Exit::Failed, Message::error(format!("cannot write {}: {error}", path.display())))
+        Failure::new(
+            Exit::Failed,
+            Message::error(format!("cannot write {}: {error}", path.display())),
+        )
     })?;
     Ok(screen::print(&table(rows))?)
 }
@@ -227,7 +272,11 @@ fn table(rows: &[Row]) -> String {
             ];
             table.row(cells);
         }
-        text.push_str(&format!("{}\n{}\n", of_benchmark[0].benchmark, table.render()));
+        text.push_str(&format!(
+            "{}\n{}\n",
+            of_benchmark[0].benchmark,
+            table.render()
+        ));
     }
     text
 }
@@ -238,21 +287,31 @@ fn closing(rows: &[Row], failed: usize, seconds: f64) -> String {
     format!("{rows}, {judged} judged, {failed} failed, in {seconds:.1} s\n")
 }
 
-
 fn list(chosen: &[Chosen]) -> String {
     let mut text = String::new();
     for (benchmark, cases) in chosen {
-        text.push_str(&format!("{}: {}\n  {}\n", benchmark.name, benchmark.summary, benchmark.source));
+        text.push_str(&format!(
+            "{}: {}\n  {}\n",
+            benchmark.name, benchmark.summary, benchmark.source
+        ));
         let mut table = Aligned::new(&[("case", Align::Left), ("", Align::Left)]);
         for case in cases {
             table.row([case.name, case.summary]);
         }
         text.push_str(&table.render());
-        let mut table = Aligned::new(&[("role", Align::Left), ("FMU", Align::Left), ("", Align::Left)]);
+        let mut table = Aligned::new(&[
+            ("role", Align::Left),
+            ("FMU", Align::Left),
+            ("", Align::Left),
+        ]);
         for role in benchmark.roles {
             table.row([role.name, role.model, role.summary]);
             for (name, unit, meaning) in role.ports.iter().chain(role.parameters) {
-                let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
+                let unit = if unit.is_empty() {
+                    String::new()
+                } else {
+                    format!(", {unit}")
+                };
                 table.row(["", "", &format!("{name}: {meaning}{unit}")]);
             }
         }

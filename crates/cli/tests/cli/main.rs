@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod bench;
+mod benchmark;
 mod errors;
 mod faults;
 mod interrupts;
