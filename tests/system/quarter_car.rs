@@ -13,9 +13,11 @@ use fmu_models::{
 use gyrator::{Observer, ObserverError, RunOptions, System, Verdict, View};
 use gyrator_system::{Choice, Spanned, Value};
 use gyrator_testkit::ModelUnit;
+use noisy::Noisy;
 
 mod better;
 mod events;
+mod noisy;
 mod rates;
 mod robustness;
 mod tables;
@@ -67,6 +69,8 @@ struct Coupling<'a> {
     overshoot: bool,
     input_derivatives: u32,
     integrator: &'a str,
+    /// Relative noise of the outputs.
+    noise: f64,
 }
 
 const PLAIN: Coupling<'static> = Coupling {
@@ -79,6 +83,7 @@ const PLAIN: Coupling<'static> = Coupling {
     overshoot: false,
     input_derivatives: 1,
     integrator: "forward_euler",
+    noise: 0.0,
 };
 
 /// What a run shows.
@@ -186,14 +191,18 @@ impl Case {
         let derivatives = coupling.input_derivatives;
         if self.reticulation == 1 {
             let chassis = ModelUnit::<QuarterCarChassis>::new();
-            system.add("a", chassis.with_input_derivatives(derivatives));
+            let unit = chassis.with_input_derivatives(derivatives);
+            system.add("a", Noisy::new(unit, coupling.noise, 1));
             let rest = ModelUnit::<QuarterCarWheelSuspension>::new();
-            system.add("b", rest.with_input_derivatives(derivatives));
+            let unit = rest.with_input_derivatives(derivatives);
+            system.add("b", Noisy::new(unit, coupling.noise, 2));
         } else {
             let rest = ModelUnit::<QuarterCarChassisSuspension>::new();
-            system.add("a", rest.with_input_derivatives(derivatives));
+            let unit = rest.with_input_derivatives(derivatives);
+            system.add("a", Noisy::new(unit, coupling.noise, 1));
             let wheel = ModelUnit::<QuarterCarWheel>::new();
-            system.add("b", wheel.with_input_derivatives(derivatives));
+            let unit = wheel.with_input_derivatives(derivatives);
+            system.add("b", Noisy::new(unit, coupling.noise, 2));
         }
         let car = (self.car)();
         for name in ["a", "b"] {

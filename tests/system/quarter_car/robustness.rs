@@ -115,6 +115,15 @@ fn fresh_outputs_make_longer_steps_stable() {
     assert_eq!(largest_stable_step(&LIN2, &fresh), 30);
 }
 
+/// A tolerance of ECCO that leads to some thousand steps.
+fn tolerance(coupling: &Coupling<'_>) -> f64 {
+    match coupling.extrapolation.0 {
+        "auto" => 1e-10,
+        "linear" => 8.4e-8,
+        _ => 2.6e-6,
+    }
+}
+
 #[test]
 #[ignore = "prints measurements"]
 fn second_road_step() {
@@ -130,11 +139,6 @@ fn second_road_step() {
             &[]
         };
         for (name, coupling) in METHODS {
-            let tolerance = match coupling.extrapolation.0 {
-                "auto" => 1e-10,
-                "linear" => 8.4e-8,
-                _ => 2.6e-6,
-            };
             let outcome = Case {
                 car,
                 maximum_step,
@@ -142,7 +146,7 @@ fn second_road_step() {
             }
             .run(&Coupling {
                 integrator: "runge_kutta_4",
-                ecco: Some((tolerance, "sum-abs")),
+                ecco: Some((tolerance(&coupling), "sum-abs")),
                 more_ecco: limits,
                 ..coupling
             });
@@ -151,5 +155,35 @@ fn second_road_step() {
                 outcome.steps, outcome.repeated, outcome.power_error
             );
         }
+    }
+}
+
+#[test]
+#[ignore = "prints measurements"]
+fn noise() {
+    for level in [0.0, 1e-5, 1e-3] {
+        for (name, coupling) in METHODS {
+            let errors = [LIN1, LIN2].map(|case| {
+                let outcome = case.run(&Coupling {
+                    integrator: "runge_kutta_4",
+                    // Below the noise a tolerance only makes the steps small.
+                    ecco: Some((tolerance(&coupling).max(3e-4 * level), "sum-abs")),
+                    noise: level,
+                    ..coupling
+                });
+                format!("{} steps, dP {:.4} W", outcome.steps, outcome.power_error)
+            });
+            println!("noise {level:e}, {name}: {errors:?} (lin1, lin2)");
+        }
+    }
+}
+
+/// What noise costs stays of the size of the noise.
+#[test]
+fn noise_is_not_amplified() {
+    for (_, coupling) in METHODS {
+        let run = |noise: f64| LIN2.run(&Coupling { noise, ..coupling }).power_error;
+        let (clean, noisy) = (run(0.0), run(1e-5));
+        assert!(noisy < 1.1 * clean + 0.02, "{noisy} W instead of {clean} W");
     }
 }
