@@ -102,7 +102,9 @@ impl<'a> Assembly<'a> {
                 component.set_start_value(theirs, value.clone());
             }
         }
-        if !self.cast.is_foreign(std::slice::from_ref(role)) {
+        // Models with `micro_steps` have those instead.
+        let divides_evenly = role.parameters.iter().any(|p| p.0 == "micro_steps");
+        if !divides_evenly && !self.cast.is_foreign(std::slice::from_ref(role)) {
             component.set_start_value("step_size", Value::Real(place.inner_step));
         }
         self.roles.insert(name.to_owned(), role);

@@ -22,6 +22,11 @@ mod oscillators;
 mod pendula;
 mod plot;
 mod published;
+mod quarter_car;
+mod quarter_car_better;
+mod quarter_car_robustness;
+mod quarter_car_run;
+mod quarter_car_tables;
 mod random_oscillators;
 mod recording;
 pub mod reference;
@@ -43,5 +48,6 @@ pub static BENCHMARKS: &[Benchmark] = &[
     nonlinear_oscillator::BENCHMARK,
     pendula::BENCHMARK,
     crane::BENCHMARK,
+    quarter_car::BENCHMARK,
     learned_oscillator::BENCHMARK,
 ];

@@ -273,13 +273,16 @@ pub(crate) struct Plan<'a> {
     pub(crate) source: &'static str,
 }
 
+/// Makes further rows of a run and its energy's errors, J.
+type Audit<'a> = dyn Fn(&Configuration, &Recording, &[f64]) -> Vec<Row> + 'a;
+
 impl Plan<'_> {
     /// Runs all configurations; `audit` makes further rows of a run and its energy's errors.
     pub(crate) fn measure(
         &self,
         cast: &Cast,
         progress: &Progress<'_>,
-        audit: &dyn Fn(&Configuration, &Recording, &[f64]) -> Vec<Row>,
+        audit: &Audit<'_>,
     ) -> Result<(), MeasureError> {
         let oscillators = &self.oscillators;
         let exact = oscillators.exact()?;

@@ -84,6 +84,9 @@ fn residual_energy(cast: &Cast, case: usize, chart: Chart) -> Result<Chart, Meas
         .line(shown.exact_energy()))
 }
 
+/// From states to the points of a curve.
+type Points<'a> = dyn Fn(&[Vec<f64>]) -> Vec<(f64, f64)> + 'a;
+
 fn multi_rate_figures(cast: &Cast) -> Result<[Chart; 2], MeasureError> {
     let shown = Shown::new(cast, multi_rate(true, "hold"))?;
     let courses = [STALE, CORRECTED_SLOW];
@@ -93,7 +96,7 @@ fn multi_rate_figures(cast: &Cast) -> Result<[Chart; 2], MeasureError> {
     let lines = Shown::new(cast, multi_rate(true, "linear"))?;
     let compensated = lines.run(&COMPENSATED)?;
     const LABELS: [&str; 3] = ["stale", "corrected, μ = 0.725", "compensated, linear"];
-    let draw = |chart: Chart, line: &dyn Fn(&[Vec<f64>]) -> Vec<(f64, f64)>| {
+    let draw = |chart: Chart, line: &Points<'_>| {
         let courses = [&stale, &corrected, &compensated];
         let lines = LABELS.iter().zip(courses);
         lines.fold(chart, |chart, (label, course)| {

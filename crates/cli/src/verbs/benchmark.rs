@@ -1,20 +1,23 @@
 //! `gyrator benchmark`: systems with known solutions.
 
+mod table;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
 use gyrator_benchmark::{
-    BENCHMARKS, Benchmark, BenchmarkError, Case, Cast, CastError, Figure, MeasureError, Row,
-    Substitute, folder_of_fmus,
+    BENCHMARKS, Benchmark, BenchmarkError, Case, Cast, CastError, MeasureError, Row, Substitute,
+    folder_of_fmus,
 };
 
 use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
-use crate::numbers::{count, short};
+use crate::numbers::count;
 use crate::progress::ProgressMode;
 use crate::screen;
+use table::{figure, judgement, table};
 
 /// Options of `gyrator benchmark`.
 #[derive(Debug, Args)]
@@ -173,7 +176,7 @@ fn failure(mut errors: Vec<BenchmarkError>) -> Failure {
         screen::message(&format!("error: {error}\n"));
     }
     let text = last.to_string();
-    let exit = match last.error {
+    let exit = match *last.error {
         MeasureError::Cast(CastError::Missing(_)) => Exit::NotLoaded,
         MeasureError::Start(error) => Failure::from(error).exit,
         _ => Exit::Failed,
@@ -211,21 +214,6 @@ fn show(progress: ProgressMode, row: &Row) {
     }
 }
 
-fn judgement(ok: Option<bool>) -> &'static str {
-    match ok {
-        Some(true) => "ok",
-        Some(false) => "FAILED",
-        None => "",
-    }
-}
-
-fn figure(figure: Figure) -> String {
-    match figure {
-        Figure::Number(number) => short(number),
-        Figure::Word(word) => word.to_owned(),
-    }
-}
-
 fn print_rows(json: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
     let Some(path) = json else {
         return Ok(screen::print(&table(rows))?);
@@ -241,44 +229,6 @@ fn print_rows(json: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
         )
     })?;
     Ok(screen::print(&table(rows))?)
-}
-
-fn table(rows: &[Row]) -> String {
-    const HEADINGS: [(&str, Align); 9] = [
-        ("case", Align::Left),
-        ("configuration", Align::Left),
-        ("metric", Align::Left),
-        ("measured", Align::Right),
-        ("unit", Align::Left),
-        ("reference", Align::Right),
-        ("tolerance", Align::Left),
-        ("", Align::Left),
-        ("note", Align::Left),
-    ];
-    let mut text = String::new();
-    for of_benchmark in rows.chunk_by(|a, b| a.benchmark == b.benchmark) {
-        let mut table = Aligned::new(&HEADINGS);
-        for row in of_benchmark {
-            let cells: [&str; 9] = [
-                row.case,
-                row.configuration,
-                row.metric,
-                &figure(row.measured),
-                row.unit,
-                &row.reference.map(figure).unwrap_or_default(),
-                &row.tolerance.map(|bar| bar.to_string()).unwrap_or_default(),
-                judgement(row.ok),
-                row.note.as_deref().unwrap_or_default(),
-            ];
-            table.row(cells);
-        }
-        text.push_str(&format!(
-            "{}\n{}\n",
-            of_benchmark[0].benchmark,
-            table.render()
-        ));
-    }
-    text
 }
 
 fn closing(rows: &[Row], failed: usize, seconds: f64) -> String {

@@ -1,0 +1,149 @@
+//! The quarter car: Sadjina & Pedersen (2019), section 5, and beyond it.
+
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::figures;
+use crate::quarter_car_run::{CUTS, Cut};
+use crate::role::{Cast, Role};
+use crate::{quarter_car_better, quarter_car_robustness, quarter_car_tables};
+
+const CHASSIS: Role = Role {
+    name: "chassis",
+    model: "QuarterCarChassis",
+    summary: "the mass of the chassis, lifted by the suspension force; reticulation 1",
+    ports: &[
+        ("F", "N", "suspension force, up"),
+        ("v_c", "m/s", "velocity of the chassis, up"),
+    ],
+    parameters: &[MASS_OF_CHASSIS, MICRO_STEPS, INTEGRATOR],
+};
+
+const WHEEL_SUSPENSION: Role = Role {
+    name: "wheel-suspension",
+    model: "QuarterCarWheelSuspension",
+    summary: "wheel on its tyre, with spring and damper to the chassis; reticulation 1",
+    ports: &[
+        ("v_c", "m/s", "velocity of the chassis, up"),
+        ("F", "N", "suspension force on the chassis, up"),
+    ],
+    parameters: &[
+        MASS_OF_WHEEL,
+        TYRE,
+        SPRING,
+        DAMPER,
+        EXPONENT,
+        ROAD,
+        SECOND_ROAD,
+        SECOND_TIME,
+        MICRO_STEPS,
+        INTEGRATOR,
+    ],
+};
+
+const CHASSIS_SUSPENSION: Role = Role {
+    name: "chassis-suspension",
+    model: "QuarterCarChassisSuspension",
+    summary: "chassis, with spring and damper to the wheel; reticulation 2",
+    ports: &[
+        ("v_w", "m/s", "velocity of the wheel, up"),
+        ("F", "N", "suspension force on the wheel, down"),
+    ],
+    parameters: &[
+        MASS_OF_CHASSIS,
+        SPRING,
+        DAMPER,
+        EXPONENT,
+        MICRO_STEPS,
+        INTEGRATOR,
+    ],
+};
+
+const WHEEL: Role = Role {
+    name: "wheel",
+    model: "QuarterCarWheel",
+    summary: "wheel on its tyre, pressed down by the suspension force; reticulation 2",
+    ports: &[
+        ("F", "N", "suspension force, down"),
+        ("v_w", "m/s", "velocity of the wheel, up"),
+    ],
+    parameters: &[
+        MASS_OF_WHEEL,
+        TYRE,
+        ROAD,
+        SECOND_ROAD,
+        SECOND_TIME,
+        MICRO_STEPS,
+        INTEGRATOR,
+    ],
+};
+
+type Parameter = (&'static str, &'static str, &'static str);
+
+const MASS_OF_CHASSIS: Parameter = ("m_c", "kg", "mass of the chassis");
+const MASS_OF_WHEEL: Parameter = ("m_w", "kg", "mass of the wheel");
+const TYRE: Parameter = ("k_w", "N/m", "stiffness of the tyre");
+const SPRING: Parameter = ("k_c", "N/m", "stiffness of the suspension spring");
+const DAMPER: Parameter = ("d_c", "N.s/m", "damper coefficient");
+const EXPONENT: Parameter = (
+    "damper_exponent",
+    "",
+    "p of the damper force d_c·sgn(v)·|v|^p",
+);
+const ROAD: Parameter = ("road_step", "m", "height of the road from the start");
+const SECOND_ROAD: Parameter = ("second_road_step", "m", "further change of the height");
+const SECOND_TIME: Parameter = ("second_road_time", "s", "time of the further change");
+const MICRO_STEPS: Parameter = ("micro_steps", "", "micro-steps of a communication step");
+const INTEGRATOR: Parameter = (
+    "integrator",
+    "",
+    "enumeration: 1 forward Euler, 2 Runge-Kutta 4",
+);
+
+pub(crate) const BENCHMARK: Benchmark = Benchmark {
+    name: "quarter-car",
+    summary: "a quarter car on a road that steps up, cut above or below its suspension: NEPCE and ECCO",
+    source: "Sadjina & Pedersen 2019, section 5, tables 4 to 9",
+    roles: &[CHASSIS, WHEEL_SUSPENSION, CHASSIS_SUSPENSION, WHEEL],
+    cases: &[
+        Case {
+            name: "lin1",
+            summary: "linear damper, reticulation 1 (the chassis apart), tables 4 and 6",
+        },
+        Case {
+            name: "lin2",
+            summary: "linear damper, reticulation 2 (the wheel apart), tables 5 and 7",
+        },
+        Case {
+            name: "nl1",
+            summary: "square-root damper, reticulation 1, table 8",
+        },
+        Case {
+            name: "nl2",
+            summary: "square-root damper, reticulation 2, table 9",
+        },
+    ],
+    measure,
+    figures: figures::none,
+};
+
+/// The roles of S1 and S2 in a reticulation.
+pub(crate) fn halves(reticulation: u32) -> [&'static Role; 2] {
+    if reticulation == 1 {
+        [&CHASSIS, &WHEEL_SUSPENSION]
+    } else {
+        [&CHASSIS_SUSPENSION, &WHEEL]
+    }
+}
+
+fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    let Some(cut) = CUTS.iter().find(|cut| cut.name == case.name) else {
+        return Ok(());
+    };
+    let measures: [fn(&Cast, &Cut, &Progress<'_>) -> Result<(), MeasureError>; 3] = [
+        quarter_car_tables::measure,
+        quarter_car_better::measure,
+        quarter_car_robustness::measure,
+    ];
+    measures
+        .iter()
+        .try_for_each(|measure| measure(cast, cut, progress))
+}
