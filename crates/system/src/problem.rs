@@ -161,11 +161,46 @@ impl fmt::Display for Problems {
 impl std::error::Error for Problems {}
 
 /// The word of `known` that is closest to `word`, for "did you mean"; `None` if none is close.
+///
+/// Words that differ by few letters come first, `x2` before `x` for `x3`, whatever their case and
+/// separators: `k_c` before `k` for `kc`.
 pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let letters = |word: &str| word.to_lowercase().replace(['_', '-', ' '], "");
+    let looked_for = letters(word);
+    let judge = |candidate: &'a str| {
+        let compared = letters(candidate);
+        let edits = strsim::osa_distance(&looked_for, &compared);
+        let length_changed = looked_for.chars().count() != compared.chars().count();
+        let alike = strsim::jaro_winkler(word, candidate);
+        let is_slip = edits <= 1 && looked_for.chars().count() > 1;
+        ((edits, length_changed), alike, is_slip, candidate)
+    };
     known
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
-        .filter(|(score, _)| *score > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
+        .map(judge)
+        .filter(|(_, alike, is_slip, _)| *alike > 0.75 || *is_slip)
+        .min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))
+        .map(|(.., candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::closest;
+
+    #[test]
+    fn few_letters_decide() {
+        let variables = ["x", "v", "x2", "v2", "k", "k_c", "f", "step_size"];
+        for (word, expected) in [
+            ("x3", Some("x2")),
+            ("kc", Some("k_c")),
+            ("K_C", Some("k_c")),
+            ("stepsize", Some("step_size")),
+            ("step_sise", Some("step_size")),
+            ("force", Some("f")),
+            ("temperature", None),
+            ("q", None),
+        ] {
+            assert_eq!(closest(word, variables), expected, "{word}");
+        }
+    }
 }
