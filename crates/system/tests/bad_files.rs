@@ -78,6 +78,13 @@ fn stop_time_and_duration() {
 }
 
 #[test]
+fn one_slip_of_syntax_is_one_problem() {
+    let text = "[components.left]\nfmu = \"l.fmu\"\nstart_values = { k = \"ten\".0, v = -100.0 }\n";
+    let list = parse(text, "system.toml").expect_err("no TOML").list;
+    assert_eq!(list.len(), 1, "{list:?}");
+}
+
+#[test]
 fn syntax_and_other_problems_together() {
     insta::assert_snapshot!(problems(
         "[experiment]\nstop_time = \nstop_time = 2\nmetod = \"jacobi\"\n[components.a\nfmu = \"a.fmu\n"

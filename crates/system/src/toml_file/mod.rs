@@ -123,10 +123,17 @@ pub fn parse(
         problems.extend(check(&system));
     } else {
         // What names refer to is left alone: the cause may be the text that could not be read.
-        let syntax: Vec<_> = syntax_errors
+        let mut syntax: Vec<_> = syntax_errors
             .iter()
             .map(|error| syntax_problem(error, &source.text))
             .collect();
+        // What the parser says about the rest of a line follows from its first error.
+        syntax.dedup_by_key(|problem| {
+            problem
+                .span
+                .as_ref()
+                .map(|span| source.position(span.start).0)
+        });
         problems.retain(|problem| !syntax.iter().any(|broken| touch(problem, broken)));
         problems.extend(syntax);
     }
