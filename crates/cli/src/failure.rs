@@ -1,11 +1,14 @@
 //! Why the program ends early: messages for a person, and the exit code.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use gyrator::{LoadError, RunError, StartError};
 use gyrator_record::RecordError;
-use gyrator_system::{Problem, Problems, Severity, toml_file};
+use gyrator_system::{Problem, Problems, Severity, Source, SystemFile, closest, toml_file};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 
 use crate::exit::Exit;
@@ -31,7 +34,7 @@ pub(crate) struct Message {
     details: Vec<String>,
     help: Option<String>,
     severity: Severity,
-    place: Option<(NamedSource<Arc<String>>, std::ops::Range<usize>)>,
+    place: Option<(NamedSource<Arc<String>>, Range<usize>)>,
 }
 
 impl Message {
@@ -183,14 +186,15 @@ impl Failure {
     }
 }
 
+fn named_source(source: &Source) -> NamedSource<Arc<String>> {
+    let path = source.path.display().to_string();
+    NamedSource::new(path, Arc::new(source.text.clone())).with_language("TOML")
+}
+
 /// The problems of a file as messages, errors and warnings in the order of the text.
 pub(crate) fn messages(problems: &Problems) -> Vec<Message> {
     let source = &problems.source;
-    let named = NamedSource::new(
-        source.path.display().to_string(),
-        Arc::new(source.text.clone()),
-    )
-    .with_language("TOML");
+    let named = named_source(source);
     let mut list: Vec<&Problem> = problems.list.iter().collect();
     list.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
     let shown = list.into_iter().take(SHOWN);
@@ -224,43 +228,105 @@ impl From<toml_file::ReadError> for Failure {
     fn from(error: toml_file::ReadError) -> Self {
         match error {
             toml_file::ReadError::Problems(problems) => problems.into(),
-            other => Self::new(Exit::InvalidInput, Message::error(other.to_string())),
+            other => {
+                let help = match &other {
+                    toml_file::ReadError::Io { path, .. } => advice_on_missing(path),
+                    toml_file::ReadError::NotText { path, .. } => is_named(path, "fmu")
+                        .then(|| format!("run one FMU with `gyrator simulate {}`", path.display())),
+                    toml_file::ReadError::Problems(_) => None,
+                };
+                let message = Message::error(other.to_string());
+                Self::new(Exit::InvalidInput, Message { help, ..message })
+            }
         }
     }
 }
 
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
-        match error {
-            StartError::Invalid(problems) => problems.into(),
-            StartError::Load(errors) => {
-                let is_invalid = errors.iter().all(|error| error.is_invalid);
-                let exit = if is_invalid {
-                    Exit::InvalidInput
-                } else {
-                    Exit::NotLoaded
-                };
-                let messages = errors.iter().map(|error| Message::error(load_error(error)));
-                Self {
-                    exit,
-                    messages: messages.collect(),
-                }
-            }
-            StartError::Run(error) => error.into(),
-        }
+        Self::not_started(error, &SystemFile::new(""))
     }
 }
 
-/// The FMU's own messages may name the component already.
-fn load_error(error: &LoadError) -> String {
+impl Failure {
+    /// A system that does not start; FMUs that do not load are shown where the file names them.
+    pub(crate) fn not_started(error: StartError, system: &SystemFile) -> Self {
+        let errors = match error {
+            StartError::Invalid(problems) => return problems.into(),
+            StartError::Run(error) => return error.into(),
+            StartError::Load(errors) => errors,
+        };
+        let exit = if errors.iter().all(|error| error.is_invalid) {
+            Exit::InvalidInput
+        } else {
+            Exit::NotLoaded
+        };
+        let named = named_source(&system.source);
+        let messages = errors
+            .iter()
+            .map(|error| not_loaded(error, system, &named))
+            .collect();
+        Self { exit, messages }
+    }
+}
+
+fn not_loaded(
+    error: &LoadError,
+    system: &SystemFile,
+    source: &NamedSource<Arc<String>>,
+) -> Message {
     let LoadError {
-        component, message, ..
+        component: name,
+        message,
+        ..
     } = error;
-    if message.starts_with(&format!("{component}: ")) {
+    // The FMU's own messages may name the component already.
+    let text = if message.starts_with(&format!("{name}: ")) {
         message.clone()
     } else {
         error.to_string()
+    };
+    let mut components = system.components.iter();
+    let fmu = components
+        .find(|component| component.name.value == *name)
+        .map(|component| &component.fmu);
+    let is_written = |span: &Range<usize>| !span.is_empty();
+    Message {
+        rule: Some("fmu-not-loaded"),
+        place: fmu
+            .map(|fmu| fmu.span.clone())
+            .filter(is_written)
+            .map(|span| (source.clone(), span)),
+        help: fmu.and_then(|fmu| advice_on_missing(&fmu.value)),
+        ..Message::error(text)
     }
+}
+
+/// Whether a path has this ending.
+pub(crate) fn is_named(path: &Path, ending: &str) -> bool {
+    path.extension()
+        .is_some_and(|found| found.eq_ignore_ascii_case(ending))
+}
+
+/// The file of the same folder that may be meant by a path that leads nowhere.
+pub(crate) fn advice_on_missing(path: &Path) -> Option<String> {
+    if path.exists() {
+        return None;
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Some(format!("there is no folder {}", folder.display()));
+    };
+    let names: BTreeSet<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| Path::new(name).extension() == path.extension())
+        .collect();
+    let missing = path.file_name()?.to_str()?;
+    let near = closest(missing, names.iter().map(String::as_str))?;
+    Some(format!("did you mean `{near}`?"))
 }
 
 impl From<RunError> for Failure {

@@ -65,7 +65,8 @@ impl Session<'_> {
                 "add `stop_time = …` to [experiment], or pass --stop-time",
             ));
         }
-        let mut system = System::from_file(self.system.clone())?;
+        let not_started = |error| Failure::not_started(error, &self.system);
+        let mut system = System::from_file(self.system.clone()).map_err(not_started)?;
         if let Some(feed_forward) = &self.feed_forward {
             system.feed_forward(feed_forward.clone());
         }
@@ -76,7 +77,7 @@ impl Session<'_> {
             log_fmu_calls: self.execution.log_level >= LogLevel::Info,
         };
         let since = Instant::now();
-        let run = system.start(&options)?;
+        let run = system.start(&options).map_err(not_started)?;
         let clock = WallClock {
             loading,
             initialising: since.elapsed().as_secs_f64(),

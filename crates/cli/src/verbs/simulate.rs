@@ -8,7 +8,7 @@ use gyrator_fmu::{DefaultExperiment, Fmu, OpenError};
 use gyrator_system::{Component, Experiment, Spanned, SystemFile};
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::{Failure, Message, advice_on_missing, is_named};
 use crate::input_file::InputFile;
 use crate::options::{
     ExecutionOptions, ExperimentOptions, ResultOptions, assignment, set_start_values,
@@ -79,11 +79,19 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
 
 /// An FMU whose description cannot be read.
 pub(super) fn not_opened(error: &OpenError) -> Failure {
-    let exit = match error {
-        OpenError::Io { .. } => Exit::NotLoaded,
-        _ => Exit::InvalidInput,
+    let (exit, help) = match error {
+        OpenError::Io { path, .. } => (Exit::NotLoaded, advice_on_missing(path)),
+        OpenError::NotAnArchive { path, .. } if is_named(path, "toml") => {
+            let help = format!("run a system with `gyrator run {}`", path.display());
+            (Exit::InvalidInput, Some(help))
+        }
+        _ => (Exit::InvalidInput, None),
     };
-    Failure::new(exit, Message::error(error.to_string()))
+    let failure = Failure::new(exit, Message::error(error.to_string()));
+    match help {
+        Some(help) => failure.help(help),
+        None => failure,
+    }
 }
 
 /// The component is called like the file.

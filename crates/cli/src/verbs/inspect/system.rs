@@ -64,7 +64,7 @@ impl Facts {
     pub(super) fn new(file: SystemFile, mut warnings: Vec<Problem>) -> (Self, Option<Failure>) {
         let mut facts = Self::of(&file);
         let source = Arc::clone(&file.source);
-        let failure = match System::from_file(file) {
+        let failure = match System::from_file(file.clone()) {
             Ok(system) => {
                 warnings.extend(system.check());
                 let has_errors = warnings
@@ -78,7 +78,7 @@ impl Facts {
                     .into()
                 })
             }
-            Err(error) => Some(error.into()),
+            Err(error) => Some(Failure::not_started(error, &file)),
         };
         let warnings = warnings
             .iter()
