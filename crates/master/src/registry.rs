@@ -258,7 +258,9 @@ fn number_within(value: &Value, (least, greatest): (f64, f64)) -> Result<f64, St
     number
         .filter(|n| (least..=greatest).contains(n))
         .ok_or_else(|| {
-            if greatest.is_infinite() {
+            if greatest.is_infinite() && least == f64::MIN_POSITIVE {
+                "a positive number".to_owned()
+            } else if greatest.is_infinite() {
                 format!("a number of at least {least}")
             } else {
                 format!("a number from {least} to {greatest}")

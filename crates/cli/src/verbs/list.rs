@@ -198,6 +198,7 @@ impl Parameter {
     fn allowed(&self) -> String {
         let numbers = match self.range {
             Some((least, Some(greatest))) => format!("{} to {}", short(least), short(greatest)),
+            Some((f64::MIN_POSITIVE, None)) => "above 0".to_owned(),
             Some((least, None)) => format!("at least {}", short(least)),
             None => return self.words.join(", "),
         };
