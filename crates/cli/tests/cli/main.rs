@@ -10,5 +10,6 @@ mod interrupts;
 mod learning;
 mod limits;
 mod results;
+mod rodriguez;
 mod single_fmu;
 mod texts;
