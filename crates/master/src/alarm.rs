@@ -11,9 +11,10 @@ const RAISE: f64 = 10.0;
 const CALM: f64 = 3.0;
 /// Calm points in a row that end the alarm.
 const CALM_POINTS: u32 = 50;
-/// The usual residual power is the greatest so far; it fades by this factor a point, so that the
-/// detector follows a system that calms down,
-const FADE: f64 = 0.999;
+/// The usual residual power is the greatest so far; it fades by this factor every so many points, so
+/// that the detector follows a system that calms down,
+const FADE: f64 = 0.95;
+const FADE_EVERY: u64 = 50;
 /// and grows by at most this factor a point, so that a coupling that loses its grip over a hundred
 /// steps does not pass for usual.
 const GROWTH: f64 = 1.01;
@@ -36,12 +37,12 @@ pub struct Alarm {
 /// The spike detectors of all bonds, in the order of the graph.
 #[derive(Debug, Clone, Default)]
 pub struct Alarms {
+    points: u64,
     bonds: Vec<Detector>,
 }
 
 #[derive(Debug, Clone)]
 struct Detector {
-    points: u64,
     usual: f64,
     is_raised: bool,
     calm_points: u32,
@@ -51,21 +52,28 @@ struct Detector {
 impl Alarms {
     pub(crate) fn new(bonds: usize) -> Self {
         let detector = || Detector {
-            points: 0,
             usual: 0.0,
             is_raised: false,
             calm_points: 0,
             intervals: Vec::with_capacity(ROOM),
         };
         Self {
+            points: 0,
             bonds: (0..bonds).map(|_| detector()).collect(),
         }
     }
 
     /// Looks at the residual powers at `time`, s.
     pub(crate) fn observe(&mut self, ledger: &Ledger, time: f64) {
+        self.points += 1;
+        let fades = self.points.is_multiple_of(FADE_EVERY);
         for (detector, energy) in self.bonds.iter_mut().zip(ledger.bonds()) {
-            detector.observe(energy.residual_power.abs(), energy.given_power.abs(), time);
+            let residual = energy.residual_power.abs();
+            // Nearly always there is nothing new: no more than what is usual, and no alarm.
+            if residual > detector.usual || detector.is_raised || fades {
+                let may_raise = self.points > WARM_UP;
+                detector.observe(residual, energy.given_power.abs(), time, may_raise, fades);
+            }
         }
     }
 
@@ -85,21 +93,30 @@ impl Alarms {
 }
 
 impl Detector {
-    fn observe(&mut self, residual: f64, transferred: f64, time: f64) {
-        self.points += 1;
+    #[cold]
+    fn observe(
+        &mut self,
+        residual: f64,
+        transferred: f64,
+        time: f64,
+        may_raise: bool,
+        fades: bool,
+    ) {
         // Rounding is no alarm: what is far below the power that goes over the bond does not count.
         let usual = self.usual.max(1e-9 * transferred);
         if self.is_raised {
             self.follow(residual, usual, time);
-        } else if self.points > WARM_UP && residual > RAISE * usual && usual > 0.0 {
+        } else if may_raise && residual > RAISE * usual && usual > 0.0 {
             self.raise(residual, time);
         } else {
-            let fastest = if self.points > WARM_UP && self.usual > 0.0 {
+            let faded = if fades { self.usual * FADE } else { self.usual };
+            let is_known = may_raise && self.usual > 0.0;
+            let fastest = if is_known {
                 self.usual * GROWTH
             } else {
                 f64::INFINITY
             };
-            self.usual = residual.min(fastest).max(self.usual * FADE);
+            self.usual = residual.min(fastest).max(faded);
         }
     }
 
@@ -141,9 +158,11 @@ mod tests {
 
     fn watch(signal: impl Fn(f64) -> f64) -> Vec<Alarm> {
         let mut alarms = Alarms::new(1);
-        for k in 0..1000 {
+        for k in 0..1000_u32 {
             let time = f64::from(k) * 1e-2;
-            alarms.bonds[0].observe(signal(time).abs(), 1.0, time);
+            let fades = u64::from(k).is_multiple_of(FADE_EVERY);
+            let may_raise = u64::from(k) > WARM_UP;
+            alarms.bonds[0].observe(signal(time).abs(), 1.0, time, may_raise, fades);
         }
         alarms.bond(0).to_vec()
     }
