@@ -2,7 +2,7 @@
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::figures;
-use crate::quarter_car_run::{CUTS, Cut};
+use crate::quarter_car_run::CUTS;
 use crate::role::{Cast, Role};
 use crate::{quarter_car_better, quarter_car_robustness, quarter_car_tables};
 
@@ -138,12 +138,10 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
     let Some(cut) = CUTS.iter().find(|cut| cut.name == case.name) else {
         return Ok(());
     };
-    let measures: [fn(&Cast, &Cut, &Progress<'_>) -> Result<(), MeasureError>; 3] = [
-        quarter_car_tables::measure,
-        quarter_car_better::measure,
-        quarter_car_robustness::measure,
-    ];
-    measures
-        .iter()
-        .try_for_each(|measure| measure(cast, cut, progress))
+    if progress.is_foreign() {
+        return quarter_car_tables::measure_foreign(cast, cut, progress);
+    }
+    quarter_car_tables::measure(cast, cut, progress)?;
+    quarter_car_better::measure(cast, cut, progress)?;
+    quarter_car_robustness::measure(cast, cut, progress)
 }

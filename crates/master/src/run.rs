@@ -59,7 +59,12 @@ impl Run {
             period,
             mut notes,
         } = parts;
-        notes.extend(plant.initialize(&period)?);
+        // A unit may refuse to step beyond the stop time that it was told (FMI 2.0.4, 4.2.1).
+        let told = Period {
+            stop: period.stop.filter(|_| !control.1.may_overshoot()),
+            ..period
+        };
+        notes.extend(plant.initialize(&told)?);
         let clock = plant.graph.clock;
         let macro_step = plant.graph.macro_step;
         let sized = Sizes::of(&plant.graph, control.1.is_fixed());
