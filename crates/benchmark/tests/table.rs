@@ -68,6 +68,28 @@ fn the_alarm_finds_the_oscillation_of_the_crane() {
     assert!(matches!(alarm.measured, Figure::Number(count) if count >= 1.0));
 }
 
+/// Tables 4 and 6 of Sadjina & Pedersen 2019, and the better rows.
+#[test]
+fn quarter_car_with_nepce_and_ecco() {
+    let rows = rows("quarter-car", &["lin1"]);
+    expect_good(&rows, 42);
+    let shown = rows.iter().filter(|row| {
+        let note = row.note.as_deref().unwrap_or_default();
+        note.starts_with("not reproduced") && row.ok.is_none() && row.reference.is_some()
+    });
+    assert_eq!(shown.count(), 7);
+}
+
+#[test]
+fn a_right_half_of_a_vendor_holds() {
+    let text = format!("wheel={}", fmu("QuarterCarWheel").display());
+    let substitute: Substitute = text.parse().unwrap();
+    let mut cast = cast();
+    let role = benchmark("quarter-car").role("wheel").unwrap();
+    cast.substitute(role, substitute).unwrap();
+    expect_good(&rows_with(&cast, "quarter-car", &["lin2"]), 1);
+}
+
 /// Fig. 35 of the paper could not be reproduced, and no row says that it was.
 #[test]
 fn what_cannot_be_reproduced_is_not_judged() {
