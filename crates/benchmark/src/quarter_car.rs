@@ -122,7 +122,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         },
     ],
     measure,
-    figures: figures::none,
+    figures: figures::quarter_car::figures,
 };
 
 /// The roles of S1 and S2 in a reticulation.

@@ -152,7 +152,7 @@ pub(crate) fn measure(cast: &Cast, cut: &Cut, progress: &Progress<'_>) -> Result
         let rows = [
             below(
                 POWER_ERROR,
-                outcome.power_error,
+                outcome.power.error(),
                 Some(way.power_errors[case]),
                 way.power_references[case],
             ),

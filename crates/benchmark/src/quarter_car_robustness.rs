@@ -174,7 +174,7 @@ fn measure_second_step(
                     ..method.coupling(&cut)
                 },
             )?;
-            let row = Row::new(POWER_ERROR, outcome.power_error);
+            let row = Row::new(POWER_ERROR, outcome.power.error());
             let row = match reject_above {
                 Some(_) => row,
                 None => row

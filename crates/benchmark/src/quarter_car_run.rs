@@ -7,6 +7,7 @@ use crate::assembly::{Assembly, Place, STALE};
 use crate::benchmark::MeasureError;
 use crate::quarter_car::halves;
 use crate::recording::Recording;
+use crate::reference::QuarterCarPower;
 use crate::role::{Cast, CastError};
 use crate::row::Metric;
 
@@ -48,24 +49,22 @@ const NL1: Cut = Cut {
     ..LIN1
 };
 
+pub(crate) const LIN2: Cut = Cut {
+    name: "lin2",
+    reticulation: 2,
+    alpha: 0.85,
+    ..LIN1
+};
+const NL2: Cut = Cut {
+    name: "nl2",
+    reticulation: 2,
+    maximum_step: 2.5e-3,
+    alpha: 0.4,
+    ..NL1
+};
+
 /// All cases.
-pub(crate) const CUTS: [Cut; 4] = [
-    LIN1,
-    Cut {
-        name: "lin2",
-        reticulation: 2,
-        alpha: 0.85,
-        ..LIN1
-    },
-    NL1,
-    Cut {
-        name: "nl2",
-        reticulation: 2,
-        maximum_step: 2.5e-3,
-        alpha: 0.4,
-        ..NL1
-    },
-];
+pub(crate) const CUTS: [Cut; 4] = [LIN1, LIN2, NL1, NL2];
 
 /// How inputs are corrected.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -125,8 +124,7 @@ const JACOBIAN_LIMIT: f64 = 2000.0;
 pub(crate) struct Outcome {
     /// Times, s, force, N, and velocity, m/s, at the communication points.
     pub(crate) points: Vec<(f64, f64, f64)>,
-    pub(crate) power_error: f64,
-    pub(crate) mean_power: f64,
+    pub(crate) power: QuarterCarPower,
     pub(crate) residual_energy: f64,
     pub(crate) residual_integrated: f64,
     pub(crate) steps: f64,
@@ -238,35 +236,15 @@ impl Cut {
             .zip(rows)
             .map(|(time, row)| (*time, row[0], row[1]))
             .collect();
-        let (power_error, mean_power) = self.powers(&points);
+        let power = QuarterCarPower::of(&(self.car)(), self.reticulation, self.duration, &points);
         let energy = &recording.report.bonds[0].energy;
         Ok(Outcome {
             points,
-            power_error,
-            mean_power,
+            power,
             residual_energy: energy.applied_residual_energy,
             residual_integrated: energy.residual_energy_integrated,
             steps: recording.report.steps as f64,
             repeated: recording.report.counters.repeated_steps as f64,
         })
-    }
-
-    /// Eq. 15a, and the mean of the power, W, to the end of the last step.
-    fn powers(&self, points: &[(f64, f64, f64)]) -> (f64, f64) {
-        let times: Vec<f64> = points.iter().map(|(time, ..)| *time).collect();
-        let exact = (self.car)().motion(&times);
-        let (mut error, mut sum) = (0.0, 0.0);
-        for (pair, exact) in points.windows(2).zip(&exact[1..]) {
-            let (before, (time, force, velocity)) = (pair[0].0, pair[1]);
-            let exact_velocity = if self.reticulation == 1 {
-                exact.v_c
-            } else {
-                exact.v_w
-            };
-            error += (force * velocity - exact.force * exact_velocity).abs() * (time - before);
-            sum -= force * velocity * (time - before);
-        }
-        let end = times.last().copied().unwrap_or(f64::NAN);
-        (error / self.duration, sum / end)
     }
 }

@@ -167,7 +167,7 @@ impl TableRow {
 
     fn rows(&self, outcome: &Outcome) -> Vec<Row> {
         let measured = [
-            (POWER_ERROR, outcome.power_error, Some(self.power_error)),
+            (POWER_ERROR, outcome.power.error(), Some(self.power_error)),
             (
                 RESIDUAL_ENERGY,
                 outcome.residual_energy.abs(),
@@ -175,7 +175,7 @@ impl TableRow {
             ),
             (RESIDUAL_INTEGRATED, outcome.residual_integrated.abs(), None),
             (STEPS, outcome.steps, Some(self.steps)),
-            (MEAN_POWER, outcome.mean_power, self.mean_power),
+            (MEAN_POWER, outcome.power.mean, self.mean_power),
         ];
         let row = |(metric, measured, figure): (Metric, f64, Option<Figure>)| {
             let row = Row::new(metric, measured);
@@ -213,7 +213,7 @@ pub(crate) fn measure_foreign(
     measure_rows(cast, cut, progress, |row| row.tolerance.is_none())?;
     let step = PLAIN.step / REFINEMENT;
     let outcome = cut.run(cast, &Coupling { step, ..PLAIN })?;
-    progress.add(REFINED.name, [Row::new(POWER_ERROR, outcome.power_error)]);
+    progress.add(REFINED.name, [Row::new(POWER_ERROR, outcome.power.error())]);
     Ok(())
 }
 

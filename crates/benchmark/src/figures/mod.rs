@@ -5,6 +5,7 @@ pub(crate) mod double_oscillator;
 pub(crate) mod learning;
 pub(crate) mod nonlinear_oscillator;
 pub(crate) mod pendula;
+pub(crate) mod quarter_car;
 
 use crate::assembly::Configuration;
 use crate::benchmark::MeasureError;

@@ -4,11 +4,13 @@
 mod bulirsch_stoer;
 mod coupled_pendula;
 mod hydraulic_crane;
+mod quarter_car;
 mod star_oscillator;
 
 pub use bulirsch_stoer::NotConverged;
 pub use coupled_pendula::{CoupledPendula, Pendulum};
 pub use hydraulic_crane::HydraulicCrane;
+pub use quarter_car::QuarterCarPower;
 pub use star_oscillator::{Damper, Element, Mass, Spring, StarOscillator};
 
 use bulirsch_stoer::Integration;
