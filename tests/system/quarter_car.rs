@@ -11,6 +11,7 @@ use fmu_models::{
     QuarterCarWheelSuspension,
 };
 use gyrator::{Observer, ObserverError, RunOptions, System, Verdict, View};
+use gyrator_benchmark::reference::QuarterCarPower;
 use gyrator_system::{Choice, Spanned, Value};
 use gyrator_testkit::ModelUnit;
 use noisy::Noisy;
@@ -248,37 +249,18 @@ impl Case {
         let report = run.run().unwrap();
         let bond = &report.bonds[0];
         let Points { values, control } = std::mem::take(&mut *points.lock().unwrap());
-        let (power_error, mean_power) = self.power_errors(&values);
+        let power = QuarterCarPower::of(&(self.car)(), self.reticulation, self.duration, &values);
         Outcome {
             points: values,
             steps: report.steps,
-            power_error,
-            mean_power,
+            power_error: power.error(),
+            mean_power: power.mean,
             residual_energy: bond.energy.applied_residual_energy,
             residual_integrated: bond.energy.residual_energy_integrated,
             repeated: report.counters.repeated_steps,
             alphas: bond.correction_parameters.values().copied().collect(),
             control,
         }
-    }
-
-    /// Eq. 15a, and the mean of the power.
-    fn power_errors(&self, points: &[(f64, f64, f64)]) -> (f64, f64) {
-        let times: Vec<f64> = points.iter().map(|(time, _, _)| *time).collect();
-        let exact = (self.car)().motion(&times);
-        let (mut error, mut sum) = (0.0, 0.0);
-        for k in 1..points.len() {
-            let (time, effort, flow) = points[k];
-            let velocity = if self.reticulation == 1 {
-                exact[k].v_c
-            } else {
-                exact[k].v_w
-            };
-            let step = time - times[k - 1];
-            error += (effort * flow - exact[k].force * velocity).abs() * step;
-            sum -= effort * flow * step;
-        }
-        (error / self.duration, sum / times[times.len() - 1])
     }
 }
 
