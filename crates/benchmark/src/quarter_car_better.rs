@@ -13,7 +13,7 @@ use crate::row::{Bar, Figure, Metric, Row};
 
 const PROJECT: &str = "bar of this project; reference: independent reproduction with extensions";
 const SOURCE: &str = "independent reproduction with extensions";
-const SHOWN: &str = "shown only: the bar takes a learnt correction, or a prediction of one degree";
+const SHOWN: &str = "shown only: the bar is for a learnt correction or a quadratic prediction";
 const AS_MANY: &str = "at most as many steps as the paper";
 
 /// A way to couple the halves, and figures of the cases lin1, lin2, nl1 and nl2.

@@ -39,7 +39,7 @@ const ECCO: &str = "ecco";
 const ECCO_NEPCE: &str = "ecco, nepce";
 const ECCO_MODIFIED: &str = "ecco, nepce-feedthrough";
 
-const OTHER_SOLUTION: &str = "not reproduced: P mean and dE of the same run agree, so that only the exact solution can differ";
+const OTHER_SOLUTION: &str = "not reproduced: P mean and dE of the same run agree; the exact solution behind it may be another";
 const LAST_DIGIT: &str = "not reproduced: the tolerance r is printed to two digits, which moves steps and dE by 1.4 % either way";
 const FILTER: &str = "not reproduced: the paper leaves open how the error is filtered, which moves this figure from 0.26 to 0.33";
 const FILTER_STEPS: &str =
