@@ -159,7 +159,7 @@ impl Entry {
         energy.residual_energy_abs += residual_energy.abs();
         if residual.abs() > energy.max_residual_power {
             energy.max_residual_power = residual.abs();
-            energy.max_residual_power_time = step.time + step.size;
+            energy.max_residual_power_time = plant.graph.clock.seconds(step.from + step.length);
         }
     }
 
@@ -202,7 +202,7 @@ impl Entry {
         energy.correction_energy += correction * length;
         if residual.abs() > energy.max_residual_power {
             energy.max_residual_power = residual.abs();
-            energy.max_residual_power_time = step.time + step.size;
+            energy.max_residual_power_time = plant.graph.clock.seconds(step.from + step.length);
         }
     }
 }
