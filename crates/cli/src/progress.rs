@@ -167,7 +167,7 @@ fn parts((start, stop): (f64, f64), time: f64) -> u64 {
 fn new_bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::stderr());
     // A fixed text, so that it always parses.
-    if let Ok(style) = ProgressStyle::with_template("{bar:25.cyan} {percent:>3} %  {msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:10.cyan} {percent:>3} %  {wide_msg}") {
         bar.set_style(style.progress_chars("━╸─"));
     }
     screen::set_bar(Some(bar.clone()));
@@ -180,13 +180,14 @@ fn speed((start, _): (f64, f64), time: f64, elapsed: Duration) -> f64 {
 
 fn line(period: (f64, f64), point: Point, elapsed: Duration) -> String {
     let speed = speed(period, point.time, elapsed);
-    let mut text = format!("t = {} s, {speed:.3} s/s", short(point.time));
+    let decimals = if speed < 100.0 { 3 } else { 0 };
+    let mut text = format!("t = {} s, {speed:.decimals$} s/s", short(point.time));
     let left = (period.1 - point.time) / speed;
     if left.is_finite() {
         text.push_str(&format!(", {} left", duration(left)));
     }
     if let Some(energy) = point.residual_energy {
-        text.push_str(&format!(", residual energy {} J", short(energy)));
+        text.push_str(&format!(", residual {} J", short(energy)));
     }
     text
 }
