@@ -102,6 +102,18 @@ const WAYS: &[Way] = &[
         energy_references: [2e-7, 3e-8, 6e-5, 2e-3],
     },
     Way {
+        name: "ecco, auto, fresh",
+        coupling: Coupling {
+            extrapolation: "auto",
+            ..LINEAR_FRESH
+        },
+        tolerances: [6.3e-11, 1.35e-10, 3.4e-8, 3.1e-7],
+        power_errors: LINE_POWERS,
+        power_references: [0.0039, 0.0093, 0.048, 0.170],
+        energies: Some(FRESH_ENERGIES),
+        energy_references: [2e-7, 3e-8, 6e-5, 2e-3],
+    },
+    Way {
         name: "ecco, values only, nepce auto",
         coupling: Coupling {
             correction: Correction::Nepce(None),

@@ -254,8 +254,7 @@ fn capabilities(model: &ModelDescription) -> Capabilities {
     let claims = model.co_simulation.as_ref();
     let claims = |test: fn(&fmu::CoSimulation) -> bool| claims.is_some_and(test);
     Capabilities {
-        // FMI 2.0 has no attribute for the highest order; the first is the one that FMUs are tried with.
-        input_derivatives: u32::from(claims(|c| c.can_interpolate_inputs)),
+        input_derivatives: model.input_derivative_order(),
         output_derivatives: model
             .co_simulation
             .as_ref()

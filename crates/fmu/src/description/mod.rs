@@ -406,6 +406,24 @@ impl ModelDescription {
             .is_some_and(|value| says_yes(&value))
     }
 
+    /// The highest order of input derivatives that the FMU takes: 0 unless it can interpolate
+    /// inputs; else what it declares by `<Tool name="gyrator"><InputDerivatives order="3"/></Tool>`,
+    /// and 1 where it does not, as FMI 2.0 has no attribute for it.
+    #[must_use]
+    pub fn input_derivative_order(&self) -> u32 {
+        if !self
+            .co_simulation
+            .as_ref()
+            .is_some_and(|c| c.can_interpolate_inputs)
+        {
+            return 0;
+        }
+        let declared = self.annotated("InputDerivatives", "order");
+        declared
+            .and_then(|order| order.parse().ok())
+            .map_or(1, |order: u32| order.max(1))
+    }
+
     /// An attribute of an element in the vendor annotation of this project.
     fn annotated(&self, element: &str, attribute: &str) -> Option<String> {
         let ours = |annotation: &&VendorAnnotation| annotation.tool == "gyrator";

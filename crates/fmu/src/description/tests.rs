@@ -553,6 +553,21 @@ fn our_annotation_tells_who_takes_fresh_outputs_back_and_whether_libraries_are_s
 }
 
 #[test]
+fn input_derivatives_have_the_declared_order_and_one_where_none_is_declared() {
+    let order = |interpolates: &str, annotation: &str| {
+        clean(&format!(
+            "<CoSimulation modelIdentifier='m' canInterpolateInputs='{interpolates}'/>\
+             <VendorAnnotations><Tool name='gyrator'>{annotation}</Tool></VendorAnnotations>"
+        ))
+        .input_derivative_order()
+    };
+    assert_eq!(order("false", "<InputDerivatives order='3'/>"), 0);
+    assert_eq!(order("true", ""), 1);
+    assert_eq!(order("true", "<InputDerivatives order='3'/>"), 3);
+    assert_eq!(order("true", "<InputDerivatives order='x'/>"), 1);
+}
+
+#[test]
 fn fresh_outputs_are_declared_by_our_annotation_only() {
     let with = |tool: &str, content: &str| {
         clean(&format!(

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::LOG_CATEGORIES;
+use crate::input_curve::MAX_ORDER;
 use crate::model::Model;
 use crate::table::Table;
 use crate::variable::{Causality, Enumeration, Kind, Place, Settings, Variable};
@@ -28,7 +29,7 @@ pub(super) fn document<M: Model>(table: &Table<M>, guid: &str) -> String {
         .number("stopTime", M::STOP_TIME)
         .number("stepSize", M::STEP_SIZE);
     root.child(experiment);
-    root.child(vendor_annotations());
+    root.child(vendor_annotations::<M>());
     root.child(model_variables(table));
     root.child(model_structure(table));
     root.write(&mut xml, 0);
@@ -108,8 +109,9 @@ fn log_categories() -> Element {
 }
 
 /// Tells gyrator that an output read after an input was set follows that input, unless outputs
-/// are cached; and that instances may share one library, as it keeps nothing outside of them.
-fn vendor_annotations() -> Element {
+/// are cached; that instances may share one library, as it keeps nothing outside of them; and the
+/// highest order of input derivatives, for which FMI 2.0 has no attribute.
+fn vendor_annotations<M: Model>() -> Element {
     let mut feed_through = Element::new("Feedthrough");
     feed_through
         .text("fresh", "true")
@@ -119,6 +121,11 @@ fn vendor_annotations() -> Element {
     library.text("shared", "true");
     let mut declarations = Element::new("Declarations");
     declarations.child(feed_through).child(library);
+    if M::INTERPOLATES_INPUTS {
+        let mut derivatives = Element::new("InputDerivatives");
+        derivatives.text("order", &MAX_ORDER.to_string());
+        declarations.child(derivatives);
+    }
     tool.text("name", "gyrator").child(declarations);
     let mut annotations = Element::new("VendorAnnotations");
     annotations.child(tool);
