@@ -1,10 +1,11 @@
 //! A running system.
 
+mod variables;
+
 use crate::alarm::Alarms;
 use crate::audit::{Audit, Verdict as AuditVerdict};
 use crate::fault::RunError;
 use crate::graph::Graph;
-use crate::initialization::write_value;
 use crate::ledger::Ledger;
 use crate::method::Method;
 use crate::observer::{Observer, StopRequest, Verdict, View};
@@ -12,7 +13,7 @@ use crate::plant::{Plant, Step};
 use crate::report::{BondReport, ComponentReport, Report, StopReason};
 use crate::step_control::{Decision, StepAudit, StepControl};
 use crate::time::Ticks;
-use crate::unit::{Causality, Period, Value};
+use crate::unit::Period;
 use crate::variable_step::{Checkpoint, Sizes};
 
 /// The parts that a [`System`](crate::System) starts a run with.
@@ -203,92 +204,6 @@ impl Run {
     /// What the step control records: names and values; empty where the steps are fixed.
     pub fn control_signals(&self) -> &[(&'static str, f64)] {
         self.control.1.signals()
-    }
-
-    /// The value of `component.variable` at the present communication point.
-    ///
-    /// # Errors
-    /// A name that the system does not have; a unit that refuses; a variable that is no output
-    /// after a [`write`](Self::write) and before the next step (FMI 2.0 §4.2.4, C-28).
-    pub fn read(&mut self, name: &str) -> Result<Value, RunError> {
-        let (component, variable) = self.find(name)?;
-        if let Some(output) = self.plant.graph.output_index(component, variable) {
-            return Ok(Value::Real(self.plant.outputs[output]));
-        }
-        if self.written {
-            let message = format!(
-                "{name} cannot be read after a value was written; make a step first (C-28)"
-            );
-            return Err(RunError::Variable(message));
-        }
-        let step = self.next_step();
-        self.plant
-            .read(component, variable)
-            .map_err(|fault| RunError::Fault(self.plant.fault(component, &step, fault)))
-    }
-
-    /// The value of the real variable `component.variable`.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read), or a variable that is not real.
-    pub fn read_real(&mut self, name: &str) -> Result<f64, RunError> {
-        match self.read(name)? {
-            Value::Real(value) => Ok(value),
-            other => Err(RunError::Variable(format!(
-                "{name} is not real but {other:?}"
-            ))),
-        }
-    }
-
-    /// Sets an input that no connection feeds, or a tunable parameter, from the next step on.
-    ///
-    /// # Errors
-    /// A name that the system does not have, a variable that cannot be set now, a value of another
-    /// kind, a unit that refuses.
-    pub fn write(&mut self, name: &str, value: &Value) -> Result<(), RunError> {
-        let (component, variable) = self.find(name)?;
-        let described = &self.plant.graph.components[component].description.variables[variable];
-        let refuse = |why: &str| Err(RunError::Variable(format!("{name} {why}")));
-        let signal = |wire: &crate::graph::SignalWire| {
-            (wire.component, wire.variable) == (component, variable)
-        };
-        let is_fed = self.plant.graph.input_index(component, variable).is_some()
-            || self.plant.graph.signal_wires.iter().any(signal);
-        if is_fed {
-            return refuse("is fed by a connection and cannot be written");
-        }
-        if !matches!(
-            described.causality,
-            Causality::Input | Causality::TunableParameter
-        ) {
-            return refuse("is neither an input nor a tunable parameter and cannot be written now");
-        }
-        let kind = match value {
-            Value::Real(_) => crate::unit::Kind::Real,
-            Value::Integer(_) => crate::unit::Kind::Integer,
-            Value::Boolean(_) => crate::unit::Kind::Boolean,
-            Value::String(_) => crate::unit::Kind::String,
-        };
-        if described.kind.carrier() != kind {
-            return refuse(&format!(
-                "is {:?} and cannot take {value:?}",
-                described.kind
-            ));
-        }
-        let step = self.next_step();
-        self.written = true;
-        write_value(&mut self.plant, component, variable, value, &step).map_err(|fault| {
-            self.faulty = Some(fault.component.clone());
-            self.fail(RunError::Fault(fault))
-        })
-    }
-
-    /// Sets a real variable; see [`write`](Self::write).
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
-    pub fn write_real(&mut self, name: &str, value: f64) -> Result<(), RunError> {
-        self.write(name, &Value::Real(value))
     }
 
     /// What the run has done so far.
@@ -587,25 +502,5 @@ impl Run {
             self.stop_reason = StopReason::Failed(error.to_string());
         }
         error
-    }
-
-    fn find(&self, name: &str) -> Result<(usize, usize), RunError> {
-        let components = &self.plant.graph.components;
-        let of = |(index, component): (usize, &crate::graph::Component)| {
-            let variable = name
-                .strip_prefix(component.name.as_str())?
-                .strip_prefix('.')?;
-            Some((index, component.description.index(variable)?))
-        };
-        components
-            .iter()
-            .enumerate()
-            .filter_map(of)
-            .next_back()
-            .ok_or_else(|| {
-                RunError::Variable(format!(
-                    "the system has no variable {name}; names are component.variable"
-                ))
-            })
     }
 }

@@ -1,0 +1,113 @@
+//! Reading and writing variables between steps.
+
+use super::Run;
+use crate::fault::RunError;
+use crate::graph::{Component, SignalWire};
+use crate::initialization::write_value;
+use crate::unit::{Causality, Kind, Value};
+
+impl Run {
+    /// The value of `component.variable` at the present communication point.
+    ///
+    /// # Errors
+    /// A name that the system does not have; a unit that refuses; a variable that is no output
+    /// after a [`write`](Self::write) and before the next step (FMI 2.0 §4.2.4, C-28).
+    pub fn read(&mut self, name: &str) -> Result<Value, RunError> {
+        let (component, variable) = self.find(name)?;
+        if let Some(output) = self.plant.graph.output_index(component, variable) {
+            return Ok(Value::Real(self.plant.outputs[output]));
+        }
+        if self.written {
+            let message = format!(
+                "{name} cannot be read after a value was written; make a step first (C-28)"
+            );
+            return Err(RunError::Variable(message));
+        }
+        let step = self.next_step();
+        self.plant
+            .read(component, variable)
+            .map_err(|fault| RunError::Fault(self.plant.fault(component, &step, fault)))
+    }
+
+    /// The value of the real variable `component.variable`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), or a variable that is not real.
+    pub fn read_real(&mut self, name: &str) -> Result<f64, RunError> {
+        match self.read(name)? {
+            Value::Real(value) => Ok(value),
+            other => Err(RunError::Variable(format!(
+                "{name} is not real but {other:?}"
+            ))),
+        }
+    }
+
+    /// Sets an input that no connection feeds, or a tunable parameter, from the next step on.
+    ///
+    /// # Errors
+    /// A name that the system does not have, a variable that cannot be set now, a value of another
+    /// kind, a unit that refuses.
+    pub fn write(&mut self, name: &str, value: &Value) -> Result<(), RunError> {
+        let (component, variable) = self.find(name)?;
+        let described = &self.plant.graph.components[component].description.variables[variable];
+        let refuse = |why: &str| Err(RunError::Variable(format!("{name} {why}")));
+        let signal = |wire: &SignalWire| (wire.component, wire.variable) == (component, variable);
+        let is_fed = self.plant.graph.input_index(component, variable).is_some()
+            || self.plant.graph.signal_wires.iter().any(signal);
+        if is_fed {
+            return refuse("is fed by a connection and cannot be written");
+        }
+        if !matches!(
+            described.causality,
+            Causality::Input | Causality::TunableParameter
+        ) {
+            return refuse("is neither an input nor a tunable parameter and cannot be written now");
+        }
+        let kind = match value {
+            Value::Real(_) => Kind::Real,
+            Value::Integer(_) => Kind::Integer,
+            Value::Boolean(_) => Kind::Boolean,
+            Value::String(_) => Kind::String,
+        };
+        if described.kind.carrier() != kind {
+            return refuse(&format!(
+                "is {:?} and cannot take {value:?}",
+                described.kind
+            ));
+        }
+        let step = self.next_step();
+        self.written = true;
+        write_value(&mut self.plant, component, variable, value, &step).map_err(|fault| {
+            self.faulty = Some(fault.component.clone());
+            self.fail(RunError::Fault(fault))
+        })
+    }
+
+    /// Sets a real variable; see [`write`](Self::write).
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_real(&mut self, name: &str, value: f64) -> Result<(), RunError> {
+        self.write(name, &Value::Real(value))
+    }
+
+    fn find(&self, name: &str) -> Result<(usize, usize), RunError> {
+        let components = &self.plant.graph.components;
+        let of = |(index, component): (usize, &Component)| {
+            let variable = name
+                .strip_prefix(component.name.as_str())?
+                .strip_prefix('.')?;
+            Some((index, component.description.index(variable)?))
+        };
+        components
+            .iter()
+            .enumerate()
+            .filter_map(of)
+            .next_back()
+            .ok_or_else(|| {
+                RunError::Variable(format!(
+                    "the system has no variable {name}; names are component.variable"
+                ))
+            })
+    }
+}
