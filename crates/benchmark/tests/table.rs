@@ -72,7 +72,7 @@ fn the_alarm_finds_the_oscillation_of_the_crane() {
 #[test]
 fn quarter_car_with_nepce_and_ecco() {
     let rows = rows("quarter-car", &["lin1"]);
-    expect_good(&rows, 42);
+    expect_good(&rows, 45);
     let shown = rows.iter().filter(|row| {
         let note = row.note.as_deref().unwrap_or_default();
         note.starts_with("not reproduced") && row.ok.is_none() && row.reference.is_some()

@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gyrator::{Observer, ObserverError, StopRequest, Verdict, View};
-
 use crate::exit::Exit;
 use crate::recorder::ResultFile;
 use crate::screen;
@@ -32,6 +30,11 @@ impl Interrupt {
         interrupt
     }
 
+    /// True once the run shall end.
+    pub(crate) fn requested(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.requested)
+    }
+
     /// The file to flush on a signal.
     pub(crate) fn set_result(&self, file: ResultFile) {
         let _ = self.result.set(file);
@@ -49,18 +52,5 @@ impl Interrupt {
         screen::message(
             "interrupted: stopping at the next communication point; once more stops at once\n",
         );
-    }
-}
-
-impl Observer for Interrupt {
-    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
-        self.step(view)
-    }
-
-    fn step(&mut self, _: &View<'_>) -> Result<Verdict, ObserverError> {
-        if self.requested.load(Ordering::Relaxed) {
-            return Ok(Verdict::Stop(StopRequest::Interrupted));
-        }
-        Ok(Verdict::Continue)
     }
 }

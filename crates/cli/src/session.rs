@@ -49,14 +49,14 @@ impl Session<'_> {
     pub(crate) fn execute(self) -> Result<Exit, Failure> {
         fmu_log::start(self.execution.log_level);
         let interrupt = Interrupt::listen();
-        let mut running = self.start()?;
-        let outcome = self.observe_and_step(&mut running, interrupt);
+        let mut running = self.start(&interrupt)?;
+        let outcome = self.observe_and_step(&mut running, &interrupt);
         running.clock.stepping = running.stepping_since.elapsed().as_secs_f64();
         let report = running.run.report();
         self.conclude(&running, &report, outcome)
     }
 
-    fn start(&self) -> Result<Running, Failure> {
+    fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
         let stop = &self.system.experiment.stop_time;
         if stop.is_none() {
             return Err(self.invalid(
@@ -75,6 +75,7 @@ impl Session<'_> {
             threads: self.execution.worker_threads.map_or(1, usize::from),
             accept_not_finite: self.execution.no_nan_check,
             log_fmu_calls: self.execution.log_level >= LogLevel::Info,
+            interrupt: Some(interrupt.requested()),
         };
         let since = Instant::now();
         let run = system.start(&options).map_err(not_started)?;
@@ -117,7 +118,7 @@ impl Session<'_> {
     fn observe_and_step(
         &self,
         running: &mut Running,
-        interrupt: Interrupt,
+        interrupt: &Interrupt,
     ) -> Result<(), RunError> {
         let run = &mut running.run;
         if let Some(recorder) = running.recorder.take() {
@@ -134,12 +135,12 @@ impl Session<'_> {
         if let Some(progress) = &progress {
             run.observe(progress.observer())?;
         }
-        run.observe(Box::new(interrupt))?;
         running.stepping_since = Instant::now();
+        let Some((component, Some(inputs))) = &self.single else {
+            return run.run().map(|_| ());
+        };
         while !run.has_ended() {
-            if let Some((component, Some(inputs))) = &self.single {
-                inputs.feed(run, component)?;
-            }
+            inputs.feed(run, component)?;
             run.step()?;
         }
         Ok(())

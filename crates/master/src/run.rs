@@ -2,6 +2,9 @@
 
 mod variables;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::alarm::Alarms;
 use crate::audit::{Audit, Verdict as AuditVerdict};
 use crate::fault::RunError;
@@ -22,6 +25,7 @@ pub(crate) struct Parts {
     pub(crate) method: (&'static str, Box<dyn Method>),
     pub(crate) control: (&'static str, Box<dyn StepControl>),
     pub(crate) period: Period,
+    pub(crate) interrupt: Option<Arc<AtomicBool>>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -37,6 +41,7 @@ pub struct Run {
     audit: Audit,
     alarms: Alarms,
     observers: Vec<Box<dyn Observer>>,
+    interrupt: Option<Arc<AtomicBool>>,
     now: Ticks,
     stop: Option<(Ticks, f64)>,
     index: u64,
@@ -59,6 +64,7 @@ impl Run {
             mut control,
             period,
             mut notes,
+            interrupt,
         } = parts;
         // A unit may refuse to step beyond the stop time that it was told (FMI 2.0.4, 4.2.1).
         let told = Period {
@@ -87,6 +93,7 @@ impl Run {
             method,
             control,
             observers: Vec::new(),
+            interrupt,
             now: 0,
             index: 0,
             stop_reason: StopReason::Running,
@@ -431,6 +438,10 @@ impl Run {
 
     #[inline]
     fn end_if_due(&mut self) -> Result<(), RunError> {
+        let interrupt = self.interrupt.as_ref();
+        if interrupt.is_some_and(|requested| requested.load(Ordering::Relaxed)) {
+            return self.end(StopReason::Interrupted);
+        }
         if self.plant.terminated.is_some() {
             return self.end(StopReason::Terminated);
         }

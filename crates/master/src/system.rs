@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use gyrator_fmu::Fmu;
 use gyrator_system::{
@@ -57,6 +58,8 @@ pub struct RunOptions {
     pub log_fmu_calls: bool,
     /// NaN and infinite values are passed on instead of ending the run.
     pub accept_not_finite: bool,
+    /// Ends the run at the next communication point once it is true, as an interruption.
+    pub interrupt: Option<Arc<AtomicBool>>,
 }
 
 /// A system: units, connections, power bonds and the experiment, by names.
@@ -291,6 +294,7 @@ impl System {
             method: (method.name, (method.build)(&method_arguments)),
             control: (control.name, (control.build)(&control_arguments)),
             period: resolved.period,
+            interrupt: options.interrupt.clone(),
             notes: problems
                 .into_iter()
                 .map(|problem| problem.message)

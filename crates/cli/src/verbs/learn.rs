@@ -143,13 +143,14 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         let path = options.system.display();
         screen::message(&format!("warning: {path}: {}\n", problem.message));
     }
+    let interrupt = Interrupt::listen();
     let run_options = RunOptions {
+        interrupt: Some(interrupt.requested()),
         threads: options.execution.worker_threads.map_or(1, usize::from),
         accept_not_finite: options.execution.no_nan_check,
         log_fmu_calls: options.execution.log_level >= LogLevel::Info,
     };
     let mut table = Table {
-        interrupt: Interrupt::listen(),
         is_shown: !options.json,
         failed: None,
     };
@@ -181,9 +182,8 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     conclude(&learned)
 }
 
-/// Shows the errors of each run as soon as it has ended, and ends learning on Ctrl-C.
+/// Shows the errors of each run as soon as it has ended.
 struct Table {
-    interrupt: Interrupt,
     is_shown: bool,
     /// What went wrong with the standard output.
     failed: Option<std::io::Error>,
@@ -208,7 +208,7 @@ impl Watch for Table {
                 "run", "‖e‖₂", "max |e|"
             ));
         }
-        run.observe(Box::new(self.interrupt.clone()))
+        Ok(())
     }
 
     fn end(&mut self, iteration: &Iteration) -> bool {
