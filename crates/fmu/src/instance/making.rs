@@ -118,10 +118,10 @@ impl Making {
             get_real: functions.get_real,
             do_step: functions.do_step,
             functions,
-            warnings_count: 0,
-            abilities: Abilities::of(&self.description),
             is_set_up: false,
             cold: Box::new(Cold {
+                warnings_count: 0,
+                abilities: Abilities::of(&self.description),
                 integers: Vec::new(),
                 strings: Vec::new(),
                 name: name.to_owned(),

@@ -62,8 +62,6 @@ pub struct Instance {
     do_step: fmi2_abi::signature::DoStep,
     /// All functions; libraries are never unloaded.
     functions: &'static Functions,
-    warnings_count: u64,
-    abilities: Abilities,
     /// Whether `fmi2SetupExperiment` was called, which Initialization Mode needs (C-31).
     is_set_up: bool,
     cold: Box<Cold>,
@@ -94,6 +92,8 @@ impl Abilities {
 
 /// What calls need when something is wrong.
 struct Cold {
+    warnings_count: u64,
+    abilities: Abilities,
     /// Numbers and pointers on their way across the interface; kept to avoid allocation.
     integers: Vec<i32>,
     strings: Vec<fmi2_abi::String>,
@@ -139,7 +139,7 @@ impl Instance {
     /// How many calls have returned Warning.
     #[must_use]
     pub const fn warnings_count(&self) -> u64 {
-        self.warnings_count
+        self.cold.warnings_count
     }
 
     /// What was wrong with the library, and was lived with.
@@ -202,7 +202,7 @@ impl Instance {
         match status {
             Status::Ok | Status::NotCalled(_) => return Ok(()),
             Status::Warning => {
-                self.warnings_count += 1;
+                self.cold.warnings_count += 1;
                 return Ok(());
             }
             Status::Discard => {}

@@ -156,7 +156,7 @@ impl Instance {
         let status = unsafe { get(self.component, refs.as_ptr(), refs.len(), pointers) };
         self.conclude(F, status)?;
         for (value, pointer) in values.iter_mut().zip(self.cold.strings.drain(..)) {
-            self.warnings_count += u64::from(pointer.is_null());
+            self.cold.warnings_count += u64::from(pointer.is_null());
             // SAFETY: NULL or a C string that lives until the next call of the FMU.
             *value = unsafe { crate::logger::text(pointer) };
         }

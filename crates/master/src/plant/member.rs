@@ -83,7 +83,8 @@ pub(crate) struct Member {
     /// Inputs move within the step and are set at each communication step of the component.
     pub(crate) follows_curves: bool,
     takes_derivatives: u32,
-    derivatives: Derivatives,
+    /// Boxed, so that members lie close together.
+    derivatives: Box<Derivatives>,
     pub(crate) selected: bool,
     pub(crate) outcome: StepOutcome,
     pub(crate) fault: Option<Box<UnitFault>>,
@@ -120,7 +121,7 @@ impl Member {
             plain: true,
             follows_curves: false,
             takes_derivatives: node.description.capabilities.input_derivatives,
-            derivatives: Derivatives::default(),
+            derivatives: Box::default(),
             selected: true,
             outcome: StepOutcome::Done,
             fault: None,
@@ -145,7 +146,7 @@ impl Member {
         self.plain = states.iter().all(InputState::is_plain_copy);
         self.follows_curves = states.iter().any(|state| state.degree > 0)
             && (self.substeps > 1 || self.takes_derivatives > 0);
-        self.derivatives = Derivatives::default();
+        *self.derivatives = Derivatives::default();
         if self.takes_derivatives > 0 {
             for (state, &handle) in states.iter().zip(&self.input_handles) {
                 for order in 1..=state.degree.min(self.takes_derivatives as usize) {
@@ -235,7 +236,7 @@ impl Member {
             handles,
             orders,
             values,
-        } = &self.derivatives;
+        } = &*self.derivatives;
         self.slot
             .unit()
             .set_input_derivatives(handles, orders, values)
