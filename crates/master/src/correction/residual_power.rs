@@ -28,51 +28,53 @@ enum Share {
     /// Eqs 20–21.
     Rule,
     /// The energy audit: the energy that stale feed-through really put in, step by step.
-    Audit(Regression),
+    Audit(RunningShare),
 }
 
-/// μ as the slope of the energy that staleness made over the residual energy, step by step, in the
-/// sense of least squares with a memory of some thousand steps.
+/// μ as the energy that staleness made over the residual energy, both summed with a memory of some
+/// thousand steps. Sums, and not a fit of one to the other step by step: the two are out of phase.
 #[derive(Debug, Clone, Default)]
-struct Regression {
+struct RunningShare {
     start: f64,
-    products: f64,
-    squares: f64,
-    /// Greatest square seen: what the start value weighs.
+    stale: f64,
+    residual: f64,
+    /// Greatest magnitude of a step's residual seen: what the start value weighs.
     greatest: f64,
+    share: f64,
 }
 
-impl Regression {
+impl RunningShare {
     /// Share of the past that is kept at each step.
     const MEMORY: f64 = 1.0 - 1.0 / 4096.0;
     /// The start value counts like this many of the strongest steps.
-    const START_WEIGHT: f64 = 20.0;
+    const START_WEIGHT: f64 = 50.0;
 
     fn starting_from(start: f64) -> Self {
         Self {
             start,
+            share: start,
             ..Self::default()
         }
     }
 
-    /// Takes a step: what staleness made and the residual energy, both J.
+    /// Takes a step: what staleness made and the residual, both in the same unit.
     fn learn(&mut self, stale: f64, residual: f64) {
         if stale.is_nan() {
             return;
         }
-        self.products = self.products * Self::MEMORY + stale * residual;
-        self.squares = self.squares * Self::MEMORY + residual * residual;
-        self.greatest = self.greatest.max(residual * residual);
+        self.stale = self.stale * Self::MEMORY + stale;
+        self.residual = self.residual * Self::MEMORY + residual;
+        self.greatest = self.greatest.max(residual.abs());
+        let weight = Self::START_WEIGHT * self.greatest;
+        let share = (self.stale + self.start * weight) / (self.residual + weight);
+        // Where the residual sum nearly cancels out, the last share is the better one.
+        if self.residual > -0.5 * weight && share.is_finite() {
+            self.share = share.clamp(0.0, 2.0);
+        }
     }
 
     fn share(&self) -> f64 {
-        let weight = Self::START_WEIGHT * self.greatest;
-        let share = (self.products + self.start * weight) / (self.squares + weight);
-        if share.is_finite() {
-            share.clamp(0.0, 2.0)
-        } else {
-            self.start
-        }
+        self.share
     }
 }
 
@@ -148,7 +150,7 @@ pub(super) const ENTRY: Entry<Maker<dyn Correction>> = Entry {
         Box::new(ResidualPower {
             mu: match arguments.number_or_auto("mu") {
                 Some(mu) => Share::Given(mu),
-                None if arguments.word("mu") == "audit" => Share::Audit(Regression::default()),
+                None if arguments.word("mu") == "audit" => Share::Audit(RunningShare::default()),
                 None => Share::Rule,
             },
             mu_in_force: 0.5,
@@ -178,7 +180,8 @@ impl Correction for ResidualPower {
             Share::Given(mu) => *mu,
             Share::Rule => share_of_error(facts, self.corrects_flow),
             Share::Audit(regression) => {
-                *regression = Regression::starting_from(share_of_error(facts, self.corrects_flow));
+                *regression =
+                    RunningShare::starting_from(share_of_error(facts, self.corrects_flow));
                 regression.share()
             }
         };
