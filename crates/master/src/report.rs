@@ -79,7 +79,7 @@ pub struct BondReport {
     pub stale_energy: Option<f64>,
     /// W_stale plus the correction's own energy, J; `None` where D is not known.
     pub net_energy_error: Option<f64>,
-    /// What the correction did; `None` where there is none.
+    /// What the correction did; `None` where there is none that the audit can judge.
     pub verdict: Option<Verdict>,
     /// The share μ that would have been right, W_stale over the residual energy.
     pub hindsight_mu: Option<f64>,

@@ -290,7 +290,9 @@ impl Run {
             energy,
             stale_energy: audit.known_stale_energy(),
             net_energy_error: audit.net_energy_error(energy.correction_energy),
-            verdict: corrector.map(|_| audit.verdict(energy.correction_energy)),
+            verdict: corrector
+                .filter(|corrector| corrector.correction.removes_stale_energy())
+                .map(|_| audit.verdict(energy.correction_energy)),
             hindsight_mu: audit.hindsight_share(energy.residual_energy),
             alarms: self.alarms.bond(index).to_vec(),
             correction: match &bond.correction {

@@ -110,6 +110,13 @@ pub trait Correction: Send {
         None
     }
 
+    /// Whether the correction is there to take out the energy that stale feed-through puts in, so
+    /// that the energy audit can judge it. What corrects other errors, of held inputs for example,
+    /// is not judged by that.
+    fn removes_stale_energy(&self) -> bool {
+        false
+    }
+
     /// Highest degree of the increments' curves.
     fn degree(&self) -> usize {
         0

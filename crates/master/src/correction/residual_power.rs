@@ -214,6 +214,10 @@ impl Correction for ResidualPower {
         Some(self.limit)
     }
 
+    fn removes_stale_energy(&self) -> bool {
+        true
+    }
+
     fn duplicate(&self) -> Box<dyn Correction> {
         Box::new(self.clone())
     }
