@@ -331,6 +331,7 @@ fn start_values() {
     };
     for (variable, value, expected) in [
         ("real_in", Value::Boolean(true), "a number"),
+        ("real_in", Value::Real(f64::NAN), "a finite number"),
         ("integer_in", Value::Real(1.5), "an integer"),
         (
             "integer_in",

@@ -564,7 +564,8 @@ pub(crate) fn start_value(
     use file::Value as Given;
     let integer = |number: i64| i32::try_from(number).map(Value::Integer);
     match (kind, value) {
-        (Kind::Real, Given::Real(number)) => Ok(Value::Real(*number)),
+        (Kind::Real, Given::Real(number)) if number.is_finite() => Ok(Value::Real(*number)),
+        (Kind::Real, Given::Real(_)) => Err("a finite number".to_owned()),
         (Kind::Real, Given::Integer(number)) => Ok(Value::Real(*number as f64)),
         (Kind::Integer | Kind::Enumeration, Given::Integer(number)) => {
             integer(*number).map_err(|_| "an integer of 32 bits".to_owned())
