@@ -66,3 +66,35 @@ fn the_velocity_in_the_books_is_the_one_that_the_unit_used() {
         }
     }
 }
+
+/// A correction that may not correct anything changes how the plant is fed, and none of the books.
+#[test]
+fn the_books_do_not_depend_on_how_inputs_are_fed() {
+    for exchange in ["stale", "fresh", "compensated"] {
+        let coupling = |correction| Coupling {
+            exchange,
+            correction,
+            stop_time: 0.2,
+            ..Coupling::default()
+        };
+        let plain = books(&coupling(None), 0);
+        let idle = books(
+            &coupling(Some(("residual-power", &[("limit", 0.0)][..]))),
+            0,
+        );
+        for (plain, idle) in [
+            (plain.residual_energy, idle.residual_energy),
+            (plain.transferred_energy, idle.transferred_energy),
+            (plain.applied_residual_energy, idle.applied_residual_energy),
+            (
+                plain.residual_energy_integrated,
+                idle.residual_energy_integrated,
+            ),
+        ] {
+            assert!(
+                (plain - idle).abs() <= 1e-12 * plain.abs(),
+                "{exchange}: {plain} J, {idle} J"
+            );
+        }
+    }
+}

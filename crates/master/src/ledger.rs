@@ -1,5 +1,6 @@
 //! The energy of every power bond, always on; it never touches a signal.
 
+use crate::exchange::Exchange;
 use crate::graph::Axis;
 use crate::plant::{Plant, Step};
 
@@ -21,9 +22,11 @@ pub struct BondEnergy {
     pub applied_residual_power: f64,
     /// Σ |weight| · |output fed − input used| · |conjugate output|, W: the coupling error of both
     /// directions, which cannot cancel out. Not booked where steps are fixed and inputs held.
+    #[serde(skip)]
     pub coupling_error_power: f64,
     /// Power as the outputs alone tell it: Σ weight · effort output · flow output, W. Not booked where
     /// steps are fixed and inputs held.
+    #[serde(skip)]
     pub output_power: f64,
     /// Energy given by end a, J.
     pub transferred_energy: f64,
@@ -50,8 +53,9 @@ pub struct BondEnergy {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     bonds: Vec<Entry>,
-    /// Nobody controls steps by the coupling error, so it need not be known.
-    for_fixed_steps: bool,
+    /// Nobody controls steps by the coupling error, and no output is stale where its input is new:
+    /// where inputs are copies, the residual power is then zero at the start of each step.
+    books_copies: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -80,13 +84,13 @@ impl Ledger {
         };
         Self {
             bonds: plant.graph.bonds.iter().map(entry).collect(),
-            for_fixed_steps,
+            books_copies: for_fixed_steps && !plant.modes.contains(&Exchange::Stale),
         }
     }
 
     /// Books the step that has just been made.
     pub(crate) fn observe(&mut self, plant: &Plant, step: &Step) {
-        if plant.is_uniform() && self.for_fixed_steps {
+        if self.books_copies && plant.is_uniform() {
             for entry in &mut self.bonds {
                 entry.observe_copies(plant, step);
             }
@@ -135,8 +139,8 @@ impl Entry {
         }
     }
 
-    /// The same as [`observe`](Self::observe) where all inputs are copies of outputs and nothing
-    /// corrects them: the residual power is zero at the start of each step.
+    /// The same as [`observe`](Self::observe) where all inputs are copies of outputs that are not
+    /// stale, and nothing corrects them.
     #[inline]
     fn observe_copies(&mut self, plant: &Plant, step: &Step) {
         let (mut given, mut received) = (0.0, 0.0);

@@ -82,6 +82,15 @@ fn least_common_multiple(a: i64, b: i64) -> Option<i64> {
     (a / x).checked_mul(b)
 }
 
+/// Macro-steps from one point that two rates share to the next; as many as the type holds where
+/// there are more, which no run reaches.
+pub(crate) fn common_macro_steps(a: u32, b: u32) -> u32 {
+    let multiple = least_common_multiple(i64::from(a), i64::from(b));
+    multiple
+        .and_then(|multiple| u32::try_from(multiple).ok())
+        .unwrap_or(u32::MAX)
+}
+
 /// How often a component communicates, relative to the macro-step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rate {
@@ -158,6 +167,12 @@ mod tests {
         let [below, above] = Rate::new(3e-4, 1e-3).unwrap_err();
         assert!((below - 2.5e-4).abs() < 1e-12 && (above - 1e-3 / 3.0).abs() < 1e-12);
         assert!(Rate::new(2.5e-3, 1e-3).is_err());
+    }
+
+    #[test]
+    fn rates_without_a_small_common_multiple_do_not_overflow() {
+        assert_eq!(common_macro_steps(4, 6), 12);
+        assert_eq!(common_macro_steps(999_983, 1_000_003), u32::MAX);
     }
 
     #[test]

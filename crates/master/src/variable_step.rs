@@ -23,7 +23,7 @@ impl Sizes {
     pub(crate) fn of(graph: &Graph, is_fixed: bool) -> Self {
         let every = graph.components.iter().map(|c| c.rate.every());
         Self {
-            cycle: Ticks::from(every.fold(1, crate::resolve::least_common_multiple)),
+            cycle: Ticks::from(every.fold(1, crate::time::common_macro_steps)),
             grain: graph.clock.grain(),
             is_fixed,
         }

@@ -6,7 +6,7 @@ use crate::problem::{Problem, Source, Spanned, closest};
 use crate::system_file::{Bond, Component, Connection, Experiment, Port, SystemFile};
 
 /// How outputs with direct feed-through may be exchanged.
-pub const EXCHANGES: &[&str] = &["auto", "stale", "fresh", "compensated"];
+pub const EXCHANGES: &[&str; 4] = &["auto", "stale", "fresh", "compensated"];
 
 /// Checks a system by its names alone; no FMU is opened. Problems come in the order of the text.
 ///

@@ -33,7 +33,7 @@ pub enum Exchange {
 
 impl Exchange {
     /// The words of a system file.
-    pub const WORDS: [&'static str; 4] = ["auto", "stale", "fresh", "compensated"];
+    pub const WORDS: [&'static str; 4] = *gyrator_system::EXCHANGES;
 
     /// The mode that a word of a system file names.
     pub fn from_word(word: &str) -> Option<Self> {

@@ -4,6 +4,7 @@ use super::feed_forward::{Channel, FeedForward, named_inputs};
 use super::{Base, Interpolation, Learning};
 use crate::exchange::Exchange;
 use crate::graph::Graph;
+use crate::time::common_macro_steps;
 
 /// An input that learns.
 pub(super) struct Learner {
@@ -86,7 +87,8 @@ fn learner(
     let knot_every = if interpolation == Interpolation::Hold {
         source_every
     } else {
-        least_common_multiple(source_every, feed_every)
+        let rate = |of: usize| graph.components[of].rate.every();
+        common_macro_steps(rate(feeder), rate(component)) as usize
     };
     // Derivatives act between the points at which values are set.
     let has_derivatives = node.description.capabilities.input_derivatives > 0;
@@ -129,12 +131,4 @@ fn mode_for(graph: &Graph, component: usize, learning: &Learning) -> Exchange {
         (Base::Delay, _) if node.description.capabilities.fresh_outputs => Exchange::Fresh,
         (Base::Delay, _) => Exchange::Compensated,
     }
-}
-
-fn least_common_multiple(a: usize, b: usize) -> usize {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    a / x * b
 }

@@ -10,8 +10,6 @@ use gyrator_system::{self as file, Choice, Port, Problem, Severity, Spanned, Sys
 
 use numbering::{bonds, number_inputs, number_outputs, signal_wires};
 
-pub(crate) use numbering::least_common_multiple;
-
 use crate::correction::{CORRECTIONS, Correction};
 use crate::exchange::Exchange;
 use crate::extrapolation::{EXTRAPOLATIONS, Extrapolation};

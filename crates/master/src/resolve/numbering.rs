@@ -8,6 +8,7 @@ use super::Wire;
 use crate::correction::Correction;
 use crate::extrapolation::Extrapolation;
 use crate::graph::{Axis, Bond, Chosen, Component, Graph, Input, Output, Signal, SignalWire};
+use crate::time::common_macro_steps;
 use crate::unit::{Causality, Kind};
 
 pub(super) fn number_outputs(components: &mut [Component]) -> (Vec<Output>, Vec<Signal>) {
@@ -131,7 +132,7 @@ pub(super) fn bonds(
             name: bond.name.value.clone(),
             effort_side,
             flow_side,
-            every: least_common_multiple(every(effort_side), every(flow_side)),
+            every: common_macro_steps(every(effort_side), every(flow_side)),
             max_residual_energy: bond.max_residual_energy.as_ref().map(|limit| limit.value),
             is_power: axes.iter().all(|axis| is_power(graph, axis)),
             axes,
@@ -140,14 +141,6 @@ pub(super) fn bonds(
     }
     bonds.sort_by(|a, b| a.name.cmp(&b.name));
     bonds
-}
-
-pub(crate) fn least_common_multiple(a: u32, b: u32) -> u32 {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    a / x * b
 }
 
 /// Whether effort × flow is kg·m²/s³, as far as the units tell.
