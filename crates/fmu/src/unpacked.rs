@@ -8,7 +8,9 @@ use tempfile::TempDir;
 use crate::archive::Archive;
 use crate::error::OpenError;
 
-/// A fresh directory with the resources and binaries of an FMU, removed when nobody needs it.
+/// A fresh directory with the resources and binaries of an FMU, removed when nobody needs it. Its
+/// name tells the process it belongs to, `gyrator-<process>-…`, so that what a killed process left
+/// can be told from what is in use.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
     directory: TempDir,
@@ -19,7 +21,7 @@ impl Unpacked {
     pub(crate) fn new(archive: &mut Archive) -> Result<Self, OpenError> {
         let parent = plain_directory();
         let directory = tempfile::Builder::new()
-            .prefix("gyrator-")
+            .prefix(&format!("gyrator-{}-", std::process::id()))
             .tempdir_in(&parent)
             .map_err(|source| OpenError::Io {
                 path: parent,
