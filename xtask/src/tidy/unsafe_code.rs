@@ -12,6 +12,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/fmu/src/instance/values.rs",
     "crates/fmu/src/library.rs",
     "crates/fmu/src/logger.rs",
+    "crates/worker/src/shared_memory.rs",
     "fmus/kit/src/crash.rs",
     "fmus/kit/src/export.rs",
     "fmus/kit/src/ffi/arguments.rs",
