@@ -42,10 +42,12 @@
 
 mod components;
 mod experiment;
-mod section;
+pub mod section;
+mod settings;
 mod wiring;
 mod write;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -56,6 +58,7 @@ use crate::problem::{Problem, Problems, Severity, Source};
 use crate::system_file::SystemFile;
 use section::{Reader, Section};
 
+pub use settings::{Setting, parse_with, segments};
 pub use write::to_toml;
 
 /// Why a system file was not read.
@@ -110,13 +113,25 @@ pub fn parse(
     text: impl Into<String>,
     path: impl Into<PathBuf>,
 ) -> Result<(SystemFile, Vec<Problem>), Problems> {
-    let source = Arc::new(Source {
-        path: path.into(),
-        text: text.into(),
-    });
-    let (document, syntax_errors) = DeTable::parse_recoverable(&source.text);
+    let text = text.into();
+    let end = text.len();
+    parse_edited(text, path.into(), end, &[])
+}
+
+/// Reads a system from the text before `end`, with settings whose values stand after it.
+fn parse_edited(
+    text: String,
+    path: PathBuf,
+    end: usize,
+    settings: &[(&str, Range<usize>)],
+) -> Result<(SystemFile, Vec<Problem>), Problems> {
+    let source = Arc::new(Source { path, text });
+    let (mut document, syntax_errors) = DeTable::parse_recoverable(&source.text[..end]);
     let folder = source.path.parent().unwrap_or(Path::new("")).to_owned();
     let mut reader = Reader::new(folder);
+    if let Err(problem) = settings::apply(document.get_mut(), &source.text, settings) {
+        reader.problems.push(problem);
+    }
     let system = read_system(document.get_ref(), &source, &mut reader);
     let mut problems = reader.problems;
     if syntax_errors.is_empty() {

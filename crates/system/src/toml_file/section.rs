@@ -10,15 +10,16 @@ use crate::problem::{Problem, Spanned, closest};
 use crate::system_file::{Choice, Value};
 
 /// What is collected while a document is walked.
-pub(super) struct Reader {
+pub struct Reader {
     /// The problems found so far.
-    pub(super) problems: Vec<Problem>,
+    pub problems: Vec<Problem>,
     /// Folder of the system file.
-    pub(super) folder: PathBuf,
+    pub folder: PathBuf,
 }
 
 impl Reader {
-    pub(super) fn new(folder: PathBuf) -> Self {
+    /// A reader without problems yet; paths of the file are relative to `folder`.
+    pub fn new(folder: PathBuf) -> Self {
         Self {
             problems: Vec::new(),
             folder,
@@ -27,7 +28,7 @@ impl Reader {
 
     /// Reports that `key` holds something else than `expected`. An empty value was made up by the
     /// parser, which has reported it.
-    pub(super) fn wrong_type(&mut self, key: &str, expected: &str, value: &Placed<DeValue<'_>>) {
+    pub fn wrong_type(&mut self, key: &str, expected: &str, value: &Placed<DeValue<'_>>) {
         if value.span().is_empty() {
             return;
         }
@@ -40,11 +41,7 @@ impl Reader {
     }
 
     /// A number, whole or not.
-    pub(super) fn number(
-        &mut self,
-        key: &str,
-        value: &Placed<DeValue<'_>>,
-    ) -> Option<Spanned<f64>> {
+    pub fn number(&mut self, key: &str, value: &Placed<DeValue<'_>>) -> Option<Spanned<f64>> {
         match self.scalar(key, "a number", value)?.value {
             Value::Real(number) => Some(Spanned::new(number, value.span())),
             // Beyond 2^53 a whole number is rounded, as in any number literal.
@@ -57,11 +54,7 @@ impl Reader {
     }
 
     /// A string.
-    pub(super) fn text(
-        &mut self,
-        key: &str,
-        value: &Placed<DeValue<'_>>,
-    ) -> Option<Spanned<String>> {
+    pub fn text(&mut self, key: &str, value: &Placed<DeValue<'_>>) -> Option<Spanned<String>> {
         let text = value.get_ref().as_str();
         if text.is_none() {
             self.wrong_type(key, "a string", value);
@@ -70,7 +63,7 @@ impl Reader {
     }
 
     /// A number, boolean or string.
-    pub(super) fn scalar(
+    pub fn scalar(
         &mut self,
         key: &str,
         expected: &str,
@@ -102,7 +95,7 @@ impl Reader {
     }
 
     /// A word of a registry, alone or in a table with its parameters.
-    pub(super) fn choice(&mut self, key: &str, value: &Placed<DeValue<'_>>) -> Option<Choice> {
+    pub fn choice(&mut self, key: &str, value: &Placed<DeValue<'_>>) -> Option<Choice> {
         let DeValue::Table(table) = value.get_ref() else {
             let expected = "a string or a table with `name`";
             let Some(word) = value.get_ref().as_str() else {
@@ -131,11 +124,7 @@ impl Reader {
     }
 
     /// The elements of a list; a single table counts as a list of one.
-    pub(super) fn tables<'a>(
-        &mut self,
-        key: &str,
-        value: &'a Placed<DeValue<'a>>,
-    ) -> Vec<Section<'a>> {
+    pub fn tables<'a>(&mut self, key: &str, value: &'a Placed<DeValue<'a>>) -> Vec<Section<'a>> {
         let elements = match value.get_ref() {
             DeValue::Array(array) => array,
             _ => std::slice::from_ref(value),
@@ -174,7 +163,7 @@ fn describe(value: &DeValue<'_>) -> &'static str {
 }
 
 /// A table of the file. Every key that is asked for becomes a known key.
-pub(super) struct Section<'a> {
+pub struct Section<'a> {
     title: String,
     span: Range<usize>,
     entries: Vec<(Spanned<String>, &'a Placed<DeValue<'a>>)>,
@@ -182,11 +171,8 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(super) fn new(
-        title: impl Into<String>,
-        table: &'a DeTable<'a>,
-        span: Range<usize>,
-    ) -> Self {
+    /// A table; messages call it `title`.
+    pub fn new(title: impl Into<String>, table: &'a DeTable<'a>, span: Range<usize>) -> Self {
         let mut entries: Vec<_> = table
             .iter()
             .map(|(key, value)| (Spanned::new(key.get_ref().to_string(), key.span()), value))
@@ -201,7 +187,7 @@ impl<'a> Section<'a> {
     }
 
     /// Takes the value of a key.
-    pub(super) fn take(&mut self, key: &'static str) -> Option<&'a Placed<DeValue<'a>>> {
+    pub fn take(&mut self, key: &'static str) -> Option<&'a Placed<DeValue<'a>>> {
         self.known.push(key);
         let index = self
             .entries
@@ -211,7 +197,7 @@ impl<'a> Section<'a> {
     }
 
     /// Takes the value of a key, and reports where it is missing.
-    pub(super) fn required(
+    pub fn required(
         &mut self,
         key: &'static str,
         reader: &mut Reader,
@@ -230,27 +216,23 @@ impl<'a> Section<'a> {
         value
     }
 
-    pub(super) fn number(
-        &mut self,
-        key: &'static str,
-        reader: &mut Reader,
-    ) -> Option<Spanned<f64>> {
+    /// Takes a number.
+    pub fn number(&mut self, key: &'static str, reader: &mut Reader) -> Option<Spanned<f64>> {
         self.take(key).and_then(|value| reader.number(key, value))
     }
 
-    pub(super) fn text(
-        &mut self,
-        key: &'static str,
-        reader: &mut Reader,
-    ) -> Option<Spanned<String>> {
+    /// Takes a string.
+    pub fn text(&mut self, key: &'static str, reader: &mut Reader) -> Option<Spanned<String>> {
         self.take(key).and_then(|value| reader.text(key, value))
     }
 
-    pub(super) fn choice(&mut self, key: &'static str, reader: &mut Reader) -> Option<Choice> {
+    /// Takes a word of a registry, alone or in a table with its parameters.
+    pub fn choice(&mut self, key: &'static str, reader: &mut Reader) -> Option<Choice> {
         self.take(key).and_then(|value| reader.choice(key, value))
     }
 
-    pub(super) fn table(
+    /// Takes a table.
+    pub fn table(
         &mut self,
         key: &'static str,
         title: &str,
@@ -265,14 +247,14 @@ impl<'a> Section<'a> {
     }
 
     /// Takes all keys that were not taken, in the order of the file.
-    pub(super) fn rest(
+    pub fn rest(
         &mut self,
     ) -> impl Iterator<Item = (Spanned<String>, &'a Placed<DeValue<'a>>)> + use<'a> {
         std::mem::take(&mut self.entries).into_iter()
     }
 
     /// Reports the keys that nobody asked for.
-    pub(super) fn finish(self, reader: &mut Reader) {
+    pub fn finish(self, reader: &mut Reader) {
         for (key, _) in &self.entries {
             let message = format!("unknown key `{}` in {}", key.value, self.title);
             let help = match closest(&key.value, self.known.iter().copied()) {
