@@ -13,14 +13,46 @@ use crate::unit::{
     StepOutcome, Unit, UnitDescription, UnitResult, Value, Variable,
 };
 
-/// An instance of an FMU in this process.
-pub(crate) struct FmuUnit {
+/// An instance of an FMU in this process, as a unit.
+#[derive(Debug)]
+pub struct FmuUnit {
     instance: Instance,
     /// Apart, so that the instances lie close together.
     description: Box<UnitDescription>,
 }
 
 impl FmuUnit {
+    /// Loads the FMU's library and makes an instance called `name`; with `logging` it logs all that
+    /// it can.
+    ///
+    /// # Errors
+    /// As [`fmu::Fmu::instantiate`].
+    pub fn new(fmu: &fmu::Fmu, name: &str, logging: bool) -> Result<Self, fmu::LoadError> {
+        Self::instantiate(fmu, name, describe(fmu.description()), logging)
+    }
+
+    /// A saved state as bytes, which another instance of the FMU can go on from: in another
+    /// process, too, on the same platform (C-73).
+    ///
+    /// # Errors
+    /// As the FMU reports; unsupported unless it has `canSerializeFMUstate`.
+    pub fn serialize(&mut self, state: &SavedState) -> UnitResult<Vec<u8>> {
+        match state.downcast_ref::<fmu::FmuState>() {
+            Some(state) => Self::check(self.instance.serialize_state(state)),
+            None => Err(foreign_state("fmi2SerializeFMUstate")),
+        }
+    }
+
+    /// A saved state from the bytes of [`serialize`](Self::serialize). The instance has to be in
+    /// the same phase of the run: restoring the state changes all but that.
+    ///
+    /// # Errors
+    /// As [`serialize`](Self::serialize).
+    pub fn deserialize(&mut self, bytes: &[u8]) -> UnitResult<SavedState> {
+        let state = Self::check(self.instance.deserialize_state(bytes))?;
+        Ok(Box::new(state))
+    }
+
     /// Loads the FMU's library and makes an instance.
     pub(crate) fn instantiate(
         fmu: &fmu::Fmu,
@@ -191,11 +223,7 @@ impl Unit for FmuUnit {
     fn restore(&mut self, state: &SavedState) -> UnitResult {
         match state.downcast_ref::<fmu::FmuState>() {
             Some(state) => Self::check(self.instance.restore_state(state)),
-            None => Err(UnitFault::new(
-                "fmi2SetFMUstate",
-                Cause::Error,
-                "the state is another unit's",
-            )),
+            None => Err(foreign_state("fmi2SetFMUstate")),
         }
     }
 
@@ -206,6 +234,10 @@ impl Unit for FmuUnit {
     fn warnings(&self) -> u64 {
         self.instance.warnings_count()
     }
+}
+
+fn foreign_state(call: &'static str) -> Box<UnitFault> {
+    UnitFault::new(call, Cause::Error, "the state is another unit's")
 }
 
 /// What the master needs of a model description. The indices of variables are the same.

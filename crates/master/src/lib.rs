@@ -71,6 +71,7 @@ mod step_control;
 mod system;
 mod time;
 mod unit;
+mod unit_maker;
 mod variable_step;
 
 pub use alarm::{Alarm, Alarms};
@@ -81,6 +82,7 @@ pub use curve::Curve;
 pub use exchange::Exchange;
 pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, Sample};
 pub use fault::{Cause, Fault, RunError, UnitFault};
+pub use fmu_unit::FmuUnit;
 pub use graph::{Graph, RecordedVariable};
 pub use learning::{
     Base, ChannelError, FeedForward, FeedForwardError, Interpolation, Iteration, Learned, Learning,
@@ -102,3 +104,4 @@ pub use unit::{
     Capabilities, Causality, Feedthrough, Handle, Kind, Period, PhysicalUnit, SavedState,
     StepOutcome, Unit, UnitDescription, UnitResult, Value, Variable,
 };
+pub use unit_maker::{InProcess, UnitMaker, UnitOrder};

@@ -11,7 +11,6 @@ use gyrator_system::{
 };
 
 use crate::fault::RunError;
-use crate::fmu_unit::FmuUnit;
 use crate::graph::{Chosen, Graph};
 use crate::learning::{FeedForward, macro_steps};
 use crate::method::{METHODS, Method};
@@ -22,6 +21,7 @@ use crate::run::{Parts, Run};
 use crate::settings::{BondSettings, ComponentSettings};
 use crate::step_control::{STEP_CONTROLS, StepControl};
 use crate::unit::{Period, Unit, UnitDescription};
+use crate::unit_maker::{InProcess, UnitMaker, UnitOrder};
 
 /// Why a system could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -88,21 +88,6 @@ impl Part {
             Self::Unit(unit) => unit.description(),
         }
     }
-
-    fn slot(self, name: &str, options: &RunOptions) -> Result<Slot, LoadError> {
-        match self {
-            Self::Unit(unit) => Ok(Slot::Other(unit)),
-            Self::Fmu(fmu, description) => {
-                FmuUnit::instantiate(&fmu, name, description, options.log_fmu_calls)
-                    .map(Slot::Fmu)
-                    .map_err(|error| LoadError {
-                        component: name.to_owned(),
-                        message: error.to_string(),
-                        is_invalid: false,
-                    })
-            }
-        }
-    }
 }
 
 impl System {
@@ -155,16 +140,8 @@ impl System {
     /// start values.
     pub fn add(&mut self, name: &str, unit: impl Unit + 'static) -> ComponentSettings<'_> {
         self.parts.push(Part::Unit(Box::new(unit)));
-        self.file.components.push(Component {
-            name: Spanned::unplaced(name.to_owned()),
-            fmu: Spanned::unplaced(PathBuf::new()),
-            step_size: None,
-            extrapolation: None,
-            exchange: None,
-            start_values: Vec::new(),
-            preload: Vec::new(),
-            propagate_initial_inputs: true,
-        });
+        let component = Component::new(name, PathBuf::new());
+        self.file.components.push(component);
         let last = self.file.components.len() - 1;
         ComponentSettings {
             component: &mut self.file.components[last],
@@ -267,7 +244,19 @@ impl System {
     ///
     /// # Errors
     /// All problems of the description at once, or the first fault of a unit.
-    pub fn start(mut self, options: &RunOptions) -> Result<Run, StartError> {
+    pub fn start(self, options: &RunOptions) -> Result<Run, StartError> {
+        self.start_with(options, &mut InProcess)
+    }
+
+    /// As [`start`](Self::start), with units of FMUs as `maker` makes them.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with(
+        mut self,
+        options: &RunOptions,
+        maker: &mut dyn UnitMaker,
+    ) -> Result<Run, StartError> {
         let mut problems = std::mem::take(&mut self.warnings);
         let resolved = self.resolve(&mut problems);
         let failed = problems
@@ -280,7 +269,7 @@ impl System {
             }));
         };
         let pool = thread_pool(options.threads, &mut problems);
-        let members = self.members(&resolved, options)?;
+        let members = self.members(&resolved, options, maker)?;
         let mut plant = Plant::new(Arc::new(resolved.graph), members, pool);
         plant.accept_not_finite = options.accept_not_finite;
         let noted = self.feed_forward.as_ref().map(FeedForward::note);
@@ -396,22 +385,38 @@ impl System {
         }
     }
 
-    /// Loads the libraries and puts the units in the order of the graph.
+    /// Makes the units, in the order of the graph.
     fn members(
         &mut self,
         resolved: &Resolved,
         options: &RunOptions,
+        maker: &mut dyn UnitMaker,
     ) -> Result<Vec<Member>, StartError> {
         let mut parts: Vec<Option<Part>> = std::mem::take(&mut self.parts)
             .into_iter()
             .map(Some)
             .collect();
+        let order = |place: &usize| match &parts[*place] {
+            Some(Part::Fmu(fmu, description)) => Some(UnitOrder {
+                component: &self.file.components[*place],
+                fmu,
+                description,
+                options,
+            }),
+            _ => None,
+        };
+        let orders: Vec<_> = resolved.places.iter().map(order).collect();
+        maker.plan(&orders.iter().flatten().copied().collect::<Vec<_>>());
+        let make = |order: Option<UnitOrder<'_>>| order.map(|order| slot(maker, &order));
+        let made: Vec<_> = orders.into_iter().map(make).collect();
         let (mut members, mut errors) = (Vec::new(), Vec::new());
-        for (component, place) in resolved.places.iter().enumerate() {
-            let Some(part) = parts[*place].take() else {
-                continue;
+        for (component, (place, made)) in resolved.places.iter().zip(made).enumerate() {
+            let slot = match (made, parts[*place].take()) {
+                (Some(made), _) => made,
+                (None, Some(Part::Unit(unit))) => Ok(Slot::Other(unit)),
+                (None, _) => continue,
             };
-            match part.slot(&resolved.graph.components[component].name, options) {
+            match slot {
                 Ok(slot) => members.push(Member::new(slot, component, &resolved.graph)),
                 Err(error) => errors.push(error),
             }
@@ -515,6 +520,13 @@ struct Resolved {
     method: Chosen<dyn Method>,
     control: Chosen<dyn StepControl>,
     period: Period,
+}
+
+fn slot(maker: &mut dyn UnitMaker, order: &UnitOrder<'_>) -> Result<Slot, LoadError> {
+    match maker.make(order)? {
+        Some(unit) => Ok(Slot::Other(unit)),
+        None => order.instantiate().map(Slot::Fmu),
+    }
 }
 
 fn thread_pool(threads: usize, problems: &mut Vec<Problem>) -> Option<rayon::ThreadPool> {

@@ -68,9 +68,28 @@ fn check_experiment(experiment: &Experiment, problems: &mut Vec<Problem>) {
     check_exchange(experiment.exchange.as_ref(), problems);
 }
 
+/// Only a process of its own can be started anew.
+fn check_restart(component: &Component, problems: &mut Vec<Problem>) {
+    let Some(restart) = &component.restart else {
+        return;
+    };
+    if !component.is_isolated() {
+        let message = format!(
+            "`{}` is not isolated and cannot be restarted",
+            component.name.value
+        );
+        problems.push(
+            Problem::error("restart-without-isolation", message)
+                .at(&restart.span)
+                .help("strike `isolate = false`: `restart` asks for a process of its own"),
+        );
+    }
+}
+
 fn check_components(system: &SystemFile, problems: &mut Vec<Problem>) {
     let mut seen = BTreeMap::new();
     for component in &system.components {
+        check_restart(component, problems);
         check_unique(
             "component",
             &component.name,

@@ -144,8 +144,17 @@ impl Component {
             exchange: None,
             start_values: Vec::new(),
             preload: Vec::new(),
+            isolate: None,
+            restart: None,
             propagate_initial_inputs: true,
         }
+    }
+
+    /// Whether the component asks for a process of its own.
+    #[must_use]
+    pub fn is_isolated(&self) -> bool {
+        let isolate = self.isolate.as_ref().map(|isolate| isolate.value);
+        isolate.unwrap_or(self.restart.is_some())
     }
 
     /// Sets a start value, or replaces the one that is there.

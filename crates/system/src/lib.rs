@@ -14,4 +14,6 @@ mod system_file;
 
 pub use check::{EXCHANGES, check};
 pub use problem::{Problem, Problems, Severity, Source, Spanned, closest};
-pub use system_file::{Bond, Choice, Component, Connection, Experiment, Port, SystemFile, Value};
+pub use system_file::{
+    Bond, Choice, Component, Connection, Experiment, Port, Restart, SystemFile, Value,
+};

@@ -80,8 +80,27 @@ pub struct Component {
     pub start_values: Vec<(Spanned<String>, Spanned<Value>)>,
     /// Shared libraries to load globally before the FMU's own.
     pub preload: Vec<Spanned<String>>,
+    /// Whether the FMU gets a process of its own; `None` leaves it to the program.
+    pub isolate: Option<Spanned<bool>>,
+    /// What to do when that process dies; `None` ends the run.
+    pub restart: Option<Spanned<Restart>>,
     /// `false` keeps the component's own start values instead of propagating its inputs at the start.
     pub propagate_initial_inputs: bool,
+}
+
+/// How the process of an isolated component is started anew when it dies: `restart = 3`, or
+/// `{ times = 3, every = 100 }`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restart {
+    /// How often at most.
+    pub times: u32,
+    /// Communication steps of the component from one saved state to the next.
+    pub every: u32,
+}
+
+impl Restart {
+    /// Steps between saved states where none are given.
+    pub const EVERY: u32 = 100;
 }
 
 /// `component.variable`; the component's name is the longest one known that ends at a dot.

@@ -221,3 +221,22 @@ fn of_many_problems_the_first_are_shown() {
         "{text}"
     );
 }
+
+#[test]
+fn restarts() {
+    insta::assert_snapshot!(problems(
+        r#"
+[components.a]
+fmu = "a.fmu"
+isolate = false
+restart = 3
+[components.b]
+fmu = "b.fmu"
+isolate = 1
+restart = 0
+[components.c]
+fmu = "c.fmu"
+restart = { time = 3, every = 2.5 }
+"#
+    ));
+}

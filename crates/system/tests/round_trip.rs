@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use gyrator_system::toml_file::{parse, to_toml};
 use gyrator_system::{
-    Bond, Choice, Component, Connection, Experiment, Port, Source, Spanned, SystemFile, Value,
+    Bond, Choice, Component, Connection, Experiment, Port, Restart, Source, Spanned, SystemFile,
+    Value,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -32,6 +33,8 @@ step_size = 1e-3
 extrapolation = { name = "linear", limit = 0.5 }
 exchange = "fresh"
 preload = ["libblas.so", 'C:\lib\a.dll']
+isolate = true
+restart = { times = 2, every = 50 }
 propagate_initial_inputs = false
 start_values = { m = 1.0, body = { name = "α\n\"β\"", "x[1,2]" = -3 }, on = true, a.b.c = inf }
 
@@ -117,6 +120,8 @@ fn without_places(mut system: SystemFile) -> SystemFile {
         component.step_size.iter_mut().for_each(forget);
         component.exchange.iter_mut().for_each(forget);
         component.preload.iter_mut().for_each(forget);
+        component.isolate.iter_mut().for_each(forget);
+        component.restart.iter_mut().for_each(forget);
         forget_choice(&mut component.extrapolation);
         forget_pairs(&mut component.start_values);
     }
@@ -321,10 +326,21 @@ fn component() -> impl Strategy<Value = Component> {
         exchange(),
         named(".{0,6}"),
         vec(unplaced(".{0,6}"), 0..3),
+        isolation(),
         any::<bool>(),
     )
         .prop_map(
-            |(name, fmu, step_size, extrapolation, exchange, start_values, preload, flag)| {
+            |(
+                name,
+                fmu,
+                step_size,
+                extrapolation,
+                exchange,
+                start_values,
+                preload,
+                isolation,
+                flag,
+            )| {
                 Component {
                     name: Spanned::unplaced(name),
                     fmu: Spanned::unplaced(PathBuf::from("folder").join(fmu)),
@@ -333,10 +349,23 @@ fn component() -> impl Strategy<Value = Component> {
                     exchange,
                     start_values,
                     preload,
+                    isolate: isolation.0,
+                    restart: isolation.1,
                     propagate_initial_inputs: flag,
                 }
             },
         )
+}
+
+fn isolation() -> impl Strategy<Value = (Option<Spanned<bool>>, Option<Spanned<Restart>>)> {
+    (option::of(any::<bool>()), option::of(1_u32..9), 1_u32..1000).prop_map(
+        |(isolate, times, every)| {
+            let restart = times.map(|times| Spanned::unplaced(Restart { times, every }));
+            // A component that is not isolated cannot be restarted.
+            let isolate = isolate.map(|isolate| isolate || restart.is_some());
+            (isolate.map(Spanned::unplaced), restart)
+        },
+    )
 }
 
 /// Wires of a system: bonds and lone connections between components picked at random.

@@ -5,7 +5,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::section::{Reader, Section};
 use crate::problem::Spanned;
-use crate::system_file::{Component, Value};
+use crate::system_file::{Component, Restart, Value};
 
 pub(super) fn read(root: &mut Section<'_>, reader: &mut Reader) -> Vec<Component> {
     let Some(mut tables) = root.table("components", "[components]", reader) else {
@@ -45,21 +45,50 @@ fn component(name: Spanned<String>, mut section: Section<'_>, reader: &mut Reade
             .take("preload")
             .map(|value| preload(value, reader))
             .unwrap_or_default(),
+        isolate: section
+            .take("isolate")
+            .and_then(|value| boolean("isolate", value, reader)),
+        restart: section
+            .take("restart")
+            .and_then(|value| restart(value, reader)),
         propagate_initial_inputs: section
             .take("propagate_initial_inputs")
             .and_then(|value| boolean("propagate_initial_inputs", value, reader))
-            .unwrap_or(true),
+            .is_none_or(|propagate| propagate.value),
     };
     section.finish(reader);
     component
 }
 
-fn boolean(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<bool> {
+fn boolean(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<Spanned<bool>> {
     let boolean = value.get_ref().as_bool();
     if boolean.is_none() {
         reader.wrong_type(key, "true or false", value);
     }
-    boolean
+    boolean.map(|boolean| Spanned::new(boolean, value.span()))
+}
+
+/// `restart = 3`, or `restart = { times = 3, every = 100 }`.
+fn restart(value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<Spanned<Restart>> {
+    let DeValue::Table(table) = value.get_ref() else {
+        let times = reader.count("restart", value)?;
+        let every = Restart::EVERY;
+        return Some(Spanned::new(Restart { times, every }, value.span()));
+    };
+    let mut section = Section::new("`restart`", table, value.span());
+    let times = section.required("times", reader);
+    let times = times.and_then(|times| reader.count("times", times));
+    let every = section.take("every");
+    let every = every.map(|every| reader.count("every", every));
+    section.finish(reader);
+    let every = every.unwrap_or(Some(Restart::EVERY));
+    Some(Spanned::new(
+        Restart {
+            times: times?,
+            every: every?,
+        },
+        value.span(),
+    ))
 }
 
 fn preload(value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Vec<Spanned<String>> {

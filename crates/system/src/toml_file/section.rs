@@ -53,6 +53,20 @@ impl Reader {
         }
     }
 
+    /// A whole number of at least one.
+    pub(super) fn count(&mut self, key: &str, value: &Placed<DeValue<'_>>) -> Option<u32> {
+        let count = match self.scalar(key, "a whole number", value)?.value {
+            Value::Integer(number) => u32::try_from(number).ok().filter(|number| *number > 0),
+            _ => None,
+        };
+        if count.is_none() {
+            let message = format!("`{key}` must be a whole number of at least 1");
+            self.problems
+                .push(Problem::error("not-a-count", message).at(&value.span()));
+        }
+        count
+    }
+
     /// A string.
     pub fn text(&mut self, key: &str, value: &Placed<DeValue<'_>>) -> Option<Spanned<String>> {
         let text = value.get_ref().as_str();

@@ -107,6 +107,10 @@ impl Text {
                 .collect();
             self.entry("preload", format_args!("[{}]", paths.join(", ")));
         }
+        self.optional("isolate", component.isolate.as_ref(), bool::to_string);
+        self.optional("restart", component.restart.as_ref(), |restart| {
+            format!("{{ times = {}, every = {} }}", restart.times, restart.every)
+        });
         if !component.propagate_initial_inputs {
             self.entry("propagate_initial_inputs", false);
         }

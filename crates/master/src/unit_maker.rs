@@ -1,0 +1,81 @@
+//! Who makes the units of FMUs when a system starts: the place to put them elsewhere, or to wrap them.
+
+use gyrator_fmu::Fmu;
+use gyrator_system::Component;
+
+use crate::fmu_unit::FmuUnit;
+use crate::system::{LoadError, RunOptions};
+use crate::unit::{Unit, UnitDescription};
+
+/// The FMU of a component, whose unit is wanted.
+#[derive(Clone, Copy)]
+pub struct UnitOrder<'a> {
+    /// What the system file says of the component.
+    pub component: &'a Component,
+    /// The FMU; its library is not loaded yet.
+    pub fmu: &'a Fmu,
+    /// What the unit has to say of itself: a copy of it, or of the ends that are connected.
+    pub description: &'a UnitDescription,
+    /// How the run is made.
+    pub options: &'a RunOptions,
+}
+
+impl UnitOrder<'_> {
+    /// Name of the component.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.component.name.value
+    }
+
+    /// Loads the FMU's library into this process and makes an instance.
+    ///
+    /// # Errors
+    /// As [`Fmu::instantiate`].
+    pub fn instantiate(&self) -> Result<FmuUnit, LoadError> {
+        let description = self.description.clone();
+        let logging = self.options.log_fmu_calls;
+        FmuUnit::instantiate(self.fmu, self.name(), description, logging)
+            .map_err(|error| self.refuse(error.to_string()))
+    }
+
+    /// The error that the FMU could not be loaded because of `message`.
+    #[must_use]
+    pub fn refuse(&self, message: impl Into<String>) -> LoadError {
+        LoadError {
+            component: self.name().to_owned(),
+            message: message.into(),
+            is_invalid: false,
+        }
+    }
+}
+
+/// Makes the units of FMUs when a [`System`](crate::System) starts.
+pub trait UnitMaker {
+    /// All orders there will be, before the first unit is made.
+    fn plan(&mut self, orders: &[UnitOrder<'_>]) {
+        let _ = orders;
+    }
+
+    /// The unit of a component; `None` for an instance in this process, which stands in the plant
+    /// by value and is called fastest.
+    ///
+    /// # Errors
+    /// If the FMU cannot be loaded; the errors of all components are reported together.
+    fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError>;
+}
+
+/// Puts all instances into this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InProcess;
+
+impl UnitMaker for InProcess {
+    fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError> {
+        if order.component.is_isolated() {
+            return Err(order.refuse(
+                "`isolate` asks for a process of its own, which this program does not offer: run \
+                 the system with `gyrator run`, or start it with the maker of gyrator-worker",
+            ));
+        }
+        Ok(None)
+    }
+}
