@@ -198,7 +198,7 @@ pub enum Status {
     Error,
     /// All instances of the FMU are corrupt.
     Fatal,
-    /// The step would go on in the background, which is not supported.
+    /// The step went on in the background and did not end, or the call is none that may.
     Pending,
     /// A number that FMI 2.0 does not know; handled like [`Status::Error`] (C-44).
     Unknown(i32),
@@ -241,9 +241,7 @@ impl fmt::Display for Status {
             Self::Discard => f.write_str("returned Discard"),
             Self::Error => f.write_str("returned Error"),
             Self::Fatal => f.write_str("returned Fatal"),
-            Self::Pending => f.write_str(
-                "returned Pending: the FMU steps in the background, which is not supported",
-            ),
+            Self::Pending => f.write_str("returned Pending"),
             Self::Unknown(number) => write!(f, "returned {number}, which is no status of FMI 2.0"),
             Self::NotCalled(Refusal::State) => f.write_str("was not called"),
             Self::NotCalled(Refusal::Capability) => f.write_str("cannot be called"),

@@ -4,10 +4,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::archive::{Archive, Limits};
 use crate::description::{CoSimulation, ModelDescription};
 use crate::error::{LoadError, OpenError};
+use crate::float_control::FloatControl;
 use crate::instance::Instance;
 use crate::library::{Library, Source};
 use crate::unpacked::Unpacked;
@@ -25,7 +27,7 @@ pub struct OpenOptions {
 }
 
 /// How to make an instance.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct InstanceOptions {
     /// Whether the FMU may open windows.
     pub visible: bool,
@@ -33,6 +35,20 @@ pub struct InstanceOptions {
     pub logging_on: bool,
     /// Categories to log, of those that the FMU has; empty means all.
     pub log_categories: Vec<String>,
+    /// How long a step may go on in the background before it is cancelled (C-43).
+    pub pending_timeout: Duration,
+}
+
+impl Default for InstanceOptions {
+    /// No windows, no logging, a minute for steps in the background.
+    fn default() -> Self {
+        Self {
+            visible: false,
+            logging_on: false,
+            log_categories: Vec::new(),
+            pending_timeout: Duration::from_secs(60),
+        }
+    }
 }
 
 /// What an FMU says about itself.
@@ -153,20 +169,16 @@ impl Fmu {
             return Err(LoadError::AfterFatal { model });
         }
         let mut warnings = Vec::new();
-        if co_simulation.needs_execution_tool {
-            let tool = inner.peek.description.generation_tool.as_deref();
-            let tool = tool.unwrap_or("the tool that made it");
-            warnings.push(Warning::new(format!(
-                "the FMU needs {tool} to be installed"
-            )));
-        }
+        let float_control = FloatControl::current();
         let library = self.library(&model, co_simulation, &mut warnings)?;
+        warnings.extend(restored(float_control));
         let resources = inner.unpacked.resource_uri();
         let made = crate::instance::Making {
             library,
             description: Arc::clone(&inner.peek.description),
             fatal: Arc::clone(&inner.fatal),
             warnings,
+            float_control,
         };
         made.instantiate(instance_name, &resources, options)
     }
@@ -235,6 +247,20 @@ impl Fmu {
     }
 }
 
+/// Takes back what loading a library has done to the floating-point unit (C-77).
+fn restored(float_control: FloatControl) -> Option<Warning> {
+    let found = FloatControl::current();
+    if found == float_control {
+        return None;
+    }
+    float_control.restore();
+    let changes = float_control.changes_to(found);
+    Some(Warning::new(format!(
+        "loading the library has changed {changes}, as libraries linked with -ffast-math do; \
+         it was put back"
+    )))
+}
+
 fn read(path: &Path, limits: Limits) -> Result<(Archive, Peek), OpenError> {
     let mut warnings = Vec::new();
     let mut archive = Archive::open(path, limits, &mut warnings)?;
@@ -245,6 +271,7 @@ fn read(path: &Path, limits: Limits) -> Result<(Archive, Peek), OpenError> {
             source,
         })?;
     warnings.extend(more);
+    warnings.extend(needed_tool(&description));
     let platforms = archive.platforms();
     Ok((
         archive,
@@ -254,6 +281,16 @@ fn read(path: &Path, limits: Limits) -> Result<(Archive, Peek), OpenError> {
             platforms,
         },
     ))
+}
+
+/// Says which tool an FMU needs that does not run by itself (C-15).
+fn needed_tool(description: &ModelDescription) -> Option<Warning> {
+    let claims = description.co_simulation.as_ref()?;
+    let tool = description.generation_tool.as_deref();
+    let tool = tool.unwrap_or("the tool that made it");
+    claims
+        .needs_execution_tool
+        .then(|| Warning::new(format!("the FMU needs {tool} to be installed")))
 }
 
 /// Name of the model for messages.

@@ -33,6 +33,7 @@ mod description;
 mod elf;
 mod encoding;
 mod error;
+mod float_control;
 mod fmu;
 mod instance;
 mod library;

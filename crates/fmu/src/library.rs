@@ -90,6 +90,8 @@ functions! {
         reset: f::Command = "fmi2Reset",
         cancel_step: f::Command = "fmi2CancelStep",
         set_debug_logging: f::SetDebugLogging = "fmi2SetDebugLogging",
+        get_status: f::GetStatus<fmi2_abi::Status> = "fmi2GetStatus",
+        get_string_status: f::GetStatus<fmi2_abi::String> = "fmi2GetStringStatus",
         get_real_status: f::GetStatus<Real> = "fmi2GetRealStatus",
         get_boolean_status: f::GetStatus<Boolean> = "fmi2GetBooleanStatus",
         get_fmu_state: f::StateSlot = "fmi2GetFMUstate",

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use fmi2_abi::{Component, ComponentEnvironment};
 
@@ -43,6 +44,8 @@ pub(crate) struct LogSink {
     instance: String,
     description: Arc<ModelDescription>,
     state: Mutex<SinkState>,
+    /// A step in the background has ended.
+    step_ended: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +53,8 @@ struct SinkState {
     component: usize,
     lines: Vec<String>,
     last: Option<String>,
+    /// Status that a step in the background has ended with.
+    step_status: Option<fmi2_abi::Status>,
 }
 
 /// All instances there are, by the number that serves as environment pointer.
@@ -72,6 +77,7 @@ impl LogSink {
             instance,
             description,
             state,
+            step_ended: Condvar::new(),
         });
         lock(&SINKS).insert(id, Arc::clone(&sink));
         sink
@@ -117,6 +123,28 @@ impl LogSink {
         lock(&self.state).last.clone()
     }
 
+    /// What the FMU has said of the end of a step in the background; tells it once.
+    pub(crate) fn take_step_status(&self) -> Option<fmi2_abi::Status> {
+        lock(&self.state).step_status.take()
+    }
+
+    /// Waits until the FMU says that a step has ended, `pause` at most.
+    pub(crate) fn wait_for_step(&self, pause: Duration) {
+        let state = lock(&self.state);
+        let has_not = |state: &mut SinkState| state.step_status.is_none();
+        drop(self.step_ended.wait_timeout_while(state, pause, has_not));
+    }
+
+    fn end_step(&self, status: fmi2_abi::Status) {
+        lock(&self.state).step_status = Some(status);
+        self.step_ended.notify_all();
+    }
+
+    /// Says something about the instance as if it had said so itself.
+    pub(crate) fn warn(&self, message: &str) {
+        emit(&self.instance, Status::Warning, "gyrator", message);
+    }
+
     fn receive(&self, status: Status, category: &str, message: &str) {
         let message = expand_references(message.trim_end(), &self.description);
         let mut state = lock(&self.state);
@@ -151,6 +179,23 @@ fn sink_of(environment: usize, instance: &str) -> Option<Arc<LogSink>> {
         .cloned()
         .or_else(making)
         .or_else(|| of_name().cloned())
+}
+
+/// `stepFinished`: an FMU tells that a step in the background has ended. May come from any thread,
+/// also before `fmi2DoStep` returns (C-43).
+///
+/// # Safety
+/// None: the pointer is not followed.
+pub(crate) unsafe extern "C" fn step_finished(
+    environment: ComponentEnvironment,
+    status: fmi2_abi::Status,
+) {
+    let _ = catch_unwind(|| {
+        let sink = lock(&SINKS).get(&environment.addr()).cloned();
+        if let Some(sink) = sink {
+            sink.end_step(status);
+        }
+    });
 }
 
 /// Called by `logger.c` with the formatted message.

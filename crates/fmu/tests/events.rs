@@ -64,6 +64,8 @@ fn c22_messages_become_events_and_panics_stay_outside() {
     assert_eq!(
         lines,
         [
+            "WARN message=fmi2GetVersion returns \"\", expected \"2.0\" instance=\"events\" \
+             category=\"gyrator\" status=Warning",
             "WARN message=caf\u{fffd} instance=\"events\" category=\"fixture\" status=Warning",
             "ERROR message=bad instance=\"events\" category=\"fixture\" status=Error",
             "ERROR message= instance=\"\" category=\"\" status=Unknown(77)",

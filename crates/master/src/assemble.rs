@@ -67,17 +67,5 @@ fn open(
         let message = format!("{}: {warning}", component.fmu.value.display());
         warnings.push(Problem::warning("fmu", message).at(&component.fmu.span));
     }
-    if let Some(tool) = fmu
-        .description()
-        .co_simulation
-        .as_ref()
-        .filter(|c| c.needs_execution_tool)
-    {
-        let message = format!(
-            "{} needs the tool it was made with to run",
-            tool.model_identifier
-        );
-        warnings.push(Problem::warning("needs-tool", message).at(&component.fmu.span));
-    }
     Ok(fmu)
 }

@@ -5,9 +5,11 @@ use super::{Finding, TextFile};
 
 /// The files that may contain `unsafe`, and do.
 pub(super) const FILES: &[&str] = &[
+    "crates/fmu/src/float_control.rs",
     "crates/fmu/src/instance/calls.rs",
     "crates/fmu/src/instance/derivatives.rs",
     "crates/fmu/src/instance/making.rs",
+    "crates/fmu/src/instance/pending.rs",
     "crates/fmu/src/instance/saved_state.rs",
     "crates/fmu/src/instance/values.rs",
     "crates/fmu/src/library.rs",

@@ -36,7 +36,7 @@ impl Instance {
             )
         };
         self.conclude(F, status)?;
-        self.is_set_up = true;
+        self.cold.is_set_up = true;
         Ok(())
     }
 
@@ -47,7 +47,7 @@ impl Instance {
     pub fn enter_initialization_mode(&mut self) -> CallResult {
         const F: Function = Function::EnterInitializationMode;
         self.allow_rare(F)?;
-        if !self.is_set_up {
+        if !self.cold.is_set_up {
             let detail = "fmi2SetupExperiment has to come first".to_owned();
             return Err(self.refuse(F, Refusal::State, detail));
         }
@@ -92,7 +92,7 @@ impl Instance {
         self.allow_rare(F)?;
         let reset = self.capable(F, "fmi2Reset", true, self.functions.reset)?;
         self.command(F, reset, State::Instantiated)?;
-        self.is_set_up = false;
+        self.cold.is_set_up = false;
         Ok(())
     }
 
@@ -137,7 +137,7 @@ impl Instance {
                 Boolean::from(no_set_state_prior),
             )
         };
-        if status == fmi2_abi::OK {
+        if self.is_well(status) {
             return Ok(StepOutcome::Done);
         }
         self.conclude_step(status, time, step)
@@ -158,6 +158,14 @@ impl Instance {
         time: f64,
         step: f64,
     ) -> Result<StepOutcome, Box<CallError>> {
+        const F: Function = Function::DoStep;
+        self.restore_float_control(F.name());
+        let status = if status == fmi2_abi::PENDING {
+            self.wait_for_step()
+                .map_err(|detail| self.failure(F, Status::Pending, Some(detail)))?
+        } else {
+            status
+        };
         if Status::from_raw(status) == Status::Discard {
             self.state = State::StepFailed;
             return Ok(StepOutcome::Discarded {
@@ -177,7 +185,7 @@ impl Instance {
                     .is_some_and(|terminated| terminated != fmi2_abi::FALSE),
             });
         }
-        match self.conclude(Function::DoStep, status) {
+        match self.conclude(F, status) {
             Ok(()) => Ok(StepOutcome::Done),
             Err(mut error) => {
                 error.detail = Some(format!("in the step from {time} by {step}"));

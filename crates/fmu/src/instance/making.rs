@@ -5,12 +5,14 @@
 use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, State};
 
 use super::{Abilities, Cold, Instance};
 use crate::description::ModelDescription;
 use crate::error::LoadError;
+use crate::float_control::FloatControl;
 use crate::fmu::InstanceOptions;
 use crate::library::Library;
 use crate::logger::{self, LogSink};
@@ -22,6 +24,8 @@ pub(crate) struct Making {
     pub(crate) description: Arc<ModelDescription>,
     pub(crate) fatal: Arc<AtomicBool>,
     pub(crate) warnings: Vec<Warning>,
+    /// The control words of the floating-point unit before the library was loaded.
+    pub(crate) float_control: FloatControl,
 }
 
 impl Making {
@@ -45,7 +49,7 @@ impl Making {
             logger: Some(logger::gyrator_fmu_logger),
             allocate_memory: Some(logger::calloc),
             free_memory: Some(logger::free),
-            step_finished: None,
+            step_finished: self.step_finished(),
             component_environment: sink.environment(),
         }));
         let component = self.component(&c_name, resources, options, &sink, callbacks);
@@ -54,11 +58,22 @@ impl Making {
             return Err(self.refused(name, &sink));
         }
         sink.set_component(component);
-        let mut instance = self.finish(name, component, sink);
+        for warning in &self.warnings {
+            sink.warn(&warning.to_string());
+        }
+        let mut instance = self.finish(name, component, sink, options.pending_timeout);
+        instance.restore_float_control("fmi2Instantiate");
         if options.logging_on && !options.log_categories.is_empty() {
             instance.choose_log_categories(&options.log_categories);
         }
         Ok(instance)
+    }
+
+    /// Only FMUs that step in the background are told where to report (C-12).
+    fn step_finished(&self) -> Option<fmi2_abi::StepFinished> {
+        let claims = self.description.co_simulation.as_ref();
+        let may_report = claims.is_some_and(|claims| claims.can_run_asynchronuously);
+        may_report.then_some(logger::step_finished as fmi2_abi::StepFinished)
     }
 
     fn component(
@@ -109,18 +124,27 @@ impl Making {
         }
     }
 
-    fn finish(self, name: &str, component: Component, sink: Arc<LogSink>) -> Instance {
+    fn finish(
+        self,
+        name: &str,
+        component: Component,
+        sink: Arc<LogSink>,
+        pending_timeout: Duration,
+    ) -> Instance {
         let functions = self.library.functions;
         Instance {
             component,
             state: State::Instantiated,
+            float_control: self.float_control,
             set_real: functions.set_real,
             get_real: functions.get_real,
             do_step: functions.do_step,
             functions,
-            is_set_up: false,
             cold: Box::new(Cold {
                 warnings_count: 0,
+                is_set_up: false,
+                pending_timeout,
+                has_changed_float_control: false,
                 abilities: Abilities::of(&self.description),
                 integers: Vec::new(),
                 strings: Vec::new(),
@@ -161,6 +185,7 @@ impl Drop for Instance {
         }
         // SAFETY: the component is alive, and the state allows to free it; nobody uses it after.
         unsafe { (self.functions.free_instance)(self.component) };
+        self.restore_float_control(Function::FreeInstance.name());
         self.cold.sink.unregister();
     }
 }

@@ -8,11 +8,12 @@
 //! | Discard | from `do_step` an outcome; from any other call an error that changes nothing |
 //! | Error, any unknown number | an error; only restoring a state, reset, reading and freeing remain |
 //! | Fatal | an error; nothing is called any more, the instance is leaked |
-//! | Pending | an error: asynchronous stepping is not supported |
+//! | Pending | from `do_step`: waits for the end of the step; from any other call an error |
 
 mod calls;
 mod derivatives;
 mod making;
+mod pending;
 mod saved_state;
 mod values;
 
@@ -22,11 +23,13 @@ pub use saved_state::FmuState;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use fmi2_abi::{Component, Function, State};
 
 use crate::description::{BaseType, ModelDescription};
 use crate::error::{CallError, Refusal, Status};
+use crate::float_control::FloatControl;
 use crate::library::{Functions, Library};
 use crate::logger::LogSink;
 use crate::warning::Warning;
@@ -57,13 +60,13 @@ pub struct Instance {
     // `repr(C)`: what every call needs comes first and is kept together.
     component: Component,
     state: State,
+    /// The control words of the floating-point unit, which calls must not change (C-77).
+    float_control: FloatControl,
     set_real: fmi2_abi::signature::Set<fmi2_abi::Real>,
     get_real: fmi2_abi::signature::Get<fmi2_abi::Real>,
     do_step: fmi2_abi::signature::DoStep,
     /// All functions; libraries are never unloaded.
     functions: &'static Functions,
-    /// Whether `fmi2SetupExperiment` was called, which Initialization Mode needs (C-31).
-    is_set_up: bool,
     cold: Box<Cold>,
 }
 
@@ -75,6 +78,7 @@ struct Abilities {
     saves_state: bool,
     serializes_state: bool,
     directional_derivative: bool,
+    runs_asynchronously: bool,
 }
 
 impl Abilities {
@@ -86,6 +90,7 @@ impl Abilities {
             saves_state: claims.is_some_and(|c| c.can_get_and_set_fmu_state),
             serializes_state: claims.is_some_and(|c| c.can_serialize_fmu_state),
             directional_derivative: claims.is_some_and(|c| c.provides_directional_derivative),
+            runs_asynchronously: claims.is_some_and(|c| c.can_run_asynchronuously),
         }
     }
 }
@@ -93,6 +98,12 @@ impl Abilities {
 /// What calls need when something is wrong.
 struct Cold {
     warnings_count: u64,
+    /// Whether `fmi2SetupExperiment` was called, which Initialization Mode needs (C-31).
+    is_set_up: bool,
+    /// How long a step may go on in the background.
+    pending_timeout: Duration,
+    /// Whether it was said that the FMU changes the floating-point control words.
+    has_changed_float_control: bool,
     abilities: Abilities,
     /// Numbers and pointers on their way across the interface; kept to avoid allocation.
     integers: Vec<i32>,
@@ -185,19 +196,45 @@ impl Instance {
         }
     }
 
+    /// Whether nothing is left to do after a call that has returned `status`.
+    #[inline(always)]
+    fn is_well(&self, status: fmi2_abi::Status) -> bool {
+        status == fmi2_abi::OK && self.float_control.holds()
+    }
+
     /// Gives a status its effect.
     #[inline]
     fn conclude(&mut self, function: Function, status: fmi2_abi::Status) -> CallResult {
-        if status == fmi2_abi::OK {
+        if self.is_well(status) {
             Ok(())
         } else {
             self.conclude_slowly(function, status)
         }
     }
 
+    /// Gives the thread its floating-point control words back after `call`, and
+    /// says once that the FMU has changed them.
+    #[cold]
+    #[inline(never)]
+    fn restore_float_control(&mut self, call: &str) {
+        let found = FloatControl::current();
+        if found == self.float_control {
+            return;
+        }
+        self.float_control.restore();
+        if !std::mem::replace(&mut self.cold.has_changed_float_control, true) {
+            self.cold.warnings_count += 1;
+            let changes = self.float_control.changes_to(found);
+            self.cold.sink.warn(&format!(
+                "{call} has changed {changes}, which FMI 2.0 forbids; it is put back after each call"
+            ));
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn conclude_slowly(&mut self, function: Function, status: fmi2_abi::Status) -> CallResult {
+        self.restore_float_control(function.name());
         let status = Status::from_raw(status);
         match status {
             Status::Ok | Status::NotCalled(_) => return Ok(()),
@@ -211,7 +248,6 @@ impl Instance {
                 self.state = State::Fatal;
                 self.cold.fatal.store(true, Ordering::Release);
             }
-            Status::Pending if function == Function::DoStep => self.state = State::StepInProgress,
             Status::Pending => self.state = State::Error,
         }
         Err(self.failure(function, status, None))

@@ -23,7 +23,7 @@ impl Instance {
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
         let status =
             unsafe { (self.set_real)(self.component, refs.as_ptr(), refs.len(), values.as_ptr()) };
-        if status == fmi2_abi::OK {
+        if self.is_well(status) {
             return Ok(());
         }
         self.conclude_values(F, status, BaseType::Real, refs, &|i| values[i].to_string())

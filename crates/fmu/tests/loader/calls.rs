@@ -1,8 +1,12 @@
 //! Calls in and out of turn, and every status an FMU may return.
 
-use gyrator_fmu::{CallError, Instance, Refusal, State, Status, StepOutcome};
+use std::time::Duration;
 
-use crate::building::{fixture, ready, resources};
+use gyrator_fmu::{
+    CallError, Instance, InstanceOptions, Refusal, State, Status, StepOutcome, Warning,
+};
+
+use crate::building::{DESCRIPTION, fixture, fmu_with, library, ready, resources};
 
 /// Lets the next step return a status.
 fn step_with(instance: &mut Instance, status: i32) -> Result<StepOutcome, Box<CallError>> {
@@ -174,13 +178,16 @@ fn c26_c42_nothing_at_all_is_called_after_fatal() {
 }
 
 #[test]
-fn c43_asynchronous_step_is_not_supported_and_taken_back() {
+fn c43_pending_step_that_cannot_be_asked_for_is_an_error_and_taken_back() {
     let fmu = fixture();
     let mut instance = ready(&fmu, "trace pending");
     let trace = resources(&mut instance).join("trace.txt");
     let error = step_with(&mut instance, 5).unwrap_err();
     assert_eq!(error.status, Status::Pending);
-    assert!(error.to_string().contains("not supported"), "{error}");
+    assert!(
+        error.to_string().contains("does not export fmi2GetStatus"),
+        "{error}"
+    );
     assert_eq!(
         refusal(&instance.get_real(&[0], &mut [0.0]).unwrap_err()),
         Refusal::State
@@ -188,6 +195,100 @@ fn c43_asynchronous_step_is_not_supported_and_taken_back() {
     drop(instance);
     let trace = std::fs::read_to_string(trace).unwrap();
     assert!(trace.ends_with("step\ncancel\nfree\n"), "{trace}");
+}
+
+/// An instance whose steps are pending, from a library compiled with these definitions.
+fn asynchronous(definitions: &[&str], pending_timeout: Duration) -> Instance {
+    let claim = "providesDirectionalDerivative=\"true\"";
+    let both = format!("{claim} canRunAsynchronuously=\"true\"");
+    let description = DESCRIPTION.replace(claim, &both);
+    let fmu = fmu_with(&description, "fixture.so", &library(definitions));
+    let options = InstanceOptions {
+        pending_timeout,
+        ..InstanceOptions::default()
+    };
+    let mut instance = fmu.instantiate("pending", &options).unwrap();
+    instance.setup_experiment(None, 0.0, None).unwrap();
+    instance.enter_initialization_mode().unwrap();
+    instance.exit_initialization_mode().unwrap();
+    instance
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+#[test]
+fn c43_pending_step_is_waited_for() {
+    let mut instance = asynchronous(&["IS_ASKED"], LONG);
+    for final_status in [0, 1] {
+        instance.set_integer(&[2, 3], &[7, final_status]).unwrap();
+        assert_eq!(step_with(&mut instance, 5).unwrap(), StepOutcome::Done);
+        assert_eq!(instance.warnings_count(), u64::from(final_status == 1));
+        instance.get_real(&[0], &mut [0.0]).unwrap();
+    }
+    instance.set_integer(&[2, 3], &[2, 2]).unwrap();
+    let outcome = step_with(&mut instance, 5).unwrap();
+    assert!(matches!(outcome, StepOutcome::Discarded { .. }));
+    assert_eq!(instance.state(), State::StepFailed);
+    for (status, expected) in [
+        (3, Status::Error),
+        (77, Status::Unknown(77)),
+        (4, Status::Fatal),
+    ] {
+        let mut instance = asynchronous(&["IS_ASKED"], LONG);
+        instance.set_integer(&[2, 3], &[1, status]).unwrap();
+        assert_eq!(step_with(&mut instance, 5).unwrap_err().status, expected);
+    }
+}
+
+#[test]
+fn c12_c43_step_finished_ends_a_pending_step_from_any_thread() {
+    for how in [1, 2] {
+        let mut instance = asynchronous(&["CALLS_BACK"], LONG);
+        instance.set_integer(&[3, 4], &[0, how]).unwrap();
+        assert_eq!(step_with(&mut instance, 5).unwrap(), StepOutcome::Done);
+        instance.set_integer(&[3, 4], &[3, how]).unwrap();
+        let error = step_with(&mut instance, 5).unwrap_err();
+        assert_eq!(error.status, Status::Error);
+    }
+}
+
+#[test]
+fn c43_pending_step_is_cancelled_in_the_end() {
+    let mut instance = asynchronous(&["IS_ASKED"], Duration::from_millis(20));
+    instance.set_integer(&[2], &[i32::MAX]).unwrap();
+    let error = step_with(&mut instance, 5).unwrap_err();
+    assert_eq!(instance.state(), State::StepCanceled);
+    assert_eq!(
+        error.to_string(),
+        "pending: fmi2DoStep returned Pending: the step did not end within 0.02 s \
+         (the FMU says: still thinking) and was cancelled"
+    );
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn c77_r33_rounding_mode_is_put_back_and_told_once() {
+    let mut instance = ready(&fixture(), "rounding");
+    let sum = || std::hint::black_box(0.1_f64) + std::hint::black_box(0.2);
+    let usual = sum();
+    instance.set_integer(&[5], &[1]).unwrap();
+    for _ in 0..3 {
+        assert_eq!(step_with(&mut instance, 0).unwrap(), StepOutcome::Done);
+        assert_eq!(sum().to_bits(), usual.to_bits());
+    }
+    assert_eq!(instance.warnings_count(), 1);
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn c77_r33_fast_math_library_does_not_reach_others() {
+    let smallest = || std::hint::black_box(f64::MIN_POSITIVE) / std::hint::black_box(4.0);
+    let fmu = fmu_with(DESCRIPTION, "fixture.so", &library(&["FAST_MATH"]));
+    let instance = ready(&fmu, "fast");
+    assert!(smallest() > 0.0);
+    let warnings = instance.load_warnings();
+    let told = |warning: &Warning| warning.message.contains("denormal numbers");
+    assert!(warnings.iter().any(told), "{warnings:?}");
 }
 
 #[test]

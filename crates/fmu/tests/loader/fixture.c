@@ -4,6 +4,9 @@
  * Reals     0: state, grows by its input in each step   1: input   2: number of instances that
  *           share the data of this library   3: last successful time
  * Integers  0: status that the next fmi2DoStep returns   1: which message to log in the next step
+ *           2: how often the next step is still pending when it is asked for   3: status that it
+ *           ends with   4: 1 to tell its end by stepFinished before fmi2DoStep returns, 2 from
+ *           another thread   5: 1 to round upwards from the next step on
  * Booleans  0: whether the slave wants to end   1: hands the logger a wrong pointer
  *           2: always reads as 2
  * Strings   0: always NULL   1: resource location   2: a text   3: bytes that are no UTF-8
@@ -11,10 +14,12 @@
  * An instance whose name starts with "trace" appends the name of each function that is called to
  * trace.txt in its resources.
  */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef void (*logger_t)(void *, const char *, int, const char *, const char *, ...);
 typedef struct {
@@ -29,7 +34,7 @@ typedef struct {
     const callbacks_t *callbacks; /* not copied, as many FMUs do */
     char name[64], resources[1024], text[256];
     double real[4];
-    int integer[2], boolean[3];
+    int integer[6], boolean[3];
 } slave_t;
 
 static int instances = 0;
@@ -157,12 +162,55 @@ int fmi2GetString(void *c, const unsigned *r, size_t n, const char **v) {
     return 0;
 }
 
+#ifdef CALLS_BACK
+static void *finish_step(void *c) {
+    slave_t *s = c;
+    usleep(5000);
+    s->callbacks->finished(s->callbacks->environment, s->integer[3]);
+    return NULL;
+}
+static void call_back(slave_t *s) {
+    pthread_t thread;
+    if (s->integer[4] == 1) s->callbacks->finished(s->callbacks->environment, s->integer[3]);
+    if (s->integer[4] == 2 && pthread_create(&thread, NULL, finish_step, s) == 0) {
+        pthread_detach(thread);
+    }
+}
+#endif
+#ifdef IS_ASKED
+int fmi2GetStatus(void *c, int kind, int *status) {
+    slave_t *s = c;
+    trace(s, "status");
+    if (kind != 0) return 2;
+    *status = s->integer[2]-- > 0 ? 5 : s->integer[3];
+    return 0;
+}
+int fmi2GetStringStatus(void *c, int kind, const char **text) {
+    (void)c;
+    if (kind != 1) return 2;
+    *text = "still thinking";
+    return 0;
+}
+#endif
+#if defined(__x86_64__)
+static void set_sse_control(unsigned word) { __builtin_ia32_ldmxcsr(word); }
+#ifdef FAST_MATH
+__attribute__((constructor)) static void as_fast_math_does(void) { set_sse_control(0x9fc0); }
+#endif
+#endif
+
 #ifndef WITHOUT_STEP
 int fmi2DoStep(void *c, double time, double step, int no_set_state) {
     slave_t *s = c;
     (void)time, (void)no_set_state;
     trace(s, "step");
     log_message(s);
+#if defined(__x86_64__)
+    if (s->integer[5] == 1) set_sse_control(0x5f80);
+#endif
+#ifdef CALLS_BACK
+    call_back(s);
+#endif
     int status = s->integer[0];
     s->integer[0] = 0;
     if (status <= 1) s->real[0] += s->real[1] * step;

@@ -210,6 +210,19 @@ fn c09_instance_name() {
 }
 
 #[test]
+fn c15_tool_that_is_needed_is_named_before_anything_runs() {
+    let description = DESCRIPTION
+        .replace(
+            "<CoSimulation ",
+            "<CoSimulation needsExecutionTool=\"true\" ",
+        )
+        .replace("guid=", "generationTool=\"Simulator 3\" guid=");
+    let fmu = fmu_with(&description, "fixture.so", fixture_library());
+    let warnings: Vec<String> = fmu.warnings().iter().map(ToString::to_string).collect();
+    assert_eq!(warnings, ["the FMU needs Simulator 3 to be installed"]);
+}
+
+#[test]
 fn c16_each_instance_has_a_library_of_its_own() {
     let fmu = fixture();
     let (mut first, mut second) = (ready(&fmu, "first"), ready(&fmu, "second"));

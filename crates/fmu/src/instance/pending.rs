@@ -1,0 +1,86 @@
+//! Steps that go on in the background (FMI 2.0.5 sections 4.2.2 and 4.2.3, C-43).
+
+#![expect(unsafe_code, reason = "calls the functions of the FMU")]
+
+use std::time::{Duration, Instant};
+
+use fmi2_abi::State;
+
+use super::Instance;
+use crate::error::Status;
+
+/// Shortest and longest pause between two questions to the FMU.
+const PAUSES: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(2));
+
+impl Instance {
+    /// Waits for the end of a step that has returned Pending: the status it ends with, or why
+    /// there is none.
+    pub(super) fn wait_for_step(&mut self) -> Result<fmi2_abi::Status, String> {
+        self.state = State::StepInProgress;
+        let begin = Instant::now();
+        let mut pause = PAUSES.0;
+        loop {
+            if let Some(status) = self.status_of_step()? {
+                self.state = State::StepComplete;
+                return Ok(status);
+            }
+            if begin.elapsed() >= self.cold.pending_timeout {
+                return Err(self.give_up());
+            }
+            self.cold.sink.wait_for_step(pause);
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// The status of the pending step once it has ended. What `fmi2GetStatus` says counts more
+    /// than what the FMU calls back, which may be late and about an earlier step.
+    fn status_of_step(&self) -> Result<Option<fmi2_abi::Status>, String> {
+        let called_back = self.cold.sink.take_step_status();
+        let Some(get_status) = self.functions.get_status else {
+            if called_back.is_none() && !self.calls_back() {
+                return Err("the library does not export fmi2GetStatus to ask for its end".into());
+            }
+            return Ok(called_back);
+        };
+        let mut answer = fmi2_abi::PENDING;
+        // SAFETY: the component is alive and a step is in progress, which allows the call.
+        let status = unsafe { get_status(self.component, fmi2_abi::DO_STEP_STATUS, &mut answer) };
+        match Status::from_raw(status) {
+            Status::Ok | Status::Warning => Ok((answer != fmi2_abi::PENDING).then_some(answer)),
+            Status::Discard if self.calls_back() => Ok(called_back),
+            other => Err(format!("fmi2GetStatus {other}")),
+        }
+    }
+
+    /// Whether the FMU was given `stepFinished`.
+    fn calls_back(&self) -> bool {
+        self.cold.abilities.runs_asynchronously
+    }
+
+    /// Takes the step back, and says so with the reason that the FMU gives.
+    fn give_up(&mut self) -> String {
+        let reason = self.reason_of_pending();
+        self.cancel_step();
+        let timeout = self.cold.pending_timeout.as_secs_f64();
+        let reason = reason.map_or(String::new(), |text| format!(" (the FMU says: {text})"));
+        let end = match self.state {
+            State::StepCanceled => "was cancelled",
+            _ => "could not be cancelled",
+        };
+        format!("the step did not end within {timeout} s{reason} and {end}")
+    }
+
+    /// Why the step is still pending, if the FMU tells.
+    fn reason_of_pending(&self) -> Option<String> {
+        let get_status = self.functions.get_string_status?;
+        let mut answer = std::ptr::null();
+        // SAFETY: the component is alive and a step is in progress, which allows the call.
+        let status = unsafe { get_status(self.component, fmi2_abi::PENDING_STATUS, &mut answer) };
+        if !matches!(Status::from_raw(status), Status::Ok | Status::Warning) {
+            return None;
+        }
+        // SAFETY: NULL or a C string that lives until the next call of the FMU.
+        let text = unsafe { crate::logger::text(answer) };
+        Some(text).filter(|text| !text.trim().is_empty())
+    }
+}
