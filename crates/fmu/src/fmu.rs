@@ -77,6 +77,9 @@ impl fmt::Debug for Fmu {
     }
 }
 
+/// Libraries that no instance uses.
+pub(crate) type Idle = Arc<Mutex<Vec<Library>>>;
+
 struct Inner {
     path: PathBuf,
     peek: Peek,
@@ -85,6 +88,8 @@ struct Inner {
     fatal: Arc<AtomicBool>,
     /// The one copy of the library, where instances may share it.
     shared: Mutex<Option<Library>>,
+    /// Copies of the library whose instances are gone.
+    idle: Idle,
 }
 
 impl Fmu {
@@ -111,7 +116,24 @@ impl Fmu {
             unpacked,
             fatal: Arc::default(),
             shared: Mutex::default(),
+            idle: Idle::default(),
         })))
+    }
+
+    /// The same FMU with libraries of its own: what is fatal to instances of the one leaves those
+    /// of the other alone. The unpacked files and the description are shared.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        let inner = &*self.0;
+        Self(Arc::new(Inner {
+            path: inner.path.clone(),
+            peek: inner.peek.clone(),
+            preload: inner.preload.clone(),
+            unpacked: Arc::clone(&inner.unpacked),
+            fatal: Arc::default(),
+            shared: Mutex::default(),
+            idle: Idle::default(),
+        }))
     }
 
     /// Reads the description only; writes nothing to disk.
@@ -151,7 +173,8 @@ impl Fmu {
     /// Every instance loads a copy of the library of its own, so that instances do not share
     /// global data: also an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
     /// Only where the FMU declares it safe do they share one, which is faster where there are many
-    /// ([`ModelDescription::declares_shared_library`]).
+    /// ([`ModelDescription::declares_shared_library`]). Copies are used again when their instance
+    /// has been freed, unless the FMU can be instantiated only once per process.
     ///
     /// # Errors
     /// If there is no binary for this machine, it does not load, lacks functions, or refuses.
@@ -179,8 +202,17 @@ impl Fmu {
             fatal: Arc::clone(&inner.fatal),
             warnings,
             float_control,
+            idle: self
+                .may_reuse(co_simulation)
+                .then(|| Arc::clone(&inner.idle)),
         };
         made.instantiate(instance_name, &resources, options)
+    }
+
+    /// Whether a private copy of the library can serve one instance after the other.
+    fn may_reuse(&self, co_simulation: &CoSimulation) -> bool {
+        !self.0.peek.description.declares_shared_library()
+            && !co_simulation.can_be_instantiated_only_once_per_process
     }
 
     /// The library for a new instance: a copy of its own, or the shared one.
@@ -196,6 +228,14 @@ impl Fmu {
         let mut shared = inner.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = shared.as_ref().filter(|_| may_share) {
             return Ok(library.clone());
+        }
+        let idle = inner
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        if let Some(library) = idle {
+            return Ok(library);
         }
         let file = self.private_library(model, co_simulation, warnings)?;
         let source = Source {

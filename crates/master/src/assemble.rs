@@ -1,13 +1,75 @@
 //! From a system file to a system: its FMUs are opened; no library is loaded yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gyrator_fmu::{Fmu, OpenError, OpenOptions};
 use gyrator_system::{Component, Problem, SystemFile};
 
 use crate::fmu_unit::describe;
 use crate::system::{LoadError, Part, StartError, System};
+use crate::unit::UnitDescription;
+
+/// FMUs that were opened, for systems that share them: each archive is unpacked and each
+/// description read once. An FMU is told by its path and by the libraries loaded before it.
+#[derive(Default)]
+pub struct FmuCache {
+    /// Shared with all caches that stand [apart](FmuCache::apart).
+    files: Arc<Mutex<BTreeMap<Key, Opened>>>,
+    fmus: Mutex<BTreeMap<Key, Opened>>,
+}
+
+type Key = (PathBuf, Vec<String>);
+
+#[derive(Clone)]
+struct Opened {
+    fmu: Fmu,
+    description: UnitDescription,
+}
+
+impl FmuCache {
+    /// A cache of the same files whose FMUs have libraries of their own ([`Fmu::apart`]): for
+    /// another thread, which a fatal error of this one's FMUs shall not concern.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        Self {
+            files: Arc::clone(&self.files),
+            fmus: Mutex::default(),
+        }
+    }
+
+    /// Loads the libraries anew from now on: what an FMU asks for after a fatal error.
+    pub fn renew(&self) {
+        self.fmus
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    fn open(&self, component: &Component, key: Key) -> Result<Opened, LoadError> {
+        let mut fmus = self.fmus.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = fmus.get(&key) {
+            return Ok(found.clone());
+        }
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = match files.get(&key) {
+            Some(Opened { fmu, description }) => Opened {
+                fmu: fmu.apart(),
+                description: description.clone(),
+            },
+            None => {
+                let fmu = open(component, &key.1)?;
+                let description = describe(fmu.description());
+                let new = Opened { fmu, description };
+                files.insert(key.clone(), new.clone());
+                new
+            }
+        };
+        fmus.insert(key, new.clone());
+        Ok(new)
+    }
+}
 
 impl System {
     /// Opens the FMUs of `file`, in each its description. No code of theirs runs before
@@ -16,30 +78,28 @@ impl System {
     /// # Errors
     /// All FMUs that cannot be opened.
     pub fn from_file(file: SystemFile) -> Result<Self, StartError> {
-        let mut opened: BTreeMap<(PathBuf, Vec<String>), Fmu> = BTreeMap::new();
+        Self::from_file_with(file, &FmuCache::default())
+    }
+
+    /// As [`from_file`](Self::from_file), with FMUs that were opened before.
+    ///
+    /// # Errors
+    /// As [`from_file`](Self::from_file).
+    pub fn from_file_with(file: SystemFile, cache: &FmuCache) -> Result<Self, StartError> {
+        let mut met: BTreeSet<Key> = BTreeSet::new();
         let (mut parts, mut warnings, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for component in &file.components {
-            let preload: Vec<String> = component
-                .preload
-                .iter()
-                .map(|name| name.value.clone())
-                .collect();
-            let key = (component.fmu.value.clone(), preload);
-            let fmu = match opened.get(&key) {
-                Some(fmu) => fmu.clone(),
-                None => match open(component, &key.1, &mut warnings) {
-                    Ok(fmu) => {
-                        opened.insert(key, fmu.clone());
-                        fmu
+            let preload = component.preload.iter().map(|name| name.value.clone());
+            let key = (component.fmu.value.clone(), preload.collect());
+            match cache.open(component, key.clone()) {
+                Ok(Opened { fmu, description }) => {
+                    if met.insert(key) {
+                        warn(component, &fmu, &mut warnings);
                     }
-                    Err(error) => {
-                        errors.push(error);
-                        continue;
-                    }
-                },
-            };
-            let description = describe(fmu.description());
-            parts.push(Part::Fmu(fmu, description));
+                    parts.push(Part::Fmu(fmu, description));
+                }
+                Err(error) => errors.push(error),
+            }
         }
         if errors.is_empty() {
             Ok(Self::with_parts(file, parts, warnings))
@@ -49,23 +109,21 @@ impl System {
     }
 }
 
-fn open(
-    component: &Component,
-    preload: &[String],
-    warnings: &mut Vec<Problem>,
-) -> Result<Fmu, LoadError> {
+fn open(component: &Component, preload: &[String]) -> Result<Fmu, LoadError> {
     let options = OpenOptions {
         preload: preload.to_vec(),
         ..OpenOptions::default()
     };
-    let fmu = Fmu::open_with(&component.fmu.value, &options).map_err(|error| LoadError {
+    Fmu::open_with(&component.fmu.value, &options).map_err(|error| LoadError {
         component: component.name.value.clone(),
         message: error.to_string(),
         is_invalid: !matches!(error, OpenError::Io { .. }),
-    })?;
+    })
+}
+
+fn warn(component: &Component, fmu: &Fmu, warnings: &mut Vec<Problem>) {
     for warning in fmu.warnings() {
         let message = format!("{}: {warning}", component.fmu.value.display());
         warnings.push(Problem::warning("fmu", message).at(&component.fmu.span));
     }
-    Ok(fmu)
 }

@@ -75,6 +75,7 @@ mod unit_maker;
 mod variable_step;
 
 pub use alarm::{Alarm, Alarms};
+pub use assemble::FmuCache;
 pub use audit::{Audit, BondAudit, Verdict as AuditVerdict};
 pub use closure_unit::{Call, ClosureUnit};
 pub use correction::{BondFacts, BondPoint, CORRECTIONS, Correction, Increments, Limit, Side};

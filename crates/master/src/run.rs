@@ -309,7 +309,8 @@ impl Run {
         &self.plant
     }
 
-    fn view(&self) -> View<'_> {
+    /// The system at its present communication point, as observers see it.
+    pub fn view(&self) -> View<'_> {
         View {
             time: self.time(),
             steps: self.index,

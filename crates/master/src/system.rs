@@ -299,6 +299,14 @@ impl System {
         problems
     }
 
+    /// The resolved system, without running it.
+    ///
+    /// # Errors
+    /// All problems of the description.
+    pub fn graph(&self) -> Result<Graph, StartError> {
+        self.graph_and_steps().map(|(graph, _)| graph)
+    }
+
     /// The resolved system, and its macro-steps until the stop time.
     pub(crate) fn graph_and_steps(&self) -> Result<(Graph, Option<usize>), StartError> {
         let mut problems = self.warnings.clone();

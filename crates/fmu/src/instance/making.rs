@@ -3,8 +3,8 @@
 #![expect(unsafe_code, reason = "calls fmi2Instantiate and fmi2FreeInstance")]
 
 use std::ffi::CString;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, State};
@@ -13,7 +13,7 @@ use super::{Abilities, Cold, Instance};
 use crate::description::ModelDescription;
 use crate::error::LoadError;
 use crate::float_control::FloatControl;
-use crate::fmu::InstanceOptions;
+use crate::fmu::{Idle, InstanceOptions};
 use crate::library::Library;
 use crate::logger::{self, LogSink};
 use crate::warning::Warning;
@@ -26,6 +26,8 @@ pub(crate) struct Making {
     pub(crate) warnings: Vec<Warning>,
     /// The control words of the floating-point unit before the library was loaded.
     pub(crate) float_control: FloatControl,
+    /// Where the library goes when the instance has been freed, if it may be used again.
+    pub(crate) idle: Option<Idle>,
 }
 
 impl Making {
@@ -154,7 +156,8 @@ impl Making {
                 load_warnings: self.warnings,
                 saved: super::saved_state::SavedStates::default(),
                 fatal: self.fatal,
-                _library: self.library,
+                library: self.library,
+                idle: self.idle,
             }),
         }
     }
@@ -187,6 +190,10 @@ impl Drop for Instance {
         unsafe { (self.functions.free_instance)(self.component) };
         self.restore_float_control(Function::FreeInstance.name());
         self.cold.sink.unregister();
+        if let Some(idle) = &self.cold.idle {
+            let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.push(self.cold.library.clone());
+        }
     }
 }
 

@@ -30,6 +30,7 @@ use fmi2_abi::{Component, Function, State};
 use crate::description::{BaseType, ModelDescription};
 use crate::error::{CallError, Refusal, Status};
 use crate::float_control::FloatControl;
+use crate::fmu::Idle;
 use crate::library::{Functions, Library};
 use crate::logger::LogSink;
 use crate::warning::Warning;
@@ -115,7 +116,9 @@ struct Cold {
     saved: saved_state::SavedStates,
     /// Shared by all instances of the FMU: one of them has reported Fatal.
     fatal: Arc<AtomicBool>,
-    _library: Library,
+    library: Library,
+    /// Where the library goes in the end, if it may be used again.
+    idle: Option<Idle>,
 }
 
 impl fmt::Debug for Instance {

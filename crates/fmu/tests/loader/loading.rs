@@ -233,6 +233,29 @@ fn c16_each_instance_has_a_library_of_its_own() {
     }
 }
 
+/// Instances that the library of a new one has seen, the new one included.
+fn seen(fmu: &Fmu) -> f64 {
+    let mut count = [0.0];
+    ready(fmu, "one").get_real(&[2], &mut count).unwrap();
+    count[0]
+}
+
+#[test]
+fn a_library_serves_one_instance_after_the_other() {
+    let many = DESCRIPTION.replace("canBeInstantiatedOnlyOncePerProcess=\"true\"", "");
+    let fmu = fmu_with(&many, "fixture.so", fixture_library());
+    assert_eq!([seen(&fmu), seen(&fmu)], [1.0, 2.0]);
+    assert_eq!(seen(&fmu.apart()), 1.0);
+    let _in_use = ready(&fmu, "in use");
+    assert_eq!(seen(&fmu), 1.0);
+}
+
+#[test]
+fn c16_a_library_for_one_instance_only_serves_no_other() {
+    let fmu = fixture();
+    assert_eq!([seen(&fmu), seen(&fmu)], [1.0, 1.0]);
+}
+
 #[test]
 fn model_exchange_only() {
     let description = DESCRIPTION.replace("CoSimulation", "ModelExchange");
