@@ -121,6 +121,41 @@ pub enum Function {
 }
 
 impl Function {
+    /// Every function.
+    pub const ALL: [Self; 31] = [
+        Self::SetDebugLogging,
+        Self::FreeInstance,
+        Self::SetupExperiment,
+        Self::EnterInitializationMode,
+        Self::ExitInitializationMode,
+        Self::Terminate,
+        Self::Reset,
+        Self::GetReal,
+        Self::GetInteger,
+        Self::GetBoolean,
+        Self::GetString,
+        Self::SetReal,
+        Self::SetInteger,
+        Self::SetBoolean,
+        Self::SetString,
+        Self::GetFmuState,
+        Self::SetFmuState,
+        Self::FreeFmuState,
+        Self::SerializedFmuStateSize,
+        Self::SerializeFmuState,
+        Self::DeSerializeFmuState,
+        Self::GetDirectionalDerivative,
+        Self::SetRealInputDerivatives,
+        Self::GetRealOutputDerivatives,
+        Self::DoStep,
+        Self::CancelStep,
+        Self::GetStatus,
+        Self::GetRealStatus,
+        Self::GetIntegerStatus,
+        Self::GetBooleanStatus,
+        Self::GetStringStatus,
+    ];
+
     /// The C name.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::archive::{Archive, Limits};
 use crate::description::{CoSimulation, ModelDescription};
 use crate::error::{LoadError, OpenError};
+use crate::flight_recorder::{Activity, Claim};
 use crate::float_control::FloatControl;
 use crate::instance::Instance;
 use crate::library::{Library, Source};
@@ -107,8 +108,11 @@ impl Fmu {
     /// # Errors
     /// As [`Fmu::open`].
     pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
-        let (mut archive, peek) = read(path, options.limits)?;
-        let unpacked = Arc::new(Unpacked::new(&mut archive)?);
+        let claim = Claim::new(&file_name(path));
+        let reading = || read(path, options.limits);
+        let (mut archive, peek) = claim.slot().during(Activity::Open, reading)?;
+        let unpacking = || Unpacked::new(&mut archive);
+        let unpacked = Arc::new(claim.slot().during(Activity::Unpack, unpacking)?);
         Ok(Self(Arc::new(Inner {
             path: path.to_owned(),
             peek,
@@ -141,7 +145,12 @@ impl Fmu {
     /// # Errors
     /// As [`Fmu::open`].
     pub fn peek(path: &Path) -> Result<Peek, OpenError> {
-        read(path, Limits::default()).map(|(_, peek)| peek)
+        let claim = Claim::new(&file_name(path));
+        let reading = || read(path, Limits::default());
+        claim
+            .slot()
+            .during(Activity::Open, reading)
+            .map(|(_, peek)| peek)
     }
 
     /// The model.
@@ -193,7 +202,10 @@ impl Fmu {
         }
         let mut warnings = Vec::new();
         let float_control = FloatControl::current();
-        let library = self.library(&model, co_simulation, &mut warnings)?;
+        let claim = Claim::new(instance_name);
+        let loading = || self.library(&model, co_simulation, &mut warnings);
+        let library = claim.slot().during(Activity::LoadLibrary, loading)?;
+        drop(claim);
         warnings.extend(restored(float_control));
         let resources = inner.unpacked.resource_uri();
         let made = crate::instance::Making {
@@ -331,6 +343,14 @@ fn needed_tool(description: &ModelDescription) -> Option<Warning> {
     claims
         .needs_execution_tool
         .then(|| Warning::new(format!("the FMU needs {tool} to be installed")))
+}
+
+/// The name of a file without its folder, for those who watch.
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Name of the model for messages.

@@ -33,6 +33,7 @@ mod description;
 mod elf;
 mod encoding;
 mod error;
+pub mod flight_recorder;
 mod float_control;
 mod fmu;
 mod instance;

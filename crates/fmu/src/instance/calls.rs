@@ -23,9 +23,9 @@ impl Instance {
     ) -> CallResult {
         const F: Function = Function::SetupExperiment;
         self.allow_rare(F)?;
-        let setup_experiment = self.functions.setup_experiment;
+        let setup_experiment = self.cold.functions.setup_experiment;
         // SAFETY: the component is alive and the state allows the call.
-        let status = unsafe {
+        let status = self.slot.call(F, || unsafe {
             setup_experiment(
                 self.component,
                 Boolean::from(tolerance.is_some()),
@@ -34,7 +34,7 @@ impl Instance {
                 Boolean::from(stop.is_some()),
                 stop.unwrap_or(0.0),
             )
-        };
+        });
         self.conclude(F, status)?;
         self.cold.is_set_up = true;
         Ok(())
@@ -53,7 +53,7 @@ impl Instance {
         }
         self.command(
             F,
-            self.functions.enter_initialization_mode,
+            self.cold.functions.enter_initialization_mode,
             State::Initialization,
         )
     }
@@ -67,7 +67,7 @@ impl Instance {
         self.allow_rare(F)?;
         self.command(
             F,
-            self.functions.exit_initialization_mode,
+            self.cold.functions.exit_initialization_mode,
             State::StepComplete,
         )
     }
@@ -79,7 +79,7 @@ impl Instance {
     pub fn terminate(&mut self) -> CallResult {
         const F: Function = Function::Terminate;
         self.allow_rare(F)?;
-        self.command(F, self.functions.terminate, State::Terminated)
+        self.command(F, self.cold.functions.terminate, State::Terminated)
     }
 
     /// `fmi2Reset`: back to the state after instantiation, with default values. Everything has
@@ -90,7 +90,7 @@ impl Instance {
     pub fn reset(&mut self) -> CallResult {
         const F: Function = Function::Reset;
         self.allow_rare(F)?;
-        let reset = self.capable(F, "fmi2Reset", true, self.functions.reset)?;
+        let reset = self.capable(F, "fmi2Reset", true, self.cold.functions.reset)?;
         self.command(F, reset, State::Instantiated)?;
         self.cold.is_set_up = false;
         Ok(())
@@ -104,7 +104,7 @@ impl Instance {
         next: State,
     ) -> CallResult {
         // SAFETY: the component is alive and the state allows the call.
-        let status = unsafe { call(self.component) };
+        let status = self.slot.call(function, || unsafe { call(self.component) });
         self.conclude(function, status)?;
         self.state = next;
         Ok(())
@@ -129,14 +129,14 @@ impl Instance {
             return Err(self.bad_step(time, step));
         }
         // SAFETY: the component is alive and the state allows the call.
-        let status = unsafe {
+        let status = self.slot.step(time, || unsafe {
             (self.do_step)(
                 self.component,
                 time,
                 step,
                 Boolean::from(no_set_state_prior),
             )
-        };
+        });
         if self.is_well(status) {
             return Ok(StepOutcome::Done);
         }
@@ -171,14 +171,16 @@ impl Instance {
             return Ok(StepOutcome::Discarded {
                 last_successful_time: self
                     .ask(
-                        self.functions.get_real_status,
+                        Function::GetRealStatus,
+                        self.cold.functions.get_real_status,
                         fmi2_abi::LAST_SUCCESSFUL_TIME,
                         f64::NAN,
                     )
                     .filter(|time| time.is_finite()),
                 terminated: self
                     .ask(
-                        self.functions.get_boolean_status,
+                        Function::GetBooleanStatus,
+                        self.cold.functions.get_boolean_status,
                         fmi2_abi::TERMINATED,
                         fmi2_abi::FALSE,
                     )
@@ -197,14 +199,17 @@ impl Instance {
     /// Asks for details of a discarded step; the FMU may not know (C-39).
     fn ask<T>(
         &self,
-        function: Option<fmi2_abi::signature::GetStatus<T>>,
+        function: Function,
+        get_status: Option<fmi2_abi::signature::GetStatus<T>>,
         kind: fmi2_abi::StatusKind,
         mut answer: T,
     ) -> Option<T> {
-        let get_status = function?;
+        let get_status = get_status?;
         // SAFETY: the component is alive, the state allows the call, and the answer has the type
         // that belongs to the function.
-        let status = unsafe { get_status(self.component, kind, &mut answer) };
+        let status = self.slot.call(function, || unsafe {
+            get_status(self.component, kind, &mut answer)
+        });
         matches!(Status::from_raw(status), Status::Ok | Status::Warning).then_some(answer)
     }
 
@@ -228,22 +233,31 @@ impl Instance {
             let detail = format!("category {unknown:?} is none of {}", names.join(", "));
             return Err(self.refuse(F, Refusal::Arguments, detail));
         }
-        let set = self.capable(F, "the function", true, self.functions.set_debug_logging)?;
+        let set = self.capable(
+            F,
+            "the function",
+            true,
+            self.cold.functions.set_debug_logging,
+        )?;
         let owned = self.c_strings(F, categories)?;
         let pointers: Vec<fmi2_abi::String> = owned.iter().map(|s| s.as_ptr()).collect();
         let on = Boolean::from(on);
         // SAFETY: the component is alive, the state allows the call, the strings live during it.
-        let status = unsafe { set(self.component, on, pointers.len(), pointers.as_ptr()) };
+        let status = self.slot.call(F, || unsafe {
+            set(self.component, on, pointers.len(), pointers.as_ptr())
+        });
         self.conclude(F, status)
     }
 
     /// Takes back a step that never came back, so that the instance can be freed.
     pub(super) fn cancel_step(&mut self) {
-        let Some(cancel) = self.functions.cancel_step else {
+        let Some(cancel) = self.cold.functions.cancel_step else {
             return;
         };
         // SAFETY: the component is alive and a step is in progress.
-        let status = unsafe { cancel(self.component) };
+        let status = self
+            .slot
+            .call(Function::CancelStep, || unsafe { cancel(self.component) });
         if self.conclude(Function::CancelStep, status).is_ok() {
             self.state = State::StepCanceled;
         }

@@ -26,11 +26,13 @@ impl Instance {
         self.same_length(F, refs.len(), values.len())?;
         self.same_length(F, refs.len(), orders.len())?;
         let claimed = self.cold.abilities.interpolates_inputs;
-        let function = self.functions.set_real_input_derivatives;
+        let function = self.cold.functions.set_real_input_derivatives;
         let set = self.capable(F, "canInterpolateInputs", claimed, function)?;
         let (orders, numbers) = (orders.as_ptr(), values.as_ptr());
         // SAFETY: the component is alive, the state allows the call, all arrays have that length.
-        let status = unsafe { set(self.component, refs.as_ptr(), refs.len(), orders, numbers) };
+        let status = self.slot.call(F, || unsafe {
+            set(self.component, refs.as_ptr(), refs.len(), orders, numbers)
+        });
         self.conclude_values(F, status, BaseType::Real, refs, &|i| values[i].to_string())
     }
 
@@ -53,11 +55,13 @@ impl Instance {
         let highest = self.cold.abilities.output_derivative_order;
         let fits = |order: &i32| u32::try_from(*order).is_ok_and(|o| (1..=highest).contains(&o));
         let claimed = orders.iter().all(fits);
-        let function = self.functions.get_real_output_derivatives;
+        let function = self.cold.functions.get_real_output_derivatives;
         let get = self.capable(F, "a maxOutputDerivativeOrder that high", claimed, function)?;
         let (orders, values) = (orders.as_ptr(), values.as_mut_ptr());
         // SAFETY: the component is alive, the state allows the call, all arrays have that length.
-        let status = unsafe { get(self.component, refs.as_ptr(), refs.len(), orders, values) };
+        let status = self.slot.call(F, || unsafe {
+            get(self.component, refs.as_ptr(), refs.len(), orders, values)
+        });
         self.conclude(F, status)
     }
 
@@ -78,10 +82,10 @@ impl Instance {
         self.same_length(F, knowns.len(), seed.len())?;
         self.same_length(F, unknowns.len(), out.len())?;
         let claimed = self.cold.abilities.directional_derivative;
-        let function = self.functions.get_directional_derivative;
+        let function = self.cold.functions.get_directional_derivative;
         let get = self.capable(F, "providesDirectionalDerivative", claimed, function)?;
         // SAFETY: the component is alive, the state allows the call, the arrays have those lengths.
-        let status = unsafe {
+        let status = self.slot.call(F, || unsafe {
             get(
                 self.component,
                 unknowns.as_ptr(),
@@ -91,7 +95,7 @@ impl Instance {
                 seed.as_ptr(),
                 out.as_mut_ptr(),
             )
-        };
+        });
         self.conclude(F, status)
     }
 }

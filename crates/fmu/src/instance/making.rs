@@ -12,6 +12,7 @@ use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, State};
 use super::{Abilities, Cold, Instance};
 use crate::description::ModelDescription;
 use crate::error::LoadError;
+use crate::flight_recorder::{Activity, Claim};
 use crate::float_control::FloatControl;
 use crate::fmu::{Idle, InstanceOptions};
 use crate::library::Library;
@@ -54,7 +55,10 @@ impl Making {
             step_finished: self.step_finished(),
             component_environment: sink.environment(),
         }));
-        let component = self.component(&c_name, resources, options, &sink, callbacks);
+        let claim = Claim::new(name);
+        let component = claim.slot().during(Activity::Instantiate, || {
+            self.component(&c_name, resources, options, &sink, callbacks)
+        });
         if component.is_null() {
             sink.unregister();
             return Err(self.refused(name, &sink));
@@ -63,7 +67,7 @@ impl Making {
         for warning in &self.warnings {
             sink.warn(&warning.to_string());
         }
-        let mut instance = self.finish(name, component, sink, options.pending_timeout);
+        let mut instance = self.finish((name, component), sink, claim, options.pending_timeout);
         instance.restore_float_control("fmi2Instantiate");
         if options.logging_on && !options.log_categories.is_empty() {
             instance.choose_log_categories(&options.log_categories);
@@ -128,9 +132,9 @@ impl Making {
 
     fn finish(
         self,
-        name: &str,
-        component: Component,
+        (name, component): (&str, Component),
         sink: Arc<LogSink>,
+        claim: Claim,
         pending_timeout: Duration,
     ) -> Instance {
         let functions = self.library.functions;
@@ -141,8 +145,9 @@ impl Making {
             set_real: functions.set_real,
             get_real: functions.get_real,
             do_step: functions.do_step,
-            functions,
+            slot: claim.slot(),
             cold: Box::new(Cold {
+                functions,
                 warnings_count: 0,
                 is_set_up: false,
                 pending_timeout,
@@ -158,6 +163,7 @@ impl Making {
                 fatal: self.fatal,
                 library: self.library,
                 idle: self.idle,
+                _claim: claim,
             }),
         }
     }
@@ -186,8 +192,10 @@ impl Drop for Instance {
             // C-26: after Fatal not even fmi2FreeInstance may be called.
             return;
         }
+        let free = self.cold.functions.free_instance;
         // SAFETY: the component is alive, and the state allows to free it; nobody uses it after.
-        unsafe { (self.functions.free_instance)(self.component) };
+        let call = || unsafe { free(self.component) };
+        self.slot.call(Function::FreeInstance, call);
         self.restore_float_control(Function::FreeInstance.name());
         self.cold.sink.unregister();
         if let Some(idle) = &self.cold.idle {

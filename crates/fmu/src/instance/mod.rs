@@ -29,6 +29,7 @@ use fmi2_abi::{Component, Function, State};
 
 use crate::description::{BaseType, ModelDescription};
 use crate::error::{CallError, Refusal, Status};
+use crate::flight_recorder::{Claim, Slot};
 use crate::float_control::FloatControl;
 use crate::fmu::Idle;
 use crate::library::{Functions, Library};
@@ -66,8 +67,8 @@ pub struct Instance {
     set_real: fmi2_abi::signature::Set<fmi2_abi::Real>,
     get_real: fmi2_abi::signature::Get<fmi2_abi::Real>,
     do_step: fmi2_abi::signature::DoStep,
-    /// All functions; libraries are never unloaded.
-    functions: &'static Functions,
+    /// Where each call is noted.
+    slot: &'static Slot,
     cold: Box<Cold>,
 }
 
@@ -98,6 +99,8 @@ impl Abilities {
 
 /// What calls need when something is wrong.
 struct Cold {
+    /// All functions; libraries are never unloaded.
+    functions: &'static Functions,
     warnings_count: u64,
     /// Whether `fmi2SetupExperiment` was called, which Initialization Mode needs (C-31).
     is_set_up: bool,
@@ -119,6 +122,7 @@ struct Cold {
     library: Library,
     /// Where the library goes in the end, if it may be used again.
     idle: Option<Idle>,
+    _claim: Claim,
 }
 
 impl fmt::Debug for Instance {

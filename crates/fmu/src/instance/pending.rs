@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use fmi2_abi::State;
+use fmi2_abi::{Function, State};
 
 use super::Instance;
 use crate::error::Status;
@@ -36,7 +36,7 @@ impl Instance {
     /// than what the FMU calls back, which may be late and about an earlier step.
     fn status_of_step(&self) -> Result<Option<fmi2_abi::Status>, String> {
         let called_back = self.cold.sink.take_step_status();
-        let Some(get_status) = self.functions.get_status else {
+        let Some(get_status) = self.cold.functions.get_status else {
             if called_back.is_none() && !self.calls_back() {
                 return Err("the library does not export fmi2GetStatus to ask for its end".into());
             }
@@ -44,7 +44,8 @@ impl Instance {
         };
         let mut answer = fmi2_abi::PENDING;
         // SAFETY: the component is alive and a step is in progress, which allows the call.
-        let status = unsafe { get_status(self.component, fmi2_abi::DO_STEP_STATUS, &mut answer) };
+        let call = || unsafe { get_status(self.component, fmi2_abi::DO_STEP_STATUS, &mut answer) };
+        let status = self.slot.call(Function::GetStatus, call);
         match Status::from_raw(status) {
             Status::Ok | Status::Warning => Ok((answer != fmi2_abi::PENDING).then_some(answer)),
             Status::Discard if self.calls_back() => Ok(called_back),
@@ -72,10 +73,11 @@ impl Instance {
 
     /// Why the step is still pending, if the FMU tells.
     fn reason_of_pending(&self) -> Option<String> {
-        let get_status = self.functions.get_string_status?;
+        let get_status = self.cold.functions.get_string_status?;
         let mut answer = std::ptr::null();
         // SAFETY: the component is alive and a step is in progress, which allows the call.
-        let status = unsafe { get_status(self.component, fmi2_abi::PENDING_STATUS, &mut answer) };
+        let call = || unsafe { get_status(self.component, fmi2_abi::PENDING_STATUS, &mut answer) };
+        let status = self.slot.call(Function::GetStringStatus, call);
         if !matches!(Status::from_raw(status), Status::Ok | Status::Warning) {
             return None;
         }

@@ -58,7 +58,7 @@ impl Instance {
             F,
             SAVES,
             self.cold.abilities.saves_state,
-            self.functions.get_fmu_state,
+            self.cold.functions.get_fmu_state,
         )?;
         let slot = match previous {
             Some(previous) => Some(self.own(F, &previous)?),
@@ -68,7 +68,9 @@ impl Instance {
         let component = self.component();
         // SAFETY: the component is alive, the state allows the call, and the pointer is NULL or
         // one that this instance gave.
-        let status = unsafe { get(component, &mut pointer) };
+        let status = self
+            .slot
+            .call(F, || unsafe { get(component, &mut pointer) });
         self.conclude(F, status)?;
         let slot = match slot {
             Some(slot) => {
@@ -96,13 +98,13 @@ impl Instance {
             F,
             SAVES,
             self.cold.abilities.saves_state,
-            self.functions.set_fmu_state,
+            self.cold.functions.set_fmu_state,
         )?;
         let slot = self.own(F, saved)?;
         let (component, pointer) = (self.component(), self.cold.saved.slots[slot]);
         // SAFETY: the component is alive, the state allows the call, and the pointer is one that
         // this instance gave.
-        let status = unsafe { set(component, pointer) };
+        let status = self.slot.call(F, || unsafe { set(component, pointer) });
         self.conclude(F, status)?;
         self.state = saved.state;
         Ok(())
@@ -115,14 +117,16 @@ impl Instance {
     pub fn free_state(&mut self, saved: FmuState) -> CallResult {
         const F: Function = Function::FreeFmuState;
         self.allow_rare(F)?;
-        let free = self.functions.free_fmu_state;
+        let free = self.cold.functions.free_fmu_state;
         let free = self.capable(F, SAVES, self.cold.abilities.saves_state, free)?;
         let slot = self.own(F, &saved)?;
         let mut pointer = std::mem::replace(&mut self.cold.saved.slots[slot], std::ptr::null_mut());
         let component = self.component();
         // SAFETY: the component is alive, the state allows the call, and the pointer is one that
         // this instance gave; it is not in the table any more.
-        let status = unsafe { free(component, &mut pointer) };
+        let status = self
+            .slot
+            .call(F, || unsafe { free(component, &mut pointer) });
         self.conclude(F, status)
     }
 
@@ -137,15 +141,22 @@ impl Instance {
         const F: Function = Function::SerializeFmuState;
         self.allow_rare(F)?;
         let claimed = self.cold.abilities.serializes_state;
-        let get_size = self.functions.serialized_fmu_state_size;
+        let get_size = self.cold.functions.serialized_fmu_state_size;
         let get_size = self.capable(SIZE, SERIALIZES, claimed, get_size)?;
-        let serialize = self.capable(F, SERIALIZES, claimed, self.functions.serialize_fmu_state)?;
+        let serialize = self.capable(
+            F,
+            SERIALIZES,
+            claimed,
+            self.cold.functions.serialize_fmu_state,
+        )?;
         let slot = self.own(F, saved)?;
         let (component, pointer) = (self.component(), self.cold.saved.slots[slot]);
         let mut size = 0;
         // SAFETY: the component is alive, the state allows the call, and the pointer is one that
         // this instance gave.
-        let status = unsafe { get_size(component, pointer, &mut size) };
+        let status = self
+            .slot
+            .call(SIZE, || unsafe { get_size(component, pointer, &mut size) });
         self.conclude(SIZE, status)?;
         let mut bytes = Vec::new();
         if bytes.try_reserve_exact(size).is_err() {
@@ -154,7 +165,9 @@ impl Instance {
         }
         bytes.resize(size, 0_u8);
         // SAFETY: as above, and the buffer has that size.
-        let status = unsafe { serialize(component, pointer, bytes.as_mut_ptr().cast(), size) };
+        let status = self.slot.call(F, || unsafe {
+            serialize(component, pointer, bytes.as_mut_ptr().cast(), size)
+        });
         self.conclude(F, status)?;
         Ok(bytes)
     }
@@ -168,12 +181,13 @@ impl Instance {
         const F: Function = Function::DeSerializeFmuState;
         self.allow_rare(F)?;
         let claimed = self.cold.abilities.serializes_state;
-        let function = self.functions.deserialize_fmu_state;
+        let function = self.cold.functions.deserialize_fmu_state;
         let deserialize = self.capable(F, SERIALIZES, claimed, function)?;
         let (component, mut pointer) = (self.component(), std::ptr::null_mut());
         // SAFETY: the component is alive, the state allows the call, the buffer has that size.
-        let status =
-            unsafe { deserialize(component, bytes.as_ptr().cast(), bytes.len(), &mut pointer) };
+        let status = self.slot.call(F, || unsafe {
+            deserialize(component, bytes.as_ptr().cast(), bytes.len(), &mut pointer)
+        });
         self.conclude(F, status)?;
         let slot = self.cold.saved.insert(pointer);
         Ok(FmuState {
@@ -195,7 +209,7 @@ impl Instance {
     /// Gives all states back, as has to be done before the instance is freed.
     pub(super) fn free_all_states(&mut self) {
         let slots = std::mem::take(&mut self.cold.saved.slots);
-        let Some(free) = self.functions.free_fmu_state else {
+        let Some(free) = self.cold.functions.free_fmu_state else {
             return;
         };
         for mut pointer in slots.into_iter().filter(|pointer| !pointer.is_null()) {
@@ -206,7 +220,9 @@ impl Instance {
             let component = self.component();
             // SAFETY: the component is alive, the state allows the call, and the pointer is one
             // that this instance gave and that nobody else has.
-            let status = unsafe { free(component, &mut pointer) };
+            let status = self.slot.call(Function::FreeFmuState, || unsafe {
+                free(component, &mut pointer)
+            });
             // An error while freeing changes the state, which ends the loop if it is fatal.
             let _ = self.conclude(Function::FreeFmuState, status);
         }

@@ -21,8 +21,9 @@ impl Instance {
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status =
-            unsafe { (self.set_real)(self.component, refs.as_ptr(), refs.len(), values.as_ptr()) };
+        let status = self.slot.call(F, || unsafe {
+            (self.set_real)(self.component, refs.as_ptr(), refs.len(), values.as_ptr())
+        });
         if self.is_well(status) {
             return Ok(());
         }
@@ -40,7 +41,9 @@ impl Instance {
         self.same_length(F, refs.len(), values.len())?;
         let values = values.as_mut_ptr();
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = unsafe { (self.get_real)(self.component, refs.as_ptr(), refs.len(), values) };
+        let status = self.slot.call(F, || unsafe {
+            (self.get_real)(self.component, refs.as_ptr(), refs.len(), values)
+        });
         self.conclude(F, status)
     }
 
@@ -52,9 +55,11 @@ impl Instance {
         const F: Function = Function::SetInteger;
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
-        let set = self.functions.set_integer;
+        let set = self.cold.functions.set_integer;
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = unsafe { set(self.component, refs.as_ptr(), refs.len(), values.as_ptr()) };
+        let status = self.slot.call(F, || unsafe {
+            set(self.component, refs.as_ptr(), refs.len(), values.as_ptr())
+        });
         self.conclude_values(F, status, BaseType::Integer, refs, &|i| {
             values[i].to_string()
         })
@@ -68,16 +73,16 @@ impl Instance {
         const F: Function = Function::GetInteger;
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
-        let get = self.functions.get_integer;
+        let get = self.cold.functions.get_integer;
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = unsafe {
+        let status = self.slot.call(F, || unsafe {
             get(
                 self.component,
                 refs.as_ptr(),
                 refs.len(),
                 values.as_mut_ptr(),
             )
-        };
+        });
         self.conclude(F, status)
     }
 
@@ -93,9 +98,11 @@ impl Instance {
         self.cold
             .integers
             .extend(values.iter().map(|value| Boolean::from(*value)));
-        let (set, numbers) = (self.functions.set_boolean, self.cold.integers.as_ptr());
+        let (set, numbers) = (self.cold.functions.set_boolean, self.cold.integers.as_ptr());
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = unsafe { set(self.component, refs.as_ptr(), refs.len(), numbers) };
+        let status = self.slot.call(F, || unsafe {
+            set(self.component, refs.as_ptr(), refs.len(), numbers)
+        });
         self.conclude_values(F, status, BaseType::Boolean, refs, &|i| {
             values[i].to_string()
         })
@@ -111,9 +118,14 @@ impl Instance {
         self.same_length(F, refs.len(), values.len())?;
         self.cold.integers.clear();
         self.cold.integers.resize(values.len(), fmi2_abi::FALSE);
-        let (get, numbers) = (self.functions.get_boolean, self.cold.integers.as_mut_ptr());
+        let (get, numbers) = (
+            self.cold.functions.get_boolean,
+            self.cold.integers.as_mut_ptr(),
+        );
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = unsafe { get(self.component, refs.as_ptr(), refs.len(), numbers) };
+        let status = self.slot.call(F, || unsafe {
+            get(self.component, refs.as_ptr(), refs.len(), numbers)
+        });
         self.conclude(F, status)?;
         for (value, number) in values.iter_mut().zip(&self.cold.integers) {
             *value = *number != fmi2_abi::FALSE;
@@ -131,10 +143,12 @@ impl Instance {
         self.same_length(F, refs.len(), values.len())?;
         let owned = self.c_strings(F, values)?;
         let pointers: Vec<fmi2_abi::String> = owned.iter().map(|s| s.as_ptr()).collect();
-        let set = self.functions.set_string;
+        let set = self.cold.functions.set_string;
         // SAFETY: the component is alive, the state allows the call, both arrays have that length
         // and the strings live during the call.
-        let status = unsafe { set(self.component, refs.as_ptr(), refs.len(), pointers.as_ptr()) };
+        let status = self.slot.call(F, || unsafe {
+            set(self.component, refs.as_ptr(), refs.len(), pointers.as_ptr())
+        });
         self.conclude_values(F, status, BaseType::String, refs, &|i| {
             format!("{:?}", values[i])
         })
@@ -151,9 +165,14 @@ impl Instance {
         self.same_length(F, refs.len(), values.len())?;
         self.cold.strings.clear();
         self.cold.strings.resize(values.len(), std::ptr::null());
-        let (get, pointers) = (self.functions.get_string, self.cold.strings.as_mut_ptr());
+        let (get, pointers) = (
+            self.cold.functions.get_string,
+            self.cold.strings.as_mut_ptr(),
+        );
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = unsafe { get(self.component, refs.as_ptr(), refs.len(), pointers) };
+        let status = self.slot.call(F, || unsafe {
+            get(self.component, refs.as_ptr(), refs.len(), pointers)
+        });
         self.conclude(F, status)?;
         for (value, pointer) in values.iter_mut().zip(self.cold.strings.drain(..)) {
             self.cold.warnings_count += u64::from(pointer.is_null());

@@ -1,0 +1,318 @@
+//! What each instance is doing right now, for someone who watches from outside or looks afterwards.
+//!
+//! Every instance has a [`Slot`] in which it notes each call before and after it is made: two
+//! relaxed stores, a third one before a step for its time. The slots are memory of this process,
+//! unless [`record_to`] gave others first, which another process can read when this one has died
+//! in a call, or does not come back from it.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Mutex, PoisonError};
+
+use fmi2_abi::Function;
+
+/// What an instance can be doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// A function of the FMU was called and has not returned.
+    Call(Function),
+    /// `fmi2Instantiate` was called and has not returned.
+    Instantiate,
+    /// The archive and the description are being read.
+    Open,
+    /// Resources and binaries are being written to disk.
+    Unpack,
+    /// The library is being loaded; its initialisers may run.
+    LoadLibrary,
+}
+
+impl Activity {
+    const PHASES: [Self; 4] = [
+        Self::Instantiate,
+        Self::Open,
+        Self::Unpack,
+        Self::LoadLibrary,
+    ];
+    /// Codes of functions come after 0, which is idleness; those of the other phases after these.
+    const FIRST_PHASE: u8 = 0xf0;
+
+    /// The C name of the function, or the phase in words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Call(function) => function.name(),
+            Self::Instantiate => "fmi2Instantiate",
+            Self::Open => "reading the archive",
+            Self::Unpack => "unpacking the archive",
+            Self::LoadLibrary => "loading the library",
+        }
+    }
+
+    /// Whether code of the FMU may be running.
+    #[must_use]
+    pub const fn runs_the_fmu(self) -> bool {
+        !matches!(self, Self::Open | Self::Unpack)
+    }
+
+    #[inline]
+    const fn code(self) -> u8 {
+        match self {
+            Self::Call(function) => function as u8 + 1,
+            Self::Instantiate => Self::FIRST_PHASE,
+            Self::Open => Self::FIRST_PHASE + 1,
+            Self::Unpack => Self::FIRST_PHASE + 2,
+            Self::LoadLibrary => Self::FIRST_PHASE + 3,
+        }
+    }
+
+    /// `None` for idleness, and for codes that nobody writes.
+    fn from_code(code: u8) -> Option<Self> {
+        let functions = Function::ALL.into_iter().map(Self::Call);
+        functions
+            .chain(Self::PHASES)
+            .find(|activity| activity.code() == code)
+    }
+}
+
+/// Bytes of a name that are kept.
+const NAME_BYTES: usize = 80;
+/// Where in the marker the count of calls begins, above the code of the activity.
+const COUNT_SHIFT: u32 = 8;
+const CODE_MASK: u64 = (1 << COUNT_SHIFT) - 1;
+
+/// What one instance is doing. All zero is a slot that nobody uses.
+///
+/// Another process may share it and change it at any time: nothing in it is trusted.
+#[repr(C, align(64))]
+pub struct Slot {
+    /// Calls so far, and the code of the activity; 0 between calls.
+    marker: AtomicU64,
+    /// Simulated time at which the last step began, as bits of a double, plus 1, so that 0 is none.
+    time: AtomicU64,
+    /// Not 0: each step measures by how much the memory of the process grows in it.
+    measures_memory: AtomicU32,
+    /// Length of the name; 0 where the slot is free.
+    name_length: AtomicU32,
+    /// Bytes by which the memory of the process has grown while it was measured.
+    grown: AtomicU64,
+    /// Steps during which it was measured.
+    measured_steps: AtomicU64,
+    name: [AtomicU64; NAME_BYTES / 8],
+    spare: AtomicU64,
+}
+
+/// A slot as it was at one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// Name of the instance, or of the file while it is being opened. Cut after 80 bytes.
+    pub name: String,
+    /// What it is doing; `None` between calls.
+    pub activity: Option<Activity>,
+    /// Changes with each call and each return: equal in two readings means that nothing happened.
+    pub marker: u64,
+    /// Simulated time at which its last step began, in the unit of time of the FMU, usually s.
+    pub time: Option<f64>,
+    /// By how many bytes its steps have let the memory grow, and how many steps were measured
+    /// ([`Slot::measure_memory`]).
+    pub growth: (u64, u64),
+}
+
+impl Slot {
+    /// A slot that nobody uses.
+    const fn new() -> Self {
+        Self {
+            marker: AtomicU64::new(0),
+            time: AtomicU64::new(0),
+            measures_memory: AtomicU32::new(0),
+            name_length: AtomicU32::new(0),
+            grown: AtomicU64::new(0),
+            measured_steps: AtomicU64::new(0),
+            name: [const { AtomicU64::new(0) }; NAME_BYTES / 8],
+            spare: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes the activity while `work` is done.
+    #[inline(always)]
+    pub(crate) fn during<T>(&self, activity: Activity, work: impl FnOnce() -> T) -> T {
+        // One thread at a time uses an instance, so nobody else writes between load and store.
+        let idle = (self.marker.load(Relaxed) & !CODE_MASK).wrapping_add(1 << COUNT_SHIFT);
+        self.marker
+            .store(idle | u64::from(activity.code()), Relaxed);
+        let result = work();
+        self.marker.store(idle, Relaxed);
+        result
+    }
+
+    /// Notes a call of a function while it is made.
+    #[inline(always)]
+    pub(crate) fn call<T>(&self, function: Function, call: impl FnOnce() -> T) -> T {
+        self.during(Activity::Call(function), call)
+    }
+
+    /// Notes a step from `time`.
+    #[inline(always)]
+    pub(crate) fn step<T>(&self, time: f64, call: impl FnOnce() -> T) -> T {
+        self.time.store(time.to_bits().wrapping_add(1), Relaxed);
+        if self.measures_memory.load(Relaxed) != 0 {
+            return self.measured(|| self.call(Function::DoStep, call));
+        }
+        self.call(Function::DoStep, call)
+    }
+
+    /// Adds up by how much the memory of the process grows, and counts the call.
+    #[cold]
+    #[inline(never)]
+    fn measured<T>(&self, call: impl FnOnce() -> T) -> T {
+        let before = resident_bytes();
+        let result = call();
+        if let (Some(before), Some(after)) = (before, resident_bytes()) {
+            self.grown.fetch_add(after.saturating_sub(before), Relaxed);
+            self.measured_steps.fetch_add(1, Relaxed);
+        }
+        result
+    }
+
+    /// Asks the instance to measure the growth of the memory in each step from now on, which takes
+    /// some microseconds a step.
+    pub fn measure_memory(&self) {
+        self.measures_memory.store(1, Relaxed);
+    }
+
+    /// What the slot says now; `None` where nobody uses it.
+    #[must_use]
+    pub fn read(&self) -> Option<Reading> {
+        let length = self.name_length.load(Relaxed) as usize;
+        if length == 0 {
+            return None;
+        }
+        let words = self.name.iter().map(|word| word.load(Relaxed));
+        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).take(length).collect();
+        let marker = self.marker.load(Relaxed);
+        let time = self.time.load(Relaxed);
+        Some(Reading {
+            name: String::from_utf8_lossy(&bytes).into_owned(),
+            activity: Activity::from_code((marker & CODE_MASK) as u8),
+            marker,
+            time: (time != 0).then(|| f64::from_bits(time.wrapping_sub(1))),
+            growth: (self.grown.load(Relaxed), self.measured_steps.load(Relaxed)),
+        })
+    }
+
+    fn set_name(&self, name: &str) {
+        let mut bytes = [0; NAME_BYTES];
+        let length = name.floor_char_boundary(NAME_BYTES);
+        bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+        for (word, bytes) in self.name.iter().zip(bytes.as_chunks::<8>().0) {
+            word.store(u64::from_le_bytes(*bytes), Relaxed);
+        }
+        self.name_length.store(length as u32, Relaxed);
+    }
+}
+
+/// Memory of this process that is really there, bytes.
+fn resident_bytes() -> Option<u64> {
+    const PAGE: u64 = 4096;
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * PAGE)
+}
+
+/// Slots that nobody uses.
+static FREE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
+
+/// Lets instances that are made from now on use these slots first. They all have to be zero.
+pub fn record_to(slots: &'static [Slot]) {
+    let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+    // The last one is taken first.
+    free.extend(slots.iter().rev());
+}
+
+/// A slot in use, free again when this is dropped.
+pub(crate) struct Claim(&'static Slot);
+
+impl Claim {
+    /// Takes a slot for an instance of this name, or for a file.
+    pub(crate) fn new(name: &str) -> Self {
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = free
+            .pop()
+            // Kept for the next instance, so that no more are made than are used at a time.
+            .unwrap_or_else(|| Box::leak(Box::new(Slot::new())));
+        slot.time.store(0, Relaxed);
+        slot.grown.store(0, Relaxed);
+        slot.measured_steps.store(0, Relaxed);
+        slot.set_name(name);
+        Self(slot)
+    }
+
+    pub(crate) fn slot(&self) -> &'static Slot {
+        self.0
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.0.name_length.store(0, Relaxed);
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        free.push(self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_told_apart() {
+        let functions = Function::ALL.into_iter().map(Activity::Call);
+        let all: Vec<Activity> = functions.chain(Activity::PHASES).collect();
+        for activity in &all {
+            assert_eq!(Activity::from_code(activity.code()), Some(*activity));
+        }
+        assert_eq!(Activity::from_code(0), None);
+        assert_eq!(Activity::from_code(0xff), None);
+    }
+
+    #[test]
+    fn a_slot_tells_what_happens() {
+        let slot = Slot::new();
+        assert_eq!(slot.read(), None);
+        slot.set_name("wheel");
+        let during = slot.step(0.0, || slot.read()).unwrap();
+        assert_eq!(during.name, "wheel");
+        assert_eq!(during.activity, Some(Activity::Call(Function::DoStep)));
+        assert_eq!(during.time, Some(0.0));
+        let after = slot.read().unwrap();
+        assert_eq!(after.activity, None);
+        assert_eq!(after.time, Some(0.0), "where it was last");
+        let next = slot.call(Function::GetReal, || slot.read()).unwrap();
+        assert!(next.marker != during.marker && next.marker != after.marker);
+    }
+
+    #[test]
+    fn long_names_are_cut_between_characters() {
+        let slot = Slot::new();
+        slot.set_name(&"ä".repeat(60));
+        assert_eq!(slot.read().unwrap().name, "ä".repeat(NAME_BYTES / 2));
+        slot.set_name(&format!("x{}", "ä".repeat(60)));
+        assert_eq!(slot.read().unwrap().name.len(), NAME_BYTES - 1);
+    }
+
+    #[test]
+    fn memory_is_measured_on_request_only() {
+        let slot = Slot::new();
+        slot.set_name("leak");
+        let leak = || std::mem::forget(std::hint::black_box(vec![1_u8; 8 << 20]));
+        slot.step(0.0, leak);
+        assert_eq!(slot.read().unwrap().growth, (0, 0));
+        if resident_bytes().is_none() {
+            return;
+        }
+        slot.measure_memory();
+        slot.step(0.1, leak);
+        let (grown, steps) = slot.read().unwrap().growth;
+        assert_eq!(steps, 1);
+        assert!(grown > 6 << 20, "{grown}");
+    }
+}
