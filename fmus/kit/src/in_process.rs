@@ -320,10 +320,7 @@ impl<M: Model> Memory<M> {
         let advanced = workspace.advance(&mut self.model, start, step, &mut |model, time| {
             inputs.apply(table, model, time);
         });
-        let finished = match advanced {
-            Ok(()) => self.model.after_step(start, start + step),
-            Err(error) => Err(Fault::Error(error.to_string())),
-        };
+        let finished = advanced.and_then(|()| self.model.after_step(start, start + step));
         if let Err(fault) = finished {
             self.model.state().copy_from_slice(workspace.start());
             return Err(fault);

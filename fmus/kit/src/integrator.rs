@@ -2,7 +2,7 @@
 
 mod trapezoidal;
 
-use crate::model::Model;
+use crate::model::{Fault, Model};
 
 /// The methods that a model may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum Integrator {
     RungeKutta4,
     /// x += h/2·(f(t, x, u(t)) + f(t+h, x', u(t+h))), solved by Newton's method; order 2, A-stable.
     Trapezoidal,
+    /// The model's own, [`Model::advance`]; it sees the inputs at the start of the step.
+    Own,
 }
 
 /// Memory for intermediate results, allocated once.
@@ -48,11 +50,14 @@ impl Workspace {
         time: f64,
         step: f64,
         apply_inputs: &mut dyn FnMut(&mut M, f64),
-    ) -> Result<(), NotConverged> {
+    ) -> Result<(), Fault> {
         self.start.copy_from_slice(model.state());
         apply_inputs(model, time);
-        model.derivatives(time, &mut self.rates[0]);
-        match model.integrator() {
+        let integrator = model.integrator();
+        if integrator != Integrator::Own {
+            model.derivatives(time, &mut self.rates[0]);
+        }
+        match integrator {
             Integrator::ForwardEuler => add_scaled(model.state(), step, &self.rates[0]),
             Integrator::SymplecticEuler => {
                 symplectic(model.state(), M::POSITIONS, step, &self.rates[0]);
@@ -60,9 +65,11 @@ impl Workspace {
             Integrator::RungeKutta4 => self.runge_kutta(model, time, step, apply_inputs),
             Integrator::Trapezoidal => {
                 apply_inputs(model, time + step);
-                self.newton
-                    .solve(model, &self.start, &self.rates[0], time, step)?;
+                let newton = &mut self.newton;
+                let solved = newton.solve(model, &self.start, &self.rates[0], time, step);
+                solved.map_err(|error| Fault::Error(error.to_string()))?;
             }
+            Integrator::Own => model.advance(time, step)?,
         }
         Ok(())
     }

@@ -72,6 +72,16 @@ pub trait Model: Clone + Default + Serialize + DeserializeOwned + 'static {
         rates.fill(0.0);
     }
 
+    /// Advances the states by one inner step from `start` by `step`, both in s, for
+    /// [`Integrator::Own`]. Everything that changes is part of [`state`](Self::state).
+    ///
+    /// # Errors
+    /// A [`Fault`]; the states are then as they were before.
+    fn advance(&mut self, start: f64, step: f64) -> Result<(), Fault> {
+        let _ = (start, step);
+        Ok(())
+    }
+
     /// The method of the next inner step; by default [`INTEGRATOR`](Self::INTEGRATOR). A model
     /// whose users choose reads a parameter.
     fn integrator(&self) -> Integrator {

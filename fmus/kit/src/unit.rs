@@ -20,8 +20,16 @@ pub const SECOND: Unit = unit("s", &[("s", 1)]);
 pub const METRE: Unit = unit("m", &[("m", 1)]);
 /// Metre per second.
 pub const METRE_PER_SECOND: Unit = unit("m/s", &[("m", 1), ("s", -1)]);
+/// Metre per second squared.
+pub const METRE_PER_SECOND_SQUARED: Unit = unit("m/s2", &[("m", 1), ("s", -2)]);
 /// Kilogram.
 pub const KILOGRAM: Unit = unit("kg", &[("kg", 1)]);
+/// One over kilogram, inverse of a mass.
+pub const PER_KILOGRAM: Unit = unit("1/kg", &[("kg", -1)]);
+/// One over second, such as a natural frequency.
+pub const PER_SECOND: Unit = unit("1/s", &[("s", -1)]);
+/// Joule, energy.
+pub const JOULE: Unit = unit("J", &[("kg", 1), ("m", 2), ("s", -2)]);
 /// Newton.
 pub const NEWTON: Unit = unit("N", &[("kg", 1), ("m", 1), ("s", -2)]);
 /// Newton per metre, stiffness.
@@ -32,10 +40,14 @@ pub const NEWTON_SECOND_PER_METRE: Unit = unit("N.s/m", &[("kg", 1), ("s", -1)])
 pub const RADIAN: Unit = unit("rad", &[("rad", 1)]);
 /// Radian per second.
 pub const RADIAN_PER_SECOND: Unit = unit("rad/s", &[("rad", 1), ("s", -1)]);
+/// Newton per second, rate of a force.
+pub const NEWTON_PER_SECOND: Unit = unit("N/s", &[("kg", 1), ("m", 1), ("s", -3)]);
 /// Newton metre, torque.
 pub const NEWTON_METRE: Unit = unit("N.m", &[("kg", 1), ("m", 2), ("s", -2)]);
 /// Pascal.
 pub const PASCAL: Unit = unit("Pa", &[("kg", 1), ("m", -1), ("s", -2)]);
+/// Cubic metre, volume.
+pub const CUBIC_METRE: Unit = unit("m3", &[("m", 3)]);
 /// Cubic metre per second, volume flow.
 pub const CUBIC_METRE_PER_SECOND: Unit = unit("m3/s", &[("m", 3), ("s", -1)]);
 /// Volt.

@@ -4,10 +4,9 @@ use fmu_kit::{Fault, Integrator, Model, Variable, unit};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_6};
 
-type Row = Variable<CraneLinks>;
+use crate::two_links::TwoLinks;
 
-/// Acceleration of gravity along −y, m/s².
-const GRAVITY: f64 = 9.81;
+type Row = Variable<CraneLinks>;
 
 /// Two rods in a plane: link 1, a uniform rod, turns about the origin and carries a point mass m2
 /// at its end, from which link 2, massless with a point mass m3 at its end, hangs. A cylinder
@@ -17,11 +16,7 @@ const GRAVITY: f64 = 9.81;
 /// Rodríguez et al. (2022), section 4.4; defaults are table 5.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CraneLinks {
-    l1: f64,
-    l2: f64,
-    m1: f64,
-    m2: f64,
-    m3: f64,
+    links: TwoLinks,
     x_b: f64,
     y_b: f64,
     theta1_start: f64,
@@ -35,11 +30,13 @@ pub struct CraneLinks {
 impl Default for CraneLinks {
     fn default() -> Self {
         Self {
-            l1: 1.0,
-            l2: 0.5,
-            m1: 200.0,
-            m2: 250.0,
-            m3: 100.0,
+            links: TwoLinks {
+                l1: 1.0,
+                l2: 0.5,
+                m1: 200.0,
+                m2: 250.0,
+                m3: 100.0,
+            },
             x_b: 0.75_f64.sqrt(),
             y_b: 0.0,
             theta1_start: FRAC_PI_6,
@@ -56,31 +53,10 @@ impl CraneLinks {
     /// Length of the cylinder, m, and its derivative by θ1, m/rad.
     fn cylinder(&self) -> (f64, f64) {
         let (sin, cos) = self.state[0].sin_cos();
-        let half = self.l1 / 2.0;
+        let half = self.links.l1 / 2.0;
         let (dx, dy) = (half * cos - self.x_b, half * sin - self.y_b);
         let length = dx.hypot(dy);
         (length, half * (cos * dy - sin * dx) / length)
-    }
-
-    /// Angular accelerations from M·θ'' = Q, rad/s².
-    fn accelerations(&self) -> [f64; 2] {
-        let [theta1, theta2, omega1, omega2] = self.state;
-        let (sin, cos) = (theta1 - theta2).sin_cos();
-        let coupling = self.l1 * self.l2 * self.m3;
-        let at_end = self.m2 + self.m3;
-        let m11 = self.l1 * self.l1 * (self.m1 / 3.0 + at_end);
-        let m12 = coupling * cos;
-        let m22 = self.l2 * self.l2 * self.m3;
-        let (_, lever) = self.cylinder();
-        let weight1 = self.l1 * GRAVITY * theta1.cos() * (self.m1 / 2.0 + at_end);
-        let weight2 = self.l2 * GRAVITY * theta2.cos() * self.m3;
-        let q1 = lever * self.f - weight1 - coupling * sin * omega2 * omega2;
-        let q2 = coupling * sin * omega1 * omega1 - weight2;
-        let determinant = m11 * m22 - m12 * m12;
-        [
-            (m22 * q1 - m12 * q2) / determinant,
-            (m11 * q2 - m12 * q1) / determinant,
-        ]
     }
 }
 
@@ -108,7 +84,9 @@ impl Model for CraneLinks {
     }
 
     fn derivatives(&self, _time: f64, rates: &mut [f64]) {
-        let [alpha1, alpha2] = self.accelerations();
+        let (_, lever) = self.cylinder();
+        let torques = [lever * self.f, 0.0];
+        let [alpha1, alpha2] = self.links.accelerations(&self.state, torques);
         rates.copy_from_slice(&[self.state[2], self.state[3], alpha1, alpha2]);
     }
 
@@ -157,19 +135,19 @@ fn motion() -> Vec<Row> {
 
 fn parameters() -> Vec<Row> {
     vec![
-        Row::parameter_real("l1", |m| &mut m.l1, "length of link 1")
+        Row::parameter_real("l1", |m| &mut m.links.l1, "length of link 1")
             .unit(unit::METRE)
             .min(1e-9),
-        Row::parameter_real("l2", |m| &mut m.l2, "length of link 2")
+        Row::parameter_real("l2", |m| &mut m.links.l2, "length of link 2")
             .unit(unit::METRE)
             .min(1e-9),
-        Row::parameter_real("m1", |m| &mut m.m1, "mass of link 1, a uniform rod")
+        Row::parameter_real("m1", |m| &mut m.links.m1, "mass of link 1, a uniform rod")
             .unit(unit::KILOGRAM)
             .min(1e-9),
-        Row::parameter_real("m2", |m| &mut m.m2, "point mass between the links")
+        Row::parameter_real("m2", |m| &mut m.links.m2, "point mass between the links")
             .unit(unit::KILOGRAM)
             .min(0.0),
-        Row::parameter_real("m3", |m| &mut m.m3, "point mass at the end of link 2")
+        Row::parameter_real("m3", |m| &mut m.links.m3, "point mass at the end of link 2")
             .unit(unit::KILOGRAM)
             .min(1e-9),
         Row::parameter_real("x_b", |m| &mut m.x_b, "position of the fixed point B")

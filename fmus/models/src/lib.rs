@@ -5,9 +5,15 @@
 #![forbid(unsafe_code)]
 
 mod all_types;
+mod augmented_lagrangian;
 mod crane_cylinder;
 mod crane_links;
+mod crane_mechanics;
+mod crane_reference;
+mod crane_structure;
 mod faulty;
+mod hydraulic_circuit;
+mod hydraulic_piston;
 mod oscillator_elements;
 mod oscillator_force;
 mod oscillator_hub;
@@ -21,11 +27,16 @@ mod quarter_car_elements;
 mod quarter_car_reference;
 mod quarter_car_wheel;
 mod quarter_car_wheel_suspension;
+mod spool_program;
+mod two_links;
 
 pub use all_types::AllTypes;
 pub use crane_cylinder::CraneCylinder;
 pub use crane_links::CraneLinks;
+pub use crane_mechanics::CraneMechanics;
+pub use crane_reference::{Crane, CraneMotion, Throttle};
 pub use faulty::Faulty;
+pub use hydraulic_circuit::HydraulicCircuit;
 pub use oscillator_force::OscillatorForce;
 pub use oscillator_hub::OscillatorHub;
 pub use oscillator_motion::OscillatorMotion;
@@ -66,7 +77,9 @@ pub const MODELS: &[ModelInfo] = &[
     model::<AllTypes>("all-types"),
     model::<CraneCylinder>("crane-cylinder"),
     model::<CraneLinks>("crane-links"),
+    model::<CraneMechanics>("crane-mechanics"),
     model::<Faulty>("faulty"),
+    model::<HydraulicCircuit>("hydraulic-circuit"),
     model::<OscillatorForce>("oscillator-force"),
     model::<OscillatorHub>("oscillator-hub"),
     model::<OscillatorMotion>("oscillator-motion"),

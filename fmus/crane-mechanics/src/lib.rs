@@ -1,0 +1,4 @@
+//! The FMU CraneMechanics.
+#![forbid(unsafe_code)]
+
+fmu_kit::export!(fmu_models::CraneMechanics);

@@ -1,0 +1,528 @@
+//! The hydraulic circuit of an actuator: valve, throttle, cylinder.
+
+use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, unit};
+use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
+
+use crate::crane_reference::Throttle;
+use crate::hydraulic_piston::Piston;
+use crate::spool_program::{self, SPOOL_PROGRAMS};
+
+type Row = Variable<HydraulicCircuit>;
+
+/// Three volumes of oil: 1 and 2 on both sides of the piston, 3 between the directional valve and a
+/// throttle to volume 1. The force f = p1·A1 − p2·A2 − c·v + dampers follows the inputs s and v at
+/// once (direct feed-through); the pressures and the spool do not.
+///
+/// Rahikainen et al. (2020), section 3.2, and table 2, where printed: the printed volume of hose 3
+/// cannot be integrated by forward Euler at 0.1 ms, so that its default is ten times that, and a
+/// throttle of 2.5 mm keeps the circuit about as stiff. Orifices are laminar below 2 bar, as
+/// in Project Chrono's `ChHydraulicCircuit`, which also has another circuit of that paper's authors:
+/// throttle 6 mm, hose 3 of 4.71e-5 m³.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HydraulicCircuit {
+    pub(crate) piston: Piston,
+    pub(crate) v_h1: f64,
+    pub(crate) v_h2: f64,
+    pub(crate) v_h3: f64,
+    pub(crate) throttle_diameter: f64,
+    pub(crate) spool_program: i32,
+    pub(crate) load: f64,
+    b_o: f64,
+    b_c: f64,
+    b_h: f64,
+    rho: f64,
+    throttle_discharge: f64,
+    c_v: f64,
+    valve_frequency: f64,
+    p_pump: f64,
+    p_tank: f64,
+    p2_start: f64,
+    integrator: i32,
+    u_ref: f64,
+    s: f64,
+    v: f64,
+    f: f64,
+    f_p: f64,
+    f_p_rate: f64,
+    k_eff: f64,
+    /// Spool position U, V, and pressures p1, p2, p3, Pa.
+    state: [f64; 4],
+}
+
+impl Default for HydraulicCircuit {
+    fn default() -> Self {
+        Self {
+            piston: Piston::FIRST,
+            v_h1: 3.14e-5,
+            v_h2: 7.85e-5,
+            v_h3: 7.85e-6,
+            throttle_diameter: 2.5e-3,
+            spool_program: spool_program::INPUT,
+            // Balance of the torques on link 1: the lever of the actuator is half that of its end.
+            load: (200.0 + 2.0 * 250.0 + 2.0 * 100.0) * 9.81,
+            b_o: 1.5e9,
+            b_c: 3.15e10,
+            b_h: 1.5e8,
+            rho: 850.0,
+            throttle_discharge: 0.8,
+            c_v: 1.069e-8,
+            valve_frequency: 35.0,
+            p_pump: 7.6e6,
+            p_tank: 1e5,
+            p2_start: 3.5e6,
+            integrator: 1,
+            u_ref: 0.0,
+            s: 0.5,
+            v: 0.0,
+            f: 0.0,
+            f_p: 0.0,
+            f_p_rate: 0.0,
+            k_eff: 0.0,
+            state: [0.0; 4],
+        }
+    }
+}
+
+static INTEGRATORS: Enumeration = Enumeration {
+    name: "HydraulicIntegrator",
+    description: "How the circuit is integrated",
+    items: &[
+        ("euler", "forward Euler"),
+        ("runge-kutta-4", "the classic method of Runge and Kutta"),
+        ("trapezoidal", "the implicit trapezoidal rule"),
+    ],
+};
+
+/// Pressure difference below which orifices are laminar, Pa.
+const LAMINAR: f64 = 2e5;
+/// Spool positions below this are closed, V.
+const DEAD_ZONE: f64 = 1e-5;
+/// Least length of a chamber, m.
+const LEAST_LENGTH: f64 = 2e-4;
+
+/// Volume flow through an orifice of the coefficient `c` under the pressure difference `dp`, m³/s
+/// (eqs 30, 31).
+fn orifice_flow(c: f64, dp: f64) -> f64 {
+    if dp.abs() >= LAMINAR {
+        c * dp.signum() * dp.abs().sqrt()
+    } else {
+        c * dp / LAMINAR.sqrt()
+    }
+}
+
+impl HydraulicCircuit {
+    /// The circuit of `actuator` 1 or 2 with its spool program, at rest under the weight of the crane.
+    /// The second one, whose values the paper does not print, is a slightly greater one.
+    #[must_use]
+    pub fn of(actuator: usize, throttle: Throttle) -> Self {
+        let is_first = actuator == 1;
+        let (piston, v_h1, v_h2, load, spool_program) = if is_first {
+            let load = Self::default().load;
+            (Piston::FIRST, 3.14e-5, 7.85e-5, load, spool_program::FIRST)
+        } else {
+            (Piston::SECOND, 3.93e-5, 9.42e-5, 0.0, spool_program::SECOND)
+        };
+        let (throttle_diameter, v_h3) = match (throttle, is_first) {
+            (Throttle::Narrow, true) => (2.5e-3, 7.85e-6),
+            (Throttle::Narrow, false) => (2.5e-3, 9.42e-6),
+            (Throttle::Wide, true) => (6e-3, 4.71e-5),
+            (Throttle::Wide, false) => (6e-3, 5.5e-5),
+        };
+        Self {
+            piston,
+            v_h1,
+            v_h2,
+            v_h3,
+            throttle_diameter,
+            load,
+            spool_program,
+            ..Self::default()
+        }
+    }
+
+    /// The real parameters in which [`of`](Self::of) differs from the default, by name.
+    #[must_use]
+    pub fn parameters(&self) -> [(&'static str, f64); 8] {
+        [
+            ("l1_start", self.piston.l1_start),
+            ("l2_start", self.piston.l2_start),
+            ("load", self.load),
+            ("s_start", self.piston.s_start),
+            ("throttle_diameter", self.throttle_diameter),
+            ("v_h1", self.v_h1),
+            ("v_h2", self.v_h2),
+            ("v_h3", self.v_h3),
+        ]
+    }
+
+    /// Effective bulk modulus over volume of each of the three volumes, Pa/m³ (eq. 9).
+    fn capacities(&self, s: f64) -> [f64; 3] {
+        let chambers = self.piston.chambers(s).map(|l| l.max(LEAST_LENGTH));
+        let areas = self.piston.areas();
+        let beside_piston = |i: usize, hose: f64| {
+            let chamber = areas[i] * chambers[i];
+            let volume = hose + chamber;
+            1.0 / (volume / self.b_o + chamber / self.b_c + hose / self.b_h)
+        };
+        [
+            beside_piston(0, self.v_h1),
+            beside_piston(1, self.v_h2),
+            1.0 / (self.v_h3 * (1.0 / self.b_o + 1.0 / self.b_h)),
+        ]
+    }
+
+    /// Volume flows Q31 through the throttle, and QV3 and Q2V through the valve, m³/s.
+    fn flows(&self, [u, p1, p2, p3]: [f64; 4]) -> [f64; 3] {
+        let area = PI / 4.0 * self.throttle_diameter * self.throttle_diameter;
+        let throttle = self.throttle_discharge * area * (2.0 / self.rho).sqrt();
+        let valve = self.c_v * u.abs();
+        let (in_3, out_2) = if u > DEAD_ZONE {
+            (
+                orifice_flow(valve, self.p_pump - p3),
+                orifice_flow(valve, p2 - self.p_tank),
+            )
+        } else if u < -DEAD_ZONE {
+            (
+                -orifice_flow(valve, p3 - self.p_tank),
+                -orifice_flow(valve, self.p_pump - p2),
+            )
+        } else {
+            (0.0, 0.0)
+        };
+        [orifice_flow(throttle, p3 - p1), in_3, out_2]
+    }
+
+    /// Rates of the state under the actuator's length `s`, its rate `v` and the spool's reference
+    /// (eqs 27 to 29, 32).
+    pub(crate) fn rates(&self, state: [f64; 4], s: f64, v: f64, u_ref: f64) -> [f64; 4] {
+        let [c1, c2, c3] = self.capacities(s);
+        let [a1, a2] = self.piston.areas();
+        let [throttle, in_3, out_2] = self.flows(state);
+        [
+            2.0 * PI * self.valve_frequency * (u_ref - state[0]),
+            c1 * (throttle - a1 * v),
+            c2 * (a2 * v - out_2),
+            c3 * (in_3 - throttle),
+        ]
+    }
+
+    /// Where the spool is to go at `time` in s, V.
+    pub(crate) fn spool_reference(&self, time: f64) -> f64 {
+        spool_program::reference(self.spool_program, time).unwrap_or(self.u_ref)
+    }
+
+    /// The state at rest under the load.
+    pub(crate) fn rest(&self) -> [f64; 4] {
+        let [a1, a2] = self.piston.areas();
+        let p1 = (self.load + self.p2_start * a2) / a1;
+        [0.0, p1, self.p2_start, p1]
+    }
+
+    /// Stiffness of the oil: how the force of the pressures falls with the rate of the length, N/m.
+    fn stiffness(&self) -> f64 {
+        let [a1, a2] = self.piston.areas();
+        let [c1, c2, _] = self.capacities(self.s);
+        a1 * a1 * c1 + a2 * a2 * c2
+    }
+
+    /// Force of the actuator, N (eq. 33).
+    pub(crate) fn force(&self, [_, p1, p2, _]: [f64; 4], s: f64, v: f64) -> f64 {
+        self.piston.pressure_force([p1, p2]) + self.piston.passive_force(s, v)
+    }
+}
+
+impl Model for HydraulicCircuit {
+    const NAME: &'static str = "HydraulicCircuit";
+    const DESCRIPTION: &'static str =
+        "The hydraulic circuit of an actuator: valve, throttle, cylinder";
+    const INTERPOLATES_INPUTS: bool = true;
+    const STOP_TIME: f64 = 30.0;
+
+    fn variables() -> Vec<Variable<Self>> {
+        let mut variables = coupling();
+        variables.extend(pressures());
+        variables.extend(choices());
+        variables.extend(piston_parameters());
+        variables.extend(oil_parameters());
+        variables.extend(valve_parameters());
+        variables
+    }
+
+    fn state(&mut self) -> &mut [f64] {
+        &mut self.state
+    }
+
+    fn integrator(&self) -> Integrator {
+        match self.integrator {
+            2 => Integrator::RungeKutta4,
+            3 => Integrator::Trapezoidal,
+            _ => Integrator::ForwardEuler,
+        }
+    }
+
+    fn initialize(&mut self, _time: f64) -> Result<(), Fault> {
+        self.state = self.rest();
+        Ok(())
+    }
+
+    fn derivatives(&self, time: f64, rates: &mut [f64]) {
+        let u_ref = self.spool_reference(time);
+        rates.copy_from_slice(&self.rates(self.state, self.s, self.v, u_ref));
+    }
+
+    fn outputs(&mut self, _time: f64) -> Result<(), Fault> {
+        let [a1, a2] = self.piston.areas();
+        let [c1, c2, _] = self.capacities(self.s);
+        let [throttle, _, out_2] = self.flows(self.state);
+        let [_, p1, p2, _] = self.state;
+        self.f_p = self.piston.pressure_force([p1, p2]);
+        self.f = self.f_p + self.piston.passive_force(self.s, self.v);
+        self.k_eff = self.stiffness();
+        self.f_p_rate = a1 * c1 * throttle + a2 * c2 * out_2 - self.k_eff * self.v;
+        Ok(())
+    }
+
+    fn partial_derivative(&self, unknown: &str, known: &str) -> Option<f64> {
+        let (stiffness, damping) = self.piston.passive_stiffness(self.s);
+        match (unknown, known) {
+            ("f", "v") => Some(-damping),
+            ("f", "s") => Some(-stiffness),
+            ("f_p_rate", "v") => Some(-self.stiffness()),
+            ("f_p_rate" | "k_eff", "s") => None,
+            (_, "s" | "v" | "u_ref") => Some(0.0),
+            _ => None,
+        }
+    }
+}
+
+/// What the pressures at the start are computed from.
+const REST: &[&str] = &["load", "p2_start", "d1", "d2"];
+
+fn coupling() -> Vec<Row> {
+    vec![
+        Row::input_real("s", |m| &mut m.s, "length of the actuator").unit(unit::METRE),
+        Row::input_real("v", |m| &mut m.v, "rate of the actuator's length")
+            .unit(unit::METRE_PER_SECOND),
+        Row::input_real(
+            "u_ref",
+            |m| &mut m.u_ref,
+            "where the spool is to go, with spool_program = input",
+        )
+        .unit(unit::VOLT),
+        Row::output_real(
+            "f",
+            |m| &mut m.f,
+            "force of the actuator, positive outwards",
+        )
+        .unit(unit::NEWTON)
+        .depends_on(&["s", "v"])
+        .starts_from(&[
+            "load", "p2_start", "d1", "d2", "c", "k_d", "c_d", "l_d", "l1_start", "l2_start",
+            "s_start",
+        ]),
+        Row::output_real("f_p", |m| &mut m.f_p, "force of the pressures alone")
+            .unit(unit::NEWTON)
+            .starts_from(REST),
+        Row::output_real("f_p_rate", |m| &mut m.f_p_rate, "rate of f_p")
+            .unit(unit::NEWTON_PER_SECOND)
+            .depends_on(&["s", "v"])
+            .starts_from(STIFFNESS),
+        Row::output_real(
+            "k_eff",
+            |m| &mut m.k_eff,
+            "stiffness of the oil: −∂f_p_rate/∂v",
+        )
+        .unit(unit::NEWTON_PER_METRE)
+        .depends_on(&["s"])
+        .starts_from(STIFFNESS),
+    ]
+}
+
+/// What the stiffness of the oil at the start is computed from.
+const STIFFNESS: &[&str] = &[
+    "d1", "d2", "l1_start", "l2_start", "s_start", "v_h1", "v_h2", "b_o", "b_c", "b_h",
+];
+
+fn pressures() -> Vec<Row> {
+    vec![
+        Row::output_real(
+            "p1",
+            |m| &mut m.state[1],
+            "pressure on the piston's side, volume 1",
+        )
+        .unit(unit::PASCAL)
+        .starts_from(REST),
+        Row::output_real(
+            "p2",
+            |m| &mut m.state[2],
+            "pressure on the rod's side, volume 2",
+        )
+        .unit(unit::PASCAL)
+        .starts_from(&["p2_start"]),
+        Row::output_real(
+            "p3",
+            |m| &mut m.state[3],
+            "pressure between valve and throttle, volume 3",
+        )
+        .unit(unit::PASCAL)
+        .starts_from(REST),
+        Row::output_real("u", |m| &mut m.state[0], "position of the spool").unit(unit::VOLT),
+    ]
+}
+
+fn choices() -> Vec<Row> {
+    vec![
+        Row::parameter_enumeration(
+            "integrator",
+            |m| &mut m.integrator,
+            &INTEGRATORS,
+            "how the circuit is integrated, by inner steps of step_size",
+        ),
+        Row::parameter_enumeration(
+            "spool_program",
+            |m| &mut m.spool_program,
+            &SPOOL_PROGRAMS,
+            "where the spool's reference comes from",
+        ),
+        Row::parameter_real("load", |m| &mut m.load, "force that f has at the start")
+            .unit(unit::NEWTON),
+        Row::parameter_real(
+            "p2_start",
+            |m| &mut m.p2_start,
+            "initial pressure of volume 2; p1 = p3 follow from the load",
+        )
+        .unit(unit::PASCAL),
+    ]
+}
+
+fn length(
+    name: &'static str,
+    access: fn(&mut HydraulicCircuit) -> &mut f64,
+    text: &'static str,
+) -> Row {
+    Row::parameter_real(name, access, text).unit(unit::METRE)
+}
+
+fn piston_parameters() -> Vec<Row> {
+    vec![
+        length("d1", |m| &mut m.piston.d1, "diameter of the piston").min(1e-9),
+        length("d2", |m| &mut m.piston.d2, "diameter of the piston's rod").min(0.0),
+        Row::parameter_real("c", |m| &mut m.piston.c, "viscous friction of the piston")
+            .unit(unit::NEWTON_SECOND_PER_METRE)
+            .min(0.0),
+        Row::parameter_real("k_d", |m| &mut m.piston.k_d, "stiffness of the end dampers")
+            .unit(unit::NEWTON_PER_METRE)
+            .min(0.0),
+        Row::parameter_real("c_d", |m| &mut m.piston.c_d, "damping of the end dampers")
+            .unit(unit::NEWTON_SECOND_PER_METRE)
+            .min(0.0),
+        length("l_d", |m| &mut m.piston.l_d, "length of the end dampers").min(0.0),
+        length(
+            "l1_start",
+            |m| &mut m.piston.l1_start,
+            "length of the chamber of volume 1 where s = s_start",
+        ),
+        length(
+            "l2_start",
+            |m| &mut m.piston.l2_start,
+            "length of the chamber of volume 2 where s = s_start",
+        ),
+        length(
+            "s_start",
+            |m| &mut m.piston.s_start,
+            "length of the actuator that l1_start and l2_start belong to",
+        ),
+    ]
+}
+
+fn oil_parameters() -> Vec<Row> {
+    let volume = |name, access, text| {
+        Row::parameter_real(name, access, text)
+            .unit(unit::CUBIC_METRE)
+            .min(1e-12)
+    };
+    let modulus = |name, access, text| {
+        Row::parameter_real(name, access, text)
+            .unit(unit::PASCAL)
+            .min(1.0)
+    };
+    vec![
+        volume("v_h1", |m| &mut m.v_h1, "volume of hose 1"),
+        volume("v_h2", |m| &mut m.v_h2, "volume of hose 2"),
+        volume("v_h3", |m| &mut m.v_h3, "volume of hose 3, all of volume 3"),
+        modulus("b_o", |m| &mut m.b_o, "bulk modulus of the oil"),
+        modulus("b_c", |m| &mut m.b_c, "bulk modulus of the cylinder"),
+        modulus("b_h", |m| &mut m.b_h, "bulk modulus of the hoses"),
+        Row::parameter_real("rho", |m| &mut m.rho, "density of the oil")
+            .unit(unit::KILOGRAM_PER_CUBIC_METRE)
+            .min(1e-9),
+    ]
+}
+
+fn valve_parameters() -> Vec<Row> {
+    vec![
+        length(
+            "throttle_diameter",
+            |m| &mut m.throttle_diameter,
+            "diameter of the throttle",
+        )
+        .min(0.0),
+        Row::parameter_real(
+            "throttle_discharge",
+            |m| &mut m.throttle_discharge,
+            "discharge coefficient of the throttle",
+        )
+        .min(0.0),
+        Row::parameter_real(
+            "c_v",
+            |m| &mut m.c_v,
+            "flow through the valve per volt and root of pascal, m³/(s·V·√Pa)",
+        )
+        .min(0.0),
+        Row::parameter_real(
+            "valve_frequency",
+            |m| &mut m.valve_frequency,
+            "frequency at which the spool lags by 45°",
+        )
+        .unit(unit::HERTZ)
+        .min(0.0),
+        Row::parameter_real("p_pump", |m| &mut m.p_pump, "pressure of the pump").unit(unit::PASCAL),
+        Row::parameter_real("p_tank", |m| &mut m.p_tank, "pressure of the tank").unit(unit::PASCAL),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HydraulicCircuit;
+    use crate::crane_reference::Throttle;
+
+    /// Rates of u, p1, p2, p3 with the oil at rest but for the spool at `u` and the rate `v`.
+    fn rates(actuator: usize, throttle: Throttle, u: f64, v: f64) -> [f64; 4] {
+        let circuit = HydraulicCircuit::of(actuator, throttle);
+        let [_, p1, p2, p3] = circuit.rest();
+        circuit.rates([u, p1, p2, p3], circuit.piston.s_start, v, 0.0)
+    }
+
+    fn assert_near(found: [f64; 4], expected: [f64; 4]) {
+        for (found, expected) in found.iter().zip(expected) {
+            let error = (found - expected).abs();
+            assert!(error <= 1e-7 * expected.abs(), "{found} is not {expected}");
+        }
+    }
+
+    /// Values of an independent reproduction of the paper, to eight digits.
+    #[test]
+    fn rates_at_the_start() {
+        let closed = [0.0, -1.238_685_6e8, 3.162_172_7e7, 0.0];
+        assert_near(rates(1, Throttle::Narrow, 0.0, 0.01), closed);
+        let spool = -1_099.557_4;
+        let first = |p3| [spool, -2.477_371_3e8, -1.343_485_3e7, p3];
+        let second = |p3| [spool, -1.416_981_6e8, -1.436_913_8e7, p3];
+        let open = |actuator, throttle| rates(actuator, throttle, 5.0, 0.02);
+        assert_near(open(1, Throttle::Narrow), first(1.611_790_1e9));
+        assert_near(open(1, Throttle::Wide), first(2.686_316_9e8));
+        assert_near(open(2, Throttle::Narrow), second(1.689_861_1e9));
+        assert_near(open(2, Throttle::Wide), second(2.894_271_2e8));
+    }
+}
