@@ -67,6 +67,9 @@ pub enum MeasureError {
     /// An FMU has no such output.
     #[error("the run has no real output `{0}`")]
     NoOutput(String),
+    /// There is no compensator.
+    #[error(transparent)]
+    Synthesis(#[from] gyrator_h_infinity::SynthesisError),
     /// Nothing was learned.
     #[error(transparent)]
     Learning(#[from] gyrator::LearningError),

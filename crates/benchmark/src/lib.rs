@@ -13,6 +13,7 @@ mod assembly;
 mod benchmark;
 mod crane;
 mod double_oscillator;
+mod dual_mass;
 mod figures;
 mod learned_oscillator;
 mod metrics;
@@ -35,6 +36,7 @@ mod role;
 mod row;
 
 pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
+pub use figures::h_infinity::error_chart;
 pub use plot::Chart;
 pub use role::{Cast, CastError, Role, Substitute, folder_of_fmus};
 pub use row::{Bar, Figure, Metric, Row};
@@ -50,4 +52,5 @@ pub static BENCHMARKS: &[Benchmark] = &[
     crane::BENCHMARK,
     quarter_car::BENCHMARK,
     learned_oscillator::BENCHMARK,
+    dual_mass::BENCHMARK,
 ];

@@ -96,6 +96,7 @@ pub struct Chart {
     x: &'static str,
     y: &'static str,
     is_logarithmic: bool,
+    has_decades: bool,
     x_range: Option<(f64, f64)>,
     lines: Vec<Line>,
 }
@@ -115,6 +116,7 @@ impl Chart {
             x,
             y,
             is_logarithmic: false,
+            has_decades: false,
             x_range: None,
             lines: Vec::new(),
         }
@@ -134,6 +136,12 @@ impl Chart {
     /// Powers of ten on the y axis; what is not positive is left out.
     pub(crate) fn logarithmic(mut self) -> Self {
         self.is_logarithmic = true;
+        self
+    }
+
+    /// Powers of ten on the x axis; what is not positive is left out.
+    pub(crate) fn decades(mut self) -> Self {
+        self.has_decades = true;
         self
     }
 
@@ -191,7 +199,12 @@ impl Chart {
         let range = self
             .x_range
             .unwrap_or_else(|| scale::range(self.visible().map(|(x, _)| x)));
-        Scale::linear(range, (LEFT, WIDTH - RIGHT))
+        let pixels = (LEFT, WIDTH - RIGHT);
+        if self.has_decades {
+            Scale::logarithmic(range, pixels)
+        } else {
+            Scale::linear(range, pixels)
+        }
     }
 
     fn y_scale(&self, top: f64) -> Scale {

@@ -1,6 +1,7 @@
 //! The verbs of the command line, one file each.
 
 mod benchmark;
+mod design_hinfinity;
 mod inspect;
 mod learn;
 mod list;
@@ -35,6 +36,9 @@ enum Verb {
     Learn(learn::Options),
     /// List methods, extrapolations, corrections, step controls and exchange modes
     List(list::Options),
+    /// Design the compensator of H-infinity coupling, and show what it leaves of the coupling error
+    #[command(name = "design-hinfinity")]
+    DesignHinfinity(design_hinfinity::Options),
     /// Run systems with known solutions, and judge what comes out
     Benchmark(benchmark::Options),
 }
@@ -48,6 +52,7 @@ impl Cli {
             Verb::Inspect(options) => inspect::run(&options),
             Verb::Learn(options) => learn::run(options),
             Verb::List(options) => list::run(&options),
+            Verb::DesignHinfinity(options) => design_hinfinity::run(&options),
             Verb::Benchmark(options) => benchmark::run(&options),
         }
     }

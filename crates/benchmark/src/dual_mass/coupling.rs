@@ -1,0 +1,232 @@
+//! The halves of the dual mass, coupled at macro-steps of 50 ms.
+
+use gyrator_h_infinity::{Compensator, Design, Smoother};
+use nalgebra::DMatrix;
+
+use super::stability::spectral_radius;
+use super::system::{Course, DualMass, MICRO_STEP, MICRO_STEPS, Motion, external};
+
+/// Micro-steps in a macro-step.
+pub(crate) const PARTS: usize = 50;
+/// Macro-step, s.
+pub(crate) const MACRO_STEP: f64 = PARTS as f64 * MICRO_STEP;
+
+/// From the samples of a signal to its course over a macro-step.
+#[derive(Debug, Clone)]
+pub(crate) enum Channel {
+    /// The polynomial of this degree through the newest samples, newest first.
+    Polynomial { degree: usize, samples: [f64; 3] },
+    /// Compensated before it is sampled, held, and perhaps smoothed after.
+    Compensated {
+        compensator: Compensator,
+        smoother: Option<Smoother>,
+        held: f64,
+    },
+}
+
+impl Channel {
+    pub(crate) fn polynomial(degree: usize) -> Self {
+        Self::Polynomial {
+            degree,
+            samples: [0.0; 3],
+        }
+    }
+
+    /// Compensator and smoother at each micro-step.
+    pub(crate) fn compensated(design: &Design) -> Self {
+        let cutoff = design.specification.smoother_cutoff;
+        Self::Compensated {
+            compensator: design.discretise(MACRO_STEP, MICRO_STEP),
+            smoother: cutoff.map(|cutoff| Smoother::new(cutoff / MACRO_STEP, MICRO_STEP)),
+            held: 0.0,
+        }
+    }
+
+    /// What is received at a micro-step of the macro-step.
+    fn value(&self, part: usize) -> f64 {
+        match self {
+            Self::Polynomial { degree, samples } => {
+                let s = part as f64 / PARTS as f64;
+                let [a, b, c] = *samples;
+                match degree {
+                    0 => a,
+                    1 => a + s * (a - b),
+                    _ => a + s * (1.5 * a - 2.0 * b + 0.5 * c) + s * s * (0.5 * a - b + 0.5 * c),
+                }
+            }
+            Self::Compensated { smoother, held, .. } => {
+                smoother.as_ref().map_or(*held, Smoother::output)
+            }
+        }
+    }
+
+    /// Sends `value` at a communication point.
+    fn send(&mut self, value: f64) {
+        match self {
+            Self::Polynomial { samples, .. } => *samples = [value, samples[0], samples[1]],
+            Self::Compensated {
+                compensator, held, ..
+            } => *held = compensator.output(value),
+        }
+    }
+
+    /// Adds to what is held: a correction.
+    fn add(&mut self, correction: f64) {
+        match self {
+            Self::Polynomial { samples, .. } => samples[0] += correction,
+            Self::Compensated { held, .. } => *held += correction,
+        }
+    }
+
+    /// One micro-step further, the signal being `value` at its sender.
+    fn advance(&mut self, value: f64) {
+        if let Self::Compensated {
+            compensator,
+            smoother,
+            held,
+        } = self
+        {
+            compensator.advance(value);
+            if let Some(smoother) = smoother {
+                smoother.advance(*held);
+            }
+        }
+    }
+
+    /// Everything that a macro-step hands to the next.
+    fn memory(&mut self) -> Vec<&mut f64> {
+        match self {
+            Self::Polynomial { degree, samples } => samples[..=*degree].iter_mut().collect(),
+            Self::Compensated {
+                compensator,
+                smoother,
+                held,
+            } => {
+                let smoothed = smoother.iter_mut().flat_map(Smoother::memory);
+                compensator.memory().chain(smoothed).chain([held]).collect()
+            }
+        }
+    }
+}
+
+/// A coupling of the two halves, at a communication point.
+#[derive(Debug, Clone)]
+pub(crate) struct Coupling {
+    /// Mass 2's velocity, to half 1.
+    pub(crate) velocity: Channel,
+    /// The coupling force, to half 2.
+    pub(crate) force: Channel,
+    /// Half 1 takes the new velocity before it tells its force; else the force is that of the
+    /// velocity which half 1 had until now.
+    pub(crate) is_fresh: bool,
+    /// Shares of the integrated errors of velocity and force that are given back per macro-step
+    /// (NEPCE).
+    pub(crate) given_back: [f64; 2],
+    /// Integrals of sent less received velocity and force.
+    missing: [f64; 2],
+    motion: Motion,
+}
+
+impl Coupling {
+    pub(crate) fn new(velocity: Channel, force: Channel, is_fresh: bool) -> Self {
+        Self {
+            velocity,
+            force,
+            is_fresh,
+            given_back: [0.0; 2],
+            missing: [0.0; 2],
+            motion: Motion::default(),
+        }
+    }
+
+    pub(crate) fn with_nepce(self, given_back: [f64; 2]) -> Self {
+        Self { given_back, ..self }
+    }
+
+    fn exchange(&mut self, system: &DualMass) {
+        let back = |signal: usize| self.given_back[signal] * self.missing[signal] / MACRO_STEP;
+        let (velocity, force) = (back(0), back(1));
+        let before = self.velocity.value(PARTS);
+        self.velocity.send(self.motion[3]);
+        self.velocity.add(velocity);
+        let known = if self.is_fresh {
+            self.velocity.value(0)
+        } else {
+            before
+        };
+        self.force.send(system.force(&self.motion, known));
+        self.force.add(force);
+    }
+
+    /// One macro-step; `seen` is told velocity and force at each micro-step.
+    fn advance(
+        &mut self,
+        system: &DualMass,
+        external: impl Fn(usize) -> f64,
+        mut seen: impl FnMut([f64; 2]),
+    ) {
+        self.exchange(system);
+        for part in 0..PARTS {
+            let received = [self.velocity.value(part), self.force.value(part)];
+            let sent = [self.motion[3], system.force(&self.motion, received[0])];
+            seen(sent);
+            for (signal, missing) in self.missing.iter_mut().enumerate() {
+                *missing += MICRO_STEP * (sent[signal] - received[signal]);
+            }
+            system.advance(&mut self.motion, received, external(part));
+            self.velocity.advance(sent[0]);
+            self.force.advance(sent[1]);
+        }
+    }
+
+    /// The whole run.
+    pub(crate) fn course(mut self, system: &DualMass, pulse: usize) -> Course {
+        let mut course = Vec::with_capacity(MICRO_STEPS);
+        for step in 0..MICRO_STEPS / PARTS {
+            let external = |part| external(step * PARTS + part, pulse);
+            self.advance(system, external, |seen| course.push(seen));
+        }
+        course
+    }
+
+    fn memory(&mut self) -> Vec<&mut f64> {
+        let mut memory: Vec<&mut f64> = self.motion.iter_mut().collect();
+        memory.extend(self.velocity.memory());
+        memory.extend(self.force.memory());
+        let is_given_back = |(_, share): &(&mut f64, &f64)| **share > 0.0;
+        let missing = self.missing.iter_mut().zip(&self.given_back);
+        memory.extend(missing.filter(is_given_back).map(|(missing, _)| missing));
+        memory
+    }
+
+    /// The greatest eigenvalue of a macro-step, without the 1 of the drift that the integral of a
+    /// received velocity always has.
+    pub(crate) fn spectral_radius(mut self, system: &DualMass) -> f64 {
+        let order = self.memory().len();
+        let mut monodromy = DMatrix::zeros(order, order);
+        for (column, mut after) in monodromy.column_iter_mut().enumerate() {
+            for (row, entry) in self.memory().into_iter().enumerate() {
+                *entry = f64::from(u8::from(row == column));
+            }
+            self.advance(system, |_| 0.0, drop);
+            for (entry, after) in self.memory().into_iter().zip(after.iter_mut()) {
+                *after = *entry;
+            }
+        }
+        spectral_radius(monodromy, Some(1.0))
+    }
+}
+
+/// Root mean squares of the errors of velocity and force, over the range of the reference (eq. 15).
+pub(crate) fn errors(course: &Course, reference: &Course) -> [f64; 2] {
+    std::array::from_fn(|variable| {
+        let values = || reference.iter().map(|point| point[variable]);
+        let range =
+            values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min);
+        let squares = course
+            .iter()
+            .zip(values())
+            .map(|(point, value)| (point[variable] - value).powi(2));
+        (squares.sum::<f64>() / reference.len() as f64).sqrt() / range
+    })
+}

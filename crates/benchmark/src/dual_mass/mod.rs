@@ -1,0 +1,181 @@
+//! The dual mass-spring-damper of Chen et al. (2021), section 4.1.
+
+mod coupling;
+mod methods;
+mod stability;
+mod system;
+
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::figures;
+use crate::role::Cast;
+use crate::row::{Bar, Metric, Row};
+use coupling::{Coupling, errors};
+use methods::{Designs, METHODS, Method, PULSES, THRESHOLDS};
+use system::{Course, DualMass};
+
+pub(crate) const BENCHMARK: Benchmark = Benchmark {
+    name: "dual-mass",
+    summary: "two masses in steps of 1 ms that exchange velocity and force every 50 ms: H-infinity coupling",
+    source: "Chen et al. 2021, section 4.1; parameters of the random systems are a stand-in for its table 2",
+    roles: &[],
+    cases: &[
+        Case {
+            name: "1",
+            summary: "the weakly damped system of figure 7",
+        },
+        Case {
+            name: "2",
+            summary: "the strongly damped system of figure 8",
+        },
+        Case {
+            name: "3",
+            summary: "the stiff system with a small mass 1 of figure 9",
+        },
+        Case {
+            name: "4",
+            summary: "the stiff system with a small mass 2 of figure 10",
+        },
+        Case {
+            name: "random",
+            summary: "2000 random systems: how many are unstable, and how many inaccurate",
+        },
+    ],
+    measure,
+    figures: figures::none,
+};
+
+const SOURCE: &str = "an independent reproduction of the paper, random parameters its own";
+
+const RADIUS: Metric = Metric::figure("spectral radius", "");
+const VELOCITY: Metric = Metric::error("NRMS of v, 200 ms", "");
+const FORCE: Metric = Metric::error("NRMS of F, 200 ms", "");
+const UNSTABLE: Metric = Metric::figure("unstable systems", "");
+
+/// Systems with an error above a threshold, pulse by pulse.
+#[rustfmt::skip]
+const INACCURATE: [[&str; 5]; 3] = [
+    ["error > 0.05, 1 ms", "error > 0.1, 1 ms", "error > 0.2, 1 ms", "error > 0.3, 1 ms", "error > 0.5, 1 ms"],
+    ["error > 0.05, 50 ms", "error > 0.1, 50 ms", "error > 0.2, 50 ms", "error > 0.3, 50 ms", "error > 0.5, 50 ms"],
+    ["error > 0.05, 200 ms", "error > 0.1, 200 ms", "error > 0.2, 200 ms", "error > 0.3, 200 ms", "error > 0.5, 200 ms"],
+];
+
+/// Number of random systems.
+const COUNT: usize = 2000;
+/// Counts may differ by so many systems, which are at a limit and fall to either side by rounding.
+const AT_LIMIT: Bar = Bar::Absolute(3.0);
+/// A spectral radius above this is unstable.
+const STABLE: f64 = 1.0 + 1e-7;
+
+fn measure(_: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    let designs = Designs::new()?;
+    match case.name.parse::<usize>() {
+        Ok(number) => measure_figure(number - 1, &designs, progress),
+        Err(_) => measure_random(&designs, progress),
+    }
+    Ok(())
+}
+
+/// A row beside a reference, where there is one.
+fn row(metric: Metric, measured: f64, reference: f64, bar: Bar) -> Row {
+    let row = Row::new(metric, measured);
+    if reference.is_nan() {
+        row
+    } else {
+        row.against(reference, bar, SOURCE)
+    }
+}
+
+fn measure_figure(index: usize, designs: &Designs, progress: &Progress<'_>) {
+    const PULSE: usize = 200;
+    let system = &DualMass::FIGURES[index];
+    let reference = system.reference(PULSE);
+    for method in METHODS {
+        let coupling = method.coupling(designs);
+        let [velocity, force] = errors(&coupling.clone().course(system, PULSE), &reference);
+        let expected = method.errors[index];
+        let rows = [
+            row(
+                RADIUS,
+                coupling.spectral_radius(system),
+                method.radii[index],
+                Bar::Absolute(1e-3),
+            ),
+            // The reproduction is known to three or four digits.
+            row(VELOCITY, velocity, expected[0], Bar::Relative(0.01)),
+            row(FORCE, force, expected[1], Bar::Relative(0.01)),
+        ];
+        progress.add(method.name, rows);
+    }
+}
+
+/// What becomes of a random system with a coupling.
+struct Trial {
+    is_unstable: bool,
+    /// Greater one of the errors of velocity and force, pulse by pulse.
+    errors: [f64; 3],
+}
+
+impl Trial {
+    fn new(system: &DualMass, coupling: &Coupling, references: &[Course; 3]) -> Self {
+        let error = |pulse: usize| {
+            let course = coupling.clone().course(system, PULSES[pulse]);
+            let [velocity, force] = errors(&course, &references[pulse]);
+            // A maximum does not see NaN.
+            if velocity.is_nan() {
+                velocity
+            } else {
+                velocity.max(force)
+            }
+        };
+        let radius = coupling.clone().spectral_radius(system);
+        Self {
+            is_unstable: radius.is_nan() || radius > STABLE,
+            errors: std::array::from_fn(error),
+        }
+    }
+}
+
+fn measure_random(designs: &Designs, progress: &Progress<'_>) {
+    let systems = DualMass::random(COUNT);
+    let couplings: Vec<Coupling> = METHODS
+        .iter()
+        .map(|method| method.coupling(designs))
+        .collect();
+    let trials_of = |system: &DualMass| -> Vec<Trial> {
+        let references = PULSES.map(|pulse| system.reference(pulse));
+        let trial = |coupling| Trial::new(system, coupling, &references);
+        couplings.iter().map(trial).collect()
+    };
+    let trials: Vec<Vec<Trial>> = systems.par_iter().map(trials_of).collect();
+    for (index, method) in METHODS.iter().enumerate() {
+        let of_method: Vec<&Trial> = trials.iter().map(|trials| &trials[index]).collect();
+        progress.add(method.name, counts(method, &of_method));
+    }
+}
+
+fn counts(method: &Method, trials: &[&Trial]) -> Vec<Row> {
+    let count = |is_meant: &dyn Fn(&Trial) -> bool| {
+        trials.iter().filter(|trial| is_meant(trial)).count() as f64
+    };
+    let unstable = count(&|trial| trial.is_unstable);
+    let mut rows = vec![row(UNSTABLE, unstable, method.unstable, AT_LIMIT)];
+    for (pulse, names) in INACCURATE.into_iter().enumerate() {
+        for (threshold, name) in names.into_iter().enumerate() {
+            let limit = THRESHOLDS[threshold];
+            let above = |trial: &Trial| trial.errors[pulse].is_nan() || trial.errors[pulse] > limit;
+            let expected = method.inaccurate[pulse][threshold];
+            rows.push(row(
+                Metric::figure(name, ""),
+                count(&above),
+                expected,
+                AT_LIMIT,
+            ));
+        }
+    }
+    rows
+}

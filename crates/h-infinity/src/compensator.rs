@@ -1,0 +1,174 @@
+//! The compensator K₁ in equal steps.
+
+use nalgebra::{DMatrix, DVector};
+
+use crate::TransferFunction;
+use crate::transfer::polynomial;
+
+/// Most states: four of hold and smoother, and two that a weight of third order adds.
+const MOST: usize = 6;
+
+/// K₁ discretised by Tustin's rule.
+///
+/// Never by holding its input over a step: K₁ answers directly with up to a hundred times its
+/// input, which would then lead by half a step more than the states.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Compensator {
+    order: usize,
+    transition: [[f64; MOST]; MOST],
+    input: [f64; MOST],
+    output: [f64; MOST],
+    direct: f64,
+    /// State at rest under an input of 1.
+    rest: [f64; MOST],
+    state: [f64; MOST],
+}
+
+impl Compensator {
+    /// `k1`, in seconds, biproper and stable, with steps of `step` s; at rest at 0. `None` where it
+    /// has more than six poles, or not as many zeros as poles.
+    #[must_use]
+    pub fn new(k1: &TransferFunction, step: f64) -> Option<Self> {
+        let order = k1.poles.len();
+        if order > MOST || k1.zeros.len() != order {
+            return None;
+        }
+        // Time in units of the geometric mean of the poles: a companion matrix with entries near 1.
+        let mean = k1.poles.iter().map(|pole| pole.norm().ln()).sum::<f64>();
+        let unit = (-mean / order.max(1) as f64).exp();
+        let scaled = k1.in_seconds(1.0 / unit);
+        let (numerator, denominator) = (polynomial(&scaled.zeros), polynomial(&scaled.poles));
+        let half = 0.5 * step / unit;
+        let companion = DMatrix::from_fn(order, order, |row, column| match row {
+            0 => -denominator[column + 1],
+            _ => f64::from(u8::from(column + 1 == row)),
+        });
+        let output = DVector::from_fn(order, |index, _| {
+            scaled.gain * (numerator[index + 1] - denominator[index + 1])
+        });
+        let identity = DMatrix::identity(order, order);
+        let implicit = (&identity - half * &companion).try_inverse()?;
+        let input = implicit.column(0).into_owned();
+        let transition = &implicit * (&identity + half * &companion);
+        let held = 2.0 * half * &input;
+        let rest = (&identity - &transition).try_inverse()? * &held;
+        let seen = implicit.transpose() * &output;
+        Some(Self {
+            order,
+            transition: std::array::from_fn(|row| {
+                std::array::from_fn(|column| transition.get((row, column)).copied().unwrap_or(0.0))
+            }),
+            input: fixed(&held),
+            output: fixed(&seen),
+            direct: scaled.gain + half * output.dot(&input),
+            rest: fixed(&rest),
+            state: [0.0; MOST],
+        })
+    }
+
+    /// At rest under the input `value`.
+    pub fn settle(&mut self, value: f64) {
+        self.state = self.rest.map(|rest| rest * value);
+    }
+
+    /// What K₁ answers to `input` now.
+    #[must_use]
+    pub fn output(&self, input: f64) -> f64 {
+        let states = self.output.iter().zip(&self.state).take(self.order);
+        states.fold(self.direct * input, |sum, (gain, state)| sum + gain * state)
+    }
+
+    /// One step further from a point where the input was `input`.
+    pub fn advance(&mut self, input: f64) {
+        let order = self.order;
+        let mut next = [0.0; MOST];
+        for (row, next) in next.iter_mut().enumerate().take(order) {
+            let gains = self.transition[row].iter().zip(&self.state).take(order);
+            *next = gains.fold(self.input[row] * input, |sum, (gain, state)| {
+                sum + gain * state
+            });
+        }
+        self.state = next;
+    }
+
+    /// Number of states.
+    #[must_use]
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// What carries its memory, for stability analyses.
+    pub fn memory(&mut self) -> impl Iterator<Item = &mut f64> {
+        self.state.iter_mut().take(self.order)
+    }
+}
+
+fn fixed(vector: &DVector<f64>) -> [f64; MOST] {
+    std::array::from_fn(|index| vector.get(index).copied().unwrap_or(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Complex;
+
+    fn lead() -> TransferFunction {
+        TransferFunction {
+            gain: 9.0,
+            zeros: vec![Complex::new(-1.0, 0.5), Complex::new(-1.0, -0.5)],
+            poles: vec![Complex::new(-3.0, 1.0), Complex::new(-3.0, -1.0)],
+        }
+    }
+
+    #[test]
+    fn it_rests_where_it_settles() {
+        let k1 = lead();
+        let mut compensator = Compensator::new(&k1, 0.05).unwrap();
+        compensator.settle(2.0);
+        let answer = 2.0 * k1.at(Complex::new(0.0, 0.0)).re;
+        for _ in 0..5 {
+            assert!((compensator.output(2.0) - answer).abs() < 1e-12);
+            compensator.advance(2.0);
+        }
+    }
+
+    /// Tustin's rule maps s = jω to jω' with ω = 2/h·tan(ω'h/2): the answer to a sampled sine is
+    /// K₁ at the warped frequency, exactly.
+    #[test]
+    fn sines_are_answered_as_tustin_says() {
+        let (k1, step, frequency) = (lead(), 0.05, 3.0_f64);
+        let mut compensator = Compensator::new(&k1, step).unwrap();
+        let warped = 2.0 / step * (0.5 * frequency * step).tan();
+        let answer = k1.at(Complex::new(0.0, warped));
+        let at = |k: usize| frequency * step * k as f64;
+        for k in 0..2000 {
+            let input = at(k).cos();
+            let exact = (answer * Complex::new(at(k).cos(), at(k).sin())).re;
+            if k > 1000 {
+                assert!((compensator.output(input) - exact).abs() < 1e-10);
+            }
+            compensator.advance(input);
+        }
+    }
+
+    #[test]
+    fn more_poles_than_it_has_room_for_are_refused() {
+        let pole = Complex::new(-1.0, 0.0);
+        let long = TransferFunction {
+            gain: 1.0,
+            zeros: vec![pole; 7],
+            poles: vec![pole; 7],
+        };
+        assert!(Compensator::new(&long, 0.1).is_none());
+        assert!(
+            Compensator::new(
+                &TransferFunction {
+                    zeros: vec![],
+                    ..lead()
+                },
+                0.1
+            )
+            .is_none()
+        );
+    }
+}
