@@ -72,6 +72,41 @@ fn a_step_that_fails_is_named() {
 }
 
 #[test]
+fn c39_discarded_step_is_made_in_halves() {
+    let mut halving = system("discard_once", "do_step", 0.05);
+    halving.component("bad").step_halvings(2);
+    let (mut run, trace) = start(halving);
+    run.run().unwrap();
+    let (mut usual, expected) = start(system("none", "do_step", 0.05));
+    usual.run().unwrap();
+    assert_eq!(trace.times(), expected.times());
+    assert_eq!(
+        run.read_real("bad.y").unwrap(),
+        usual.read_real("bad.y").unwrap()
+    );
+}
+
+#[test]
+fn c39_discard_for_ever_ends_the_run() {
+    let mut system = system("discard_always", "do_step", 0.05);
+    system.component("bad").step_halvings(3);
+    let (mut run, trace) = start(system);
+    let error = run.run().unwrap_err().to_string();
+    assert!(error.contains("halved down to 0.00125 s"), "{error}");
+    assert_eq!((trace.times().len(), trace.finished()), (5, 1));
+}
+
+#[test]
+fn c39_halving_is_in_vain_where_the_unit_cannot_go_back() {
+    let mut system = system("none", "do_step", 0.05);
+    system.component("ramp").step_halvings(3);
+    let warnings = system.check();
+    let text = &warnings[0].message;
+    assert!(text.contains("canGetAndSetFMUstate"), "{text}");
+    system.start(&RunOptions::default()).unwrap().run().unwrap();
+}
+
+#[test]
 fn the_first_fault_does_not_depend_on_threads() {
     for threads in [0, 2, 8] {
         let mut system = system("error", "do_step", 0.05);

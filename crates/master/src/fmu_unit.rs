@@ -75,7 +75,7 @@ impl FmuUnit {
         let cause = match error.status {
             Status::Discard => Cause::Discard,
             Status::Fatal => Cause::Fatal,
-            Status::NotCalled(Refusal::Capability) | Status::Pending => Cause::Unsupported,
+            Status::NotCalled(Refusal::Capability) => Cause::Unsupported,
             _ => Cause::Error,
         };
         let detail = error
@@ -89,6 +89,17 @@ impl FmuUnit {
             message,
             log: error.last_log.clone(),
         })
+    }
+
+    /// What else may help against discarded steps.
+    #[cold]
+    fn advice_on_halving(&self) -> &'static str {
+        let abilities = &self.description.capabilities;
+        if abilities.save_and_restore && abilities.variable_step {
+            ", or step_halvings"
+        } else {
+            ""
+        }
     }
 
     fn check<T>(result: Result<T, Box<CallError>>) -> UnitResult<T> {
@@ -141,8 +152,10 @@ impl Unit for FmuUnit {
                     .map_or("does not say how far it came".to_owned(), |time| {
                         format!("came to t = {time} s")
                     });
-                let message =
-                    format!("returned Discard and {reached}; a smaller step_size may help");
+                let message = format!(
+                    "returned Discard and {reached}; a smaller step_size may help{}",
+                    self.advice_on_halving()
+                );
                 let log = self.instance.last_log();
                 Err(Box::new(UnitFault {
                     call: "fmi2DoStep",

@@ -54,6 +54,7 @@ mod extrapolation;
 mod fault;
 mod fmu_unit;
 mod graph;
+mod halving_unit;
 mod initialization;
 mod learning;
 mod ledger;

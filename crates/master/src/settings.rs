@@ -28,6 +28,12 @@ impl ComponentSettings<'_> {
         self
     }
 
+    /// How often a step that the unit discards may be halved and tried again.
+    pub fn step_halvings(self, times: u32) -> Self {
+        self.component.step_halvings = Some(Spanned::unplaced(times));
+        self
+    }
+
     /// Start value of a variable.
     pub fn start(self, variable: &str, value: FileValue) -> Self {
         self.component.start_values.push((

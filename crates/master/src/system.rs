@@ -12,6 +12,7 @@ use gyrator_system::{
 
 use crate::fault::RunError;
 use crate::graph::{Chosen, Graph};
+use crate::halving_unit::HalvingUnit;
 use crate::learning::{FeedForward, macro_steps};
 use crate::method::{METHODS, Method};
 use crate::plant::{Member, Plant, Slot};
@@ -425,7 +426,12 @@ impl System {
                 (None, _) => continue,
             };
             match slot {
-                Ok(slot) => members.push(Member::new(slot, component, &resolved.graph)),
+                Ok(slot) => {
+                    let description = &resolved.graph.components[component].description;
+                    let slot =
+                        HalvingUnit::around(slot, &self.file.components[*place], description);
+                    members.push(Member::new(slot, component, &resolved.graph));
+                }
                 Err(error) => errors.push(error),
             }
         }

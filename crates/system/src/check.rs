@@ -86,10 +86,23 @@ fn check_restart(component: &Component, problems: &mut Vec<Problem>) {
     }
 }
 
+/// Halving a step so often makes tens of thousands of steps of one.
+const MOST_HALVINGS: u32 = 16;
+
+fn check_halvings(component: &Component, problems: &mut Vec<Problem>) {
+    if let Some(halvings) = &component.step_halvings
+        && halvings.value > MOST_HALVINGS
+    {
+        let message = format!("`step_halvings` must be {MOST_HALVINGS} at most");
+        problems.push(Problem::error("too-many-halvings", message).at(&halvings.span));
+    }
+}
+
 fn check_components(system: &SystemFile, problems: &mut Vec<Problem>) {
     let mut seen = BTreeMap::new();
     for component in &system.components {
         check_restart(component, problems);
+        check_halvings(component, problems);
         check_unique(
             "component",
             &component.name,

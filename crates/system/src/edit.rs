@@ -144,6 +144,8 @@ impl Component {
             exchange: None,
             start_values: Vec::new(),
             preload: Vec::new(),
+            library_path: Vec::new(),
+            step_halvings: None,
             isolate: None,
             restart: None,
             propagate_initial_inputs: true,

@@ -80,6 +80,11 @@ pub struct Component {
     pub start_values: Vec<(Spanned<String>, Spanned<Value>)>,
     /// Shared libraries to load globally before the FMU's own.
     pub preload: Vec<Spanned<String>>,
+    /// Directories where shared libraries that the FMU needs are looked for first, joined to the
+    /// folder of the system file.
+    pub library_path: Vec<Spanned<PathBuf>>,
+    /// How often a step that the FMU discards may be halved and tried again; `None` ends the run.
+    pub step_halvings: Option<Spanned<u32>>,
     /// Whether the FMU gets a process of its own; `None` leaves it to the program.
     pub isolate: Option<Spanned<bool>>,
     /// What to do when that process dies; `None` ends the run.

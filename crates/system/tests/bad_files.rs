@@ -37,6 +37,8 @@ loose = "l.fmu"
 [components.left]
 fmu = 7
 preload = "libm.so"
+library_path = ["lib", 3]
+step_halvings = -1
 propagate_initial_inputs = "no"
 start_values = { body = { mass = [1, 2] }, big = 99999999999999999999, bigger = 1e999 }
 [components.right]

@@ -33,6 +33,8 @@ step_size = 1e-3
 extrapolation = { name = "linear", limit = 0.5 }
 exchange = "fresh"
 preload = ["libblas.so", 'C:\lib\a.dll']
+library_path = ["libraries", "/opt/lib"]
+step_halvings = 4
 isolate = true
 restart = { times = 2, every = 50 }
 propagate_initial_inputs = false
@@ -120,6 +122,8 @@ fn without_places(mut system: SystemFile) -> SystemFile {
         component.step_size.iter_mut().for_each(forget);
         component.exchange.iter_mut().for_each(forget);
         component.preload.iter_mut().for_each(forget);
+        component.library_path.iter_mut().for_each(forget);
+        component.step_halvings.iter_mut().for_each(forget);
         component.isolate.iter_mut().for_each(forget);
         component.restart.iter_mut().for_each(forget);
         forget_choice(&mut component.extrapolation);
@@ -325,7 +329,11 @@ fn component() -> impl Strategy<Value = Component> {
         choice(),
         exchange(),
         named(".{0,6}"),
-        vec(unplaced(".{0,6}"), 0..3),
+        (
+            vec(unplaced(".{0,6}"), 0..3),
+            vec(unplaced("[a-z/ ]{0,8}[a-z]"), 0..3),
+        ),
+        option::of(unplaced(1_u32..17)),
         isolation(),
         any::<bool>(),
     )
@@ -337,7 +345,8 @@ fn component() -> impl Strategy<Value = Component> {
                 extrapolation,
                 exchange,
                 start_values,
-                preload,
+                (preload, library_path),
+                step_halvings,
                 isolation,
                 flag,
             )| {
@@ -349,6 +358,11 @@ fn component() -> impl Strategy<Value = Component> {
                     exchange,
                     start_values,
                     preload,
+                    library_path: library_path
+                        .into_iter()
+                        .map(|path| Spanned::unplaced(PathBuf::from("folder").join(path.value)))
+                        .collect(),
+                    step_halvings,
                     isolate: isolation.0,
                     restart: isolation.1,
                     propagate_initial_inputs: flag,

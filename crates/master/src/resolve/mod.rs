@@ -14,6 +14,7 @@ use crate::correction::{CORRECTIONS, Correction};
 use crate::exchange::Exchange;
 use crate::extrapolation::{EXTRAPOLATIONS, Extrapolation};
 use crate::graph::{Chosen, Component, Graph};
+use crate::halving_unit::misfit;
 use crate::registry::{Registry, look_up};
 use crate::time::{Clock, Rate};
 use crate::unit::{Causality, Kind, UnitDescription, Value};
@@ -105,6 +106,7 @@ impl Resolver<'_> {
         macro_step: f64,
     ) {
         let rate = self.rate(component, macro_step);
+        self.problems.extend(misfit(component, description));
         let requested = component
             .exchange
             .as_ref()

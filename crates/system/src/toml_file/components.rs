@@ -1,5 +1,7 @@
 //! `[components.NAME]`: the simulation units.
 
+use std::path::PathBuf;
+
 use toml::Spanned as Placed;
 use toml::de::{DeTable, DeValue};
 
@@ -43,8 +45,16 @@ fn component(name: Spanned<String>, mut section: Section<'_>, reader: &mut Reade
             .unwrap_or_default(),
         preload: section
             .take("preload")
-            .map(|value| preload(value, reader))
+            .map(|value| texts("preload", value, reader))
             .unwrap_or_default(),
+        library_path: section
+            .take("library_path")
+            .map(|value| paths("library_path", value, reader))
+            .unwrap_or_default(),
+        step_halvings: section.take("step_halvings").and_then(|value| {
+            let count = reader.count("step_halvings", value)?;
+            Some(Spanned::new(count, value.span()))
+        }),
         isolate: section
             .take("isolate")
             .and_then(|value| boolean("isolate", value, reader)),
@@ -91,15 +101,22 @@ fn restart(value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<Spanned<R
     ))
 }
 
-fn preload(value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Vec<Spanned<String>> {
-    let DeValue::Array(paths) = value.get_ref() else {
-        reader.wrong_type("preload", "a list of strings", value);
+fn texts(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Vec<Spanned<String>> {
+    let DeValue::Array(texts) = value.get_ref() else {
+        reader.wrong_type(key, "a list of strings", value);
         return Vec::new();
     };
-    paths
+    texts
         .iter()
-        .filter_map(|path| reader.text("preload", path))
+        .filter_map(|text| reader.text(key, text))
         .collect()
+}
+
+/// Paths, relative to the folder of the file.
+fn paths(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Vec<Spanned<PathBuf>> {
+    let texts = texts(key, value, reader);
+    let path = |text: Spanned<String>| Spanned::new(reader.folder.join(text.value), text.span);
+    texts.into_iter().map(path).collect()
 }
 
 fn start_values(

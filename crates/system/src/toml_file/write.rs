@@ -86,14 +86,7 @@ impl Text {
             "[components.{}]",
             component.name.value.to_toml_key()
         ));
-        let fmu = component
-            .fmu
-            .value
-            .strip_prefix(folder)
-            .unwrap_or(&component.fmu.value);
-        // Slashes are understood on every platform.
-        let fmu = fmu.to_string_lossy().replace(MAIN_SEPARATOR, "/");
-        self.entry("fmu", string(&fmu));
+        self.entry("fmu", path(&component.fmu.value, folder));
         self.optional("step_size", component.step_size.as_ref(), |step| {
             real(*step)
         });
@@ -107,6 +100,19 @@ impl Text {
                 .collect();
             self.entry("preload", format_args!("[{}]", paths.join(", ")));
         }
+        if !component.library_path.is_empty() {
+            let directories: Vec<_> = component
+                .library_path
+                .iter()
+                .map(|directory| path(&directory.value, folder))
+                .collect();
+            self.entry("library_path", format_args!("[{}]", directories.join(", ")));
+        }
+        self.optional(
+            "step_halvings",
+            component.step_halvings.as_ref(),
+            u32::to_string,
+        );
         self.optional("isolate", component.isolate.as_ref(), bool::to_string);
         self.optional("restart", component.restart.as_ref(), |restart| {
             format!("{{ times = {}, every = {} }}", restart.times, restart.every)
@@ -186,6 +192,13 @@ fn real(number: f64) -> String {
     } else {
         format!("{number:?}")
     }
+}
+
+/// A path as it stands in a file in `folder`.
+fn path(path: &Path, folder: &Path) -> String {
+    let path = path.strip_prefix(folder).unwrap_or(path);
+    // Slashes are understood on every platform.
+    string(&path.to_string_lossy().replace(MAIN_SEPARATOR, "/"))
 }
 
 fn string(text: &str) -> String {

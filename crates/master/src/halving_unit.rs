@@ -1,0 +1,380 @@
+//! A unit whose steps are halved and tried again when it discards them (C-39).
+
+use gyrator_system::{Component, Problem};
+
+use crate::fault::{Cause, UnitFault};
+use crate::plant::Slot;
+use crate::unit::{
+    Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value,
+};
+
+/// Passes all calls on. A step that the unit discards is made in two halves from the state before
+/// it, each half the same way, down to a limit. The halves stay inside the communication step: the
+/// master sees one step, with the inputs of one step.
+pub(crate) struct HalvingUnit {
+    unit: Box<dyn Unit>,
+    halvings: u32,
+    /// States of earlier steps, whose memory is used again: one per depth.
+    spare: Vec<Option<SavedState>>,
+    /// The inputs that were set last, and their derivatives for the coming step.
+    inputs: Vec<(Handle, f64)>,
+    derivatives: Vec<(Handle, i32, f64)>,
+}
+
+impl HalvingUnit {
+    /// Puts the unit of a component into one that halves its steps, if the component asks for it
+    /// and the unit can go back.
+    pub(crate) fn around(slot: Slot, component: &Component, description: &UnitDescription) -> Slot {
+        let Some(halvings) = &component.step_halvings else {
+            return slot;
+        };
+        if misfit(component, description).is_some() {
+            return slot;
+        }
+        let unit = match slot {
+            Slot::Fmu(unit) => Box::new(unit),
+            Slot::Other(unit) => unit,
+        };
+        Slot::Other(Box::new(Self {
+            unit,
+            halvings: halvings.value,
+            spare: Vec::new(),
+            inputs: Vec::new(),
+            derivatives: Vec::new(),
+        }))
+    }
+
+    /// Makes a part of the communication step, itself in two parts if the unit discards it and
+    /// `depth` allows.
+    fn make(&mut self, part: Part, depth: usize) -> UnitResult<StepOutcome> {
+        let Part { start, since, step } = part;
+        let Some(next) = depth.checked_sub(1) else {
+            let made = self.unit.step(start + since, step);
+            return made.map_err(|fault| at_the_limit(fault, step));
+        };
+        let saved = self.unit.save(self.spare[next].take())?;
+        let whole = self.unit.step(start + since, step);
+        let is_discarded = matches!(&whole, Err(fault) if fault.cause == Cause::Discard);
+        let outcome = if is_discarded {
+            let restored = self.unit.restore(&saved);
+            restored.and_then(|()| self.make_halves(part, next))
+        } else {
+            whole
+        };
+        self.spare[next] = Some(saved);
+        outcome
+    }
+
+    fn make_halves(&mut self, part: Part, depth: usize) -> UnitResult<StepOutcome> {
+        let step = part.step / 2.0;
+        match self.make(Part { step, ..part }, depth)? {
+            StepOutcome::Done => {
+                let since = part.since + step;
+                self.set_inputs_at(since)?;
+                self.make(
+                    Part {
+                        since,
+                        step: part.step - step,
+                        ..part
+                    },
+                    depth,
+                )
+            }
+            ended => Ok(ended),
+        }
+    }
+
+    /// Sets the inputs that come with derivatives to their values `since` the beginning of the
+    /// communication step: derivatives are those at the beginning of each step (C-69).
+    fn set_inputs_at(&mut self, since: f64) -> UnitResult {
+        if self.derivatives.is_empty() {
+            return Ok(());
+        }
+        let later = |handle: Handle, order: i32, value: f64| {
+            taylor(value, handle, order, &self.derivatives, since)
+        };
+        let (handles, values): (Vec<_>, Vec<_>) = self
+            .inputs
+            .iter()
+            .map(|(handle, value)| (*handle, later(*handle, 0, *value)))
+            .unzip();
+        self.unit.set_reals(&handles, &values)?;
+        let handles: Vec<_> = self.derivatives.iter().map(|given| given.0).collect();
+        let orders: Vec<_> = self.derivatives.iter().map(|given| given.1).collect();
+        let values: Vec<_> = self
+            .derivatives
+            .iter()
+            .map(|(handle, order, value)| later(*handle, *order, *value))
+            .collect();
+        self.unit.set_input_derivatives(&handles, &orders, &values)
+    }
+}
+
+/// A part of a communication step.
+#[derive(Clone, Copy)]
+struct Part {
+    /// When the communication step begins, s.
+    start: f64,
+    /// From then to the beginning of the part, s.
+    since: f64,
+    /// Length of the part, s.
+    step: f64,
+}
+
+/// The derivative of `order` of an input after `since`, from the one now and the higher ones.
+fn taylor(
+    now: f64,
+    handle: Handle,
+    order: i32,
+    derivatives: &[(Handle, i32, f64)],
+    since: f64,
+) -> f64 {
+    let higher = derivatives
+        .iter()
+        .filter(|(of, by, _)| *of == handle && *by > order);
+    higher.fold(now, |sum, (_, by, value)| {
+        let factorial: f64 = (1..=by - order).map(f64::from).product();
+        sum + value * since.powi(by - order) / factorial
+    })
+}
+
+/// Why the steps of a component cannot be halved although the system file asks for it.
+pub(crate) fn misfit(component: &Component, description: &UnitDescription) -> Option<Problem> {
+    let halvings = component.step_halvings.as_ref()?;
+    let abilities = &description.capabilities;
+    let lack = match (abilities.save_and_restore, abilities.variable_step) {
+        (true, true) => return None,
+        (false, _) => "save its state (canGetAndSetFMUstate)",
+        (true, false) => "vary its step (canHandleVariableCommunicationStepSize)",
+    };
+    let name = &component.name.value;
+    let message = format!("`{name}` cannot {lack}: its steps are never halved");
+    Some(Problem::warning("no-step-halvings", message).at(&halvings.span))
+}
+
+/// Says of a refused step that it was the smallest one.
+fn at_the_limit(mut fault: Box<UnitFault>, step: f64) -> Box<UnitFault> {
+    if fault.cause == Cause::Discard {
+        let told = format!("; steps were halved down to {step} s, as step_halvings allows");
+        fault.message.push_str(&told);
+    }
+    fault
+}
+
+impl Unit for HalvingUnit {
+    fn description(&self) -> &UnitDescription {
+        self.unit.description()
+    }
+
+    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
+        self.unit.begin_initialization(period)
+    }
+
+    fn end_initialization(&mut self) -> UnitResult {
+        self.spare.resize_with(self.halvings as usize, || None);
+        self.unit.end_initialization()
+    }
+
+    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
+        if self.description().capabilities.input_derivatives > 0 {
+            self.inputs.clear();
+            let given = handles.iter().copied().zip(values.iter().copied());
+            self.inputs.extend(given);
+        }
+        self.unit.set_reals(handles, values)
+    }
+
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
+        self.unit.get_reals(handles, values)
+    }
+
+    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+        let whole = Part {
+            start: time,
+            since: 0.0,
+            step,
+        };
+        let outcome = self.make(whole, self.spare.len());
+        self.derivatives.clear();
+        outcome
+    }
+
+    fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
+        self.unit.set_value(handle, value)
+    }
+
+    fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
+        self.unit.get_value(handle, value)
+    }
+
+    fn set_input_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &[f64],
+    ) -> UnitResult {
+        self.derivatives.clear();
+        let given = handles.iter().zip(orders).zip(values);
+        self.derivatives
+            .extend(given.map(|((handle, order), value)| (*handle, *order, *value)));
+        self.unit.set_input_derivatives(handles, orders, values)
+    }
+
+    fn output_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &mut [f64],
+    ) -> UnitResult {
+        self.unit.output_derivatives(handles, orders, values)
+    }
+
+    fn directional_derivative(
+        &mut self,
+        unknowns: &[Handle],
+        knowns: &[Handle],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> UnitResult {
+        self.unit
+            .directional_derivative(unknowns, knowns, seed, values)
+    }
+
+    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
+        self.unit.save(previous)
+    }
+
+    fn restore(&mut self, state: &SavedState) -> UnitResult {
+        self.unit.restore(state)
+    }
+
+    fn warnings(&self) -> u64 {
+        self.unit.warnings()
+    }
+
+    fn terminate(&mut self) -> UnitResult {
+        self.unit.terminate()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use gyrator_system::Spanned;
+
+    use super::*;
+    use crate::unit::{Capabilities, Causality, Variable};
+
+    /// Integrates its input, a parabola, and discards steps that are longer than `longest`.
+    struct Picky {
+        description: UnitDescription,
+        x: f64,
+        u: [f64; 3],
+        longest: f64,
+        attempts: std::sync::Arc<std::sync::atomic::AtomicU32>,
+    }
+
+    impl Unit for Picky {
+        fn description(&self) -> &UnitDescription {
+            &self.description
+        }
+        fn begin_initialization(&mut self, _: &Period) -> UnitResult {
+            Ok(())
+        }
+        fn end_initialization(&mut self) -> UnitResult {
+            Ok(())
+        }
+        fn set_reals(&mut self, _: &[Handle], values: &[f64]) -> UnitResult {
+            self.u[0] = values[0];
+            Ok(())
+        }
+        fn get_reals(&mut self, _: &[Handle], values: &mut [f64]) -> UnitResult {
+            values[0] = self.x;
+            Ok(())
+        }
+        fn set_input_derivatives(&mut self, _: &[Handle], _: &[i32], values: &[f64]) -> UnitResult {
+            self.u[1..].copy_from_slice(values);
+            Ok(())
+        }
+        fn step(&mut self, _: f64, step: f64) -> UnitResult<StepOutcome> {
+            self.attempts
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if step > self.longest {
+                self.x = f64::NAN;
+                return Err(UnitFault::new("step", Cause::Discard, "too long"));
+            }
+            let [u, slope, bend] = self.u;
+            self.x += step * (u + step * (slope / 2.0 + step * bend / 6.0));
+            Ok(StepOutcome::Done)
+        }
+        fn save(&mut self, _: Option<SavedState>) -> UnitResult<SavedState> {
+            Ok(Box::new((self.x, self.u)))
+        }
+        fn restore(&mut self, state: &SavedState) -> UnitResult {
+            let (x, u) = state.downcast_ref::<(f64, [f64; 3])>().unwrap();
+            (self.x, self.u) = (*x, *u);
+            Ok(())
+        }
+    }
+
+    /// What one step of 1 s gives, and how often the unit was asked to step.
+    fn stepped(longest: f64, halvings: u32) -> (UnitResult<f64>, u32) {
+        let abilities = Capabilities {
+            input_derivatives: 2,
+            output_derivatives: 0,
+            fresh_outputs: false,
+            directional_derivatives: false,
+            variable_step: true,
+            save_and_restore: true,
+        };
+        let variables = vec![
+            Variable::real("u", 0, Causality::Input),
+            Variable::real("x", 1, Causality::Output),
+        ];
+        let attempts = std::sync::Arc::default();
+        let picky = Picky {
+            description: UnitDescription::new(variables, BTreeMap::new(), abilities),
+            x: 0.0,
+            u: [0.0; 3],
+            longest,
+            attempts: std::sync::Arc::clone(&attempts),
+        };
+        let description = picky.description.clone();
+        let mut component = Component::new("picky", "");
+        component.step_halvings = Some(Spanned::unplaced(halvings));
+        let slot = Slot::Other(Box::new(picky));
+        let mut slot = HalvingUnit::around(slot, &component, &description);
+        let unit = slot.unit();
+        unit.end_initialization().unwrap();
+        unit.set_reals(&[0], &[3.0]).unwrap();
+        unit.set_input_derivatives(&[0, 0], &[1, 2], &[-2.0, 5.0])
+            .unwrap();
+        let mut x = [f64::NAN];
+        let outcome = unit.step(0.0, 1.0);
+        unit.get_reals(&[1], &mut x).unwrap();
+        let attempts = attempts.load(std::sync::atomic::Ordering::Relaxed);
+        (outcome.map(|_| x[0]), attempts)
+    }
+
+    #[test]
+    fn c39_halves_follow_the_input_as_the_whole_step_does() {
+        // The integral of 3 − 2·t + 5·t²/2 over a second.
+        let exact = 3.0 - 1.0 + 5.0 / 6.0;
+        for longest in [1.0, 0.5, 0.3, 0.2] {
+            let (x, _) = stepped(longest, 3);
+            assert!((x.unwrap() - exact).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn c39_discard_for_ever_ends() {
+        let (outcome, attempts) = stepped(0.0, 5);
+        assert_eq!(attempts, 6, "the whole step and five halvings of its start");
+        let message = outcome.unwrap_err().message;
+        assert_eq!(
+            message,
+            "too long; steps were halved down to 0.03125 s, as step_halvings allows"
+        );
+    }
+}
