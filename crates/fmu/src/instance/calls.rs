@@ -6,6 +6,7 @@ use fmi2_abi::{Boolean, Component, Function, State};
 
 use super::{CallResult, Instance, StepOutcome};
 use crate::error::{CallError, Refusal, Status};
+use crate::float_control;
 
 impl Instance {
     /// `fmi2SetupExperiment`; has to be called before [`Self::enter_initialization_mode`].
@@ -137,7 +138,9 @@ impl Instance {
                 Boolean::from(no_set_state_prior),
             )
         });
-        if self.is_well(status) {
+        let number = self.step;
+        self.step = number.wrapping_add(1);
+        if self.is_well(status) && !float_control::is_due(number) {
             return Ok(StepOutcome::Done);
         }
         self.conclude_step(status, time, step)

@@ -141,6 +141,7 @@ impl Making {
         Instance {
             component,
             state: State::Instantiated,
+            step: 0,
             float_control: self.float_control,
             set_real: functions.set_real,
             get_real: functions.get_real,

@@ -281,6 +281,20 @@ fn c77_r33_rounding_mode_is_put_back_and_told_once() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
+fn c77_r33_change_in_the_middle_is_put_back_within_16_steps() {
+    let mut instance = ready(&fixture(), "middle");
+    let sum = || std::hint::black_box(0.1_f64) + std::hint::black_box(0.2);
+    let usual = sum();
+    for step in 0..40 {
+        instance.set_integer(&[5], &[i32::from(step == 5)]).unwrap();
+        step_with(&mut instance, 0).unwrap();
+        assert!(step < 5 + 16 || sum().to_bits() == usual.to_bits());
+    }
+    assert_eq!(instance.warnings_count(), 1);
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
 fn c77_r33_fast_math_library_does_not_reach_others() {
     let smallest = || std::hint::black_box(f64::MIN_POSITIVE) / std::hint::black_box(4.0);
     let fmu = fmu_with(DESCRIPTION, "fixture.so", &library(&["FAST_MATH"]));
