@@ -16,3 +16,4 @@ mod learning_feed_forward;
 mod quarter_car;
 mod rodriguez;
 mod slopes;
+mod stop_time;

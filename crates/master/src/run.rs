@@ -66,15 +66,18 @@ impl Run {
             mut notes,
             interrupt,
         } = parts;
-        // A unit may refuse to step beyond the stop time that it was told (FMI 2.0.4, 4.2.1).
-        let told = Period {
-            stop: period.stop.filter(|_| !control.1.may_overshoot()),
-            ..period
-        };
-        notes.extend(plant.initialize(&told)?);
         let clock = plant.graph.clock;
         let macro_step = plant.graph.macro_step;
         let sized = Sizes::of(&plant.graph, control.1.is_fixed());
+        // A unit may refuse to step beyond the stop time that it was told (FMI 2.0.4, 4.2.1).
+        let told = Period {
+            stop: period
+                .stop
+                .filter(|_| !control.1.may_overshoot())
+                .map(|stop| end_as_stepped(&plant.graph, stop)),
+            ..period
+        };
+        notes.extend(plant.initialize(&told)?);
         let mut run = Self {
             ledger: Ledger::new(&plant, control.1.is_fixed()),
             audit: Audit::new(&plant),
@@ -517,4 +520,20 @@ impl Run {
         }
         error
     }
+}
+
+/// The stop time, or the last bit more where the sum of the start and the length of a component's
+/// last step is rounded to more: units compare that sum with the stop time that they were told.
+fn end_as_stepped(graph: &Graph, stop: f64) -> f64 {
+    let clock = graph.clock;
+    let until = clock.ticks(stop - clock.start());
+    let ends = graph.components.iter().map(|component| {
+        let (every, parts) = (component.rate.every(), component.rate.substeps());
+        let size = graph.macro_step * f64::from(every) / f64::from(parts);
+        let length = clock.ticks_per_step() * Ticks::from(every) / Ticks::from(parts);
+        clock.seconds(until - length) + size
+    });
+    let rounding = 4.0 * f64::EPSILON * stop.abs().max(clock.start().abs());
+    ends.filter(|end| *end <= stop + rounding)
+        .fold(stop, f64::max)
 }

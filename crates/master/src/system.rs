@@ -131,6 +131,12 @@ impl System {
         &mut self.file.experiment
     }
 
+    /// Sets the start time, s; 0 unless it is set.
+    pub fn start_time(&mut self, seconds: f64) -> &mut Self {
+        self.file.experiment.start_time = Some(Spanned::unplaced(seconds));
+        self
+    }
+
     /// Sets the stop time, s.
     pub fn stop_time(&mut self, seconds: f64) -> &mut Self {
         self.file.experiment.stop_time = Some(Spanned::unplaced(seconds));

@@ -9,6 +9,8 @@ pub struct Spy<U> {
     unit: U,
     log: Arc<Mutex<Log>>,
     state: State,
+    /// The stop time that it was told, s.
+    stop: Option<f64>,
 }
 
 /// What a [`Spy`] has seen.
@@ -53,6 +55,7 @@ impl<U: Unit> Spy<U> {
             unit,
             log: Arc::clone(&spied.0),
             state: State::Instantiated,
+            stop: None,
         };
         (spy, spied)
     }
@@ -135,6 +138,7 @@ impl<U: Unit> Unit for Spy<U> {
     fn begin_initialization(&mut self, period: &Period) -> UnitResult {
         self.expect("begin_initialization", &[Instantiated]);
         self.state = Initialization;
+        self.stop = period.stop;
         let result = self.unit.begin_initialization(period);
         self.note(result)
     }
@@ -177,6 +181,12 @@ impl<U: Unit> Unit for Spy<U> {
             log.steps += 1;
             let values = std::mem::take(&mut log.given);
             log.inputs.push(GivenInputs { time, values });
+            // As FMUs of several tools look at it, without any tolerance (C-33).
+            if let Some(stop) = self.stop.filter(|stop| time + step > *stop) {
+                let text =
+                    format!("step from {time} s by {step} s goes beyond the stop time {stop} s");
+                log.violations.push(text);
+            }
         }
         let result = self.unit.step(time, step);
         if matches!(result, Ok(StepOutcome::Terminated(_))) {
