@@ -13,9 +13,10 @@ use crate::flight_recorder::{Activity, Claim};
 use crate::float_control::FloatControl;
 use crate::instance::Instance;
 use crate::library::{Library, Source};
+use crate::needs::{Loading, Needs};
 use crate::unpacked::Unpacked;
 use crate::warning::Warning;
-use crate::{elf, platform};
+use crate::{elf_head, platform};
 
 /// How to open an FMU.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,9 @@ pub struct OpenOptions {
     /// Libraries that are loaded before the FMU's own, for all of the process to use, such as
     /// `libpython3.11.so.1.0`: names as the dynamic loader takes them.
     pub preload: Vec<String>,
+    /// Directories where libraries that the FMU or its libraries need are looked for first. They
+    /// have to be named by absolute paths, or paths relative to the working directory.
+    pub library_path: Vec<PathBuf>,
     /// When to refuse an archive.
     pub limits: Limits,
 }
@@ -85,6 +89,7 @@ struct Inner {
     path: PathBuf,
     peek: Peek,
     preload: Vec<String>,
+    library_path: Vec<PathBuf>,
     unpacked: Arc<Unpacked>,
     fatal: Arc<AtomicBool>,
     /// The one copy of the library, where instances may share it.
@@ -117,6 +122,7 @@ impl Fmu {
             path: path.to_owned(),
             peek,
             preload: options.preload.clone(),
+            library_path: options.library_path.clone(),
             unpacked,
             fatal: Arc::default(),
             shared: Mutex::default(),
@@ -133,6 +139,7 @@ impl Fmu {
             path: inner.path.clone(),
             peek: inner.peek.clone(),
             preload: inner.preload.clone(),
+            library_path: inner.library_path.clone(),
             unpacked: Arc::clone(&inner.unpacked),
             fatal: Arc::default(),
             shared: Mutex::default(),
@@ -177,6 +184,24 @@ impl Fmu {
         &self.0.path
     }
 
+    /// What the FMU's library needs from this system, found without loading it.
+    ///
+    /// # Errors
+    /// If there is no library for this machine, or it cannot be read.
+    pub fn needs(&self) -> Result<Needs, LoadError> {
+        let model = model_name(&self.0.peek.description);
+        let binary = self.binary(&model, self.co_simulation(&model)?, &mut Vec::new())?;
+        let file = binary.path();
+        Needs::of(&file, &self.0.loading()).map_err(|source| LoadError::Io { path: file, source })
+    }
+
+    fn co_simulation(&self, model: &str) -> Result<&CoSimulation, LoadError> {
+        let claims = self.0.peek.description.co_simulation.as_ref();
+        claims.ok_or_else(|| LoadError::NoCoSimulation {
+            model: model.to_owned(),
+        })
+    }
+
     /// Makes an instance for co-simulation.
     ///
     /// Every instance loads a copy of the library of its own, so that instances do not share
@@ -194,9 +219,7 @@ impl Fmu {
     ) -> Result<Instance, LoadError> {
         let inner = &*self.0;
         let model = model_name(&inner.peek.description);
-        let Some(co_simulation) = &inner.peek.description.co_simulation else {
-            return Err(LoadError::NoCoSimulation { model });
-        };
+        let co_simulation = self.co_simulation(&model)?;
         if inner.fatal.load(Ordering::Acquire) {
             return Err(LoadError::AfterFatal { model });
         }
@@ -253,7 +276,7 @@ impl Fmu {
         let source = Source {
             model,
             file: &file,
-            preload: &inner.preload,
+            loading: inner.loading(),
         };
         let library = Library::load(&source, Arc::clone(&inner.unpacked), warnings)?;
         if may_share {
@@ -269,33 +292,93 @@ impl Fmu {
         co_simulation: &CoSimulation,
         warnings: &mut Vec<Warning>,
     ) -> Result<PathBuf, LoadError> {
+        let binary = self.binary(model, co_simulation, warnings)?;
+        if cfg!(target_os = "linux") {
+            self.check(model, &binary)?;
+        }
+        let copy = self.0.unpacked.private_binaries(binary.platform);
+        let copy = copy.map_err(|source| LoadError::Io {
+            path: binary.folder,
+            source,
+        })?;
+        Ok(copy.join(binary.name))
+    }
+
+    /// The library of this platform, where it was unpacked.
+    fn binary(
+        &self,
+        model: &str,
+        co_simulation: &CoSimulation,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<UnpackedBinary, LoadError> {
         let inner = &*self.0;
         let platforms = &inner.peek.platforms;
         let is_there = |folder: &&&str| platforms.iter().any(|found| found == **folder);
-        let Some(folder) = platform::FOLDERS.iter().find(is_there) else {
+        let Some(platform) = platform::FOLDERS.iter().find(is_there) else {
             return Err(LoadError::NoPlatform {
                 model: model.to_owned(),
                 wanted: platform::FOLDERS.iter().map(ToString::to_string).collect(),
                 available: platforms.clone(),
             });
         };
-        let folder_path = inner.unpacked.binaries(folder);
-        let name = library_name(&folder_path, model, folder, co_simulation, warnings)?;
-        let original = folder_path.join(&name);
-        let io = |path: &Path, source| LoadError::Io {
-            path: path.to_owned(),
+        let folder = inner.unpacked.binaries(platform);
+        let name = library_name(&folder, model, platform, co_simulation, warnings)?;
+        Ok(UnpackedBinary {
+            platform,
+            folder,
+            name,
+        })
+    }
+
+    /// Refuses libraries that would kill the process when they are loaded, also
+    /// those that the FMU brings along.
+    fn check(&self, model: &str, binary: &UnpackedBinary) -> Result<(), LoadError> {
+        let io = |source| LoadError::Io {
+            path: binary.path(),
             source,
         };
-        if cfg!(target_os = "linux") {
-            let check = elf::check_file(&original).map_err(|source| io(&original, source))?;
-            check.map_err(|reason| LoadError::WrongBinary {
+        let refuse = |file: &str, reason| {
+            Err(LoadError::WrongBinary {
                 model: model.to_owned(),
-                file: name.clone(),
+                file: file.to_owned(),
                 reason,
-            })?;
+            })
+        };
+        if let Err(reason) = elf_head::check_file(&binary.path()).map_err(io)? {
+            return refuse(&binary.name, reason);
         }
-        let copy = inner.unpacked.private_binaries(folder);
-        Ok(copy.map_err(|source| io(&folder_path, source))?.join(name))
+        let broken = elf_head::broken_libraries(&binary.folder).map_err(io)?;
+        if broken.is_empty() {
+            return Ok(());
+        }
+        let needs = Needs::of(&binary.path(), &self.0.loading()).map_err(io)?;
+        let is_needed = |file: &str| needs.libraries.iter().any(|needed| needed.name == file);
+        match broken.into_iter().find(|(file, _)| is_needed(file)) {
+            Some((file, reason)) => refuse(&file, reason),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Inner {
+    fn loading(&self) -> Loading<'_> {
+        Loading {
+            preload: &self.preload,
+            library_path: &self.library_path,
+        }
+    }
+}
+
+/// The library of an FMU.
+struct UnpackedBinary {
+    platform: &'static str,
+    folder: PathBuf,
+    name: String,
+}
+
+impl UnpackedBinary {
+    fn path(&self) -> PathBuf {
+        self.folder.join(&self.name)
     }
 }
 

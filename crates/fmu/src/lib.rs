@@ -30,7 +30,7 @@
 
 mod archive;
 mod description;
-mod elf;
+mod elf_head;
 mod encoding;
 mod error;
 pub mod flight_recorder;
@@ -39,7 +39,10 @@ mod fmu;
 mod instance;
 mod library;
 mod logger;
+mod needs;
+mod packages;
 mod platform;
+mod search_path;
 mod unpacked;
 mod warning;
 mod xml;
@@ -50,5 +53,6 @@ pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::State;
 pub use fmu::{Fmu, InstanceOptions, OpenOptions, Peek};
 pub use instance::{CallResult, FmuState, Instance, StepOutcome};
+pub use needs::{NeededLibrary, Needs};
 pub use warning::{Position, Warning};
 pub use xml::XmlError;

@@ -17,6 +17,8 @@ use fmi2_abi::signature as f;
 use fmi2_abi::{Boolean, Integer, Real};
 
 use crate::error::LoadError;
+use crate::needs::{Binary, Loading, Needs};
+use crate::packages;
 use crate::unpacked::Unpacked;
 use crate::warning::Warning;
 
@@ -28,7 +30,7 @@ use libloading::os::unix::Library as Handle;
 /// Declares [`Functions`] and how to find them by name.
 macro_rules! functions {
     (
-        required { $($required:ident: $kind:ty = $name:literal,)* }
+        required { $($required:ident: $kind:ty = $required_name:literal,)* }
         optional { $($optional:ident: $optional_kind:ty = $optional_name:literal,)* }
     ) => {
         /// The functions of an FMU. Real FMUs lack some, and a run needs few: what may be missing
@@ -40,15 +42,18 @@ macro_rules! functions {
             $(pub(crate) $optional: Option<$optional_kind>,)*
         }
 
+        /// C names of the functions that no run can do without.
+        pub(crate) const REQUIRED: &[&str] = &[$($required_name,)*];
+
         impl Functions {
             /// Finds the functions, or all the required ones that are missing.
             fn look_up(handle: &Handle) -> Result<Self, Vec<&'static str>> {
                 let mut missing = Vec::new();
                 $(
                     // SAFETY: the type is the one that FMI 2.0 gives to this name.
-                    let $required = unsafe { symbol::<$kind>(handle, $name) };
+                    let $required = unsafe { symbol::<$kind>(handle, $required_name) };
                     if $required.is_none() {
-                        missing.push($name);
+                        missing.push($required_name);
                     }
                 )*
                 $(
@@ -116,7 +121,7 @@ pub(crate) struct Library {
 pub(crate) struct Source<'a> {
     pub(crate) model: &'a str,
     pub(crate) file: &'a Path,
-    pub(crate) preload: &'a [String],
+    pub(crate) loading: Loading<'a>,
 }
 
 impl Library {
@@ -126,9 +131,9 @@ impl Library {
         warnings: &mut Vec<Warning>,
     ) -> Result<Self, LoadError> {
         preload(source)?;
-        let handle = open_with_siblings(source.file, &mut Vec::new()).map_err(|reason| {
+        let handle = open_with_needed(source).map_err(|reason| {
             let (model, file) = source.names();
-            let hint = hint(&reason);
+            let hint = source.hint(&reason);
             LoadError::Library {
                 model,
                 file,
@@ -154,6 +159,15 @@ impl Library {
 }
 
 impl Source<'_> {
+    /// What to do about a message of the dynamic loader.
+    fn hint(&self, reason: &str) -> String {
+        let needs = Needs::of(self.file, &self.loading);
+        match needs.map(|needs| needs.advice()) {
+            Ok(advice) if !advice.is_empty() => advice,
+            _ => hint(reason),
+        }
+    }
+
     fn names(&self) -> (String, String) {
         let file = self
             .file
@@ -202,7 +216,7 @@ fn check_version(handle: &Handle, warnings: &mut Vec<Warning>) {
 static PRELOADED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// What FMUs use without naming it. On systems that do not have one of them it is not needed.
-const ALWAYS: &[&str] = if cfg!(target_os = "linux") {
+pub(crate) const GLOBAL: &[&str] = if cfg!(target_os = "linux") {
     &["libm.so.6", "libpthread.so.0", "libdl.so.2"]
 } else {
     &[]
@@ -210,7 +224,7 @@ const ALWAYS: &[&str] = if cfg!(target_os = "linux") {
 
 fn preload(source: &Source<'_>) -> Result<(), LoadError> {
     let mut loaded = PRELOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    for name in ALWAYS {
+    for name in GLOBAL {
         if !loaded.iter().any(|known| known == name) {
             loaded.push((*name).to_owned());
             if let Ok(handle) = open(Path::new(name), true) {
@@ -218,11 +232,12 @@ fn preload(source: &Source<'_>) -> Result<(), LoadError> {
             }
         }
     }
-    for name in source.preload {
+    for name in source.loading.preload {
         if loaded.iter().any(|known| known == name) {
             continue;
         }
-        let handle = open(Path::new(name), true).map_err(|reason| {
+        let file = source.loading.library_file(name);
+        let handle = open(file.as_deref().unwrap_or(Path::new(name)), true).map_err(|reason| {
             let (model, name) = (source.model.to_owned(), name.clone());
             LoadError::Preload {
                 model,
@@ -250,6 +265,34 @@ fn open(file: &Path, global: bool) -> Result<Handle, String> {
 fn open(file: &Path, _global: bool) -> Result<Handle, String> {
     // SAFETY: as for unix.
     unsafe { Handle::new(file) }.map_err(|error| system_message(&error))
+}
+
+/// Loads the library of an FMU, and before it what it needs and the user has named a directory of.
+fn open_with_needed(source: &Source<'_>) -> Result<Handle, String> {
+    let mut loaded = Vec::new();
+    if !source.loading.library_path.is_empty() {
+        open_from_library_path(source.file, &source.loading, &mut loaded)?;
+    }
+    open_with_siblings(source.file, &mut loaded)
+}
+
+/// Loads what `file` needs and the library path has; the innermost first.
+fn open_from_library_path(
+    file: &Path,
+    loading: &Loading<'_>,
+    loaded: &mut Vec<String>,
+) -> Result<(), String> {
+    for name in Binary::read(file).unwrap_or_default().needed {
+        if loaded.contains(&name) {
+            continue;
+        }
+        if let Some(found) = loading.library_file(&name) {
+            loaded.push(name);
+            open_from_library_path(&found, loading, loaded)?;
+            let _ = ManuallyDrop::new(open_with_siblings(&found, loaded)?);
+        }
+    }
+    Ok(())
 }
 
 /// Loads a library of an FMU. What it needs and its own folder has is loaded first: not every
@@ -286,22 +329,17 @@ fn system_message(error: &libloading::Error) -> String {
     source.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// What to do about a message of the dynamic loader.
+/// What to do about a message of the dynamic loader, by the message alone.
 fn hint(reason: &str) -> String {
     if let Some((_, symbol)) = reason.split_once("undefined symbol: ") {
         let symbol = symbol.split([' ', ',']).next().unwrap_or(symbol);
-        let library = if symbol.starts_with("Py") || symbol.starts_with("_Py") {
-            "libpython, for instance preload = [\"libpython3.11.so.1.0\"]"
-        } else {
-            "the library that has it, with preload = [\"…\"]"
-        };
-        return format!("; {symbol} is not in any library that the FMU names: load {library}");
+        let library = packages::library_with(symbol);
+        return format!(
+            "; {symbol} is in no library that the FMU names: load {library} (--preload)"
+        );
     }
     if let Some(library) = missing_library(reason) {
-        let path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
-        return format!(
-            "; install {library}, or add its directory to LD_LIBRARY_PATH (now {path:?})"
-        );
+        return format!("; install {library}, or name its directory with library_path");
     }
     if reason.contains("GLIBC") && reason.contains("not found") {
         return "; the FMU was built for a newer C library than this system has".to_owned();

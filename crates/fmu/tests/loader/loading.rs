@@ -145,7 +145,103 @@ fn r19_missing_library_is_named() {
         error.contains("libgone.so: cannot open shared object file"),
         "{error}"
     );
-    assert!(error.contains("install libgone.so"), "{error}");
+    assert!(
+        error.contains("fixture.so needs libgone.so, which was not found; looked in "),
+        "{error}"
+    );
+    assert!(error.contains("--library-path"), "{error}");
+}
+
+#[test]
+fn r19_missing_libraries_are_told_without_loading() {
+    let (library, _) = needy_fixture("gone");
+    let needs = fmu_with(DESCRIPTION, "fixture.so", &renamed)
+        .needs()
+        .unwrap();
+    let missing: Vec<_> = needs.missing().map(|needed| needed.name.as_str()).collect();
+    assert_eq!(missing, ["libgone.so"]);
+    assert!(!needs.are_met());
+    let needs = fixture().needs().unwrap();
+    assert!(needs.are_met(), "{needs:?}");
+    assert!(
+        needs
+            .libraries
+            .iter()
+            .any(|needed| needed.name == "libc.so.6")
+    );
+}
+
+#[test]
+fn r20_undefined_symbols_and_missing_functions_are_told_without_loading() {
+    let bytes = library(&["LONELY", "WITHOUT_STEP"]);
+    let needs = fmu_with(DESCRIPTION, "fixture.so", &bytes).needs().unwrap();
+    assert_eq!(needs.undefined_symbols, ["PyLonely"]);
+    assert_eq!(needs.missing_functions, ["fmi2DoStep"]);
+}
+
+#[test]
+fn r17_needs_of_a_library_of_another_machine() {
+    let mut bytes = fixture_library().to_vec();
+    bytes[18] = 243;
+    let needs = fmu_with(DESCRIPTION, "fixture.so", &bytes).needs().unwrap();
+    assert!(needs.refusal.unwrap().contains("built for RISC-V"));
+}
+
+#[test]
+fn c05_r19_library_path_is_looked_at_first() {
+    let (library, needed) = needy_fixture("elsewhere");
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("libelsewhere.so"), needed).unwrap();
+    let built = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with(&format!("binaries/{PLATFORM}/fixture.so"), &library)
+        .finish();
+    let options = OpenOptions {
+        library_path: vec![directory.path().to_owned()],
+        ..OpenOptions::default()
+    };
+    let fmu = Fmu::open_with(&built.path, &options).unwrap();
+    assert!(fmu.needs().unwrap().are_met());
+    ready(&fmu, "elsewhere");
+}
+
+#[test]
+fn preload_is_found_in_the_library_path() {
+    let bytes = library(&["LONELY", "PyLonely=found_by_preload"]);
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("found.c");
+    std::fs::write(&source, "int found_by_preload(void) { return 1; }").unwrap();
+    compile(directory.path(), "libfound.so", &["found.c".to_owned()]);
+    let built = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with(&format!("binaries/{PLATFORM}/fixture.so"), &bytes)
+        .finish();
+    let options = OpenOptions {
+        library_path: vec![directory.path().to_owned()],
+        preload: vec!["libfound.so".to_owned()],
+        ..OpenOptions::default()
+    };
+    let fmu = Fmu::open_with(&built.path, &options).unwrap();
+    assert!(fmu.needs().unwrap().are_met());
+    ready(&fmu, "preloaded");
+}
+
+#[test]
+fn r18_truncated_library_beside_the_own_one_does_not_kill_the_process() {
+    let (library, needed) = needy_fixture("torn");
+    let built = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with(&format!("binaries/{PLATFORM}/fixture.so"), &library)
+        .with(
+            &format!("binaries/{PLATFORM}/libtorn.so"),
+            &needed[..needed.len() / 2],
+        )
+        .finish();
+    let error = failure(&Fmu::open(&built.path).unwrap()).to_string();
+    assert!(
+        error.contains("libtorn.so: the file is truncated"),
+        "{error}"
+    );
 }
 
 #[test]

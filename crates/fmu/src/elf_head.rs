@@ -44,6 +44,24 @@ pub(crate) fn check_file(path: &Path) -> std::io::Result<Result<(), String>> {
     Ok(check(&head, length, OWN_MACHINE))
 }
 
+/// The libraries of a directory that cannot be loaded on this machine, and why.
+pub(crate) fn broken_libraries(directory: &Path) -> std::io::Result<Vec<(String, String)>> {
+    let mut broken = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_library = name.ends_with(".so") || name.contains(".so.");
+        if is_library
+            && entry.file_type()?.is_file()
+            && let Err(reason) = check_file(&entry.path())?
+        {
+            broken.push((name, reason));
+        }
+    }
+    broken.sort();
+    Ok(broken)
+}
+
 /// Looks at the head of a file of `length` bytes.
 fn check(bytes: &[u8], length: u64, own_machine: u16) -> Result<(), String> {
     if !bytes.starts_with(b"\x7fELF") {
