@@ -12,15 +12,34 @@ use crate::system::{LoadError, Part, StartError, System};
 use crate::unit::UnitDescription;
 
 /// FMUs that were opened, for systems that share them: each archive is unpacked and each
-/// description read once. An FMU is told by its path and by the libraries loaded before it.
+/// description read once. An FMU is told by its path and by the libraries it is loaded with.
 #[derive(Default)]
 pub struct FmuCache {
     /// Shared with all caches that stand [apart](FmuCache::apart).
     files: Arc<Mutex<BTreeMap<Key, Opened>>>,
     fmus: Mutex<BTreeMap<Key, Opened>>,
+    options: OpenOptions,
 }
 
-type Key = (PathBuf, Vec<String>);
+/// What tells an opened FMU from others.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    fmu: PathBuf,
+    preload: Vec<String>,
+    library_path: Vec<PathBuf>,
+}
+
+impl Key {
+    fn of(component: &Component) -> Self {
+        let preload = component.preload.iter();
+        let library_path = component.library_path.iter();
+        Self {
+            fmu: component.fmu.value.clone(),
+            preload: preload.map(|name| name.value.clone()).collect(),
+            library_path: library_path.map(|path| path.value.clone()).collect(),
+        }
+    }
+}
 
 #[derive(Clone)]
 struct Opened {
@@ -29,6 +48,16 @@ struct Opened {
 }
 
 impl FmuCache {
+    /// An empty cache that opens FMUs with these options; libraries that a system file names come
+    /// after those of the options.
+    #[must_use]
+    pub fn new(options: OpenOptions) -> Self {
+        Self {
+            options,
+            ..Self::default()
+        }
+    }
+
     /// A cache of the same files whose FMUs have libraries of their own ([`Fmu::apart`]): for
     /// another thread, which a fatal error of this one's FMUs shall not concern.
     #[must_use]
@@ -36,6 +65,7 @@ impl FmuCache {
         Self {
             files: Arc::clone(&self.files),
             fmus: Mutex::default(),
+            options: self.options.clone(),
         }
     }
 
@@ -59,7 +89,7 @@ impl FmuCache {
                 description: description.clone(),
             },
             None => {
-                let fmu = open(component, &key.1)?;
+                let fmu = open(component, &key, &self.options)?;
                 let description = describe(fmu.description());
                 let new = Opened { fmu, description };
                 files.insert(key.clone(), new.clone());
@@ -89,8 +119,7 @@ impl System {
         let mut met: BTreeSet<Key> = BTreeSet::new();
         let (mut parts, mut warnings, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for component in &file.components {
-            let preload = component.preload.iter().map(|name| name.value.clone());
-            let key = (component.fmu.value.clone(), preload.collect());
+            let key = Key::of(component);
             match cache.open(component, key.clone()) {
                 Ok(Opened { fmu, description }) => {
                     if met.insert(key) {
@@ -109,12 +138,11 @@ impl System {
     }
 }
 
-fn open(component: &Component, preload: &[String]) -> Result<Fmu, LoadError> {
-    let options = OpenOptions {
-        preload: preload.to_vec(),
-        ..OpenOptions::default()
-    };
-    Fmu::open_with(&component.fmu.value, &options).map_err(|error| LoadError {
+fn open(component: &Component, key: &Key, options: &OpenOptions) -> Result<Fmu, LoadError> {
+    let mut options = options.clone();
+    options.preload.extend_from_slice(&key.preload);
+    options.library_path.extend_from_slice(&key.library_path);
+    Fmu::open_with(&key.fmu, &options).map_err(|error| LoadError {
         component: component.name.value.clone(),
         message: error.to_string(),
         is_invalid: !matches!(error, OpenError::Io { .. }),
