@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     InvalidInput,
     /// An FMU could not be loaded.
     NotLoaded,
+    /// An FMU crashed, hung past the timeout, or left.
+    Crashed,
     /// A limit was exceeded that was asked to be checked.
     CheckFailed,
     /// The user interrupted the run; what was recorded is on disk.
@@ -30,6 +32,7 @@ impl Exit {
             Self::Usage => 2,
             Self::InvalidInput => 3,
             Self::NotLoaded => 4,
+            Self::Crashed => 5,
             Self::CheckFailed => 6,
             Self::Interrupted => 130,
         }
@@ -50,5 +53,6 @@ Exit codes:
     2  wrong use of the command
     3  the input is invalid: system file, FMU description, CSV
     4  an FMU could not be loaded: no binary for this platform, missing library, wrong GUID
+    5  an FMU crashed, hung past the timeout, or left
     6  a check that was asked for failed
   130  interrupted; what was recorded is on disk";

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use gyrator::{LoadError, RunError, StartError};
+use gyrator::{Cause, LoadError, LoadErrorKind, RunError, StartError};
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, Severity, Source, SystemFile, closest, toml_file};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
@@ -256,10 +256,13 @@ impl Failure {
             StartError::Run(error) => return error.into(),
             StartError::Load(errors) => errors,
         };
-        let exit = if errors.iter().all(|error| error.is_invalid) {
-            Exit::InvalidInput
-        } else {
+        let is_any = |kind| errors.iter().any(|error| error.kind == kind);
+        let exit = if is_any(LoadErrorKind::Lost) {
+            Exit::Crashed
+        } else if is_any(LoadErrorKind::NotLoaded) {
             Exit::NotLoaded
+        } else {
+            Exit::InvalidInput
         };
         let named = named_source(&system.source);
         let messages = errors
@@ -335,7 +338,11 @@ impl From<RunError> for Failure {
             return Self::new(Exit::Failed, Message::error(error.to_string()));
         };
         let log = fault.unit.log.take();
-        let failure = Self::new(Exit::Failed, Message::error(fault.to_string()));
+        let exit = match fault.unit.cause {
+            Cause::Lost => Exit::Crashed,
+            _ => Exit::Failed,
+        };
+        let failure = Self::new(exit, Message::error(fault.to_string()));
         match log {
             Some(log) => failure.detail(format!("its last log line: {log}")),
             None => failure,

@@ -8,7 +8,7 @@ use gyrator_fmu::{Fmu, OpenError, OpenOptions};
 use gyrator_system::{Component, Problem, SystemFile};
 
 use crate::fmu_unit::describe;
-use crate::system::{LoadError, Part, StartError, System};
+use crate::system::{LoadError, LoadErrorKind, Part, StartError, System};
 use crate::unit::UnitDescription;
 
 /// FMUs that were opened, for systems that share them: each archive is unpacked and each
@@ -145,7 +145,10 @@ fn open(component: &Component, key: &Key, options: &OpenOptions) -> Result<Fmu, 
     Fmu::open_with(&key.fmu, &options).map_err(|error| LoadError {
         component: component.name.value.clone(),
         message: error.to_string(),
-        is_invalid: !matches!(error, OpenError::Io { .. }),
+        kind: match error {
+            OpenError::Io { .. } => LoadErrorKind::NotLoaded,
+            _ => LoadErrorKind::Invalid,
+        },
     })
 }
 

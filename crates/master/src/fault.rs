@@ -16,6 +16,9 @@ pub enum Cause {
     Unsupported,
     /// An output is NaN or infinite.
     NotFinite,
+    /// The process of the unit crashed, hung, or left in the call. The message says
+    /// which.
+    Lost,
 }
 
 /// A call that a unit refused, as the unit itself can tell it.
@@ -61,11 +64,23 @@ impl fmt::Display for Fault {
         let UnitFault {
             call, message, log, ..
         } = &*self.unit;
-        write!(
-            f,
-            "{}: {call} at t = {} s (step {}): {message}",
-            self.component, self.time, self.step
-        )?;
+        let Self {
+            component,
+            time,
+            step,
+            ..
+        } = self;
+        if self.unit.cause == Cause::Lost {
+            write!(
+                f,
+                "{component}: {message} in {call} at t = {time} s (step {step})"
+            )?;
+        } else {
+            write!(
+                f,
+                "{component}: {call} at t = {time} s (step {step}): {message}"
+            )?;
+        }
         if let Some(log) = log {
             write!(f, "; its last log line: {log}")?;
         }

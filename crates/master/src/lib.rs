@@ -100,7 +100,7 @@ pub use report::{BondReport, ComponentReport, Counters, Report, StopReason};
 pub use run::Run;
 pub use settings::{BondSettings, ComponentSettings};
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl};
-pub use system::{LoadError, RunOptions, StartError, System};
+pub use system::{LoadError, LoadErrorKind, RunOptions, StartError, System};
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{
     Capabilities, Causality, Feedthrough, Handle, Kind, Period, PhysicalUnit, SavedState,

@@ -46,8 +46,19 @@ pub struct LoadError {
     pub component: String,
     /// What went wrong, and what to do.
     pub message: String,
-    /// The FMU's own description or archive is invalid, rather than its library.
-    pub is_invalid: bool,
+    /// Of which kind it is.
+    pub kind: LoadErrorKind,
+}
+
+/// What an FMU that could not be loaded lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadErrorKind {
+    /// Its own description or archive is invalid.
+    Invalid,
+    /// Its library cannot be loaded here, or refuses.
+    NotLoaded,
+    /// Its process crashed, hung, or left while it was loaded.
+    Lost,
 }
 
 /// How a run is made; none of it changes a result.

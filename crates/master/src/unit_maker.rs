@@ -4,7 +4,7 @@ use gyrator_fmu::Fmu;
 use gyrator_system::Component;
 
 use crate::fmu_unit::FmuUnit;
-use crate::system::{LoadError, RunOptions};
+use crate::system::{LoadError, LoadErrorKind, RunOptions};
 use crate::unit::{Unit, UnitDescription};
 
 /// The FMU of a component, whose unit is wanted.
@@ -44,7 +44,7 @@ impl UnitOrder<'_> {
         LoadError {
             component: self.name().to_owned(),
             message: message.into(),
-            is_invalid: false,
+            kind: LoadErrorKind::NotLoaded,
         }
     }
 }
