@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, Read, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::OpenError;
 use crate::platform;
 use crate::warning::Warning;
 
-/// What an archive may cost before it is refused.
+/// What an archive may cost before it is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Entries in the archive.
@@ -25,10 +26,15 @@ pub struct Limits {
     pub ratio: u64,
     /// Bytes that may be unpacked whatever their ratio.
     pub ratio_from: u64,
+    /// Folders within folders.
+    pub depth: u64,
+    /// Bytes that have to stay free where the FMU is unpacked.
+    pub free_space: u64,
 }
 
 impl Default for Limits {
-    /// 20 000 entries, 8 GiB in all, 1 GiB of XML, ratio 100 beyond 64 MiB.
+    /// 20 000 entries, 8 GiB in all, 1 GiB of XML, ratio 100 beyond 64 MiB, 32 folders within each
+    /// other, 64 MiB to stay free.
     fn default() -> Self {
         Self {
             entries: 20_000,
@@ -36,6 +42,8 @@ impl Default for Limits {
             description_size: 1 << 30,
             ratio: 100,
             ratio_from: 64 << 20,
+            depth: 32,
+            free_space: 64 << 20,
         }
     }
 }
@@ -45,12 +53,15 @@ const DESCRIPTION: &str = "modelDescription.xml";
 /// An open archive whose entries have been checked.
 pub(crate) struct Archive {
     path: PathBuf,
+    file: File,
     zip: ZipArchive<BufReader<File>>,
     /// Cleaned names of files to their numbers in the archive.
     files: BTreeMap<String, usize>,
     limits: Limits,
     /// Bytes that may still be unpacked.
     budget: u64,
+    /// The limit that the budget comes from.
+    budget_name: &'static str,
 }
 
 impl Archive {
@@ -74,6 +85,7 @@ impl Archive {
         }
         let mut head = [0; 64];
         let length = file.read(&mut head).map_err(io)?;
+        let same = file.try_clone().map_err(io)?;
         let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| {
             let reason = reason_of(&error, &head[..length]);
             OpenError::NotAnArchive {
@@ -85,13 +97,18 @@ impl Archive {
             .len()
             .saturating_mul(limits.ratio)
             .max(limits.ratio_from);
-        let budget = allowed.min(limits.total_size);
         let mut archive = Self {
             path: path.to_owned(),
+            file: same,
             zip,
             files: BTreeMap::new(),
             limits,
-            budget,
+            budget: allowed.min(limits.total_size),
+            budget_name: match allowed < limits.total_size {
+                true if allowed == limits.ratio_from => "ratio_from",
+                true => "ratio",
+                false => "total_size",
+            },
         };
         archive.check_entries(warnings)?;
         Ok(archive)
@@ -101,7 +118,8 @@ impl Archive {
     fn check_entries(&mut self, warnings: &mut Vec<Warning>) -> Result<(), OpenError> {
         let count = self.zip.len();
         if count as u64 > self.limits.entries {
-            return Err(self.limit(format!("{count} entries"), self.limits.entries));
+            let what = format!("{count} entries");
+            return Err(self.limit(what, "entries", self.limits.entries));
         }
         if self.zip.has_duplicate_names() {
             let reason = "two entries have the same name".to_owned();
@@ -125,6 +143,11 @@ impl Archive {
             }
             if entry.is_dir() || raw.ends_with('\\') {
                 continue;
+            }
+            let depth = name.matches('/').count() as u64;
+            if depth > self.limits.depth {
+                let what = format!("{name} lies {depth} folders deep");
+                return Err(self.limit(what, "depth", self.limits.depth));
             }
             if !names.insert(name.clone()) {
                 return Err(self.entry_error(&raw, "is there twice"));
@@ -154,7 +177,7 @@ impl Archive {
         };
         let mut bytes = Vec::new();
         let limit = self.limits.description_size;
-        self.unpack(DESCRIPTION, index, limit, &mut bytes)?;
+        self.unpack(DESCRIPTION, index, ("description_size", limit), &mut bytes)?;
         Ok(bytes)
     }
 
@@ -166,10 +189,63 @@ impl Archive {
             .filter(|(name, _)| is_needed(name))
             .map(|(name, index)| (name.clone(), *index))
             .collect();
+        self.check_free_space(&wanted, directory)?;
         for (name, index) in wanted {
             self.unpack_file(&name, index, &directory.join(&name))?;
         }
         Ok(())
+    }
+
+    /// Refuses to fill a disk up, by what the entries declare.
+    fn check_free_space(
+        &mut self,
+        wanted: &[(String, usize)],
+        directory: &Path,
+    ) -> Result<(), OpenError> {
+        let mut needed: u64 = 0;
+        for (_, index) in wanted {
+            let entry = self
+                .zip
+                .by_index_data(*index)
+                .map_err(|e| self.broken(&e))?;
+            needed = needed.saturating_add(entry.size());
+        }
+        match free_space(directory) {
+            Some(free) if needed.saturating_add(self.limits.free_space) > free => {
+                Err(OpenError::NoSpace {
+                    path: self.path.clone(),
+                    directory: directory.parent().unwrap_or(directory).to_owned(),
+                    needed,
+                    free,
+                    kept: self.limits.free_space,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A number of the file's content that no other content has (SHA-256, in hexadecimal).
+    pub(crate) fn digest(&self) -> Result<String, OpenError> {
+        let io = |source| OpenError::Io {
+            path: self.path.clone(),
+            source,
+        };
+        // The place in the file is shared with `zip`, which looks for its own before it reads.
+        let mut file = self.file.try_clone().map_err(io)?;
+        file.rewind().map_err(io)?;
+        let mut hash = Sha256::new();
+        let mut part = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut part).map_err(io)? {
+                0 => break,
+                length => hash.update(&part[..length]),
+            }
+        }
+        let hex = hash
+            .finalize()
+            .into_iter()
+            .map(|byte| format!("{byte:02x}"));
+        Ok(hex.collect())
     }
 
     fn unpack_file(&mut self, name: &str, index: usize, target: &Path) -> Result<(), OpenError> {
@@ -181,7 +257,8 @@ impl Archive {
             std::fs::create_dir_all(parent).map_err(io)?;
         }
         let mut file = File::create_new(target).map_err(io)?;
-        self.unpack(name, index, self.limits.total_size, &mut file)?;
+        let limit = ("total_size", self.limits.total_size);
+        self.unpack(name, index, limit, &mut file)?;
         self.set_mode(index, &file).map_err(io)
     }
 
@@ -210,7 +287,7 @@ impl Archive {
         &mut self,
         name: &str,
         index: usize,
-        limit: u64,
+        (limit_name, limit): (&'static str, u64),
         target: &mut dyn Write,
     ) -> Result<(), OpenError> {
         let allowed = limit.min(self.budget);
@@ -238,7 +315,12 @@ impl Archive {
         drop(limited);
         if written > allowed {
             let what = format!("{name} and what was unpacked before it grow too large");
-            return Err(self.limit(what, allowed));
+            let limit_name = if limit <= self.budget {
+                limit_name
+            } else {
+                self.budget_name
+            };
+            return Err(self.limit(what, limit_name, allowed));
         }
         self.budget -= written;
         Ok(())
@@ -266,10 +348,11 @@ impl Archive {
         }
     }
 
-    fn limit(&self, what: String, limit: u64) -> OpenError {
+    fn limit(&self, what: String, name: &'static str, limit: u64) -> OpenError {
         OpenError::Limit {
             path: self.path.clone(),
             what,
+            name,
             limit,
         }
     }
@@ -289,6 +372,18 @@ impl Archive {
             reason: error.to_string(),
         }
     }
+}
+
+/// Bytes that are free where `directory` is, if the system tells.
+#[cfg(unix)]
+fn free_space(directory: &Path) -> Option<u64> {
+    let system = rustix::fs::statvfs(directory).ok()?;
+    Some(system.f_bavail.saturating_mul(system.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free_space(_directory: &Path) -> Option<u64> {
+    None
 }
 
 /// Whether a run needs the file on disk.

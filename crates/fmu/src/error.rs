@@ -36,7 +36,8 @@ pub enum OpenError {
     },
     /// More than [`Limits`](crate::Limits) allow.
     #[error(
-        "{}: {what}, more than the limit of {limit}; raise the limit if the FMU is to be trusted",
+        "{}: {what}, more than the limit of {limit}; raise the limit {name} if the FMU is to be \
+         trusted",
         path.display()
     )]
     Limit {
@@ -44,8 +45,29 @@ pub enum OpenError {
         path: PathBuf,
         /// What there is too much of.
         what: String,
+        /// The field of [`Limits`](crate::Limits).
+        name: &'static str,
         /// The limit.
         limit: u64,
+    },
+    /// There is not enough space to unpack it.
+    #[error(
+        "{}: unpacking takes {needed} bytes, and {} has {free} bytes free, of which the limit \
+         free_space keeps {kept}",
+        path.display(),
+        directory.display()
+    )]
+    NoSpace {
+        /// The FMU.
+        path: PathBuf,
+        /// Where it was to be unpacked.
+        directory: PathBuf,
+        /// Bytes that it takes.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes that have to stay free.
+        kept: u64,
     },
     /// There is no `modelDescription.xml` at the root of the archive.
     #[error("{}: no modelDescription.xml at the root of the archive{found}", path.display())]

@@ -29,6 +29,10 @@ pub struct OpenOptions {
     pub library_path: Vec<PathBuf>,
     /// When to refuse an archive.
     pub limits: Limits,
+    /// A directory where unpacked FMUs are kept for later, and found again by their content. The
+    /// files in it are shared by all runs, and read-only. `None` unpacks into a directory of the
+    /// FMU's own that is removed after use.
+    pub cache: Option<PathBuf>,
 }
 
 /// How to make an instance.
@@ -70,7 +74,7 @@ pub struct Peek {
 /// An opened FMU. Clones share everything.
 ///
 /// Its files lie unpacked in a directory of their own that is removed when the last clone and the
-/// last instance are gone.
+/// last instance are gone, unless they are [kept](OpenOptions::cache).
 #[derive(Clone)]
 pub struct Fmu(Arc<Inner>);
 
@@ -116,7 +120,7 @@ impl Fmu {
         let claim = Claim::new(&file_name(path));
         let reading = || read(path, options.limits);
         let (mut archive, peek) = claim.slot().during(Activity::Open, reading)?;
-        let unpacking = || Unpacked::new(&mut archive);
+        let unpacking = || Unpacked::new(&mut archive, options.cache.as_deref());
         let unpacked = Arc::new(claim.slot().during(Activity::Unpack, unpacking)?);
         Ok(Self(Arc::new(Inner {
             path: path.to_owned(),
@@ -152,8 +156,16 @@ impl Fmu {
     /// # Errors
     /// As [`Fmu::open`].
     pub fn peek(path: &Path) -> Result<Peek, OpenError> {
+        Self::peek_with(path, Limits::default())
+    }
+
+    /// As [`Fmu::peek`], with other limits.
+    ///
+    /// # Errors
+    /// As [`Fmu::open`].
+    pub fn peek_with(path: &Path, limits: Limits) -> Result<Peek, OpenError> {
         let claim = Claim::new(&file_name(path));
-        let reading = || read(path, Limits::default());
+        let reading = || read(path, limits);
         claim
             .slot()
             .during(Activity::Open, reading)

@@ -37,6 +37,7 @@ pub mod flight_recorder;
 mod float_control;
 mod fmu;
 mod instance;
+mod kept_files;
 mod library;
 mod logger;
 mod needs;

@@ -20,5 +20,10 @@ pub(crate) const FOLDERS: &[&str] = if cfg!(all(target_os = "linux", target_arch
     &[]
 };
 
+/// The usual folder of this machine's binaries.
+pub(crate) fn usual_folder() -> &'static str {
+    FOLDERS.first().copied().unwrap_or("none")
+}
+
 /// Ending of a library on this machine.
 pub(crate) const ENDING: &str = std::env::consts::DLL_EXTENSION;

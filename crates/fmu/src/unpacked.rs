@@ -7,36 +7,45 @@ use tempfile::TempDir;
 
 use crate::archive::Archive;
 use crate::error::OpenError;
+use crate::kept_files;
 
 /// A fresh directory with the resources and binaries of an FMU, removed when nobody needs it. Its
 /// name tells the process it belongs to, `gyrator-<process>-…`, so that what a killed process left
 /// can be told from what is in use.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
-    directory: TempDir,
+    /// What was in the archive.
+    files: PathBuf,
+    /// What belongs to this process alone.
+    own: TempDir,
     copies: AtomicU64,
 }
 
 impl Unpacked {
-    pub(crate) fn new(archive: &mut Archive) -> Result<Self, OpenError> {
-        let parent = plain_directory();
-        let directory = tempfile::Builder::new()
-            .prefix(&format!("gyrator-{}-", std::process::id()))
-            .tempdir_in(&parent)
-            .map_err(|source| OpenError::Io {
-                path: parent,
-                source,
-            })?;
-        archive.unpack_to(directory.path())?;
+    /// Unpacks an archive, or finds its files in a cache.
+    pub(crate) fn new(archive: &mut Archive, cache: Option<&Path>) -> Result<Self, OpenError> {
+        let own = own_directory(&plain_directory())?;
+        let files = match cache {
+            Some(cache) => kept_files::of(archive, cache)?,
+            None => None,
+        };
+        let files = match files {
+            Some(files) => files,
+            None => {
+                archive.unpack_to(own.path())?;
+                own.path().to_owned()
+            }
+        };
         Ok(Self {
-            directory,
+            files,
+            own,
             copies: AtomicU64::new(0),
         })
     }
 
     /// `binaries/<platform>`.
     pub(crate) fn binaries(&self, platform: &str) -> PathBuf {
-        self.directory.path().join("binaries").join(platform)
+        self.files.join("binaries").join(platform)
     }
 
     /// A copy of the binaries for one instance. The system shares the data of a library between
@@ -44,19 +53,26 @@ impl Unpacked {
     /// `canBeInstantiatedOnlyOncePerProcess`, and some others, would then disturb each other.
     pub(crate) fn private_binaries(&self, platform: &str) -> std::io::Result<PathBuf> {
         let number = self.copies.fetch_add(1, Ordering::Relaxed);
-        let target = self
-            .directory
-            .path()
-            .join("instances")
-            .join(number.to_string());
+        let target = self.own.path().join("instances").join(number.to_string());
         copy_directory(&self.binaries(platform), &target)?;
         Ok(target)
     }
 
     /// `fmuResourceLocation`: the URI of the resources, whether or not there are some (C-08).
     pub(crate) fn resource_uri(&self) -> String {
-        file_uri(&self.directory.path().join("resources"))
+        file_uri(&self.files.join("resources"))
     }
+}
+
+/// A new directory that tells by its name which process it belongs to.
+pub(crate) fn own_directory(parent: &Path) -> Result<TempDir, OpenError> {
+    let made = tempfile::Builder::new()
+        .prefix(&format!("gyrator-{}-", std::process::id()))
+        .tempdir_in(parent);
+    made.map_err(|source| OpenError::Io {
+        path: parent.to_owned(),
+        source,
+    })
 }
 
 fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
@@ -86,7 +102,7 @@ fn plain_directory() -> PathBuf {
     }
 }
 
-fn is_plain(path: &str) -> bool {
+pub(crate) fn is_plain(path: &str) -> bool {
     path.bytes().all(is_unreserved)
 }
 

@@ -1,12 +1,13 @@
 //! Archives that are broken or out to do harm.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use gyrator_fmu::{Fmu, Limits, OpenOptions};
 use proptest::prelude::*;
 use zip::write::SimpleFileOptions;
 
-use crate::building::{Archive, DESCRIPTION};
+use crate::building::{Archive, DESCRIPTION, PLATFORM};
 
 fn file_with(content: &[u8]) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -152,6 +153,32 @@ fn r11_zip_bomb_is_refused_before_it_is_unpacked() {
 }
 
 #[test]
+fn r11_disk_is_not_filled_up() {
+    let built = with_description().with("resources/a", b"text").finish();
+    let options = OpenOptions {
+        limits: Limits {
+            free_space: u64::MAX / 2,
+            ..Limits::default()
+        },
+        ..OpenOptions::default()
+    };
+    let error = Fmu::open_with(&built.path, &options).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("unpacking takes 4 bytes"), "{error}");
+}
+
+#[test]
+fn r12_folders_that_lie_too_deep() {
+    let name = format!("resources/{}end", "a/".repeat(40));
+    let error = with_description().with(&name, b"").finish().refusal();
+    assert!(
+        error.contains("41 folders deep, more than the limit of 32"),
+        "{error}"
+    );
+    assert!(error.contains("raise the limit depth"), "{error}");
+}
+
+#[test]
 fn r12_too_many_entries() {
     let many = (0..50).fold(with_description(), |a, i| {
         a.with(&format!("documentation/{i}"), b"")
@@ -272,4 +299,94 @@ proptest! {
         let _ = Fmu::open(file_with(&bytes).path());
         let _ = Fmu::open(file_with(&bytes[..cut.index(bytes.len())]).path());
     }
+}
+
+/// An FMU opened with a cache, and where its resources are.
+fn kept(built: &crate::building::Built, cache: &Path) -> (Fmu, PathBuf) {
+    let options = OpenOptions {
+        cache: Some(cache.to_owned()),
+        ..OpenOptions::default()
+    };
+    let fmu = Fmu::open_with(&built.path, &options).unwrap();
+    let mut instance = crate::building::ready(&fmu, "kept");
+    (fmu, crate::building::resources(&mut instance))
+}
+
+fn fixture_archive(note: &[u8]) -> crate::building::Built {
+    let library = crate::building::fixture_library();
+    with_description()
+        .with(&format!("binaries/{PLATFORM}/fixture.so"), library)
+        .with("resources/note.txt", note)
+        .finish()
+}
+
+#[test]
+fn r41_unpacked_files_are_kept_and_found_by_their_content() {
+    let cache = tempfile::tempdir().unwrap();
+    let (first, same, other) = (
+        fixture_archive(b"a"),
+        fixture_archive(b"a"),
+        fixture_archive(b"b"),
+    );
+    let (fmu, resources) = kept(&first, cache.path());
+    drop(fmu);
+    assert_eq!(std::fs::read(resources.join("note.txt")).unwrap(), b"a");
+    assert!(resources.starts_with(cache.path()));
+    assert_eq!(kept(&same, cache.path()).1, resources);
+    let (_, others) = kept(&other, cache.path());
+    assert_ne!(others, resources);
+    let is_read_only = |path: &Path| std::fs::metadata(path).unwrap().permissions().readonly();
+    assert!(is_read_only(&resources) && is_read_only(&resources.join("note.txt")));
+    assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn r41_runs_at_the_same_time_share_the_files() {
+    let cache = tempfile::tempdir().unwrap();
+    let built = fixture_archive(b"shared");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let (_fmu, resources) = kept(&built, cache.path());
+                assert_eq!(
+                    std::fs::read(resources.join("note.txt")).unwrap(),
+                    b"shared"
+                );
+            });
+        }
+    });
+    assert_eq!(std::fs::read_dir(cache.path()).unwrap().count(), 1);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn r41_r42_what_a_killed_run_has_left_is_no_obstacle() {
+    let cache = tempfile::tempdir().unwrap();
+    // No process has this number: they end at 2²² (proc(5), pid_max).
+    let abandoned = cache.path().join("gyrator-4999999-abc");
+    std::fs::create_dir_all(abandoned.join("resources")).unwrap();
+    let busy = cache
+        .path()
+        .join(format!("gyrator-{}-abc", std::process::id()));
+    std::fs::create_dir(&busy).unwrap();
+    kept(&fixture_archive(b"a"), cache.path());
+    assert!(!abandoned.exists() && busy.exists());
+}
+
+#[test]
+fn r43_cache_in_a_folder_that_fmus_do_not_understand_is_not_used() {
+    let cache = tempfile::tempdir().unwrap();
+    let odd = cache.path().join("with space");
+    let (_fmu, resources) = kept(&fixture_archive(b"a"), &odd);
+    assert!(!resources.starts_with(&odd) && resources.join("note.txt").is_file());
+}
+
+#[test]
+fn r45_file_that_is_replaced_during_a_run_changes_nothing() {
+    let built = fixture_archive(b"old");
+    let fmu = Fmu::open(&built.path).unwrap();
+    std::fs::write(&built.path, b"something else").unwrap();
+    let mut instance = crate::building::ready(&fmu, "replaced");
+    let note = crate::building::resources(&mut instance).join("note.txt");
+    assert_eq!(std::fs::read(note).unwrap(), b"old");
 }

@@ -155,7 +155,7 @@ fn r19_missing_library_is_named() {
 #[test]
 fn r19_missing_libraries_are_told_without_loading() {
     let (library, _) = needy_fixture("gone");
-    let needs = fmu_with(DESCRIPTION, "fixture.so", &renamed)
+    let needs = fmu_with(DESCRIPTION, "fixture.so", &library)
         .needs()
         .unwrap();
     let missing: Vec<_> = needs.missing().map(|needed| needed.name.as_str()).collect();

@@ -1,0 +1,103 @@
+//! Unpacked FMUs that later runs find again.
+//!
+//! The files of an FMU lie in a folder that is named after the content of its archive. The folder
+//! appears with all its files at once, so that runs at the same time may share it, and nobody may
+//! write to it any more.
+
+use std::path::{Path, PathBuf};
+
+use crate::archive::Archive;
+use crate::error::OpenError;
+use crate::platform;
+use crate::unpacked::{is_plain, own_directory};
+
+/// The folder in `cache` with the files of an archive, which is unpacked there if it is new.
+/// `None` if the cache lies where FMUs would not find their resources: many do not decode the URI
+/// that they are given (C-08).
+pub(crate) fn of(archive: &mut Archive, cache: &Path) -> Result<Option<PathBuf>, OpenError> {
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        |source| OpenError::Io { path, source }
+    };
+    let cache = std::path::absolute(cache).map_err(io(cache))?;
+    if !cache.to_str().is_some_and(is_plain) {
+        return Ok(None);
+    }
+    let folder = format!("{}-{}", archive.digest()?, platform::usual_folder());
+    let kept = cache.join(folder);
+    if kept.is_dir() {
+        return Ok(Some(kept));
+    }
+    std::fs::create_dir_all(&cache).map_err(io(&cache))?;
+    remove_abandoned(&cache);
+    let new = own_directory(&cache)?;
+    archive.unpack_to(new.path())?;
+    sync(new.path());
+    match std::fs::rename(new.path(), &kept) {
+        Ok(()) => {
+            // It is not there any more, and not to be removed.
+            let _ = new.keep();
+            protect(&kept).map_err(io(&kept))?;
+        }
+        // Another run was faster.
+        Err(_) if kept.is_dir() => {}
+        Err(source) => return Err(io(&kept)(source)),
+    }
+    Ok(Some(kept))
+}
+
+/// Removes what processes have left that were killed while they unpacked. What cannot be removed
+/// is left to the next run.
+fn remove_abandoned(cache: &Path) {
+    let Ok(entries) = std::fs::read_dir(cache) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| {
+            name.strip_prefix("gyrator-")?
+                .split('-')
+                .next()?
+                .parse()
+                .ok()
+        });
+        if process.is_some_and(has_ended) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Whether a process is not there any more.
+#[cfg(target_os = "linux")]
+fn has_ended(process: u32) -> bool {
+    Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{process}")).exists()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_ended(_process: u32) -> bool {
+    false
+}
+
+/// Sees to it that a power cut leaves no folder with half of its bytes.
+#[cfg(target_os = "linux")]
+fn sync(directory: &Path) {
+    if let Ok(directory) = std::fs::File::open(directory) {
+        let _ = rustix::fs::syncfs(directory);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync(_directory: &Path) {}
+
+/// Takes the permission to write away, the innermost first.
+fn protect(path: &Path) -> std::io::Result<()> {
+    let metadata = std::fs::symlink_metadata(path)?;
+    if metadata.is_dir() {
+        for entry in std::fs::read_dir(path)? {
+            protect(&entry?.path())?;
+        }
+    }
+    let mut permissions = metadata.permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(path, permissions)
+}
