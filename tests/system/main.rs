@@ -11,6 +11,7 @@ mod embedding;
 mod faults;
 mod fmus;
 mod initialization;
+mod interface_models;
 mod learning;
 mod learning_feed_forward;
 mod quarter_car;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::correction::Correction;
 use crate::exchange::Exchange;
 use crate::extrapolation::Extrapolation;
+use crate::interface_model::InterfaceModel;
 use crate::registry::{Arguments, Entry, Maker};
+use crate::report::InterfaceModelReport;
 use crate::time::{Clock, Rate};
 use crate::unit::{Kind, UnitDescription, Value};
 
@@ -25,6 +27,7 @@ pub struct Graph {
     pub(crate) signals: Vec<Signal>,
     pub(crate) signal_wires: Vec<SignalWire>,
     pub(crate) bonds: Vec<Bond>,
+    pub(crate) interface_models: Vec<InterfaceModel>,
     /// Whether any bond has a limit of residual energy.
     pub(crate) has_energy_limits: bool,
     pub(crate) clock: Clock,
@@ -144,6 +147,18 @@ impl Graph {
             .iter()
             .map(|signal| self.recorded(signal.component, signal.variable))
             .collect()
+    }
+
+    pub(crate) fn interface_model_reports(&self) -> Vec<InterfaceModelReport> {
+        let name = |component: &usize| self.components[*component].name.clone();
+        let report = |model: &InterfaceModel| InterfaceModelReport {
+            name: model.name.clone(),
+            component: name(&model.component),
+            fast_components: model.fast.iter().map(name).collect(),
+            exchange_step: self.macro_step / f64::from(model.exchanges),
+            schedule: model.schedule,
+        };
+        self.interface_models.iter().map(report).collect()
     }
 
     /// Macro-step H, s.

@@ -56,6 +56,7 @@ mod fmu_unit;
 mod graph;
 mod halving_unit;
 mod initialization;
+mod interface_model;
 mod learning;
 mod ledger;
 mod linear_unit;
@@ -86,6 +87,7 @@ pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, Sample};
 pub use fault::{Cause, Fault, RunError, UnitFault};
 pub use fmu_unit::FmuUnit;
 pub use graph::{Graph, RecordedVariable};
+pub use interface_model::{INTERFACE_ORDERS, Schedule};
 pub use learning::{
     Base, ChannelError, FeedForward, FeedForwardError, Interpolation, Iteration, Learned, Learning,
     LearningError, Outcome, Watch,
@@ -96,9 +98,9 @@ pub use method::{METHODS, Method};
 pub use observer::{Observer, ObserverError, StopRequest, Verdict, View};
 pub use plant::{Plant, Step};
 pub use registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind, Registry, look_up};
-pub use report::{BondReport, ComponentReport, Counters, Report, StopReason};
+pub use report::{BondReport, ComponentReport, Counters, InterfaceModelReport, Report, StopReason};
 pub use run::Run;
-pub use settings::{BondSettings, ComponentSettings};
+pub use settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl};
 pub use system::{LoadError, LoadErrorKind, RunOptions, StartError, System};
 pub use time::{Clock, Rate, Ticks};

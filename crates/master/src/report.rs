@@ -3,6 +3,7 @@
 use crate::alarm::Alarm;
 use crate::audit::Verdict;
 use crate::exchange::Exchange;
+use crate::interface_model::Schedule;
 use crate::ledger::BondEnergy;
 
 /// Why a run ended.
@@ -93,6 +94,22 @@ pub struct BondReport {
     pub is_power: bool,
 }
 
+/// An interface model's part of the report.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct InterfaceModelReport {
+    /// Name.
+    pub name: String,
+    /// The multibody component.
+    pub component: String,
+    /// The fast components.
+    pub fast_components: Vec<String>,
+    /// Step of the exchanges with the fast components, s.
+    pub exchange_step: f64,
+    /// Its order and options.
+    #[serde(flatten)]
+    pub schedule: Schedule,
+}
+
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Report {
@@ -110,6 +127,8 @@ pub struct Report {
     pub components: Vec<ComponentReport>,
     /// The bonds, in the order of their names.
     pub bonds: Vec<BondReport>,
+    /// The interface models, in the order of their names.
+    pub interface_models: Vec<InterfaceModelReport>,
     /// Counters by cause.
     pub counters: Counters,
     /// What the user should know.

@@ -249,6 +249,7 @@ impl Run {
             bonds: (0..graph.bonds.len())
                 .map(|index| self.bond_report(index))
                 .collect(),
+            interface_models: graph.interface_model_reports(),
             counters,
             notes: self.notes(),
         }

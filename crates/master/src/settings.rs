@@ -1,6 +1,9 @@
 //! Settings of what was just added to a [`System`].
 
-use gyrator_system::{Bond as FileBond, Choice, Component, Spanned, Value as FileValue};
+use gyrator_system::{
+    Bond as FileBond, Choice, Component, InterfaceModel as FileInterfaceModel, Port, Spanned,
+    Value as FileValue,
+};
 
 use crate::system::System;
 
@@ -89,6 +92,84 @@ impl BondSettings<'_> {
         }
         self
     }
+}
+
+/// Settings of an interface model that was just added. Lists have one entry a velocity at the bonds.
+pub struct InterfaceModelSettings<'a> {
+    pub(crate) system: &'a mut System,
+}
+
+impl InterfaceModelSettings<'_> {
+    fn set(self, change: impl FnOnce(&mut FileInterfaceModel)) -> Self {
+        if let Some(model) = self.system.last_interface_model() {
+            change(model);
+        }
+        self
+    }
+
+    fn set_ports(
+        self,
+        ports: &[&str],
+        list: fn(&mut FileInterfaceModel) -> &mut Vec<Spanned<Port>>,
+    ) -> Self {
+        let ports = ports.iter().map(|port| self.system.port(port)).collect();
+        self.set(|model| *list(model) = ports)
+    }
+
+    /// The bonds between the multibody component and the fast components.
+    pub fn bonds(self, names: &[&str]) -> Self {
+        let names = unplaced(names);
+        self.set(|model| model.bonds = names)
+    }
+
+    /// Outputs of the multibody component that are the positions, m.
+    pub fn positions(self, outputs: &[&str]) -> Self {
+        let outputs = unplaced(outputs);
+        self.set(|model| model.positions = outputs)
+    }
+
+    /// Outputs of the multibody component that are its inverse effective mass W, 1/kg, and its
+    /// acceleration without the forces of the bonds, m/s².
+    pub fn mass(self, inverse_mass: &[&str], free_acceleration: &[&str]) -> Self {
+        let (inverse_mass, free) = (unplaced(inverse_mass), unplaced(free_acceleration));
+        self.set(|model| (model.inverse_mass, model.free_acceleration) = (inverse_mass, free))
+    }
+
+    /// Outputs of the multibody component that are its accelerations, m/s²: mass and free
+    /// acceleration follow from them and their derivatives by the efforts.
+    pub fn accelerations(self, outputs: &[&str]) -> Self {
+        let outputs = unplaced(outputs);
+        self.set(|model| model.accelerations = outputs)
+    }
+
+    /// Outputs of fast components, `component.variable`, that are the whole forces, N.
+    pub fn forces(self, outputs: &[&str]) -> Self {
+        self.set_ports(outputs, |model| &mut model.forces)
+    }
+
+    /// Outputs of fast components, `component.variable`: −∂Ḟ/∂v, N/m, and Ḟ, N/s, of the forces.
+    pub fn force_model(self, stiffness: &[&str], force_rates: &[&str]) -> Self {
+        self.set_ports(stiffness, |model| &mut model.stiffness)
+            .set_ports(force_rates, |model| &mut model.force_rates)
+    }
+
+    /// Which side is stepped first: a word of [`INTERFACE_ORDERS`](crate::INTERFACE_ORDERS).
+    pub fn order(self, word: &str) -> Self {
+        let word = Spanned::unplaced(word.to_owned());
+        self.set(|model| model.order = Some(word))
+    }
+
+    /// A parameter of the order.
+    pub fn option(self, name: &str, value: FileValue) -> Self {
+        self.set(|model| {
+            model.set_option(name, value);
+        })
+    }
+}
+
+fn unplaced(names: &[&str]) -> Vec<Spanned<String>> {
+    let names = names.iter().map(|name| (*name).to_owned());
+    names.map(Spanned::unplaced).collect()
 }
 
 fn named(word: &str, parameters: &[(&str, f64)]) -> Choice {

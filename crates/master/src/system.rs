@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use gyrator_fmu::Fmu;
 use gyrator_system::{
-    Bond as FileBond, Choice, Component, Connection, Experiment, Port, Problem, Problems, Severity,
-    Source, Spanned, SystemFile,
+    Bond as FileBond, Choice, Component, Connection, Experiment, InterfaceModel, Port, Problem,
+    Problems, Severity, Source, Spanned, SystemFile,
 };
 
 use crate::fault::RunError;
@@ -19,7 +19,7 @@ use crate::plant::{Member, Plant, Slot};
 use crate::registry::{Registry, look_up};
 use crate::resolve::resolve;
 use crate::run::{Parts, Run};
-use crate::settings::{BondSettings, ComponentSettings};
+use crate::settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
 use crate::step_control::{STEP_CONTROLS, StepControl};
 use crate::unit::{Period, Unit, UnitDescription};
 use crate::unit_maker::{InProcess, UnitMaker, UnitOrder};
@@ -119,6 +119,7 @@ impl System {
             components: Vec::new(),
             connections: Vec::new(),
             bonds: Vec::new(),
+            interface_models: Vec::new(),
         };
         Self {
             file,
@@ -205,6 +206,20 @@ impl System {
         BondSettings { system: self }.axis(effort, flow)
     }
 
+    /// Adds an interface model of the multibody component `component`, which exchanges values with
+    /// the fast components at its bonds every `exchange_step`, s. The returned settings take the bonds
+    /// and the variables.
+    pub fn interface_model(
+        &mut self,
+        name: &str,
+        component: &str,
+        exchange_step: f64,
+    ) -> InterfaceModelSettings<'_> {
+        let model = InterfaceModel::new(name, component, exchange_step);
+        self.file.interface_models.push(model);
+        InterfaceModelSettings { system: self }
+    }
+
     /// Adds learned feed-forward to inputs, and exchanges the outputs as they were exchanged when
     /// it was learned. Whether it fits the system is found by [`check`](Self::check) and
     /// [`start`](Self::start).
@@ -227,6 +242,10 @@ impl System {
         self.file.bonds.last_mut()
     }
 
+    pub(crate) fn last_interface_model(&mut self) -> Option<&mut InterfaceModel> {
+        self.file.interface_models.last_mut()
+    }
+
     pub(crate) fn connection(&self, from: &str, to: &str) -> Connection {
         Connection {
             from: self.port(from),
@@ -237,7 +256,7 @@ impl System {
     }
 
     /// Splits at the longest component name; at the first dot where none is known.
-    fn port(&self, name: &str) -> Spanned<Port> {
+    pub(crate) fn port(&self, name: &str) -> Spanned<Port> {
         let known = self
             .file
             .components

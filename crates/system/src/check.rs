@@ -25,6 +25,7 @@ pub fn check(system: &SystemFile) -> Vec<Problem> {
     check_connections(system, &mut problems);
     check_inputs_fed_once(system, &mut problems);
     check_bonds(system, &mut problems);
+    check_interface_models(system, &mut problems);
     problems.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
     problems
 }
@@ -254,6 +255,37 @@ fn check_bonds(system: &SystemFile, problems: &mut Vec<Problem>) {
             problems.push(Problem::error("invalid-limit", message).at(&limit.span));
         }
         problems.extend(check_axes(bond));
+    }
+}
+
+fn check_interface_models(system: &SystemFile, problems: &mut Vec<Problem>) {
+    let mut seen = BTreeMap::new();
+    for model in &system.interface_models {
+        check_unique(
+            "interface model",
+            &model.name,
+            &mut seen,
+            &system.source,
+            problems,
+        );
+        check_positive("exchange_step", Some(&model.exchange_step), problems);
+        if system.component(&model.component.value).is_none() {
+            let problem = system.unknown_component(&model.component.value);
+            problems.push(problem.at(&model.component.span));
+        }
+        for bond in &model.bonds {
+            let mut names = system.bonds.iter().map(|bond| bond.name.value.as_str());
+            if names.any(|name| name == bond.value) {
+                continue;
+            }
+            let message = format!("there is no bond `{}`", bond.value);
+            let problem = Problem::error("unknown-bond", message).at(&bond.span);
+            let names = system.bonds.iter().map(|bond| bond.name.value.as_str());
+            problems.push(match closest(&bond.value, names) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem,
+            });
+        }
     }
 }
 

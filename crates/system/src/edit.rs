@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::problem::{Problem, Source, Spanned, closest};
 use crate::system_file::{
-    Bond, Choice, Component, Connection, Experiment, Port, SystemFile, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Port, SystemFile, Value,
 };
 
 impl SystemFile {
@@ -22,6 +22,7 @@ impl SystemFile {
             components: Vec::new(),
             connections: Vec::new(),
             bonds: Vec::new(),
+            interface_models: Vec::new(),
         }
     }
 
@@ -42,6 +43,18 @@ impl SystemFile {
     /// Appends a bond without axes and gives it out; see [`Bond::axis`].
     pub fn add_bond(&mut self, name: impl Into<String>) -> &mut Bond {
         self.bonds.push_mut(Bond::new(name))
+    }
+
+    /// Appends an interface model of `component` that exchanges values every `exchange_step` s, and
+    /// gives it out for its bonds and variables.
+    pub fn add_interface_model(
+        &mut self,
+        name: impl Into<String>,
+        component: impl Into<String>,
+        exchange_step: f64,
+    ) -> &mut InterfaceModel {
+        self.interface_models
+            .push_mut(InterfaceModel::new(name, component, exchange_step))
     }
 
     /// The component of this name.
@@ -204,6 +217,41 @@ impl Bond {
     pub fn axis(&mut self, effort: Connection, flow: Connection) -> &mut Self {
         self.effort.push(effort);
         self.flow.push(flow);
+        self
+    }
+}
+
+impl InterfaceModel {
+    /// An interface model without bonds and variables.
+    pub fn new(name: impl Into<String>, component: impl Into<String>, exchange_step: f64) -> Self {
+        Self {
+            name: Spanned::unplaced(name.into()),
+            component: Spanned::unplaced(component.into()),
+            bonds: Vec::new(),
+            exchange_step: Spanned::unplaced(exchange_step),
+            order: None,
+            positions: Vec::new(),
+            inverse_mass: Vec::new(),
+            free_acceleration: Vec::new(),
+            accelerations: Vec::new(),
+            forces: Vec::new(),
+            stiffness: Vec::new(),
+            force_rates: Vec::new(),
+            options: Vec::new(),
+        }
+    }
+
+    /// Sets an option, or replaces the one that is there.
+    pub fn set_option(&mut self, name: impl Into<String>, value: Value) -> &mut Self {
+        let (name, value) = (name.into(), Spanned::unplaced(value));
+        match self
+            .options
+            .iter_mut()
+            .find(|(known, _)| known.value == name)
+        {
+            Some((_, old)) => *old = value,
+            None => self.options.push((Spanned::unplaced(name), value)),
+        }
         self
     }
 }

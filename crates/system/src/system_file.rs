@@ -18,6 +18,8 @@ pub struct SystemFile {
     pub connections: Vec<Connection>,
     /// Power bonds; every pair named in one is a connection, too.
     pub bonds: Vec<Bond>,
+    /// Interface models on bonds.
+    pub interface_models: Vec<InterfaceModel>,
 }
 
 /// The table `[experiment]`. `None` means that the file does not say.
@@ -145,4 +147,40 @@ pub struct Bond {
     pub correction: Option<Choice>,
     /// Greatest magnitude of the residual energy, J; beyond it the run ends.
     pub max_residual_energy: Option<Spanned<f64>>,
+}
+
+/// A reduced model of a multibody component at its bonds, with which the fast components at their
+/// other ends exchange values within the macro-step.
+///
+/// Lists have one entry a coordinate: a velocity of the component that is a flow of the bonds, in
+/// the order in which the bonds name them first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InterfaceModel {
+    /// The name of the interface model, unique in the file.
+    pub name: Spanned<String>,
+    /// Name of the multibody component, which gives the flows.
+    pub component: Spanned<String>,
+    /// Names of the bonds between it and the fast components, which give the efforts.
+    pub bonds: Vec<Spanned<String>>,
+    /// Step d at which the fast components exchange values with the interface model, s; divides the macro-step.
+    pub exchange_step: Spanned<f64>,
+    /// Which side is stepped first: a word of the engine's registry.
+    pub order: Option<Spanned<String>>,
+    /// Outputs of the component that are the positions to the velocities; may be empty.
+    pub positions: Vec<Spanned<String>>,
+    /// Outputs of the component that are the inverse effective mass, 1/kg: all elements row by row,
+    /// the upper triangle row by row, or the diagonal alone.
+    pub inverse_mass: Vec<Spanned<String>>,
+    /// Outputs of the component that are the accelerations without the forces of the bonds, m/s².
+    pub free_acceleration: Vec<Spanned<String>>,
+    /// Outputs of the component that are the accelerations, m/s², in place of the two lists above.
+    pub accelerations: Vec<Spanned<String>>,
+    /// Outputs of the fast components that are the whole forces, N; where empty, the efforts of the bonds are.
+    pub forces: Vec<Spanned<Port>>,
+    /// Outputs of the fast components that tell how fast each force falls with the velocity: −∂Ḟ/∂v, N/m.
+    pub stiffness: Vec<Spanned<Port>>,
+    /// Outputs of the fast components that are the forces' derivatives by time, N/s.
+    pub force_rates: Vec<Spanned<Port>>,
+    /// Further options by name, in the order of the file.
+    pub options: Vec<(Spanned<String>, Spanned<Value>)>,
 }

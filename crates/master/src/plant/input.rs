@@ -11,7 +11,7 @@ pub(crate) struct InputState {
     /// The component whose input it is.
     pub(crate) component: usize,
     pub(super) factor: f64,
-    offset: f64,
+    pub(super) offset: f64,
     /// `None`: held, which needs no history.
     pub(crate) extrapolation: Option<Box<dyn Extrapolation>>,
     /// The source changes at events only (variability discrete): no past tells its future.

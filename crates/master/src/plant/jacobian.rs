@@ -44,12 +44,23 @@ impl Plant {
         Ok(())
     }
 
-    /// ∂output/∂input at the present point, from the best source that there is.
+    /// ∂output/∂input at the present point where the output stays stale, else 0.
     fn gain(&mut self, output: usize, input: usize, step: &Step) -> Result<f64, Fault> {
         let component = self.graph.outputs[output].component;
         if self.modes[component] != Exchange::Stale || !self.feeds_through(output, input) {
             return Ok(0.0);
         }
+        self.derivative(output, input, step)
+    }
+
+    /// ∂output/∂input at the present point, from the best source that there is.
+    pub(super) fn derivative(
+        &mut self,
+        output: usize,
+        input: usize,
+        step: &Step,
+    ) -> Result<f64, Fault> {
+        let component = self.graph.outputs[output].component;
         let capabilities = self.graph.components[component].description.capabilities;
         let gain = if capabilities.directional_derivatives {
             self.gain_by_unit(component, output, input)

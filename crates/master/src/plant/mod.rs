@@ -3,6 +3,7 @@
 
 mod corrector;
 mod input;
+mod interface_model;
 mod jacobian;
 mod member;
 mod refresh;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 pub(crate) use corrector::Corrector;
 pub(crate) use input::InputState;
+use interface_model::RunningModel;
 pub(crate) use member::{Member, Slot};
 use slopes::SlopeReader;
 pub(crate) use state::PlantState;
@@ -66,6 +68,9 @@ pub struct Plant {
     /// Published outputs of other kinds.
     pub(crate) signals: Vec<Value>,
     pub(crate) correctors: Vec<Corrector>,
+    interface_models: Vec<RunningModel>,
+    /// Components that are on the fast side of no interface model.
+    macro_stepped: Vec<usize>,
     pub(crate) player: Player,
     pub(crate) modes: Vec<Exchange>,
     passes: Vec<refresh::Pass>,
@@ -118,6 +123,8 @@ impl Plant {
             outputs: vec![0.0; graph.outputs.len()],
             signals: signals.collect(),
             correctors: Corrector::all(&graph),
+            interface_models: Vec::new(),
+            macro_stepped: Vec::new(),
             player: Player::default(),
             modes: vec![Exchange::NoFeedthrough; members.len()],
             passes: Vec::new(),
@@ -134,6 +141,7 @@ impl Plant {
             graph,
         };
         plant.find_slopes();
+        plant.prepare_interface_models();
         plant.mark_corrected_inputs();
         plant
     }
@@ -164,6 +172,9 @@ impl Plant {
             self.advance_straight(step)?;
             self.publish_straight(step)?;
             return self.check_finite(step);
+        }
+        if !self.interface_models.is_empty() {
+            return self.step_with_interface_models(step);
         }
         self.with_all(|plant, all| {
             plant.feed(all, step)?;
@@ -209,13 +220,19 @@ impl Plant {
     /// # Errors
     /// The first refused call, or the first value that is NaN or infinite.
     pub fn publish(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
-        let next = step.index + 1;
-        self.had_event = false;
         if self.runs_straight(components) {
             self.publish_straight(step)?;
         } else {
             self.publish_due(components, step)?;
         }
+        self.settle(components, step)
+    }
+
+    /// What follows once the real outputs of `components` are published: their other outputs, the
+    /// exchange of direct feed-through, and the pasts of the inputs.
+    fn settle(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
+        let next = step.index + 1;
+        self.had_event = false;
         if !self.signals.is_empty() {
             self.publish_signals(components, step)?;
         }
@@ -273,24 +290,39 @@ impl Plant {
     fn feed_due(&mut self, components: &[usize], step: &Step) -> Result<(), Fault> {
         let now = self.graph.clock.duration(step.from);
         for &component in components {
-            let member = &mut self.members[component];
-            if !member.is_due(step.index) {
-                continue;
-            }
-            let range = member.inputs.clone();
-            let inputs = &mut self.inputs[range.clone()];
-            let length = step.size * member.every as f64;
-            for (input, state) in inputs.iter_mut().zip(&mut self.states[range]) {
-                *input = state.plan(&self.outputs, now, length);
-            }
-            if !member.follows_curves && !inputs.is_empty() {
-                self.counters.set_calls += 1;
-                if let Err(fault) = member.slot.set_reals(&member.input_handles, inputs) {
-                    return Err(self.fault(component, step, fault));
-                }
+            if self.members[component].is_due(step.index) {
+                self.plan(component, step, now);
+                self.give_inputs(component, step)?;
             }
         }
         Ok(())
+    }
+
+    /// Settles the courses of a component's inputs over its step, which starts `now`, s since the start.
+    #[inline]
+    fn plan(&mut self, component: usize, step: &Step, now: f64) {
+        let member = &self.members[component];
+        let range = member.inputs.clone();
+        let length = step.size * member.every as f64;
+        let inputs = self.inputs[range.clone()].iter_mut();
+        for (input, state) in inputs.zip(&mut self.states[range]) {
+            *input = state.plan(&self.outputs, now, length);
+        }
+    }
+
+    /// Sets the inputs of a component, unless it follows their curves by itself.
+    #[inline]
+    fn give_inputs(&mut self, component: usize, step: &Step) -> Result<(), Fault> {
+        let member = &mut self.members[component];
+        let inputs = &self.inputs[member.inputs.clone()];
+        if member.follows_curves || inputs.is_empty() {
+            return Ok(());
+        }
+        self.counters.set_calls += 1;
+        match member.slot.set_reals(&member.input_handles, inputs) {
+            Ok(()) => Ok(()),
+            Err(fault) => Err(self.fault(component, step, fault)),
+        }
     }
 
     #[inline(always)]

@@ -1,4 +1,4 @@
-use super::{Corrector, InputState, Plant, Step};
+use super::{Corrector, InputState, Plant, RunningModel, Step};
 use crate::fault::Fault;
 use crate::unit::{SavedState, Value};
 
@@ -13,6 +13,7 @@ pub(crate) struct PlantState {
     stale_errors: Vec<f64>,
     slopes: Vec<f64>,
     correctors: Vec<Corrector>,
+    interface_models: Vec<RunningModel>,
     terminated: Option<f64>,
 }
 
@@ -33,6 +34,7 @@ impl Plant {
         state.stale_errors.clone_from(&self.stale_errors);
         state.slopes.clone_from(&self.slopes);
         state.correctors.clone_from(&self.correctors);
+        state.interface_models.clone_from(&self.interface_models);
         state.terminated = self.terminated;
         Ok(())
     }
@@ -52,6 +54,7 @@ impl Plant {
         self.stale_errors.clone_from(&state.stale_errors);
         self.slopes.clone_from(&state.slopes);
         self.correctors.clone_from(&state.correctors);
+        self.interface_models.clone_from(&state.interface_models);
         self.terminated = state.terminated;
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! From names to indices: a described system and the descriptions of its units become a [`Graph`].
 
+mod interface_models;
 mod numbering;
 
 use std::collections::BTreeMap;
@@ -126,7 +127,8 @@ impl Resolver<'_> {
     }
 
     fn rate(&mut self, component: &file::Component, macro_step: f64) -> Rate {
-        let Some(step) = &component.step_size else {
+        let exchange_step = || interface_models::exchange_step(self.file, &component.name.value);
+        let Some(step) = component.step_size.as_ref().or_else(exchange_step) else {
             return Rate::Divides(1);
         };
         Rate::new(step.value, macro_step).unwrap_or_else(|[below, above]| {
@@ -414,6 +416,7 @@ impl Resolver<'_> {
             signals,
             signal_wires,
             bonds: Vec::new(),
+            interface_models: Vec::new(),
             has_energy_limits: self
                 .file
                 .bonds
@@ -423,6 +426,8 @@ impl Resolver<'_> {
             macro_step,
         };
         graph.bonds = bonds(self.file, &self.by_name, &graph, corrections);
+        graph.interface_models =
+            interface_models::interface_models(self.file, &self.by_name, &graph, self.problems);
         Some(graph)
     }
 

@@ -38,10 +38,23 @@
 //! sense = -1                                        # default 1
 //! correction = { name = "residual-power", mu = 0.5 }  # default "off"
 //! max_residual_energy = 100.0                       # J; beyond it the run ends
+//!
+//! [[interface_models]]
+//! name = "arm"
+//! component = "right"                               # the multibody component, which gives the flows
+//! bonds = "coupling"                                # one name, or a list
+//! exchange_step = 1e-4                              # s; divides the macro-step
+//! inverse_mass = ["w11"]                            # outputs of the component
+//! free_acceleration = ["b1"]
+//! positions = ["x"]
+//! forces = ["left.f_total"]                         # default: the efforts of the bonds
+//! order = "fast-first"                              # a word of a registry; its parameters are keys here
+//! force = "mean"
 //! ```
 
 mod components;
 mod experiment;
+mod interface_models;
 pub mod section;
 mod settings;
 mod wiring;
@@ -178,6 +191,7 @@ fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader
         .collect();
     let connections = wiring::connections(&mut root, "connections", &names, reader);
     let bonds = wiring::bonds(&mut root, &names, reader);
+    let interface_models = interface_models::read(&mut root, &names, reader);
     root.finish(reader);
     SystemFile {
         source: Arc::clone(source),
@@ -186,6 +200,7 @@ fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader
             .unwrap_or_default(),
         connections,
         bonds,
+        interface_models,
         components,
     }
 }

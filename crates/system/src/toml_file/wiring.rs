@@ -117,7 +117,7 @@ fn pair(
     })
 }
 
-fn port(
+pub(super) fn port(
     key: &str,
     value: &Placed<DeValue<'_>>,
     components: &BTreeSet<String>,

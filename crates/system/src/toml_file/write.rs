@@ -6,7 +6,9 @@ use std::path::{MAIN_SEPARATOR, Path};
 use toml_writer::{ToTomlKey, ToTomlValue, TomlStringBuilder};
 
 use crate::problem::Spanned;
-use crate::system_file::{Bond, Choice, Component, Connection, Experiment, SystemFile, Value};
+use crate::system_file::{
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, SystemFile, Value,
+};
 
 /// The system as the text of a system file, which [`parse`](super::parse) reads back as the same
 /// system but for the places in the text.
@@ -32,6 +34,9 @@ pub fn to_toml(system: &SystemFile) -> String {
     }
     for bond in &system.bonds {
         text.bond(bond);
+    }
+    for model in &system.interface_models {
+        text.interface_model(model);
     }
     text.0
 }
@@ -142,6 +147,45 @@ impl Text {
             bond.max_residual_energy.as_ref(),
             |limit| real(*limit),
         );
+    }
+
+    fn interface_model(&mut self, model: &InterfaceModel) {
+        self.header("[[interface_models]]");
+        self.entry("name", string(&model.name.value));
+        self.entry("component", string(&model.component.value));
+        self.list("bonds", &model.bonds);
+        self.entry("exchange_step", real(model.exchange_step.value));
+        self.optional("order", model.order.as_ref(), |word| string(word));
+        for (key, list) in [
+            ("positions", &model.positions),
+            ("inverse_mass", &model.inverse_mass),
+            ("free_acceleration", &model.free_acceleration),
+            ("accelerations", &model.accelerations),
+        ] {
+            if !list.is_empty() {
+                self.list(key, list);
+            }
+        }
+        for (key, list) in [
+            ("forces", &model.forces),
+            ("stiffness", &model.stiffness),
+            ("force_rates", &model.force_rates),
+        ] {
+            if !list.is_empty() {
+                self.list(key, list);
+            }
+        }
+        for (name, value) in &model.options {
+            self.entry(&name.value, scalar(&value.value));
+        }
+    }
+
+    fn list<T: ToString>(&mut self, key: &str, list: &[Spanned<T>]) {
+        let items: Vec<_> = list
+            .iter()
+            .map(|item| string(&item.value.to_string()))
+            .collect();
+        self.entry(key, format_args!("[{}]", items.join(", ")));
     }
 }
 

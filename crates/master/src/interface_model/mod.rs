@@ -1,0 +1,197 @@
+//! Interface models: a reduced model of a multibody component at its bonds, with which fast
+//! components exchange values many times within a macro-step (Rahikainen et al. 2020 §2.4).
+//!
+//! The reduced model has one coordinate for each velocity at the bonds, and moves by
+//! ẇ = b + W·λ: b is the free acceleration, W the inverse effective mass, λ the forces of the fast
+//! components.
+
+mod prediction;
+
+use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+
+pub(crate) use prediction::{Prediction, Sides};
+
+/// Which side is stepped first, and what is passed between the two.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Schedule {
+    /// The word of the order.
+    pub order: &'static str,
+    /// The word of what the multibody component receives.
+    pub force: &'static str,
+    /// The word of how the inputs of the fast components go from one exchange to the next.
+    pub inputs: &'static str,
+    /// Share of the displacement error that is fed back over the next macro-step.
+    pub displacement_correction: f64,
+    /// Factor on the effective mass.
+    pub mass_factor: f64,
+    /// Age of the masses and free accelerations that are used, in macro-steps.
+    pub lag: f64,
+}
+
+const FORCE: ParameterInfo = ParameterInfo {
+    name: "force",
+    summary: "what the multibody component receives: the value at the start of the step, or its mean over the step as \
+              linear models of both sides predict it",
+    kind: ParameterKind::Word(&["hold", "predicted"]),
+};
+
+const MEAN_FORCE: ParameterInfo = ParameterInfo {
+    name: "force",
+    summary: "what the multibody component receives: the mean over the exchange points of the step",
+    kind: ParameterKind::Word(&["mean"]),
+};
+
+const INPUTS: ParameterInfo = ParameterInfo {
+    name: "inputs",
+    summary: "inputs of the fast components between exchanges: held at the value of the end, or moving there in a line",
+    kind: ParameterKind::Word(&["hold", "linear"]),
+};
+
+const DISPLACEMENT_CORRECTION: ParameterInfo = ParameterInfo {
+    name: "displacement_correction",
+    summary: "share of the difference between the true displacement and the one fed so far that is added to the fed \
+              velocities over the next macro-step",
+    kind: ParameterKind::Number {
+        default: 0.0,
+        range: (0.0, 1.0),
+    },
+};
+
+const MASS_FACTOR: ParameterInfo = ParameterInfo {
+    name: "mass_factor",
+    summary: "factor on the effective mass; rather under 1 than over where the mass is not certain",
+    kind: ParameterKind::Number {
+        default: 1.0,
+        range: (1e-3, 1e3),
+    },
+};
+
+const LAG: ParameterInfo = ParameterInfo {
+    name: "lag",
+    summary: "age of the masses and free accelerations that are used, whole macro-steps",
+    kind: ParameterKind::Number {
+        default: 0.0,
+        range: (0.0, 16.0),
+    },
+};
+
+/// Every order of an interface model, by its word in a system file.
+pub const INTERFACE_ORDERS: &[Entry<fn(&Arguments) -> Schedule>] = &[
+    Entry {
+        name: "parallel",
+        summary: "both sides step over the same interval; the multibody component receives nothing from within it",
+        source: "Rahikainen 2020 §2.4",
+        parameters: &[FORCE, INPUTS, DISPLACEMENT_CORRECTION, MASS_FACTOR, LAG],
+        build: |arguments| schedule("parallel", arguments),
+    },
+    Entry {
+        name: "fast-first",
+        summary: "the fast side steps first; the multibody component receives its mean force, so that both get one impulse",
+        source: "Rahikainen 2020 §2.4, with the impulse in place of the force",
+        parameters: &[
+            MEAN_FORCE,
+            INPUTS,
+            DISPLACEMENT_CORRECTION,
+            MASS_FACTOR,
+            LAG,
+        ],
+        build: |arguments| schedule("fast-first", arguments),
+    },
+    Entry {
+        name: "pipelined",
+        summary: "as fast-first, but the fast side knows the multibody component as it was one macro-step ago",
+        source: "Rahikainen 2020 §2.4, with the impulse in place of the force",
+        parameters: &[
+            MEAN_FORCE,
+            INPUTS,
+            DISPLACEMENT_CORRECTION,
+            MASS_FACTOR,
+            LAG,
+        ],
+        build: |arguments| schedule("pipelined", arguments),
+    },
+];
+
+fn schedule(order: &'static str, arguments: &Arguments) -> Schedule {
+    Schedule {
+        order,
+        force: arguments.word("force"),
+        inputs: arguments.word("inputs"),
+        displacement_correction: arguments.number("displacement_correction"),
+        mass_factor: arguments.number("mass_factor"),
+        lag: arguments.number("lag"),
+    }
+}
+
+impl Schedule {
+    /// The fast side starts from its own state, and hears of the other one macro-step later.
+    pub(crate) fn is_pipelined(&self) -> bool {
+        self.order == "pipelined"
+    }
+
+    /// The multibody component receives means over the exchange points.
+    pub(crate) fn passes_means(&self) -> bool {
+        self.force == "mean"
+    }
+
+    /// The multibody component receives predicted means.
+    pub(crate) fn predicts(&self) -> bool {
+        self.force == "predicted"
+    }
+
+    /// Macro-steps between the reading of masses and free accelerations and their use.
+    pub(crate) fn age(&self) -> usize {
+        self.lag as usize + usize::from(self.is_pipelined())
+    }
+}
+
+/// An interface model of a resolved system: indices into the graph's components, inputs and outputs.
+#[derive(Debug, Clone)]
+pub(crate) struct InterfaceModel {
+    pub(crate) name: String,
+    /// The multibody component.
+    pub(crate) component: usize,
+    /// The fast components, ascending.
+    pub(crate) fast: Vec<usize>,
+    /// Exchanges in a macro-step.
+    pub(crate) exchanges: u32,
+    pub(crate) coordinates: Vec<Coordinate>,
+    pub(crate) efforts: Vec<Effort>,
+    pub(crate) mass: Mass,
+    pub(crate) schedule: Schedule,
+}
+
+/// A velocity at the bonds, and what belongs to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Coordinate {
+    /// The multibody component's output.
+    pub(crate) velocity: usize,
+    pub(crate) position: Option<usize>,
+    /// The fast component's output that is the whole force; the efforts are where there is none.
+    pub(crate) force: Option<usize>,
+    /// −∂Ḟ/∂v and Ḟ, for the predicted force.
+    pub(crate) stiffness: Option<usize>,
+    pub(crate) force_rate: Option<usize>,
+}
+
+/// An axis of a bond: the effort that acts on a coordinate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Effort {
+    pub(crate) coordinate: usize,
+    pub(crate) output: usize,
+    pub(crate) input: usize,
+    /// Force on the coordinate = weight · effort.
+    pub(crate) weight: f64,
+}
+
+/// Where the inverse mass W (row by row) and the free acceleration b come from.
+#[derive(Debug, Clone)]
+pub(crate) enum Mass {
+    /// Outputs of the multibody component; elements without one are 0.
+    Outputs {
+        inverse: Vec<Option<usize>>,
+        free: Vec<usize>,
+    },
+    /// Accelerations a: W = ∂a/∂λ, b = a − W·λ.
+    Accelerations(Vec<usize>),
+}

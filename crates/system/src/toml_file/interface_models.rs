@@ -1,0 +1,120 @@
+//! `[[interface_models]]`.
+
+use std::collections::BTreeSet;
+
+use toml::Spanned as Placed;
+use toml::de::DeValue;
+
+use super::section::{Reader, Section};
+use super::wiring::port;
+use crate::problem::Spanned;
+use crate::system_file::{InterfaceModel, Port};
+
+/// Keys that are passed on to the engine as they are.
+const OPTIONS: [&str; 5] = [
+    "force",
+    "inputs",
+    "displacement_correction",
+    "mass_factor",
+    "lag",
+];
+
+pub(super) fn read(
+    root: &mut Section<'_>,
+    components: &BTreeSet<String>,
+    reader: &mut Reader,
+) -> Vec<InterfaceModel> {
+    let Some(value) = root.take("interface_models") else {
+        return Vec::new();
+    };
+    let sections = reader.tables("interface_models", value);
+    sections
+        .into_iter()
+        .filter_map(|section| interface_model(section, components, reader))
+        .collect()
+}
+
+fn interface_model(
+    mut section: Section<'_>,
+    components: &BTreeSet<String>,
+    reader: &mut Reader,
+) -> Option<InterfaceModel> {
+    let mut text = |key, reader: &mut Reader| {
+        let value = section.required(key, reader)?;
+        reader.text(key, value)
+    };
+    let name = text("name", reader);
+    let component = text("component", reader);
+    let bonds = section
+        .required("bonds", reader)
+        .map(|value| texts("bonds", value, reader));
+    let exchange_step = section
+        .required("exchange_step", reader)
+        .and_then(|value| reader.number("exchange_step", value));
+    let order = section.text("order", reader);
+    let mut names = |key, reader: &mut Reader| match section.take(key) {
+        Some(value) => texts(key, value, reader),
+        None => Vec::new(),
+    };
+    let positions = names("positions", reader);
+    let inverse_mass = names("inverse_mass", reader);
+    let free_acceleration = names("free_acceleration", reader);
+    let accelerations = names("accelerations", reader);
+    let mut ports = |key, reader: &mut Reader| match section.take(key) {
+        Some(value) => ports(key, value, components, reader),
+        None => Vec::new(),
+    };
+    let forces = ports("forces", reader);
+    let stiffness = ports("stiffness", reader);
+    let force_rates = ports("force_rates", reader);
+    let mut options = Vec::new();
+    for key in OPTIONS {
+        let Some(value) = section.take(key) else {
+            continue;
+        };
+        if let Some(scalar) = reader.scalar(key, "a number or a string", value) {
+            options.push((Spanned::new(key.to_owned(), value.span()), scalar));
+        }
+    }
+    section.finish(reader);
+    Some(InterfaceModel {
+        name: name?,
+        component: component?,
+        bonds: bonds?,
+        exchange_step: exchange_step?,
+        order,
+        positions,
+        inverse_mass,
+        free_acceleration,
+        accelerations,
+        forces,
+        stiffness,
+        force_rates,
+        options,
+    })
+}
+
+/// The elements of a list; a value alone is a list of one.
+fn elements<'a>(value: &'a Placed<DeValue<'a>>) -> Vec<&'a Placed<DeValue<'a>>> {
+    match value.get_ref() {
+        DeValue::Array(list) => list.iter().collect(),
+        _ => vec![value],
+    }
+}
+
+fn texts(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Vec<Spanned<String>> {
+    let texts = elements(value).into_iter();
+    texts.filter_map(|text| reader.text(key, text)).collect()
+}
+
+fn ports(
+    key: &str,
+    value: &Placed<DeValue<'_>>,
+    components: &BTreeSet<String>,
+    reader: &mut Reader,
+) -> Vec<Spanned<Port>> {
+    let ports = elements(value).into_iter();
+    ports
+        .filter_map(|text| port(key, text, components, reader))
+        .collect()
+}

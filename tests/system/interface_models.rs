@@ -1,0 +1,232 @@
+//! Interface models against recursions written by hand, closed forms and limits of stability.
+
+use gyrator::{ClosureUnit, LinearUnit, Run, RunOptions, System, Unit};
+use gyrator_system::Value;
+
+/// Inverse mass, 1/kg, of two coordinates, and their free accelerations, m/s².
+const W: [[f64; 2]; 2] = [[1.0 / 1700.0, -1.0 / 9000.0], [-1.0 / 9000.0, 1.0 / 400.0]];
+const B: [f64; 2] = [0.3, -0.2];
+/// Stiffnesses, N/m, and dampings, N·s/m, of the two fast components.
+const K: [f64; 2] = [3e6, 8e5];
+const C: [f64; 2] = [1e4, 3e3];
+const START: [f64; 2] = [0.05, -0.02];
+
+/// Two masses, coupled by their inertia, that move exactly under held forces.
+fn masses() -> impl Unit + 'static {
+    let inputs = [("f1", 0.0), ("f2", 0.0)];
+    let outputs = [
+        ("s1", 0.0),
+        ("s2", 0.0),
+        ("v1", START[0]),
+        ("v2", START[1]),
+        ("w11", W[0][0]),
+        ("w12", W[0][1]),
+        ("w22", W[1][1]),
+        ("b1", B[0]),
+        ("b2", B[1]),
+    ];
+    ClosureUnit::new(&inputs, &outputs, |call| {
+        let h = call.step;
+        for i in 0..2 {
+            let a = B[i] + W[i][0] * call.inputs[0] + W[i][1] * call.inputs[1];
+            call.outputs[i] += h * call.outputs[2 + i] + 0.5 * h * h * a;
+            call.outputs[2 + i] += h * a;
+        }
+    })
+}
+
+/// ṗ = −k·v, f = p − c·v, with p exact for a held v.
+fn spring(k: f64, c: f64) -> LinearUnit {
+    let matrices: [&[f64]; 4] = [&[0.0], &[0.0, -k], &[1.0, 1.0], &[0.0, -c, 0.0, 0.0]];
+    LinearUnit::new(&[0.0], &["s", "v"], &["f", "p"], matrices)
+}
+
+/// Both masses with a spring each, and an interface model that takes `options`.
+fn system(step: f64, d: f64, exchange: &str, options: &[(&str, Value)]) -> System {
+    let mut system = System::new(step);
+    system.add("masses", masses());
+    for (i, (k, c)) in K.into_iter().zip(C).enumerate() {
+        let name = format!("spring{}", i + 1);
+        system.add(&name, spring(k, c)).exchange(exchange);
+        system.connect(&format!("masses.s{}", i + 1), &format!("{name}.s"));
+    }
+    for i in ["1", "2"] {
+        let effort = (&*format!("spring{i}.f"), &*format!("masses.f{i}"));
+        let flow = (&*format!("masses.v{i}"), &*format!("spring{i}.v"));
+        system.bond(&format!("bond {i}"), effort, flow);
+    }
+    let mut model = system
+        .interface_model("model", "masses", d)
+        .bonds(&["bond 1", "bond 2"])
+        .positions(&["s1", "s2"])
+        .mass(&["w11", "w12", "w22"], &["b1", "b2"]);
+    for (name, value) in options {
+        model = match (*name, value) {
+            ("order", Value::String(word)) => model.order(word),
+            _ => model.option(name, value.clone()),
+        };
+    }
+    system
+}
+
+fn word(word: &str) -> Value {
+    Value::String(word.to_owned())
+}
+
+fn start(system: System) -> Run {
+    system.start(&RunOptions::default()).unwrap()
+}
+
+/// The same system by hand: no engine, no units.
+#[derive(Clone, Default)]
+struct ByHand {
+    s: [f64; 2],
+    v: [f64; 2],
+    /// The reduced model's own motion.
+    model: ([f64; 2], [f64; 2]),
+    p: [f64; 2],
+    /// Velocity that the springs had last.
+    fed: [f64; 2],
+    displacement: [f64; 2],
+    error_before: [f64; 2],
+    factor: f64,
+    gain: f64,
+}
+
+impl ByHand {
+    fn new() -> Self {
+        let (v, factor) = (START, 1.0);
+        Self {
+            v,
+            model: ([0.0; 2], v),
+            fed: v,
+            factor,
+            ..Self::default()
+        }
+    }
+
+    fn forces(&self) -> [f64; 2] {
+        [0, 1].map(|i| self.p[i] - C[i] * self.fed[i])
+    }
+
+    /// The springs and the reduced model over one macro-step; returns the mean forces.
+    fn fast_side(&mut self, d: f64, n: u32, error: [f64; 2]) -> [f64; 2] {
+        let step = d * f64::from(n);
+        let mut sum = self.forces().map(|f| 0.5 * f);
+        for k in 0..n {
+            let f = self.forces();
+            for i in 0..2 {
+                let a = (B[i] + W[i][0] * f[0] + W[i][1] * f[1]) / self.factor;
+                self.model.1[i] += d * a;
+                self.model.0[i] += d * self.model.1[i];
+            }
+            for i in 0..2 {
+                self.fed[i] = self.model.1[i] + self.gain * error[i] / step;
+                self.displacement[i] += d * self.fed[i];
+                self.p[i] -= K[i] * d * self.fed[i];
+            }
+            let weight = if k + 1 == n { 0.5 } else { 1.0 };
+            let f = self.forces();
+            sum = [0, 1].map(|i| sum[i] + weight * f[i]);
+        }
+        sum.map(|sum| sum / f64::from(n))
+    }
+
+    fn masses(&mut self, f: [f64; 2], h: f64) {
+        for i in 0..2 {
+            let a = B[i] + W[i][0] * f[0] + W[i][1] * f[1];
+            self.s[i] += h * self.v[i] + 0.5 * h * h * a;
+            self.v[i] += h * a;
+        }
+    }
+
+    fn error(&self) -> [f64; 2] {
+        [0, 1].map(|i| self.s[i] - self.displacement[i])
+    }
+
+    fn parallel(&mut self, d: f64, n: u32) {
+        self.fed = self.v;
+        let held = self.forces();
+        self.model = (self.s, self.v);
+        self.fast_side(d, n, self.error());
+        self.masses(held, d * f64::from(n));
+    }
+
+    fn fast_first(&mut self, d: f64, n: u32) {
+        self.fed = self.v;
+        self.model = (self.s, self.v);
+        let mean = self.fast_side(d, n, self.error());
+        self.masses(mean, d * f64::from(n));
+    }
+
+    /// The springs run ahead while the masses make the step before; then the reduced model hears how
+    /// far off it was at the start.
+    fn pipelined(&mut self, d: f64, n: u32) {
+        let before = self.model;
+        let error = self.error_before;
+        self.error_before = self.error();
+        self.fed = before.1;
+        let mean = self.fast_side(d, n, error);
+        for i in 0..2 {
+            self.model.0[i] += self.s[i] - before.0[i];
+            self.model.1[i] += self.v[i] - before.1[i];
+        }
+        self.masses(mean, d * f64::from(n));
+    }
+}
+
+fn assert_follows(mut run: Run, mut hand: ByHand, step: impl Fn(&mut ByHand), steps: u32) {
+    for k in 0..steps {
+        run.step().unwrap();
+        step(&mut hand);
+        for (name, expected) in [
+            ("masses.s1", hand.s[0]),
+            ("masses.s2", hand.s[1]),
+            ("masses.v1", hand.v[0]),
+            ("masses.v2", hand.v[1]),
+            ("spring1.p", hand.p[0]),
+            ("spring2.p", hand.p[1]),
+        ] {
+            let found = run.read_real(name).unwrap();
+            let scale = if name.ends_with('p') { 1e4 } else { 0.1 };
+            assert!(
+                (found - expected).abs() < 1e-11 * scale,
+                "{name} after step {k}: {found}, by hand {expected}"
+            );
+        }
+    }
+}
+
+const H: f64 = 2e-3;
+const D: f64 = 2.5e-4;
+const N: u32 = 8;
+
+// Recursions of Rahikainen 2020 §2.4 (force at the start of the step), and with the mean force; both
+// written out by hand above; equal but for rounding.
+#[test]
+fn every_order_follows_its_recursion() {
+    let fresh = |options: &[(&str, Value)]| start(system(H, D, "fresh", options));
+    let hand = ByHand::new;
+    let plain = fresh(&[]);
+    assert_follows(plain, hand(), |h| h.parallel(D, N), 100);
+    let mean = fresh(&[("force", word("mean"))]);
+    assert_follows(mean, hand(), |h| h.fast_first(D, N), 100);
+    let pipelined = fresh(&[("order", word("pipelined"))]);
+    assert_follows(pipelined, hand(), |h| h.pipelined(D, N), 100);
+}
+
+#[test]
+fn options_follow_their_recursions() {
+    let correction = ("displacement_correction", Value::Real(0.5));
+    let factor = ("mass_factor", Value::Real(0.8));
+    let mut hand = ByHand::new();
+    (hand.gain, hand.factor) = (0.5, 0.8);
+    // The force is read before the velocity is corrected.
+    let run = |order: &str| {
+        let options = [("order", word(order)), correction.clone(), factor.clone()];
+        start(system(H, D, "fresh", &options))
+    };
+    assert_follows(run("parallel"), hand.clone(), |h| h.parallel(D, N), 60);
+    assert_follows(run("fast-first"), hand.clone(), |h| h.fast_first(D, N), 60);
+    assert_follows(run("pipelined"), hand, |h| h.pipelined(D, N), 60);
+}
