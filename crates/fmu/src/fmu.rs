@@ -92,8 +92,7 @@ pub(crate) type Idle = Arc<Mutex<Vec<Library>>>;
 struct Inner {
     path: PathBuf,
     peek: Peek,
-    preload: Vec<String>,
-    library_path: Vec<PathBuf>,
+    options: OpenOptions,
     unpacked: Arc<Unpacked>,
     fatal: Arc<AtomicBool>,
     /// The one copy of the library, where instances may share it.
@@ -125,8 +124,7 @@ impl Fmu {
         Ok(Self(Arc::new(Inner {
             path: path.to_owned(),
             peek,
-            preload: options.preload.clone(),
-            library_path: options.library_path.clone(),
+            options: options.clone(),
             unpacked,
             fatal: Arc::default(),
             shared: Mutex::default(),
@@ -142,8 +140,7 @@ impl Fmu {
         Self(Arc::new(Inner {
             path: inner.path.clone(),
             peek: inner.peek.clone(),
-            preload: inner.preload.clone(),
-            library_path: inner.library_path.clone(),
+            options: inner.options.clone(),
             unpacked: Arc::clone(&inner.unpacked),
             fatal: Arc::default(),
             shared: Mutex::default(),
@@ -212,6 +209,30 @@ impl Fmu {
         claims.ok_or_else(|| LoadError::NoCoSimulation {
             model: model.to_owned(),
         })
+    }
+
+    /// How it was opened.
+    #[must_use]
+    pub fn options(&self) -> &OpenOptions {
+        &self.0.options
+    }
+
+    /// Whether there are libraries beside the FMU's own for this machine. An instance may use data
+    /// of theirs, which all instances in a process share: the system loads them once, by name.
+    #[must_use]
+    pub fn has_companions(&self) -> bool {
+        let platforms = &self.0.peek.platforms;
+        let is_there = |folder: &&&str| platforms.iter().any(|found| found == **folder);
+        let Some(folder) = platform::FOLDERS.iter().find(is_there) else {
+            return false;
+        };
+        let Ok(entries) = std::fs::read_dir(self.0.unpacked.binaries(folder)) else {
+            return false;
+        };
+        // `libgfortran.so.3` is one as well.
+        let part = format!(".{}", platform::ENDING);
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names.filter(|name| name.contains(&part)).count() > 1
     }
 
     /// Makes an instance for co-simulation.
@@ -375,8 +396,8 @@ impl Fmu {
 impl Inner {
     fn loading(&self) -> Loading<'_> {
         Loading {
-            preload: &self.preload,
-            library_path: &self.library_path,
+            preload: &self.options.preload,
+            library_path: &self.options.library_path,
         }
     }
 }

@@ -16,8 +16,8 @@ pub enum Cause {
     Unsupported,
     /// An output is NaN or infinite.
     NotFinite,
-    /// The process of the unit crashed, hung, or left in the call. The message says
-    /// which.
+    /// The process of the unit crashed, hung, or left. The message says which, and
+    /// in what call.
     Lost,
 }
 
@@ -71,10 +71,7 @@ impl fmt::Display for Fault {
             ..
         } = self;
         if self.unit.cause == Cause::Lost {
-            write!(
-                f,
-                "{component}: {message} in {call} at t = {time} s (step {step})"
-            )?;
+            write!(f, "{component}: {message} at t = {time} s (step {step})")?;
         } else {
             write!(
                 f,

@@ -31,26 +31,27 @@ impl FmuUnit {
         Self::instantiate(fmu, name, describe(fmu.description()), logging)
     }
 
-    /// A saved state as bytes, which another instance of the FMU can go on from: in another
+    /// The present state as bytes, from which another instance of the FMU can go on: in another
     /// process, too, on the same platform (C-73).
     ///
     /// # Errors
     /// As the FMU reports; unsupported unless it has `canSerializeFMUstate`.
-    pub fn serialize(&mut self, state: &SavedState) -> UnitResult<Vec<u8>> {
-        match state.downcast_ref::<fmu::FmuState>() {
-            Some(state) => Self::check(self.instance.serialize_state(state)),
-            None => Err(foreign_state("fmi2SerializeFMUstate")),
-        }
+    pub fn serialize(&mut self) -> UnitResult<Vec<u8>> {
+        let state = Self::check(self.instance.save_state(None))?;
+        let bytes = Self::check(self.instance.serialize_state(&state))?;
+        Self::check(self.instance.free_state(state))?;
+        Ok(bytes)
     }
 
-    /// A saved state from the bytes of [`serialize`](Self::serialize). The instance has to be in
-    /// the same phase of the run: restoring the state changes all but that.
+    /// Goes to the state in the bytes of [`serialize`](Self::serialize). The instance has to be in
+    /// the same phase of the run: the state changes all but that.
     ///
     /// # Errors
     /// As [`serialize`](Self::serialize).
-    pub fn deserialize(&mut self, bytes: &[u8]) -> UnitResult<SavedState> {
+    pub fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
         let state = Self::check(self.instance.deserialize_state(bytes))?;
-        Ok(Box::new(state))
+        Self::check(self.instance.restore_state(&state))?;
+        Self::check(self.instance.free_state(state))
     }
 
     /// Loads the FMU's library and makes an instance.
@@ -236,7 +237,11 @@ impl Unit for FmuUnit {
     fn restore(&mut self, state: &SavedState) -> UnitResult {
         match state.downcast_ref::<fmu::FmuState>() {
             Some(state) => Self::check(self.instance.restore_state(state)),
-            None => Err(foreign_state("fmi2SetFMUstate")),
+            None => Err(UnitFault::new(
+                "fmi2SetFMUstate",
+                Cause::Error,
+                "the state is another unit's",
+            )),
         }
     }
 
@@ -247,10 +252,6 @@ impl Unit for FmuUnit {
     fn warnings(&self) -> u64 {
         self.instance.warnings_count()
     }
-}
-
-fn foreign_state(call: &'static str) -> Box<UnitFault> {
-    UnitFault::new(call, Cause::Error, "the state is another unit's")
 }
 
 /// What the master needs of a model description. The indices of variables are the same.
