@@ -1,0 +1,170 @@
+//! Messages between two processes, with open files in them.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+
+/// Longest message, bytes.
+pub const MAX_MESSAGE: usize = 4096;
+/// Most open files in a message.
+pub const MAX_FILES: usize = 4;
+
+/// One end of a connection that keeps messages apart.
+#[derive(Debug)]
+pub struct Channel(OwnedFd);
+
+/// What has come over a [`Channel`].
+#[derive(Debug)]
+pub enum Received {
+    /// A message, with the open files that came with it.
+    Message(Vec<u8>, Vec<OwnedFd>),
+    /// Nothing within the time.
+    Nothing,
+    /// The other end is closed: its process has ended, or closed it.
+    Closed,
+}
+
+impl Channel {
+    /// Both ends.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (one, other) = rustix::net::socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        )?;
+        Ok((Self(one), Self(other)))
+    }
+
+    /// An end that another process has handed over.
+    pub const fn new(socket: OwnedFd) -> Self {
+        Self(socket)
+    }
+
+    /// The socket, for another process.
+    pub fn into_socket(self) -> OwnedFd {
+        self.0
+    }
+
+    /// Lets [`Self::receive`] return after this time; `None` is for ever.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        Ok(set_socket_timeout(&self.0, Timeout::Recv, timeout)?)
+    }
+
+    /// Sends a message of at most [`MAX_MESSAGE`] bytes with at most [`MAX_FILES`] open files.
+    ///
+    /// # Errors
+    /// If it is too long, or what the operating system says: the other end is closed.
+    pub fn send(&self, message: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<()> {
+        if message.len() > MAX_MESSAGE || files.len() > MAX_FILES {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !files.is_empty() && !control.push(SendAncillaryMessage::ScmRights(files)) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let parts = [IoSlice::new(message)];
+        loop {
+            match rustix::net::sendmsg(&self.0, &parts, &mut control, SendFlags::NOSIGNAL) {
+                Ok(_) => return Ok(()),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Waits for a message.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn receive(&self) -> io::Result<Received> {
+        let mut bytes = vec![0; MAX_MESSAGE];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut parts = [IoSliceMut::new(&mut bytes)];
+        let received =
+            rustix::net::recvmsg(&self.0, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC);
+        let length = match received {
+            Ok(received) => received.bytes,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(Received::Nothing),
+            Err(Errno::CONNRESET) => return Ok(Received::Closed),
+            Err(error) => return Err(error.into()),
+        };
+        let mut files = Vec::new();
+        for part in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(received) = part {
+                files.extend(received);
+            }
+        }
+        if length == 0 {
+            return Ok(Received::Closed);
+        }
+        bytes.truncate(length);
+        Ok(Received::Message(bytes, files))
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Seek as _, Write as _};
+
+    use super::*;
+
+    #[test]
+    fn messages_arrive_with_their_files() {
+        let (here, there) = Channel::pair().unwrap();
+        let mut file = tempfile();
+        file.write_all(b"text").unwrap();
+        here.send(b"hello", &[file.as_fd()]).unwrap();
+        drop(here);
+        let Received::Message(bytes, files) = there.receive().unwrap() else {
+            panic!("no message");
+        };
+        assert_eq!(bytes, b"hello");
+        let mut copy = std::fs::File::from(files.into_iter().next().unwrap());
+        copy.rewind().unwrap();
+        let mut text = String::new();
+        copy.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "text");
+        assert!(matches!(there.receive().unwrap(), Received::Closed));
+    }
+
+    #[test]
+    fn waiting_ends_after_its_time() {
+        let (here, _there) = Channel::pair().unwrap();
+        here.set_timeout(Some(Duration::from_millis(1))).unwrap();
+        assert!(matches!(here.receive().unwrap(), Received::Nothing));
+    }
+
+    #[test]
+    fn too_long_messages_are_refused() {
+        let (here, _there) = Channel::pair().unwrap();
+        assert!(here.send(&[0; MAX_MESSAGE + 1], &[]).is_err());
+    }
+
+    fn tempfile() -> std::fs::File {
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        rustix::fs::memfd_create("test", flags).unwrap().into()
+    }
+}
