@@ -15,15 +15,35 @@ pub(crate) enum Exit {
     InvalidInput,
     /// An FMU could not be loaded.
     NotLoaded,
-    /// An FMU crashed, hung past the timeout, or left.
+    /// An FMU crashed, hung or left; what was recorded until then is kept.
     Crashed,
     /// A limit was exceeded that was asked to be checked.
     CheckFailed,
+    /// The program itself is wrong.
+    Panicked,
     /// The user interrupted the run; what was recorded is on disk.
     Interrupted,
 }
 
 impl Exit {
+    const ALL: [Self; 9] = [
+        Self::Success,
+        Self::Failed,
+        Self::Usage,
+        Self::InvalidInput,
+        Self::NotLoaded,
+        Self::Crashed,
+        Self::CheckFailed,
+        Self::Panicked,
+        Self::Interrupted,
+    ];
+
+    /// What a worker says with its exit code.
+    pub(crate) fn of(code: u8) -> Self {
+        let known = Self::ALL.into_iter().find(|exit| exit.code() == code);
+        known.unwrap_or(Self::Failed)
+    }
+
     /// The number.
     pub(crate) fn code(self) -> u8 {
         match self {
@@ -34,6 +54,7 @@ impl Exit {
             Self::NotLoaded => 4,
             Self::Crashed => 5,
             Self::CheckFailed => 6,
+            Self::Panicked => 101,
             Self::Interrupted => 130,
         }
     }
@@ -53,6 +74,7 @@ Exit codes:
     2  wrong use of the command
     3  the input is invalid: system file, FMU description, CSV
     4  an FMU could not be loaded: no binary for this platform, missing library, wrong GUID
-    5  an FMU crashed, hung past the timeout, or left
+    5  an FMU crashed, hung or ended the process; what was recorded until then is kept
     6  a check that was asked for failed
+  101  an error of gyrator itself
   130  interrupted; what was recorded is on disk";

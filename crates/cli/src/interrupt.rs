@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use gyrator_worker::Worker;
+
 use crate::exit::Exit;
 use crate::recorder::ResultFile;
 use crate::screen;
@@ -21,6 +23,15 @@ impl Interrupt {
     pub(crate) fn listen() -> Self {
         let interrupt = Self::default();
         let heard = interrupt.clone();
+        if let Some(worker) = Worker::current() {
+            // The parent hears the signals, and passes them on.
+            if let Err(error) = worker.on_stop(move || {
+                heard.stop();
+            }) {
+                screen::message(&format!("warning: Ctrl-C ends the run at once: {error}\n"));
+            }
+            return interrupt;
+        }
         if let Err(error) = ctrlc::set_handler(move || heard.signal()) {
             // The run works without it; the operating system's own way of ending it remains.
             screen::message(&format!(
@@ -40,12 +51,17 @@ impl Interrupt {
         let _ = self.result.set(file);
     }
 
-    /// Runs on a thread of its own.
-    fn signal(&self) {
+    /// Makes what is recorded readable, and asks the run to end. True if it was asked before.
+    fn stop(&self) -> bool {
         if let Some(file) = self.result.get() {
             file.flush();
         }
-        if self.requested.swap(true, Ordering::Relaxed) {
+        self.requested.swap(true, Ordering::Relaxed)
+    }
+
+    /// Runs on a thread of its own.
+    fn signal(&self) {
+        if self.stop() {
             screen::message("interrupted again: the run is abandoned\n");
             std::process::exit(i32::from(Exit::Interrupted.code()));
         }

@@ -14,25 +14,40 @@ mod numbers;
 mod options;
 mod progress;
 mod recorder;
+mod result_output;
 mod screen;
 mod session;
 mod summary;
+mod supervision;
 mod verbs;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use crate::exit::Exit;
+
 fn main() -> ExitCode {
+    gyrator_worker::survive_file_size_limit();
+    if let Err(error) = gyrator_worker::surroundings::remember() {
+        screen::message(&format!(
+            "warning: the working directory cannot be opened: {error}\n"
+        ));
+    }
+    gyrator_worker::hook(|_| run().code());
+    run().into()
+}
+
+fn run() -> Exit {
     let outcome = match verbs::Cli::try_parse() {
         Ok(cli) => cli.run(),
         Err(message) => verbs::usage(&message),
     };
     match outcome {
-        Ok(exit) => exit.into(),
+        Ok(exit) => exit,
         Err(failure) => {
             failure.print();
-            failure.exit.into()
+            failure.exit
         }
     }
 }

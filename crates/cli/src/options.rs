@@ -128,6 +128,15 @@ pub(crate) struct ResultOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ExecutionOptions {
+    /// Run in this process: a crash of an FMU then ends the program without a word
+    #[arg(long)]
+    pub(crate) no_supervisor: bool,
+    /// Longest time that a call of an FMU may take; 0 is for ever
+    #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
+    pub(crate) timeout: f64,
+    /// Most memory that the run may use; an FMU that needs more ends it
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    pub(crate) memory_limit: Option<u64>,
     /// Threads that step the FMUs [default: 1]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) worker_threads: Option<u16>,
@@ -190,6 +199,16 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
             Ok(number)
         } else {
             Err("it must be positive".to_owned())
+        }
+    })
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    finite(text).and_then(|number| {
+        if number >= 0.0 {
+            Ok(number)
+        } else {
+            Err("it must not be negative".to_owned())
         }
     })
 }

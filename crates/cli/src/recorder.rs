@@ -7,10 +7,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use gyrator::{Kind, Observer, ObserverError, Report, Run, Value, Verdict, View};
-use gyrator_record::{Cell, Column, CsvSink, RecordError, RowSink, create_sink};
+use gyrator_record::{Cell, Column, RecordError, RowSink};
+use gyrator_worker::surroundings;
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;
+use crate::result_output::ResultOutput;
 
 /// How long a row may wait before other programs can read it.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
@@ -53,11 +55,7 @@ struct Shared {
 impl ResultFile {
     /// Creates the file, in the form that the ending of its name asks for.
     fn create(path: &Path) -> Result<Self, RecordError> {
-        let sink: Box<dyn RowSink> = if path == Path::new("-") {
-            Box::new(CsvSink::new(std::io::stdout(), "-"))
-        } else {
-            create_sink(path)?
-        };
+        let sink = surroundings::in_own(|| ResultOutput::sink(path))?;
         Ok(Self(Arc::new(Mutex::new(Shared {
             sink,
             failure: None,

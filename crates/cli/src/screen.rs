@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError};
 
+use gyrator_worker::Worker;
 use indicatif::ProgressBar;
 
 /// The progress bar on show, which messages must not tear apart.
@@ -18,11 +19,15 @@ pub(crate) fn set_bar(bar: Option<ProgressBar>) {
 /// # Errors
 /// What the operating system says, unless the reader has gone: `gyrator list | head` is no error.
 pub(crate) fn print(text: &str) -> io::Result<()> {
-    let mut output = io::stdout().lock();
-    match output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
-    {
+    let written = match Worker::current() {
+        Some(worker) => worker.output().write_all(text.as_bytes()),
+        None => {
+            let mut output = io::stdout().lock();
+            let written = output.write_all(text.as_bytes());
+            written.and_then(|()| output.flush())
+        }
+    };
+    match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
@@ -32,7 +37,10 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 pub(crate) fn message(text: &str) {
     // Where even the standard error is closed, there is nobody left to tell.
     let write = || {
-        let _ = io::stderr().lock().write_all(text.as_bytes());
+        let _ = match Worker::current() {
+            Some(worker) => worker.errors().write_all(text.as_bytes()),
+            None => io::stderr().lock().write_all(text.as_bytes()),
+        };
     };
     let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match bar {

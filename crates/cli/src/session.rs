@@ -5,6 +5,7 @@ use std::time::Instant;
 use gyrator::{FeedForward, Report, Run, RunError, RunOptions, StopReason, System};
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, SystemFile};
+use gyrator_worker::Worker;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
@@ -16,6 +17,7 @@ use crate::progress::Progress;
 use crate::recorder::{Recorder, Recording, ResultFile};
 use crate::screen;
 use crate::summary::{OutputFile, Summary, WallClock};
+use crate::supervision;
 
 /// What is to be run.
 pub(crate) struct Session<'a> {
@@ -53,7 +55,18 @@ impl Session<'_> {
         let outcome = self.observe_and_step(&mut running, &interrupt);
         running.clock.stepping = running.stepping_since.elapsed().as_secs_f64();
         let report = running.run.report();
-        self.conclude(&running, &report, outcome)
+        let exit = match self.conclude(&running, &report, outcome) {
+            Ok(exit) => exit,
+            Err(failure) => {
+                failure.print();
+                failure.exit
+            }
+        };
+        if let Some(worker) = Worker::current() {
+            // All is told: FMUs that crash when they are freed change nothing any more.
+            worker.results_complete(exit.code());
+        }
+        Ok(exit)
     }
 
     fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
@@ -132,6 +145,9 @@ impl Session<'_> {
             .as_ref()
             .map_or(f64::INFINITY, |stop| stop.value);
         let progress = Progress::start(self.execution.progress, run.time(), stop);
+        if let Some(worker) = Worker::current() {
+            run.observe(Box::new(supervision::Tracker(worker)))?;
+        }
         if let Some(progress) = &progress {
             run.observe(progress.observer())?;
         }

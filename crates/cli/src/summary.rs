@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gyrator::{AuditVerdict, BondReport, ComponentReport, Counters, Exchange, Report, StopReason};
 use gyrator_system::SystemFile;
+use gyrator_worker::surroundings;
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
@@ -125,7 +126,7 @@ impl<'a> Summary<'a> {
         let mut text =
             serde_json::to_string_pretty(self).map_err(|error| fail(error.to_string()))?;
         text.push('\n');
-        std::fs::write(path, text).map_err(|error| fail(error.to_string()))
+        surroundings::in_own(|| std::fs::write(path, text)).map_err(|error| fail(error.to_string()))
     }
 
     /// The rows of a run that failed, and where they are.

@@ -87,7 +87,7 @@ const CODE_MASK: u64 = (1 << COUNT_SHIFT) - 1;
 pub struct Slot {
     /// Calls so far, and the code of the activity; 0 between calls.
     marker: AtomicU64,
-    /// Simulated time at which the last step began, as bits of a double, plus 1, so that 0 is none.
+    /// Simulated time at which the last step began, or the run; bits of a double, plus 1: 0 is none.
     time: AtomicU64,
     /// Not 0: each step measures by how much the memory of the process grows in it.
     measures_memory: AtomicU32,
@@ -110,7 +110,8 @@ pub struct Reading {
     pub activity: Option<Activity>,
     /// Changes with each call and each return: equal in two readings means that nothing happened.
     pub marker: u64,
-    /// Simulated time at which its last step began, in the unit of time of the FMU, usually s.
+    /// Simulated time at which its last step began, or the run before the first step; in the unit
+    /// of time of the FMU, usually s.
     pub time: Option<f64>,
     /// By how many bytes its steps have let the memory grow, and how many steps were measured
     /// ([`Slot::measure_memory`]).
@@ -150,10 +151,16 @@ impl Slot {
         self.during(Activity::Call(function), call)
     }
 
+    /// Notes where in simulated time the instance is.
+    #[inline(always)]
+    pub(crate) fn set_time(&self, time: f64) {
+        self.time.store(time.to_bits().wrapping_add(1), Relaxed);
+    }
+
     /// Notes a step from `time`.
     #[inline(always)]
     pub(crate) fn step<T>(&self, time: f64, call: impl FnOnce() -> T) -> T {
-        self.time.store(time.to_bits().wrapping_add(1), Relaxed);
+        self.set_time(time);
         if self.measures_memory.load(Relaxed) != 0 {
             return self.measured(|| self.call(Function::DoStep, call));
         }

@@ -38,6 +38,7 @@ mod float_control;
 mod fmu;
 mod instance;
 mod kept_files;
+pub mod leftovers;
 mod library;
 mod logger;
 mod needs;

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use crate::archive::Archive;
 use crate::error::OpenError;
 use crate::kept_files;
+use crate::leftovers;
 
 /// A fresh directory with the resources and binaries of an FMU, removed when nobody needs it. Its
 /// name tells the process it belongs to, `gyrator-<process>-…`, so that what a killed process left
@@ -18,6 +19,7 @@ pub(crate) struct Unpacked {
     files: PathBuf,
     /// What belongs to this process alone.
     own: TempDir,
+    _lock: Option<std::fs::File>,
     copies: AtomicU64,
 }
 
@@ -25,6 +27,7 @@ impl Unpacked {
     /// Unpacks an archive, or finds its files in a cache.
     pub(crate) fn new(archive: &mut Archive, cache: Option<&Path>) -> Result<Self, OpenError> {
         let own = own_directory(&plain_directory())?;
+        let lock = leftovers::lock(own.path());
         let files = match cache {
             Some(cache) => kept_files::of(archive, cache)?,
             None => None,
@@ -39,6 +42,7 @@ impl Unpacked {
         Ok(Self {
             files,
             own,
+            _lock: lock,
             copies: AtomicU64::new(0),
         })
     }
@@ -67,7 +71,7 @@ impl Unpacked {
 /// A new directory that tells by its name which process it belongs to.
 pub(crate) fn own_directory(parent: &Path) -> Result<TempDir, OpenError> {
     let made = tempfile::Builder::new()
-        .prefix(&format!("gyrator-{}-", std::process::id()))
+        .prefix(&leftovers::prefix(std::process::id()))
         .tempdir_in(parent);
     made.map_err(|source| OpenError::Io {
         path: parent.to_owned(),
@@ -91,7 +95,7 @@ fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
 
 /// Where to unpack: the directory for temporary files, if its name can stand in a URI as it is.
 /// Many FMUs do not decode the URI they are given.
-fn plain_directory() -> PathBuf {
+pub(crate) fn plain_directory() -> PathBuf {
     let usual = std::env::temp_dir();
     let fallback = Path::new("/tmp");
     let usual = std::path::absolute(&usual).unwrap_or(usual);

@@ -25,6 +25,14 @@ pub trait Output: Write + Send {
     ///
     /// What the operating system says.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// Keeps a whole row that will be written with a later block, where rows may survive the
+    /// process. False if there is no room for it: then its block is written at once.
+    #[inline]
+    fn stage(&mut self, row: &[u8]) -> bool {
+        let _ = row;
+        true
+    }
 }
 
 impl Output for File {
@@ -91,12 +99,7 @@ impl CsvSink {
     ///
     /// [`RecordError::Create`], which says whether the folder is missing.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
-        let file = File::create(path).map_err(|source| RecordError::Create {
-            path: path.to_owned(),
-            reason: why_not_created(path, &source),
-            source,
-        })?;
-        Ok(Self::new(file, path))
+        Self::create_with(path, |file| file)
     }
 }
 
@@ -111,6 +114,20 @@ fn why_not_created(path: &Path, error: &io::Error) -> String {
 }
 
 impl<W: Output> CsvSink<W> {
+    /// Creates a file, or empties the one that is there, and writes to what `wrap` makes of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`CsvSink::create`].
+    pub fn create_with(path: &Path, wrap: impl FnOnce(File) -> W) -> Result<Self, RecordError> {
+        let file = File::create(path).map_err(|source| RecordError::Create {
+            path: path.to_owned(),
+            reason: why_not_created(path, &source),
+            source,
+        })?;
+        Ok(Self::new(wrap(file), path))
+    }
+
     /// Writes to an open output; `path` names it in errors.
     pub fn new(output: W, path: impl Into<PathBuf>) -> Self {
         Self {
@@ -143,9 +160,10 @@ impl<W: Output> CsvSink<W> {
             });
         }
         self.buffer.push(b'\n');
+        let is_staged = self.output.stage(&self.buffer[self.complete..]);
         self.complete = self.buffer.len();
         self.rows += 1;
-        if self.complete < BLOCK {
+        if is_staged && self.complete < BLOCK {
             Ok(())
         } else {
             self.hand_over()

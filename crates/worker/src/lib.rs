@@ -1,16 +1,40 @@
 //! Runs simulations in processes of their own, so that an FMU that crashes, hangs or leaves takes
 //! nothing with it.
 //!
-//! Works on Linux; elsewhere nothing is offered yet and runs stay in the process of the caller.
+//! A supervised run has two processes: the parent, which is the program that the user started, and
+//! one worker, which is the same program once more and does all the work as it would be done
+//! without a parent. Between the two lies shared memory: what each FMU is doing, how far the run
+//! is, and the rows of the result that are not yet on disk. It costs nothing per step but the notes
+//! in it. When the worker dies, the parent tells which FMU it was, in which call and when, writes
+//! the last rows, and removes what the worker had unpacked.
+//!
+//! A program calls [`hook`] first thing in its `main`, then [`Supervisor::supervise`] for each run.
+//! Without these a run stays in the process of the caller, which is what the library
+//! [`gyrator`](https://docs.rs/gyrator) does by itself.
+//!
+//! Works on Linux; elsewhere there is nothing here yet.
 
-#[cfg(target_os = "linux")]
+#![cfg(target_os = "linux")]
+
+mod board;
 mod channel;
-#[cfg(target_os = "linux")]
+mod crash_handler;
+mod death;
+mod kept_file;
+mod leaving;
+mod memory_watch;
 mod process;
-#[cfg(target_os = "linux")]
 mod shared_memory;
+mod stall;
+mod supervisor;
+pub mod surroundings;
+mod worker;
 
-#[cfg(target_os = "linux")]
+pub use board::Position;
 pub use channel::{Channel, MAX_FILES, MAX_MESSAGE, Received};
-#[cfg(target_os = "linux")]
+pub use crash_handler::survive_file_size_limit;
+pub use death::{Cause, Death, Place};
+pub use kept_file::KeptFile;
 pub use shared_memory::{Shareable, SharedMemory, wait, wake};
+pub use supervisor::{Ending, GRACE, KeptResults, Outcome, Stop, Supervisor};
+pub use worker::{Worker, hook};

@@ -150,6 +150,31 @@ impl SharedMemory {
         Some(unsafe { std::slice::from_raw_parts(first.as_ptr(), count) })
     }
 
+    /// Copies bytes into the memory, at `offset`. The memory must not be in use by anybody else in
+    /// this process, which `&mut` sees to. What does not fit in is left out.
+    pub fn store_bytes(&mut self, offset: usize, bytes: &[u8]) {
+        let length = bytes.len().min(self.length.saturating_sub(offset));
+        if length == 0 {
+            return;
+        }
+        // SAFETY: the offset is within the mapping.
+        let target = unsafe { self.start.add(offset) }.as_ptr();
+        // SAFETY: the target has room for them, and no reference into the mapping exists.
+        unsafe { target.copy_from_nonoverlapping(bytes.as_ptr(), length) };
+    }
+
+    /// Copies bytes out of the memory, from `offset`. What lies beyond it is left as it is.
+    pub fn load_bytes(&mut self, offset: usize, bytes: &mut [u8]) {
+        let length = bytes.len().min(self.length.saturating_sub(offset));
+        if length == 0 {
+            return;
+        }
+        // SAFETY: the offset is within the mapping.
+        let source = unsafe { self.start.add(offset) }.as_ptr();
+        // SAFETY: so many bytes are there, and no reference into the mapping exists.
+        unsafe { source.copy_to_nonoverlapping(bytes.as_mut_ptr(), length) };
+    }
+
     /// Keeps the memory mapped until the process ends.
     #[must_use]
     pub fn leak(self) -> &'static Self {
@@ -241,6 +266,16 @@ mod tests {
         assert!(memory.views::<AtomicU64>(4, 1).is_none(), "not aligned");
         assert!(memory.views::<AtomicU64>(usize::MAX - 7, 1).is_none());
         assert!(memory.views::<AtomicU64>(0, usize::MAX).is_none());
+    }
+
+    #[test]
+    fn bytes_are_copied_as_far_as_they_fit() {
+        let (mut one, mut other) = twice();
+        one.store_bytes(4094, b"abc");
+        let mut found = *b"....";
+        other.load_bytes(4093, &mut found);
+        assert_eq!(&found, b"\0ab.");
+        one.store_bytes(usize::MAX, b"abc");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use gyrator::{
     RunError, RunOptions, StopReason, System, Watch,
 };
 use gyrator_system::toml_file;
+use gyrator_worker::{Worker, surroundings};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -20,6 +21,7 @@ use crate::options::{
     set_start_values,
 };
 use crate::screen;
+use crate::supervision::{Plan, Tracker};
 
 /// Options of `gyrator learn`.
 #[derive(Debug, Args)]
@@ -134,6 +136,14 @@ impl LawOptions {
 
 /// Learns, and prints the errors run by run.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let plan = Plan {
+        system: &options.system,
+        execution: &options.execution,
+        summary: None,
+    };
+    if let Some(outcome) = plan.carry_out() {
+        return outcome;
+    }
     let (mut system, warnings) = toml_file::read(&options.system)?;
     options.experiment.apply(&mut system.experiment);
     options.coupling.apply(&mut system);
@@ -154,7 +164,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         is_shown: !options.json,
         failed: None,
     };
-    let describe = || System::from_file(system.clone());
+    let describe = || surroundings::in_own(|| System::from_file(system.clone()));
     let learned = options
         .law
         .learning()
@@ -199,6 +209,9 @@ impl Table {
 
 impl Watch for Table {
     fn begin(&mut self, number: u32, run: &mut Run) -> Result<(), RunError> {
+        if let Some(worker) = Worker::current() {
+            run.observe(Box::new(Tracker(worker)))?;
+        }
         if number == 0 {
             for note in run.report().notes {
                 screen::message(&format!("note: {note}\n"));
@@ -226,7 +239,8 @@ fn scientific(value: f64) -> String {
 }
 
 fn save(feed_forward: &FeedForward, path: &Path) -> Result<(), Failure> {
-    std::fs::write(path, feed_forward.to_string()).map_err(|error| {
+    let write = || std::fs::write(path, feed_forward.to_string());
+    surroundings::in_own(write).map_err(|error| {
         let text = format!("cannot write {}: {error}", path.display());
         Failure::new(Exit::Failed, Message::error(text))
     })

@@ -14,6 +14,7 @@ use crate::options::{
     set_start_values,
 };
 use crate::session::Session;
+use crate::supervision::Plan;
 
 /// Options of `gyrator run`.
 #[derive(Debug, Args)]
@@ -40,6 +41,14 @@ pub(super) struct Options {
 
 /// Runs the system.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let plan = Plan {
+        system: &options.system,
+        execution: &options.execution,
+        summary: options.results.summary.as_deref(),
+    };
+    if let Some(outcome) = plan.carry_out() {
+        return outcome;
+    }
     let begin = Instant::now();
     let (mut system, warnings) = toml_file::read(&options.system)?;
     options.experiment.apply(&mut system.experiment);

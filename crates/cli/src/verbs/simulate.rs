@@ -14,6 +14,7 @@ use crate::options::{
     ExecutionOptions, ExperimentOptions, ResultOptions, assignment, set_start_values,
 };
 use crate::session::Session;
+use crate::supervision::Plan;
 
 /// Options of `gyrator simulate`.
 #[derive(Debug, Args)]
@@ -38,6 +39,14 @@ pub(super) struct Options {
 
 /// Simulates the FMU.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let plan = Plan {
+        system: &options.fmu,
+        execution: &options.execution,
+        summary: options.results.summary.as_deref(),
+    };
+    if let Some(outcome) = plan.carry_out() {
+        return outcome;
+    }
     let begin = Instant::now();
     let peek = Fmu::peek(&options.fmu).map_err(|error| not_opened(&error))?;
     let name = component_name(&options.fmu);

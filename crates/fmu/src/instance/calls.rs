@@ -25,6 +25,7 @@ impl Instance {
         const F: Function = Function::SetupExperiment;
         self.allow_rare(F)?;
         let setup_experiment = self.cold.functions.setup_experiment;
+        self.slot.set_time(start);
         // SAFETY: the component is alive and the state allows the call.
         let status = self.slot.call(F, || unsafe {
             setup_experiment(

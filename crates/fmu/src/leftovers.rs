@@ -1,0 +1,75 @@
+//! Directories of unpacked FMUs that nobody uses any more, because their process was killed.
+//!
+//! Such a directory is called `gyrator-<process>-…`, and the process that uses it holds a lock on
+//! it, which the system releases when the process ends, however that happens. A number alone would
+//! not do: containers that share `/tmp` number their processes each for themselves.
+
+use std::fs::{DirEntry, File};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::unpacked::plain_directory;
+
+/// Younger ones may be about to be locked.
+const MIN_AGE: Duration = Duration::from_secs(60);
+
+/// The beginning of the names of the directories of a process.
+pub(crate) fn prefix(process: u32) -> String {
+    format!("gyrator-{process}-")
+}
+
+/// Locks a new directory for as long as the file is open. `None` on file systems without locks,
+/// where directories are never found to be unused either.
+pub(crate) fn lock(directory: &Path) -> Option<File> {
+    let file = File::open(directory).ok()?;
+    file.try_lock_shared().ok()?;
+    Some(file)
+}
+
+/// Removes the directories of a process that has ended, which the caller knows.
+pub fn remove_of(process: u32) {
+    let prefix = prefix(process);
+    remove(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
+}
+
+/// Removes the directories of all processes that have ended.
+pub fn sweep() {
+    remove(|entry| has_our_name(entry) && is_old(entry));
+}
+
+fn remove(is_due: impl Fn(&DirEntry) -> bool) {
+    let Ok(entries) = std::fs::read_dir(plain_directory()) else {
+        return;
+    };
+    for entry in entries.flatten().filter(is_due) {
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_directory && is_unused(&entry.path()) {
+            // Somebody else's cannot be removed, and is not ours to remove.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// `gyrator-<digits>-…`
+fn has_our_name(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    let process = name
+        .strip_prefix("gyrator-")
+        .and_then(|rest| rest.split_once('-'));
+    process.is_some_and(|(process, _)| {
+        !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+fn is_old(entry: &DirEntry) -> bool {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > MIN_AGE))
+}
+
+fn is_unused(directory: &Path) -> bool {
+    let Ok(file) = File::open(directory) else {
+        return false;
+    };
+    file.try_lock().is_ok()
+}

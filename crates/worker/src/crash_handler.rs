@@ -1,0 +1,265 @@
+//! What can be seen of a crash only from inside: whether the stack was full, which thread it was
+//! and in which library. The process dies of the signal all the same.
+//!
+//! A handler may use little: no memory is taken, no lock, and the only functions of the C library
+//! are those that POSIX allows there. An FMU may put its own handlers in the place of this one.
+
+#![expect(unsafe_code, reason = "installs a signal handler")]
+
+use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+use crate::board::Crash;
+
+/// Signals that mean that code went wrong.
+const SIGNALS: [c_int; 7] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGABRT,
+    libc::SIGSYS,
+    libc::SIGTRAP,
+];
+
+/// How far from the end of the stack an access is that finds it full: below it at most a large
+/// frame, above it less than a page.
+const STACK_REACH: (usize, usize) = (1 << 20, 4096);
+
+static CRASH: OnceLock<&'static Crash> = OnceLock::new();
+
+/// Notes crashes of this process from now on.
+pub(crate) fn install(crash: &'static Crash) {
+    if CRASH.set(crash).is_err() {
+        return;
+    }
+    // SAFETY: all zero is an action without flags.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = note as *const () as usize;
+    // On the stack that Rust's threads have for that, as the usual one may be full. The second
+    // signal of the kind is deadly.
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+    for signal in SIGNALS {
+        // SAFETY: the action is complete, and its handler does only what a handler may.
+        // Where it cannot be installed, less is known of a crash.
+        let _ = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+    }
+}
+
+/// Lets writes beyond the limit on the size of files fail instead of ending the process (R-38).
+pub fn survive_file_size_limit() {
+    // SAFETY: ignoring a signal runs no code.
+    // The only error is a wrong number.
+    let _ = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// The handler.
+extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the system gives a valid pointer to a handler with SA_SIGINFO.
+    let info = unsafe { &*info };
+    let code = info.si_code;
+    if let Some(crash) = CRASH.get()
+        && crash.thread.swap(thread(), Relaxed) == 0
+    {
+        let place = Place::of(context);
+        // SAFETY: the field is there for all signals, and has a meaning for faults.
+        let address = unsafe { info.si_addr() } as usize;
+        let is_fault = code > 0 && (signal == libc::SIGSEGV || signal == libc::SIGBUS);
+        if is_fault && place.is_end_of_stack(address) {
+            crash.is_overflow.store(1, Relaxed);
+        }
+        crash.code.store(code, Relaxed);
+        if code > 0 {
+            note_library(crash, place.instruction);
+        }
+        crash.signal.store(signal, Release);
+    }
+    if code <= 0 {
+        // Sent by somebody, so it does not come again by itself.
+        // SAFETY: raising a signal is sound; its default action waits for the end of the handler.
+        unsafe { libc::raise(signal) };
+    }
+}
+
+fn thread() -> c_int {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::gettid() }
+}
+
+/// Where a thread was.
+#[derive(Default)]
+struct Place {
+    instruction: usize,
+    stack: usize,
+}
+
+impl Place {
+    fn of(context: *mut c_void) -> Self {
+        let context = context.cast::<libc::ucontext_t>();
+        #[cfg(target_arch = "x86_64")]
+        {
+            // SAFETY: the system gives a valid pointer to a handler with SA_SIGINFO.
+            let registers = unsafe { &(*context).uc_mcontext.gregs };
+            Self {
+                instruction: registers[libc::REG_RIP as usize] as usize,
+                stack: registers[libc::REG_RSP as usize] as usize,
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            // SAFETY: the system gives a valid pointer to a handler with SA_SIGINFO.
+            let registers = unsafe { &(*context).uc_mcontext };
+            Self {
+                instruction: registers.pc as usize,
+                stack: registers.sp as usize,
+            }
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        {
+            let _ = context;
+            Self::default()
+        }
+    }
+
+    fn is_end_of_stack(&self, address: usize) -> bool {
+        let (below, above) = STACK_REACH;
+        self.stack != 0
+            && (self.stack.saturating_sub(below)..self.stack.saturating_add(above))
+                .contains(&address)
+    }
+}
+
+/// Notes the file whose code lies at this address.
+fn note_library(crash: &Crash, address: usize) {
+    // SAFETY: the path is a C string.
+    let file = unsafe {
+        libc::open(
+            c"/proc/self/maps".as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        )
+    };
+    if file < 0 {
+        return;
+    }
+    let mut search = Search::new(address);
+    let mut block = [0_u8; 512];
+    loop {
+        // SAFETY: the block has room for so many bytes.
+        let count = unsafe { libc::read(file, block.as_mut_ptr().cast(), block.len()) };
+        let Ok(count @ 1..) = usize::try_from(count) else {
+            break;
+        };
+        if block[..count].iter().any(|byte| search.take(*byte, crash)) {
+            break;
+        }
+    }
+    // SAFETY: the file was opened above.
+    unsafe { libc::close(file) };
+}
+
+/// Reads the lines `start-end rights offset device inode path` of `/proc/self/maps`.
+struct Search {
+    address: usize,
+    field: Field,
+    start: usize,
+    end: usize,
+    length: usize,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Field {
+    Start,
+    End,
+    Others,
+    Path,
+}
+
+impl Search {
+    const fn new(address: usize) -> Self {
+        Self {
+            address,
+            field: Field::Start,
+            start: 0,
+            end: 0,
+            length: 0,
+        }
+    }
+
+    /// Takes the next byte. True when the line with the address has ended; its path is noted.
+    fn take(&mut self, byte: u8, crash: &Crash) -> bool {
+        let is_here = (self.start..self.end).contains(&self.address);
+        match (self.field, byte) {
+            (_, b'\n') => {
+                let found = is_here && self.field != Field::Start;
+                *self = Self::new(self.address);
+                return found;
+            }
+            (Field::Start, b'-') => self.field = Field::End,
+            (Field::End, b' ') => self.field = Field::Others,
+            (Field::Start, digit) => self.start = hexadecimal(self.start, digit),
+            (Field::End, digit) => self.end = hexadecimal(self.end, digit),
+            (Field::Others, b'/') => self.field = Field::Path,
+            (Field::Others, _) => {}
+            (Field::Path, _) => {}
+        }
+        if self.field == Field::Path && is_here {
+            // The end of a long path tells more than its beginning.
+            if byte == b'/' {
+                self.length = 0;
+            } else if let Some(place) = crash.library.get(self.length) {
+                place.store(byte, Relaxed);
+                self.length += 1;
+            }
+        }
+        false
+    }
+}
+
+fn hexadecimal(number: usize, digit: u8) -> usize {
+    let digit = char::from(digit).to_digit(16).unwrap_or(0);
+    number.wrapping_mul(16).wrapping_add(digit as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SharedMemory;
+
+    const MAPS: &str = "\
+55d0c0000000-55d0c0001000 r--p 00000000 08:01 42 /usr/bin/long-name-of-a-program
+7f0000001000-7f0000002000 r-xp 00001000 08:01 43 /tmp/a b/Wheel.so
+7f0000003000-7f0000004000 rw-p 00000000 00:00 0
+";
+
+    fn library_at(address: usize) -> String {
+        let memory = SharedMemory::create("test", 4096).unwrap();
+        let crash: &Crash = memory.view(0).unwrap();
+        let mut search = Search::new(address);
+        MAPS.bytes().any(|byte| search.take(byte, crash));
+        let bytes = crash.library.iter().map(|byte| byte.load(Relaxed));
+        String::from_utf8(bytes.take_while(|byte| *byte != 0).collect()).unwrap()
+    }
+
+    #[test]
+    fn the_library_of_an_address() {
+        assert_eq!(library_at(0x7f00_0000_1000), "Wheel.so");
+        assert_eq!(library_at(0x55d0_c000_0fff), "long-name-of-a-program");
+        assert_eq!(library_at(0x7f00_0000_3000), "");
+        assert_eq!(library_at(0x7f00_0000_2000), "", "between two");
+        assert_eq!(library_at(0), "");
+    }
+
+    #[test]
+    fn the_end_of_the_stack() {
+        let place = Place {
+            instruction: 0,
+            stack: 0x7ffd_0000_0000,
+        };
+        assert!(place.is_end_of_stack(0x7ffc_ffff_fff8));
+        assert!(!place.is_end_of_stack(0));
+        assert!(!place.is_end_of_stack(0x7ffd_0010_0000));
+    }
+}

@@ -1,0 +1,230 @@
+//! Why a worker ended before its time, in words: which component, in which call, when.
+
+use std::fmt;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::Duration;
+
+use fmi2_abi::Function;
+use gyrator_fmu::flight_recorder::{Activity, Reading, Slot};
+
+use crate::board::{Board, Position};
+
+/// What ended a worker.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// A signal, such as 11 for SIGSEGV.
+    Signal {
+        /// Its number.
+        number: i32,
+        /// Whether the stack was full.
+        is_stack_overflow: bool,
+    },
+    /// An FMU has called `exit`.
+    Exit {
+        /// With this argument.
+        code: i32,
+    },
+    /// A call did not return within this time; the worker was killed.
+    Timeout(Duration),
+    /// The worker needed more than so many bytes, and was killed.
+    MemoryLimit(u64),
+    /// The user interrupted the run and a call did not return soon enough; the worker was killed.
+    Interrupted,
+    /// Code of the worker itself has panicked: no FMU is to blame.
+    Panic,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signal {
+                is_stack_overflow: true,
+                number,
+            } => write!(f, "stack overflow ({})", signal_name(*number)),
+            Self::Signal {
+                number: libc::SIGABRT,
+                ..
+            } => f.write_str("SIGABRT (abort)"),
+            Self::Signal {
+                number: libc::SIGKILL,
+                ..
+            } => f.write_str("SIGKILL (sent by somebody, or the system was out of memory)"),
+            Self::Signal { number, .. } => f.write_str(&signal_name(*number)),
+            Self::Exit { code } => write!(f, "the FMU called exit({code})"),
+            Self::Timeout(time) => write!(f, "no return within {} s", time.as_secs_f64()),
+            Self::MemoryLimit(bytes) => write!(f, "more than {} MiB of memory", bytes >> 20),
+            Self::Interrupted => f.write_str("interrupted; no return"),
+            Self::Panic => f.write_str("an error of gyrator itself"),
+        }
+    }
+}
+
+/// What an instance was doing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    /// The component, or the file where there was none yet.
+    pub component: String,
+    /// The call or the phase; `None` if the call had returned.
+    pub activity: Option<Activity>,
+    /// Simulated time at which the last step began, or the run; in the unit of time of the FMU,
+    /// usually s.
+    pub time: Option<f64>,
+}
+
+impl Place {
+    fn is_step(&self) -> bool {
+        self.activity == Some(Activity::Call(Function::DoStep))
+    }
+}
+
+impl From<Reading> for Place {
+    fn from(reading: Reading) -> Self {
+        Self {
+            time: reading.time,
+            component: reading.name,
+            activity: reading.activity,
+        }
+    }
+}
+
+/// The end of a worker before its time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Death {
+    /// What ended it.
+    pub cause: Cause,
+    /// The calls it was in: none if it was the run itself or a thread of an FMU, several if FMUs
+    /// ran at the same time.
+    pub places: Vec<Place>,
+    /// Whether it was another thread than the only one that calls FMUs.
+    pub is_other_thread: bool,
+    /// The library whose code was running, if it is known.
+    pub library: Option<String>,
+    /// The last communication point; `None` before the first one.
+    pub position: Option<Position>,
+}
+
+impl Death {
+    /// Puts together what the worker has left.
+    pub(crate) fn new(cause: Cause, board: &Board, process: u32) -> Self {
+        let readings = board.slots.iter().filter_map(Slot::read);
+        let places = readings
+            .filter(|reading| reading.activity.is_some())
+            .map(Place::from)
+            .collect();
+        let crash = &board.header.crash;
+        let is_noted = crash.signal.load(Acquire) != 0;
+        let bytes = crash.library.iter().map(|byte| byte.load(Relaxed));
+        let library: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+        let library = String::from_utf8_lossy(&library).into_owned();
+        let thread = u32::try_from(crash.thread.load(Relaxed)).unwrap_or(0);
+        Self {
+            cause,
+            places,
+            is_other_thread: is_noted && thread != process,
+            library: Some(library).filter(|library| is_noted && !library.is_empty()),
+            position: board.position(),
+        }
+    }
+
+    /// Decodes how the process ended by itself.
+    pub(crate) fn of_status(status: ExitStatus, board: &Board, process: u32) -> Self {
+        let cause = match (status.signal(), status.code()) {
+            _ if board.has_panicked() => Cause::Panic,
+            (Some(number), _) => Cause::Signal {
+                number,
+                is_stack_overflow: board.header.crash.is_overflow.load(Acquire) != 0,
+            },
+            (None, code) => Cause::Exit {
+                code: code.unwrap_or(0),
+            },
+        };
+        Self::new(cause, board, process)
+    }
+
+    /// Where in simulated time it was.
+    fn when(&self) -> String {
+        // A step may begin between two communication points of the run; other calls are made at one.
+        let (own, is_step) = match self.places.as_slice() {
+            [place] => (place.time, place.is_step()),
+            _ => (None, false),
+        };
+        match (self.position, own) {
+            (Some(Position { step, .. }), Some(time)) if is_step => {
+                format!(" at t = {time} s (step {step})")
+            }
+            (Some(Position { time, step }), _) => format!(" at t = {time} s (step {step})"),
+            (None, Some(time)) => format!(" at t = {time} s"),
+            (None, None) => String::new(),
+        }
+    }
+
+    fn origin(&self) -> String {
+        let library = self.library.as_deref();
+        match (self.is_other_thread, library) {
+            (false, None) => String::new(),
+            (false, Some(library)) => format!(", in {library}"),
+            (true, None) => ", in another thread".to_owned(),
+            (true, Some(library)) => format!(", in another thread, in {library}"),
+        }
+    }
+}
+
+impl fmt::Display for Death {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (cause, when, origin) = (&self.cause, self.when(), self.origin());
+        let from = match cause {
+            Cause::Timeout(_) | Cause::Interrupted => "from",
+            _ => "in",
+        };
+        match self.places.as_slice() {
+            _ if *cause == Cause::Panic => write!(f, "{cause}{when}"),
+            [] => write!(f, "{cause} outside the calls of FMUs{when}{origin}"),
+            [place] => {
+                let name = place.activity.map_or("", Activity::name);
+                write!(
+                    f,
+                    "{}: {cause} {from} {name}{when}{origin}",
+                    place.component
+                )
+            }
+            places => {
+                let calls = places.iter().map(|place| {
+                    let name = place.activity.map_or("", Activity::name);
+                    format!("{name} of {}", place.component)
+                });
+                let calls: Vec<String> = calls.collect();
+                write!(
+                    f,
+                    "{cause} {from} one of {}{when}{origin}",
+                    calls.join(", ")
+                )
+            }
+        }
+    }
+}
+
+fn signal_name(number: i32) -> String {
+    let name = match number {
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGILL => "SIGILL",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGSYS => "SIGSYS",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGINT => "SIGINT",
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGUSR2 => "SIGUSR2",
+        _ => return format!("signal {number}"),
+    };
+    name.to_owned()
+}

@@ -1,0 +1,110 @@
+//! Growth of the worker's memory, and which FMU lets it grow (R-36).
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::board::Board;
+use crate::death::Cause;
+
+/// How often the memory is looked at.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Growth since the first step at which the steps are measured, to find who it is.
+const SUSPICIOUS: u64 = 64 << 20;
+/// Growth per step that is worth a warning, bytes; less comes from the master's own records.
+const LEAK: u64 = 256;
+/// Steps that have to be measured for a warning.
+const ENOUGH_STEPS: u64 = 100;
+
+/// Looks at the memory of one worker.
+pub(crate) struct MemoryWatch {
+    limit: Option<u64>,
+    last_look: Option<Instant>,
+    /// At the first look after the first step, bytes.
+    at_start: Option<u64>,
+    is_measuring: bool,
+    /// Bytes and steps by component, as they were last seen.
+    growth: BTreeMap<String, (u64, u64)>,
+}
+
+impl MemoryWatch {
+    pub(crate) fn new(limit: Option<u64>) -> Self {
+        Self {
+            limit,
+            last_look: None,
+            at_start: None,
+            is_measuring: false,
+            growth: BTreeMap::new(),
+        }
+    }
+
+    /// Looks, if it is time to. Returns the cause of a death where the limit is exceeded.
+    pub(crate) fn look(&mut self, process: u32, board: &Board) -> Option<Cause> {
+        let now = Instant::now();
+        if self.last_look.is_some_and(|last| now - last < INTERVAL) {
+            return None;
+        }
+        self.last_look = Some(now);
+        let resident = resident_bytes(process)?;
+        if board.position().is_some_and(|position| position.step > 0) {
+            let start = *self.at_start.get_or_insert(resident);
+            let margin = self.limit.map_or(SUSPICIOUS, |limit| {
+                SUSPICIOUS.min(limit.saturating_sub(start) / 4)
+            });
+            self.is_measuring |= resident.saturating_sub(start) > margin;
+        }
+        if self.is_measuring {
+            self.measure(board);
+        }
+        self.limit
+            .filter(|limit| resident > *limit)
+            .map(Cause::MemoryLimit)
+    }
+
+    fn measure(&mut self, board: &Board) {
+        for slot in board.slots {
+            let Some(reading) = slot.read() else {
+                continue;
+            };
+            slot.measure_memory();
+            if reading.growth.1 > 0 {
+                self.growth.insert(reading.name, reading.growth);
+            }
+        }
+    }
+
+    /// Who lets the memory grow, largest growth first.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut leaks: Vec<_> = self
+            .growth
+            .iter()
+            .map(|(name, (bytes, steps))| (bytes / steps.max(&1), name, steps))
+            .filter(|(per_step, _, steps)| *per_step >= LEAK && **steps >= ENOUGH_STEPS)
+            .collect();
+        leaks.sort_unstable_by(|left, right| right.cmp(left));
+        leaks
+            .into_iter()
+            .map(|(per_step, name, steps)| {
+                format!(
+                    "{name}: memory grows by {} a step in fmi2DoStep (measured over {steps} steps): \
+                     the FMU does not free what it takes",
+                    bytes(per_step)
+                )
+            })
+            .collect()
+    }
+}
+
+fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} bytes"),
+        10_000..10_000_000 => format!("{} kB", count / 1000),
+        _ => format!("{} MB", count / 1_000_000),
+    }
+}
+
+/// Memory of a process that is really there, bytes.
+fn resident_bytes(process: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}

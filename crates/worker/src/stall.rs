@@ -1,0 +1,83 @@
+//! How long calls of FMUs have not returned.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::board::{Board, Phase};
+
+/// A stretch of time that goes on.
+type Stretch = Duration;
+
+/// Watches the slots of all instances from look to look.
+#[derive(Default)]
+pub(crate) struct Stalls {
+    last_look: Option<Instant>,
+    /// For each slot in a call: its marker, and how long that has been so.
+    calls: BTreeMap<usize, (u64, Stretch)>,
+    /// The same, counted from the wish to stop on.
+    since_stop: BTreeMap<usize, (u64, Stretch)>,
+    leaving: Stretch,
+}
+
+/// Longest stretches at this moment.
+pub(crate) struct Longest {
+    /// Of a call, or a phase of loading.
+    pub(crate) call: Duration,
+    /// Of a call since the run was asked to stop.
+    pub(crate) since_stop: Duration,
+    /// Of the worker's own end.
+    pub(crate) leaving: Duration,
+}
+
+impl Stalls {
+    /// Looks at all slots. Time in which this process was stopped itself, as by Ctrl-Z or a
+    /// closed lid, counts no more than twice the usual interval between looks.
+    pub(crate) fn longest(&mut self, board: &Board, interval: Duration, stops: bool) -> Longest {
+        let now = Instant::now();
+        let passed = self
+            .last_look
+            .replace(now)
+            .map_or(Duration::ZERO, |last| (now - last).min(2 * interval));
+        let mut active = BTreeMap::new();
+        for (index, slot) in board.slots.iter().enumerate() {
+            if let Some(reading) = slot.read()
+                && reading.activity.is_some()
+            {
+                active.insert(index, reading.marker);
+            }
+        }
+        if stops {
+            advance(&mut self.since_stop, &active, passed);
+        }
+        advance(&mut self.calls, &active, passed);
+        if board.phase().0 == Phase::Leaving {
+            self.leaving += passed;
+        }
+        Longest {
+            call: longest(&self.calls),
+            since_stop: longest(&self.since_stop),
+            leaving: self.leaving,
+        }
+    }
+}
+
+/// Keeps stretches whose markers are the same as before, and begins new ones.
+fn advance(
+    stretches: &mut BTreeMap<usize, (u64, Stretch)>,
+    active: &BTreeMap<usize, u64>,
+    passed: Duration,
+) {
+    stretches.retain(|index, (marker, _)| active.get(index) == Some(marker));
+    for (index, marker) in active {
+        let stretch = stretches.entry(*index).or_insert((*marker, Duration::ZERO));
+        stretch.1 += passed;
+    }
+}
+
+fn longest(stretches: &BTreeMap<usize, (u64, Stretch)>) -> Duration {
+    stretches
+        .values()
+        .map(|(_, stretch)| *stretch)
+        .max()
+        .unwrap_or_default()
+}

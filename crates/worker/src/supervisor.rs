@@ -1,0 +1,315 @@
+//! The parent of a supervised run: starts the worker, watches it, and keeps what it leaves.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::path::Path;
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use gyrator_fmu::leftovers;
+use rustix::process::{Pid, Signal};
+
+use crate::board::{Board, Phase};
+use crate::channel::{Channel, Received};
+use crate::death::{Cause, Death};
+use crate::kept_file::{self, Ring};
+use crate::memory_watch::MemoryWatch;
+use crate::process;
+use crate::stall::Stalls;
+use crate::worker::{PANICKED, RUN};
+
+/// How often the worker is looked at.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long a call may go on after the user has interrupted the run, and how long a worker may
+/// take to leave when all is done.
+pub const GRACE: Duration = Duration::from_secs(3);
+
+/// The wish that a run ends, shared with a signal handler, for example.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicU32>);
+
+impl Stop {
+    /// Asks the run to end at its next communication point; the second time, at once.
+    /// Returns how often it was asked before.
+    pub fn request(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn requests(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs a job in a worker process that may crash, hang or leave.
+///
+/// The program has to call [`hook`](crate::hook) first thing in its `main`, because the worker is
+/// this program once more.
+///
+/// ```no_run
+/// # #[cfg(target_os = "linux")] {
+/// use gyrator_worker::{Outcome, Stop, Supervisor};
+/// gyrator_worker::hook(|worker| worker.job().len() as u8);
+/// let ending = Supervisor::new().job(b"abc").supervise(&Stop::default()).unwrap();
+/// match ending.outcome {
+///     Outcome::Finished(code) => assert_eq!(code, 3),
+///     Outcome::Died(death) => eprintln!("{death}"),
+/// }
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Supervisor {
+    job: Vec<u8>,
+    arguments: Vec<OsString>,
+    timeout: Option<Duration>,
+    memory_limit: Option<u64>,
+}
+
+/// How a worker ended.
+#[derive(Debug)]
+pub struct Ending {
+    /// By itself, or not.
+    pub outcome: Outcome,
+    /// The result file that it had asked to be kept ([`Worker::keep`](crate::Worker::keep)).
+    pub results: Option<KeptResults>,
+    /// What went wrong without harm to the results.
+    pub warnings: Vec<String>,
+}
+
+/// How a worker ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// It did all it had to do, with this exit code.
+    Finished(u8),
+    /// It ended before its time.
+    Died(Death),
+}
+
+/// A result file after the end of a worker.
+#[derive(Debug)]
+pub struct KeptResults {
+    /// Its name, for people.
+    pub name: String,
+    /// Whole rows in it.
+    pub rows: u64,
+    /// What went wrong when the last rows were written after the worker's death.
+    pub error: Option<io::Error>,
+    /// Whether its folder names it no more: an FMU has deleted it (R-32).
+    pub is_deleted: bool,
+    file: File,
+}
+
+impl KeptResults {
+    /// Writes the file once more, where it was deleted.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn restore(&self, path: &Path) -> io::Result<()> {
+        // The file may be open for writing only.
+        let descriptor = self.file.as_fd().as_raw_fd();
+        let mut source = File::open(format!("/proc/self/fd/{descriptor}"))?;
+        let mut target = File::create_new(path)?;
+        io::copy(&mut source, &mut target)?;
+        target.sync_data()
+    }
+}
+
+impl Supervisor {
+    /// A supervisor without limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the worker reads as [`Worker::job`](crate::Worker::job).
+    #[must_use]
+    pub fn job(mut self, job: &[u8]) -> Self {
+        job.clone_into(&mut self.job);
+        self
+    }
+
+    /// Arguments of the worker's command line.
+    #[must_use]
+    pub fn arguments(mut self, arguments: impl IntoIterator<Item = OsString>) -> Self {
+        self.arguments.extend(arguments);
+        self
+    }
+
+    /// Longest time that one call of an FMU, or one phase of loading it, may take. `None`: for ever.
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Most memory that the worker may use, bytes.
+    #[must_use]
+    pub const fn memory_limit(mut self, limit: Option<u64>) -> Self {
+        self.memory_limit = limit;
+        self
+    }
+
+    /// Starts the worker and waits for its end. The worker dies when the calling thread ends.
+    ///
+    /// # Errors
+    /// If there can be no worker: what the operating system says.
+    pub fn supervise(self, stop: &Stop) -> io::Result<Ending> {
+        let board = Board::create()?;
+        let ring = Ring::create()?;
+        let job = self.job_file()?;
+        let (child, channel) = process::spawn(RUN, self.arguments)?;
+        let files = [board.descriptor(), ring.descriptor(), job.as_fd()];
+        channel.set_timeout(Some(INTERVAL))?;
+        // Where the worker is dead already, its status tells more.
+        let _ = channel.send(b"run", &files);
+        // Old ones may be large.
+        let _ = std::thread::Builder::new().spawn(leftovers::sweep);
+        let watch = Watch {
+            board,
+            child,
+            channel: Some(channel),
+            results: None,
+            stalls: Stalls::default(),
+            memory: MemoryWatch::new(self.memory_limit),
+            timeout: self.timeout,
+        };
+        watch.until_the_end(stop, ring)
+    }
+
+    fn job_file(&self) -> io::Result<File> {
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        let mut file = File::from(rustix::fs::memfd_create("gyrator-job", flags)?);
+        file.write_all(&self.job)?;
+        Ok(file)
+    }
+}
+
+/// A worker that is being watched.
+struct Watch {
+    board: Board,
+    child: Child,
+    /// `None` once the worker has closed it.
+    channel: Option<Channel>,
+    results: Option<(String, File)>,
+    stalls: Stalls,
+    memory: MemoryWatch,
+    timeout: Option<Duration>,
+}
+
+impl Watch {
+    fn until_the_end(mut self, stop: &Stop, mut ring: Ring) -> io::Result<Ending> {
+        let process = self.child.id();
+        let (status, killed) = loop {
+            self.listen();
+            if let Some(status) = self.child.try_wait()? {
+                break (status, None);
+            }
+            if let Some(cause) = self.reason_to_kill(stop) {
+                let death = Death::new(cause, &self.board, process);
+                self.kill();
+                break (self.child.wait()?, Some(death));
+            }
+        };
+        self.drain();
+        let (phase, code) = self.board.phase();
+        let death = killed.unwrap_or_else(|| Death::of_status(status, &self.board, process));
+        let mut warnings = self.memory.warnings();
+        let outcome = match phase {
+            Phase::Leaving if code == PANICKED && self.board.has_panicked() => Outcome::Died(death),
+            Phase::Leaving => Outcome::Finished(code),
+            Phase::Complete if death.cause != Cause::Panic => {
+                warnings.push(format!(
+                    "{death}, after the last step: the results are complete"
+                ));
+                Outcome::Finished(code)
+            }
+            _ => Outcome::Died(death),
+        };
+        if phase != Phase::Leaving {
+            // What FMUs have started has nobody to talk to any more.
+            self.kill();
+        }
+        leftovers::remove_of(process);
+        let results = self.results.take();
+        Ok(Ending {
+            results: results.map(|(name, file)| keep(name, file, &mut ring, &self.board)),
+            outcome,
+            warnings,
+        })
+    }
+
+    /// Waits a moment for a message or the end of the worker.
+    fn listen(&mut self) {
+        let Some(channel) = &self.channel else {
+            std::thread::sleep(INTERVAL);
+            return;
+        };
+        match channel.receive() {
+            Ok(Received::Message(name, files)) => {
+                let name = String::from_utf8_lossy(&name).into_owned();
+                let file = files.into_iter().next().map(File::from);
+                self.results = file.map(|file| (name, file));
+            }
+            Ok(Received::Nothing) => {}
+            Ok(Received::Closed) | Err(_) => {
+                self.channel = None;
+                // It is about to end, if it does not only close its files.
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+    }
+
+    /// Reads what the worker has sent before its end.
+    fn drain(&mut self) {
+        for _ in 0..2 {
+            if self.channel.is_some() {
+                self.listen();
+            }
+        }
+    }
+
+    /// Why the worker must not go on.
+    fn reason_to_kill(&mut self, stop: &Stop) -> Option<Cause> {
+        let requests = stop.requests();
+        if requests > 0 {
+            self.board.request_stop();
+        }
+        let (phase, _) = self.board.phase();
+        let idle = self.stalls.longest(&self.board, INTERVAL, requests > 0);
+        if phase == Phase::Leaving {
+            return (idle.leaving > GRACE).then_some(Cause::Timeout(GRACE));
+        }
+        if requests > 1 || idle.since_stop > GRACE {
+            return Some(Cause::Interrupted);
+        }
+        if let Some(timeout) = self.timeout.filter(|timeout| idle.call > *timeout) {
+            return Some(Cause::Timeout(timeout));
+        }
+        self.memory.look(self.child.id(), &self.board)
+    }
+
+    /// Ends the worker and all processes that it has started.
+    fn kill(&mut self) {
+        // The worker may not yet have a group of its own, or may be gone.
+        if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.kill();
+    }
+}
+
+fn keep(name: String, file: File, ring: &mut Ring, board: &Board) -> KeptResults {
+    let error = kept_file::complete(&file, ring, board).err();
+    let links = rustix::fs::fstat(&file).map_or(1, |status| status.st_nlink);
+    KeptResults {
+        name,
+        rows: board.header.rows.count.load(Ordering::Acquire),
+        error,
+        is_deleted: links == 0,
+        file,
+    }
+}

@@ -1,0 +1,49 @@
+//! The working directory and the mask of file rights, which FMUs change.
+
+use std::fs::File;
+use std::io;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rustix::fs::Mode;
+
+/// The working directory and the mask as they were when the process began.
+static OWN: OnceLock<Surroundings> = OnceLock::new();
+/// One thread at a time changes them.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+struct Surroundings {
+    folder: File,
+    mask: Mode,
+}
+
+/// Remembers the surroundings, to be called before any FMU is loaded.
+///
+/// # Errors
+/// If the working directory cannot be opened.
+pub fn remember() -> io::Result<()> {
+    let folder = File::open(".")?;
+    // The mask can be read only by setting it.
+    let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    rustix::process::umask(mask);
+    let _ = OWN.set(Surroundings { folder, mask });
+    Ok(())
+}
+
+/// Does `work`, which opens or makes files, where paths and rights mean what they meant to the
+/// user, whatever FMUs have done. What they rely on is put back afterwards.
+pub fn in_own<T>(work: impl FnOnce() -> T) -> T {
+    let Some(own) = OWN.get() else {
+        return work();
+    };
+    let _alone = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let theirs = File::open(".");
+    let mask = rustix::process::umask(own.mask);
+    // A folder that cannot be entered any more makes `work` fail, which tells more.
+    let _ = rustix::process::fchdir(&own.folder);
+    let result = work();
+    rustix::process::umask(mask);
+    if let Ok(theirs) = theirs {
+        let _ = rustix::process::fchdir(theirs);
+    }
+    result
+}

@@ -1,0 +1,174 @@
+//! A worker process, as its own code sees it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::board::{Board, Phase, Position};
+use crate::channel::{Channel, Received};
+use crate::kept_file::{KeptFile, Ring};
+use crate::process::{self, Streams};
+use crate::{crash_handler, leaving};
+
+/// The role of a worker that carries out a whole run.
+pub(crate) const RUN: &str = "run";
+
+/// Exit code where code of the worker itself has panicked, as Rust has it.
+pub(crate) const PANICKED: u8 = 101;
+
+static CURRENT: OnceLock<Worker> = OnceLock::new();
+
+/// The worker that this process is.
+pub struct Worker {
+    board: Board,
+    channel: Channel,
+    streams: Streams,
+    job: Vec<u8>,
+    /// Memory for the rows of the one result that can be kept.
+    ring: Mutex<Option<Ring>>,
+}
+
+/// Makes a program able to run workers: to be called first thing in `main`.
+///
+/// In a process that a [`Supervisor`](crate::Supervisor) has started, calls `main` and ends the
+/// process with the exit code that it returns. In any other it does nothing.
+///
+/// ```no_run
+/// # #[cfg(target_os = "linux")] {
+/// gyrator_worker::hook(|worker| {
+///     println!("to do: {:?}", worker.job());
+///     0
+/// });
+/// // What the program does else.
+/// # }
+/// ```
+pub fn hook(main: impl FnOnce(&'static Worker) -> u8) {
+    if process::role().as_deref() == Some(RUN) {
+        let worker = match Worker::begin() {
+            Ok(worker) => worker,
+            Err(error) => {
+                eprintln!("error: the worker process cannot start: {error}");
+                leaving::leave(1);
+            }
+        };
+        worker.carry_out(main);
+    }
+}
+
+impl Worker {
+    /// The worker that this process is; `None` where it is none.
+    pub fn current() -> Option<&'static Self> {
+        CURRENT.get()
+    }
+
+    fn begin() -> io::Result<&'static Self> {
+        let channel = process::begin()?;
+        let streams = Streams::take()?;
+        let Received::Message(_, files) = channel.receive()? else {
+            return Err(io::Error::other("the parent process is silent"));
+        };
+        let mut files = files.into_iter();
+        let mut next = || {
+            files
+                .next()
+                .ok_or_else(|| io::Error::other("the parent process gives too little"))
+        };
+        let board = Board::attach(next()?)?;
+        let ring = Ring::attach(next()?)?;
+        let job = read_job(next()?.into())?;
+        gyrator_fmu::flight_recorder::record_to(board.slots);
+        crash_handler::install(&board.header.crash);
+        note_panics(board);
+        Ok(CURRENT.get_or_init(|| Self {
+            board,
+            channel,
+            streams,
+            job,
+            ring: Mutex::new(Some(ring)),
+        }))
+    }
+
+    fn carry_out(&'static self, main: impl FnOnce(&'static Self) -> u8) -> ! {
+        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| main(self)));
+        let code = outcome.unwrap_or(PANICKED);
+        self.board.enter(Phase::Leaving, code);
+        leaving::leave(code)
+    }
+
+    /// What the parent has given to be done.
+    #[must_use]
+    pub fn job(&self) -> &[u8] {
+        &self.job
+    }
+
+    /// The standard output; FMUs cannot write to it.
+    #[must_use]
+    pub const fn output(&self) -> &File {
+        &self.streams.output
+    }
+
+    /// The standard error, also after an FMU has closed its own.
+    #[must_use]
+    pub const fn errors(&self) -> &File {
+        &self.streams.errors
+    }
+
+    /// Notes a communication point of the run, for messages about a crash after it.
+    #[inline]
+    pub fn at(&self, position: Position) {
+        self.board.at(position);
+    }
+
+    /// Says that all results are written and only instances remain to be freed: a crash while that
+    /// is done changes nothing but a warning. `code` is the exit code of the run (R-26).
+    pub fn results_complete(&self, code: u8) {
+        self.board.enter(Phase::Complete, code);
+    }
+
+    /// Calls `stop` on a thread of its own when the run shall end at its next communication point.
+    ///
+    /// # Errors
+    /// If there can be no thread.
+    pub fn on_stop(&'static self, stop: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let wait = move || {
+            self.board.wait_for_stop();
+            stop();
+        };
+        std::thread::Builder::new()
+            .name("stop".to_owned())
+            .spawn(wait)
+            .map(drop)
+    }
+
+    /// Lets the rows of a result file survive this process. One file of a run can be kept so; for
+    /// a second one `None` is returned, as it is where there are no means for it. `name` is shown
+    /// to people.
+    #[must_use]
+    pub fn keep(&self, file: &File, name: &str) -> Option<KeptFile> {
+        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let copy = file.try_clone().ok()?;
+        let name = &name[..name.floor_char_boundary(crate::channel::MAX_MESSAGE)];
+        let ring = ring.take()?;
+        self.channel.send(name.as_bytes(), &[file.as_fd()]).ok()?;
+        Some(KeptFile::new(copy, ring, &self.board))
+    }
+}
+
+fn read_job(mut file: File) -> io::Result<Vec<u8>> {
+    use std::io::{Read as _, Seek as _};
+    let mut job = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut job)?;
+    Ok(job)
+}
+
+/// Tells panics of this program from crashes of FMUs.
+fn note_panics(board: Board) {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        board.panicked();
+        usual(panic);
+    }));
+}
