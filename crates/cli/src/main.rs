@@ -17,6 +17,7 @@ mod recorder;
 mod result_output;
 mod screen;
 mod session;
+mod study_progress;
 mod summary;
 mod supervision;
 mod verbs;

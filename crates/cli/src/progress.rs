@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use gyrator::{Observer, ObserverError, Verdict, View};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::numbers::short;
+use crate::numbers::{duration, short};
 use crate::screen;
 
 /// Shorter runs show nothing.
@@ -190,15 +190,6 @@ fn line(period: (f64, f64), point: Point, elapsed: Duration) -> String {
         text.push_str(&format!(", residual {} J", short(energy)));
     }
     text
-}
-
-fn duration(seconds: f64) -> String {
-    let whole = seconds.ceil() as u64;
-    match (whole / 3600, whole / 60 % 60, whole % 60) {
-        (0, 0, s) => format!("{s} s"),
-        (0, m, s) => format!("{m} min {s} s"),
-        (h, m, _) => format!("{h} h {m} min"),
-    }
 }
 
 fn json(period: (f64, f64), point: Point, elapsed: Duration) -> String {

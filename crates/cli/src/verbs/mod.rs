@@ -7,6 +7,7 @@ mod learn;
 mod list;
 mod run;
 mod simulate;
+mod study;
 
 use clap::{Parser, Subcommand};
 
@@ -34,6 +35,8 @@ enum Verb {
     Inspect(inspect::Options),
     /// Learn feed-forward for the inputs at power bonds from a sequence of runs
     Learn(learn::Options),
+    /// Run a system thousands of times with other values, and write a table of what came of it
+    Study(study::Options),
     /// List methods, extrapolations, corrections, step controls and exchange modes
     List(list::Options),
     /// Design the compensator of H-infinity coupling, and show what it leaves of the coupling error
@@ -51,6 +54,7 @@ impl Cli {
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
             Verb::Learn(options) => learn::run(options),
+            Verb::Study(options) => study::run(&options),
             Verb::List(options) => list::run(&options),
             Verb::DesignHinfinity(options) => design_hinfinity::run(&options),
             Verb::Benchmark(options) => benchmark::run(&options),

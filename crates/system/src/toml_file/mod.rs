@@ -72,7 +72,7 @@ use crate::system_file::SystemFile;
 use section::{Reader, Section};
 
 pub use settings::{Setting, parse_with, segments};
-pub use write::to_toml;
+pub use write::{literal, to_toml};
 
 /// Why a system file was not read.
 #[derive(Debug, thiserror::Error)]

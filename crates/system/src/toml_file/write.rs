@@ -215,12 +215,13 @@ fn choice(choice: &Choice) -> String {
 
 fn pairs(list: &[(Spanned<String>, Spanned<Value>)]) -> String {
     let pair = |(name, value): &(Spanned<String>, Spanned<Value>)| {
-        format!("{} = {}", name.value.to_toml_key(), scalar(&value.value))
+        format!("{} = {}", name.value.to_toml_key(), literal(&value.value))
     };
     list.iter().map(pair).collect::<Vec<_>>().join(", ")
 }
 
-fn scalar(value: &Value) -> String {
+/// A value as TOML writes it.
+pub fn literal(value: &Value) -> String {
     match value {
         Value::Real(number) => real(*number),
         Value::Integer(number) => number.to_string(),

@@ -1,0 +1,108 @@
+//! How far a study has come.
+
+use std::io::IsTerminal as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gyrator_study::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::numbers::duration;
+use crate::progress::ProgressMode;
+use crate::screen;
+
+/// Between two lines of JSON, and before the first one.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The display; dropping it takes it off the screen.
+pub(crate) struct StudyProgress {
+    face: Option<Mutex<Face>>,
+    begin: Instant,
+}
+
+enum Face {
+    Bar(ProgressBar),
+    /// With the time of the last line.
+    Json(Instant),
+}
+
+impl StudyProgress {
+    /// A display for a study of which `earlier` rows are finished.
+    pub(crate) fn start(mode: ProgressMode, earlier: usize) -> Self {
+        let begin = Instant::now();
+        let face = match mode {
+            ProgressMode::Never => None,
+            ProgressMode::Auto if !std::io::stderr().is_terminal() => None,
+            ProgressMode::Auto => {
+                let target = ProgressDrawTarget::stderr_with_hz(10);
+                let bar = ProgressBar::with_draw_target(Some(earlier as u64), target);
+                // A fixed text, so that it always parses.
+                if let Ok(style) =
+                    ProgressStyle::with_template("{bar:10.cyan} {percent:>3} %  {wide_msg}")
+                {
+                    bar.set_style(style.progress_chars("━╸─"));
+                }
+                screen::set_bar(Some(bar.clone()));
+                Some(Face::Bar(bar))
+            }
+            ProgressMode::Json => Some(Face::Json(begin)),
+        };
+        Self {
+            face: face.map(Mutex::new),
+            begin,
+        }
+    }
+
+    /// Shows how far the study has come; called after every row.
+    pub(crate) fn tell(&self, progress: Progress) {
+        let Some(face) = &self.face else {
+            return;
+        };
+        let elapsed = self.begin.elapsed().as_secs_f64();
+        let left = (progress.total - progress.done) as f64 * elapsed / progress.new as f64;
+        let mut face = face.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *face {
+            Face::Bar(bar) => {
+                bar.set_length(progress.total as u64);
+                bar.set_position(progress.done as u64);
+                let failed = match progress.failed {
+                    0 => String::new(),
+                    failed => format!(", {failed} failed"),
+                };
+                bar.set_message(format!(
+                    "{} of {} rows{failed}, {} left",
+                    progress.done,
+                    progress.total,
+                    duration(left)
+                ));
+            }
+            Face::Json(last) => {
+                let is_last = progress.done == progress.total;
+                if last.elapsed() < INTERVAL && !is_last {
+                    return;
+                }
+                *last = Instant::now();
+                let line = serde_json::json!({
+                    "done": progress.done,
+                    "total": progress.total,
+                    "failed": progress.failed,
+                    "elapsed": elapsed,
+                    "left": left,
+                });
+                screen::message(&format!("{line}\n"));
+            }
+        }
+    }
+}
+
+impl Drop for StudyProgress {
+    fn drop(&mut self) {
+        let Some(face) = &self.face else {
+            return;
+        };
+        if let Face::Bar(bar) = &*face.lock().unwrap_or_else(PoisonError::into_inner) {
+            screen::set_bar(None);
+            bar.finish_and_clear();
+        }
+    }
+}

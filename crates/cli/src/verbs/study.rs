@@ -1,0 +1,257 @@
+//! `gyrator study`: thousands of runs of one system.
+
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use clap::{Args, Subcommand};
+use gyrator_study::{
+    Cell, Journal, JournalError, Options as RunOptions, Part, ReadError, Study, StudyError,
+    Summary, TableError, check_ending, csv_line, merge, read, run as run_study, write_table,
+};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::fmu_log::{self, LogLevel};
+use crate::interrupt::Interrupt;
+use crate::numbers::count;
+use crate::progress::ProgressMode;
+use crate::screen;
+use crate::study_progress::StudyProgress;
+
+/// Options of `gyrator study`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(super) struct Options {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// The study file
+    #[arg(value_name = "STUDY.toml", required = true)]
+    study: Option<PathBuf>,
+    /// Write the table here; finished rows are kept in FILE.journal, from which an interrupted
+    /// study goes on [default: the name of the study file with the ending .csv]
+    #[arg(long, short = 'o', value_name = "FILE")]
+    output_file: Option<PathBuf>,
+    /// Run part i of n of the cases only; `gyrator study merge` joins the parts
+    #[arg(long, value_name = "i/n", default_value = "1/1")]
+    shard: Part,
+    /// Print the cases, and run none
+    #[arg(long)]
+    dry_run: bool,
+    /// Runs that are made at the same time [default: one a core]
+    #[arg(long, value_name = "NUMBER")]
+    worker_threads: Option<NonZeroUsize>,
+    /// Which log lines of FMUs are shown
+    #[arg(long, value_name = "LEVEL", value_enum, default_value = "off")]
+    log_level: LogLevel,
+    /// Where the progress is shown
+    #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
+    progress: ProgressMode,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print the cases as comma-separated values, and run none
+    List {
+        /// The study file
+        #[arg(value_name = "STUDY.toml")]
+        study: PathBuf,
+    },
+    /// Join the parts that `--shard` has made into one table
+    Merge {
+        /// The parts: the tables that were written, or their journals
+        #[arg(value_name = "PART", required = true)]
+        parts: Vec<PathBuf>,
+        /// Write the table here
+        #[arg(long, short = 'o', value_name = "FILE")]
+        output_file: PathBuf,
+        /// Write the rows there are, even where some are missing
+        #[arg(long)]
+        allow_missing: bool,
+    },
+}
+
+/// Runs a study, lists its cases or joins its parts.
+pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    match (&options.verb, &options.study) {
+        (Some(Verb::List { study }), _) => list(study),
+        (
+            Some(Verb::Merge {
+                parts,
+                output_file,
+                allow_missing,
+            }),
+            _,
+        ) => join(parts, output_file, *allow_missing),
+        (None, Some(study)) if options.dry_run => list(study),
+        (None, Some(study)) => execute(study, options),
+        (None, None) => Err(Failure::usage("name a study file".to_owned())),
+    }
+}
+
+fn list(path: &Path) -> Result<Exit, Failure> {
+    let study = Study::prepare(read(path)?)?;
+    let cases = study.cases();
+    let names = cases.columns().into_iter();
+    let names: Vec<Cell> = names.map(|column| Cell::Text(column.name)).collect();
+    screen::print(&csv_line(&names))?;
+    for row in 0..cases.len() {
+        screen::print(&csv_line(&cases.cells(&cases.case(row))))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn join(parts: &[PathBuf], output: &Path, allow_missing: bool) -> Result<Exit, Failure> {
+    let journals: Vec<PathBuf> = parts.iter().map(|part| journal_of_part(part)).collect();
+    let (header, rows) = merge(&journals, allow_missing)?;
+    write_table(output, &header.columns, &rows)?;
+    let parts = count(parts.len() as u64, "part");
+    let rows = count(rows.len() as u64, "row");
+    screen::print(&format!("{}: {rows} of {parts}\n", output.display()))?;
+    Ok(Exit::Success)
+}
+
+/// The journal of a table: its name with `.journal` after it.
+fn journal_of(table: &Path) -> PathBuf {
+    let mut name = table.as_os_str().to_owned();
+    name.push(".journal");
+    name.into()
+}
+
+fn journal_of_part(part: &Path) -> PathBuf {
+    match part.extension() {
+        Some(ending) if ending == "journal" => part.to_owned(),
+        _ => journal_of(part),
+    }
+}
+
+fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
+    fmu_log::start(options.log_level);
+    let begin = Instant::now();
+    let output = match &options.output_file {
+        Some(output) => output.clone(),
+        None => path.with_extension("csv"),
+    };
+    check_ending(&output)?;
+    let study = Study::prepare(read(path)?)?;
+    let journal_path = journal_of(&output);
+    let journal = Journal::open(&journal_path, &study.header(options.shard))?;
+    let earlier = journal.done().len();
+    let interrupt = Interrupt::listen();
+    let progress = StudyProgress::start(options.progress, earlier);
+    let run_options = RunOptions {
+        part: options.shard,
+        threads: options.worker_threads.unwrap_or_else(cores),
+        interrupt: interrupt.requested(),
+    };
+    let summary = run_study(&study, &run_options, &journal, &|state| {
+        progress.tell(state)
+    })?;
+    drop(progress);
+    drop(journal);
+    let is_complete = summary.done == summary.total;
+    if is_complete {
+        let (header, rows) = merge(&[journal_path], true)?;
+        write_table(&output, &header.columns, &rows)?;
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    screen::print(&tell(
+        &summary,
+        earlier,
+        is_complete.then_some(&*output),
+        seconds,
+    ))?;
+    let was_interrupted = run_options.interrupt.load(Ordering::Relaxed);
+    Ok(match is_complete {
+        true => Exit::Success,
+        false if was_interrupted => Exit::Interrupted,
+        false => Exit::Failed,
+    })
+}
+
+fn cores() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+/// What came of the study, for people.
+fn tell(summary: &Summary, earlier: usize, output: Option<&Path>, seconds: f64) -> String {
+    let mut text = String::new();
+    for (reason, (number, message)) in &summary.failures {
+        let rows = count(*number as u64, "run");
+        let _ = writeln!(text, "{reason}: {rows}, one of them: {message}");
+    }
+    let rows = count(summary.total as u64, "row");
+    let kept = match earlier {
+        0 => String::new(),
+        earlier => format!(", {earlier} of them earlier"),
+    };
+    match output {
+        Some(output) => {
+            let _ = writeln!(text, "{}: {rows}{kept}", output.display());
+        }
+        None => {
+            let done = summary.done;
+            let _ = writeln!(
+                text,
+                "{done} of {rows} finished{kept}; run the same command again to go on"
+            );
+        }
+    }
+    let runs = summary.new + summary.extra_runs;
+    let _ = writeln!(
+        text,
+        "time: {} in {seconds:.1} s",
+        count(runs as u64, "run")
+    );
+    text
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Problems(problems) => problems.into(),
+            ReadError::Io { .. } => {
+                Self::new(Exit::InvalidInput, Message::error(error.to_string()))
+            }
+        }
+    }
+}
+
+impl From<StudyError> for Failure {
+    fn from(error: StudyError) -> Self {
+        match error {
+            StudyError::System(error) => error.into(),
+            StudyError::Start(error) => error.into(),
+            StudyError::Journal(error) => error.into(),
+            StudyError::Threads(..) => Self::new(Exit::Failed, Message::error(error.to_string())),
+            other => Self::new(Exit::InvalidInput, Message::error(other.to_string())),
+        }
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        let exit = match error {
+            JournalError::Io { .. } => Exit::Failed,
+            _ => Exit::InvalidInput,
+        };
+        Self::new(exit, Message::error(error.to_string()))
+    }
+}
+
+impl From<TableError> for Failure {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Journal(error) => error.into(),
+            TableError::Write { .. } => Self::new(Exit::Failed, Message::error(error.to_string())),
+            TableError::UnknownEnding { .. } | TableError::Nothing => {
+                Self::new(Exit::Usage, Message::error(error.to_string()))
+            }
+            TableError::DifferentStudies { .. } | TableError::Missing { .. } => {
+                Self::new(Exit::InvalidInput, Message::error(error.to_string()))
+            }
+        }
+    }
+}

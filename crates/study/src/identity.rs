@@ -1,0 +1,92 @@
+//! What a study is told apart by.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use gyrator_system::SystemFile;
+use sha2::{Digest as _, Sha256};
+
+use crate::cases::Cases;
+use crate::cell::Column;
+use crate::study_file::{Reference, StudyFile};
+
+/// SHA-256 of all that a study's table depends on: the system file, the cases, the metrics, the
+/// reference, the contents of the FMUs, the version of the program. Paths do not count.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Identity(String);
+
+impl Identity {
+    pub(crate) fn of(
+        study: &StudyFile,
+        system: &SystemFile,
+        cases: &Cases,
+        columns: &[Column],
+    ) -> Result<Self, (PathBuf, std::io::Error)> {
+        let mut hash = Sha256::new();
+        let mut add = |text: &str| {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        };
+        add(env!("CARGO_PKG_VERSION"));
+        add(&system.source.text);
+        for column in columns {
+            add(&format!("{column:?}"));
+        }
+        add(&format!("{:?}", study.metrics));
+        let mut fmus: BTreeSet<PathBuf> = BTreeSet::new();
+        for component in &system.components {
+            fmus.insert(component.fmu.value.clone());
+        }
+        let folder = system.source.path.parent().unwrap_or(Path::new(""));
+        for row in 0..cases.len() {
+            for setting in cases.case(row).settings {
+                add(&setting.key);
+                add(&setting.value);
+                if setting.key.ends_with(".fmu") {
+                    let file = setting.value.trim_matches(['"', '\'']);
+                    fmus.insert(folder.join(file));
+                }
+            }
+        }
+        match &study.reference {
+            Some(Reference::Variant(index)) => add(&index.to_string()),
+            Some(Reference::File(path)) => add(&content(path)?),
+            None => {}
+        }
+        for path in fmus {
+            add(&content(&path)?);
+        }
+        Ok(Self(hexadecimal(&hash.finalize())))
+    }
+}
+
+/// SHA-256 of a file.
+fn content(path: &Path) -> Result<String, (PathBuf, std::io::Error)> {
+    let fail = |error| (path.to_owned(), error);
+    let mut file = std::fs::File::open(path).map_err(fail)?;
+    let mut hash = Sha256::new();
+    std::io::copy(&mut file, &mut Hasher(&mut hash)).map_err(fail)?;
+    Ok(hexadecimal(&hash.finalize()))
+}
+
+struct Hasher<'a>(&'a mut Sha256);
+
+impl std::io::Write for Hasher<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Four bytes of the SHA-256 of a text, as eight digits.
+pub(crate) fn checksum(text: &str) -> String {
+    hexadecimal(&Sha256::digest(text.as_bytes())[..4])
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

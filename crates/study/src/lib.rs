@@ -1,0 +1,37 @@
+//! Parameter studies: one system, many cases, a table of metrics.
+//!
+//! A [`StudyFile`] says which keys of a system file vary and what is measured. Its [`Cases`] are
+//! one list, the same on every machine. [`run`] makes the runs of a [`Part`] of the list on all
+//! cores and keeps each finished row in a [`Journal`], so that an interrupted study goes on where
+//! it was. [`write_table`] makes the table of one journal or of several parts.
+
+#![forbid(unsafe_code)]
+
+mod cases;
+mod cell;
+mod identity;
+mod journal;
+mod literal;
+mod metrics;
+mod random;
+mod reading;
+mod reference;
+mod requirement;
+mod run;
+mod study_file;
+mod table;
+mod trial;
+mod variation;
+
+pub use cases::{Case, Cases, Part, PartError};
+pub use cell::{Cell, Column, ColumnKind, csv_line};
+pub use identity::Identity;
+pub use journal::{Header, Journal, JournalError, RowText, read_journal};
+pub use literal::Literal;
+pub use metrics::{Metric, Quantity, Window};
+pub use random::{Distribution, SplitMix64};
+pub use reading::{ReadError, parse, read};
+pub use requirement::Requirement;
+pub use run::{Options, Progress, Study, StudyError, Summary, run};
+pub use study_file::{Point, Reference, StudyFile, Variant};
+pub use table::{TableError, check_ending, merge, write_table};

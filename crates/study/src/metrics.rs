@@ -1,0 +1,284 @@
+//! What is measured of a run, while it runs.
+
+use gyrator::{BondEnergy, Graph, Value, View};
+use gyrator_system::closest;
+
+use crate::cell::{Column, ColumnKind};
+use crate::reference::{Cursor, Tape};
+
+/// What is measured of a variable. Means are taken over the communication points of the run, as
+/// they are, the first one included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// The last value.
+    Final,
+    /// The least value.
+    Minimum,
+    /// The greatest value.
+    Maximum,
+    /// The root of the mean square.
+    Rms,
+    /// The root of the mean squared difference to the reference.
+    ErrorRms,
+    /// [`ErrorRms`](Self::ErrorRms) over the greatest less the least value of the reference in the window.
+    Nrms,
+}
+
+impl Quantity {
+    /// The key of each in a study file, in the order of the columns.
+    pub const ALL: &[(&'static str, Self)] = &[
+        ("final", Self::Final),
+        ("minimum", Self::Minimum),
+        ("maximum", Self::Maximum),
+        ("rms", Self::Rms),
+        ("error_rms", Self::ErrorRms),
+        ("nrms", Self::Nrms),
+    ];
+
+    /// Whether it needs a reference.
+    #[must_use]
+    pub fn is_error(self) -> bool {
+        matches!(self, Self::ErrorRms | Self::Nrms)
+    }
+
+    fn key(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, quantity)| *quantity == self);
+        found.map_or("", |(key, _)| key)
+    }
+}
+
+/// The part of a run that is looked at, s; both ends belong to it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Window {
+    /// From when on.
+    pub from: f64,
+    /// Until when.
+    pub to: f64,
+}
+
+impl Window {
+    /// Whether a time lies in it; a time that misses an end by rounding does.
+    fn contains(self, time: f64) -> bool {
+        let slack = 1e-9 * time.abs().max(1e-3);
+        time >= self.from - slack && time <= self.to + slack
+    }
+}
+
+/// One number that is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// What.
+    pub quantity: Quantity,
+    /// Of which variable: an output `component.variable`, or `bond.<name>.<value>` with the values
+    /// of a result file.
+    pub variable: String,
+    /// When; always where `None`.
+    pub window: Option<Window>,
+    /// Name of the group it belongs to.
+    pub name: Option<String>,
+}
+
+impl Metric {
+    /// Name of its column: `nrms.left.f`, or `late.nrms.left.f` in the group `late`.
+    #[must_use]
+    pub fn column(&self) -> String {
+        let name = self
+            .name
+            .as_ref()
+            .map_or(String::new(), |name| format!("{name}."));
+        format!("{name}{}.{}", self.quantity.key(), self.variable)
+    }
+
+    pub(crate) fn table_column(&self, unit: Option<String>) -> Column {
+        Column {
+            name: self.column(),
+            kind: ColumnKind::Real,
+            unit: unit.filter(|_| self.quantity != Quantity::Nrms),
+        }
+    }
+}
+
+type BondValue = fn(&BondEnergy) -> f64;
+
+/// Where a variable is found in a view.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Probe {
+    Real(usize),
+    Signal(usize),
+    Bond(usize, BondValue),
+}
+
+/// Values of bonds that can be measured, with their units.
+const BOND_VALUES: &[(&str, &str, BondValue)] = &[
+    ("residual_power", "W", |bond| bond.residual_power),
+    ("residual_energy", "J", |bond| bond.residual_energy),
+    ("transferred_energy", "J", |bond| bond.transferred_energy),
+    ("correction_power", "W", |bond| bond.correction_power),
+    ("correction_energy", "J", |bond| bond.correction_energy),
+];
+
+impl Probe {
+    /// Finds a variable, with its unit.
+    pub(crate) fn find(name: &str, graph: &Graph) -> Result<(Self, Option<String>), String> {
+        let reals = graph.real_outputs();
+        if let Some(place) = reals.iter().position(|output| output.name == name) {
+            return Ok((Self::Real(place), reals[place].unit.clone()));
+        }
+        let signals = graph.signals();
+        if let Some(place) = signals.iter().position(|signal| signal.name == name) {
+            if signals[place].kind == gyrator::Kind::String {
+                return Err(format!("`{name}` is a text, which cannot be measured"));
+            }
+            return Ok((Self::Signal(place), signals[place].unit.clone()));
+        }
+        let mut names = Vec::new();
+        for (index, bond) in graph.bond_names().enumerate() {
+            for (value, unit, get) in BOND_VALUES {
+                let full = format!("bond.{bond}.{value}");
+                if full == name {
+                    return Ok((Self::Bond(index, *get), Some((*unit).to_owned())));
+                }
+                names.push(full);
+            }
+        }
+        let outputs = reals
+            .iter()
+            .chain(&signals)
+            .map(|output| output.name.as_str());
+        let known = outputs.chain(names.iter().map(String::as_str));
+        let near = closest(name, known).map(|near| format!(": did you mean `{near}`?"));
+        Err(format!(
+            "the system has no output `{name}`{}",
+            near.unwrap_or_default()
+        ))
+    }
+
+    pub(crate) fn value(self, view: &View<'_>) -> f64 {
+        match self {
+            Self::Real(place) => view.reals[place],
+            Self::Signal(place) => match view.signals[place] {
+                Value::Real(number) => number,
+                Value::Integer(number) => f64::from(number),
+                Value::Boolean(boolean) => f64::from(u8::from(boolean)),
+                Value::String(_) => f64::NAN,
+            },
+            Self::Bond(bond, get) => view.ledger.bond(bond).map_or(f64::NAN, get),
+        }
+    }
+}
+
+/// Measures a run.
+pub(crate) struct Meter {
+    gauges: Vec<Gauge>,
+}
+
+struct Gauge {
+    quantity: Quantity,
+    probe: Probe,
+    window: Option<Window>,
+    /// Place of the variable on the reference's tape.
+    track: usize,
+    /// The last, least or greatest value, or the sum of squares.
+    value: f64,
+    points: u64,
+    /// A point that the reference does not have.
+    is_uncovered: bool,
+}
+
+impl Meter {
+    /// Finds what is to be measured in a system; the first variable that it lacks is an error.
+    pub(crate) fn new(metrics: &[Metric], graph: &Graph) -> Result<Self, String> {
+        let tracks = tracks(metrics);
+        let gauge = |metric: &Metric| {
+            let (probe, _) = Probe::find(&metric.variable, graph)?;
+            Ok(Gauge {
+                quantity: metric.quantity,
+                probe,
+                window: metric.window,
+                track: tracks
+                    .iter()
+                    .position(|name| *name == metric.variable)
+                    .unwrap_or(0),
+                value: match metric.quantity {
+                    Quantity::Minimum => f64::INFINITY,
+                    Quantity::Maximum => f64::NEG_INFINITY,
+                    _ => 0.0,
+                },
+                points: 0,
+                is_uncovered: false,
+            })
+        };
+        let gauges: Result<Vec<_>, String> = metrics.iter().map(gauge).collect();
+        Ok(Self { gauges: gauges? })
+    }
+
+    /// Takes a communication point.
+    pub(crate) fn take(&mut self, view: &View<'_>, mut reference: Option<&mut Cursor<'_>>) {
+        let sample = match reference.as_mut() {
+            Some(cursor) => cursor.seek(view.time),
+            None => None,
+        };
+        for gauge in &mut self.gauges {
+            if gauge
+                .window
+                .is_some_and(|window| !window.contains(view.time))
+            {
+                continue;
+            }
+            let value = gauge.probe.value(view);
+            match gauge.quantity {
+                Quantity::Final => gauge.value = value,
+                // A NaN counts: the comparison of `f64::min` would pass over it.
+                Quantity::Minimum if value < gauge.value || value.is_nan() => gauge.value = value,
+                Quantity::Maximum if value > gauge.value || value.is_nan() => gauge.value = value,
+                Quantity::Minimum | Quantity::Maximum => {}
+                Quantity::Rms => gauge.value += value * value,
+                Quantity::ErrorRms | Quantity::Nrms => match &sample {
+                    Some(sample) => {
+                        let error = value - sample.value(gauge.track);
+                        gauge.value += error * error;
+                    }
+                    None => gauge.is_uncovered = true,
+                },
+            }
+            gauge.points += 1;
+        }
+    }
+
+    /// What was measured; nothing where there was no point, or the reference ends too early.
+    pub(crate) fn results(&self, reference: Option<&Tape>) -> Vec<Option<f64>> {
+        self.gauges
+            .iter()
+            .map(|gauge| gauge.result(reference))
+            .collect()
+    }
+}
+
+impl Gauge {
+    fn result(&self, reference: Option<&Tape>) -> Option<f64> {
+        if self.points == 0 || self.is_uncovered {
+            return None;
+        }
+        let rms = || (self.value / self.points as f64).sqrt();
+        match self.quantity {
+            Quantity::Final | Quantity::Minimum | Quantity::Maximum => Some(self.value),
+            Quantity::Rms | Quantity::ErrorRms => Some(rms()),
+            Quantity::Nrms => {
+                let is_inside = |time: f64| self.window.is_none_or(|window| window.contains(time));
+                let span = reference?.span(self.track, &is_inside);
+                (span > 0.0).then(|| rms() / span)
+            }
+        }
+    }
+}
+
+/// The variables of which a reference is needed, each once.
+pub(crate) fn tracks(metrics: &[Metric]) -> Vec<&str> {
+    let mut tracks = Vec::new();
+    for metric in metrics.iter().filter(|metric| metric.quantity.is_error()) {
+        if !tracks.contains(&metric.variable.as_str()) {
+            tracks.push(metric.variable.as_str());
+        }
+    }
+    tracks
+}

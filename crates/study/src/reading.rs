@@ -1,0 +1,323 @@
+//! Reading a study file.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gyrator_system::toml_file::Setting;
+use gyrator_system::toml_file::section::{Reader, Section};
+use gyrator_system::{Problem, Problems, Severity, Source, Spanned, closest};
+use toml::Spanned as Placed;
+use toml::de::{DeTable, DeValue};
+
+use crate::metrics::{Metric, Quantity, Window};
+use crate::requirement::Requirement;
+use crate::study_file::{Point, Reference, StudyFile, Variant};
+use crate::variation;
+
+/// Why a study file was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file could not be read.
+    #[error("cannot read the study file {}: {source}", path.display())]
+    Io {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// The text does not describe a study.
+    #[error(transparent)]
+    Problems(#[from] Problems),
+}
+
+/// Reads a study file; paths in it are joined to its folder.
+///
+/// # Errors
+///
+/// [`ReadError`] if the file cannot be read, or with all problems of its text.
+pub fn read(path: &Path) -> Result<StudyFile, ReadError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ReadError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(parse(text, path)?)
+}
+
+/// Reads a study from text, which comes from `path`.
+///
+/// # Errors
+///
+/// All problems of the text.
+pub fn parse(text: impl Into<String>, path: impl Into<PathBuf>) -> Result<StudyFile, Problems> {
+    let source = Arc::new(Source {
+        path: path.into(),
+        text: text.into(),
+    });
+    let (document, errors) = DeTable::parse_recoverable(&source.text);
+    let folder = source.path.parent().unwrap_or(Path::new("")).to_owned();
+    let mut reader = Reader::new(folder);
+    for error in &errors {
+        let message = format!("this is not TOML: {}", error.message());
+        let span = error.span().unwrap_or(0..0);
+        reader
+            .problems
+            .push(Problem::error("syntax", message).at(&span));
+    }
+    let study = if errors.is_empty() {
+        read_study(document.get_ref(), &source, &mut reader)
+    } else {
+        None
+    };
+    let mut problems = reader.problems;
+    problems.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
+    let is_error = |problem: &Problem| problem.severity == Severity::Error;
+    match study {
+        Some(study) if !problems.iter().any(is_error) => Ok(study),
+        _ => Err(Problems {
+            source,
+            list: problems,
+        }),
+    }
+}
+
+fn read_study(
+    document: &DeTable<'_>,
+    source: &Arc<Source>,
+    reader: &mut Reader,
+) -> Option<StudyFile> {
+    let mut root = Section::new("a study file", document, 0..0);
+    let system = root.required("system", reader);
+    let system = system.and_then(|value| reader.text("system", value));
+    let blocks = blocks(&mut root, &source.text, reader);
+    let requirements = requirements(&mut root, &blocks, reader);
+    let variants = variants(&mut root, &source.text, reader);
+    let reference = root.take("reference");
+    let reference = reference.and_then(|value| self::reference(value, &variants, reader));
+    let mut bonds = None;
+    let metrics = metrics(&mut root, reference.is_some(), &mut bonds, reader);
+    let wall_time = root.take("wall_time");
+    let wall_time = wall_time.is_some_and(|value| boolean("wall_time", value, reader));
+    root.finish(reader);
+    let system = system?;
+    Some(StudyFile {
+        source: Arc::clone(source),
+        system: Spanned::new(reader.folder.join(system.value), system.span),
+        blocks,
+        requirements,
+        variants,
+        reference,
+        metrics,
+        bonds,
+        wall_time,
+    })
+}
+
+fn boolean(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> bool {
+    let boolean = value.get_ref().as_bool();
+    if boolean.is_none() {
+        reader.wrong_type(key, "true or false", value);
+    }
+    boolean.unwrap_or_default()
+}
+
+fn blocks(root: &mut Section<'_>, text: &str, reader: &mut Reader) -> Vec<Vec<Point>> {
+    let Some(value) = root.take("vary") else {
+        return Vec::new();
+    };
+    let mut blocks = Vec::new();
+    for mut section in reader.tables("vary", value) {
+        blocks.push(variation::points(&mut section, text, reader));
+        section.finish(reader);
+    }
+    let rows = blocks
+        .iter()
+        .fold(1_usize, |n, block| n.saturating_mul(block.len()));
+    if rows > variation::MOST {
+        let message = format!("the blocks make more than {} cases", variation::MOST);
+        reader
+            .problems
+            .push(Problem::error("too-many-cases", message).at(&value.span()));
+        return Vec::new();
+    }
+    report_twice(&blocks, value, reader);
+    blocks
+}
+
+/// A key that two blocks vary, or a point twice, would be set by the last one only.
+fn report_twice(blocks: &[Vec<Point>], value: &Placed<DeValue<'_>>, reader: &mut Reader) {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    for block in blocks {
+        let mut of_block = BTreeSet::new();
+        for point in block {
+            let mut of_point = BTreeSet::new();
+            for (key, _) in point {
+                if seen.contains(key.as_str()) || !of_point.insert(key.as_str()) {
+                    let message = format!("`{key}` is varied twice");
+                    let problem = Problem::error("varied-twice", message).at(&value.span());
+                    reader.problems.push(problem);
+                    return;
+                }
+            }
+            of_block.extend(of_point);
+        }
+        seen.extend(of_block);
+    }
+}
+
+fn requirements(
+    root: &mut Section<'_>,
+    blocks: &[Vec<Point>],
+    reader: &mut Reader,
+) -> Vec<Requirement> {
+    let Some(value) = root.take("require") else {
+        return Vec::new();
+    };
+    let points = blocks.iter().flatten().flatten();
+    let known: BTreeSet<&str> = points.map(|(key, _)| key.as_str()).collect();
+    let list = match value.get_ref() {
+        DeValue::Array(list) => &list[..],
+        _ => std::slice::from_ref(value),
+    };
+    let mut requirements = Vec::new();
+    for value in list {
+        let Some(text) = reader.text("require", value) else {
+            continue;
+        };
+        match Requirement::parse(&text.value, &known) {
+            Ok(requirement) => requirements.push(requirement),
+            Err(message) => {
+                let problem = Problem::error("invalid-requirement", message);
+                reader.problems.push(problem.at(&text.span));
+            }
+        }
+    }
+    requirements
+}
+
+fn variants(root: &mut Section<'_>, text: &str, reader: &mut Reader) -> Vec<Variant> {
+    let Some(mut tables) = root.table("variants", "[variants]", reader) else {
+        return Vec::new();
+    };
+    let mut variants = Vec::new();
+    for (name, value) in tables.rest() {
+        let settings = variation::point(value, text, reader);
+        let settings = settings.into_iter().map(|(key, literal)| Setting {
+            key,
+            value: literal.toml,
+        });
+        variants.push(Variant {
+            name: name.value,
+            settings: settings.collect(),
+        });
+    }
+    variants
+}
+
+fn reference(
+    value: &Placed<DeValue<'_>>,
+    variants: &[Variant],
+    reader: &mut Reader,
+) -> Option<Reference> {
+    if let DeValue::Table(table) = value.get_ref() {
+        let mut section = Section::new("`reference`", table, value.span());
+        let file = section.required("file", reader);
+        let file = file.and_then(|value| reader.text("file", value));
+        section.finish(reader);
+        return file.map(|file| Reference::File(reader.folder.join(file.value)));
+    }
+    let name = reader.text("reference", value)?;
+    let index = variants
+        .iter()
+        .position(|variant| variant.name == name.value);
+    if index.is_none() {
+        let message = format!("there is no variant `{}`", name.value);
+        let names = variants.iter().map(|variant| variant.name.as_str());
+        let problem = Problem::error("unknown-variant", message).at(&name.span);
+        reader.problems.push(match closest(&name.value, names) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")),
+            None => problem.help("name one of [variants], or write { file = \"result.csv\" }"),
+        });
+    }
+    index.map(Reference::Variant)
+}
+
+fn metrics(
+    root: &mut Section<'_>,
+    has_reference: bool,
+    bonds: &mut Option<Vec<String>>,
+    reader: &mut Reader,
+) -> Vec<Metric> {
+    let Some(value) = root.take("metrics") else {
+        return Vec::new();
+    };
+    let mut metrics = Vec::new();
+    for mut section in reader.tables("metrics", value) {
+        let name = section.text("name", reader).map(|name| name.value);
+        let window = section
+            .take("window")
+            .and_then(|value| window(value, reader));
+        for (key, quantity) in Quantity::ALL {
+            let Some(value) = section.take(key) else {
+                continue;
+            };
+            if quantity.is_error() && !has_reference {
+                let message = format!("`{key}` needs a `reference`");
+                reader
+                    .problems
+                    .push(Problem::error("no-reference", message).at(&value.span()));
+            }
+            for variable in texts(key, value, reader) {
+                metrics.push(Metric {
+                    quantity: *quantity,
+                    variable,
+                    window,
+                    name: name.clone(),
+                });
+            }
+        }
+        if let Some(value) = section.take("energies") {
+            match value.get_ref().as_bool() {
+                Some(false) => *bonds = Some(Vec::new()),
+                Some(true) => *bonds = None,
+                None => *bonds = Some(texts("energies", value, reader)),
+            }
+        }
+        section.finish(reader);
+    }
+    let mut columns = BTreeSet::new();
+    for metric in &metrics {
+        if !columns.insert(metric.column()) {
+            let message = format!("there are two columns `{}`", metric.column());
+            let problem = Problem::error("duplicate-metric", message).at(&value.span());
+            reader
+                .problems
+                .push(problem.help("give one of the [[metrics]] a `name`"));
+            break;
+        }
+    }
+    metrics
+}
+
+fn window(value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<Window> {
+    let ends = match value.get_ref() {
+        DeValue::Array(ends) if ends.len() == 2 => ends,
+        _ => {
+            reader.wrong_type("window", "a list of two times", value);
+            return None;
+        }
+    };
+    let from = reader.number("window", &ends[0])?.value;
+    let to = reader.number("window", &ends[1])?.value;
+    Some(Window { from, to })
+}
+
+/// A list of texts, or one of them.
+fn texts(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Vec<String> {
+    let list = match value.get_ref() {
+        DeValue::Array(list) => &list[..],
+        _ => std::slice::from_ref(value),
+    };
+    let texts = list.iter().filter_map(|value| reader.text(key, value));
+    texts.map(|text| text.value).collect()
+}

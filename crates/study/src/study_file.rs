@@ -1,0 +1,55 @@
+//! What a study file says.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gyrator_system::toml_file::Setting;
+use gyrator_system::{Source, Spanned};
+
+use crate::literal::Literal;
+use crate::metrics::Metric;
+use crate::requirement::Requirement;
+
+/// A study: which system, what varies, what is measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyFile {
+    /// The text that was read.
+    pub source: Arc<Source>,
+    /// The system file, joined to the folder of the study file.
+    pub system: Spanned<PathBuf>,
+    /// What is varied: blocks of points, which are crossed; the last one varies fastest.
+    pub blocks: Vec<Vec<Point>>,
+    /// Points that do not meet all of these are left out.
+    pub requirements: Vec<Requirement>,
+    /// Each case is run with each of these; empty means once, as it is.
+    pub variants: Vec<Variant>,
+    /// What errors are measured against.
+    pub reference: Option<Reference>,
+    /// What is measured, a column each.
+    pub metrics: Vec<Metric>,
+    /// Bonds whose energies are measured; `None` means those of the system file.
+    pub bonds: Option<Vec<String>>,
+    /// Whether the table has a column of the computer's time. Tables with one differ in each run.
+    pub wall_time: bool,
+}
+
+/// Values that keys of the system file have together.
+pub type Point = Vec<(String, Literal)>;
+
+/// A named set of settings, made after those of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// What it sets.
+    pub settings: Vec<Setting>,
+}
+
+/// What the errors of a run are measured against.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reference {
+    /// The run of the same case with the variant of this index.
+    Variant(usize),
+    /// A result file, joined to the folder of the study file.
+    File(PathBuf),
+}

@@ -1,0 +1,149 @@
+//! The table of a study, made of one journal or of those of its parts.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::cell::{Cell, Column, csv_line};
+use crate::journal::{Header, JournalError, RowText, read_journal};
+
+/// Why a table was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The file cannot be written.
+    #[error("cannot write the table {}: {source}", path.display())]
+    Write {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Tables are not written to files of this name.
+    #[error("no table format for {}: the name must end in .csv", path.display())]
+    UnknownEnding {
+        /// The path as it was given.
+        path: PathBuf,
+    },
+    /// A journal cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Journals of different studies.
+    #[error("{} and {} belong to different studies", first.display(), second.display())]
+    DifferentStudies {
+        /// One of them.
+        first: PathBuf,
+        /// Another.
+        second: PathBuf,
+    },
+    /// Rows that no journal has.
+    #[error(
+        "{missing} of {rows} rows are missing, the first one is that of row {first}: run the parts to their end, or ask for the rows there are"
+    )]
+    Missing {
+        /// Number of missing rows.
+        missing: usize,
+        /// Number of rows of the study.
+        rows: usize,
+        /// Number of the first missing row in the table, from 1.
+        first: usize,
+    },
+    /// There is nothing to merge.
+    #[error("no journals are given")]
+    Nothing,
+}
+
+/// Looks whether there is a table format of this name.
+///
+/// # Errors
+///
+/// [`TableError::UnknownEnding`].
+pub fn check_ending(path: &Path) -> Result<(), TableError> {
+    let ending = path.extension().unwrap_or_default();
+    if ending.eq_ignore_ascii_case("csv") {
+        return Ok(());
+    }
+    Err(TableError::UnknownEnding {
+        path: path.to_owned(),
+    })
+}
+
+/// Writes rows in the order of the list of cases. The file is replaced when it is complete.
+///
+/// # Errors
+///
+/// [`TableError::Write`] or [`TableError::UnknownEnding`].
+pub fn write_table(
+    path: &Path,
+    columns: &[Column],
+    rows: &BTreeMap<usize, RowText>,
+) -> Result<(), TableError> {
+    check_ending(path)?;
+    let write = || {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        write_csv(file.as_file_mut(), columns, rows)?;
+        file.as_file().sync_data()?;
+        file.persist(path)?;
+        Ok(())
+    };
+    write().map_err(|source| TableError::Write {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn write_csv(
+    file: &mut std::fs::File,
+    columns: &[Column],
+    rows: &BTreeMap<usize, RowText>,
+) -> io::Result<()> {
+    let mut output = BufWriter::new(file);
+    let names = columns.iter().map(|column| Cell::Text(column.name.clone()));
+    output.write_all(csv_line(&names.collect::<Vec<_>>()).as_bytes())?;
+    for row in rows.values() {
+        writeln!(output, "{row}")?;
+    }
+    output.flush()
+}
+
+/// Reads the journals of the parts of a study, and puts their rows together.
+///
+/// # Errors
+///
+/// [`TableError`] if a journal cannot be read, if they belong to different studies, or, unless
+/// `allow_missing`, if rows are missing.
+pub fn merge(
+    journals: &[PathBuf],
+    allow_missing: bool,
+) -> Result<(Header, BTreeMap<usize, RowText>), TableError> {
+    let mut merged: Option<(Header, BTreeMap<usize, RowText>)> = None;
+    for path in journals {
+        let (header, rows) = read_journal(path)?;
+        match &mut merged {
+            None => merged = Some((header, rows)),
+            Some((first, all)) => {
+                if first.identity != header.identity || first.columns != header.columns {
+                    return Err(TableError::DifferentStudies {
+                        first: journals[0].clone(),
+                        second: path.clone(),
+                    });
+                }
+                all.extend(rows);
+            }
+        }
+    }
+    let (header, rows) = merged.ok_or(TableError::Nothing)?;
+    let missing = header.rows.saturating_sub(rows.len());
+    if missing > 0 && !allow_missing {
+        let first = (0..header.rows).find(|row| !rows.contains_key(row));
+        return Err(TableError::Missing {
+            missing,
+            rows: header.rows,
+            first: first.map_or(0, |row| row + 1),
+        });
+    }
+    Ok((header, rows))
+}

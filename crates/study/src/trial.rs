@@ -1,0 +1,197 @@
+//! One run of a study.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use gyrator::{Cause, FmuCache, RunError, RunOptions, StartError, StopReason, System};
+use gyrator_system::toml_file::{Setting, parse_with};
+use gyrator_system::{Problems, Severity, Source};
+
+use crate::metrics::{Meter, Metric, tracks};
+use crate::reference::{Recorder, Tape};
+
+/// What every run needs.
+pub(crate) struct Bench<'a> {
+    /// The system file.
+    pub(crate) system: &'a Source,
+    pub(crate) metrics: &'a [Metric],
+    /// Bonds whose energies are measured.
+    pub(crate) bonds: &'a [String],
+    pub(crate) interrupt: Arc<AtomicBool>,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outcome {
+    /// `stop-time`, `terminated`, `limit`, `failed`, `invalid` or `not-loaded`.
+    pub(crate) stop_reason: &'static str,
+    pub(crate) message: String,
+    /// Simulated time at the end, s, and macro-steps; nothing of a run that did not start.
+    pub(crate) reached: Option<(f64, u64)>,
+    /// One a metric; empty for a run that did not start.
+    pub(crate) metrics: Vec<Option<f64>>,
+    /// Residual, transferred and correction energy of each bond, J.
+    pub(crate) energies: Vec<[f64; 3]>,
+    pub(crate) seconds: f64,
+}
+
+/// What a run is measured against, and what is kept of it.
+pub(crate) enum Role<'a> {
+    Measured(Option<&'a Tape>),
+    /// The run is the reference, measured against itself.
+    Reference,
+}
+
+impl Outcome {
+    fn not_started(stop_reason: &'static str, message: String) -> Self {
+        Self {
+            stop_reason,
+            message,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the run came to an end that was planned.
+    pub(crate) fn is_success(&self) -> bool {
+        matches!(self.stop_reason, "stop-time" | "terminated")
+    }
+}
+
+impl Bench<'_> {
+    /// Makes a run; `None` where the user interrupted it. The tape is that of a reference.
+    pub(crate) fn run(
+        &self,
+        settings: &[Setting],
+        role: &Role<'_>,
+        cache: &FmuCache,
+    ) -> Option<(Outcome, Option<Tape>)> {
+        let begin = Instant::now();
+        let (mut outcome, tape) = match self.attempt(settings, role, cache) {
+            Ok(found) => found,
+            Err(outcome) => (outcome, None),
+        };
+        outcome.seconds = begin.elapsed().as_secs_f64();
+        (outcome.stop_reason != StopReason::Interrupted.word()).then_some((outcome, tape))
+    }
+
+    fn attempt(
+        &self,
+        settings: &[Setting],
+        role: &Role<'_>,
+        cache: &FmuCache,
+    ) -> Result<(Outcome, Option<Tape>), Outcome> {
+        let invalid = |text: String| Outcome::not_started("invalid", text);
+        let (text, path) = (self.system.text.clone(), &self.system.path);
+        let (file, _) =
+            parse_with(text, path, settings).map_err(|problems| invalid(errors(&problems)))?;
+        if file.experiment.stop_time.is_none() {
+            return Err(invalid("no stop time is given".to_owned()));
+        }
+        let options = RunOptions {
+            interrupt: Some(Arc::clone(&self.interrupt)),
+            ..RunOptions::default()
+        };
+        let system = System::from_file_with(file, cache).map_err(not_started)?;
+        let mut run = system.start(&options).map_err(|error| {
+            if let StartError::Run(error) = &error {
+                renew_after_fatal(error, cache);
+            }
+            not_started(error)
+        })?;
+        let mut meter = Meter::new(self.metrics, run.graph()).map_err(invalid)?;
+        let mut recorder = match role {
+            Role::Reference => {
+                let recorder = Recorder::new(&tracks(self.metrics), run.graph());
+                Some(recorder.map_err(invalid)?)
+            }
+            Role::Measured(_) => None,
+        };
+        let reference = match role {
+            Role::Measured(tape) => *tape,
+            Role::Reference => None,
+        };
+        let mut cursor = reference.map(Tape::cursor);
+        let mut take = |view: &gyrator::View<'_>| {
+            if let Some(recorder) = &mut recorder {
+                recorder.take(view);
+            }
+            meter.take(view, cursor.as_mut());
+        };
+        take(&run.view());
+        let mut message = String::new();
+        while !run.has_ended() {
+            match run.step() {
+                Ok(_) => take(&run.view()),
+                Err(error) => {
+                    renew_after_fatal(&error, cache);
+                    message = error.to_string();
+                }
+            }
+        }
+        let report = run.report();
+        if let StopReason::Failed(detail) | StopReason::Limit(detail) = &report.stop_reason
+            && message.is_empty()
+        {
+            message.clone_from(detail);
+        }
+        let energies = self.bonds.iter().map(|name| {
+            let bond = report.bonds.iter().find(|bond| bond.name == *name);
+            bond.map_or([f64::NAN; 3], |bond| {
+                let energy = &bond.energy;
+                [
+                    energy.residual_energy,
+                    energy.transferred_energy,
+                    energy.correction_energy,
+                ]
+            })
+        });
+        let tape = recorder.map(Recorder::finish);
+        let outcome = Outcome {
+            stop_reason: report.stop_reason.word(),
+            message,
+            reached: Some((report.stop_time, report.steps)),
+            metrics: meter.results(reference.or(tape.as_ref())),
+            energies: energies.collect(),
+            seconds: 0.0,
+        };
+        Ok((outcome, tape))
+    }
+}
+
+fn not_started(error: StartError) -> Outcome {
+    match error {
+        StartError::Invalid(problems) => Outcome::not_started("invalid", errors(&problems)),
+        StartError::Load(errors) => {
+            let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            Outcome::not_started("not-loaded", messages.join("; "))
+        }
+        StartError::Run(error) => {
+            let word = StopReason::Failed(String::new()).word();
+            Outcome::not_started(word, error.to_string())
+        }
+    }
+}
+
+/// FMI 2.0.5 section 2.1.3: after `fmi2Fatal` all instances of the FMU are unusable. The next run
+/// of this thread loads its libraries anew.
+fn renew_after_fatal(error: &RunError, cache: &FmuCache) {
+    if let RunError::Fault(fault) = error
+        && fault.unit.cause == Cause::Fatal
+    {
+        cache.renew();
+    }
+}
+
+/// The errors among some problems, on one line.
+fn errors(problems: &Problems) -> String {
+    let errors = problems
+        .list
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error);
+    let line = |problem: &gyrator_system::Problem| match &problem.help {
+        Some(help) => format!("{} ({help})", problem.message),
+        None => problem.message.clone(),
+    };
+    errors.map(line).collect::<Vec<_>>().join("; ")
+}
