@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use gyrator::{Cause, FmuCache, RunError, RunOptions, StartError, StopReason, System};
+use gyrator::{
+    BondReport, Cause, FmuCache, Report, Run, RunError, RunOptions, StartError, StopReason, System,
+    View,
+};
 use gyrator_system::toml_file::{Setting, parse_with};
 use gyrator_system::{Problems, Severity, Source};
 
@@ -36,10 +39,10 @@ pub(crate) struct Outcome {
     pub(crate) seconds: f64,
 }
 
-/// What a run is measured against, and what is kept of it.
+/// What a run is for.
 pub(crate) enum Role<'a> {
     Measured(Option<&'a Tape>),
-    /// The run is the reference, measured against itself.
+    /// The run is the reference, which has no errors.
     Reference,
 }
 
@@ -82,37 +85,17 @@ impl Bench<'_> {
         cache: &FmuCache,
     ) -> Result<(Outcome, Option<Tape>), Outcome> {
         let invalid = |text: String| Outcome::not_started("invalid", text);
-        let (text, path) = (self.system.text.clone(), &self.system.path);
-        let (file, _) =
-            parse_with(text, path, settings).map_err(|problems| invalid(errors(&problems)))?;
-        if file.experiment.stop_time.is_none() {
-            return Err(invalid("no stop time is given".to_owned()));
-        }
-        let options = RunOptions {
-            interrupt: Some(Arc::clone(&self.interrupt)),
-            ..RunOptions::default()
-        };
-        let system = System::from_file_with(file, cache).map_err(not_started)?;
-        let mut run = system.start(&options).map_err(|error| {
-            if let StartError::Run(error) = &error {
-                renew_after_fatal(error, cache);
-            }
-            not_started(error)
-        })?;
+        let mut run = self.start(settings, cache)?;
         let mut meter = Meter::new(self.metrics, run.graph()).map_err(invalid)?;
-        let mut recorder = match role {
+        let (reference, mut recorder) = match role {
+            Role::Measured(tape) => (*tape, None),
             Role::Reference => {
                 let recorder = Recorder::new(&tracks(self.metrics), run.graph());
-                Some(recorder.map_err(invalid)?)
+                (None, Some(recorder.map_err(invalid)?))
             }
-            Role::Measured(_) => None,
-        };
-        let reference = match role {
-            Role::Measured(tape) => *tape,
-            Role::Reference => None,
         };
         let mut cursor = reference.map(Tape::cursor);
-        let mut take = |view: &gyrator::View<'_>| {
+        let mut take = |view: &View<'_>| {
             if let Some(recorder) = &mut recorder {
                 recorder.take(view);
             }
@@ -129,33 +112,55 @@ impl Bench<'_> {
                 }
             }
         }
-        let report = run.report();
+        let outcome = self.outcome(&run.report(), message, meter.results(reference));
+        Ok((outcome, recorder.map(Recorder::finish)))
+    }
+
+    fn start(&self, settings: &[Setting], cache: &FmuCache) -> Result<Run, Outcome> {
+        let invalid = |text: String| Outcome::not_started("invalid", text);
+        let (text, path) = (self.system.text.clone(), &self.system.path);
+        let (file, _) =
+            parse_with(text, path, settings).map_err(|problems| invalid(errors(&problems)))?;
+        if file.experiment.stop_time.is_none() {
+            return Err(invalid("no stop time is given".to_owned()));
+        }
+        let options = RunOptions {
+            interrupt: Some(Arc::clone(&self.interrupt)),
+            ..RunOptions::default()
+        };
+        let system = System::from_file_with(file, cache).map_err(not_started)?;
+        system.start(&options).map_err(|error| {
+            if let StartError::Run(error) = &error {
+                renew_after_fatal(error, cache);
+            }
+            not_started(error)
+        })
+    }
+
+    fn outcome(&self, report: &Report, mut message: String, metrics: Vec<Option<f64>>) -> Outcome {
         if let StopReason::Failed(detail) | StopReason::Limit(detail) = &report.stop_reason
             && message.is_empty()
         {
             message.clone_from(detail);
         }
-        let energies = self.bonds.iter().map(|name| {
+        let energies = |name: &String| {
             let bond = report.bonds.iter().find(|bond| bond.name == *name);
-            bond.map_or([f64::NAN; 3], |bond| {
-                let energy = &bond.energy;
+            bond.map_or([f64::NAN; 3], |BondReport { energy, .. }| {
                 [
                     energy.residual_energy,
                     energy.transferred_energy,
                     energy.correction_energy,
                 ]
             })
-        });
-        let tape = recorder.map(Recorder::finish);
-        let outcome = Outcome {
+        };
+        Outcome {
             stop_reason: report.stop_reason.word(),
             message,
             reached: Some((report.stop_time, report.steps)),
-            metrics: meter.results(reference.or(tape.as_ref())),
-            energies: energies.collect(),
+            metrics,
+            energies: self.bonds.iter().map(energies).collect(),
             seconds: 0.0,
-        };
-        Ok((outcome, tape))
+        }
     }
 }
 

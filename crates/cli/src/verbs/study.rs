@@ -147,7 +147,7 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
         interrupt: interrupt.requested(),
     };
     let summary = run_study(&study, &run_options, &journal, &|state| {
-        progress.tell(state)
+        progress.tell(state);
     })?;
     drop(progress);
     drop(journal);

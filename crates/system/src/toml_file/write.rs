@@ -176,7 +176,7 @@ impl Text {
             }
         }
         for (name, value) in &model.options {
-            self.entry(&name.value, scalar(&value.value));
+            self.entry(&name.value, literal(&value.value));
         }
     }
 
