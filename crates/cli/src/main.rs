@@ -8,6 +8,7 @@ mod aligned;
 mod exit;
 mod failure;
 mod fmu_log;
+mod fmu_options;
 mod input_file;
 mod interrupt;
 mod numbers;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gyrator::{FeedForward, Report, Run, RunError, RunOptions, StopReason, System};
+use gyrator::{FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, System};
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, SystemFile};
 use gyrator_worker::Worker;
@@ -10,6 +10,7 @@ use gyrator_worker::Worker;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
+use crate::fmu_options::FmuOptions;
 use crate::input_file::InputFile;
 use crate::interrupt::Interrupt;
 use crate::options::{ExecutionOptions, ResultOptions};
@@ -27,6 +28,8 @@ pub(crate) struct Session<'a> {
     pub(crate) warnings: Vec<Problem>,
     /// What is written.
     pub(crate) results: &'a ResultOptions,
+    /// How FMUs are opened.
+    pub(crate) fmus: &'a FmuOptions,
     /// How it is carried out.
     pub(crate) execution: &'a ExecutionOptions,
     /// The component of a run of one FMU, and what feeds it.
@@ -79,7 +82,9 @@ impl Session<'_> {
             ));
         }
         let not_started = |error| Failure::not_started(error, &self.system);
-        let mut system = System::from_file(self.system.clone()).map_err(not_started)?;
+        let fmus = FmuCache::new(self.fmus.open_options());
+        let system = System::from_file_with(self.system.clone(), &fmus);
+        let mut system = system.map_err(not_started)?;
         if let Some(feed_forward) = &self.feed_forward {
             system.feed_forward(feed_forward.clone());
         }

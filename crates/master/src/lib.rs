@@ -52,6 +52,7 @@ mod curve;
 mod exchange;
 mod extrapolation;
 mod fault;
+mod feasibility;
 mod fmu_unit;
 mod graph;
 mod halving_unit;

@@ -9,6 +9,7 @@ use gyrator_system::toml_file;
 use super::learn;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::fmu_options::{FmuOptions, HalvingOptions};
 use crate::options::{
     CouplingOptions, ExecutionOptions, ExperimentOptions, ResultOptions, assignment,
     set_start_values,
@@ -29,12 +30,16 @@ pub(super) struct Options {
     #[arg(help_heading = "Experiment")]
     start_value: Vec<(String, String)>,
     #[command(flatten)]
+    halving: HalvingOptions,
+    #[command(flatten)]
     coupling: CouplingOptions,
     /// Add feed-forward to inputs that `gyrator learn` has learned for this system
     #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
     feed_forward: Option<PathBuf>,
     #[command(flatten)]
     results: ResultOptions,
+    #[command(flatten)]
+    fmus: FmuOptions,
     #[command(flatten)]
     execution: ExecutionOptions,
 }
@@ -53,6 +58,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let (mut system, warnings) = toml_file::read(&options.system)?;
     options.experiment.apply(&mut system.experiment);
     options.coupling.apply(&mut system);
+    options.halving.apply(&mut system);
     set_start_values(&mut system, options.start_value)?;
     let feed_forward = options.feed_forward.as_deref().map(learn::read);
     let (results, execution) = (&options.results, &options.execution);
@@ -60,6 +66,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         system,
         warnings,
         results,
+        fmus: &options.fmus,
         execution,
         single: None,
         feed_forward: feed_forward.transpose()?,

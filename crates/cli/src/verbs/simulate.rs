@@ -9,6 +9,7 @@ use gyrator_system::{Component, Experiment, Spanned, SystemFile};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing, is_named};
+use crate::fmu_options::{FmuOptions, HalvingOptions};
 use crate::input_file::InputFile;
 use crate::options::{
     ExecutionOptions, ExperimentOptions, ResultOptions, assignment, set_start_values,
@@ -32,7 +33,11 @@ pub(super) struct Options {
     #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
     input_file: Option<PathBuf>,
     #[command(flatten)]
+    halving: HalvingOptions,
+    #[command(flatten)]
     results: ResultOptions,
+    #[command(flatten)]
+    fmus: FmuOptions,
     #[command(flatten)]
     execution: ExecutionOptions,
 }
@@ -48,7 +53,8 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         return outcome;
     }
     let begin = Instant::now();
-    let peek = Fmu::peek(&options.fmu).map_err(|error| not_opened(&error))?;
+    let peek = Fmu::peek_with(&options.fmu, options.fmus.limits());
+    let peek = peek.map_err(|error| not_opened(&error))?;
     let name = component_name(&options.fmu);
     let mut system = SystemFile::new(&options.fmu);
     system.experiment = default_experiment(peek.description.default_experiment);
@@ -60,6 +66,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         .as_ref()
         .map_or(0.0, |time| time.value);
     system.components.push(Component::new(&name, &options.fmu));
+    options.halving.apply(&mut system);
     let values = options.start_value.into_iter();
     set_start_values(
         &mut system,
@@ -78,6 +85,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         system,
         warnings: Vec::new(),
         results,
+        fmus: &options.fmus,
         execution,
         single,
         feed_forward: None,

@@ -6,6 +6,7 @@ mod bench;
 mod benchmark;
 mod errors;
 mod faults;
+mod fmu_options;
 mod h_infinity;
 mod interrupts;
 mod learning;

@@ -9,6 +9,7 @@ use gyrator_fmu::{
 };
 use serde::Serialize;
 
+use super::needs::NeedsFacts;
 use crate::aligned::{Align, Aligned};
 use crate::numbers::short;
 
@@ -37,6 +38,8 @@ pub(super) struct Facts {
     log_categories: Vec<String>,
     variables: Vec<Variable>,
     warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs: Option<NeedsFacts>,
 }
 
 #[derive(Serialize)]
@@ -66,7 +69,7 @@ struct Variable {
 
 impl Facts {
     /// The facts of an FMU.
-    pub(super) fn new(path: &Path, peek: &Peek) -> Self {
+    pub(super) fn new(path: &Path, peek: &Peek, needs: Option<NeedsFacts>) -> Self {
         let model = &*peek.description;
         let default = model.default_experiment;
         let runs_here = peek.platforms.iter().any(|folder| is_ours(folder));
@@ -105,6 +108,7 @@ impl Facts {
                 .map(|index| variable(model, index))
                 .collect(),
             warnings: peek.warnings.iter().map(ToString::to_string).collect(),
+            needs,
         }
     }
 
@@ -138,6 +142,9 @@ impl Facts {
         }
         if hidden > 0 {
             let _ = writeln!(text, "\n{hidden} inner variables; --all lists them");
+        }
+        if let Some(needs) = &self.needs {
+            text += &needs.render();
         }
         if !self.warnings.is_empty() {
             text.push('\n');

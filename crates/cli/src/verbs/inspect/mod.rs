@@ -1,6 +1,7 @@
 //! `gyrator inspect`: what an FMU or a system file holds.
 
 mod fmu;
+mod needs;
 mod system;
 
 use std::fs::File;
@@ -11,9 +12,11 @@ use clap::Args;
 use gyrator_fmu::Fmu;
 use gyrator_system::toml_file;
 
+use self::needs::NeedsFacts;
 use super::simulate::not_opened;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Message};
+use crate::fmu_options::FmuOptions;
 use crate::screen;
 
 /// Options of `gyrator inspect`.
@@ -25,9 +28,15 @@ pub(super) struct Options {
     /// List local variables as well
     #[arg(long)]
     all: bool,
+    /// List the shared libraries that an FMU needs and where they are, without loading them; exit
+    /// code 4 if something is missing
+    #[arg(long)]
+    deps: bool,
     /// Print JSON, for programs; lists all variables
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    fmus: FmuOptions,
 }
 
 /// Prints what the file holds.
@@ -35,14 +44,32 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     if is_system_file(&options.path) {
         return inspect_system(options);
     }
-    let peek = Fmu::peek(&options.path).map_err(|error| not_opened(&error))?;
-    let facts = fmu::Facts::new(&options.path, &peek);
+    let peek = Fmu::peek_with(&options.path, options.fmus.limits());
+    let peek = peek.map_err(|error| not_opened(&error))?;
+    let needs = if options.deps {
+        Some(needs_of(options)?)
+    } else {
+        None
+    };
+    let complaint = needs.as_ref().and_then(NeedsFacts::complaint);
+    let facts = fmu::Facts::new(&options.path, &peek, needs);
     screen::print(&if options.json {
         json(&facts)?
     } else {
         facts.render(options.all)
     })?;
-    Ok(Exit::Success)
+    match complaint {
+        Some(text) => Err(Failure::new(Exit::NotLoaded, Message::error(text))),
+        None => Ok(Exit::Success),
+    }
+}
+
+fn needs_of(options: &Options) -> Result<NeedsFacts, Failure> {
+    let fmu = Fmu::open_with(&options.path, &options.fmus.open_options());
+    let needs = fmu.map_err(|error| not_opened(&error))?.needs();
+    let needs =
+        needs.map_err(|error| Failure::new(Exit::NotLoaded, Message::error(error.to_string())))?;
+    Ok(NeedsFacts::new(&needs))
 }
 
 /// Prints the system, then what is wrong with it.

@@ -1,0 +1,167 @@
+//! Options about FMUs: where their libraries are, what their archives may cost.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gyrator_fmu::{Limits, OpenOptions};
+use gyrator_system::{Spanned, SystemFile};
+
+/// How FMUs are opened.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "FMUs")]
+pub(crate) struct FmuOptions {
+    /// Directory where shared libraries that FMUs need are looked for first [repeatable]
+    #[arg(long, value_name = "DIRECTORY")]
+    library_path: Vec<PathBuf>,
+    /// Shared library to load before those of the FMUs, for all of them to use [repeatable]
+    #[arg(long, value_name = "NAME")]
+    preload: Vec<String>,
+    /// Keep unpacked FMUs for later runs, which then start faster; without DIRECTORY in the user's
+    /// directory for such files. FMUs cannot write to their resources there
+    #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "")]
+    cache: Option<PathBuf>,
+    /// Unpack FMUs that cost more: entries, total-size, description-size, ratio, ratio-from, depth,
+    /// free-space; sizes may end in KiB, MiB, GiB [repeatable]
+    #[arg(long, value_name = "NAME=NUMBER", value_parser = limit)]
+    unpack_limit: Vec<(LimitName, u64)>,
+}
+
+/// How often steps are tried again.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Experiment")]
+pub(crate) struct HalvingOptions {
+    /// How often a step that an FMU discards is halved and tried again, for FMUs that save their
+    /// state
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=16))]
+    step_halvings: Option<u32>,
+}
+
+impl HalvingOptions {
+    /// Sets the option for all components that do not say their own.
+    pub(crate) fn apply(&self, system: &mut SystemFile) {
+        for component in &mut system.components {
+            if component.step_halvings.is_none() {
+                component.step_halvings = self.step_halvings.map(Spanned::unplaced);
+            }
+        }
+    }
+}
+
+impl FmuOptions {
+    /// The options as the loader takes them.
+    pub(crate) fn open_options(&self) -> OpenOptions {
+        OpenOptions {
+            preload: self.preload.clone(),
+            library_path: self.library_path.clone(),
+            limits: self.limits(),
+            cache: match &self.cache {
+                Some(cache) if cache.as_os_str().is_empty() => usual_cache(),
+                cache => cache.clone(),
+            },
+        }
+    }
+
+    /// What an archive may cost.
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        for (name, number) in &self.unpack_limit {
+            *name.field(&mut limits) = *number;
+        }
+        limits
+    }
+}
+
+/// A field of [`Limits`].
+#[derive(Debug, Clone, Copy)]
+enum LimitName {
+    Entries,
+    TotalSize,
+    DescriptionSize,
+    Ratio,
+    RatioFrom,
+    Depth,
+    FreeSpace,
+}
+
+impl LimitName {
+    const ALL: [(&'static str, Self); 7] = [
+        ("entries", Self::Entries),
+        ("total-size", Self::TotalSize),
+        ("description-size", Self::DescriptionSize),
+        ("ratio", Self::Ratio),
+        ("ratio-from", Self::RatioFrom),
+        ("depth", Self::Depth),
+        ("free-space", Self::FreeSpace),
+    ];
+
+    fn field(self, limits: &mut Limits) -> &mut u64 {
+        match self {
+            Self::Entries => &mut limits.entries,
+            Self::TotalSize => &mut limits.total_size,
+            Self::DescriptionSize => &mut limits.description_size,
+            Self::Ratio => &mut limits.ratio,
+            Self::RatioFrom => &mut limits.ratio_from,
+            Self::Depth => &mut limits.depth,
+            Self::FreeSpace => &mut limits.free_space,
+        }
+    }
+}
+
+/// Reads `total-size=20GiB`.
+fn limit(text: &str) -> Result<(LimitName, u64), String> {
+    let names = || LimitName::ALL.map(|(name, _)| name).join(", ");
+    let (name, number) = text
+        .split_once('=')
+        .ok_or_else(|| format!("write NAME=NUMBER with one of the names {}", names()))?;
+    // Messages name the fields.
+    let word = name.trim().replace('_', "-");
+    let known = LimitName::ALL.iter().find(|(known, _)| *known == word);
+    let (_, name) = known.ok_or_else(|| format!("there is no limit {name}, only {}", names()))?;
+    let number = number.trim();
+    let endings = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let ending = endings
+        .iter()
+        .find_map(|(ending, power)| Some((number.strip_suffix(ending)?, *power)));
+    let (digits, power) = ending.unwrap_or((number, 0));
+    let digits: u64 = digits
+        .trim()
+        .parse()
+        .map_err(|_| format!("{number} is no whole number"))?;
+    let number = digits
+        .checked_mul(1 << power)
+        .ok_or_else(|| format!("{number} is too large"))?;
+    Ok((*name, number))
+}
+
+/// Where the user's programs keep what they can make again.
+fn usual_cache() -> Option<PathBuf> {
+    let variable = |name: &str| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    let parent = if cfg!(windows) {
+        variable("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        variable("HOME").map(|home| home.join("Library/Caches"))
+    } else {
+        variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")))
+    };
+    parent.map(|parent| parent.join("gyrator/fmus"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_have_names_and_endings() {
+        let read = |text| limit(text).map(|(_, number)| number);
+        assert_eq!(read("entries=5"), Ok(5));
+        assert_eq!(read("total_size = 20GiB"), Ok(20 << 30));
+        assert!(read("entries").unwrap_err().contains("NAME=NUMBER"));
+        assert!(read("size=1").unwrap_err().contains("total-size"));
+        assert!(read("ratio=1e3").is_err());
+        assert!(read("ratio=99999999999999GiB").is_err());
+    }
+}

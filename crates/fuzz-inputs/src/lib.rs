@@ -1,0 +1,122 @@
+//! What the readers of files from outside have to hold, whatever bytes they are given: they end,
+//! and they do not panic; what they accept can be used.
+//!
+//! The fuzzers in `fuzz/` call these functions with bytes of their own making; an ordinary test
+//! calls them with the seeds, and with all bytes that once made one of them fail.
+
+#![forbid(unsafe_code)]
+
+use std::cell::RefCell;
+use std::io::Write as _;
+use std::path::Path;
+
+use gyrator_fmu::{Causality, Fmu, Limits, ModelDescription, OpenOptions};
+use gyrator_system::toml_file;
+use tempfile::NamedTempFile;
+
+/// One reader: its name, which is that of its fuzzer and of its folder of seeds, and what tries it.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All readers.
+pub const TARGETS: &[Target] = &[
+    ("archive", archive),
+    ("model_description", model_description),
+    ("system_toml", system_toml),
+    ("csv_input", csv_input),
+];
+
+thread_local! {
+    /// The file that archives are read from, written anew for each.
+    static FILE: RefCell<Option<NamedTempFile>> = const { RefCell::new(None) };
+}
+
+/// An FMU as an archive. What is accepted is unpacked.
+pub fn archive(bytes: &[u8]) {
+    let limits = Limits {
+        entries: 100,
+        total_size: 1 << 20,
+        description_size: 1 << 20,
+        free_space: 0,
+        ..Limits::default()
+    };
+    let options = OpenOptions {
+        limits,
+        ..OpenOptions::default()
+    };
+    FILE.with_borrow_mut(|slot| {
+        let Ok(file) = slot.take().map_or_else(NamedTempFile::new, Ok) else {
+            return;
+        };
+        let mut file = file;
+        let written = file
+            .as_file()
+            .set_len(0)
+            .and_then(|()| std::io::Seek::rewind(&mut file))
+            .and_then(|()| file.write_all(bytes))
+            .and_then(|()| file.flush());
+        if written.is_ok()
+            && let Ok(fmu) = Fmu::open_with(file.path(), &options)
+        {
+            use_description(fmu.description());
+        }
+        *slot = Some(file);
+    });
+}
+
+/// A `modelDescription.xml`.
+pub fn model_description(bytes: &[u8]) {
+    match ModelDescription::parse(bytes) {
+        Ok((description, warnings)) => {
+            use_description(&description);
+            for warning in warnings {
+                assert!(!warning.to_string().is_empty());
+            }
+        }
+        Err(error) => assert!(error.position.line > 0),
+    }
+}
+
+/// Asks all that a run asks of a description.
+fn use_description(description: &ModelDescription) {
+    for (index, variable) in description.variables.iter().enumerate() {
+        if variable.causality == Causality::Output {
+            let _ = description.output_dependencies(index).contains(0);
+            let _ = description.initial_dependencies(index).contains(0);
+        }
+        let found = description.variable_index(&variable.name);
+        assert!(found.is_some_and(|found| description.variables[found].name == variable.name));
+        let _ = description.enumeration_items(variable);
+        if let Some(real) = variable.real()
+            && let Some(unit) = &real.unit
+        {
+            let _ = description.unit(unit);
+        }
+    }
+    let _ = description.declares_fresh_outputs();
+    let _ = description.declares_shared_library();
+    let _ = description.input_derivative_order();
+}
+
+/// A system file. What is accepted can be written, and reads the same again.
+pub fn system_toml(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let path = Path::new("folder/system.toml");
+    let Ok((system, _)) = toml_file::parse(text, path) else {
+        return;
+    };
+    let _ = gyrator_system::check(&system);
+    let written = toml_file::to_toml(&system);
+    match toml_file::parse(&written, path) {
+        Ok((again, _)) => assert_eq!(toml_file::to_toml(&again), written),
+        Err(problems) => panic!("{written}\n{problems}"),
+    }
+}
+
+/// A table of numbers over time.
+pub fn csv_input(bytes: &[u8]) {
+    if let Ok(table) = gyrator_record::parse_csv(bytes, Path::new("input.csv")) {
+        assert!(table.time.is_sorted());
+    }
+}

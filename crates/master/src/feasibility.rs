@@ -1,0 +1,92 @@
+//! Whether the units of a system can do what its experiment asks for.
+
+use gyrator_system::Problem;
+
+use crate::graph::{Chosen, Graph};
+use crate::step_control::StepControl;
+use crate::system::System;
+
+impl System {
+    /// Steps of variable size need components that can make them, and bonds to judge them by.
+    pub(crate) fn check_step_control(
+        &self,
+        graph: &Graph,
+        control: Option<&Chosen<dyn StepControl>>,
+        problems: &mut Vec<Problem>,
+    ) {
+        let Some((entry, arguments)) = control else {
+            return;
+        };
+        let control = (entry.build)(arguments);
+        let span = match &self.description().experiment.step_control {
+            Some(choice) => choice.name.span.clone(),
+            None => 0..0,
+        };
+        let cannot = graph
+            .components
+            .iter()
+            .filter(|component| !component.description.capabilities.variable_step);
+        let names: Vec<_> = cannot.map(|component| component.name.as_str()).collect();
+        if !control.is_fixed() && !names.is_empty() {
+            let message = format!(
+                "step control `{}` changes the size of the steps, which {} cannot follow",
+                entry.name,
+                names.join(", ")
+            );
+            problems.push(
+                Problem::error("step-size-cannot-vary", message)
+                    .at(&span)
+                    .help("their descriptions do not set canHandleVariableCommunicationStepSize; use step control `fixed`"),
+            );
+        }
+        if control.needs_bonds() && graph.bonds.is_empty() {
+            let message = format!(
+                "step control `{}` has no power bond to look at and keeps the macro-step",
+                entry.name
+            );
+            problems.push(Problem::warning("no-bonds", message).at(&span));
+        }
+    }
+
+    /// The stop time must be a communication point of every component, unless the components can
+    /// make a shorter last step (C-33, C-35).
+    pub(crate) fn check_period(&self, graph: &Graph, problems: &mut Vec<Problem>) {
+        let Some(stop) = &self.description().experiment.stop_time else {
+            return;
+        };
+        let duration = stop.value - graph.clock.start();
+        if duration.is_nan() || duration < 0.0 || duration.is_infinite() {
+            let message = format!(
+                "the stop time {} s is not after the start time {} s",
+                stop.value,
+                graph.clock.start()
+            );
+            problems.push(Problem::error("stop-before-start", message).at(&stop.span));
+            return;
+        }
+        for component in &graph.components {
+            let step = graph.macro_step * f64::from(component.rate.every());
+            let steps = duration / step;
+            if (steps - steps.round()).abs() <= 1e-9 * steps.max(1.0) {
+                continue;
+            }
+            if component.rate.every() == 1 && component.description.capabilities.variable_step {
+                continue;
+            }
+            let start = graph.clock.start();
+            let (before, after) = (start + steps.floor() * step, start + steps.ceil() * step);
+            problems.push(
+                Problem::error(
+                    "stop-time-between-steps",
+                    format!(
+                        "`{}` steps by {step} s and cannot make a shorter last step to the stop time {} s",
+                        component.name, stop.value
+                    ),
+                )
+                .at(&stop.span)
+                .help(format!("the nearest stop times are {before} s and {after} s")),
+            );
+            return;
+        }
+    }
+}
