@@ -6,7 +6,8 @@
 use crate::warning::Warning;
 
 /// Decodes the file. Never fails: bytes that fit no encoding are replaced, with a warning.
-pub(crate) fn decode(bytes: &[u8], warnings: &mut Vec<Warning>) -> String {
+#[must_use]
+pub fn decode(bytes: &[u8], warnings: &mut Vec<Warning>) -> String {
     match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => {
             warnings.push(Warning::new(

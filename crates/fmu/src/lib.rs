@@ -51,6 +51,7 @@ mod xml;
 
 pub use archive::Limits;
 pub use description::*;
+pub use encoding::decode as decode_description;
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::State;
 pub use fmu::{Fmu, InstanceOptions, OpenOptions, Peek};

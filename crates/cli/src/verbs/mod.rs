@@ -8,6 +8,7 @@ mod list;
 mod run;
 mod simulate;
 mod study;
+mod validate;
 
 use clap::{Parser, Subcommand};
 
@@ -33,6 +34,8 @@ enum Verb {
     /// Tell what an FMU or a system file holds
     #[command(visible_alias = "info")]
     Inspect(inspect::Options),
+    /// Judge FMUs: what they break of the standard
+    Validate(validate::Options),
     /// Learn feed-forward for the inputs at power bonds from a sequence of runs
     Learn(learn::Options),
     /// Run a system thousands of times with other values, and write a table of what came of it
@@ -53,6 +56,7 @@ impl Cli {
             Verb::Run(options) => run::run(options),
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
+            Verb::Validate(options) => validate::run(&options),
             Verb::Learn(options) => learn::run(options),
             Verb::Study(options) => study::run(&options),
             Verb::List(options) => list::run(&options),

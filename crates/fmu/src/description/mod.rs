@@ -13,7 +13,7 @@ mod tests;
 
 pub use unit::{BaseUnit, Conversion, DisplayUnit, UnitDefinition, UnitError};
 pub use variable::{
-    BaseType, Causality, Initial, Kind, RealAttributes, ScalarVariable, Variability,
+    BaseType, Causality, Initial, Kind, RealAttributes, ScalarVariable, Variability, legal_initial,
 };
 
 use std::collections::BTreeMap;

@@ -31,7 +31,8 @@ impl Causality {
         }
     }
 
-    pub(crate) const ALL: [Self; 6] = [
+    /// All there are.
+    pub const ALL: [Self; 6] = [
         Self::Parameter,
         Self::CalculatedParameter,
         Self::Input,
@@ -69,7 +70,8 @@ impl Variability {
         }
     }
 
-    pub(crate) const ALL: [Self; 5] = [
+    /// All there are.
+    pub const ALL: [Self; 5] = [
         Self::Constant,
         Self::Fixed,
         Self::Tunable,
@@ -100,7 +102,8 @@ impl Initial {
         }
     }
 
-    pub(crate) const ALL: [Self; 3] = [Self::Exact, Self::Approx, Self::Calculated];
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::Exact, Self::Approx, Self::Calculated];
 }
 
 /// What a variable of type Real, or a type of its own, says about its values.
@@ -264,10 +267,8 @@ impl ScalarVariable {
 
 /// The values `initial` may have for a causality and variability, the default first
 /// (FMI 2.0.5 section 2.2.7, tables of cases A to E); `None` for an illegal combination.
-pub(crate) fn legal_initial(
-    causality: Causality,
-    variability: Variability,
-) -> Option<&'static [Initial]> {
+#[must_use]
+pub fn legal_initial(causality: Causality, variability: Variability) -> Option<&'static [Initial]> {
     const A: &[Initial] = &[Initial::Exact];
     const B: &[Initial] = &[Initial::Calculated, Initial::Approx];
     const C: &[Initial] = &[Initial::Calculated, Initial::Exact, Initial::Approx];

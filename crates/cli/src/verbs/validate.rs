@@ -1,0 +1,118 @@
+//! `gyrator validate`: judges FMUs.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gyrator_validate::{Finding, Report, Severity, rule};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message, advice_on_missing};
+use crate::numbers::count;
+use crate::screen;
+
+/// Options of `gyrator validate`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The FMUs; a modelDescription.xml alone will do as well
+    #[arg(value_name = "FMU", required = true)]
+    fmus: Vec<PathBuf>,
+    /// Let warnings count as errors
+    #[arg(long)]
+    strict: bool,
+    /// Write what was found as JSON to the standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was found of one FMU.
+#[derive(Debug, Serialize)]
+struct Judged<'a> {
+    file: &'a Path,
+    /// Whether the exit code is 0 for it.
+    valid: bool,
+    #[serde(flatten)]
+    report: Report,
+}
+
+/// Judges the FMUs.
+pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    let mut judged = Vec::new();
+    for file in &options.fmus {
+        let report = gyrator_validate::examine(file).map_err(|error| unreadable(file, &error))?;
+        judged.push(Judged {
+            file,
+            valid: report.worst() < Some(limit(options)),
+            report,
+        });
+    }
+    let text = if options.json {
+        serde_json::to_string_pretty(&judged).map_err(std::io::Error::from)? + "\n"
+    } else {
+        judged.iter().map(for_people).collect()
+    };
+    screen::print(&text)?;
+    Ok(if judged.iter().all(|judged| judged.valid) {
+        Exit::Success
+    } else {
+        Exit::CheckFailed
+    })
+}
+
+/// The least severity that makes an FMU invalid.
+fn limit(options: &Options) -> Severity {
+    if options.strict {
+        Severity::Warning
+    } else {
+        Severity::Error
+    }
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> Failure {
+    let text = format!("{}: {error}", file.display());
+    let failure = Failure::new(Exit::InvalidInput, Message::error(text));
+    match advice_on_missing(file) {
+        Some(advice) => failure.help(advice),
+        None => failure,
+    }
+}
+
+/// The findings, a line each, under the rule that they break; and a line that counts them.
+fn for_people(judged: &Judged<'_>) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for finding in &judged.report.findings {
+        if last.replace(finding.rule) != Some(finding.rule) {
+            let title = rule(finding.rule).map_or("", |rule| rule.title);
+            text.push_str(&format!("V-{:02} {title}\n", finding.rule));
+        }
+        text.push_str(&line(finding));
+    }
+    let name = judged.file.display();
+    let verdict = if judged.valid { "valid" } else { "not valid" };
+    let counts: Vec<String> = Severity::ALL
+        .into_iter()
+        .rev()
+        .map(|severity| (judged.report.count(severity) as u64, severity))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, severity)| match severity {
+            Severity::Fatal => count(number, "fatal finding"),
+            _ => count(number, severity.name()),
+        })
+        .collect();
+    let counts = if counts.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", counts.join(", "))
+    };
+    text + &format!("{name}: {verdict}{counts}\n")
+}
+
+fn line(finding: &Finding) -> String {
+    let severity = finding.severity;
+    let place = match (finding.line, finding.column) {
+        (Some(line), Some(column)) => format!("modelDescription.xml:{line}:{column}: "),
+        _ => String::new(),
+    };
+    format!("  {severity:7} {place}{}\n", finding.message)
+}

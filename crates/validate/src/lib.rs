@@ -1,0 +1,37 @@
+//! Judges FMUs of FMI 2.0: what they break of the standard, how they behave when they run, and
+//! whether their results meet a reference.
+//!
+//! Every rule has a number, as in V-07; [`rules()`] lists them. [`examine`] looks at a file
+//! without running anything of it:
+//!
+//! ```no_run
+//! let report = gyrator_validate::examine("Motor.fmu".as_ref())?;
+//! for finding in &report.findings {
+//!     println!("{finding}");
+//! }
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! Real FMUs break many rules and run all the same: findings are graded, and only fatal ones mean
+//! that an FMU cannot be run.
+
+#![forbid(unsafe_code)]
+
+mod document;
+pub mod dynamic;
+mod finding;
+mod literal;
+mod model;
+mod report;
+mod rule;
+mod rules;
+mod schema;
+mod subject;
+
+pub use document::{Attribute, Document, Node, NotWellFormed, position};
+pub use finding::{Finding, Findings, Severity};
+pub use model::{Kind, Model, SimpleType, Unit, Unknown, Variable};
+pub use report::{Report, examine, examine_subject};
+pub use rule::{Check, Rule};
+pub use rules::{GROUPS, rule, rules};
+pub use subject::{Contents, Entry, Subject};

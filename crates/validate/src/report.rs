@@ -1,0 +1,89 @@
+//! Holds an FMU against the rules.
+
+use std::io;
+use std::path::Path;
+
+use gyrator_fmu::{Limits, Position};
+use serde::Serialize;
+
+use crate::document::{Document, position};
+use crate::finding::{Finding, Findings, Severity};
+use crate::model::Model;
+use crate::rule::{Check, Rule};
+use crate::rules::rules;
+use crate::subject::Subject;
+
+/// All that was found.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Report {
+    /// What is wrong, by rule, and by place within one.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Number of findings of this severity.
+    #[must_use]
+    pub fn count(&self, severity: Severity) -> usize {
+        let findings = self.findings.iter();
+        findings
+            .filter(|finding| finding.severity == severity)
+            .count()
+    }
+
+    /// The worst severity; `None` where there is nothing.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}
+
+/// Looks at an FMU, or at a `modelDescription.xml` alone, without running anything.
+///
+/// # Errors
+/// If the file cannot be read. A file that is no FMU gives findings.
+pub fn examine(path: &Path) -> io::Result<Report> {
+    Ok(examine_subject(&Subject::read(path, Limits::default())?))
+}
+
+/// Looks at what was read already.
+#[must_use]
+pub fn examine_subject(subject: &Subject) -> Report {
+    let text = subject.text.as_deref().unwrap_or_default();
+    let positions = |offset| position(text, offset);
+    let document = Document::parse(text).ok();
+    let model = document.as_ref().map(Model::new);
+    let mut report = Report::default();
+    for rule in rules() {
+        check(
+            rule,
+            subject,
+            model.as_ref(),
+            &positions,
+            &mut report.findings,
+        );
+    }
+    report
+        .findings
+        .sort_by_key(|finding| (finding.rule, finding.line, finding.column));
+    report
+}
+
+fn check(
+    rule: &Rule,
+    subject: &Subject,
+    model: Option<&Model<'_>>,
+    positions: &dyn Fn(usize) -> Position,
+    kept: &mut Vec<Finding>,
+) {
+    let mut findings = Findings::new(rule, kept, positions);
+    match rule.check {
+        Check::Archive(look) => look(subject, &mut findings),
+        Check::Description(look) => {
+            if let Some(model) = model {
+                look(model, &mut findings);
+            }
+        }
+        Check::Dynamic(_) => {}
+    }
+    findings.finish();
+}

@@ -1,0 +1,373 @@
+//! V-05: the libraries in `binaries`, of all platforms, without loading them.
+
+use std::collections::BTreeSet;
+
+use object::{Architecture, BinaryFormat, FileKind, Object as _};
+
+use crate::document::Document;
+use crate::finding::{Findings, Severity};
+use crate::rule::{Check, Rule};
+use crate::subject::{Contents, Entry, Subject};
+
+pub(super) static RULES: &[Rule] = &[Rule {
+    number: 5,
+    title: "every platform has the library that its folder promises, with the functions of FMI",
+    severity: Severity::Error,
+    source: "2.3, 2.1.3",
+    check: Check::Archive(libraries_are_right),
+}];
+
+/// Largest library that is looked into, bytes.
+const LARGEST: u64 = 1 << 30;
+
+fn libraries_are_right(subject: &Subject, findings: &mut Findings<'_>) {
+    let Some(contents) = subject.contents() else {
+        return;
+    };
+    let interfaces = interfaces(subject);
+    for folder in contents.platforms() {
+        let Some(platform) = Platform::of(folder) else {
+            let message = format!("binaries/{folder} is no platform that FMI knows");
+            findings.graded(Severity::Note, message);
+            continue;
+        };
+        let mut looked_at: Vec<&str> = Vec::new();
+        for interface in &interfaces {
+            let Some(name) = library(contents, folder, &platform, interface, findings) else {
+                continue;
+            };
+            if !looked_at.contains(&name) {
+                looked_at.push(name);
+                look_into(contents, name, &platform, &interfaces, findings);
+            }
+        }
+    }
+}
+
+/// What `ModelExchange` or `CoSimulation` says about its library.
+struct Interface {
+    is_co_simulation: bool,
+    identifier: String,
+}
+
+fn interfaces(subject: &Subject) -> Vec<Interface> {
+    let Some(Ok(document)) = subject.text.as_deref().map(Document::parse) else {
+        return Vec::new();
+    };
+    let model = crate::model::Model::new(&document);
+    let interface = |node| {
+        let identifier = document.value(node, "modelIdentifier")?;
+        Some(Interface {
+            is_co_simulation: document.name(node) == "CoSimulation",
+            identifier: identifier.to_owned(),
+        })
+    };
+    model.interfaces().filter_map(interface).collect()
+}
+
+/// What a folder under `binaries` promises.
+struct Platform {
+    format: BinaryFormat,
+    /// `None` for machines whose libraries are not told apart here.
+    architecture: Option<Architecture>,
+    ending: &'static str,
+}
+
+impl Platform {
+    /// The names of FMI 2.0, and the tuples of FMI 3.0, which 2.0.4 allows.
+    fn of(folder: &str) -> Option<Self> {
+        let (machine, system) = match folder {
+            "win32" => ("x86", "windows"),
+            "win64" => ("x86_64", "windows"),
+            "linux32" => ("x86", "linux"),
+            "linux64" => ("x86_64", "linux"),
+            "darwin32" => ("x86", "darwin"),
+            "darwin64" => ("x86_64", "darwin"),
+            _ => folder.split_once('-')?,
+        };
+        let (format, ending) = match system {
+            "windows" => (BinaryFormat::Pe, "dll"),
+            "linux" => (BinaryFormat::Elf, "so"),
+            "darwin" => (BinaryFormat::MachO, "dylib"),
+            _ => return None,
+        };
+        let architecture = match machine {
+            "x86" => Some(Architecture::I386),
+            "x86_64" => Some(Architecture::X86_64),
+            "aarch32" => Some(Architecture::Arm),
+            "aarch64" => Some(Architecture::Aarch64),
+            "riscv32" => Some(Architecture::Riscv32),
+            "riscv64" => Some(Architecture::Riscv64),
+            "ppc32" => Some(Architecture::PowerPc),
+            "ppc64" => Some(Architecture::PowerPc64),
+            _ => None,
+        };
+        Some(Self {
+            format,
+            architecture,
+            ending,
+        })
+    }
+}
+
+/// The library of an interface in a folder: named after it, or the only one that there is.
+fn library<'c>(
+    contents: &'c Contents,
+    folder: &str,
+    platform: &Platform,
+    interface: &Interface,
+    findings: &mut Findings<'_>,
+) -> Option<&'c str> {
+    let expected = format!(
+        "binaries/{folder}/{}.{}",
+        interface.identifier, platform.ending
+    );
+    if let Some(entry) = contents.file(&expected) {
+        return Some(&entry.name);
+    }
+    let prefix = format!("binaries/{folder}/");
+    let ending = format!(".{}", platform.ending);
+    let is_library = |entry: &&Entry| {
+        let rest = entry.name.strip_prefix(&prefix);
+        rest.is_some_and(|rest| !rest.contains('/') && rest.ends_with(&ending))
+    };
+    let mut found = contents.entries.iter().filter(is_library);
+    match (found.next(), found.next()) {
+        (Some(only), None) => {
+            findings.add(format!("{expected} is missing; there is {}", only.name));
+            Some(&only.name)
+        }
+        _ => {
+            findings.add(format!("{expected} is missing"));
+            None
+        }
+    }
+}
+
+fn look_into(
+    contents: &Contents,
+    name: &str,
+    platform: &Platform,
+    interfaces: &[Interface],
+    findings: &mut Findings<'_>,
+) {
+    let bytes = match contents.bytes(name, LARGEST) {
+        Ok(bytes) => bytes,
+        Err(reason) => return findings.add(format!("{name}: {reason}")),
+    };
+    if matches!(
+        FileKind::parse(&*bytes),
+        Ok(FileKind::MachOFat32 | FileKind::MachOFat64)
+    ) {
+        // Libraries for several machines in one; the system picks its own.
+        return;
+    }
+    let file = match object::File::parse(&*bytes) {
+        Ok(file) => file,
+        Err(_) => return findings.add(format!("{name} is no library{}", guess(&bytes))),
+    };
+    if file.format() != platform.format {
+        let message = format!(
+            "{name} is of the format {:?}, not {:?}",
+            file.format(),
+            platform.format
+        );
+        return findings.add(message);
+    }
+    if let Some(expected) = platform.architecture
+        && file.architecture() != expected
+    {
+        let found = file.architecture();
+        findings.add(format!("{name} is for {found:?}, not for {expected:?}"));
+        return;
+    }
+    functions_are_there(name, &file, interfaces, findings);
+    libraries_are_there(contents, name, &bytes, findings);
+}
+
+fn guess(bytes: &[u8]) -> &'static str {
+    if bytes.is_empty() {
+        "; it is empty"
+    } else if bytes.starts_with(b"version https://git-lfs") {
+        "; it is a git-lfs pointer"
+    } else {
+        ""
+    }
+}
+
+/// Functions that no co-simulation can do without.
+const NEEDED: &[&str] = &[
+    "fmi2Instantiate",
+    "fmi2FreeInstance",
+    "fmi2SetupExperiment",
+    "fmi2EnterInitializationMode",
+    "fmi2ExitInitializationMode",
+    "fmi2Terminate",
+    "fmi2GetReal",
+    "fmi2SetReal",
+];
+/// The other functions of both interfaces.
+const OTHERS: &[&str] = &[
+    "fmi2GetTypesPlatform",
+    "fmi2GetVersion",
+    "fmi2SetDebugLogging",
+    "fmi2Reset",
+    "fmi2GetInteger",
+    "fmi2GetBoolean",
+    "fmi2GetString",
+    "fmi2SetInteger",
+    "fmi2SetBoolean",
+    "fmi2SetString",
+    "fmi2GetFMUstate",
+    "fmi2SetFMUstate",
+    "fmi2FreeFMUstate",
+    "fmi2SerializedFMUstateSize",
+    "fmi2SerializeFMUstate",
+    "fmi2DeSerializeFMUstate",
+    "fmi2GetDirectionalDerivative",
+];
+const OF_CO_SIMULATION: &[&str] = &[
+    "fmi2DoStep",
+    "fmi2CancelStep",
+    "fmi2SetRealInputDerivatives",
+    "fmi2GetRealOutputDerivatives",
+    "fmi2GetStatus",
+    "fmi2GetRealStatus",
+    "fmi2GetIntegerStatus",
+    "fmi2GetBooleanStatus",
+    "fmi2GetStringStatus",
+];
+const OF_MODEL_EXCHANGE: &[&str] = &[
+    "fmi2EnterEventMode",
+    "fmi2NewDiscreteStates",
+    "fmi2EnterContinuousTimeMode",
+    "fmi2CompletedIntegratorStep",
+    "fmi2SetTime",
+    "fmi2SetContinuousStates",
+    "fmi2GetDerivatives",
+    "fmi2GetEventIndicators",
+    "fmi2GetContinuousStates",
+    "fmi2GetNominalsOfContinuousStates",
+];
+
+fn functions_are_there(
+    name: &str,
+    file: &object::File<'_>,
+    interfaces: &[Interface],
+    findings: &mut Findings<'_>,
+) {
+    let Some(exported) = exported(file) else {
+        return findings.add(format!("{name}: its table of functions cannot be read"));
+    };
+    let missing = |functions: &[&'static str]| -> Vec<&'static str> {
+        let is_missing = |function: &&&str| !exported.contains(function.as_bytes());
+        functions.iter().filter(is_missing).copied().collect()
+    };
+    let needed = missing(NEEDED);
+    if !needed.is_empty() {
+        let message = format!("{name} does not export {}", needed.join(", "));
+        findings.graded(Severity::Fatal, message);
+    }
+    let mut others = missing(OTHERS);
+    if interfaces
+        .iter()
+        .any(|interface| interface.is_co_simulation)
+    {
+        others.extend(missing(OF_CO_SIMULATION));
+    }
+    if interfaces
+        .iter()
+        .any(|interface| !interface.is_co_simulation)
+    {
+        others.extend(missing(OF_MODEL_EXCHANGE));
+    }
+    if !others.is_empty() && needed.len() < NEEDED.len() {
+        // Importers look for them when they need them.
+        let message = format!("{name} does not export {}", others.join(", "));
+        findings.graded(Severity::Warning, message);
+    }
+}
+
+/// Names of the functions that a library exports.
+fn exported(file: &object::File<'_>) -> Option<BTreeSet<Vec<u8>>> {
+    let mut names = BTreeSet::new();
+    for export in file.exports().ok()? {
+        let export = export.ok()?;
+        if let Some(name) = export.name().name() {
+            // Names of macOS begin with an underscore.
+            names.insert(name.strip_prefix(b"_").unwrap_or(name).to_vec());
+        }
+    }
+    Some(names)
+}
+
+/// Libraries that every Linux system has that runs programs of others.
+const EVERYWHERE: &[&str] = &[
+    "libc.so.6",
+    "libm.so.6",
+    "libdl.so.2",
+    "libpthread.so.0",
+    "librt.so.1",
+    "libgcc_s.so.1",
+    "libstdc++.so.6",
+    "ld-linux-x86-64.so.2",
+    "ld-linux.so.2",
+    "ld-linux-aarch64.so.1",
+];
+
+/// Tells which libraries a user has to bring.
+fn libraries_are_there(contents: &Contents, name: &str, bytes: &[u8], findings: &mut Findings<'_>) {
+    let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_missing = |library: &String| {
+        !EVERYWHERE.contains(&library.as_str())
+            && contents.file(&format!("{folder}/{library}")).is_none()
+    };
+    let missing: Vec<String> = needed_libraries(bytes)
+        .into_iter()
+        .filter(is_missing)
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    let is_told = ["txt", "html"].iter().any(|ending| {
+        let document = format!("documentation/externalDependencies.{ending}");
+        contents.file(&document).is_some()
+    });
+    let severity = if is_told {
+        Severity::Note
+    } else {
+        Severity::Warning
+    };
+    let message = format!(
+        "{name} needs {}, which the archive does not hold",
+        missing.join(", ")
+    );
+    findings.graded(severity, message);
+}
+
+/// `DT_NEEDED` of an ELF file; empty for others.
+fn needed_libraries(bytes: &[u8]) -> Vec<String> {
+    match FileKind::parse(bytes) {
+        Ok(FileKind::Elf64) => needed_of::<object::elf::FileHeader64<object::Endianness>>(bytes),
+        Ok(FileKind::Elf32) => needed_of::<object::elf::FileHeader32<object::Endianness>>(bytes),
+        _ => None,
+    }
+    .unwrap_or_default()
+}
+
+fn needed_of<Elf: object::read::elf::FileHeader<Endian = object::Endianness>>(
+    bytes: &[u8],
+) -> Option<Vec<String>> {
+    use object::read::elf::Dyn as _;
+    let header = Elf::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, bytes).ok()?;
+    let (entries, link) = sections.dynamic(endian, bytes).ok()??;
+    let strings = sections.strings(endian, bytes, link).ok()?;
+    let names = entries
+        .iter()
+        .filter(|entry| entry.tag(endian) == object::elf::DT_NEEDED)
+        .filter_map(|entry| entry.string(endian, strings).ok())
+        .map(|name| String::from_utf8_lossy(name).into_owned());
+    Some(names.collect())
+}

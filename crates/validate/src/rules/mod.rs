@@ -1,0 +1,58 @@
+//! The rules, one file a group. A new rule is one entry in its group.
+
+mod abilities;
+mod aliases;
+mod archive;
+mod binaries;
+mod document;
+mod names;
+mod ranges;
+mod running;
+mod structure;
+mod types;
+mod units;
+mod variables;
+
+pub(crate) use abilities::MISSPELT as MISSPELT_ABILITIES;
+
+use crate::rule::Rule;
+
+/// All rules, by group; numbers ascend within all of them.
+pub static GROUPS: &[(&str, &[Rule])] = &[
+    ("archive", archive::RULES),
+    ("binaries", binaries::RULES),
+    ("XML", document::RULES),
+    ("interfaces", abilities::RULES),
+    ("variables", variables::RULES),
+    ("ranges", ranges::RULES),
+    ("aliases", aliases::RULES),
+    ("types", types::RULES),
+    ("units", units::RULES),
+    ("structure", structure::RULES),
+    ("running", running::RULES),
+];
+
+/// All rules.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    GROUPS.iter().flat_map(|(_, rules)| rules.iter())
+}
+
+/// The rule of this number.
+#[must_use]
+pub fn rule(number: u8) -> Option<&'static Rule> {
+    rules().find(|rule| rule.number == number)
+}
+
+/// Reports names that occur twice.
+fn report_duplicates<'m>(
+    named: impl Iterator<Item = (&'m str, usize)>,
+    what: &str,
+    findings: &mut crate::finding::Findings<'_>,
+) {
+    let mut seen = std::collections::BTreeSet::new();
+    for (name, offset) in named {
+        if !seen.insert(name) {
+            findings.at(offset, format!("{what} {name:?} is there twice"));
+        }
+    }
+}

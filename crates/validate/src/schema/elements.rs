@@ -1,0 +1,386 @@
+//! The elements of FMI 2.0, as tables (section 2.2; sections 3.3.1 and 4.3.1).
+
+use super::ValueType::{
+    Boolean, DateTime, Double, Int, Text, Unsigned, UnsignedList, Word, WordList,
+};
+use super::{AttributeRule, Content, ElementRule, Part, ValueType};
+
+const fn may(name: &'static str, value: ValueType) -> AttributeRule {
+    AttributeRule {
+        name,
+        value,
+        is_required: false,
+    }
+}
+
+const fn must(name: &'static str, value: ValueType) -> AttributeRule {
+    AttributeRule {
+        name,
+        value,
+        is_required: true,
+    }
+}
+
+const fn optional(choice: &'static [&'static ElementRule]) -> Part {
+    Part {
+        choice,
+        least: 0,
+        most: 1,
+    }
+}
+
+const fn once(choice: &'static [&'static ElementRule]) -> Part {
+    Part {
+        choice,
+        least: 1,
+        most: 1,
+    }
+}
+
+const fn many(least: usize, choice: &'static [&'static ElementRule]) -> Part {
+    Part {
+        choice,
+        least,
+        most: usize::MAX,
+    }
+}
+
+const fn element(
+    name: &'static str,
+    attributes: &'static [AttributeRule],
+    content: Content,
+) -> ElementRule {
+    ElementRule {
+        name,
+        attributes,
+        content,
+    }
+}
+
+/// `fmiModelDescription`.
+pub(super) static ROOT: ElementRule = element(
+    "fmiModelDescription",
+    &[
+        // Rules V-09 and V-10 look at these.
+        may("fmiVersion", Text),
+        may("modelName", Text),
+        may("guid", Text),
+        may("description", Text),
+        may("author", Text),
+        may("version", Text),
+        may("copyright", Text),
+        may("license", Text),
+        may("generationTool", Text),
+        may("generationDateAndTime", DateTime),
+        may("variableNamingConvention", Word(&["flat", "structured"])),
+        may("numberOfEventIndicators", Unsigned),
+    ],
+    Content::Sequence(&[
+        Part {
+            choice: &[&MODEL_EXCHANGE, &CO_SIMULATION],
+            least: 0,
+            most: 2,
+        },
+        optional(&[&UNIT_DEFINITIONS]),
+        optional(&[&TYPE_DEFINITIONS]),
+        optional(&[&LOG_CATEGORIES]),
+        optional(&[&DEFAULT_EXPERIMENT]),
+        optional(&[&VENDOR_ANNOTATIONS]),
+        once(&[&MODEL_VARIABLES]),
+        once(&[&MODEL_STRUCTURE]),
+    ]),
+);
+
+static MODEL_EXCHANGE: ElementRule = element(
+    "ModelExchange",
+    &[
+        must("modelIdentifier", Text),
+        may("needsExecutionTool", Boolean),
+        may("completedIntegratorStepNotNeeded", Boolean),
+        may("canBeInstantiatedOnlyOncePerProcess", Boolean),
+        may("canNotUseMemoryManagementFunctions", Boolean),
+        may("canGetAndSetFMUstate", Boolean),
+        may("canSerializeFMUstate", Boolean),
+        may("providesDirectionalDerivative", Boolean),
+    ],
+    Content::Sequence(&[optional(&[&SOURCE_FILES])]),
+);
+
+static CO_SIMULATION: ElementRule = element(
+    "CoSimulation",
+    &[
+        must("modelIdentifier", Text),
+        may("needsExecutionTool", Boolean),
+        may("canHandleVariableCommunicationStepSize", Boolean),
+        may("canInterpolateInputs", Boolean),
+        may("maxOutputDerivativeOrder", Unsigned),
+        may("canRunAsynchronuously", Boolean),
+        may("canBeInstantiatedOnlyOncePerProcess", Boolean),
+        may("canNotUseMemoryManagementFunctions", Boolean),
+        may("canGetAndSetFMUstate", Boolean),
+        may("canSerializeFMUstate", Boolean),
+        may("providesDirectionalDerivative", Boolean),
+    ],
+    Content::Sequence(&[optional(&[&SOURCE_FILES])]),
+);
+
+static SOURCE_FILES: ElementRule = element(
+    "SourceFiles",
+    &[],
+    Content::Sequence(&[many(
+        1,
+        &[&element("File", &[must("name", Text)], Content::Nothing)],
+    )]),
+);
+
+static UNIT_DEFINITIONS: ElementRule = element(
+    "UnitDefinitions",
+    &[],
+    Content::Sequence(&[many(1, &[&UNIT])]),
+);
+
+static UNIT: ElementRule = element(
+    "Unit",
+    &[must("name", Text)],
+    Content::Sequence(&[optional(&[&BASE_UNIT]), many(0, &[&DISPLAY_UNIT])]),
+);
+
+static BASE_UNIT: ElementRule = element(
+    "BaseUnit",
+    &[
+        may("kg", Int),
+        may("m", Int),
+        may("s", Int),
+        may("A", Int),
+        may("K", Int),
+        may("mol", Int),
+        may("cd", Int),
+        may("rad", Int),
+        may("factor", Double),
+        may("offset", Double),
+    ],
+    Content::Nothing,
+);
+
+static DISPLAY_UNIT: ElementRule = element(
+    "DisplayUnit",
+    &[
+        must("name", Text),
+        may("factor", Double),
+        may("offset", Double),
+    ],
+    Content::Nothing,
+);
+
+static TYPE_DEFINITIONS: ElementRule = element(
+    "TypeDefinitions",
+    &[],
+    Content::Sequence(&[many(1, &[&SIMPLE_TYPE])]),
+);
+
+static SIMPLE_TYPE: ElementRule = element(
+    "SimpleType",
+    &[must("name", Text), may("description", Text)],
+    Content::Sequence(&[once(&[
+        &REAL_TYPE,
+        &INTEGER_TYPE,
+        &element("Boolean", &[], Content::Anything),
+        &element("String", &[], Content::Anything),
+        &ENUMERATION_TYPE,
+    ])]),
+);
+
+static REAL_TYPE: ElementRule = element(
+    "Real",
+    &[
+        may("quantity", Text),
+        may("unit", Text),
+        may("displayUnit", Text),
+        may("relativeQuantity", Boolean),
+        may("min", Double),
+        may("max", Double),
+        may("nominal", Double),
+        may("unbounded", Boolean),
+    ],
+    Content::Nothing,
+);
+
+static INTEGER_TYPE: ElementRule = element(
+    "Integer",
+    &[may("quantity", Text), may("min", Int), may("max", Int)],
+    Content::Nothing,
+);
+
+static ENUMERATION_TYPE: ElementRule = element(
+    "Enumeration",
+    &[may("quantity", Text)],
+    Content::Sequence(&[many(
+        1,
+        &[&element(
+            "Item",
+            &[
+                must("name", Text),
+                must("value", Int),
+                may("description", Text),
+            ],
+            Content::Nothing,
+        )],
+    )]),
+);
+
+static LOG_CATEGORIES: ElementRule = element(
+    "LogCategories",
+    &[],
+    Content::Sequence(&[many(
+        1,
+        &[&element(
+            "Category",
+            &[must("name", Text), may("description", Text)],
+            Content::Nothing,
+        )],
+    )]),
+);
+
+static DEFAULT_EXPERIMENT: ElementRule = element(
+    "DefaultExperiment",
+    &[
+        may("startTime", Double),
+        may("stopTime", Double),
+        may("tolerance", Double),
+        may("stepSize", Double),
+    ],
+    Content::Nothing,
+);
+
+static VENDOR_ANNOTATIONS: ElementRule = element(
+    "VendorAnnotations",
+    &[],
+    Content::Sequence(&[many(1, &[&TOOL])]),
+);
+
+static TOOL: ElementRule = element("Tool", &[must("name", Text)], Content::OneOfAnyKind);
+
+static MODEL_VARIABLES: ElementRule = element(
+    "ModelVariables",
+    &[],
+    Content::Sequence(&[many(1, &[&SCALAR_VARIABLE])]),
+);
+
+static SCALAR_VARIABLE: ElementRule = element(
+    "ScalarVariable",
+    &[
+        must("name", Text),
+        must("valueReference", Unsigned),
+        may("description", Text),
+        may(
+            "causality",
+            Word(&[
+                "parameter",
+                "calculatedParameter",
+                "input",
+                "output",
+                "local",
+                "independent",
+            ]),
+        ),
+        may(
+            "variability",
+            Word(&["constant", "fixed", "tunable", "discrete", "continuous"]),
+        ),
+        may("initial", Word(&["exact", "approx", "calculated"])),
+        may("canHandleMultipleSetPerTimeInstant", Boolean),
+    ],
+    Content::Sequence(&[
+        once(&[&REAL, &INTEGER, &BOOLEAN, &STRING, &ENUMERATION]),
+        optional(&[&element(
+            "Annotations",
+            &[],
+            Content::Sequence(&[many(1, &[&TOOL])]),
+        )]),
+    ]),
+);
+
+static REAL: ElementRule = element(
+    "Real",
+    &[
+        may("declaredType", Text),
+        may("quantity", Text),
+        may("unit", Text),
+        may("displayUnit", Text),
+        may("relativeQuantity", Boolean),
+        may("min", Double),
+        may("max", Double),
+        may("nominal", Double),
+        may("unbounded", Boolean),
+        may("start", Double),
+        may("derivative", Unsigned),
+        may("reinit", Boolean),
+    ],
+    Content::Nothing,
+);
+
+static INTEGER: ElementRule = element(
+    "Integer",
+    &[
+        may("declaredType", Text),
+        may("quantity", Text),
+        may("min", Int),
+        may("max", Int),
+        may("start", Int),
+    ],
+    Content::Nothing,
+);
+
+static BOOLEAN: ElementRule = element(
+    "Boolean",
+    &[may("declaredType", Text), may("start", Boolean)],
+    Content::Nothing,
+);
+
+static STRING: ElementRule = element(
+    "String",
+    &[may("declaredType", Text), may("start", Text)],
+    Content::Nothing,
+);
+
+static ENUMERATION: ElementRule = element(
+    "Enumeration",
+    &[
+        must("declaredType", Text),
+        may("quantity", Text),
+        may("min", Int),
+        may("max", Int),
+        may("start", Int),
+    ],
+    Content::Nothing,
+);
+
+static MODEL_STRUCTURE: ElementRule = element(
+    "ModelStructure",
+    &[],
+    Content::Sequence(&[
+        optional(&[&element("Outputs", &[], Content::Sequence(UNKNOWNS))]),
+        optional(&[&element("Derivatives", &[], Content::Sequence(UNKNOWNS))]),
+        optional(&[&element(
+            "InitialUnknowns",
+            &[],
+            Content::Sequence(UNKNOWNS),
+        )]),
+    ]),
+);
+
+const UNKNOWNS: &[Part] = &[many(
+    1,
+    &[&element(
+        "Unknown",
+        &[
+            must("index", Unsigned),
+            may("dependencies", UnsignedList),
+            may(
+                "dependenciesKind",
+                WordList(&["dependent", "constant", "fixed", "tunable", "discrete"]),
+            ),
+        ],
+        Content::Nothing,
+    )],
+)];
