@@ -37,7 +37,7 @@ const CORRECTED: Option<(&str, &[(&str, f64)])> =
 #[test]
 fn every_rate_extrapolation_and_exchange() {
     for (force_step, motion_step) in [(1e-3, 1e-3), (1e-4, 1e-3), (1e-3, 1e-4), (4e-3, 1e-3)] {
-        for extrapolation in gyrator::EXTRAPOLATIONS {
+        for extrapolation in gyrator_testkit::extrapolations_of_any_step() {
             for exchange in gyrator::Exchange::WORDS {
                 for correction in [None, CORRECTED] {
                     for derivatives in [0, 2] {

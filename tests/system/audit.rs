@@ -41,7 +41,7 @@ fn derivatives_that_are_not_given_change_nothing() {
 #[test]
 fn the_velocity_in_the_books_is_the_one_that_the_unit_used() {
     for force_step in [H, 0.25 * H] {
-        for extrapolation in gyrator::EXTRAPOLATIONS {
+        for extrapolation in gyrator_testkit::extrapolations_of_any_step() {
             for order in 0..=3 {
                 let coupling = Coupling {
                     force_step,

@@ -10,6 +10,7 @@ mod determinism;
 mod embedding;
 mod faults;
 mod fmus;
+mod h_infinity;
 mod initialization;
 mod interface_models;
 mod learning;

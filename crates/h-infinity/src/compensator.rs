@@ -2,8 +2,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::TransferFunction;
 use crate::transfer::polynomial;
+use crate::{Complex, TransferFunction};
 
 /// Most states: four of hold and smoother, and two that a weight of third order adds.
 const MOST: usize = 6;
@@ -12,13 +12,16 @@ const MOST: usize = 6;
 ///
 /// Never by holding its input over a step: K₁ answers directly with up to a hundred times its
 /// input, which would then lead by half a step more than the states.
+///
+/// Computed as K₁(0) times the input and what the distance from rest adds, so that a constant
+/// passes without rounding.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compensator {
     order: usize,
     transition: [[f64; MOST]; MOST],
-    input: [f64; MOST],
     output: [f64; MOST],
-    direct: f64,
+    /// K₁(0).
+    static_gain: f64,
     /// State at rest under an input of 1.
     rest: [f64; MOST],
     state: [f64; MOST],
@@ -48,22 +51,30 @@ impl Compensator {
         });
         let identity = DMatrix::identity(order, order);
         let implicit = (&identity - half * &companion).try_inverse()?;
-        let input = implicit.column(0).into_owned();
         let transition = &implicit * (&identity + half * &companion);
-        let held = 2.0 * half * &input;
-        let rest = (&identity - &transition).try_inverse()? * &held;
+        // The companion form at rest: only its last state is not zero.
+        let rest = DVector::from_fn(order, |index, _| {
+            f64::from(u8::from(index + 1 == order)) / denominator[order]
+        });
         let seen = implicit.transpose() * &output;
         Some(Self {
             order,
             transition: std::array::from_fn(|row| {
                 std::array::from_fn(|column| transition.get((row, column)).copied().unwrap_or(0.0))
             }),
-            input: fixed(&held),
             output: fixed(&seen),
-            direct: scaled.gain + half * output.dot(&input),
+            static_gain: k1.at(Complex::new(0.0, 0.0)).re,
             rest: fixed(&rest),
             state: [0.0; MOST],
         })
+    }
+
+    /// The same with K₁(0) to the last digit.
+    pub(crate) fn with_static_gain(self, static_gain: f64) -> Self {
+        Self {
+            static_gain,
+            ..self
+        }
     }
 
     /// At rest under the input `value`.
@@ -74,21 +85,27 @@ impl Compensator {
     /// What K₁ answers to `input` now.
     #[must_use]
     pub fn output(&self, input: f64) -> f64 {
-        let states = self.output.iter().zip(&self.state).take(self.order);
-        states.fold(self.direct * input, |sum, (gain, state)| sum + gain * state)
+        let distances = self.distances(input);
+        let states = self.output.iter().zip(distances).take(self.order);
+        states.fold(self.static_gain * input, |sum, (gain, distance)| {
+            sum + gain * distance
+        })
     }
 
     /// One step further from a point where the input was `input`.
     pub fn advance(&mut self, input: f64) {
-        let order = self.order;
-        let mut next = [0.0; MOST];
-        for (row, next) in next.iter_mut().enumerate().take(order) {
-            let gains = self.transition[row].iter().zip(&self.state).take(order);
-            *next = gains.fold(self.input[row] * input, |sum, (gain, state)| {
-                sum + gain * state
+        let distances = self.distances(input);
+        for (row, state) in self.state.iter_mut().enumerate().take(self.order) {
+            let gains = self.transition[row].iter().zip(distances).take(self.order);
+            *state = gains.fold(self.rest[row] * input, |sum, (gain, distance)| {
+                sum + gain * distance
             });
         }
-        self.state = next;
+    }
+
+    /// How far the state is from rest under `input`.
+    fn distances(&self, input: f64) -> [f64; MOST] {
+        std::array::from_fn(|index| self.state[index] - self.rest[index] * input)
     }
 
     /// Number of states.
@@ -110,7 +127,6 @@ fn fixed(vector: &DVector<f64>) -> [f64; MOST] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Complex;
 
     fn lead() -> TransferFunction {
         TransferFunction {
@@ -127,7 +143,7 @@ mod tests {
         compensator.settle(2.0);
         let answer = 2.0 * k1.at(Complex::new(0.0, 0.0)).re;
         for _ in 0..5 {
-            assert!((compensator.output(2.0) - answer).abs() < 1e-12);
+            assert_eq!(compensator.output(2.0), answer);
             compensator.advance(2.0);
         }
     }

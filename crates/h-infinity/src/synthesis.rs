@@ -2,6 +2,7 @@
 
 use std::f64::consts::{PI, SQRT_2};
 use std::ops::RangeInclusive;
+use std::sync::{Mutex, PoisonError};
 
 use nalgebra::{DMatrix, DVector};
 
@@ -10,6 +11,12 @@ use crate::compensator::Compensator;
 use crate::response::hold_of_degree;
 use crate::riccati;
 use crate::transfer::TransferFunction;
+
+/// The newest designs of this process.
+static DESIGNS: Mutex<Vec<Design>> = Mutex::new(Vec::new());
+
+/// How many designs are remembered.
+const REMEMBERED: usize = 16;
 
 /// What a compensator is designed for. Frequencies are normalised: f·Δt.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,6 +138,28 @@ impl Specification {
         })
     }
 
+    /// The same, remembered: a system has many signals and a study many runs, all with one design.
+    ///
+    /// # Errors
+    /// As [`synthesize`](Self::synthesize).
+    pub fn design(&self) -> Result<Design, SynthesisError> {
+        let lock = || DESIGNS.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock()
+            .iter()
+            .find(|known| known.specification == *self)
+            .cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let design = self.synthesize()?;
+        let mut designs = lock();
+        if designs.len() >= REMEMBERED {
+            designs.remove(0);
+        }
+        designs.push(design.clone());
+        Ok(design)
+    }
+
     fn check(&self) -> Result<(), SynthesisError> {
         let within = |what, value: f64, range: RangeInclusive<f64>| {
             if range.contains(&value) {
@@ -194,7 +223,9 @@ impl Design {
     /// Never: synthesis gives as many zeros as poles, at most six.
     #[must_use]
     pub fn discretise(&self, macro_step: f64, step: f64) -> Compensator {
-        Compensator::new(&self.in_seconds(macro_step), step).expect("a biproper K₁ of order 2 to 6")
+        Compensator::new(&self.in_seconds(macro_step), step)
+            .expect("a biproper K₁ of order 2 to 6")
+            .with_static_gain(self.specification.static_gain)
     }
 
     /// 1 − H*·K₂·K₁ at the normalised frequency, with the hold in Padé's approximation.

@@ -173,6 +173,14 @@ fn errors_vanish_at_low_frequencies() {
 }
 
 #[test]
+fn remembered_designs_are_the_same() {
+    let specification = Specification::one_sided();
+    let designs = [(); 2].map(|()| specification.design().unwrap());
+    assert_eq!(designs[0], designs[1]);
+    assert_eq!(designs[0], specification.synthesize().unwrap());
+}
+
+#[test]
 fn nonsense_is_refused() {
     let good = Specification::of_order(1);
     for bad in [

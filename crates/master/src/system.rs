@@ -382,6 +382,10 @@ impl System {
             problems,
         );
         let (mut graph, places) = resolve(&self.file, &descriptions, problems)?;
+        let is_fixed = control
+            .as_ref()
+            .is_none_or(|(entry, arguments)| (entry.build)(arguments).is_fixed());
+        graph.check_signal_steps(&self.file, is_fixed, problems);
         self.check_period(&graph, problems);
         self.check_step_control(&graph, control.as_ref(), problems);
         let period = Period {
@@ -393,9 +397,6 @@ impl System {
                 .map(|tolerance| tolerance.value),
         };
         if let Some(feed_forward) = &self.feed_forward {
-            let is_fixed = control
-                .as_ref()
-                .is_none_or(|(entry, arguments)| (entry.build)(arguments).is_fixed());
             for misfit in feed_forward.misfits(&graph, &period, is_fixed) {
                 let text = format!("the feed-forward does not fit: {misfit}");
                 problems.push(Problem::error("feed-forward", text));

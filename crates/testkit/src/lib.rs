@@ -5,12 +5,14 @@
 
 pub mod conformance;
 mod double_oscillator;
+mod extrapolations;
 mod fmu_fixture;
 mod model_unit;
 mod spy;
 mod trace;
 
 pub use double_oscillator::{Coupling, DoubleOscillator, Metrics, State, TABLE_1};
+pub use extrapolations::{extrapolations_of_any_step, wants_substeps};
 pub use fmu_fixture::fmu;
 pub use model_unit::ModelUnit;
 pub use spy::{GivenInputs, Spied, Spy};

@@ -11,6 +11,8 @@ mod crane_links;
 mod crane_mechanics;
 mod crane_reference;
 mod crane_structure;
+mod dual_mass_force;
+mod dual_mass_velocity;
 mod faulty;
 mod hydraulic_circuit;
 mod hydraulic_piston;
@@ -35,6 +37,8 @@ pub use crane_cylinder::CraneCylinder;
 pub use crane_links::CraneLinks;
 pub use crane_mechanics::CraneMechanics;
 pub use crane_reference::{Crane, CraneMotion, Throttle};
+pub use dual_mass_force::DualMassForce;
+pub use dual_mass_velocity::DualMassVelocity;
 pub use faulty::Faulty;
 pub use hydraulic_circuit::HydraulicCircuit;
 pub use oscillator_force::OscillatorForce;
@@ -78,6 +82,8 @@ pub const MODELS: &[ModelInfo] = &[
     model::<CraneCylinder>("crane-cylinder"),
     model::<CraneLinks>("crane-links"),
     model::<CraneMechanics>("crane-mechanics"),
+    model::<DualMassForce>("dual-mass-force"),
+    model::<DualMassVelocity>("dual-mass-velocity"),
     model::<Faulty>("faulty"),
     model::<HydraulicCircuit>("hydraulic-circuit"),
     model::<OscillatorForce>("oscillator-force"),

@@ -38,8 +38,8 @@ impl Designs {
             ..Specification::of_order(1)
         };
         Ok(Self {
-            paper: paper.synthesize()?,
-            one_sided: Specification::one_sided().synthesize()?,
+            paper: paper.design()?,
+            one_sided: Specification::one_sided().design()?,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! From the past of a signal to its curve over the coming step.
 
 mod auto;
+mod h_infinity;
 mod hermite;
 mod history;
 mod hold;
@@ -23,13 +24,43 @@ pub struct Sample {
     pub slope: Option<f64>,
 }
 
+/// In which steps a signal is given and taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SignalSteps {
+    /// From one exchange to the next, s.
+    pub exchange: f64,
+    /// Communication steps of the source from one exchange to the next.
+    pub source_parts: u32,
+    /// Communication steps of the receiver from one exchange to the next.
+    pub receiver_parts: u32,
+    /// The receiver takes derivatives of its inputs.
+    pub takes_slopes: bool,
+    /// The signal depends directly on an input of its source.
+    pub feeds_through: bool,
+}
+
 /// Extrapolates one input.
 pub trait Extrapolation: Send {
+    /// Told once, before the first value, in which steps the signal is given and taken.
+    ///
+    /// # Errors
+    /// Why the extrapolation cannot work in these steps, and what to do.
+    fn prepare(&mut self, steps: &SignalSteps) -> Result<(), String> {
+        let _ = steps;
+        Ok(())
+    }
+
     /// Takes a new published value. A second value for the same time replaces the first.
     fn observe(&mut self, sample: Sample);
 
     /// The course of the input from `now` (s since the start) on, for a step of length `step`, s.
     fn curve(&self, now: f64, step: f64) -> Curve;
+
+    /// The course of the input over the next communication step of the receiver, of length `size`, s,
+    /// from its start on; asked for in turn where the course [comes in pieces](Self::comes_in_pieces).
+    fn next_piece(&mut self, size: f64) -> Curve {
+        self.curve(0.0, size)
+    }
 
     /// Forgets the past, all but the newest value: after a discontinuity.
     fn clear(&mut self);
@@ -52,6 +83,18 @@ pub trait Extrapolation: Send {
         false
     }
 
+    /// Whether the value at each communication step of the source is to be observed, and not only
+    /// those that are published. Macro-steps have to be equal then.
+    fn wants_substeps(&self) -> bool {
+        false
+    }
+
+    /// Whether each communication step of the receiver has a curve of its own, of which
+    /// [`curve`](Self::curve) tells the ends only.
+    fn comes_in_pieces(&self) -> bool {
+        false
+    }
+
     /// Another one with the same past, to go back to.
     fn duplicate(&self) -> Box<dyn Extrapolation>;
 }
@@ -71,4 +114,5 @@ pub const EXTRAPOLATIONS: &Registry<dyn Extrapolation> = &[
     hermite::ENTRY,
     secant_linear::ENTRY,
     mean_hold::ENTRY,
+    h_infinity::ENTRY,
 ];

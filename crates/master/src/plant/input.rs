@@ -16,6 +16,11 @@ pub(crate) struct InputState {
     pub(crate) extrapolation: Option<Box<dyn Extrapolation>>,
     /// The source changes at events only (variability discrete): no past tells its future.
     is_discrete: bool,
+    /// The extrapolation is told each communication step of the source.
+    pub(crate) wants_substeps: bool,
+    /// Each communication step of the receiver has a curve of its own.
+    comes_in_pieces: bool,
+    piece: Curve,
     watch: Watch,
     /// What the correction of a bond adds over the coming step.
     pub(crate) correction: Curve,
@@ -36,7 +41,9 @@ fn is_discrete(output: &Output, graph: &Graph) -> bool {
 impl InputState {
     pub(crate) fn new(component: usize, input: &Input, graph: &Graph) -> Self {
         let (entry, arguments) = &input.extrapolation;
-        let extrapolation = (entry.build)(arguments);
+        let mut extrapolation = (entry.build)(arguments);
+        // What is refused here was refused when the graph was made.
+        let _ = extrapolation.prepare(&graph.steps_of(component, input));
         let degree = extrapolation.degree();
         let needs_history = degree > 0 || entry.name != "hold";
         Self {
@@ -45,6 +52,9 @@ impl InputState {
             component,
             factor: input.factor,
             offset: input.offset,
+            wants_substeps: extrapolation.wants_substeps(),
+            comes_in_pieces: extrapolation.comes_in_pieces(),
+            piece: Curve::default(),
             extrapolation: needs_history.then_some(extrapolation),
             is_discrete: is_discrete(&graph.outputs[input.source], graph),
             watch: Watch::default(),
@@ -67,7 +77,13 @@ impl InputState {
     /// The fed value, in the input's unit.
     #[inline]
     pub(crate) fn fed(&self, outputs: &[f64]) -> f64 {
-        outputs[self.source] * self.factor + self.offset
+        self.converted(outputs[self.source])
+    }
+
+    /// An output in the input's unit.
+    #[inline]
+    pub(super) fn converted(&self, output: f64) -> f64 {
+        output * self.factor + self.offset
     }
 
     /// Takes what was published at `time`, s since the start; NaN is an unknown slope. Returns
@@ -77,6 +93,18 @@ impl InputState {
         let Some(extrapolation) = &mut self.extrapolation else {
             return false;
         };
+        if self.wants_substeps {
+            // The past of a filter is no prediction that could fail.
+            extrapolation.observe(Sample {
+                time,
+                value,
+                slope: None,
+            });
+            if self.is_discrete {
+                extrapolation.clear();
+            }
+            return false;
+        }
         let is_jump = self.watch.is_jump(extrapolation.as_ref(), value, time);
         let slope = (!slope.is_nan()).then_some(slope * self.factor);
         extrapolation.observe(Sample { time, value, slope });
@@ -105,6 +133,30 @@ impl InputState {
         match &self.extrapolation {
             Some(extrapolation) => extrapolation.curve(now, step),
             None => Curve::constant(self.fed(outputs)),
+        }
+    }
+
+    /// Goes on to the communication step of the receiver that starts `since` s after the start of the
+    /// step and is `size` s long, and returns the value at its start.
+    #[inline]
+    pub(crate) fn begin_part(&mut self, since: f64, size: f64) -> f64 {
+        if !self.comes_in_pieces {
+            return self.curve.at(since);
+        }
+        if let Some(extrapolation) = &mut self.extrapolation {
+            self.piece = extrapolation.next_piece(size);
+        }
+        self.piece = self.piece.plus(&self.added().shifted(since));
+        self.piece.at(0.0)
+    }
+
+    /// The course over the communication step that was begun `since` s after the start of the step.
+    #[inline]
+    pub(crate) fn part(&self, since: f64) -> Curve {
+        if self.comes_in_pieces {
+            self.piece
+        } else {
+            self.curve.shifted(since)
         }
     }
 

@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use super::trace::Trace;
 use super::{InputState, Step};
 use crate::fault::UnitFault;
 use crate::fmu_unit::FmuUnit;
@@ -85,6 +86,8 @@ pub(crate) struct Member {
     takes_derivatives: u32,
     /// Boxed, so that members lie close together.
     derivatives: Box<Derivatives>,
+    /// Outputs that are wanted at each communication step.
+    pub(crate) trace: Option<Box<Trace>>,
     pub(crate) selected: bool,
     pub(crate) outcome: StepOutcome,
     pub(crate) fault: Option<Box<UnitFault>>,
@@ -122,6 +125,7 @@ impl Member {
             follows_curves: false,
             takes_derivatives: node.description.capabilities.input_derivatives,
             derivatives: Box::default(),
+            trace: None,
             selected: true,
             outcome: StepOutcome::Done,
             fault: None,
@@ -193,21 +197,27 @@ impl Member {
         clock: &Clock,
     ) -> UnitResult {
         let size = step.size * self.every as f64 / f64::from(self.substeps);
+        if let Some(trace) = &mut self.trace {
+            trace.begin();
+        }
         for part in 0..self.substeps {
             let since = f64::from(part) * size;
             let ticks = step.length / i64::from(self.substeps) * i64::from(part);
             if self.follows_curves {
-                self.follow(states, inputs, since)?;
+                self.follow(states, inputs, since, size)?;
             }
             self.outcome = self.slot.step(clock.seconds(step.from + ticks), size)?;
             if self.follows_curves && self.takes_derivatives > 0 {
                 let degree = self.takes_derivatives as usize;
                 for (input, state) in inputs.iter_mut().zip(states.iter()) {
-                    *input = state.curve.shifted(since).truncated(degree).at(size);
+                    *input = state.part(since).truncated(degree).at(size);
                 }
             }
             if matches!(self.outcome, StepOutcome::Terminated(_)) {
                 break;
+            }
+            if let Some(trace) = &mut self.trace {
+                trace.read(&mut self.slot)?;
             }
         }
         Ok(())
@@ -215,9 +225,15 @@ impl Member {
 
     /// Sets the inputs to their curves' values `since` the start of the step, with derivatives
     /// where the unit takes them.
-    fn follow(&mut self, states: &[InputState], inputs: &mut [f64], since: f64) -> UnitResult {
-        for (input, state) in inputs.iter_mut().zip(states) {
-            *input = state.curve.at(since);
+    fn follow(
+        &mut self,
+        states: &mut [InputState],
+        inputs: &mut [f64],
+        since: f64,
+        size: f64,
+    ) -> UnitResult {
+        for (input, state) in inputs.iter_mut().zip(states.iter_mut()) {
+            *input = state.begin_part(since, size);
         }
         self.slot.set_reals(&self.input_handles, inputs)?;
         if self.derivatives.handles.is_empty() {
@@ -225,7 +241,7 @@ impl Member {
         }
         let mut values = self.derivatives.values.iter_mut();
         for state in states {
-            let curve = state.curve.shifted(since);
+            let curve = state.part(since);
             for order in 1..=state.degree.min(self.takes_derivatives as usize) {
                 if let Some(value) = values.next() {
                     *value = curve.derivative(order);

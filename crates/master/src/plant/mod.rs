@@ -9,6 +9,7 @@ mod member;
 mod refresh;
 mod slopes;
 mod state;
+mod trace;
 mod watch;
 
 use std::sync::Arc;
@@ -61,6 +62,8 @@ pub struct Plant {
     /// Uniform, on one thread, with real values only and nothing to exchange: the phases of all
     /// components can run one after the other without asking anything.
     is_straight: bool,
+    /// An extrapolation wants to see the communication steps within macro-steps.
+    wants_substeps: bool,
     /// No input is extrapolated, so nobody has to be told what was published.
     all_hold: bool,
     /// Published real outputs.
@@ -119,6 +122,7 @@ impl Plant {
             uniform: false,
             is_straight: false,
             all_hold: false,
+            wants_substeps: false,
             inputs: vec![0.0; graph.inputs.len()],
             outputs: vec![0.0; graph.outputs.len()],
             signals: signals.collect(),
@@ -142,6 +146,7 @@ impl Plant {
         };
         plant.find_slopes();
         plant.prepare_interface_models();
+        plant.find_traces();
         plant.mark_corrected_inputs();
         plant
     }
@@ -237,6 +242,9 @@ impl Plant {
             self.publish_signals(components, step)?;
         }
         self.read_slopes(components, step, next)?;
+        if self.wants_substeps {
+            self.observe_substeps(components, step);
+        }
         // A unit that has ended the simulation takes no further inputs (FMI 2.0 §4.2.4).
         if !self.passes.is_empty() && self.terminated.is_none() {
             let now = self.graph.clock.duration(step.from + step.length);
@@ -380,6 +388,7 @@ impl Plant {
         }
         let substeps = u64::from(member.substeps);
         self.counters.unit_steps += substeps;
+        self.counters.get_calls += member.trace.as_ref().map_or(0, |trace| trace.rows() as u64);
         self.counters.set_calls += if member.follows_curves { substeps } else { 0 };
         if let StepOutcome::Terminated(time) = member.outcome {
             self.note_termination(time);

@@ -124,9 +124,12 @@ impl Plant {
         now: f64,
     ) -> Result<(), (usize, Box<UnitFault>)> {
         for (&input, new) in pass.inputs.iter().zip(&mut pass.new_inputs) {
-            let state = &self.states[input];
+            let state = &mut self.states[input];
             let is_new = self.members[state.source_component].is_due(next);
-            *new = if is_new {
+            if is_new && state.wants_substeps {
+                state.observe(&self.outputs, f64::NAN, now);
+            }
+            *new = if is_new && !state.wants_substeps {
                 state.fed(&self.outputs)
             } else {
                 state.uncorrected(&self.outputs, now, 0.0).at(0.0)

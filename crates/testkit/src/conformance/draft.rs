@@ -42,7 +42,8 @@ impl Draft {
         }
     }
 
-    /// Adds a unit whose communication step is `ratio` macro-steps.
+    /// Adds a unit whose communication step is `ratio` macro-steps; a tenth of one where the
+    /// extrapolation needs it.
     pub(super) fn unit(
         &mut self,
         name: &'static str,
@@ -55,6 +56,11 @@ impl Draft {
             exchange,
             ..
         } = *combination;
+        let ratio = if combination.wants_substeps() {
+            0.1
+        } else {
+            ratio
+        };
         let step = ratio * self.macro_step;
         let add = move |system: &mut System| {
             let settings = system.add(name, unit).step_size(step);

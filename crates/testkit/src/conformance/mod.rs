@@ -12,6 +12,8 @@ use std::fmt;
 
 use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Exchange, METHODS, STEP_CONTROLS};
 
+use crate::extrapolations::wants_substeps;
+
 /// One word of each registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Combination {
@@ -48,8 +50,17 @@ impl Combination {
                 }
             }
         }
-        all.retain(|combination| combination.unusual_words() <= 2);
+        let is_possible = |combination: &Self| {
+            !combination.wants_substeps() || combination.step_control == STEP_CONTROLS[0].name
+        };
+        all.retain(|combination| combination.unusual_words() <= 2 && is_possible(combination));
         all
+    }
+
+    /// Whether the extrapolation needs a source with communication steps much shorter than the
+    /// macro-step.
+    fn wants_substeps(&self) -> bool {
+        wants_substeps(self.extrapolation)
     }
 
     fn unusual_words(&self) -> usize {

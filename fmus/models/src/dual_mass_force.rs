@@ -1,0 +1,102 @@
+//! Half 1 of the dual mass-spring-damper, with the coupling spring and damper.
+
+use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use serde::{Deserialize, Serialize};
+
+type Row = Variable<DualMassForce>;
+
+/// m·v' = −k·x − d·v − F, x' = v with the coupling force F = k_c·(x − x_c) + d_c·(v − v2) as output,
+/// which follows the input v2 at once (direct feed-through); x_c' = v2.
+///
+/// Chen et al. (2021), section 4.1; defaults are the system of figure 10.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DualMassForce {
+    m: f64,
+    k: f64,
+    d: f64,
+    k_c: f64,
+    d_c: f64,
+    v2: f64,
+    force: f64,
+    /// Position, velocity, integral of the received velocity.
+    state: [f64; 3],
+}
+
+impl Default for DualMassForce {
+    fn default() -> Self {
+        Self {
+            m: 9.9049,
+            k: 586.9352,
+            d: 50.9125,
+            k_c: 741.3214,
+            d_c: 40.3909,
+            v2: 0.0,
+            force: 0.0,
+            state: [0.0; 3],
+        }
+    }
+}
+
+impl DualMassForce {
+    fn coupling_force(&self) -> f64 {
+        let [x, v, x_c] = self.state;
+        self.k_c * (x - x_c) + self.d_c * (v - self.v2)
+    }
+}
+
+impl Model for DualMassForce {
+    const NAME: &'static str = "DualMassForce";
+    const DESCRIPTION: &'static str =
+        "Half 1 of the dual mass-spring-damper, with the coupling spring and damper";
+    const INTEGRATOR: Integrator = Integrator::ForwardEuler;
+    const INTERPOLATES_INPUTS: bool = true;
+    const STOP_TIME: f64 = 5.0;
+
+    fn variables() -> Vec<Variable<Self>> {
+        vec![
+            Row::input_real("v2", |m| &mut m.v2, "velocity of mass 2").unit(unit::METRE_PER_SECOND),
+            Row::output_real("F", |m| &mut m.force, "coupling force on mass 2")
+                .unit(unit::NEWTON)
+                .depends_on(&["v2"])
+                .starts_from(&["k_c", "d_c"]),
+            Row::output_real("x", |m| &mut m.state[0], "position").unit(unit::METRE),
+            Row::output_real("v", |m| &mut m.state[1], "velocity").unit(unit::METRE_PER_SECOND),
+            Row::parameter_real("m", |m| &mut m.m, "mass")
+                .unit(unit::KILOGRAM)
+                .min(1e-9),
+            Row::parameter_real("k", |m| &mut m.k, "stiffness of the spring to the wall")
+                .unit(unit::NEWTON_PER_METRE),
+            Row::parameter_real("d", |m| &mut m.d, "damping to the wall")
+                .unit(unit::NEWTON_SECOND_PER_METRE),
+            Row::parameter_real("k_c", |m| &mut m.k_c, "stiffness of the coupling spring")
+                .unit(unit::NEWTON_PER_METRE),
+            Row::parameter_real("d_c", |m| &mut m.d_c, "damping of the coupling damper")
+                .unit(unit::NEWTON_SECOND_PER_METRE),
+        ]
+    }
+
+    fn state(&mut self) -> &mut [f64] {
+        &mut self.state
+    }
+
+    fn initialize(&mut self, _time: f64) -> Result<(), Fault> {
+        self.state = [0.0; 3];
+        Ok(())
+    }
+
+    fn derivatives(&self, _time: f64, rates: &mut [f64]) {
+        let [x, v, _] = self.state;
+        rates[0] = v;
+        rates[1] = (-self.k * x - self.d * v - self.coupling_force()) / self.m;
+        rates[2] = self.v2;
+    }
+
+    fn outputs(&mut self, _time: f64) -> Result<(), Fault> {
+        self.force = self.coupling_force();
+        Ok(())
+    }
+
+    fn partial_derivative(&self, unknown: &str, known: &str) -> Option<f64> {
+        ((unknown, known) == ("F", "v2")).then_some(-self.d_c)
+    }
+}

@@ -1,0 +1,109 @@
+//! Half 2 of the dual mass-spring-damper, which two pulses of force excite.
+
+use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use serde::{Deserialize, Serialize};
+
+type Row = Variable<DualMassVelocity>;
+
+/// m·v' = −k·x − d·v + F + external force, x' = v, with the velocity as output.
+///
+/// Chen et al. (2021), section 4.1; defaults are the system of figure 10 and its pulses of 1 N at 1 s
+/// and at 4 s, whose length the paper does not tell.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DualMassVelocity {
+    m: f64,
+    k: f64,
+    d: f64,
+    pulse_force: f64,
+    pulse_width: f64,
+    pulse_time_1: f64,
+    pulse_time_2: f64,
+    force: f64,
+    state: [f64; 2],
+}
+
+impl Default for DualMassVelocity {
+    fn default() -> Self {
+        Self {
+            m: 0.3935,
+            k: 956.6108,
+            d: 20.1711,
+            pulse_force: 1.0,
+            pulse_width: 0.2,
+            pulse_time_1: 1.0,
+            pulse_time_2: 4.0,
+            force: 0.0,
+            state: [0.0; 2],
+        }
+    }
+}
+
+/// Two ways to compute a time may differ by so many seconds.
+const ROUNDING: f64 = 1e-9;
+
+impl DualMassVelocity {
+    fn external_force(&self, time: f64) -> f64 {
+        let pulls = |start: f64| {
+            let since = time - start + ROUNDING;
+            since >= 0.0 && since < self.pulse_width
+        };
+        if pulls(self.pulse_time_1) || pulls(self.pulse_time_2) {
+            self.pulse_force
+        } else {
+            0.0
+        }
+    }
+}
+
+impl Model for DualMassVelocity {
+    const NAME: &'static str = "DualMassVelocity";
+    const DESCRIPTION: &'static str =
+        "Half 2 of the dual mass-spring-damper, which two pulses of force excite";
+    const INTEGRATOR: Integrator = Integrator::ForwardEuler;
+    const INTERPOLATES_INPUTS: bool = true;
+    const STOP_TIME: f64 = 5.0;
+
+    fn variables() -> Vec<Variable<Self>> {
+        vec![
+            Row::input_real("F", |m| &mut m.force, "coupling force on the mass").unit(unit::NEWTON),
+            Row::output_real("v", |m| &mut m.state[1], "velocity").unit(unit::METRE_PER_SECOND),
+            Row::output_real("x", |m| &mut m.state[0], "position").unit(unit::METRE),
+            Row::parameter_real("m", |m| &mut m.m, "mass")
+                .unit(unit::KILOGRAM)
+                .min(1e-9),
+            Row::parameter_real("k", |m| &mut m.k, "stiffness of the spring to the wall")
+                .unit(unit::NEWTON_PER_METRE),
+            Row::parameter_real("d", |m| &mut m.d, "damping to the wall")
+                .unit(unit::NEWTON_SECOND_PER_METRE),
+            Row::parameter_real("pulse_force", |m| &mut m.pulse_force, "force of the pulses")
+                .unit(unit::NEWTON),
+            Row::parameter_real(
+                "pulse_width",
+                |m| &mut m.pulse_width,
+                "length of the pulses",
+            )
+            .unit(unit::SECOND)
+            .min(0.0),
+            Row::parameter_real("pulse_time_1", |m| &mut m.pulse_time_1, "start of pulse 1")
+                .unit(unit::SECOND),
+            Row::parameter_real("pulse_time_2", |m| &mut m.pulse_time_2, "start of pulse 2")
+                .unit(unit::SECOND),
+        ]
+    }
+
+    fn state(&mut self) -> &mut [f64] {
+        &mut self.state
+    }
+
+    fn initialize(&mut self, _time: f64) -> Result<(), Fault> {
+        self.state = [0.0; 2];
+        Ok(())
+    }
+
+    fn derivatives(&self, time: f64, rates: &mut [f64]) {
+        let [x, v] = self.state;
+        let external = self.external_force(time);
+        rates[0] = v;
+        rates[1] = (-self.k * x - self.d * v + self.force + external) / self.m;
+    }
+}
