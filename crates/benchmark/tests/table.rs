@@ -68,6 +68,13 @@ fn the_alarm_finds_the_oscillation_of_the_crane() {
     assert!(matches!(alarm.measured, Figure::Number(count) if count >= 1.0));
 }
 
+/// Figures 7 to 10 of Chen et al. 2021, and the engine against the systems in one process.
+#[test]
+fn dual_mass_with_h_infinity_coupling() {
+    expect_good(&rows("dual-mass", &["1", "2", "3", "4"]), 61);
+    expect_good(&rows("dual-mass", &["fmus"]), 8);
+}
+
 /// Tables 4 and 6 of Sadjina & Pedersen 2019, and the better rows.
 #[test]
 fn quarter_car_with_nepce_and_ecco() {

@@ -1,6 +1,7 @@
 //! The dual mass-spring-damper of Chen et al. (2021), section 4.1.
 
 mod coupling;
+mod fmus;
 mod methods;
 mod stability;
 mod system;
@@ -14,15 +15,16 @@ use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::figures;
 use crate::role::Cast;
 use crate::row::{Bar, Metric, Row};
-use coupling::{Coupling, errors};
+use coupling::{Coupling, MACRO_STEP, errors};
+use fmus::{FORCE as FORCE_SIDE, Setup, Theatre, VELOCITY as VELOCITY_SIDE};
 use methods::{Designs, METHODS, Method, PULSES, THRESHOLDS};
-use system::{Course, DualMass};
+use system::{Course, DualMass, MICRO_STEP};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "dual-mass",
     summary: "two masses in steps of 1 ms that exchange velocity and force every 50 ms: H-infinity coupling",
     source: "Chen et al. 2021, section 4.1; parameters of the random systems are a stand-in for its table 2",
-    roles: &[],
+    roles: &[FORCE_SIDE, VELOCITY_SIDE],
     cases: &[
         Case {
             name: "1",
@@ -43,6 +45,14 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         Case {
             name: "random",
             summary: "2000 random systems: how many are unstable, and how many inaccurate",
+        },
+        Case {
+            name: "fmus",
+            summary: "FMUs under the engine: the same courses as in one process, micro-step by micro-step",
+        },
+        Case {
+            name: "one-sided",
+            summary: "the 2000 random systems as FMUs, the velocity compensated and the force held and fresh",
         },
     ],
     measure,
@@ -71,11 +81,13 @@ const AT_LIMIT: Bar = Bar::Absolute(3.0);
 /// A spectral radius above this is unstable.
 const STABLE: f64 = 1.0 + 1e-7;
 
-fn measure(_: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
     let designs = Designs::new()?;
-    match case.name.parse::<usize>() {
-        Ok(number) => measure_figure(number - 1, &designs, progress),
-        Err(_) => measure_random(&designs, progress),
+    match (case.name, case.name.parse::<usize>()) {
+        (_, Ok(number)) => measure_figure(number - 1, &designs, progress),
+        ("fmus", _) => return measure_fmus(cast, &designs, progress),
+        ("one-sided", _) => return measure_one_sided_fmus(cast, progress),
+        _ => measure_random(&designs, progress),
     }
     Ok(())
 }
@@ -178,4 +190,100 @@ fn counts(method: &Method, trials: &[&Trial]) -> Vec<Row> {
         }
     }
     rows
+}
+
+const DIFFERENCE: Metric = Metric::figure("difference from the process, greatest", "");
+const SMALL_ENOUGH: &str = "rounding, that oscillations of unstable systems amplify";
+const PROJECT: &str = "bar of this project: 0.6 times the inaccurate systems of the paper's setup";
+
+/// The systems of the figures and some random ones with all methods that the engine has.
+fn measure_fmus(
+    cast: &Cast,
+    designs: &Designs,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
+    const SOME: usize = 6;
+    const PULSE: usize = 200;
+    let theatre = Theatre::new(cast);
+    let mut systems = DualMass::FIGURES.to_vec();
+    systems.extend(DualMass::random(SOME));
+    for method in METHODS {
+        let Some(setup) = Setup::of(method.name, MICRO_STEP) else {
+            continue;
+        };
+        let coupling = method.coupling(designs);
+        let difference = |system: &DualMass| {
+            let course = theatre.course(system, &setup, PULSE)?;
+            Ok(distance(&course, &coupling.clone().course(system, PULSE)))
+        };
+        let differences: Result<Vec<f64>, MeasureError> =
+            systems.par_iter().map(difference).collect();
+        let greatest = differences?.into_iter().fold(0.0, f64::max);
+        let row = Row::new(DIFFERENCE, greatest).within(Bar::AtMost(1e-9), SMALL_ENOUGH);
+        progress.add(method.name, [row]);
+    }
+    Ok(())
+}
+
+/// Greatest distance of two courses, relative to the greatest magnitude of the second one;
+/// infinite where one is not finite.
+fn distance(course: &Course, other: &Course) -> f64 {
+    let distance = |variable: usize| {
+        let size = other
+            .iter()
+            .map(|point| point[variable].abs())
+            .fold(0.0, f64::max);
+        let pairs = course.iter().zip(other);
+        let distances = pairs.map(|(one, other)| (one[variable] - other[variable]).abs() / size);
+        distances
+            .map(|distance| {
+                if distance.is_nan() {
+                    f64::INFINITY
+                } else {
+                    distance
+                }
+            })
+            .fold(0.0, f64::max)
+    };
+    if course.len() == other.len() {
+        distance(0).max(distance(1))
+    } else {
+        f64::INFINITY
+    }
+}
+
+/// All random systems as FMUs with one-sided compensation.
+fn measure_one_sided_fmus(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    let theatre = Theatre::new(cast);
+    const PULSE: usize = 200;
+    const LIMIT: f64 = 0.2;
+    // A tenth of the macro-step is fine enough for the compensator; errors need each micro-step.
+    let [fine, coarse] = [MICRO_STEP, 0.1 * MACRO_STEP].map(Setup::one_sided);
+    let judge = |system: &DualMass| {
+        let [velocity, force] = errors(
+            &theatre.course(system, &fine, PULSE)?,
+            &system.reference(PULSE),
+        );
+        let is_accurate = velocity <= LIMIT && force <= LIMIT;
+        Ok((theatre.grows(system, &coarse)?, !is_accurate))
+    };
+    let systems = DualMass::random(COUNT);
+    let judged: Result<Vec<(bool, bool)>, MeasureError> = systems.par_iter().map(judge).collect();
+    let judged = judged?;
+    let count = |is_meant: fn(&(bool, bool)) -> bool| {
+        judged.iter().filter(|judged| is_meant(judged)).count() as f64
+    };
+    let unstable = Row::new(UNSTABLE, count(|judged| judged.0));
+    let inaccurate = Row::new(
+        Metric::figure(INACCURATE[2][2], ""),
+        count(|judged| judged.1),
+    );
+    progress.add(
+        "one-sided, fresh",
+        [
+            unstable.within(Bar::AtMost(190.0), PROJECT),
+            inaccurate.within(Bar::AtMost(260.0), PROJECT),
+        ],
+    );
+    Ok(())
 }

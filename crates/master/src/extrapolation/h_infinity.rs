@@ -360,7 +360,9 @@ mod tests {
         assert_eq!(smoothed.next_piece(0.005), Curve::constant(1.0));
         smoothed.observe(sample(10, 2.0));
         let curve = smoothed.curve(0.05, 0.05);
-        (0..10).for_each(|_| drop(smoothed.next_piece(0.005)));
+        for _ in 0..10 {
+            smoothed.next_piece(0.005);
+        }
         let after = smoothed.next_piece(0.005).at(0.0);
         assert!((after - curve.at(0.05)).abs() < 1e-12 && after > 1.0);
         smoothed.clear();

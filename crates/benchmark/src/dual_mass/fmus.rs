@@ -1,0 +1,298 @@
+//! The dual mass as FMUs under the engine.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gyrator::{
+    FmuCache, Handle, LoadError, Period, RunOptions, StepOutcome, System, Unit, UnitDescription,
+    UnitMaker, UnitOrder, UnitResult,
+};
+use gyrator_system::{Choice, SystemFile, Value};
+
+use super::coupling::MACRO_STEP;
+use super::system::{Course, DualMass, MICRO_STEP, MICRO_STEPS};
+use crate::assembly::{Assembly, Configuration, Place};
+use crate::benchmark::MeasureError;
+use crate::recording::Recorder;
+use crate::role::{Cast, CastError, Role};
+
+type Parameter = (&'static str, &'static str, &'static str);
+
+const MASS: Parameter = ("m", "kg", "mass");
+const SPRING: Parameter = ("k", "N/m", "stiffness of the spring to the wall");
+const DAMPER: Parameter = ("d", "N.s/m", "damping to the wall");
+
+pub(crate) const FORCE: Role = Role {
+    name: "force",
+    model: "DualMassForce",
+    summary: "mass 1 with the coupling spring and damper, in steps of forward Euler",
+    ports: &[
+        ("v2", "m/s", "velocity of mass 2"),
+        ("F", "N", "coupling force on mass 2"),
+    ],
+    parameters: &[
+        MASS,
+        SPRING,
+        DAMPER,
+        ("k_c", "N/m", "stiffness of the coupling spring"),
+        ("d_c", "N.s/m", "damping of the coupling damper"),
+    ],
+};
+
+pub(crate) const VELOCITY: Role = Role {
+    name: "velocity",
+    model: "DualMassVelocity",
+    summary: "mass 2, which two pulses of 1 N pull, in steps of forward Euler",
+    ports: &[
+        ("F", "N", "coupling force on the mass"),
+        ("v", "m/s", "velocity"),
+    ],
+    parameters: &[
+        MASS,
+        SPRING,
+        DAMPER,
+        ("pulse_width", "s", "length of the pulses"),
+        ("pulse_time_2", "s", "start of the second pulse"),
+    ],
+};
+
+/// How the engine couples the FMUs.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    pub(crate) extrapolation: Choice,
+    pub(crate) exchange: &'static str,
+    /// Communication step of both halves, s.
+    pub(crate) step: f64,
+}
+
+impl Setup {
+    /// The velocity compensated, the force held and fresh, with communication steps of `step` s.
+    pub(crate) fn one_sided(step: f64) -> Self {
+        Self {
+            extrapolation: Choice::new("hinfinity"),
+            exchange: "fresh",
+            step,
+        }
+    }
+
+    /// What a system file would say for the method of that name, with communication steps of `step` s;
+    /// `None` where the engine has nothing like it.
+    pub(crate) fn of(method: &str, step: f64) -> Option<Self> {
+        let (signal, exchange) = method.split_once(", ")?;
+        let extrapolation = match signal {
+            "one-sided" => return Some(Self::one_sided(step)),
+            "h-infinity" => Choice::new("hinfinity")
+                .with("variant", Value::String("smoothed".to_owned()))
+                .with("static_gain", Value::Real(0.983)),
+            "hold" | "linear" | "quadratic" => Choice::new(signal),
+            _ => return None,
+        };
+        let exchange = if exchange == "fresh" {
+            "fresh"
+        } else {
+            "stale"
+        };
+        Some(Self {
+            extrapolation,
+            exchange,
+            step,
+        })
+    }
+}
+
+/// A second pulse that never comes, s.
+const NEVER: f64 = 1e9;
+
+/// FMUs that are opened once.
+pub(crate) struct Theatre<'a> {
+    cast: &'a Cast,
+    cache: FmuCache,
+}
+
+impl<'a> Theatre<'a> {
+    pub(crate) fn new(cast: &'a Cast) -> Self {
+        Self {
+            cast,
+            cache: FmuCache::default(),
+        }
+    }
+
+    fn file(
+        &self,
+        system: &DualMass,
+        setup: &Setup,
+        (width, second, stop): (f64, f64, f64),
+    ) -> Result<SystemFile, CastError> {
+        let DualMass { m, k, k_c, d_c, d } = *system;
+        let mut assembly = Assembly::new(self.cast, MACRO_STEP, stop);
+        let place = |name, role| Place {
+            name,
+            role,
+            step: setup.step,
+            inner_step: MICRO_STEP,
+            extrapolation: "hold",
+            exchange: setup.exchange,
+        };
+        let real = |(name, number): (&'static str, f64)| (name, Value::Real(number));
+        let half = |half: usize| [("m", m[half]), ("k", k[half]), ("d", d[half])];
+        let first = half(0).into_iter().chain([("k_c", k_c), ("d_c", d_c)]);
+        let first: Vec<_> = first.map(real).collect();
+        assembly.add(place("force", &FORCE), &first)?;
+        let pulses = [("pulse_width", width), ("pulse_time_2", second)];
+        let second: Vec<_> = half(1).into_iter().chain(pulses).map(real).collect();
+        assembly.add(place("velocity", &VELOCITY), &second)?;
+        let plain = Configuration::plain("", setup.exchange);
+        let axis = [("force.F", "velocity.F"), ("velocity.v", "force.v2")];
+        assembly.bond("coupling", &[axis], &plain);
+        let mut file = assembly.into_file();
+        for component in &mut file.components {
+            component.extrapolation = Some(setup.extrapolation.clone());
+        }
+        Ok(file)
+    }
+
+    /// The coupling variables at each micro-step, which has to be the communication step.
+    pub(crate) fn course(
+        &self,
+        system: &DualMass,
+        setup: &Setup,
+        pulse: usize,
+    ) -> Result<Course, MeasureError> {
+        let width = pulse as f64 * MICRO_STEP;
+        let file = self.file(system, setup, (width, 4.0, MICRO_STEPS as f64 * MICRO_STEP))?;
+        let mut watch = Watch::default();
+        let options = RunOptions {
+            accept_not_finite: true,
+            ..RunOptions::default()
+        };
+        let system = System::from_file_with(file, &self.cache)?;
+        system.start_with(&options, &mut watch)?.run()?;
+        let taken =
+            |seen: &Seen| std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+        let [force, velocity] = [taken(&watch.force), taken(&watch.velocity)];
+        Ok(velocity
+            .into_iter()
+            .zip(force)
+            .map(|(v, f)| [v, f])
+            .collect())
+    }
+
+    /// Whether the velocity, long after a pulse, is greater than it was before: in the last quarter
+    /// of 40 s, and in the third one.
+    pub(crate) fn grows(&self, system: &DualMass, setup: &Setup) -> Result<bool, MeasureError> {
+        const STOP: f64 = 40.0;
+        /// What has died away to this part of its greatest magnitude is rounding.
+        const DEAD: f64 = 1e-12;
+        let file = self.file(system, setup, (0.2, NEVER, STOP))?;
+        let options = RunOptions {
+            accept_not_finite: true,
+            ..RunOptions::default()
+        };
+        let mut run = System::from_file_with(file, &self.cache)?.start(&options)?;
+        let recorder = Recorder::watch(&mut run)?;
+        run.run()?;
+        let rows = recorder.rows_of(&["velocity.v".to_owned()])?;
+        let greatest = |rows: &[Vec<f64>]| {
+            // A maximum does not see NaN, which is what overflows end in.
+            let sizes = rows.iter().map(|row| {
+                if row[0].is_nan() {
+                    f64::INFINITY
+                } else {
+                    row[0].abs()
+                }
+            });
+            sizes.fold(0.0, f64::max)
+        };
+        let quarter = rows.len() / 4;
+        let (third, last) = (&rows[2 * quarter..3 * quarter], &rows[3 * quarter..]);
+        let (third, last) = (greatest(third), greatest(last));
+        Ok(last == f64::INFINITY || last > third.max(DEAD * greatest(&rows)))
+    }
+}
+
+type Seen = Arc<Mutex<Vec<f64>>>;
+
+/// Wraps the units of the FMUs, to see what they send at the start of each communication step.
+#[derive(Default)]
+struct Watch {
+    force: Seen,
+    velocity: Seen,
+}
+
+impl UnitMaker for Watch {
+    fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError> {
+        let (output, seen) = match order.name() {
+            "force" => ("F", &self.force),
+            _ => ("v", &self.velocity),
+        };
+        let known = order.description.variable(output);
+        let output = known.ok_or_else(|| order.refuse(format!("there is no output {output}")))?;
+        Ok(Some(Box::new(Watched {
+            output: output.handle,
+            unit: Box::new(order.instantiate()?),
+            seen: Arc::clone(seen),
+        })))
+    }
+}
+
+/// A unit, one output of which is watched.
+struct Watched {
+    unit: Box<dyn Unit>,
+    output: Handle,
+    seen: Seen,
+}
+
+impl Unit for Watched {
+    fn description(&self) -> &UnitDescription {
+        self.unit.description()
+    }
+
+    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
+        self.unit.begin_initialization(period)
+    }
+
+    fn end_initialization(&mut self) -> UnitResult {
+        self.unit.end_initialization()
+    }
+
+    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
+        self.unit.set_reals(handles, values)
+    }
+
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
+        self.unit.get_reals(handles, values)
+    }
+
+    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+        let mut value = [0.0];
+        self.unit.get_reals(&[self.output], &mut value)?;
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(value[0]);
+        self.unit.step(time, step)
+    }
+
+    fn set_input_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &[f64],
+    ) -> UnitResult {
+        self.unit.set_input_derivatives(handles, orders, values)
+    }
+
+    fn directional_derivative(
+        &mut self,
+        unknowns: &[Handle],
+        knowns: &[Handle],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> UnitResult {
+        self.unit
+            .directional_derivative(unknowns, knowns, seed, values)
+    }
+
+    fn terminate(&mut self) -> UnitResult {
+        self.unit.terminate()
+    }
+}
