@@ -1,11 +1,12 @@
 //! Options that several verbs share.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Entry, Exchange};
-use gyrator_system::{Choice, Experiment, Spanned, SystemFile};
+use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 
 use crate::failure::Failure;
 use crate::fmu_log::LogLevel;
@@ -134,6 +135,10 @@ pub(crate) struct ExecutionOptions {
     /// Longest time that a call of an FMU may take; 0 is for ever
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     pub(crate) timeout: f64,
+    /// Give components processes of their own, for a crash of one to be survived by the others: the
+    /// named ones, or all [repeatable]
+    #[arg(long, value_name = "COMPONENT,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
+    pub(crate) isolate: Option<Vec<String>>,
     /// Most memory that the run may use; an FMU that needs more ends it
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub(crate) memory_limit: Option<u64>,
@@ -149,6 +154,41 @@ pub(crate) struct ExecutionOptions {
     /// Where the progress of a long run is shown
     #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
     pub(crate) progress: ProgressMode,
+}
+
+impl ExecutionOptions {
+    /// Longest time that a call may take; `None` is for ever.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        let timeout = Some(self.timeout).filter(|seconds| *seconds > 0.0);
+        timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+    }
+
+    /// Puts the option `--isolate` in place of what a file says.
+    pub(crate) fn isolate(&self, system: &mut SystemFile) -> Result<(), Failure> {
+        let Some(names) = &self.isolate else {
+            return Ok(());
+        };
+        for name in names {
+            if system.component(name).is_none() {
+                let failure =
+                    Failure::usage(format!("--isolate={name}: there is no such component"));
+                let known = system
+                    .components
+                    .iter()
+                    .map(|component| &component.name.value);
+                return Err(match closest(name, known.map(String::as_str)) {
+                    Some(near) => failure.help(format!("did you mean `{near}`?")),
+                    None => failure,
+                });
+            }
+        }
+        for component in &mut system.components {
+            if names.is_empty() || names.contains(&component.name.value) {
+                component.isolate = Some(Spanned::unplaced(true));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Splits `name=value`.

@@ -6,6 +6,7 @@ use gyrator::{FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReas
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, SystemFile};
 use gyrator_worker::Worker;
+use gyrator_worker::isolated::Isolation;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
@@ -51,7 +52,8 @@ struct Running {
 
 impl Session<'_> {
     /// Runs the system and tells what came of it.
-    pub(crate) fn execute(self) -> Result<Exit, Failure> {
+    pub(crate) fn execute(mut self) -> Result<Exit, Failure> {
+        self.execution.isolate(&mut self.system)?;
         fmu_log::start(self.execution.log_level);
         let interrupt = Interrupt::listen();
         let mut running = self.start(&interrupt)?;
@@ -96,7 +98,12 @@ impl Session<'_> {
             interrupt: Some(interrupt.requested()),
         };
         let since = Instant::now();
-        let run = system.start(&options).map_err(not_started)?;
+        let mut isolation = Isolation::new()
+            .timeout(self.execution.timeout())
+            .arguments(["isolated".into()]);
+        let run = system
+            .start_with(&options, &mut isolation)
+            .map_err(not_started)?;
         let clock = WallClock {
             loading,
             initialising: since.elapsed().as_secs_f64(),

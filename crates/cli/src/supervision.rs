@@ -4,7 +4,6 @@
 //! records and prints as it would by itself. The parent speaks up only if the worker cannot.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use gyrator::{Observer, ObserverError, Verdict, View};
 use gyrator_worker::{
@@ -36,10 +35,9 @@ impl Plan<'_> {
         }
         let stop = Stop::default();
         listen(&stop);
-        let timeout = Some(self.execution.timeout).filter(|seconds| *seconds > 0.0);
         let supervisor = Supervisor::new()
             .arguments(std::env::args_os().skip(1))
-            .timeout(timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()))
+            .timeout(self.execution.timeout())
             .memory_limit(self.execution.memory_limit.map(|limit| limit << 20));
         match supervisor.supervise(&stop) {
             Ok(ending) => Some(self.conclude(ending)),

@@ -8,6 +8,9 @@
 //! in it. When the worker dies, the parent tells which FMU it was, in which call and when, writes
 //! the last rows, and removes what the worker had unpacked.
 //!
+//! A component of a run can have a process of its own besides ([`isolated`]), a child of the process
+//! that carries out the run.
+//!
 //! A program calls [`hook`] first thing in its `main`, then [`Supervisor::supervise`] for each run.
 //! Without these a run stays in the process of the caller, which is what the library
 //! [`gyrator`](https://docs.rs/gyrator) does by itself.
@@ -20,6 +23,7 @@ mod board;
 mod channel;
 mod crash_handler;
 mod death;
+pub mod isolated;
 mod kept_file;
 mod leaving;
 mod memory_watch;

@@ -10,7 +10,7 @@ use crate::board::{Board, Phase, Position};
 use crate::channel::{Channel, Received};
 use crate::kept_file::{KeptFile, Ring};
 use crate::process::{self, Streams};
-use crate::{crash_handler, leaving};
+use crate::{crash_handler, isolated, leaving};
 
 /// The role of a worker that carries out a whole run.
 pub(crate) const RUN: &str = "run";
@@ -33,7 +33,8 @@ pub struct Worker {
 /// Makes a program able to run workers: to be called first thing in `main`.
 ///
 /// In a process that a [`Supervisor`](crate::Supervisor) has started, calls `main` and ends the
-/// process with the exit code that it returns. In any other it does nothing.
+/// process with the exit code that it returns. One that hosts an [isolated](crate::isolated)
+/// component does that, without calling `main`. In any other it does nothing.
 ///
 /// ```no_run
 /// # #[cfg(target_os = "linux")] {
@@ -45,6 +46,7 @@ pub struct Worker {
 /// # }
 /// ```
 pub fn hook(main: impl FnOnce(&'static Worker) -> u8) {
+    isolated::serve_if_asked();
     if process::role().as_deref() == Some(RUN) {
         let worker = match Worker::begin() {
             Ok(worker) => worker,

@@ -9,6 +9,7 @@ mod faults;
 mod fmu_options;
 mod h_infinity;
 mod interrupts;
+mod isolation;
 mod learning;
 mod limits;
 mod results;

@@ -1,0 +1,193 @@
+//! Components in processes of their own.
+
+use crate::bench::{Bench, Outcome};
+use crate::faults::FAULTY;
+
+fn run(bench: &Bench, fault: &str, more: &[&str]) -> Outcome {
+    bench.write("system.toml", FAULTY);
+    let fault = format!("bad.fault={fault}");
+    let arguments = [
+        "run",
+        "system.toml",
+        "--start-value",
+        &fault,
+        "-o",
+        "out.csv",
+    ];
+    bench.run(arguments.into_iter().chain(more.iter().copied()))
+}
+
+/// Directories that this machine keeps unpacked FMUs in: no run may leave one.
+fn unpacked() -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(std::env::temp_dir()).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.to_string_lossy().contains("/gyrator-"))
+        .collect()
+}
+
+#[test]
+fn isolation_changes_no_bit() {
+    let bench = Bench::new();
+    let text = |options: &[&str]| {
+        let outcome = run(&bench, "none", options);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        bench.read("out.csv")
+    };
+    let expected = text(&[]);
+    assert_eq!(expected.lines().count(), 12);
+    for options in [
+        ["--isolate"].as_slice(),
+        &["--isolate=bad"],
+        &["--isolate", "--no-supervisor"],
+    ] {
+        assert_eq!(text(options), expected, "{options:?}");
+    }
+}
+
+#[test]
+fn r22_r25_a_component_that_is_lost_leaves_its_rows() {
+    let lost = [
+        (
+            "segfault",
+            "bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4)",
+        ),
+        (
+            "abort",
+            "bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4)",
+        ),
+        (
+            "endless_loop",
+            "bad: no return within 0.5 s from fmi2DoStep at t = 0.4 s (step 4)",
+        ),
+    ];
+    for (fault, message) in lost {
+        for supervisor in [[].as_slice(), &["--no-supervisor"]] {
+            let bench = Bench::new();
+            let options = ["--isolate=bad", "--timeout", "0.5"];
+            let options: Vec<_> = options.iter().chain(supervisor).copied().collect();
+            let outcome = run(&bench, fault, &options);
+            assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+            assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
+            assert!(
+                outcome.stderr.contains("5 rows in out.csv"),
+                "{}",
+                outcome.stderr
+            );
+            assert_eq!(bench.rows("out.csv").1.len(), 5);
+        }
+    }
+}
+
+#[test]
+fn r26_a_crash_while_it_is_freed_is_a_warning() {
+    let bench = Bench::new();
+    let function = ["--isolate", "--start-value", "bad.function=free"];
+    let outcome = run(&bench, "segfault", &function);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let warning =
+        "warning: bad: SIGSEGV in fmi2FreeInstance, after the last step: the results are complete";
+    assert!(outcome.stderr.contains(warning), "{}", outcome.stderr);
+    assert_eq!(bench.rows("out.csv").1.len(), 11);
+}
+
+#[test]
+fn a_restarted_component_that_crashes_again_ends_the_run() {
+    let bench = Bench::new();
+    let restarting = FAULTY.replace("[components.bad]", "[components.bad]\nrestart = 2");
+    bench.write("restarting.toml", &restarting);
+    let options = ["--start-value", "bad.fault=segfault", "-o", "out.csv"];
+    let outcome = bench.run(["run", "restarting.toml"].into_iter().chain(options));
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    for part in [
+        "warning: bad: SIGSEGV in fmi2DoStep; its process is started anew, 1 of 2 times",
+        "its process is started anew, 2 of 2 times",
+        "bad: SIGSEGV in fmi2DoStep, after 2 restarts at t = 0.4 s (step 4)",
+    ] {
+        assert!(
+            outcome.stderr.contains(part),
+            "no {part:?} in {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn log_lines_come_through() {
+    let bench = Bench::new();
+    let log = |options: &[&str]| {
+        let outcome = run(&bench, "error", options);
+        assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+        outcome.stderr
+    };
+    assert_eq!(log(&["--isolate"]), log(&[]));
+}
+
+#[test]
+fn an_unknown_component_is_a_wrong_use() {
+    let bench = Bench::new();
+    let outcome = run(&bench, "none", &["--isolate=bat"]);
+    assert_eq!(outcome.code, Some(2));
+    assert!(
+        outcome.stderr.contains("did you mean `bad`?"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+/// Kills the run at some moment: its workers die with it, and what they have unpacked is removed.
+#[test]
+fn r40_no_worker_outlives_a_killed_run() {
+    let bench = Bench::new();
+    let long = FAULTY.replace("stop_time = 1.0", "stop_time = 1e6");
+    bench.write("long.toml", &long);
+    for moment in [20, 60, 150, 400] {
+        let arguments = ["run", "long.toml", "--isolate", "--progress", "never"];
+        let arguments = arguments
+            .into_iter()
+            .chain(["--start-value", "bad.fault=none"]);
+        let mut child = bench.start(arguments);
+        std::thread::sleep(std::time::Duration::from_millis(moment));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let folder = bench.path("");
+        let begin = std::time::Instant::now();
+        while !processes_in(&folder).is_empty() {
+            assert!(
+                begin.elapsed().as_secs() < 10,
+                "{:?}",
+                processes_in(&folder)
+            );
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+}
+
+/// Processes whose working directory this is.
+fn processes_in(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let folder = folder.canonicalize().unwrap();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let paths = entries.map(|entry| entry.path());
+    paths
+        .filter(|path| std::fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd == folder))
+        .collect()
+}
+
+#[test]
+fn a_lost_component_leaves_no_directory() {
+    let bench = Bench::new();
+    let before = unpacked();
+    let outcome = run(&bench, "segfault", &["--isolate"]);
+    assert_eq!(outcome.code, Some(5));
+    // Other tests run meanwhile: only directories of processes that are gone count.
+    let is_left = |path: &std::path::PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let process = name.split('-').nth(1).unwrap_or_default().to_owned();
+        !before.contains(path) && !std::path::Path::new("/proc").join(process).exists()
+    };
+    let begin = std::time::Instant::now();
+    while unpacked().iter().any(is_left) {
+        assert!(begin.elapsed().as_secs() < 10, "{:?}", unpacked());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,250 @@
+//! The run's side of a worker: starting it, talking to it, and telling how it ended.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Child;
+use std::sync::atomic::Ordering::Acquire;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use gyrator_fmu::flight_recorder::{Activity, Slot};
+use gyrator_fmu::leftovers;
+use rustix::process::{Pid, Signal};
+
+use super::bytes::{Malformed, Put as _};
+use super::mailbox::{Mailbox, MailboxError, Side};
+use super::patience::{Patience, Spinning};
+use super::{ROLE, layout, log_lines};
+use crate::channel::Channel;
+use crate::death::Cause;
+use crate::process;
+use crate::shared_memory::SharedMemory;
+
+/// How a worker is started and talked to.
+#[derive(Debug, Clone)]
+pub(super) struct Terms {
+    /// Arguments of the worker's command line, which it does not read.
+    pub(super) arguments: Vec<OsString>,
+    /// Longest time for an answer; `None` is for ever.
+    pub(super) timeout: Option<Duration>,
+    pub(super) spinning: Spinning,
+}
+
+/// A worker process that hosts an instance, or is about to.
+#[derive(Debug)]
+pub(super) struct Connection {
+    child: Child,
+    mailbox: Mailbox,
+    timeout: Option<Duration>,
+    /// Last log line that came through.
+    last_log: Option<String>,
+    /// The process is gone, and its number may be another one's.
+    is_gone: bool,
+}
+
+/// The end of a worker before its time.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Loss {
+    cause: LossCause,
+    /// What it was doing; `None` between calls.
+    activity: Option<Activity>,
+    /// Its last log line.
+    pub(super) log: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum LossCause {
+    Death(Cause),
+    /// It lives, but what it says makes no sense.
+    Nonsense(String),
+}
+
+impl Loss {
+    /// The call, such as `fmi2DoStep`.
+    pub(super) fn call(&self) -> &'static str {
+        self.activity.map_or("its process", Activity::name)
+    }
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let cause = match &self.cause {
+            LossCause::Death(cause) => cause,
+            LossCause::Nonsense(text) => return f.write_str(text),
+        };
+        match (self.activity, cause) {
+            (Some(activity), Cause::Timeout(_)) => write!(f, "{cause} from {}", activity.name()),
+            (Some(activity), _) => write!(f, "{cause} in {}", activity.name()),
+            (None, _) => write!(f, "{cause} between two calls"),
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+enum Silence {
+    Ended(std::process::ExitStatus),
+    Timeout(Duration),
+    Mailbox(MailboxError),
+}
+
+impl From<MailboxError> for Silence {
+    fn from(error: MailboxError) -> Self {
+        Self::Mailbox(error)
+    }
+}
+
+impl Connection {
+    pub(super) fn open(terms: &Terms) -> io::Result<Self> {
+        let memory = SharedMemory::create("gyrator-isolated", layout::LENGTH)?;
+        let (child, channel) = spawn(terms.arguments.clone())?;
+        let mut message = Vec::new();
+        message.long(u64::try_from(terms.spinning.worker.as_nanos()).unwrap_or(u64::MAX));
+        // Where the worker is dead already, its status tells more.
+        let _ = channel.send(&message, &[memory.as_fd()]);
+        let patience = Patience::new(terms.spinning.run);
+        Ok(Self {
+            child,
+            mailbox: Mailbox::new(Arc::new(memory), Side::Run, patience)?,
+            timeout: terms.timeout,
+            last_log: None,
+            is_gone: false,
+        })
+    }
+
+    /// Sends a request and waits for the reply. After a loss the process is gone.
+    #[inline]
+    pub(super) fn ask(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Box<Loss>> {
+        self.ask_within(self.timeout, request, reply)
+    }
+
+    /// As [`Self::ask`], with a time of its own.
+    pub(super) fn ask_within(
+        &mut self,
+        timeout: Option<Duration>,
+        request: &[u8],
+        reply: &mut Vec<u8>,
+    ) -> Result<(), Box<Loss>> {
+        let (child, mut waiting) = (&mut self.child, None);
+        let mut while_quiet = || {
+            // The clock is not looked at before anything takes long.
+            let begin = *waiting.get_or_insert_with(Instant::now);
+            if let Ok(Some(status)) = child.try_wait() {
+                return Err(Silence::Ended(status));
+            }
+            match timeout.filter(|timeout| begin.elapsed() >= *timeout) {
+                Some(timeout) => Err(Silence::Timeout(timeout)),
+                None => Ok(()),
+            }
+        };
+        let sent = self.mailbox.send(request, &mut while_quiet);
+        let received = sent.and_then(|()| self.mailbox.receive(reply, &mut while_quiet));
+        if log_lines::has_come(self.mailbox.memory(), layout::LOG) {
+            self.pass_log_on();
+        }
+        received.map_err(|silence| self.lose(&silence))
+    }
+
+    #[cold]
+    fn pass_log_on(&mut self) {
+        if let Some(last) = log_lines::pass_on(self.mailbox.memory(), layout::LOG) {
+            self.last_log = Some(last);
+        }
+    }
+
+    /// What became of a worker whose answer makes no sense.
+    #[cold]
+    pub(super) fn lose_for(&mut self, malformed: Malformed) -> Box<Loss> {
+        self.lose(&Silence::Mailbox(malformed.into()))
+    }
+
+    #[cold]
+    fn lose(&mut self, silence: &Silence) -> Box<Loss> {
+        let cause = match silence {
+            Silence::Ended(status) => LossCause::Death(self.cause_of(*status)),
+            Silence::Timeout(timeout) => LossCause::Death(Cause::Timeout(*timeout)),
+            Silence::Mailbox(error) => LossCause::Nonsense(error.to_string()),
+        };
+        let slots = layout::slots(self.mailbox.memory()).unwrap_or_default();
+        let activity = slots
+            .iter()
+            .filter_map(Slot::read)
+            .find_map(|reading| reading.activity);
+        self.kill();
+        self.pass_log_on();
+        Box::new(Loss {
+            cause,
+            activity,
+            log: self.last_log.take(),
+        })
+    }
+
+    fn cause_of(&self, status: std::process::ExitStatus) -> Cause {
+        let crash = layout::crash(self.mailbox.memory());
+        let is_stack_overflow = crash.is_ok_and(|crash| crash.is_overflow.load(Acquire) != 0);
+        match (status.signal(), status.code()) {
+            (Some(number), _) => Cause::Signal {
+                number,
+                is_stack_overflow,
+            },
+            (None, code) => Cause::Exit {
+                code: code.unwrap_or(0),
+            },
+        }
+    }
+
+    /// Ends the process and all that it has started, and removes what it has unpacked.
+    fn kill(&mut self) {
+        if std::mem::replace(&mut self.is_gone, true) {
+            return;
+        }
+        let process = self.child.id();
+        // It may not yet have a group of its own, or may be gone.
+        if let Some(group) = Pid::from_raw(process.cast_signed()) {
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.kill();
+        // Also where it was waited for before.
+        let _ = self.child.wait();
+        leftovers::remove_of(process);
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// An order to start a worker, and where to send it.
+type Order = (Vec<OsString>, mpsc::Sender<io::Result<(Child, Channel)>>);
+
+/// Starts a worker. It dies with the thread that has started it, so that thread has to live as long
+/// as this process, whatever thread wants the worker.
+fn spawn(arguments: Vec<OsString>) -> io::Result<(Child, Channel)> {
+    static STARTER: OnceLock<Mutex<mpsc::Sender<Order>>> = OnceLock::new();
+    let starter = STARTER.get_or_init(|| {
+        let (sender, orders) = mpsc::channel::<Order>();
+        let start = move || {
+            for (arguments, answer) in orders {
+                // Who has asked may be gone.
+                let _ = answer.send(process::spawn(ROLE, arguments));
+            }
+        };
+        // Where there can be no thread, the orders find nobody.
+        let _ = std::thread::Builder::new()
+            .name("starter".to_owned())
+            .spawn(start);
+        Mutex::new(sender)
+    });
+    let nobody = || io::Error::other("there can be no thread that starts processes");
+    let (answer, started) = mpsc::channel();
+    let sent = starter
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .send((arguments, answer));
+    sent.map_err(|_| nobody())?;
+    started.recv().map_err(|_| nobody())?
+}

@@ -1,0 +1,152 @@
+//! Which components get a process of their own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gyrator::{LoadError, LoadErrorKind, Unit, UnitMaker, UnitOrder};
+
+use super::connection::Terms;
+use super::journal::Journal;
+use super::patience::Spinning;
+use super::request::{Request, Start};
+use super::unit::{IsolatedUnit, NotStarted};
+
+/// Makes units of FMUs, in processes of their own where the system asks for it.
+///
+/// A component gets one if it says `isolate = true` or `restart = …`, and without being asked where
+/// it cannot share the process with another one: its FMU says that it
+/// `canBeInstantiatedOnlyOncePerProcess`, has libraries of its own beside the one that is loaded for
+/// each instance anew, and is used by an earlier component as well. `isolate = false` forbids it.
+///
+/// The program has to call [`hook`](crate::hook) first thing in its `main`, because a worker is this
+/// program once more.
+#[derive(Debug, Clone, Default)]
+pub struct Isolation {
+    timeout: Option<Duration>,
+    arguments: Vec<OsString>,
+    chosen: BTreeSet<String>,
+    spinning: Option<Spinning>,
+}
+
+impl Isolation {
+    /// For calls that may take for ever.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Longest time that a message to a component may take to be answered; a worker that takes
+    /// longer is ended.
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Arguments on the workers' command lines, before the name of the component. Workers do not
+    /// read them.
+    #[must_use]
+    pub fn arguments(mut self, arguments: impl IntoIterator<Item = OsString>) -> Self {
+        self.arguments.extend(arguments);
+        self
+    }
+
+    fn start(&self, order: &UnitOrder<'_>, spinning: Spinning) -> Result<IsolatedUnit, LoadError> {
+        let journal = order
+            .component
+            .restart
+            .as_ref()
+            .map(|restart| restart.value);
+        if journal.is_some() && !can_serialize(order) {
+            return Err(order.refuse(
+                "`restart` needs an FMU that can put its state into bytes \
+                 (canSerializeFMUstate); this one says that it cannot",
+            ));
+        }
+        let mut arguments = self.arguments.clone();
+        arguments.push(order.name().into());
+        let terms = Terms {
+            arguments,
+            timeout: self.timeout,
+            spinning,
+        };
+        let description = order.description.clone();
+        let journal = journal.map(Journal::new);
+        IsolatedUnit::start(order.name(), description, request(order), terms, journal).map_err(
+            |error| match error {
+                NotStarted::NotLoaded(message) => order.refuse(message),
+                NotStarted::Lost(message) => LoadError {
+                    kind: LoadErrorKind::Lost,
+                    ..order.refuse(message)
+                },
+            },
+        )
+    }
+}
+
+impl UnitMaker for Isolation {
+    fn plan(&mut self, orders: &[UnitOrder<'_>]) {
+        let mut met = BTreeMap::new();
+        for order in orders {
+            let earlier: &mut u32 = met.entry(order.fmu.path()).or_default();
+            let by_itself = *earlier > 0 && cannot_share(order);
+            let isolate = order.component.isolate.as_ref();
+            if isolate.map_or(by_itself || order.component.is_isolated(), |isolate| {
+                isolate.value
+            }) {
+                self.chosen.insert(order.name().to_owned());
+            }
+            *earlier += 1;
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = orders.first().map_or(1, |order| order.options.threads);
+        self.spinning = Some(Spinning::on(cores, self.chosen.len(), threads));
+    }
+
+    fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError> {
+        if !self.chosen.contains(order.name()) {
+            return Ok(None);
+        }
+        let spinning = self.spinning.unwrap_or_else(|| Spinning::on(1, 1, 1));
+        let unit = self.start(order, spinning)?;
+        Ok(Some(Box::new(unit)))
+    }
+}
+
+/// Whether a private copy of its library is not enough for an FMU that can be instantiated only
+/// once per process: what its library needs besides is loaded once for all.
+fn cannot_share(order: &UnitOrder<'_>) -> bool {
+    let claims = order.fmu.description().co_simulation.as_ref();
+    let only_once = claims.is_some_and(|claims| claims.can_be_instantiated_only_once_per_process);
+    only_once && order.fmu.has_companions()
+}
+
+fn can_serialize(order: &UnitOrder<'_>) -> bool {
+    let claims = order.fmu.description().co_simulation.as_ref();
+    claims.is_some_and(|claims| claims.can_serialize_fmu_state && claims.can_get_and_set_fmu_state)
+}
+
+fn request(order: &UnitOrder<'_>) -> Request {
+    // A path keeps its meaning if an FMU of the run changes the working directory meanwhile.
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let fmu = absolute(order.fmu.path());
+    let options = order.fmu.options();
+    let library_path: Vec<PathBuf> = options.library_path.iter().map(|p| absolute(p)).collect();
+    let cache = options.cache.as_deref().map(absolute);
+    let mut request = Request::default();
+    request.start(&Start {
+        fmu: fmu.as_os_str().as_bytes(),
+        name: order.name(),
+        logging: order.options.log_fmu_calls,
+        preload: options.preload.iter().map(String::as_str).collect(),
+        library_path: library_path
+            .iter()
+            .map(|p| p.as_os_str().as_bytes())
+            .collect(),
+        cache: cache.as_ref().map(|path| path.as_os_str().as_bytes()),
+    });
+    request
+}

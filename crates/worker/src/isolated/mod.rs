@@ -1,0 +1,42 @@
+//! Components in processes of their own: one worker per FMU, over shared memory.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `maker.rs` | which components get a process, and how it is made: [`Isolation`] |
+//! | `unit.rs` | the component as the run sees it; `read_ahead.rs`: the outputs that come with a step |
+//! | `journal.rs` | what a new worker is told after the old one was lost |
+//! | `connection.rs` | the worker's process as the run sees it |
+//! | `host.rs` | the worker's own side |
+//! | `mailbox.rs` | messages through shared memory; `patience.rs`: spinning and sleeping |
+//! | `request.rs`, `reply.rs` | what is in the messages; `bytes.rs`: numbers and texts |
+//! | `log_lines.rs` | the FMU's log on its way to the run |
+//!
+//! A step is one message there and one back: the inputs, their derivatives, the step, and the reads
+//! that followed the last step. Everything else is a message of its own.
+//!
+//! Neither side trusts the other: what a process sends that an FMU has broken is an error, never a
+//! panic ([`check_request`], [`check_reply`]).
+
+mod bytes;
+mod calls;
+mod connection;
+mod host;
+mod journal;
+mod layout;
+mod log_lines;
+mod mailbox;
+mod maker;
+mod patience;
+mod read_ahead;
+mod reply;
+mod request;
+mod unit;
+
+pub use bytes::Malformed;
+pub(crate) use host::serve_if_asked;
+pub use maker::Isolation;
+pub use reply::check_reply;
+pub use request::check_request;
+
+/// The role of a worker that hosts one component.
+const ROLE: &str = "isolated";

@@ -1,0 +1,242 @@
+//! What a worker answers: a head that says how far it came, then what each operation has to tell.
+
+use gyrator::{Cause, StepOutcome, UnitFault, Value};
+
+use super::bytes::{Cursor, Malformed, Numbers, Put};
+use super::calls;
+use super::request::{Encoded, put_value};
+
+const DONE: u8 = 0;
+const FAILED: u8 = 1;
+const NOT_LOADED: u8 = 2;
+
+const STEPPED: u8 = 1;
+const TERMINATED: u8 = 2;
+const REALS: u8 = 3;
+const VALUE: u8 = 4;
+const STATE: u8 = 5;
+
+/// A worker's answer in the making. What was done comes before it is known how it ends, so the head
+/// stands at the end.
+#[derive(Debug, Default)]
+pub(super) struct Reply {
+    bytes: Vec<u8>,
+}
+
+impl Reply {
+    /// Takes everything out.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// The answer as bytes.
+    #[must_use]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How a step ended.
+    #[inline]
+    pub(super) fn stepped(&mut self, outcome: StepOutcome) {
+        match outcome {
+            StepOutcome::Done => self.bytes.push(STEPPED),
+            StepOutcome::Terminated(time) => {
+                self.bytes.push(TERMINATED);
+                self.bytes.real(time);
+            }
+        }
+    }
+
+    /// Real values.
+    #[inline]
+    pub(super) fn reals(&mut self, values: &[f64]) {
+        self.bytes.push(REALS);
+        self.bytes.word(super::bytes::length(values.len()));
+        self.bytes.reals(values);
+    }
+
+    /// One value.
+    pub(super) fn value(&mut self, value: &Value) {
+        self.bytes.push(VALUE);
+        put_value(&mut self.bytes, value);
+    }
+
+    /// A state as bytes.
+    pub(super) fn state(&mut self, state: &[u8]) {
+        self.bytes.push(STATE);
+        self.bytes.block(state);
+    }
+
+    /// All operations were made; `warnings` calls have returned Warning so far.
+    #[inline]
+    pub(super) fn done(&mut self, warnings: u64) {
+        self.bytes.long(warnings);
+        self.bytes.push(DONE);
+    }
+
+    /// The operation number `index` has failed.
+    pub(super) fn failed(&mut self, index: u32, fault: &UnitFault, warnings: u64) {
+        let start = self.bytes.len();
+        let bytes = &mut self.bytes;
+        bytes.word(index);
+        bytes.push(calls::number(fault.call));
+        bytes.push(cause_number(fault.cause));
+        bytes.block(fault.message.as_bytes());
+        bytes.push(u8::from(fault.log.is_some()));
+        bytes.block(fault.log.as_deref().unwrap_or_default().as_bytes());
+        self.end(start, warnings, FAILED);
+    }
+
+    /// The FMU could not be loaded because of `message`.
+    pub(super) fn not_loaded(&mut self, message: &str) {
+        let start = self.bytes.len();
+        self.bytes.block(message.as_bytes());
+        self.end(start, 0, NOT_LOADED);
+    }
+
+    fn end(&mut self, start: usize, warnings: u64, code: u8) {
+        let length = self.bytes.len() - start;
+        self.bytes.word(super::bytes::length(length));
+        self.bytes.long(warnings);
+        self.bytes.push(code);
+    }
+}
+
+/// How a worker's work ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Ending {
+    Done,
+    Failed { index: u32, fault: Box<UnitFault> },
+    NotLoaded(String),
+}
+
+/// The head of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Head {
+    pub(super) warnings: u64,
+    pub(super) ending: Ending,
+    /// Bytes before the head: what the operations have to tell.
+    pub(super) length: usize,
+}
+
+impl Head {
+    #[inline]
+    pub(super) fn read(reply: &[u8]) -> Result<Self, Malformed> {
+        let (rest, code) = split_end::<1>(reply)?;
+        let (rest, warnings) = split_end::<8>(rest)?;
+        let warnings = u64::from_le_bytes(warnings);
+        if code == [DONE] {
+            return Ok(Self {
+                warnings,
+                ending: Ending::Done,
+                length: rest.len(),
+            });
+        }
+        Self::read_failure(rest, code, warnings)
+    }
+
+    fn read_failure(rest: &[u8], code: [u8; 1], warnings: u64) -> Result<Self, Malformed> {
+        let (rest, length) = split_end::<4>(rest)?;
+        let length = u32::from_le_bytes(length) as usize;
+        let start = rest.len().checked_sub(length).ok_or(Malformed)?;
+        let mut cursor = Cursor::new(&rest[start..]);
+        let ending = match code[0] {
+            FAILED => Ending::Failed {
+                index: cursor.word()?,
+                fault: take_fault(&mut cursor)?,
+            },
+            NOT_LOADED => Ending::NotLoaded(cursor.text()?.to_owned()),
+            _ => return Err(Malformed),
+        };
+        if !cursor.is_at_end() {
+            return Err(Malformed);
+        }
+        Ok(Self {
+            warnings,
+            ending,
+            length: start,
+        })
+    }
+}
+
+fn split_end<const N: usize>(bytes: &[u8]) -> Result<(&[u8], [u8; N]), Malformed> {
+    let (rest, end) = bytes.split_last_chunk().ok_or(Malformed)?;
+    Ok((rest, *end))
+}
+
+fn take_fault(cursor: &mut Cursor<'_>) -> Result<Box<UnitFault>, Malformed> {
+    let (call, cause) = (calls::name(cursor.byte()?), cause_of(cursor.byte()?)?);
+    let message = cursor.text()?.to_owned();
+    let has_log = cursor.flag()?;
+    let log = cursor.text()?;
+    Ok(Box::new(UnitFault {
+        call,
+        cause,
+        message,
+        log: has_log.then(|| log.to_owned()),
+    }))
+}
+
+const CAUSES: [Cause; 6] = [
+    Cause::Error,
+    Cause::Fatal,
+    Cause::Discard,
+    Cause::Unsupported,
+    Cause::NotFinite,
+    Cause::Lost,
+];
+
+fn cause_number(cause: Cause) -> u8 {
+    let position = CAUSES.iter().position(|known| *known == cause);
+    position
+        .and_then(|place| u8::try_from(place).ok())
+        .unwrap_or(0)
+}
+
+fn cause_of(number: u8) -> Result<Cause, Malformed> {
+    CAUSES.get(usize::from(number)).copied().ok_or(Malformed)
+}
+
+/// What one operation has to tell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Answer<'a> {
+    Stepped(StepOutcome),
+    Reals(Numbers<'a, 8>),
+    Value(Encoded<'a>),
+    State(&'a [u8]),
+}
+
+impl<'a> Answer<'a> {
+    #[inline]
+    pub(super) fn take(cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
+        Ok(match cursor.byte()? {
+            STEPPED => Self::Stepped(StepOutcome::Done),
+            TERMINATED => Self::Stepped(StepOutcome::Terminated(cursor.real()?)),
+            REALS => {
+                let count = cursor.word()? as usize;
+                Self::Reals(cursor.numbers(count)?)
+            }
+            VALUE => Self::Value(Encoded::take(cursor)?),
+            STATE => Self::State(cursor.block()?),
+            _ => return Err(Malformed),
+        })
+    }
+}
+
+/// Reads a reply as the run does and counts the answers in it: the whole of what the run does with
+/// bytes before it believes them.
+///
+/// # Errors
+/// If the bytes are no reply.
+pub fn check_reply(bytes: &[u8]) -> Result<u32, Malformed> {
+    let head = Head::read(bytes)?;
+    let mut cursor = Cursor::new(&bytes[..head.length]);
+    let (mut count, mut value) = (0, Value::Real(0.0));
+    while !cursor.is_at_end() {
+        if let Answer::Value(sent) = Answer::take(&mut cursor)? {
+            sent.read(&mut value)?;
+        }
+        count += 1;
+    }
+    Ok(count)
+}

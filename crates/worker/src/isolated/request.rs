@@ -1,0 +1,468 @@
+//! What the run asks of a worker: a list of operations, one after the other.
+
+use gyrator::{Handle, Kind, Period, Value};
+
+use super::bytes::{Cursor, Malformed, Numbers, Put, length};
+
+const START: u8 = 1;
+const BEGIN_INITIALIZATION: u8 = 2;
+const END_INITIALIZATION: u8 = 3;
+const SET_REALS: u8 = 4;
+const SET_VALUE: u8 = 5;
+const SET_INPUT_DERIVATIVES: u8 = 6;
+const STEP: u8 = 7;
+const GET_REALS: u8 = 8;
+const GET_VALUE: u8 = 9;
+const OUTPUT_DERIVATIVES: u8 = 10;
+const DIRECTIONAL_DERIVATIVE: u8 = 11;
+const SAVE: u8 = 12;
+const RESTORE: u8 = 13;
+const SERIALIZE: u8 = 14;
+const DESERIALIZE: u8 = 15;
+const TERMINATE: u8 = 16;
+const LEAVE: u8 = 17;
+
+const REAL: u8 = 0;
+const INTEGER: u8 = 1;
+const BOOLEAN: u8 = 2;
+const STRING: u8 = 3;
+
+/// A message to a worker: operations, which it makes in this order until one fails.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    bytes: Vec<u8>,
+    operations: u32,
+}
+
+/// What a worker is to host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Start<'a> {
+    /// Path of the FMU, as the operating system has it.
+    pub(super) fmu: &'a [u8],
+    /// Name of the instance.
+    pub(super) name: &'a str,
+    /// Whether the FMU logs all that it can.
+    pub(super) logging: bool,
+    /// Libraries to load first.
+    pub(super) preload: Vec<&'a str>,
+    /// Directories where libraries are looked for first, as the operating system has them.
+    pub(super) library_path: Vec<&'a [u8]>,
+    /// Directory where unpacked FMUs are kept, as the operating system has it.
+    pub(super) cache: Option<&'a [u8]>,
+}
+
+impl Request {
+    /// The operations as bytes.
+    #[must_use]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How many operations there are.
+    #[must_use]
+    pub(super) fn operations(&self) -> u32 {
+        self.operations
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Takes all operations out.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.operations = 0;
+    }
+
+    /// Adds all operations of another message.
+    pub(super) fn append(&mut self, other: &Self) {
+        self.bytes.extend_from_slice(&other.bytes);
+        self.operations += other.operations;
+    }
+
+    #[inline]
+    fn begin(&mut self, code: u8) -> &mut Vec<u8> {
+        self.operations += 1;
+        self.bytes.push(code);
+        &mut self.bytes
+    }
+
+    /// Loads an FMU and makes an instance; only as the first operation of all.
+    pub(super) fn start(&mut self, start: &Start<'_>) {
+        let bytes = self.begin(START);
+        bytes.block(start.fmu);
+        bytes.block(start.name.as_bytes());
+        bytes.push(u8::from(start.logging));
+        bytes.word(length(start.preload.len()));
+        for library in &start.preload {
+            bytes.block(library.as_bytes());
+        }
+        bytes.word(length(start.library_path.len()));
+        for directory in &start.library_path {
+            bytes.block(directory);
+        }
+        bytes.push(u8::from(start.cache.is_some()));
+        bytes.block(start.cache.unwrap_or_default());
+    }
+
+    /// [`Unit::begin_initialization`](gyrator::Unit::begin_initialization).
+    pub(super) fn begin_initialization(&mut self, period: &Period) {
+        let bytes = self.begin(BEGIN_INITIALIZATION);
+        bytes.real(period.start);
+        bytes.optional_real(period.stop);
+        bytes.optional_real(period.tolerance);
+    }
+
+    /// [`Unit::end_initialization`](gyrator::Unit::end_initialization).
+    pub(super) fn end_initialization(&mut self) {
+        self.begin(END_INITIALIZATION);
+    }
+
+    /// [`Unit::set_reals`](gyrator::Unit::set_reals); arrays of equal lengths.
+    #[inline]
+    pub(super) fn set_reals(&mut self, handles: &[Handle], values: &[f64]) {
+        let bytes = self.begin(SET_REALS);
+        bytes.word(length(handles.len()));
+        bytes.words(handles);
+        bytes.reals(values);
+    }
+
+    /// [`Unit::set_value`](gyrator::Unit::set_value).
+    pub(super) fn set_value(&mut self, handle: Handle, value: &Value) {
+        let bytes = self.begin(SET_VALUE);
+        bytes.word(handle);
+        put_value(bytes, value);
+    }
+
+    /// [`Unit::set_input_derivatives`](gyrator::Unit::set_input_derivatives); arrays of equal lengths.
+    pub(super) fn set_input_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &[f64],
+    ) {
+        let bytes = self.begin(SET_INPUT_DERIVATIVES);
+        bytes.word(length(handles.len()));
+        bytes.words(handles);
+        bytes.integers(orders);
+        bytes.reals(values);
+    }
+
+    /// [`Unit::step`](gyrator::Unit::step).
+    #[inline]
+    pub(super) fn step(&mut self, time: f64, step: f64) {
+        let bytes = self.begin(STEP);
+        bytes.real(time);
+        bytes.real(step);
+    }
+
+    /// [`Unit::get_reals`](gyrator::Unit::get_reals).
+    #[inline]
+    pub(super) fn get_reals(&mut self, handles: &[Handle]) {
+        let bytes = self.begin(GET_REALS);
+        bytes.word(length(handles.len()));
+        bytes.words(handles);
+    }
+
+    /// [`Unit::get_value`](gyrator::Unit::get_value), of the kind of `value`.
+    pub(super) fn get_value(&mut self, handle: Handle, value: &Value) {
+        let bytes = self.begin(GET_VALUE);
+        bytes.word(handle);
+        bytes.push(match value {
+            Value::Real(_) => REAL,
+            Value::Integer(_) => INTEGER,
+            Value::Boolean(_) => BOOLEAN,
+            Value::String(_) => STRING,
+        });
+    }
+
+    /// [`Unit::output_derivatives`](gyrator::Unit::output_derivatives); arrays of equal lengths.
+    pub(super) fn output_derivatives(&mut self, handles: &[Handle], orders: &[i32]) {
+        let bytes = self.begin(OUTPUT_DERIVATIVES);
+        bytes.word(length(handles.len()));
+        bytes.words(handles);
+        bytes.integers(orders);
+    }
+
+    /// [`Unit::directional_derivative`](gyrator::Unit::directional_derivative); one seed per known.
+    pub(super) fn directional_derivative(
+        &mut self,
+        unknowns: &[Handle],
+        knowns: &[Handle],
+        seed: &[f64],
+    ) {
+        let bytes = self.begin(DIRECTIONAL_DERIVATIVE);
+        bytes.word(length(unknowns.len()));
+        bytes.word(length(knowns.len()));
+        bytes.words(unknowns);
+        bytes.words(knowns);
+        bytes.reals(seed);
+    }
+
+    /// Saves the state under a number, or anew under one that is in use.
+    pub(super) fn save(&mut self, slot: u32) {
+        self.begin(SAVE).word(slot);
+    }
+
+    /// Goes back to the state that was saved under a number.
+    pub(super) fn restore(&mut self, slot: u32) {
+        self.begin(RESTORE).word(slot);
+    }
+
+    /// Asks for the state as bytes.
+    pub(super) fn serialize(&mut self) {
+        self.begin(SERIALIZE);
+    }
+
+    /// Goes to the state in `state`.
+    pub(super) fn deserialize(&mut self, state: &[u8]) {
+        self.begin(DESERIALIZE).block(state);
+    }
+
+    /// [`Unit::terminate`](gyrator::Unit::terminate).
+    pub(super) fn terminate(&mut self) {
+        self.begin(TERMINATE);
+    }
+
+    /// Frees the instance.
+    pub(super) fn leave(&mut self) {
+        self.begin(LEAVE);
+    }
+}
+
+/// A value of one of FMI's types, as bytes.
+pub(super) fn put_value(bytes: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Real(real) => {
+            bytes.push(REAL);
+            bytes.real(*real);
+        }
+        Value::Integer(integer) => {
+            bytes.push(INTEGER);
+            bytes.integers(&[*integer]);
+        }
+        Value::Boolean(boolean) => bytes.extend_from_slice(&[BOOLEAN, u8::from(*boolean)]),
+        Value::String(text) => {
+            bytes.push(STRING);
+            bytes.block(text.as_bytes());
+        }
+    }
+}
+
+/// Reads a value into `target`, whose text is used again; the kinds may differ.
+pub(super) fn read_value(cursor: &mut Cursor<'_>, target: &mut Value) -> Result<(), Malformed> {
+    match (cursor.byte()?, target) {
+        (REAL, target) => *target = Value::Real(cursor.real()?),
+        (INTEGER, target) => *target = Value::Integer(cursor.integer()?),
+        (BOOLEAN, target) => *target = Value::Boolean(cursor.flag()?),
+        (STRING, Value::String(text)) => {
+            text.clear();
+            text.push_str(cursor.text()?);
+        }
+        (STRING, target) => *target = Value::String(cursor.text()?.to_owned()),
+        _ => return Err(Malformed),
+    }
+    Ok(())
+}
+
+/// One operation of a message, as it was sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Operation<'a> {
+    Start(Start<'a>),
+    BeginInitialization(Period),
+    EndInitialization,
+    SetReals {
+        handles: Numbers<'a, 4>,
+        values: Numbers<'a, 8>,
+    },
+    SetValue {
+        handle: Handle,
+        value: Encoded<'a>,
+    },
+    SetInputDerivatives {
+        handles: Numbers<'a, 4>,
+        orders: Numbers<'a, 4>,
+        values: Numbers<'a, 8>,
+    },
+    Step {
+        time: f64,
+        step: f64,
+    },
+    GetReals {
+        handles: Numbers<'a, 4>,
+    },
+    GetValue {
+        handle: Handle,
+        kind: Kind,
+    },
+    OutputDerivatives {
+        handles: Numbers<'a, 4>,
+        orders: Numbers<'a, 4>,
+    },
+    DirectionalDerivative {
+        unknowns: Numbers<'a, 4>,
+        knowns: Numbers<'a, 4>,
+        seed: Numbers<'a, 8>,
+    },
+    Save(u32),
+    Restore(u32),
+    Serialize,
+    Deserialize(&'a [u8]),
+    Terminate,
+    Leave,
+}
+
+/// A value that was found to be one, still as bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Encoded<'a>(&'a [u8]);
+
+impl<'a> Encoded<'a> {
+    pub(super) fn take(cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
+        let before = cursor.rest();
+        match cursor.byte()? {
+            REAL => cursor.real().map(drop)?,
+            INTEGER => cursor.integer().map(drop)?,
+            BOOLEAN => cursor.flag().map(drop)?,
+            STRING => cursor.text().map(drop)?,
+            _ => return Err(Malformed),
+        }
+        let length = before.len() - cursor.rest().len();
+        Ok(Self(&before[..length]))
+    }
+
+    /// Puts the value into `target`, whose text is used again.
+    pub(super) fn read(self, target: &mut Value) -> Result<(), Malformed> {
+        read_value(&mut Cursor::new(self.0), target)
+    }
+}
+
+impl<'a> Operation<'a> {
+    #[inline]
+    pub(super) fn take(cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
+        match cursor.byte()? {
+            SET_REALS => {
+                let count = cursor.word()? as usize;
+                let handles = cursor.numbers(count)?;
+                let values = cursor.numbers(count)?;
+                Ok(Self::SetReals { handles, values })
+            }
+            STEP => {
+                let (time, step) = (cursor.real()?, cursor.real()?);
+                Ok(Self::Step { time, step })
+            }
+            GET_REALS => {
+                let count = cursor.word()? as usize;
+                let handles = cursor.numbers(count)?;
+                Ok(Self::GetReals { handles })
+            }
+            code => Self::take_rare(code, cursor),
+        }
+    }
+
+    fn take_rare(code: u8, cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
+        Ok(match code {
+            START => Self::Start(take_start(cursor)?),
+            BEGIN_INITIALIZATION => Self::BeginInitialization(Period {
+                start: cursor.real()?,
+                stop: cursor.optional_real()?,
+                tolerance: cursor.optional_real()?,
+            }),
+            END_INITIALIZATION => Self::EndInitialization,
+            SET_VALUE => Self::SetValue {
+                handle: cursor.word()?,
+                value: Encoded::take(cursor)?,
+            },
+            SET_INPUT_DERIVATIVES => {
+                let count = cursor.word()? as usize;
+                Self::SetInputDerivatives {
+                    handles: cursor.numbers(count)?,
+                    orders: cursor.numbers(count)?,
+                    values: cursor.numbers(count)?,
+                }
+            }
+            GET_VALUE => Self::GetValue {
+                handle: cursor.word()?,
+                kind: take_kind(cursor)?,
+            },
+            OUTPUT_DERIVATIVES => {
+                let count = cursor.word()? as usize;
+                Self::OutputDerivatives {
+                    handles: cursor.numbers(count)?,
+                    orders: cursor.numbers(count)?,
+                }
+            }
+            DIRECTIONAL_DERIVATIVE => {
+                let (unknowns, knowns) = (cursor.word()? as usize, cursor.word()? as usize);
+                Self::DirectionalDerivative {
+                    unknowns: cursor.numbers(unknowns)?,
+                    knowns: cursor.numbers(knowns)?,
+                    seed: cursor.numbers(knowns)?,
+                }
+            }
+            SAVE => Self::Save(cursor.word()?),
+            RESTORE => Self::Restore(cursor.word()?),
+            SERIALIZE => Self::Serialize,
+            DESERIALIZE => Self::Deserialize(cursor.block()?),
+            TERMINATE => Self::Terminate,
+            LEAVE => Self::Leave,
+            _ => return Err(Malformed),
+        })
+    }
+}
+
+fn take_start<'a>(cursor: &mut Cursor<'a>) -> Result<Start<'a>, Malformed> {
+    let (fmu, name, logging) = (cursor.block()?, cursor.text()?, cursor.flag()?);
+    Ok(Start {
+        fmu,
+        name,
+        logging,
+        preload: take_list(cursor, Cursor::text)?,
+        library_path: take_list(cursor, Cursor::block)?,
+        cache: {
+            let is_there = cursor.flag()?;
+            Some(cursor.block()?).filter(|_| is_there)
+        },
+    })
+}
+
+/// Elements after their number. Room is made for what really comes, not for what is announced.
+fn take_list<'a, T>(
+    cursor: &mut Cursor<'a>,
+    take: impl Fn(&mut Cursor<'a>) -> Result<T, Malformed>,
+) -> Result<Vec<T>, Malformed> {
+    let count = cursor.word()?;
+    let mut list = Vec::new();
+    for _ in 0..count {
+        list.push(take(cursor)?);
+    }
+    Ok(list)
+}
+
+fn take_kind(cursor: &mut Cursor<'_>) -> Result<Kind, Malformed> {
+    match cursor.byte()? {
+        REAL => Ok(Kind::Real),
+        INTEGER => Ok(Kind::Integer),
+        BOOLEAN => Ok(Kind::Boolean),
+        STRING => Ok(Kind::String),
+        _ => Err(Malformed),
+    }
+}
+
+/// Reads a request as a worker does and counts its operations: the whole of what a worker does with
+/// bytes before it believes them.
+///
+/// # Errors
+/// If the bytes are no request.
+pub fn check_request(bytes: &[u8]) -> Result<u32, Malformed> {
+    let mut cursor = Cursor::new(bytes);
+    let (mut count, mut value) = (0, Value::Real(0.0));
+    while !cursor.is_at_end() {
+        if let Operation::SetValue { value: sent, .. } = Operation::take(&mut cursor)? {
+            sent.read(&mut value)?;
+        }
+        count += 1;
+    }
+    Ok(count)
+}

@@ -1,0 +1,515 @@
+//! An FMU in a process of its own, as a unit.
+
+use std::time::Duration;
+
+use gyrator::{
+    Cause, Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitFault, UnitResult,
+    Value,
+};
+
+use super::bytes::{Cursor, Malformed};
+use super::connection::{Connection, Loss, Terms};
+use super::journal::Journal;
+use super::read_ahead::{Known, ReadAhead};
+use super::reply::{Answer, Ending, Head};
+use super::request::Request;
+
+/// How long an instance may take to be freed where calls may take for ever.
+const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+
+/// An FMU in a process of its own.
+///
+/// What changes the instance is collected and sent with the next call that needs an answer: one
+/// message takes the inputs and their derivatives, makes a step, and brings the outputs back. A
+/// refused input is therefore told by the step.
+#[derive(Debug)]
+pub(super) struct IsolatedUnit {
+    description: Box<UnitDescription>,
+    hosted: Hosted,
+    /// What was not sent yet.
+    queue: Request,
+    question: Request,
+    reply: Vec<u8>,
+    ahead: ReadAhead,
+    warnings: u64,
+    /// Numbers of saved states that were given out.
+    states: u32,
+}
+
+/// The worker, and what to do when it is lost.
+#[derive(Debug)]
+struct Hosted {
+    name: String,
+    connection: Connection,
+    terms: Terms,
+    start: Request,
+    journal: Option<Journal>,
+    /// Why there is no worker any more.
+    lost: Option<Box<UnitFault>>,
+}
+
+/// Why a worker does not host the FMU.
+pub(super) enum NotStarted {
+    /// The FMU cannot be loaded.
+    NotLoaded(String),
+    /// The process was lost, or there can be none.
+    Lost(String),
+}
+
+/// A state that the worker keeps.
+struct KeptState(u32);
+
+/// A state as bytes, which outlives the worker.
+struct State(Vec<u8>);
+
+impl IsolatedUnit {
+    /// Starts a worker and lets it load the FMU. `start` is the request for that.
+    pub(super) fn start(
+        name: &str,
+        description: UnitDescription,
+        start: Request,
+        terms: Terms,
+        journal: Option<Journal>,
+    ) -> Result<Self, NotStarted> {
+        let mut reply = Vec::new();
+        let connection = load(&terms, &start, &mut reply)?;
+        let hosted = Hosted {
+            name: name.to_owned(),
+            connection,
+            terms,
+            start,
+            journal,
+            lost: None,
+        };
+        Ok(Self {
+            description: Box::new(description),
+            hosted,
+            queue: Request::default(),
+            question: Request::default(),
+            reply,
+            ahead: ReadAhead::default(),
+            warnings: 0,
+            states: 0,
+        })
+    }
+
+    /// Sends what was collected. An operation that has failed is told by its number.
+    #[inline]
+    fn send(&mut self) -> UnitResult<Head> {
+        self.ahead.drop_answers();
+        let head = self.hosted.ask(&self.queue, &mut self.reply);
+        let head = match head {
+            Ok(head) => head,
+            Err(fault) => {
+                self.queue.clear();
+                return Err(fault);
+            }
+        };
+        self.warnings = head.warnings;
+        if head.ending == Ending::Done
+            && let Some(journal) = &mut self.hosted.journal
+        {
+            journal.note(&self.queue);
+        }
+        self.queue.clear();
+        Ok(head)
+    }
+
+    /// Sends what was collected, all of which has to succeed.
+    fn settle(&mut self) -> UnitResult<Head> {
+        let head = self.send()?;
+        match head.ending {
+            Ending::Done => Ok(head),
+            Ending::Failed { fault, .. } => Err(fault),
+            Ending::NotLoaded(_) => Err(self.hosted.nonsense(Malformed)),
+        }
+    }
+
+    /// Asks the question; its answer lies in these bytes of the reply.
+    #[inline]
+    fn ask(&mut self) -> UnitResult<std::ops::Range<usize>> {
+        if self.queue.is_empty() {
+            match self.ahead.look_up(&self.question) {
+                Known::Answer(range) => return Ok(range),
+                Known::Fault(fault) => return Err(fault),
+                Known::Nothing => {}
+            }
+        }
+        self.queue.append(&self.question);
+        let head = self.settle()?;
+        Ok(0..head.length)
+    }
+
+    /// Asks the question and hands the answer to `accept`.
+    #[inline]
+    fn inquire(&mut self, accept: impl FnOnce(Answer<'_>) -> Result<(), Malformed>) -> UnitResult {
+        let range = self.ask()?;
+        let mut cursor = Cursor::new(self.reply.get(range.clone()).unwrap_or_default());
+        let accepted = Answer::take(&mut cursor).and_then(accept);
+        let end = range.end - cursor.rest().len();
+        self.ahead.advance_to(end);
+        accepted.map_err(|malformed| self.hosted.nonsense(malformed))
+    }
+
+    fn inquire_reals(&mut self, values: &mut [f64]) -> UnitResult {
+        self.inquire(|answer| match answer {
+            Answer::Reals(reals) if reals.copy_to(values) => Ok(()),
+            _ => Err(Malformed),
+        })
+    }
+
+    /// Begins a question.
+    #[inline]
+    fn question(&mut self) -> &mut Request {
+        self.question.clear();
+        &mut self.question
+    }
+
+    /// What changes the instance begins.
+    #[inline]
+    fn change(&mut self) -> &mut Request {
+        self.ahead.forget();
+        &mut self.queue
+    }
+
+    /// Takes the answer to a step, whose number in the request was `index`, out of the reply.
+    fn conclude_step(
+        &mut self,
+        head: Head,
+        index: u32,
+        reads: u32,
+        with_state: bool,
+    ) -> UnitResult<StepOutcome> {
+        let fault = match head.ending {
+            Ending::Done => None,
+            Ending::Failed { index: at, fault } if at <= index => return Err(fault),
+            Ending::Failed { fault, .. } => Some(fault),
+            Ending::NotLoaded(_) => return Err(self.hosted.nonsense(Malformed)),
+        };
+        let has_failed = fault.is_some();
+        let mut cursor = Cursor::new(self.reply.get(..head.length).unwrap_or_default());
+        let outcome = match Answer::take(&mut cursor) {
+            Ok(Answer::Stepped(outcome)) => outcome,
+            _ => return Err(self.hosted.nonsense(Malformed)),
+        };
+        if reads > 0 {
+            let begin = head.length - cursor.rest().len();
+            self.ahead.answered(begin..head.length, fault);
+        }
+        if with_state && !has_failed {
+            let state = last_state(cursor, reads);
+            match (state, &mut self.hosted.journal) {
+                (Some(state), Some(journal)) => journal.keep(state),
+                _ => return Err(self.hosted.nonsense(Malformed)),
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// The present state as bytes, which the journal begins anew from.
+    fn serialize(&mut self) -> UnitResult<Vec<u8>> {
+        self.change().serialize();
+        let head = self.settle()?;
+        let mut cursor = Cursor::new(self.reply.get(..head.length).unwrap_or_default());
+        match (Answer::take(&mut cursor), &mut self.hosted.journal) {
+            (Ok(Answer::State(state)), Some(journal)) => {
+                journal.keep(state);
+                Ok(state.to_owned())
+            }
+            _ => Err(self.hosted.nonsense(Malformed)),
+        }
+    }
+}
+
+/// The state that stands after so many other answers.
+fn last_state<'a>(mut cursor: Cursor<'a>, skipped: u32) -> Option<&'a [u8]> {
+    for _ in 0..skipped {
+        Answer::take(&mut cursor).ok()?;
+    }
+    match Answer::take(&mut cursor) {
+        Ok(Answer::State(state)) => Some(state),
+        _ => None,
+    }
+}
+
+/// Starts a worker that hosts the FMU.
+fn load(terms: &Terms, start: &Request, reply: &mut Vec<u8>) -> Result<Connection, NotStarted> {
+    let no_process = |error| NotStarted::Lost(format!("it gets no process of its own: {error}"));
+    let mut connection = Connection::open(terms).map_err(no_process)?;
+    let lost = |loss: Box<Loss>| NotStarted::Lost(loss.to_string());
+    connection.ask(start.bytes(), reply).map_err(lost)?;
+    match Head::read(reply).map(|head| head.ending) {
+        Ok(Ending::Done) => Ok(connection),
+        Ok(Ending::NotLoaded(message)) => Err(NotStarted::NotLoaded(message)),
+        Ok(Ending::Failed { fault, .. }) => Err(NotStarted::NotLoaded(fault.message)),
+        Err(malformed) => Err(lost(connection.lose_for(malformed))),
+    }
+}
+
+impl Hosted {
+    /// Asks the worker, and a new one where that is allowed.
+    #[inline]
+    fn ask(&mut self, request: &Request, reply: &mut Vec<u8>) -> UnitResult<Head> {
+        if let Some(lost) = &self.lost {
+            return Err(lost.clone());
+        }
+        let loss = match self.connection.ask(request.bytes(), reply) {
+            Ok(()) => match Head::read(reply) {
+                Ok(head) => return Ok(head),
+                Err(malformed) => self.connection.lose_for(malformed),
+            },
+            Err(loss) => loss,
+        };
+        self.ask_anew(request, reply, &loss)
+    }
+
+    /// Starts new workers until one answers the request that the last one was lost in.
+    #[cold]
+    fn ask_anew(
+        &mut self,
+        request: &Request,
+        reply: &mut Vec<u8>,
+        first: &Loss,
+    ) -> UnitResult<Head> {
+        let mut loss = first.clone();
+        loop {
+            let Some(replay) = self.journal.as_mut().and_then(Journal::restart) else {
+                return Err(self.give_up(&loss));
+            };
+            self.tell_restart(&loss);
+            self.connection = match load(&self.terms, &self.start, reply) {
+                Ok(connection) => connection,
+                Err(NotStarted::NotLoaded(message) | NotStarted::Lost(message)) => {
+                    let fault = lost(&loss, &format!("; its new process was lost: {message}"));
+                    return Err(self.lost.insert(fault).clone());
+                }
+            };
+            match self.bring_up(&replay, request, reply) {
+                Ok(head) => return Ok(head),
+                Err(BringUp::Lost(next)) => loss = *next,
+                Err(BringUp::Fault(fault)) => {
+                    let why = format!(
+                        "; it cannot be brought back to that time: {}",
+                        fault.message
+                    );
+                    return Err(self.lost.insert(lost(&loss, &why)).clone());
+                }
+            }
+        }
+    }
+
+    /// Lets a new worker do all that the old one has done, and then the request.
+    fn bring_up(
+        &mut self,
+        replay: &Request,
+        request: &Request,
+        reply: &mut Vec<u8>,
+    ) -> Result<Head, BringUp> {
+        self.connection.ask(replay.bytes(), reply)?;
+        let read = |connection: &mut Connection, reply: &[u8]| {
+            Head::read(reply).map_err(|malformed| connection.lose_for(malformed))
+        };
+        if let Ending::Failed { fault, .. } = read(&mut self.connection, reply)?.ending {
+            return Err(BringUp::Fault(fault));
+        }
+        self.connection.ask(request.bytes(), reply)?;
+        Ok(read(&mut self.connection, reply)?)
+    }
+
+    fn tell_restart(&self, loss: &Loss) {
+        let (name, count) = (&self.name, self.journal.as_ref().map(Journal::count));
+        if let Some((number, times)) = count {
+            tracing::warn!(
+                target: "gyrator",
+                instance = name.as_str(),
+                "{loss}; its process is started anew, {number} of {times} times"
+            );
+        }
+    }
+
+    fn give_up(&mut self, loss: &Loss) -> Box<UnitFault> {
+        let after = match self.journal.as_ref().map(Journal::count) {
+            Some((times, _)) => format!(", after {times} restarts"),
+            None => String::new(),
+        };
+        self.lost.insert(lost(loss, &after)).clone()
+    }
+
+    /// The worker says what it cannot say.
+    #[cold]
+    fn nonsense(&mut self, malformed: Malformed) -> Box<UnitFault> {
+        let loss = self.connection.lose_for(malformed);
+        self.lost.insert(lost(&loss, "")).clone()
+    }
+}
+
+/// Why a new worker is not where the old one was.
+enum BringUp {
+    Lost(Box<Loss>),
+    Fault(Box<UnitFault>),
+}
+
+impl From<Box<Loss>> for BringUp {
+    fn from(loss: Box<Loss>) -> Self {
+        Self::Lost(loss)
+    }
+}
+
+fn lost(loss: &Loss, more: &str) -> Box<UnitFault> {
+    Box::new(UnitFault {
+        call: loss.call(),
+        cause: Cause::Lost,
+        message: format!("{loss}{more}"),
+        log: loss.log.clone(),
+    })
+}
+
+impl Unit for IsolatedUnit {
+    fn description(&self) -> &UnitDescription {
+        &self.description
+    }
+
+    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
+        self.change().begin_initialization(period);
+        self.settle().map(drop)
+    }
+
+    fn end_initialization(&mut self) -> UnitResult {
+        self.change().end_initialization();
+        self.settle()?;
+        if let Some(journal) = &mut self.hosted.journal {
+            journal.end_initialization();
+        }
+        Ok(())
+    }
+
+    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
+        self.change().set_reals(handles, values);
+        Ok(())
+    }
+
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
+        self.question().get_reals(handles);
+        self.inquire_reals(values)
+    }
+
+    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+        let index = self.queue.operations();
+        self.queue.step(time, step);
+        let mut reads = 0;
+        if let Some(expected) = self.ahead.before_step() {
+            reads = expected.operations();
+            self.queue.append(expected);
+        }
+        let journal = self.hosted.journal.as_mut();
+        let with_state = journal.is_some_and(Journal::count_step);
+        if with_state {
+            self.queue.serialize();
+        }
+        let head = self.send()?;
+        self.conclude_step(head, index, reads, with_state)
+    }
+
+    fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
+        self.change().set_value(handle, value);
+        Ok(())
+    }
+
+    fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
+        self.question().get_value(handle, value);
+        self.inquire(|answer| match answer {
+            Answer::Value(sent) => sent.read(value),
+            _ => Err(Malformed),
+        })
+    }
+
+    fn set_input_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &[f64],
+    ) -> UnitResult {
+        self.change().set_input_derivatives(handles, orders, values);
+        Ok(())
+    }
+
+    fn output_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &mut [f64],
+    ) -> UnitResult {
+        self.question().output_derivatives(handles, orders);
+        self.inquire_reals(values)
+    }
+
+    fn directional_derivative(
+        &mut self,
+        unknowns: &[Handle],
+        knowns: &[Handle],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> UnitResult {
+        self.question()
+            .directional_derivative(unknowns, knowns, seed);
+        self.inquire_reals(values)
+    }
+
+    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
+        if self.hosted.journal.is_some() {
+            return Ok(Box::new(State(self.serialize()?)));
+        }
+        let kept = previous.filter(|previous| previous.is::<KeptState>());
+        let kept = kept.unwrap_or_else(|| {
+            self.states += 1;
+            Box::new(KeptState(self.states - 1))
+        });
+        if let Some(KeptState(number)) = kept.downcast_ref() {
+            // What was read ahead stays as it is.
+            self.queue.save(*number);
+        }
+        Ok(kept)
+    }
+
+    fn restore(&mut self, state: &SavedState) -> UnitResult {
+        if let Some(State(bytes)) = state.downcast_ref() {
+            self.change().deserialize(bytes);
+        } else if let Some(KeptState(number)) = state.downcast_ref() {
+            let number = *number;
+            self.change().restore(number);
+        } else {
+            let message = "the state is another unit's";
+            return Err(UnitFault::new("fmi2SetFMUstate", Cause::Error, message));
+        }
+        Ok(())
+    }
+
+    fn warnings(&self) -> u64 {
+        self.warnings
+    }
+
+    fn terminate(&mut self) -> UnitResult {
+        self.change().terminate();
+        self.settle().map(drop)
+    }
+}
+
+impl Drop for IsolatedUnit {
+    /// Frees the instance, as the run's own process would.
+    fn drop(&mut self) {
+        if self.hosted.lost.is_some() {
+            return;
+        }
+        self.question().leave();
+        let timeout = self.hosted.terms.timeout.unwrap_or(LONGEST_FAREWELL);
+        let request = self.question.bytes();
+        let connection = &mut self.hosted.connection;
+        if let Err(loss) = connection.ask_within(Some(timeout), request, &mut self.reply) {
+            tracing::warn!(
+                target: "gyrator",
+                instance = self.hosted.name.as_str(),
+                "{loss}, after the last step: the results are complete"
+            );
+        }
+    }
+}

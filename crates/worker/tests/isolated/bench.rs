@@ -1,0 +1,114 @@
+//! Runs systems of files with and without processes of their own, and keeps all they publish.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use gyrator::{
+    Observer, ObserverError, Report, Run, RunError, RunOptions, StartError, System, Value, Verdict,
+    View,
+};
+use gyrator_system::{SystemFile, toml_file};
+use gyrator_testkit::fmu;
+use gyrator_worker::isolated::Isolation;
+
+/// The system of a text in which `<Model>` stands for the path of that model's FMU.
+pub(crate) fn system(text: &str) -> SystemFile {
+    let mut parts = text.split('<');
+    let mut whole = parts.next().unwrap().to_owned();
+    for part in parts {
+        let (model, rest) = part.split_once('>').unwrap();
+        whole.push_str(fmu(model).to_str().unwrap());
+        whole.push_str(rest);
+    }
+    let read = toml_file::parse(&whole, "system.toml");
+    read.unwrap_or_else(|problems| panic!("{problems}")).0
+}
+
+/// The same system with every component in a process of its own.
+pub(crate) fn isolated(mut file: SystemFile) -> SystemFile {
+    for component in &mut file.components {
+        component.isolate = Some(gyrator_system::Spanned::unplaced(true));
+    }
+    file
+}
+
+/// Sets a start value.
+pub(crate) fn set(
+    file: &mut SystemFile,
+    component: &str,
+    variable: &str,
+    value: gyrator_system::Value,
+) {
+    let component = file.component_mut(component).unwrap();
+    component.set_start_value(variable, value);
+}
+
+/// How workers are made of this test program.
+pub(crate) fn isolation() -> Isolation {
+    let arguments = ["--exact", "become_a_worker", "--nocapture", "--quiet"];
+    Isolation::new()
+        .timeout(Some(Duration::from_secs(20)))
+        .arguments(arguments.map(Into::into))
+}
+
+pub(crate) fn start_with(
+    file: SystemFile,
+    threads: usize,
+    mut isolation: Isolation,
+) -> Result<Run, StartError> {
+    let options = RunOptions {
+        threads,
+        ..RunOptions::default()
+    };
+    System::from_file(file)?.start_with(&options, &mut isolation)
+}
+
+pub(crate) fn start(file: SystemFile, threads: usize) -> Run {
+    start_with(file, threads, isolation()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// All that a run has published: times and reals as bits, and values of other types.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Rows {
+    pub(crate) reals: Vec<Vec<u64>>,
+    pub(crate) signals: Vec<Vec<Value>>,
+}
+
+/// Keeps what it sees.
+#[derive(Clone, Default)]
+pub(crate) struct Watcher(Arc<Mutex<Rows>>);
+
+impl Watcher {
+    pub(crate) fn rows(&self) -> Rows {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Observer for Watcher {
+    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+        self.step(view)
+    }
+
+    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+        let mut rows = self.0.lock().unwrap();
+        let reals = std::iter::once(view.time).chain(view.reals.iter().copied());
+        rows.reals.push(reals.map(f64::to_bits).collect());
+        rows.signals.push(view.signals.to_vec());
+        Ok(Verdict::Continue)
+    }
+}
+
+/// Runs to the end.
+pub(crate) fn finish(mut run: Run) -> (Rows, Result<Report, RunError>) {
+    let watcher = Watcher::default();
+    run.observe(Box::new(watcher.clone())).unwrap();
+    let result = run.run();
+    drop(run);
+    (watcher.rows(), result)
+}
+
+/// Runs to the end, which has to be reached.
+pub(crate) fn run(file: SystemFile, threads: usize) -> (Rows, Report) {
+    let (rows, report) = finish(start(file, threads));
+    (rows, report.unwrap_or_else(|error| panic!("{error}")))
+}

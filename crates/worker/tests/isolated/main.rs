@@ -1,0 +1,14 @@
+//! Components in processes of their own: the same bits, and the same rows when a process is lost.
+
+#![cfg(target_os = "linux")]
+
+mod bench;
+mod identical;
+mod losses;
+mod restarts;
+
+/// Not a test of its own: a worker is this program once more, told to run this test only.
+#[test]
+fn become_a_worker() {
+    gyrator_worker::hook(|_| 0);
+}

@@ -1,0 +1,158 @@
+//! A component that is started anew when its process is lost goes on with the same bits.
+
+use gyrator_system::{Restart, Spanned, SystemFile, Value};
+
+use crate::bench::{finish, isolated, isolation, run, set, start, start_with, system};
+use crate::losses::{kill, workers_of};
+
+const STEPS: u64 = 200;
+
+/// `name` is unique to a test, because tests run side by side in one process.
+fn oscillators(name: &str, control: &str) -> SystemFile {
+    let text = r#"
+[experiment]
+stop_time = 0.2
+step_size = 1e-3
+CONTROL
+
+[components.NAME]
+fmu = "<OscillatorForce>"
+start_values = { m = 1.0, k = 10.0, k_c = 100.0, c_c = 0.1, v_start = 100.0 }
+
+[components.motion]
+fmu = "<OscillatorMotion>"
+start_values = { m = 1.0, k = 1000.0, c = 0.1, v_start = -100.0 }
+
+[[connections]]
+from = "motion.x"
+to = "NAME.x2"
+
+[[bonds]]
+name = "coupling"
+effort = [{ from = "NAME.f", to = "motion.f" }]
+flow = [{ from = "motion.v", to = "NAME.v2" }]
+correction = { name = "residual-power", mu = 0.5 }
+"#;
+    system(&text.replace("NAME", name).replace("CONTROL", control))
+}
+
+fn restarting(mut file: SystemFile, name: &str, times: u32, every: u32) -> SystemFile {
+    let restart = Restart { times, every };
+    file.component_mut(name).unwrap().restart = Some(Spanned::unplaced(restart));
+    file
+}
+
+#[test]
+fn a_component_that_is_killed_now_and_then_computes_the_same_bits() {
+    for (every, name) in [(1, "every1"), (7, "every7"), (1000, "never")] {
+        let file = oscillators(name, "");
+        let (expected, report) = run(file.clone(), 1);
+        assert_eq!(report.steps, STEPS);
+        let mut run = start(restarting(file, name, 4, every), 1);
+        let watcher = crate::bench::Watcher::default();
+        run.observe(Box::new(watcher.clone())).unwrap();
+        for step in 0..STEPS {
+            if [0, 3, 50, 111].contains(&step) {
+                let workers = workers_of(name);
+                assert_eq!(workers.len(), 1);
+                kill(workers[0]);
+            }
+            run.step()
+                .unwrap_or_else(|error| panic!("step {step}: {error}"));
+        }
+        assert!(watcher.rows() == expected, "every {every} steps");
+    }
+}
+
+#[test]
+fn steps_that_are_made_again_survive_a_lost_process() {
+    let control = r#"step_control = { name = "ecco", tolerance = 1e-4, energy_scale = 5000.0, first_step = 5e-3, reject_above = 1.0 }"#;
+    let file = oscillators("again", control);
+    let (expected, report) = run(file.clone(), 1);
+    assert!(report.counters.repeated_steps > 0);
+    let mut run = start(restarting(file, "again", 20, 5), 1);
+    let watcher = crate::bench::Watcher::default();
+    run.observe(Box::new(watcher.clone())).unwrap();
+    for step in 0.. {
+        if step % 50 == 4 {
+            kill(workers_of("again")[0]);
+        }
+        if !run
+            .step()
+            .unwrap_or_else(|error| panic!("step {step}: {error}"))
+        {
+            break;
+        }
+        assert!(step < 10_000);
+    }
+    assert!(watcher.rows() == expected);
+}
+
+#[test]
+fn what_crashes_again_and_again_ends_the_run() {
+    let mut file = system(
+        r#"
+[experiment]
+stop_time = 1.0
+step_size = 0.1
+
+[components.again]
+fmu = "<Faulty>"
+restart = 2
+start_values = { fault_time = 0.5 }
+"#,
+    );
+    set(
+        &mut file,
+        "again",
+        "fault",
+        Value::String("segfault".to_owned()),
+    );
+    let (rows, result) = finish(start(file, 1));
+    let error = result.unwrap_err().to_string();
+    let expected = "again: SIGSEGV in fmi2DoStep, after 2 restarts at t = 0.4 s (step 4)";
+    assert_eq!(error, expected);
+    assert_eq!(rows.reals.len(), 5);
+}
+
+#[test]
+fn an_fmu_that_cannot_serialize_is_refused() {
+    let mut file = isolated(oscillators("name", ""));
+    let described = gyrator_fmu::Fmu::open(&file.components[0].fmu.value).unwrap();
+    let claims = described.description().co_simulation.as_ref().unwrap();
+    assert!(
+        claims.can_serialize_fmu_state,
+        "the FMUs of this repository can"
+    );
+    let original = file.components[0].fmu.value.clone();
+    let folder = tempfile::tempdir().unwrap();
+    file.components[0].fmu.value = without_serialization(&original, folder.path());
+    let refused = start_with(restarting(file, "name", 1, 1), 1, isolation());
+    let message = refused.map(drop).unwrap_err().to_string();
+    assert!(message.contains("canSerializeFMUstate"), "{message}");
+}
+
+/// A copy of the FMU that does not say that it can put its state into bytes.
+fn without_serialization(fmu: &std::path::Path, folder: &std::path::Path) -> std::path::PathBuf {
+    use std::io::{Read as _, Write as _};
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(fmu).unwrap()).unwrap();
+    let path = folder.join("Plain.fmu");
+    let mut copy = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index).unwrap();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).unwrap();
+        let name = entry.name().unwrap().into_owned();
+        if name == "modelDescription.xml" {
+            let text = String::from_utf8(bytes).unwrap();
+            bytes = text
+                .replace("canSerializeFMUstate=\"true\"", "")
+                .into_bytes();
+        }
+        let options = zip::write::SimpleFileOptions::default();
+        copy.start_file(name, options).unwrap();
+        copy.write_all(&bytes).unwrap();
+    }
+    copy.finish().unwrap();
+    path
+}
