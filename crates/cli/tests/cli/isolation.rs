@@ -80,18 +80,6 @@ fn r22_r25_a_component_that_is_lost_leaves_its_rows() {
 }
 
 #[test]
-fn r26_a_crash_while_it_is_freed_is_a_warning() {
-    let bench = Bench::new();
-    let function = ["--isolate", "--start-value", "bad.function=free"];
-    let outcome = run(&bench, "segfault", &function);
-    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let warning =
-        "warning: bad: SIGSEGV in fmi2FreeInstance, after the last step: the results are complete";
-    assert!(outcome.stderr.contains(warning), "{}", outcome.stderr);
-    assert_eq!(bench.rows("out.csv").1.len(), 11);
-}
-
-#[test]
 fn a_restarted_component_that_crashes_again_ends_the_run() {
     let bench = Bench::new();
     let restarting = FAULTY.replace("[components.bad]", "[components.bad]\nrestart = 2");
