@@ -11,9 +11,11 @@
 
 mod assembly;
 mod benchmark;
+mod channel;
 mod crane;
 mod double_oscillator;
 mod dual_mass;
+mod epas;
 mod figures;
 mod learned_oscillator;
 mod metrics;
@@ -34,6 +36,7 @@ pub mod reference;
 mod residual_share;
 mod role;
 mod row;
+mod sweep_signal;
 
 pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
 pub use figures::h_infinity::error_chart;
@@ -53,4 +56,6 @@ pub static BENCHMARKS: &[Benchmark] = &[
     quarter_car::BENCHMARK,
     learned_oscillator::BENCHMARK,
     dual_mass::BENCHMARK,
+    sweep_signal::BENCHMARK,
+    epas::BENCHMARK,
 ];

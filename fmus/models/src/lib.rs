@@ -13,6 +13,9 @@ mod crane_reference;
 mod crane_structure;
 mod dual_mass_force;
 mod dual_mass_velocity;
+mod epas_controller;
+mod epas_steering;
+mod epas_vehicle;
 mod faulty;
 mod hydraulic_circuit;
 mod hydraulic_piston;
@@ -39,6 +42,11 @@ pub use crane_mechanics::CraneMechanics;
 pub use crane_reference::{Crane, CraneMotion, Throttle};
 pub use dual_mass_force::DualMassForce;
 pub use dual_mass_velocity::DualMassVelocity;
+pub use epas_controller::{EpasController, controller_filter, controller_torque};
+pub use epas_steering::{
+    EpasSteering, SteeringState, pinion_torque, steering_rates, steering_torque,
+};
+pub use epas_vehicle::{EpasVehicle, TieRod, VehicleState, vehicle_rates};
 pub use faulty::Faulty;
 pub use hydraulic_circuit::HydraulicCircuit;
 pub use oscillator_force::OscillatorForce;
@@ -84,6 +92,9 @@ pub const MODELS: &[ModelInfo] = &[
     model::<CraneMechanics>("crane-mechanics"),
     model::<DualMassForce>("dual-mass-force"),
     model::<DualMassVelocity>("dual-mass-velocity"),
+    model::<EpasController>("epas-controller"),
+    model::<EpasSteering>("epas-steering"),
+    model::<EpasVehicle>("epas-vehicle"),
     model::<Faulty>("faulty"),
     model::<HydraulicCircuit>("hydraulic-circuit"),
     model::<OscillatorForce>("oscillator-force"),

@@ -1,112 +1,26 @@
 //! The halves of the dual mass, coupled at macro-steps of 50 ms.
 
-use gyrator_h_infinity::{Compensator, Design, Smoother};
 use nalgebra::DMatrix;
 
 use super::stability::spectral_radius;
 use super::system::{Course, DualMass, MICRO_STEP, MICRO_STEPS, Motion, external};
+use crate::channel::{Channel, Steps};
 
 /// Micro-steps in a macro-step.
 pub(crate) const PARTS: usize = 50;
 /// Macro-step, s.
 pub(crate) const MACRO_STEP: f64 = PARTS as f64 * MICRO_STEP;
 
-/// From the samples of a signal to its course over a macro-step.
-#[derive(Debug, Clone)]
-pub(crate) enum Channel {
-    /// The polynomial of this degree through the newest samples, newest first.
-    Polynomial { degree: usize, samples: [f64; 3] },
-    /// Compensated before it is sampled, held, and perhaps smoothed after.
-    Compensated {
-        compensator: Compensator,
-        smoother: Option<Smoother>,
-        held: f64,
-    },
-}
+/// Compensators and smoothers work at each micro-step.
+pub(crate) const STEPS: Steps = Steps {
+    exchange: MACRO_STEP,
+    sender: MICRO_STEP,
+    receiver: MICRO_STEP,
+};
 
-impl Channel {
-    pub(crate) fn polynomial(degree: usize) -> Self {
-        Self::Polynomial {
-            degree,
-            samples: [0.0; 3],
-        }
-    }
-
-    /// Compensator and smoother at each micro-step.
-    pub(crate) fn compensated(design: &Design) -> Self {
-        let cutoff = design.specification.smoother_cutoff;
-        Self::Compensated {
-            compensator: design.discretise(MACRO_STEP, MICRO_STEP),
-            smoother: cutoff.map(|cutoff| Smoother::new(cutoff / MACRO_STEP, MICRO_STEP)),
-            held: 0.0,
-        }
-    }
-
-    /// What is received at a micro-step of the macro-step.
-    fn value(&self, part: usize) -> f64 {
-        match self {
-            Self::Polynomial { degree, samples } => {
-                let s = part as f64 / PARTS as f64;
-                let [a, b, c] = *samples;
-                match degree {
-                    0 => a,
-                    1 => a + s * (a - b),
-                    _ => a + s * (1.5 * a - 2.0 * b + 0.5 * c) + s * s * (0.5 * a - b + 0.5 * c),
-                }
-            }
-            Self::Compensated { smoother, held, .. } => {
-                smoother.as_ref().map_or(*held, Smoother::output)
-            }
-        }
-    }
-
-    /// Sends `value` at a communication point.
-    fn send(&mut self, value: f64) {
-        match self {
-            Self::Polynomial { samples, .. } => *samples = [value, samples[0], samples[1]],
-            Self::Compensated {
-                compensator, held, ..
-            } => *held = compensator.output(value),
-        }
-    }
-
-    /// Adds to what is held: a correction.
-    fn add(&mut self, correction: f64) {
-        match self {
-            Self::Polynomial { samples, .. } => samples[0] += correction,
-            Self::Compensated { held, .. } => *held += correction,
-        }
-    }
-
-    /// One micro-step further, the signal being `value` at its sender.
-    fn advance(&mut self, value: f64) {
-        if let Self::Compensated {
-            compensator,
-            smoother,
-            held,
-        } = self
-        {
-            compensator.advance(value);
-            if let Some(smoother) = smoother {
-                smoother.advance(*held);
-            }
-        }
-    }
-
-    /// Everything that a macro-step hands to the next.
-    fn memory(&mut self) -> Vec<&mut f64> {
-        match self {
-            Self::Polynomial { degree, samples } => samples[..=*degree].iter_mut().collect(),
-            Self::Compensated {
-                compensator,
-                smoother,
-                held,
-            } => {
-                let smoothed = smoother.iter_mut().flat_map(Smoother::memory);
-                compensator.memory().chain(smoothed).chain([held]).collect()
-            }
-        }
-    }
+/// A micro-step's start as part of the macro-step.
+fn place(part: usize) -> f64 {
+    part as f64 / PARTS as f64
 }
 
 /// A coupling of the two halves, at a communication point.
@@ -146,11 +60,11 @@ impl Coupling {
     fn exchange(&mut self, system: &DualMass) {
         let back = |signal: usize| self.given_back[signal] * self.missing[signal] / MACRO_STEP;
         let (velocity, force) = (back(0), back(1));
-        let before = self.velocity.value(PARTS);
+        let before = self.velocity.value(1.0);
         self.velocity.send(self.motion[3]);
         self.velocity.add(velocity);
         let known = if self.is_fresh {
-            self.velocity.value(0)
+            self.velocity.value(0.0)
         } else {
             before
         };
@@ -167,15 +81,20 @@ impl Coupling {
     ) {
         self.exchange(system);
         for part in 0..PARTS {
-            let received = [self.velocity.value(part), self.force.value(part)];
+            let received = [
+                self.velocity.value(place(part)),
+                self.force.value(place(part)),
+            ];
             let sent = [self.motion[3], system.force(&self.motion, received[0])];
             seen(sent);
             for (signal, missing) in self.missing.iter_mut().enumerate() {
                 *missing += MICRO_STEP * (sent[signal] - received[signal]);
             }
             system.advance(&mut self.motion, received, external(part));
-            self.velocity.advance(sent[0]);
-            self.force.advance(sent[1]);
+            for (channel, sent) in [(&mut self.velocity, sent[0]), (&mut self.force, sent[1])] {
+                channel.advance_sender(sent);
+                channel.advance_receiver();
+            }
         }
     }
 

@@ -83,7 +83,8 @@ impl Setup {
             "h-infinity" => Choice::new("hinfinity")
                 .with("variant", Value::String("smoothed".to_owned()))
                 .with("static_gain", Value::Real(0.983)),
-            "hold" | "linear" | "quadratic" => Choice::new(signal),
+            "hold" => Choice::new(signal),
+            // The engine forgets the past of a polynomial where a signal jumps.
             _ => return None,
         };
         let exchange = if exchange == "fresh" {

@@ -2,7 +2,8 @@
 
 use gyrator_h_infinity::{Design, Specification, SynthesisError};
 
-use super::coupling::{Channel, Coupling};
+use super::coupling::{Coupling, STEPS};
+use crate::channel::Channel;
 
 /// A coupling and its known figures; NaN where there is none.
 pub(crate) struct Method {
@@ -56,12 +57,12 @@ fn polynomial(degree: usize, is_fresh: bool) -> Coupling {
 }
 
 fn paper(designs: &Designs) -> Coupling {
-    let channel = || Channel::compensated(&designs.paper);
+    let channel = || Channel::compensated(&designs.paper, STEPS);
     Coupling::new(channel(), channel(), false)
 }
 
 fn one_sided(designs: &Designs) -> Coupling {
-    let velocity = Channel::compensated(&designs.one_sided);
+    let velocity = Channel::compensated(&designs.one_sided, STEPS);
     Coupling::new(velocity, Channel::polynomial(0), true)
 }
 

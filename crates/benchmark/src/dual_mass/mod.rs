@@ -1,6 +1,7 @@
 //! The dual mass-spring-damper of Chen et al. (2021), section 4.1.
 
 mod coupling;
+mod engine;
 mod fmus;
 mod methods;
 mod stability;
@@ -15,8 +16,9 @@ use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::figures;
 use crate::role::Cast;
 use crate::row::{Bar, Metric, Row};
-use coupling::{Coupling, MACRO_STEP, errors};
-use fmus::{FORCE as FORCE_SIDE, Setup, Theatre, VELOCITY as VELOCITY_SIDE};
+use coupling::{Coupling, errors};
+use engine::{measure_fmus, measure_one_sided};
+use fmus::{FORCE as FORCE_SIDE, VELOCITY as VELOCITY_SIDE};
 use methods::{Designs, METHODS, Method, PULSES, THRESHOLDS};
 use system::{Course, DualMass, MICRO_STEP};
 
@@ -48,7 +50,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         },
         Case {
             name: "fmus",
-            summary: "FMUs under the engine: the same courses as in one process, micro-step by micro-step",
+            summary: "FMUs under the engine: held and compensated, the same courses as in one process, micro-step by micro-step",
         },
         Case {
             name: "one-sided",
@@ -56,7 +58,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         },
     ],
     measure,
-    figures: figures::none,
+    figures: figures::dual_mass::figures,
 };
 
 const SOURCE: &str = "an independent reproduction of the paper, random parameters its own";
@@ -86,7 +88,7 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
     match (case.name, case.name.parse::<usize>()) {
         (_, Ok(number)) => measure_figure(number - 1, &designs, progress),
         ("fmus", _) => return measure_fmus(cast, &designs, progress),
-        ("one-sided", _) => return measure_one_sided_fmus(cast, progress),
+        ("one-sided", _) => return measure_one_sided(cast, progress),
         _ => measure_random(&designs, progress),
     }
     Ok(())
@@ -192,98 +194,27 @@ fn counts(method: &Method, trials: &[&Trial]) -> Vec<Row> {
     rows
 }
 
-const DIFFERENCE: Metric = Metric::figure("difference from the process, greatest", "");
-const SMALL_ENOUGH: &str = "rounding, that oscillations of unstable systems amplify";
-const PROJECT: &str = "bar of this project: 0.6 times the inaccurate systems of the paper's setup";
-
-/// The systems of the figures and some random ones with all methods that the engine has.
-fn measure_fmus(
-    cast: &Cast,
-    designs: &Designs,
-    progress: &Progress<'_>,
-) -> Result<(), MeasureError> {
-    const SOME: usize = 6;
-    const PULSE: usize = 200;
-    let theatre = Theatre::new(cast);
-    let mut systems = DualMass::FIGURES.to_vec();
-    systems.extend(DualMass::random(SOME));
-    for method in METHODS {
-        let Some(setup) = Setup::of(method.name, MICRO_STEP) else {
-            continue;
-        };
-        let coupling = method.coupling(designs);
-        let difference = |system: &DualMass| {
-            let course = theatre.course(system, &setup, PULSE)?;
-            Ok(distance(&course, &coupling.clone().course(system, PULSE)))
-        };
-        let differences: Result<Vec<f64>, MeasureError> =
-            systems.par_iter().map(difference).collect();
-        let greatest = differences?.into_iter().fold(0.0, f64::max);
-        let row = Row::new(DIFFERENCE, greatest).within(Bar::AtMost(1e-9), SMALL_ENOUGH);
-        progress.add(method.name, [row]);
-    }
-    Ok(())
+/// Time, s, and coupling force, N, of the system of a figure with pulses of 200 ms, by the name of the
+/// method; nothing where there is no such method.
+pub(crate) fn figure_course(index: usize, method: &str) -> Result<Vec<(f64, f64)>, MeasureError> {
+    let designs = Designs::new()?;
+    let method = METHODS.iter().find(|known| known.name == method);
+    let course = |method: &Method| {
+        let coupling = method.coupling(&designs);
+        forces(&coupling.course(&DualMass::FIGURES[index], 200))
+    };
+    Ok(method.map(course).unwrap_or_default())
 }
 
-/// Greatest distance of two courses, relative to the greatest magnitude of the second one;
-/// infinite where one is not finite.
-fn distance(course: &Course, other: &Course) -> f64 {
-    let distance = |variable: usize| {
-        let size = other
-            .iter()
-            .map(|point| point[variable].abs())
-            .fold(0.0, f64::max);
-        let pairs = course.iter().zip(other);
-        let distances = pairs.map(|(one, other)| (one[variable] - other[variable]).abs() / size);
-        distances
-            .map(|distance| {
-                if distance.is_nan() {
-                    f64::INFINITY
-                } else {
-                    distance
-                }
-            })
-            .fold(0.0, f64::max)
-    };
-    if course.len() == other.len() {
-        distance(0).max(distance(1))
-    } else {
-        f64::INFINITY
-    }
+/// The same of the system as a whole.
+pub(crate) fn figure_reference(index: usize) -> Vec<(f64, f64)> {
+    forces(&DualMass::FIGURES[index].reference(200))
 }
 
-/// All random systems as FMUs with one-sided compensation.
-fn measure_one_sided_fmus(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureError> {
-    let theatre = Theatre::new(cast);
-    const PULSE: usize = 200;
-    const LIMIT: f64 = 0.2;
-    // A tenth of the macro-step is fine enough for the compensator; errors need each micro-step.
-    let [fine, coarse] = [MICRO_STEP, 0.1 * MACRO_STEP].map(Setup::one_sided);
-    let judge = |system: &DualMass| {
-        let [velocity, force] = errors(
-            &theatre.course(system, &fine, PULSE)?,
-            &system.reference(PULSE),
-        );
-        let is_accurate = velocity <= LIMIT && force <= LIMIT;
-        Ok((theatre.grows(system, &coarse)?, !is_accurate))
-    };
-    let systems = DualMass::random(COUNT);
-    let judged: Result<Vec<(bool, bool)>, MeasureError> = systems.par_iter().map(judge).collect();
-    let judged = judged?;
-    let count = |is_meant: fn(&(bool, bool)) -> bool| {
-        judged.iter().filter(|judged| is_meant(judged)).count() as f64
-    };
-    let unstable = Row::new(UNSTABLE, count(|judged| judged.0));
-    let inaccurate = Row::new(
-        Metric::figure(INACCURATE[2][2], ""),
-        count(|judged| judged.1),
-    );
-    progress.add(
-        "one-sided, fresh",
-        [
-            unstable.within(Bar::AtMost(190.0), PROJECT),
-            inaccurate.within(Bar::AtMost(260.0), PROJECT),
-        ],
-    );
-    Ok(())
+fn forces(course: &Course) -> Vec<(f64, f64)> {
+    let times = (0..).map(|step| f64::from(step) * MICRO_STEP);
+    times
+        .zip(course)
+        .map(|(time, [_, force])| (time, *force))
+        .collect()
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod crane;
 pub(crate) mod double_oscillator;
+pub(crate) mod dual_mass;
 pub(crate) mod h_infinity;
 pub(crate) mod learning;
 pub(crate) mod nonlinear_oscillator;

@@ -1,0 +1,108 @@
+//! What the engine makes of the dual mass as FMUs.
+
+use rayon::prelude::*;
+
+use super::coupling::{MACRO_STEP, errors};
+use super::fmus::{Setup, Theatre};
+use super::methods::{Designs, METHODS};
+use super::system::{Course, DualMass, MICRO_STEP};
+use super::{COUNT, INACCURATE, UNSTABLE};
+use crate::benchmark::{MeasureError, Progress};
+use crate::role::Cast;
+use crate::row::{Bar, Metric, Row};
+
+const DIFFERENCE: Metric = Metric::figure("difference from the process, greatest", "");
+const SMALL_ENOUGH: &str = "rounding, that oscillations of unstable systems amplify";
+const PROJECT: &str = "bar of this project: 0.6 times the inaccurate systems of the paper's setup";
+
+/// The systems of the figures and some random ones with all methods that the engine has.
+pub(crate) fn measure_fmus(
+    cast: &Cast,
+    designs: &Designs,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
+    const SOME: usize = 2;
+    const PULSE: usize = 200;
+    let theatre = Theatre::new(cast);
+    let mut systems = DualMass::FIGURES.to_vec();
+    systems.extend(DualMass::random(SOME));
+    for method in METHODS {
+        let Some(setup) = Setup::of(method.name, MICRO_STEP) else {
+            continue;
+        };
+        let coupling = method.coupling(designs);
+        let difference = |system: &DualMass| {
+            let course = theatre.course(system, &setup, PULSE)?;
+            Ok(distance(&course, &coupling.clone().course(system, PULSE)))
+        };
+        let differences: Result<Vec<f64>, MeasureError> =
+            systems.par_iter().map(difference).collect();
+        let greatest = differences?.into_iter().fold(0.0, f64::max);
+        let row = Row::new(DIFFERENCE, greatest).within(Bar::AtMost(1e-9), SMALL_ENOUGH);
+        progress.add(method.name, [row]);
+    }
+    Ok(())
+}
+
+/// Greatest distance of two courses, relative to the greatest magnitude of the second one;
+/// infinite where one is not finite.
+fn distance(course: &Course, other: &Course) -> f64 {
+    let distance = |variable: usize| {
+        let size = other
+            .iter()
+            .map(|point| point[variable].abs())
+            .fold(0.0, f64::max);
+        let pairs = course.iter().zip(other);
+        let distances = pairs.map(|(one, other)| (one[variable] - other[variable]).abs() / size);
+        distances
+            .map(|distance| {
+                if distance.is_nan() {
+                    f64::INFINITY
+                } else {
+                    distance
+                }
+            })
+            .fold(0.0, f64::max)
+    };
+    if course.len() == other.len() {
+        distance(0).max(distance(1))
+    } else {
+        f64::INFINITY
+    }
+}
+
+/// All random systems as FMUs with one-sided compensation.
+pub(crate) fn measure_one_sided(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    let theatre = Theatre::new(cast);
+    const PULSE: usize = 200;
+    const LIMIT: f64 = 0.2;
+    // A tenth of the macro-step is fine enough for the compensator; errors need each micro-step.
+    let [fine, coarse] = [MICRO_STEP, 0.1 * MACRO_STEP].map(Setup::one_sided);
+    let judge = |system: &DualMass| {
+        let [velocity, force] = errors(
+            &theatre.course(system, &fine, PULSE)?,
+            &system.reference(PULSE),
+        );
+        let is_accurate = velocity <= LIMIT && force <= LIMIT;
+        Ok((theatre.grows(system, &coarse)?, !is_accurate))
+    };
+    let systems = DualMass::random(COUNT);
+    let judged: Result<Vec<(bool, bool)>, MeasureError> = systems.par_iter().map(judge).collect();
+    let judged = judged?;
+    let count = |is_meant: fn(&(bool, bool)) -> bool| {
+        judged.iter().filter(|judged| is_meant(judged)).count() as f64
+    };
+    let unstable = Row::new(UNSTABLE, count(|judged| judged.0));
+    let inaccurate = Row::new(
+        Metric::figure(INACCURATE[2][2], ""),
+        count(|judged| judged.1),
+    );
+    progress.add(
+        "one-sided, fresh",
+        [
+            unstable.within(Bar::AtMost(190.0), PROJECT),
+            inaccurate.within(Bar::AtMost(260.0), PROJECT),
+        ],
+    );
+    Ok(())
+}

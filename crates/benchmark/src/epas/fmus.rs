@@ -1,0 +1,104 @@
+//! Steering, control unit and vehicle as FMUs under the engine.
+
+use gyrator_system::Value;
+
+use super::system::{MACRO_STEP, Manoeuvre};
+use crate::assembly::{Assembly, Configuration, Place};
+use crate::benchmark::MeasureError;
+use crate::recording::Recording;
+use crate::role::{Cast, Role};
+
+pub(crate) const STEERING: Role = Role {
+    name: "steering",
+    model: "EpasSteering",
+    summary: "steering column, motor and rack with friction; a stand-in",
+    ports: &[
+        ("motor_torque", "N.m", "torque of the motor"),
+        ("F", "N", "force of the vehicle on the rack"),
+        ("v", "m/s", "velocity of the rack"),
+        ("pinion_torque", "N.m", "torque of the torsion bar"),
+        ("motor_speed", "rad/s", "rate of the motor"),
+        ("angle", "rad", "angle of the steering column"),
+    ],
+    parameters: &[(
+        "torque_frequency",
+        "Hz",
+        "frequency of the driver's torque after 20 s",
+    )],
+};
+
+pub(crate) const CONTROLLER: Role = Role {
+    name: "controller",
+    model: "EpasController",
+    summary: "control unit in samples of 1 ms; a stand-in",
+    ports: &[
+        ("pinion_torque", "N.m", "torque of the torsion bar"),
+        ("motor_speed", "rad/s", "rate of the motor"),
+        ("motor_torque", "N.m", "torque of the motor"),
+    ],
+    parameters: &[],
+};
+
+pub(crate) const VEHICLE: Role = Role {
+    name: "vehicle",
+    model: "EpasVehicle",
+    summary: "single-track vehicle with an elastic tie rod; a stand-in",
+    ports: &[
+        ("v", "m/s", "velocity of the rack"),
+        ("F", "N", "force of the vehicle on the rack"),
+    ],
+    parameters: &[
+        ("stiffness", "N/m", "stiffness of the tie rod"),
+        ("damping", "N.s/m", "damping of the tie rod"),
+    ],
+};
+
+/// How the vehicle is coupled.
+pub(crate) struct Setup {
+    /// Name in the table.
+    pub(crate) name: &'static str,
+    /// Extrapolation of the rack's velocity.
+    pub(crate) extrapolation: &'static str,
+    /// Exchange of the force.
+    pub(crate) exchange: &'static str,
+}
+
+/// Angle of the column and velocity of the rack at each millisecond.
+pub(crate) fn course(
+    cast: &Cast,
+    manoeuvre: &Manoeuvre,
+    setup: &Setup,
+) -> Result<Vec<[f64; 2]>, MeasureError> {
+    const STEP: f64 = 1e-3;
+    let mut assembly = Assembly::new(cast, STEP, 20.0);
+    let place = |name, role, inner_step, exchange| Place {
+        name,
+        role,
+        step: STEP,
+        inner_step,
+        extrapolation: "hold",
+        exchange,
+    };
+    let frequency = [("torque_frequency", Value::Real(manoeuvre.frequency))];
+    assembly.add(place("steering", &STEERING, 2.5e-4, "stale"), &frequency)?;
+    assembly.add(place("controller", &CONTROLLER, STEP, "fresh"), &[])?;
+    let vehicle = Place {
+        step: MACRO_STEP,
+        extrapolation: setup.extrapolation,
+        ..place("vehicle", &VEHICLE, STEP, setup.exchange)
+    };
+    let tie_rod = [
+        ("stiffness", Value::Real(manoeuvre.tie_rod.stiffness)),
+        ("damping", Value::Real(manoeuvre.tie_rod.damping)),
+    ];
+    assembly.add(vehicle, &tie_rod)?;
+    for port in ["pinion_torque", "motor_speed"] {
+        assembly.connect(&format!("steering.{port}"), &format!("controller.{port}"));
+    }
+    assembly.connect("controller.motor_torque", "steering.motor_torque");
+    let axis = [("vehicle.F", "steering.F"), ("steering.v", "vehicle.v")];
+    assembly.bond("rack", &[axis], &Configuration::plain("", setup.exchange));
+    let names = ["steering.angle", "steering.v"].map(|name| assembly.variable(name));
+    let rows = Recording::of(assembly.into_file())?.rows(&names)?;
+    Ok(rows.into_iter().map(|row| [row[0], row[1]]).collect())
+}

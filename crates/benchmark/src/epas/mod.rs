@@ -1,0 +1,257 @@
+//! An electric power steering and a vehicle: a stand-in for Chen et al. (2021), section 4.2.
+
+mod fmus;
+mod system;
+
+use fmu_models::TieRod;
+use gyrator_h_infinity::{Design, Specification};
+use rayon::prelude::*;
+
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::channel::Channel;
+use crate::figures;
+use crate::role::Cast;
+use crate::row::{Bar, Metric, Row};
+use fmus::{CONTROLLER, STEERING, Setup, VEHICLE, course};
+use system::{Manoeuvre, Sample, TO_STEERING, TO_VEHICLE};
+
+pub(crate) const BENCHMARK: Benchmark = Benchmark {
+    name: "epas-stand-in",
+    summary: "a power steering with friction and a vehicle that exchange velocity and force every 20 ms: a stand-in",
+    source: "after Chen et al. 2021, section 4.2, whose vehicle, control unit and table 5 are not public",
+    roles: &[STEERING, CONTROLLER, VEHICLE],
+    cases: &[
+        Case {
+            name: "A-1Hz",
+            summary: "soft tie rod, steering torque from 0 to 1 Hz",
+        },
+        Case {
+            name: "A-3Hz",
+            summary: "soft tie rod, steering torque from 0 to 3 Hz",
+        },
+        Case {
+            name: "R-1Hz",
+            summary: "stiffer tie rod, with which linear extrapolation rings, 0 to 1 Hz",
+        },
+        Case {
+            name: "R-3Hz",
+            summary: "stiffer tie rod, with which linear extrapolation rings, 0 to 3 Hz",
+        },
+        Case {
+            name: "S-1Hz",
+            summary: "stiffest tie rod, with which linear extrapolation is unstable, 0 to 1 Hz",
+        },
+        Case {
+            name: "S-3Hz",
+            summary: "stiffest tie rod, with which linear extrapolation is unstable, 0 to 3 Hz",
+        },
+    ],
+    measure,
+    figures: figures::none,
+};
+
+const SOURCE: &str = "an independent reproduction with the same stand-in";
+const PROJECT: &str = "bar of this project";
+
+/// Errors of column angle, rack velocity, yaw rate and lateral velocity.
+const ERRORS: [Metric; 4] = [
+    Metric::figure("NRMS of the column angle", ""),
+    Metric::figure("NRMS of the rack velocity", ""),
+    Metric::figure("NRMS of the yaw rate", ""),
+    Metric::figure("NRMS of the lateral velocity", ""),
+];
+const RACK: usize = 1;
+
+const HOLD: &str = "hold";
+const LINEAR: &str = "linear";
+const QUADRATIC: &str = "quadratic";
+const FIRST: &str = "h-infinity, W1";
+const SECOND: &str = "h-infinity, W2";
+const THIRD: &str = "h-infinity, W3";
+const UNSMOOTHED: &str = "h-infinity, W2 without smoother";
+const METHODS: [&str; 7] = [HOLD, LINEAR, QUADRATIC, FIRST, SECOND, THIRD, UNSMOOTHED];
+
+const NO: f64 = f64::NAN;
+
+/// Known errors; NaN where there is none.
+#[rustfmt::skip]
+const REFERENCES: &[(&str, &str, [f64; 4])] = &[
+    ("A-1Hz", HOLD, [NO, 0.0209, NO, NO]),
+    ("A-1Hz", LINEAR, [NO, 0.0018, NO, NO]),
+    ("A-1Hz", FIRST, [NO, 0.0125, NO, NO]),
+    ("A-1Hz", THIRD, [NO, 0.0049, NO, NO]),
+    ("A-3Hz", HOLD, [NO, 0.0325, NO, NO]),
+    ("A-3Hz", LINEAR, [NO, 0.0063, NO, NO]),
+    ("A-3Hz", FIRST, [NO, 0.0199, NO, NO]),
+    ("A-3Hz", THIRD, [NO, 0.0046, NO, NO]),
+    ("R-1Hz", HOLD, [0.0228, 0.0209, 0.0227, 0.0224]),
+    ("R-1Hz", FIRST, [0.0146, 0.0125, 0.0166, 0.0161]),
+    ("R-1Hz", SECOND, [0.0079, 0.0054, 0.0071, 0.0069]),
+    ("R-1Hz", THIRD, [0.0078, 0.0049, 0.0066, 0.0063]),
+    ("R-1Hz", UNSMOOTHED, [0.0093, 0.0083, 0.0071, 0.0068]),
+    ("R-3Hz", HOLD, [0.0211, 0.0329, 0.0275, 0.0346]),
+    ("R-3Hz", FIRST, [0.0134, 0.0202, 0.0175, 0.0215]),
+    ("R-3Hz", SECOND, [0.0056, 0.0069, 0.0079, 0.0099]),
+    ("R-3Hz", THIRD, [0.0049, 0.0046, 0.0063, 0.0076]),
+    ("R-3Hz", UNSMOOTHED, [0.0082, 0.0153, 0.0091, 0.0119]),
+    ("S-1Hz", HOLD, [0.0231, 0.0211, 0.0228, 0.0224]),
+    ("S-1Hz", FIRST, [NO, 0.0126, NO, NO]),
+    ("S-1Hz", THIRD, [NO, 0.0050, NO, NO]),
+    ("S-3Hz", HOLD, [0.0215, 0.0334, 0.0278, 0.0349]),
+    ("S-3Hz", FIRST, [NO, 0.0207, NO, NO]),
+    ("S-3Hz", THIRD, [NO, 0.0047, NO, NO]),
+];
+
+fn channels(method: &str) -> Result<[Channel; 2], MeasureError> {
+    let both = |design: Design| {
+        [TO_VEHICLE, TO_STEERING].map(|steps| Channel::compensated(&design, steps))
+    };
+    let specification = match method {
+        HOLD => return Ok([(); 2].map(|()| Channel::polynomial(0))),
+        LINEAR => return Ok([(); 2].map(|()| Channel::polynomial(1))),
+        QUADRATIC => return Ok([(); 2].map(|()| Channel::polynomial(2))),
+        FIRST => Specification {
+            static_gain: 0.983,
+            ..Specification::of_order(1)
+        },
+        SECOND => Specification::of_order(2),
+        THIRD => Specification::of_order(3),
+        _ => Specification {
+            smoother_cutoff: None,
+            control_weight: 1e-2,
+            ..Specification::of_order(2)
+        },
+    };
+    Ok(both(specification.design()?))
+}
+
+fn manoeuvre(case: &str) -> Manoeuvre {
+    let (stiffness, damping) = match &case[..1] {
+        "A" => (7e5, 800.0),
+        "R" => (7.4e5, 800.0),
+        _ => (8e5, 700.0),
+    };
+    Manoeuvre {
+        tie_rod: TieRod { stiffness, damping },
+        frequency: if case.ends_with("-1Hz") { 1.0 } else { 3.0 },
+    }
+}
+
+/// Root mean square of the error of a variable over the range of the reference.
+fn error(samples: &[Sample], reference: &[Sample], variable: usize) -> f64 {
+    let values = || reference.iter().map(|sample| sample[variable]);
+    let range = values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min);
+    let pairs = samples.iter().zip(values());
+    let error = crate::metrics::rms(pairs.map(|(sample, value)| sample[variable] - value)) / range;
+    // What overflows ends in NaN.
+    if error.is_nan() { f64::INFINITY } else { error }
+}
+
+fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    let manoeuvre = manoeuvre(case.name);
+    let reference = manoeuvre.reference();
+    let errors = |method: &&'static str| {
+        let [velocity, force] = channels(method)?;
+        let samples = manoeuvre.coupled(velocity, force);
+        let errors: [f64; 4] =
+            std::array::from_fn(|variable| error(&samples, &reference, variable));
+        Ok((*method, errors))
+    };
+    let all: Result<Vec<_>, MeasureError> = METHODS.par_iter().map(errors).collect();
+    let all = all?;
+    let hold = all[0].1[RACK];
+    for (method, errors) in all {
+        let known = REFERENCES
+            .iter()
+            .find(|(of, with, _)| (*of, *with) == (case.name, method));
+        let known = known.map_or([NO; 4], |(.., known)| *known);
+        let rows = (0..4).map(|variable| {
+            let row = Row::new(ERRORS[variable], errors[variable]);
+            if known[variable].is_nan() {
+                return judge(row, case.name, method, variable);
+            }
+            // Some references have two digits only.
+            let distance = (0.03 * known[variable]).max(5.1e-5);
+            row.against(known[variable], Bar::Absolute(distance), SOURCE)
+        });
+        progress.add(method, rows);
+        let share = match method {
+            FIRST => 0.65,
+            THIRD => 0.30,
+            LINEAR if case.name.starts_with('R') => {
+                let row = Row::new(BESIDE_HOLD, errors[RACK] / hold);
+                progress.add(method, [row.within(Bar::AtLeast(2.0), PROJECT)]);
+                continue;
+            }
+            _ => continue,
+        };
+        let row = Row::new(BESIDE_HOLD, errors[RACK] / hold);
+        progress.add(method, [row.within(Bar::AtMost(share), PROJECT)]);
+    }
+    measure_fmus(cast, &manoeuvre, &reference, progress)
+}
+
+const DIFFERENCE: Metric = Metric::figure("difference from the process, greatest", "");
+const HELD: Setup = Setup {
+    name: "FMUs, hold, stale",
+    extrapolation: "hold",
+    exchange: "stale",
+};
+const ONE_SIDED: Setup = Setup {
+    name: "FMUs, one-sided, fresh",
+    extrapolation: "hinfinity",
+    exchange: "fresh",
+};
+
+/// The same three units as FMUs; what is sent to the vehicle is seen every millisecond.
+fn measure_fmus(
+    cast: &Cast,
+    manoeuvre: &Manoeuvre,
+    reference: &[Sample],
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
+    let [velocity, force] = channels(HOLD)?;
+    let held = manoeuvre.coupled(velocity, force);
+    let rows = |setup: &Setup| {
+        let course = course(cast, manoeuvre, setup)?;
+        let samples: Vec<Sample> = course
+            .iter()
+            .map(|[angle, velocity]| [*angle, *velocity, NO, NO, NO])
+            .collect();
+        Ok::<_, MeasureError>(samples)
+    };
+    let samples = rows(&HELD)?;
+    let size = |variable: usize| {
+        held.iter()
+            .map(|sample| sample[variable].abs())
+            .fold(0.0, f64::max)
+    };
+    let distance = |variable: usize| {
+        let pairs = samples.iter().zip(&held);
+        let distances = pairs.map(|(one, other)| (one[variable] - other[variable]).abs());
+        distances.fold(0.0, f64::max) / size(variable)
+    };
+    let greatest = if samples.len() == held.len() {
+        distance(0).max(distance(1))
+    } else {
+        f64::INFINITY
+    };
+    let row = Row::new(DIFFERENCE, greatest).within(Bar::AtMost(1e-9), PROJECT);
+    progress.add(HELD.name, [row]);
+    let samples = rows(&ONE_SIDED)?;
+    let row = |variable: usize| Row::new(ERRORS[variable], error(&samples, reference, variable));
+    progress.add(ONE_SIDED.name, [row(0), row(1)]);
+    Ok(())
+}
+
+const BESIDE_HOLD: Metric = Metric::figure("rack velocity, error by hold's", "");
+
+/// Errors without a figure to compare with: what is unstable has a velocity beyond its whole range.
+fn judge(row: Row, case: &str, method: &str, variable: usize) -> Row {
+    let is_unstable = method == QUADRATIC || method == LINEAR && case.starts_with('S');
+    if variable == RACK && is_unstable {
+        row.within(Bar::AtLeast(1.0), PROJECT)
+    } else {
+        row
+    }
+}
