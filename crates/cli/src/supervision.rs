@@ -33,14 +33,17 @@ impl Plan<'_> {
         if self.execution.no_supervisor || Worker::current().is_some() {
             return None;
         }
-        let stop = Stop::default();
-        listen(&stop);
         let supervisor = Supervisor::new()
             .arguments(std::env::args_os().skip(1))
             .timeout(self.execution.timeout())
             .memory_limit(self.execution.memory_limit.map(|limit| limit << 20));
-        match supervisor.supervise(&stop) {
-            Ok(ending) => Some(self.conclude(ending)),
+        match supervisor.start() {
+            Ok(supervised) => {
+                let stop = Stop::default();
+                listen(&stop);
+                let ending = supervised.wait(&stop).map_err(Failure::from);
+                Some(ending.and_then(|ending| self.conclude(ending)))
+            }
             Err(error) => {
                 let text = format!("warning: the run has no supervisor: {error}\n");
                 screen::message(&text);

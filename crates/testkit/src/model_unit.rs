@@ -149,6 +149,7 @@ fn refused(call: &'static str, fault: Fault) -> Box<UnitFault> {
         Fault::Discard(_) | Fault::Finished(_) => Cause::Discard,
         Fault::Error(_) => Cause::Error,
         Fault::Fatal(_) => Cause::Fatal,
+        Fault::Other(..) => Cause::Error,
     };
     UnitFault::new(call, cause, fault.to_string())
 }

@@ -194,6 +194,10 @@ impl Search {
         match (self.field, byte) {
             (_, b'\n') => {
                 let found = is_here && self.field != Field::Start;
+                if found && let Some(end) = crash.library.get(self.length) {
+                    // Longer names of folders may have been there.
+                    end.store(0, Relaxed);
+                }
                 *self = Self::new(self.address);
                 return found;
             }
@@ -202,8 +206,7 @@ impl Search {
             (Field::Start, digit) => self.start = hexadecimal(self.start, digit),
             (Field::End, digit) => self.end = hexadecimal(self.end, digit),
             (Field::Others, b'/') => self.field = Field::Path,
-            (Field::Others, _) => {}
-            (Field::Path, _) => {}
+            (Field::Others | Field::Path, _) => {}
         }
         if self.field == Field::Path && is_here {
             // The end of a long path tells more than its beginning.
@@ -230,7 +233,7 @@ mod tests {
 
     const MAPS: &str = "\
 55d0c0000000-55d0c0001000 r--p 00000000 08:01 42 /usr/bin/long-name-of-a-program
-7f0000001000-7f0000002000 r-xp 00001000 08:01 43 /tmp/a b/Wheel.so
+7f0000001000-7f0000002000 r-xp 00001000 08:01 43 /tmp/a folder b/Wheel.so
 7f0000003000-7f0000004000 rw-p 00000000 00:00 0
 ";
 

@@ -161,47 +161,49 @@ impl Death {
         }
     }
 
-    fn origin(&self) -> String {
-        let library = self.library.as_deref();
-        match (self.is_other_thread, library) {
-            (false, None) => String::new(),
-            (false, Some(library)) => format!(", in {library}"),
-            (true, None) => ", in another thread".to_owned(),
-            (true, Some(library)) => format!(", in another thread, in {library}"),
-        }
+    /// The calls that had not returned, in words.
+    fn calls(&self) -> String {
+        let calls = self.places.iter().map(|place| {
+            let name = place.activity.map_or("", Activity::name);
+            format!("{name} of {}", place.component)
+        });
+        calls.collect::<Vec<_>>().join(", ")
     }
 }
 
 impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (cause, when, origin) = (&self.cause, self.when(), self.origin());
+        let (cause, when, calls) = (&self.cause, self.when(), self.calls());
+        let library = self.library.as_deref();
+        let library = library.map_or(String::new(), |library| format!(", in {library}"));
         let from = match cause {
             Cause::Timeout(_) | Cause::Interrupted => "from",
             _ => "in",
         };
         match self.places.as_slice() {
             _ if *cause == Cause::Panic => write!(f, "{cause}{when}"),
-            [] => write!(f, "{cause} outside the calls of FMUs{when}{origin}"),
+            [] if self.is_other_thread => {
+                write!(
+                    f,
+                    "{cause} in another thread{library}, outside the calls of FMUs{when}"
+                )
+            }
+            _ if self.is_other_thread => {
+                write!(
+                    f,
+                    "{cause} in another thread{library}, during {calls}{when}"
+                )
+            }
+            [] => write!(f, "{cause} outside the calls of FMUs{when}{library}"),
             [place] => {
                 let name = place.activity.map_or("", Activity::name);
                 write!(
                     f,
-                    "{}: {cause} {from} {name}{when}{origin}",
+                    "{}: {cause} {from} {name}{when}{library}",
                     place.component
                 )
             }
-            places => {
-                let calls = places.iter().map(|place| {
-                    let name = place.activity.map_or("", Activity::name);
-                    format!("{name} of {}", place.component)
-                });
-                let calls: Vec<String> = calls.collect();
-                write!(
-                    f,
-                    "{cause} {from} one of {}{when}{origin}",
-                    calls.join(", ")
-                )
-            }
+            _ => write!(f, "{cause} {from} one of {calls}{when}{library}"),
         }
     }
 }

@@ -40,5 +40,5 @@ pub use crash_handler::survive_file_size_limit;
 pub use death::{Cause, Death, Place};
 pub use kept_file::KeptFile;
 pub use shared_memory::{Shareable, SharedMemory, wait, wake};
-pub use supervisor::{Ending, GRACE, KeptResults, Outcome, Stop, Supervisor};
+pub use supervisor::{Ending, GRACE, KeptResults, Outcome, Stop, Supervised, Supervisor};
 pub use worker::{Worker, hook};

@@ -1,13 +1,10 @@
 //! Growth of the worker's memory, and which FMU lets it grow.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use crate::board::Board;
 use crate::death::Cause;
 
-/// How often the memory is looked at.
-const INTERVAL: Duration = Duration::from_millis(100);
 /// Growth since the first step at which the steps are measured, to find who it is.
 const SUSPICIOUS: u64 = 64 << 20;
 /// Growth per step that is worth a warning, bytes; less comes from the master's own records.
@@ -18,7 +15,6 @@ const ENOUGH_STEPS: u64 = 100;
 /// Looks at the memory of one worker.
 pub(crate) struct MemoryWatch {
     limit: Option<u64>,
-    last_look: Option<Instant>,
     /// At the first look after the first step, bytes.
     at_start: Option<u64>,
     is_measuring: bool,
@@ -30,20 +26,14 @@ impl MemoryWatch {
     pub(crate) fn new(limit: Option<u64>) -> Self {
         Self {
             limit,
-            last_look: None,
             at_start: None,
             is_measuring: false,
             growth: BTreeMap::new(),
         }
     }
 
-    /// Looks, if it is time to. Returns the cause of a death where the limit is exceeded.
+    /// Looks. Returns the cause of a death where the limit is exceeded.
     pub(crate) fn look(&mut self, process: u32, board: &Board) -> Option<Cause> {
-        let now = Instant::now();
-        if self.last_look.is_some_and(|last| now - last < INTERVAL) {
-            return None;
-        }
-        self.last_look = Some(now);
         let resident = resident_bytes(process)?;
         if board.position().is_some_and(|position| position.step > 0) {
             let start = *self.at_start.get_or_insert(resident);

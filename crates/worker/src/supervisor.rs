@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use gyrator_fmu::leftovers;
@@ -153,11 +154,19 @@ impl Supervisor {
         self
     }
 
-    /// Starts the worker and waits for its end. The worker dies when the calling thread ends.
+    /// Starts the worker and waits for its end.
     ///
     /// # Errors
     /// If there can be no worker: what the operating system says.
     pub fn supervise(self, stop: &Stop) -> io::Result<Ending> {
+        self.start()?.wait(stop)
+    }
+
+    /// Starts the worker, which dies when the calling thread ends.
+    ///
+    /// # Errors
+    /// If there can be no worker: what the operating system says.
+    pub fn start(self) -> io::Result<Supervised> {
         let board = Board::create()?;
         let ring = Ring::create()?;
         let job = self.job_file()?;
@@ -166,18 +175,19 @@ impl Supervisor {
         channel.set_timeout(Some(INTERVAL))?;
         // Where the worker is dead already, its status tells more.
         let _ = channel.send(b"run", &files);
-        // Old ones may be large.
-        let _ = std::thread::Builder::new().spawn(leftovers::sweep);
-        let watch = Watch {
+        // While the worker works.
+        let sweeper = std::thread::Builder::new().spawn(leftovers::sweep).ok();
+        Ok(Supervised {
             board,
+            ring,
             child,
             channel: Some(channel),
             results: None,
             stalls: Stalls::default(),
             memory: MemoryWatch::new(self.memory_limit),
             timeout: self.timeout,
-        };
-        watch.until_the_end(stop, ring)
+            sweeper,
+        })
     }
 
     fn job_file(&self) -> io::Result<File> {
@@ -188,9 +198,10 @@ impl Supervisor {
     }
 }
 
-/// A worker that is being watched.
-struct Watch {
+/// A worker that was started.
+pub struct Supervised {
     board: Board,
+    ring: Ring,
     child: Child,
     /// `None` once the worker has closed it.
     channel: Option<Channel>,
@@ -198,10 +209,15 @@ struct Watch {
     stalls: Stalls,
     memory: MemoryWatch,
     timeout: Option<Duration>,
+    sweeper: Option<JoinHandle<()>>,
 }
 
-impl Watch {
-    fn until_the_end(mut self, stop: &Stop, mut ring: Ring) -> io::Result<Ending> {
+impl Supervised {
+    /// Watches the worker until its end. Without that it dies when the calling thread ends.
+    ///
+    /// # Errors
+    /// What the operating system says; none is to be expected.
+    pub fn wait(mut self, stop: &Stop) -> io::Result<Ending> {
         let process = self.child.id();
         let (status, killed) = loop {
             self.listen();
@@ -234,9 +250,13 @@ impl Watch {
             self.kill();
         }
         leftovers::remove_of(process);
+        if let Some(sweeper) = self.sweeper.take() {
+            // It cannot panic, and if it did: what is left is the next run's.
+            let _ = sweeper.join();
+        }
         let results = self.results.take();
         Ok(Ending {
-            results: results.map(|(name, file)| keep(name, file, &mut ring, &self.board)),
+            results: results.map(|(name, file)| keep(name, file, &mut self.ring, &self.board)),
             outcome,
             warnings,
         })

@@ -1,13 +1,165 @@
-//! A crash on request, for FMUs that test importers.
+//! Misdeeds on request, for FMUs that test importers.
 
 #![expect(unsafe_code, reason = "calls the C library")]
 
-/// Ends the process as a write through a wild pointer does: by the signal SIGSEGV.
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::Mutex;
+
+use fmi2_abi::CallbackFunctions;
+
+/// Ends the process as a write through a wild pointer does: by the signal SIGSEGV, raised by the
+/// processor in the code of the FMU.
 pub fn segmentation_fault() -> ! {
+    #[cfg(unix)]
+    {
+        // SAFETY: the system chooses the place of a page that nobody may touch.
+        let page = unsafe {
+            let (access, kind) = (libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            libc::mmap(ptr::null_mut(), 4096, access, kind, -1, 0)
+        };
+        if page != libc::MAP_FAILED {
+            // SAFETY: the page is there and nobody else's; the processor refuses the write.
+            unsafe { page.cast::<u8>().write_volatile(1) };
+        }
+    }
+    // An importer has caught the signal and gone on.
     loop {
-        // The standard library's handler, if installed, takes itself out and returns at the first
-        // signal; the second one is deadly.
         // SAFETY: raising a signal is sound, whatever its handler does.
         unsafe { libc::raise(libc::SIGSEGV) };
     }
+}
+
+/// Ends the process as the system does when memory runs out: by the signal SIGKILL.
+pub fn kill_process() {
+    // SAFETY: raising a signal is sound.
+    unsafe { libc::raise(libc::SIGKILL) };
+}
+
+/// Uses the whole stack, and more.
+pub fn stack_overflow(depth: u64) -> u64 {
+    let frame = std::hint::black_box([depth; 64]);
+    if depth == u64::MAX {
+        return 0;
+    }
+    stack_overflow(depth + 1).wrapping_add(std::hint::black_box(frame)[0])
+}
+
+/// Closes standard input, output and error.
+pub fn close_standard_streams() {
+    for descriptor in 0..3 {
+        // SAFETY: the descriptors belong to the process; that its owner still needs them is the
+        // point.
+        unsafe { libc::close(descriptor) };
+    }
+}
+
+/// Lets new files have no rights at all.
+pub fn set_strict_mask() {
+    // SAFETY: sets a number.
+    unsafe { libc::umask(0o777) };
+}
+
+/// Sets a locale that writes decimal commas, if the system has one.
+pub fn set_locale() {
+    for name in [c"de_DE.UTF-8", c"de_DE.utf8", c"fr_FR.UTF-8", c""] {
+        // SAFETY: the name is a C string.
+        let found = unsafe { libc::setlocale(libc::LC_ALL, name.as_ptr()) };
+        if !found.is_null() {
+            return;
+        }
+    }
+}
+
+/// Rounds upwards from now on, in this thread.
+pub fn round_upwards() {
+    unsafe extern "C" {
+        fn fesetround(direction: c_int) -> c_int;
+    }
+    const UPWARDS: c_int = if cfg!(target_arch = "aarch64") {
+        0x40_0000
+    } else {
+        0x800
+    };
+    // SAFETY: sets a control word, as the C library has it.
+    unsafe { fesetround(UPWARDS) };
+}
+
+/// Ignores Ctrl-C and other wishes that the process ends.
+pub fn ignore_signals() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: ignoring a signal runs no code.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+/// A number from the generator that the whole process shares, from 0 to 1.
+pub fn shared_random_number() -> f64 {
+    // SAFETY: takes nothing; that other threads call it as well is the point.
+    f64::from(unsafe { libc::rand() }) / f64::from(libc::RAND_MAX)
+}
+
+/// Crashes when the process ends by `exit`.
+pub fn crash_at_exit() {
+    extern "C" fn crash() {
+        segmentation_fault();
+    }
+    // SAFETY: the library stays loaded, so the function is there.
+    unsafe { libc::atexit(crash) };
+}
+
+/// The logger that the last instance was given.
+static LOGGER: Mutex<Option<usize>> = Mutex::new(None);
+
+/// Remembers callbacks for [`misuse_logger`].
+pub(crate) fn remember(functions: &CallbackFunctions) {
+    if let Ok(mut logger) = LOGGER.lock() {
+        *logger = Some(ptr::from_ref(functions) as usize);
+    }
+}
+
+/// Calls the importer's logger as no FMU should: with NULL for texts, with stray percent signs,
+/// with bytes that are no UTF-8, and with ten million characters (C-18 to C-22).
+pub fn misuse_logger() {
+    let remembered = LOGGER.lock().ok().and_then(|logger| *logger);
+    let Some(functions) = remembered else {
+        return;
+    };
+    // SAFETY: the importer keeps the callbacks for as long as an instance lives, and one asks.
+    let functions = unsafe { &*(functions as *const CallbackFunctions) };
+    let Some(logger) = functions.logger else {
+        return;
+    };
+    let mut endless = vec![b'x'; 10_000_000];
+    endless.push(0);
+    let (null, environment) = (ptr::null(), functions.component_environment);
+    let category = c"category".as_ptr();
+    // SAFETY: texts are closed by NUL or NULL, and the formats take no further arguments.
+    unsafe { logger(environment, null, fmi2_abi::OK, null, c"text".as_ptr()) };
+    // SAFETY: as above.
+    unsafe { logger(environment, null, fmi2_abi::OK, category, null) };
+    // SAFETY: as above.
+    unsafe { logger(environment, null, 42, category, c"100%".as_ptr()) };
+    // SAFETY: as above.
+    unsafe {
+        logger(
+            environment,
+            null,
+            fmi2_abi::OK,
+            category,
+            c"\xff\xfe".as_ptr(),
+        );
+    };
+    let endless = endless.as_ptr().cast::<std::ffi::c_char>();
+    // SAFETY: as above.
+    unsafe {
+        logger(
+            environment,
+            null,
+            fmi2_abi::OK,
+            category,
+            c"%s".as_ptr(),
+            endless,
+        );
+    };
 }

@@ -293,6 +293,11 @@ impl<M: Model> InProcess<M> {
     pub fn terminate(&mut self) -> Result<(), Fault> {
         self.memory.model.terminate()
     }
+
+    /// Says that the instance is about to be freed.
+    pub fn free(&mut self) {
+        self.memory.model.free();
+    }
 }
 
 impl<M: Model> Default for InProcess<M> {

@@ -45,7 +45,7 @@
 //! ```
 
 mod check;
-mod crash;
+pub mod crash;
 mod description;
 mod export;
 #[doc(hidden)]
@@ -62,7 +62,6 @@ pub mod unit;
 mod variable;
 
 pub use check::problems;
-pub use crash::segmentation_fault;
 pub use description::{BaseType, Description, Row, describe};
 pub use in_process::{InProcess, Saved};
 pub use integrator::Integrator;

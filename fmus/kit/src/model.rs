@@ -21,6 +21,9 @@ pub enum Fault {
     /// No instance of this FMU can go on (`fmi2Fatal`).
     #[error("{0}")]
     Fatal(String),
+    /// A status of this number, which FMI may not know.
+    #[error("{1}")]
+    Other(i32, String),
 }
 
 /// A model: named variables, continuous states and their rates, outputs.
@@ -111,6 +114,9 @@ pub trait Model: Clone + Default + Serialize + DeserializeOwned + 'static {
         let _ = (start, end);
         Ok(())
     }
+
+    /// Told before the instance is freed.
+    fn free(&mut self) {}
 
     /// Told at the end of a run.
     ///

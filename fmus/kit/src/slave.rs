@@ -94,6 +94,11 @@ impl<M: Model> Slave<M> {
         })
     }
 
+    /// What comes before `fmi2FreeInstance`.
+    pub(crate) fn free(&mut self) {
+        self.unit.free();
+    }
+
     /// `fmi2Reset`.
     pub(crate) fn reset(&mut self) -> Status {
         self.call(Function::Reset, |slave| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fmu_kit::{Enumeration, Fault, Model, Variable, unit};
+use fmu_kit::{Enumeration, Fault, Model, Variable, crash, unit};
 use serde::{Deserialize, Serialize};
 
 type Row = Variable<Faulty>;
@@ -31,6 +31,48 @@ const FAULT: Enumeration = Enumeration {
         ("segfault", "the process gets a segmentation fault"),
         ("endless_loop", "the call never returns"),
         ("sleep", "the call takes sleep_time longer"),
+        ("busy_loop", "the call never returns, and computes"),
+        ("stack_overflow", "the code uses the whole stack"),
+        ("exit_0", "the code calls exit(0)"),
+        ("exit_7", "the code calls exit(7)"),
+        (
+            "kill",
+            "the process is killed, as by a system without memory",
+        ),
+        (
+            "thread_segfault",
+            "a thread gets a segmentation fault after sleep_time",
+        ),
+        ("crash_at_exit", "the process crashes when it calls exit"),
+        ("infinite", "the output becomes infinite"),
+        ("pending", "the call returns fmi2Pending"),
+        ("unknown_status", "the call returns the status 42"),
+        ("print", "the code prints to the standard output"),
+        (
+            "close_streams",
+            "standard input, output and error are closed",
+        ),
+        ("change_folder", "the working directory becomes /"),
+        ("strict_mask", "files get no rights when they are made"),
+        (
+            "delete_results",
+            "out.csv in the working directory is deleted",
+        ),
+        ("locale", "numbers have a decimal comma from now on"),
+        ("round_upwards", "the processor rounds upwards from now on"),
+        ("ignore_signals", "Ctrl-C is ignored from now on"),
+        (
+            "misuse_logger",
+            "the logger is called in ways that are forbidden",
+        ),
+        (
+            "leak",
+            "the code takes 256 KiB of memory and never frees it",
+        ),
+        (
+            "random",
+            "the output is a random number that the process shares",
+        ),
     ],
 };
 
@@ -42,6 +84,7 @@ const FUNCTION: Enumeration = Enumeration {
         ("do_step", "in each step that ends at fault_time or later"),
         ("get", "when the output is read, from fault_time on"),
         ("terminate", "in fmi2Terminate"),
+        ("free", "in fmi2FreeInstance"),
     ],
 };
 
@@ -50,6 +93,10 @@ const INITIALIZATION: i32 = 1;
 const DO_STEP: i32 = 2;
 const GET: i32 = 3;
 const TERMINATE: i32 = 4;
+const FREE: i32 = 5;
+
+/// Bytes that a leak takes.
+const LEAK: usize = 256 << 10;
 
 /// Repeats its input, y = u, until the fault that its parameters choose.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -60,7 +107,8 @@ pub struct Faulty {
     function: i32,
     fault_time: f64,
     sleep_time: f64,
-    is_nan: bool,
+    /// What the output becomes; its input where `None`.
+    forced_output: Option<f64>,
     /// Shared by saved states, so that going back does not bring a fault back that came once.
     #[serde(skip)]
     has_discarded: Arc<AtomicBool>,
@@ -75,7 +123,7 @@ impl Default for Faulty {
             function: DO_STEP,
             fault_time: 0.0,
             sleep_time: 1.0,
-            is_nan: false,
+            forced_output: None,
             has_discarded: Arc::default(),
         }
     }
@@ -98,17 +146,58 @@ impl Faulty {
             "discard_once" if self.has_discarded.swap(true, Ordering::Relaxed) => {}
             "discard_once" | "discard_always" => return Err(Fault::Discard(reason())),
             "finish" => return Err(Fault::Finished(reason())),
-            "nan" => self.is_nan = true,
+            "pending" => return Err(Fault::Other(5, reason())),
+            "unknown_status" => return Err(Fault::Other(42, reason())),
+            "nan" => self.forced_output = Some(f64::NAN),
+            "infinite" => self.forced_output = Some(f64::INFINITY),
+            "random" => self.forced_output = Some(crash::shared_random_number()),
             "panic" => panic!("{}", reason()),
+            "sleep" => std::thread::sleep(self.pause()),
+            fault => self.misbehave(fault),
+        }
+        Ok(())
+    }
+
+    fn pause(&self) -> Duration {
+        Duration::from_secs_f64(self.sleep_time)
+    }
+
+    /// What the process has to bear, not the call.
+    fn misbehave(&self, fault: &str) {
+        match fault {
             "abort" => std::process::abort(),
-            "segfault" => fmu_kit::segmentation_fault(),
+            "segfault" => crash::segmentation_fault(),
+            "stack_overflow" => drop(std::hint::black_box(crash::stack_overflow(0))),
+            "exit_0" => std::process::exit(0),
+            "exit_7" => std::process::exit(7),
+            "kill" => crash::kill_process(),
+            "thread_segfault" => {
+                let pause = self.pause();
+                std::thread::spawn(move || {
+                    std::thread::sleep(pause);
+                    crash::segmentation_fault()
+                });
+            }
+            "crash_at_exit" => crash::crash_at_exit(),
             "endless_loop" => loop {
                 std::thread::sleep(Duration::from_millis(1));
             },
-            "sleep" => std::thread::sleep(Duration::from_secs_f64(self.sleep_time)),
+            "busy_loop" => loop {
+                std::hint::spin_loop();
+            },
+            "print" => println!("1,2,3"),
+            "close_streams" => crash::close_standard_streams(),
+            // Where these cannot be done, nothing goes wrong.
+            "change_folder" => drop(std::env::set_current_dir("/")),
+            "delete_results" => drop(std::fs::remove_file("out.csv")),
+            "strict_mask" => crash::set_strict_mask(),
+            "locale" => crash::set_locale(),
+            "round_upwards" => crash::round_upwards(),
+            "ignore_signals" => crash::ignore_signals(),
+            "misuse_logger" => crash::misuse_logger(),
+            "leak" => std::mem::forget(std::hint::black_box(vec![1_u8; LEAK])),
             _ => {}
         }
-        Ok(())
     }
 }
 
@@ -141,7 +230,7 @@ impl Model for Faulty {
         if time >= self.fault_time {
             self.strike(GET)?;
         }
-        self.y = if self.is_nan { f64::NAN } else { self.u };
+        self.y = self.forced_output.unwrap_or(self.u);
         Ok(())
     }
 
@@ -152,6 +241,11 @@ impl Model for Faulty {
             self.strike(DO_STEP)?;
         }
         Ok(())
+    }
+
+    fn free(&mut self) {
+        // There is no status to return.
+        let _ = self.strike(FREE);
     }
 
     fn terminate(&mut self) -> Result<(), Fault> {

@@ -18,7 +18,13 @@ fn interrupt(child: &Child) {
 fn start(bench: &Bench, fault: &str) -> Child {
     bench.write("system.toml", FAULTY);
     let fault = format!("bad.fault={fault}");
-    let options = ["--start-value", &fault, "--stop-time", "1e6"];
+    let options = [
+        "--start-value",
+        &fault,
+        "--stop-time",
+        "1e6",
+        "--no-nan-check",
+    ];
     let files = ["-o", "out.csv", "--summary", "summary.json"];
     bench.start(
         ["run", "system.toml"]
@@ -59,4 +65,34 @@ fn the_second_one_ends_a_program_whose_fmu_does_not_return() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let (_, rows) = bench.rows("out.csv");
     assert_eq!(rows.len(), 5);
+}
+
+/// neither a hanging FMU nor one that ignores Ctrl-C needs a second one.
+#[test]
+fn the_first_one_ends_a_call_that_does_not_return() {
+    for signal in ["-INT", "-TERM"] {
+        let bench = Bench::new();
+        let mut child = start(&bench, "endless_loop");
+        wait_until("rows are on disk", || lines(&bench.path("out.csv")) == 6);
+        let status = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        assert!(status.unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        let (_, rows) = bench.rows("out.csv");
+        assert_eq!(rows.len(), 5);
+        let summary = bench.json("summary.json");
+        assert_eq!(summary["stop_reason"], "interrupted");
+        assert_eq!(summary["components_in_call"][0], "bad");
+    }
+}
+
+#[test]
+fn r34_an_fmu_that_ignores_it() {
+    let bench = Bench::new();
+    let mut child = start(&bench, "ignore_signals");
+    wait_until("rows are on disk", || lines(&bench.path("out.csv")) > 6);
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(bench.json("summary.json")["stop_reason"], "interrupted");
 }

@@ -5,11 +5,13 @@
 mod bench;
 mod benchmark;
 mod errors;
+mod fault_table;
 mod faults;
 mod fmu_options;
 mod h_infinity;
 mod interrupts;
 mod isolation;
+mod killed;
 mod learning;
 mod limits;
 mod results;

@@ -58,6 +58,7 @@ pub unsafe extern "C" fn instantiate<M: Model>(
     let name = unsafe { text(instance_name) }.unwrap_or_default();
     // SAFETY: NULL or a text by the contract.
     let guid = unsafe { text(guid) }.unwrap_or_default();
+    crate::crash::remember(functions);
     let sink = logger(functions, name);
     if name.is_empty() || kind != c::CO_SIMULATION {
         let message = "fmi2Instantiate: needs an instance name and type fmi2CoSimulation";
@@ -116,9 +117,13 @@ pub unsafe extern "C" fn free_instance<M: Model>(component: c::Component) {
     let may_be_freed = unsafe { instance.as_ref() }.is_some_and(|i| i.slave.may_be_freed());
     if may_be_freed {
         // SAFETY: made by Box::into_raw, live, and not used again.
-        let instance = unsafe { Box::from_raw(instance) };
+        let mut instance = unsafe { Box::from_raw(instance) };
+        let free = || {
+            instance.slave.free();
+            drop(instance);
+        };
         // A panic while dropping leaves nobody to report to.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(instance)));
+        let _ = catch_unwind(AssertUnwindSafe(free));
     }
 }
 

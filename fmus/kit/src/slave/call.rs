@@ -38,6 +38,7 @@ impl<M: Model> Slave<M> {
             Fault::Discard(_) | Fault::Finished(_) => fmi2_abi::DISCARD,
             Fault::Error(_) => fmi2_abi::ERROR,
             Fault::Fatal(_) => fmi2_abi::FATAL,
+            Fault::Other(status, _) => *status,
         };
         let message = format!("{}: {fault}", function.name());
         self.log.status(status, &message);
@@ -47,6 +48,7 @@ impl<M: Model> Slave<M> {
                 self.go_to(State::StepFailed);
             }
             Fault::Discard(_) | Fault::Finished(_) => {}
+            Fault::Other(..) => {}
             Fault::Error(_) => self.go_to(State::Error),
             Fault::Fatal(_) => self.go_to(State::Fatal),
         }

@@ -1,0 +1,593 @@
+//! The table of faults of docs/reliability.md: what FMUs do to a supervised run, and what is left.
+//!
+//! Each entry names its row (R-22 to R-37), what the FMU `Faulty` does and where, the exit code, the
+//! rows in the result and a part of the message.
+
+use std::process::Command;
+
+use crate::bench::{Bench, Outcome, lines};
+use crate::faults::FAULTY;
+
+/// One entry: row, fault, function, exit code, rows, part of the message.
+type Entry = (
+    &'static str,
+    &'static str,
+    &'static str,
+    i32,
+    usize,
+    &'static str,
+);
+
+/// Where the fault strikes in a step: the fifth one, from 0.4 s to 0.5 s.
+const TABLE: &[Entry] = &[
+    (
+        "R-22",
+        "segfault",
+        "initialization",
+        5,
+        0,
+        "error: bad: SIGSEGV in fmi2",
+    ),
+    (
+        "R-22",
+        "segfault",
+        "do_step",
+        5,
+        5,
+        "error: bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4), in Faulty.so; 5 rows kept in out.csv",
+    ),
+    (
+        "R-22",
+        "segfault",
+        "get",
+        5,
+        5,
+        "error: bad: SIGSEGV in fmi2GetReal at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-22",
+        "segfault",
+        "terminate",
+        5,
+        11,
+        "error: bad: SIGSEGV in fmi2Terminate at t = 1 s (step 10)",
+    ),
+    (
+        "R-22",
+        "abort",
+        "initialization",
+        5,
+        0,
+        "error: bad: SIGABRT (abort) in fmi2",
+    ),
+    (
+        "R-22",
+        "abort",
+        "do_step",
+        5,
+        5,
+        "error: bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-22",
+        "abort",
+        "get",
+        5,
+        5,
+        "error: bad: SIGABRT (abort) in fmi2GetReal at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-22",
+        "abort",
+        "terminate",
+        5,
+        11,
+        "error: bad: SIGABRT (abort) in fmi2Terminate at t = 1 s (step 10)",
+    ),
+    (
+        "R-22",
+        "stack_overflow",
+        "do_step",
+        5,
+        5,
+        "error: bad: stack overflow (SIGSEGV) in fmi2DoStep at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-22",
+        "stack_overflow",
+        "get",
+        5,
+        5,
+        "error: bad: stack overflow (SIGSEGV) in fmi2GetReal at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-22",
+        "kill",
+        "do_step",
+        5,
+        5,
+        "error: bad: SIGKILL (sent by somebody, or the system was out of memory) in fmi2DoStep at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-23",
+        "exit_0",
+        "initialization",
+        5,
+        0,
+        "error: bad: the FMU called exit(0) in fmi2",
+    ),
+    (
+        "R-23",
+        "exit_0",
+        "do_step",
+        5,
+        5,
+        "error: bad: the FMU called exit(0) in fmi2DoStep at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-23",
+        "exit_0",
+        "get",
+        5,
+        5,
+        "error: bad: the FMU called exit(0) in fmi2GetReal at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-23",
+        "exit_0",
+        "terminate",
+        5,
+        11,
+        "error: bad: the FMU called exit(0) in fmi2Terminate at t = 1 s (step 10)",
+    ),
+    (
+        "R-24",
+        "exit_7",
+        "do_step",
+        5,
+        5,
+        "error: bad: the FMU called exit(7) in fmi2DoStep at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-25",
+        "endless_loop",
+        "initialization",
+        5,
+        0,
+        "error: bad: no return within 0.5 s from fmi2",
+    ),
+    (
+        "R-25",
+        "endless_loop",
+        "do_step",
+        5,
+        5,
+        "error: bad: no return within 0.5 s from fmi2DoStep at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-25",
+        "busy_loop",
+        "do_step",
+        5,
+        5,
+        "error: bad: no return within 0.5 s from fmi2DoStep at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-25",
+        "busy_loop",
+        "terminate",
+        5,
+        11,
+        "error: bad: no return within 0.5 s from fmi2Terminate at t = 1 s (step 10)",
+    ),
+    (
+        "R-26",
+        "segfault",
+        "free",
+        0,
+        11,
+        "warning: bad: SIGSEGV in fmi2FreeInstance at t = 1 s (step 10), in Faulty.so, after the last step: the results are complete",
+    ),
+    (
+        "R-26",
+        "abort",
+        "free",
+        0,
+        11,
+        "warning: bad: SIGABRT (abort) in fmi2FreeInstance",
+    ),
+    (
+        "R-26",
+        "exit_7",
+        "free",
+        0,
+        11,
+        "warning: bad: the FMU called exit(7) in fmi2FreeInstance",
+    ),
+    (
+        "R-26",
+        "endless_loop",
+        "free",
+        0,
+        11,
+        "warning: bad: no return within 0.5 s from fmi2FreeInstance",
+    ),
+    (
+        "R-28",
+        "error",
+        "do_step",
+        1,
+        5,
+        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned Error",
+    ),
+    (
+        "R-28",
+        "fatal",
+        "do_step",
+        1,
+        5,
+        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned Fatal",
+    ),
+    (
+        "R-28",
+        "discard_always",
+        "do_step",
+        1,
+        5,
+        "error: bad: fmi2DoStep at t = 0.4 s (step 4): ",
+    ),
+    (
+        "R-28",
+        "pending",
+        "do_step",
+        1,
+        5,
+        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned Pending",
+    ),
+    (
+        "R-28",
+        "unknown_status",
+        "do_step",
+        1,
+        5,
+        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned 42",
+    ),
+    (
+        "R-28",
+        "panic",
+        "do_step",
+        1,
+        5,
+        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned Fatal",
+    ),
+    ("R-29", "nan", "do_step", 1, 5, "bad.y is NaN"),
+    ("R-29", "infinite", "do_step", 1, 5, "bad.y is inf"),
+    (
+        "R-30",
+        "misuse_logger",
+        "do_step",
+        0,
+        11,
+        "error: bad: 100% [category]",
+    ),
+    ("R-31", "print", "do_step", 0, 11, "1,2,3"),
+    ("R-31", "close_streams", "do_step", 0, 11, ""),
+    ("R-32", "change_folder", "initialization", 0, 11, ""),
+    ("R-32", "change_folder", "do_step", 0, 11, ""),
+    ("R-32", "strict_mask", "initialization", 0, 11, ""),
+    (
+        "R-32",
+        "delete_results",
+        "do_step",
+        0,
+        11,
+        "warning: out.csv was deleted while the run went on; it is written again",
+    ),
+    ("R-32", "locale", "initialization", 0, 11, ""),
+    (
+        "R-33",
+        "round_upwards",
+        "do_step",
+        0,
+        11,
+        "has changed the rounding mode",
+    ),
+    ("R-35", "crash_at_exit", "do_step", 0, 11, ""),
+    ("R-37", "random", "do_step", 0, 11, ""),
+];
+
+fn run(bench: &Bench, fault: &str, function: &str, others: &[&str]) -> Outcome {
+    bench.write("system.toml", FAULTY);
+    let (fault, function) = (
+        format!("bad.fault={fault}"),
+        format!("bad.function={function}"),
+    );
+    let values = ["--start-value", &fault, "--start-value", &function];
+    bench.run(
+        ["run", "system.toml"]
+            .into_iter()
+            .chain(values)
+            .chain(others.iter().copied()),
+    )
+}
+
+#[test]
+fn every_entry_has_its_outcome() {
+    let mut wrong = Vec::new();
+    for (row, fault, function, code, rows, part) in TABLE {
+        let bench = Bench::new();
+        let files = [
+            "-o",
+            "out.csv",
+            "--summary",
+            "summary.json",
+            "--timeout",
+            "0.5",
+        ];
+        let outcome = run(&bench, fault, function, &files);
+        // The first line holds the names.
+        let found = lines(&bench.path("out.csv")).saturating_sub(1);
+        let is_right =
+            outcome.code == Some(*code) && found == *rows && outcome.stderr.contains(part);
+        if !is_right {
+            let Outcome { code, stderr, .. } = outcome;
+            wrong.push(format!(
+                "{row} {fault} {function}: {code:?}, {found} rows, {stderr}"
+            ));
+            continue;
+        }
+        let whole = bench
+            .path("out.csv")
+            .exists()
+            .then(|| bench.rows("out.csv"));
+        if let Some((header, rows)) = whole {
+            assert!(
+                rows.iter().all(|row| row.len() == header.len()),
+                "{row} {fault}"
+            );
+            let times = rows.iter().map(|row| row[0]).enumerate();
+            assert!(
+                times
+                    .into_iter()
+                    .all(|(k, time)| (time - 0.1 * k as f64).abs() < 1e-12)
+            );
+        }
+        let summary = bench.json("summary.json");
+        assert_eq!(
+            summary["output"]["rows"].as_u64().unwrap_or(0),
+            *rows as u64,
+            "{row} {fault}"
+        );
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Counted for docs/reliability.md: all modes are told with function, time and rows.
+#[test]
+fn the_table_has_all_modes_of_a_run() {
+    let in_a_call = |code: &i32| *code == 5;
+    let crashes = TABLE.iter().filter(|entry| in_a_call(&entry.3)).count();
+    assert!(crashes >= 11, "{crashes}");
+    assert!(TABLE.len() >= 35, "{}", TABLE.len());
+}
+
+/// R-31: what an FMU prints is not among the results.
+#[test]
+fn r31_results_on_the_standard_output_are_clean() {
+    for fault in ["print", "close_streams"] {
+        let bench = Bench::new();
+        let outcome = run(&bench, fault, "do_step", &["-o", "-"]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert_eq!(outcome.stdout.lines().count(), 12, "{}", outcome.stdout);
+        assert!(!outcome.stdout.contains("1,2,3"));
+        assert!(
+            outcome.stderr.contains("reached the stop time"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}
+
+/// R-32: files have the rights that the user gives to files.
+#[test]
+fn r32_the_mask_of_an_fmu_has_no_effect_on_results() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::new();
+    bench.write("by-hand", "");
+    let files = ["-o", "out.csv", "--summary", "summary.json"];
+    run(&bench, "strict_mask", "initialization", &files);
+    let rights = |name: &str| {
+        std::fs::metadata(bench.path(name))
+            .unwrap()
+            .permissions()
+            .mode()
+    };
+    assert_eq!(rights("out.csv"), rights("by-hand"));
+    assert_eq!(rights("summary.json"), rights("by-hand"));
+}
+
+/// R-32, R-33: results are those of a run without the fault, bit for bit.
+#[test]
+fn results_do_not_change() {
+    let result = |fault: &str| {
+        let bench = Bench::new();
+        let outcome = run(&bench, fault, "initialization", &["-o", "out.csv"]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        bench.read("out.csv")
+    };
+    let expected = result("none");
+    for fault in ["locale", "round_upwards", "change_folder", "misuse_logger"] {
+        assert_eq!(result(fault), expected, "{fault}");
+    }
+}
+
+/// One Faulty or two, without anything else.
+fn simulate(bench: &Bench, fault: &str, others: &[&str]) -> Outcome {
+    let fault = format!("fault={fault}");
+    let first = [
+        "simulate",
+        "fmus/Faulty.fmu",
+        "--step-size",
+        "0.1",
+        "-o",
+        "out.csv",
+    ];
+    let values = ["--start-value", &fault];
+    let all = first.into_iter().chain(values);
+    bench.run(all.chain(others.iter().copied()))
+}
+
+const TWO: &str = r#"
+[experiment]
+stop_time = 60.0
+step_size = 0.1
+
+[components.bad]
+fmu = "fmus/Faulty.fmu"
+
+[components.slow]
+fmu = "fmus/Faulty.fmu"
+start_values = { fault = "sleep" }
+"#;
+
+/// R-27: nobody can tell which instance a thread belongs to, but in which library it ran.
+#[test]
+fn r27_a_thread_of_an_fmu_crashes() {
+    let bench = Bench::new();
+    bench.write("two.toml", TWO);
+    let values = [
+        "bad.fault=thread_segfault",
+        "bad.sleep_time=0.5",
+        "slow.sleep_time=0.2",
+    ];
+    let values = values.iter().flat_map(|value| ["--start-value", value]);
+    let outcome = bench.run(
+        ["run", "two.toml", "-o", "out.csv"]
+            .into_iter()
+            .chain(values),
+    );
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    let parts = [
+        "error: SIGSEGV in another thread, in Faulty.so, ",
+        " at t = ",
+        "rows kept in out.csv",
+    ];
+    for part in parts {
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+}
+
+/// R-36: the limit ends the run before the system does, and the FMU is named.
+#[test]
+fn r36_memory_limit() {
+    let bench = Bench::new();
+    let outcome = simulate(
+        &bench,
+        "leak",
+        &["--memory-limit", "200", "--stop-time", "1e6"],
+    );
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    for part in ["more than 200 MiB of memory", "rows kept in out.csv"] {
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn r36_memory_growth() {
+    let bench = Bench::new();
+    bench.write("two.toml", TWO);
+    let values = ["bad.fault=leak", "slow.sleep_time=0.002"];
+    let values = values.iter().flat_map(|value| ["--start-value", value]);
+    let outcome = bench.run(["run", "two.toml"].into_iter().chain(values));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let warned = "warning: bad: memory grows by 2";
+    assert!(outcome.stderr.contains(warned), "{}", outcome.stderr);
+    assert!(
+        !outcome.stderr.contains("slow: memory grows"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+/// R-37: global data of the C library begins anew in every run.
+#[test]
+fn r37_runs_do_not_depend_on_earlier_ones() {
+    let result = || {
+        let bench = Bench::new();
+        run(&bench, "random", "do_step", &["-o", "out.csv"]);
+        bench.read("out.csv")
+    };
+    assert_eq!(result(), result());
+}
+
+/// R-38: a device without space, and a limit on the size of files.
+#[test]
+fn r38_failing_writes() {
+    let bench = Bench::new();
+    std::os::unix::fs::symlink("/dev/full", bench.path("full.csv")).unwrap();
+    let outcome = run(&bench, "none", "do_step", &["-o", "full.csv"]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("full.csv"), "{}", outcome.stderr);
+
+    // 2 MiB, in blocks of 512 bytes: enough for the FMUs.
+    let command =
+        "ulimit -f 4096; exec \"$0\" simulate fmus/Faulty.fmu --step-size 0.1 -o out.csv -e 20000";
+    let output = Command::new("sh")
+        .args(["-c", command, env!("CARGO_BIN_EXE_gyrator")])
+        .current_dir(bench.path(""))
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("cannot write the result file out.csv"),
+        "{stderr}"
+    );
+    let (header, rows) = bench.rows("out.csv");
+    assert!(rows.len() > 10_000, "{}", rows.len());
+    assert!(rows.iter().all(|row| row.len() == header.len()));
+}
+
+/// The rows that had not been written when the FMU crashed are more than a buffer holds.
+#[test]
+fn many_rows_survive() {
+    let bench = Bench::new();
+    let more = [
+        "-o",
+        "out.csv",
+        "--step-size",
+        "1e-4",
+        "--start-value",
+        "bad.fault_time=3.0",
+        "--stop-time",
+        "10",
+    ];
+    let outcome = run(&bench, "segfault", "do_step", &more);
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("30000 rows kept in out.csv"),
+        "{}",
+        outcome.stderr
+    );
+    let (header, rows) = bench.rows("out.csv");
+    assert_eq!(rows.len(), 30_000);
+    assert!(rows.iter().all(|row| row.len() == header.len()));
+}
+
+#[test]
+fn the_supervisor_changes_no_result() {
+    let bench = Bench::new();
+    bench.write("system.toml", crate::bench::OSCILLATORS);
+    for (name, option) in [("with.csv", None), ("without.csv", Some("--no-supervisor"))] {
+        let outcome = bench.run(["run", "system.toml", "-o", name].into_iter().chain(option));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    }
+    assert_eq!(bench.read("with.csv"), bench.read("without.csv"));
+}
+
+#[test]
+fn without_a_supervisor_a_crash_is_the_end() {
+    let bench = Bench::new();
+    let outcome = run(&bench, "segfault", "do_step", &["--no-supervisor"]);
+    assert_eq!(outcome.code, None, "killed by the signal");
+}
