@@ -120,7 +120,8 @@ impl<'a> Assembly<'a> {
         format!("{component}.{variable}")
     }
 
-    fn port(&self, port: &str) -> Port {
+    /// A port, as the FMU in its role calls it.
+    pub(crate) fn port(&self, port: &str) -> Port {
         let (component, variable) = port.split_once('.').unwrap_or((port, ""));
         let role = self.roles.get(component);
         let theirs = role.and_then(|role| self.cast.name(role, variable));
@@ -153,6 +154,17 @@ impl<'a> Assembly<'a> {
                 choice.with(*name, real(*number))
             })
         });
+    }
+
+    /// Adds a bond without correction whose axes have weights: the pairs' gains.
+    pub(crate) fn weighted_bond(&mut self, name: &str, axes: &[([(&str, &str); 2], f64)]) {
+        let pair = |(from, to): (&str, &str)| Connection::new(self.port(from), self.port(to));
+        let axes: Vec<_> = axes.iter().map(|(axis, w)| (axis.map(pair), *w)).collect();
+        let bond = self.file.add_bond(name);
+        for ([mut effort, flow], weight) in axes {
+            effort.gain = Some(Spanned::unplaced(weight));
+            bond.axis(effort, flow);
+        }
     }
 
     /// The system.

@@ -154,6 +154,13 @@ fn judge_foreign(row: Row, before: &[Row], lacking: Option<&str>) -> Row {
     row.within(Bar::AtMost(limit), FOREIGN)
 }
 
+const LONG: &[(&str, &str)] = &[
+    ("crane", "max-step-single-b"),
+    ("crane", "max-step-double-b"),
+    ("crane", "max-step-single-a"),
+    ("crane", "max-step-double-a"),
+];
+
 impl Benchmark {
     /// Runs the `cases`, several at a time, and gives their rows in the order of the cases, or why a
     /// case could not be measured. Each row is shown as soon as it is measured.
@@ -197,6 +204,13 @@ impl Benchmark {
     #[must_use]
     pub fn case(&'static self, name: &str) -> Option<&'static Case> {
         self.cases.iter().find(|case| case.name == name)
+    }
+
+    /// Whether a case takes a minute or more, so that it is to be run only where it or its benchmark is
+    /// asked for.
+    #[must_use]
+    pub fn is_long(&self, case: &Case) -> bool {
+        LONG.contains(&(self.name, case.name))
     }
 
     /// The role of that name.

@@ -13,6 +13,7 @@ mod assembly;
 mod benchmark;
 mod channel;
 mod crane;
+mod cranes;
 mod double_oscillator;
 mod dual_mass;
 mod epas;
@@ -53,6 +54,7 @@ pub static BENCHMARKS: &[Benchmark] = &[
     nonlinear_oscillator::BENCHMARK,
     pendula::BENCHMARK,
     crane::BENCHMARK,
+    cranes::BENCHMARK,
     quarter_car::BENCHMARK,
     learned_oscillator::BENCHMARK,
     dual_mass::BENCHMARK,

@@ -8,6 +8,7 @@ use crate::{Fault, Integrator, Model, Variable};
 pub(crate) const FORWARD_EULER: u8 = 0;
 pub(crate) const RUNGE_KUTTA_4: u8 = 1;
 pub(crate) const TRAPEZOIDAL: u8 = 2;
+pub(crate) const OWN: u8 = 3;
 
 /// x' = −rate·x + u, y = x + gain·u.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -39,7 +40,8 @@ impl<const METHOD: u8> Model for Linear<METHOD> {
     const INTEGRATOR: Integrator = match METHOD {
         FORWARD_EULER => Integrator::ForwardEuler,
         RUNGE_KUTTA_4 => Integrator::RungeKutta4,
-        _ => Integrator::Trapezoidal,
+        TRAPEZOIDAL => Integrator::Trapezoidal,
+        _ => Integrator::Own,
     };
     const INTERPOLATES_INPUTS: bool = true;
 
@@ -58,6 +60,15 @@ impl<const METHOD: u8> Model for Linear<METHOD> {
 
     fn state(&mut self) -> &mut [f64] {
         &mut self.x
+    }
+
+    /// The backward Euler method, which refuses inputs that are not numbers.
+    fn advance(&mut self, _start: f64, step: f64) -> Result<(), Fault> {
+        self.x[0] = (self.x[0] + step * self.u) / (1.0 + step * self.rate);
+        if self.x[0].is_nan() {
+            return Err(Fault::Discard("the input is not a number".to_owned()));
+        }
+        Ok(())
     }
 
     fn initialize(&mut self, _time: f64) -> Result<(), Fault> {

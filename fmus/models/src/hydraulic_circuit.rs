@@ -156,6 +156,12 @@ impl HydraulicCircuit {
         ]
     }
 
+    /// Areas of the piston on its own and on the rod's side, m².
+    #[must_use]
+    pub fn areas(&self) -> [f64; 2] {
+        self.piston.areas()
+    }
+
     /// Effective bulk modulus over volume of each of the three volumes, Pa/m³ (eq. 9).
     fn capacities(&self, s: f64) -> [f64; 3] {
         let chambers = self.piston.chambers(s).map(|l| l.max(LEAST_LENGTH));

@@ -1,6 +1,7 @@
 //! Counterparts of the figures of the papers, one file a benchmark.
 
 pub(crate) mod crane;
+pub(crate) mod cranes;
 pub(crate) mod double_oscillator;
 pub(crate) mod dual_mass;
 pub(crate) mod h_infinity;

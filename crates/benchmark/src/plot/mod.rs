@@ -77,6 +77,14 @@ impl Line {
         }
     }
 
+    /// In the colour of this place in the palette.
+    pub(crate) fn coloured(self, place: usize) -> Self {
+        Self {
+            colour: Some(place),
+            ..self
+        }
+    }
+
     /// A mark at each point, for few points.
     pub(crate) fn marked(self) -> Self {
         Self {

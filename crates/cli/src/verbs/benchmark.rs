@@ -22,7 +22,7 @@ use table::{figure, judgement, table};
 /// Options of `gyrator benchmark`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The benchmarks to run; all of them where none is named
+    /// The benchmarks to run; where none is named, all of them, without cases that take minutes
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// List the benchmarks, their cases and their roles
@@ -98,11 +98,17 @@ fn chosen(options: &Options) -> Result<Vec<Chosen>, Failure> {
     let is_named = |benchmark: &&Benchmark| {
         options.names.is_empty() || options.names.iter().any(|name| name == benchmark.name)
     };
-    let is_asked =
-        |case: &&Case| options.case.is_empty() || options.case.iter().any(|name| name == case.name);
+    let is_asked = |benchmark: &Benchmark, case: &Case| match &options.case[..] {
+        // Neither named nor listed: what takes long is left out.
+        [] => options.list || !options.names.is_empty() || !benchmark.is_long(case),
+        names => names.iter().any(|name| name == case.name),
+    };
     let benchmarks = BENCHMARKS.iter().filter(is_named);
-    let chosen =
-        benchmarks.map(|benchmark| (benchmark, benchmark.cases.iter().filter(is_asked).collect()));
+    let chosen = benchmarks.map(|benchmark| {
+        let cases = benchmark.cases.iter();
+        let asked = cases.filter(|case| is_asked(benchmark, case)).collect();
+        (benchmark, asked)
+    });
     let mut chosen: Vec<Chosen> = chosen.collect();
     let unknown = |name: &&String| {
         chosen

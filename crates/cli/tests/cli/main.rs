@@ -4,6 +4,7 @@
 
 mod bench;
 mod benchmark;
+mod cranes;
 mod errors;
 mod fault_table;
 mod faults;

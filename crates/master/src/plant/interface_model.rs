@@ -266,6 +266,38 @@ impl Plant {
         }
     }
 
+    /// Takes from the forces what they owe to the velocities that were added to what is fed: the reduced
+    /// model does not have them.
+    fn forget_feedback(
+        &mut self,
+        running: &mut RunningModel,
+        model: &InterfaceModel,
+        step: &Step,
+    ) -> Result<(), Fault> {
+        for fast in &running.inputs {
+            let added = match fast.drive {
+                Drive::Velocity(index) => running.feedback[index],
+                _ => 0.0,
+            };
+            if added == 0.0 {
+                continue;
+            }
+            let added = added * self.states[fast.input].factor;
+            for (force, coordinate) in running.force.iter_mut().zip(&model.coordinates) {
+                if let Some(output) = coordinate.force {
+                    *force -= self.slope(output, fast.input, step)? * added;
+                }
+            }
+            for effort in &model.efforts {
+                if model.coordinates[effort.coordinate].force.is_none() {
+                    let slope = self.slope(effort.output, fast.input, step)?;
+                    running.force[effort.coordinate] -= effort.weight * slope * added;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the newest W and b; at the start they are as old as need be.
     fn read_mass(
         &mut self,
@@ -405,6 +437,7 @@ impl Plant {
                 }
             }
             self.read_forces(running, model);
+            self.forget_feedback(running, model, &part)?;
             if takes_means {
                 let weight = if exchange + 1 == exchanges { 0.5 } else { 1.0 };
                 self.add_to_means(running, model, weight);

@@ -53,6 +53,16 @@ impl Plant {
         self.derivative(output, input, step)
     }
 
+    /// ∂output/∂input at the present point, 0 without direct feed-through.
+    pub(super) fn slope(&mut self, output: usize, input: usize, step: &Step) -> Result<f64, Fault> {
+        let is_own = self.states[input].component == self.graph.outputs[output].component;
+        if is_own && self.feeds_through(output, input) {
+            self.derivative(output, input, step)
+        } else {
+            Ok(0.0)
+        }
+    }
+
     /// ∂output/∂input at the present point, from the best source that there is.
     pub(super) fn derivative(
         &mut self,

@@ -2,7 +2,8 @@
 
 use crate::InProcess;
 use crate::test_model::{
-    FORWARD_EULER, Linear, Pendulum, RATE, RUNGE_KUTTA_4, STEP_SIZE, TRAPEZOIDAL, U, X, X_START,
+    FORWARD_EULER, Linear, OWN, Pendulum, RATE, RUNGE_KUTTA_4, STEP_SIZE, TRAPEZOIDAL, U, X,
+    X_START,
 };
 
 const H: f64 = 0.25;
@@ -38,6 +39,7 @@ fn decay_is_the_stability_function() {
         assert_close(decay::<RUNGE_KUTTA_4>(rate), taylor);
         let implicit = (1.0 + z / 2.0) / (1.0 - z / 2.0);
         assert_close(decay::<TRAPEZOIDAL>(rate), implicit);
+        assert_close(decay::<OWN>(rate), 1.0 / (1.0 - z));
     }
 }
 
@@ -90,6 +92,7 @@ fn inputs_are_curves() {
     assert_close(integral::<RUNGE_KUTTA_4>(0.0), 30.0);
     // Sums over two inner steps: u(0) = 1, u(1) = 10, u(2) = 49.
     assert_close(integral::<FORWARD_EULER>(1.0), 1.0 + 10.0);
+    assert_close(integral::<OWN>(1.0), 1.0 + 10.0);
     assert_close(integral::<TRAPEZOIDAL>(1.0), 0.5 * 1.0 + 10.0 + 0.5 * 49.0);
 }
 
@@ -100,4 +103,14 @@ fn trapezoidal_that_cannot_be_solved_is_an_error() {
     unit.set(U, f64::NAN).unwrap();
     let fault = unit.step(0.0, H).unwrap_err();
     assert!(fault.to_string().contains("did not converge"), "{fault}");
+}
+
+#[test]
+fn a_model_that_refuses_its_own_step_is_as_it_was() {
+    let mut unit = InProcess::<Linear<OWN>>::new();
+    unit.initialize().unwrap();
+    unit.set(U, f64::NAN).unwrap();
+    assert!(unit.step(0.0, H).is_err());
+    unit.set(U, 0.0).unwrap();
+    assert_eq!(*unit.get::<f64>(X).unwrap(), 3.0);
 }

@@ -1,0 +1,206 @@
+//! Rahikainen et al. (2020), figures 9, 10 and 15, and how far interface models go.
+
+use fmu_models::{Crane, Throttle};
+use rayon::prelude::*;
+
+use super::TIME;
+use crate::benchmark::MeasureError;
+use crate::cranes::run::Workshop;
+use crate::cranes::setup::{Coupling, Formulation, Prediction, Setup, Solver};
+use crate::cranes::sweep::{METHODS, curve};
+use crate::plot::{Chart, Line};
+use crate::role::Cast;
+
+const MACRO_STEP: &str = "macro-step H, ms";
+const RESIDUAL: &str = "residual energy, sum of magnitudes, J";
+
+/// All figures.
+pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
+    let workshop = Workshop::new(cast);
+    let mut charts = Vec::new();
+    for (actuators, coupling, name, title, source) in [
+        (
+            1,
+            0,
+            "rahikainen2020-fig09-force",
+            "Single crane, velocity-force coupling",
+            "counterpart of Rahikainen et al. 2020, fig. 9",
+        ),
+        (
+            1,
+            1,
+            "rahikainen2020-fig09-pressure",
+            "Single crane, velocity-pressure coupling",
+            "counterpart of Rahikainen et al. 2020, fig. 9",
+        ),
+        (
+            2,
+            0,
+            "rahikainen2020-fig15-force",
+            "Double crane, velocity-force coupling",
+            "counterpart of Rahikainen et al. 2020, fig. 15",
+        ),
+        (
+            2,
+            1,
+            "rahikainen2020-fig15-pressure",
+            "Double crane, velocity-pressure coupling",
+            "counterpart of Rahikainen et al. 2020, fig. 15",
+        ),
+    ] {
+        let crane = Crane {
+            actuators,
+            throttle: Throttle::Narrow,
+        };
+        let chart = Chart::new(name, title, MACRO_STEP, RESIDUAL)
+            .logarithmic()
+            .source(source);
+        charts.push(residuals(&workshop, crane, coupling, chart)?);
+    }
+    charts.push(energies(&workshop)?);
+    charts.push(errors(&workshop)?);
+    Ok(charts)
+}
+
+/// The residual energy of all methods in one coupling.
+fn residuals(
+    workshop: &Workshop<'_>,
+    crane: Crane,
+    coupling: usize,
+    chart: Chart,
+) -> Result<Chart, MeasureError> {
+    let curves = METHODS
+        .par_iter()
+        .map(|method| curve(workshop, crane, method, coupling));
+    let curves: Vec<Vec<(f64, f64)>> = curves.collect::<Result<_, _>>()?;
+    // The colour tells how inputs are predicted, marks tell ALI3-P.
+    let lines = METHODS.iter().zip(curves).enumerate();
+    let lines = lines.map(|(place, (method, points))| {
+        let line = Line::new(method.short_name(), points).coloured(place % 4);
+        match method.formulation {
+            Formulation::IndexOne => line,
+            _ => line.marked(),
+        }
+    });
+    Ok(lines.fold(chart, Chart::line))
+}
+
+/// How the formulations keep the energy at H = 1 ms.
+fn energies(workshop: &Workshop<'_>) -> Result<Chart, MeasureError> {
+    let chart = Chart::new(
+        "rahikainen2020-fig10",
+        "Single crane, 1 ms: ALI1 loses energy",
+        TIME,
+        "error of the mechanical energy, J",
+    )
+    .source("counterpart of Rahikainen et al. 2020, fig. 10");
+    let lines = [
+        ("ALI1", Formulation::IndexOne),
+        ("ALI3-P", Formulation::IndexThree),
+        ("ALI3-P, restarted", Formulation::Restarted),
+    ];
+    let mut lines = lines.into_iter().map(|(label, formulation)| {
+        let setup = Setup {
+            crane: SINGLE,
+            formulation,
+            coupling: Coupling::Force,
+            prediction: Prediction::Polynomial(2),
+            solver: Solver::Euler,
+            tenths: 10,
+        };
+        Ok(Line::new(label, workshop.energy(&setup)?))
+    });
+    lines.try_fold(chart, |chart, line: Result<Line, MeasureError>| {
+        Ok(chart.line(line?))
+    })
+}
+
+const SINGLE: Crane = Crane {
+    actuators: 1,
+    throttle: Throttle::Narrow,
+};
+
+/// Errors of the length over the macro-step, from the paper's best configuration to the best.
+fn errors(workshop: &Workshop<'_>) -> Result<Chart, MeasureError> {
+    let chart = Chart::new(
+        "crane-interface-models",
+        "Single crane: what interface models reach",
+        MACRO_STEP,
+        "rms error of the length s1, mm",
+    )
+    .logarithmic()
+    .decades()
+    .source("beyond Rahikainen et al. 2020");
+    let impulse = |displacement_correction| Prediction::Impulse {
+        displacement_correction,
+    };
+    let restarted = Formulation::Restarted;
+    let lines = [
+        (
+            "ALI1, interface model (paper)",
+            Formulation::IndexOne,
+            Coupling::Pressure,
+            Prediction::InterfaceModel,
+        ),
+        (
+            "ALI3-P, restarted",
+            restarted,
+            Coupling::Pressure,
+            Prediction::InterfaceModel,
+        ),
+        (
+            "pipelined impulse",
+            restarted,
+            Coupling::Pressure,
+            Prediction::Pipelined,
+        ),
+        (
+            "ALI1, force, impulse",
+            Formulation::IndexOne,
+            Coupling::Force,
+            impulse(0.0),
+        ),
+        ("impulse", restarted, Coupling::Pressure, impulse(0.0)),
+        (
+            "impulse, displacement correction",
+            restarted,
+            Coupling::Pressure,
+            impulse(1.0),
+        ),
+    ];
+    let lines = lines
+        .par_iter()
+        .map(|(label, formulation, coupling, prediction)| {
+            let setup = Setup {
+                crane: SINGLE,
+                formulation: *formulation,
+                coupling: *coupling,
+                prediction: *prediction,
+                solver: Solver::Euler,
+                tenths: 10,
+            };
+            let points = points_of(workshop, &setup)?;
+            Ok(Line::new(*label, points))
+        });
+    let lines: Vec<Line> = lines.collect::<Result<_, MeasureError>>()?;
+    Ok(lines.into_iter().fold(chart, Chart::line))
+}
+
+/// Macro-steps, ms, and errors, mm, until a run fails or errs by centimetres.
+fn points_of(workshop: &Workshop<'_>, setup: &Setup) -> Result<Vec<(f64, f64)>, MeasureError> {
+    let mut points = Vec::new();
+    let coarse = (1..=50).chain((52..=120).step_by(4));
+    for milliseconds in coarse {
+        let setup = Setup {
+            tenths: 10 * milliseconds,
+            ..*setup
+        };
+        let outcome = workshop.run(&setup)?;
+        let error = 1e3 * outcome.rms_s[0];
+        if !outcome.is_finished || error > 10.0 {
+            break;
+        }
+        points.push((f64::from(milliseconds), error));
+    }
+    Ok(points)
+}
