@@ -111,17 +111,21 @@ impl ByHand {
 
     /// The springs and the reduced model over one macro-step; returns the mean forces.
     fn fast_side(&mut self, d: f64, n: u32, error: [f64; 2]) -> [f64; 2] {
-        let step = d * f64::from(n);
+        let added = error.map(|error| self.gain * error / (d * f64::from(n)));
         let mut sum = self.forces().map(|f| 0.5 * f);
         for k in 0..n {
-            let f = self.forces();
+            let mut f = self.forces();
+            if k > 0 {
+                // The reduced model does not feel the friction of what was added.
+                f = [0, 1].map(|i| f[i] + C[i] * added[i]);
+            }
             for i in 0..2 {
                 let a = (B[i] + W[i][0] * f[0] + W[i][1] * f[1]) / self.factor;
                 self.model.1[i] += d * a;
                 self.model.0[i] += d * self.model.1[i];
             }
             for i in 0..2 {
-                self.fed[i] = self.model.1[i] + self.gain * error[i] / step;
+                self.fed[i] = self.model.1[i] + added[i];
                 self.displacement[i] += d * self.fed[i];
                 self.p[i] -= K[i] * d * self.fed[i];
             }

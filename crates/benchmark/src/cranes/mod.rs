@@ -192,6 +192,13 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
     let Some((_, crane)) = CRANES.iter().find(|(known, _)| *known == name) else {
         return Ok(());
     };
+    if progress.is_foreign() {
+        return if is_sweep {
+            Ok(())
+        } else {
+            accuracy::measure_foreign(&workshop, *crane, progress)
+        };
+    }
     if is_sweep {
         sweep::measure(&workshop, *crane, progress)?;
         Ok(())

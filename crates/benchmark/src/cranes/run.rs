@@ -40,8 +40,6 @@ pub(crate) struct Outcome {
     pub(crate) rms_v: [f64; 2],
     /// Root mean square of the forces' errors, N.
     pub(crate) rms_force: [f64; 2],
-    /// Greatest error of the first length, m.
-    pub(crate) max_s: f64,
     /// Root mean square and greatest magnitude of the energy's error, J.
     pub(crate) energy: [f64; 2],
     /// Energy at the end less that at the start and the work of the forces that the mechanics was given, J.
@@ -140,7 +138,6 @@ struct Watch {
     residual: f64,
     residual_abs: f64,
     squares: [[f64; 2]; 3],
-    max_s: f64,
     energy: [f64; 2],
     start_energy: f64,
     last: [(f64, f64); 2],
@@ -177,7 +174,6 @@ impl Watch {
             residual: 0.0,
             residual_abs: 0.0,
             squares: [[0.0; 2]; 3],
-            max_s: 0.0,
             energy: [0.0; 2],
             start_energy: 0.0,
             last: [(0.0, 0.0); 2],
@@ -258,9 +254,6 @@ impl Watch {
             for (sum, error) in self.squares.iter_mut().zip(errors) {
                 sum[i] += error * error;
             }
-            if i == 0 {
-                self.max_s = self.max_s.max(errors[0].abs());
-            }
         }
         let error = energy - exact.energy;
         if let Some(course) = &mut self.course {
@@ -288,7 +281,6 @@ impl Watch {
             rms_s,
             rms_v,
             rms_force,
-            max_s: self.max_s,
             energy: [(self.energy[0] / self.points).sqrt(), self.energy[1]],
             balance: self.balance,
             constraint: self.constraint,

@@ -103,7 +103,6 @@ impl Setup {
                 inner_step: CIRCUIT_STEP,
                 extrapolation,
                 exchange: self.exchange(),
-                ..mechanics
             };
             assembly.add(circuit, &self.circuit_parameters(actuator))?;
         }

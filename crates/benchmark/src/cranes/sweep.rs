@@ -122,7 +122,7 @@ impl<'a> Search<'a> {
     }
 
     /// Up from the smallest macro-step to the first one that does not hold.
-    fn from_below(&self) -> Result<u32, MeasureError> {
+    fn first_edge(&self) -> Result<u32, MeasureError> {
         let mut largest = FIRST;
         while largest < LAST && self.holds(largest + 1)? {
             largest += 1;
@@ -163,7 +163,7 @@ fn measure_cell(
     coupling: usize,
 ) -> Result<(u32, Vec<Row>), MeasureError> {
     let setup = method.setup(crane, coupling);
-    let largest = Search::new(workshop, setup)?.from_below()?;
+    let largest = Search::new(workshop, setup)?.first_edge()?;
     let expected = method.largest[column(crane) + coupling];
     let row = Row::new(LARGEST, milliseconds(largest));
     let mut rows = vec![row.against(expected, TOLERANCE, REPRODUCTION)];
