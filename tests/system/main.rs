@@ -5,6 +5,7 @@
 
 mod allocation;
 mod audit;
+mod call_order;
 mod descriptions;
 mod determinism;
 mod embedding;

@@ -3,6 +3,7 @@
 //! Every rule is a function from the tracked files to findings, one file a rule, so that its tests
 //! need no checkout.
 
+mod conformance_table;
 mod front_texts;
 mod machine_paths;
 mod manifests;
@@ -87,6 +88,7 @@ pub fn findings(root: &Path, xtask: clap::Command) -> io::Result<Vec<Finding>> {
     findings.extend(manifests::check(&files));
     findings.extend(front_texts::check(&files));
     findings.extend(machine_paths::check(&files));
+    findings.extend(conformance_table::check(&files));
     findings.extend(readme_commands::check(&files, &mut Tools::new(root, xtask)));
     findings.sort();
     Ok(findings)

@@ -17,6 +17,8 @@ use crate::unit::{
 #[derive(Debug)]
 pub struct FmuUnit {
     instance: Instance,
+    /// A state was saved, so that a step may be taken back (C-36).
+    has_saved: bool,
     /// Apart, so that the instances lie close together.
     description: Box<UnitDescription>,
 }
@@ -50,6 +52,7 @@ impl FmuUnit {
     /// As [`serialize`](Self::serialize).
     pub fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
         let state = Self::check(self.instance.deserialize_state(bytes))?;
+        self.has_saved = true;
         Self::check(self.instance.restore_state(&state))?;
         Self::check(self.instance.free_state(state))
     }
@@ -67,6 +70,7 @@ impl FmuUnit {
         };
         Ok(Self {
             instance: fmu.instantiate(name, &options)?,
+            has_saved: false,
             description: Box::new(description),
         })
     }
@@ -137,7 +141,7 @@ impl Unit for FmuUnit {
 
     #[inline(always)]
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
-        match Self::check(self.instance.do_step(time, step, true))? {
+        match Self::check(self.instance.do_step(time, step, !self.has_saved))? {
             fmu::StepOutcome::Done => Ok(StepOutcome::Done),
             fmu::StepOutcome::Discarded {
                 last_successful_time,
@@ -231,6 +235,7 @@ impl Unit for FmuUnit {
             .and_then(|state| state.downcast::<fmu::FmuState>().ok())
             .map(|state| *state);
         let state = Self::check(self.instance.save_state(previous))?;
+        self.has_saved = true;
         Ok(Box::new(state))
     }
 

@@ -38,6 +38,13 @@ struct Memory<M: Model> {
 #[serde(bound = "M: Model")]
 pub struct Saved<M: Model>(Memory<M>);
 
+impl<M: Model> Saved<M> {
+    /// Simulated time, s.
+    pub(crate) fn time(&self) -> f64 {
+        self.0.time
+    }
+}
+
 impl<M: Model> Memory<M> {
     fn new(table: &Table<M>) -> Self {
         Self {

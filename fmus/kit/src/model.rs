@@ -47,6 +47,10 @@ pub trait Model: Clone + Default + Serialize + DeserializeOwned + 'static {
     /// Whether input derivatives may be set (`canInterpolateInputs`): the kit then moves the inputs
     /// within a communication step. Without, they keep their values over the step.
     const INTERPOLATES_INPUTS: bool = false;
+    /// Whether variables may be read again between steps after values were set, which FMI 2.0
+    /// forbids (4.2.4) and gyrator likes. Without, such a read is an error, and so is a return to
+    /// a time that the importer has promised not to return to.
+    const FRESH_OUTPUTS: bool = true;
     /// Preferred communication step, s (`DefaultExperiment`).
     const STEP_SIZE: f64 = 1e-3;
     /// End of the default experiment, s.

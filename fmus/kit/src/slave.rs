@@ -28,6 +28,8 @@ pub(crate) struct Slave<M: Model> {
     log: Log,
     guid: String,
     saved: SavedStates<M>,
+    /// The importer has promised to restore no state from before this time, s.
+    earliest: f64,
 }
 
 impl<M: Model> Slave<M> {
@@ -48,6 +50,7 @@ impl<M: Model> Slave<M> {
             log,
             guid: own,
             saved: SavedStates::default(),
+            earliest: f64::NEG_INFINITY,
         })
     }
 
@@ -104,6 +107,7 @@ impl<M: Model> Slave<M> {
         self.call(Function::Reset, |slave| {
             slave.unit.reset();
             slave.clock = Clock::default();
+            slave.earliest = f64::NEG_INFINITY;
             slave.go_to(State::Instantiated);
             Ok(())
         })
@@ -117,6 +121,7 @@ impl<M: Model> Slave<M> {
         mut receive: impl FnMut(usize, &T),
     ) -> Status {
         self.call(function, |slave| {
+            slave.check_order()?;
             for (place, reference) in references.iter().enumerate() {
                 let slot = slave.unit.slot::<T>(*reference)?;
                 if !slot.may_be_read_in(slave.state) {
@@ -138,6 +143,7 @@ impl<M: Model> Slave<M> {
     ) -> Status {
         let mut early = None;
         let status = self.call(function, |slave| {
+            slave.clock.values_are_set = slave.state == State::StepComplete;
             for (place, reference) in references.iter().enumerate() {
                 let slot = slave.unit.slot::<T>(*reference)?;
                 let name = slave.unit.name_of(slot);
@@ -155,6 +161,17 @@ impl<M: Model> Slave<M> {
             Some(name) if status == fmi2_abi::OK => self.warn_of_early_input(function, name),
             _ => status,
         }
+    }
+
+    /// Between steps nothing may be read once values were set (section 4.2.4, C-28), unless the
+    /// model says that it may.
+    #[inline]
+    fn check_order(&self) -> Result<(), Fault> {
+        if M::FRESH_OUTPUTS || !self.clock.values_are_set || self.state != State::StepComplete {
+            return Ok(());
+        }
+        let message = "read after values were set, without a step between";
+        Err(Fault::Error(message.to_owned()))
     }
 
     #[cold]

@@ -33,6 +33,7 @@ mod quarter_car_reference;
 mod quarter_car_wheel;
 mod quarter_car_wheel_suspension;
 mod spool_program;
+mod strict;
 mod two_links;
 
 pub use all_types::AllTypes;
@@ -59,6 +60,7 @@ pub use quarter_car_chassis_suspension::QuarterCarChassisSuspension;
 pub use quarter_car_reference::{Motion, QuarterCar};
 pub use quarter_car_wheel::QuarterCarWheel;
 pub use quarter_car_wheel_suspension::QuarterCarWheelSuspension;
+pub use strict::Strict;
 
 use fmu_kit::{Description, Model};
 
@@ -106,6 +108,7 @@ pub const MODELS: &[ModelInfo] = &[
     model::<QuarterCarChassisSuspension>("quarter-car-chassis-suspension"),
     model::<QuarterCarWheel>("quarter-car-wheel"),
     model::<QuarterCarWheelSuspension>("quarter-car-wheel-suspension"),
+    model::<Strict>("strict"),
 ];
 
 #[cfg(test)]

@@ -125,3 +125,59 @@ fn input_files_that_do_not_fit() {
     }
     insta::assert_snapshot!(texts);
 }
+
+#[test]
+fn c63_r44_names_with_commas_quotes_and_brackets() {
+    let bench = Bench::new();
+    bench.alter_fmu("OscillatorMotion", "odd.fmu", |text| {
+        text.replace("name=\"x\"", "name=\"a.'b, c'[1,2].&quot;ü&quot;\"")
+            .replace("name=\"v\"", "name=\"der(x,2)\"")
+    });
+    let times = ["--stop-time", "0.1", "--step-size", "0.01"];
+    let file = ["-o", "out.csv", "--output-variable", "a.*"];
+    let outcome = bench.run(["simulate", "odd.fmu"].into_iter().chain(times).chain(file));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let text = bench.read("out.csv");
+    let header = text.lines().next().unwrap();
+    assert_eq!(header, "time,\"a.'b, c'[1,2].\"\"ü\"\"\"");
+}
+
+#[test]
+fn c53_two_names_of_one_variable_are_not_both_fed() {
+    let bench = Bench::new();
+    // OscillatorForce has the inputs x2 and v2; here both are one.
+    bench.alter_fmu("OscillatorForce", "alias.fmu", |text| {
+        let reference = |name: &str| {
+            let (_, rest) = text.split_once(&format!("name=\"{name}\" valueReference=\""))?;
+            rest.split('"').next().map(str::to_owned)
+        };
+        match (reference("x2"), reference("v2")) {
+            (Some(x), Some(v)) => text.replace(
+                &format!("name=\"v2\" valueReference=\"{v}\""),
+                &format!("name=\"v2\" valueReference=\"{x}\""),
+            ),
+            _ => text.to_owned(),
+        }
+    });
+    bench.write(
+        "system.toml",
+        r#"
+[experiment]
+stop_time = 1.0
+step_size = 0.01
+[components]
+force = { fmu = "alias.fmu" }
+motion = { fmu = "fmus/OscillatorMotion.fmu" }
+[[connections]]
+from = "motion.x"
+to = "force.x2"
+[[connections]]
+from = "motion.v"
+to = "force.v2"
+"#,
+    );
+    let outcome = bench.run(["run", "system.toml"]);
+    assert_eq!(outcome.code, Some(3));
+    let expected = "`force.x2` and `force.v2` are two names of one variable";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+}

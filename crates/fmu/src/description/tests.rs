@@ -186,6 +186,15 @@ fn c46_defaults_of_initial() {
 }
 
 #[test]
+fn c48_c62_independent_variable_is_never_set() {
+    let attributes = "causality='independent' variability='continuous'";
+    let (time, warnings) = variable(attributes, "<Real unit='s'/>");
+    assert_eq!(time.causality, Causality::Independent);
+    assert!(!time.settable_before_initialization() && !time.settable_between_steps());
+    assert_eq!(warnings, Vec::<String>::new());
+}
+
+#[test]
 fn c46_defaults_of_causality_and_variability() {
     let (real, warnings) = variable("", "<Real/>");
     assert_eq!(

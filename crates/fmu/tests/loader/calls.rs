@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gyrator_fmu::{
-    CallError, Instance, InstanceOptions, Refusal, State, Status, StepOutcome, Warning,
+    BaseType, CallError, Instance, InstanceOptions, Refusal, State, Status, StepOutcome, Warning,
 };
 
 use crate::building::{DESCRIPTION, fixture, fmu_with, library, ready, resources};
@@ -430,4 +430,107 @@ fn c76_an_instance_can_move_to_another_thread() {
     let mut instance = ready(&fixture(), "thread");
     let step = std::thread::spawn(move || instance.do_step(0.0, 0.1, true).unwrap());
     assert_eq!(step.join().unwrap(), StepOutcome::Done);
+}
+
+#[test]
+fn c11_memory_is_zeroed_and_null_may_be_freed() {
+    // The fixture allocates itself by the callback, and frees NULL by the other.
+    let mut instance = ready(&fixture(), "memory");
+    let (mut integers, mut booleans) = ([-1; 6], [true; 2]);
+    instance
+        .get_integer(&[0, 1, 2, 3, 4, 5], &mut integers)
+        .unwrap();
+    instance.get_boolean(&[0, 1], &mut booleans).unwrap();
+    assert_eq!((integers, booleans), ([0; 6], [false; 2]));
+}
+
+#[test]
+fn c13_windows_and_logging_are_off_unless_asked_for() {
+    let shown = |options: &InstanceOptions| {
+        let mut instance = fixture().instantiate("windows", options).unwrap();
+        instance.setup_experiment(None, 0.0, None).unwrap();
+        instance.enter_initialization_mode().unwrap();
+        let mut values = [-1; 2];
+        instance.get_integer(&[6, 7], &mut values).unwrap();
+        values
+    };
+    assert_eq!(shown(&InstanceOptions::default()), [0, 0]);
+    let options = InstanceOptions {
+        visible: true,
+        logging_on: true,
+        ..InstanceOptions::default()
+    };
+    assert_eq!(shown(&options), [1, 1]);
+}
+
+#[test]
+fn c23_log_categories_are_those_of_the_description() {
+    let fmu = fixture();
+    let mut instance = ready(&fmu, "trace categories");
+    let trace = resources(&mut instance).join("trace.txt");
+    let error = instance.set_debug_logging(true, &["other"]).unwrap_err();
+    assert!(error.to_string().contains("none of fixture"), "{error}");
+    instance.set_debug_logging(true, &["fixture"]).unwrap();
+    instance.set_debug_logging(false, &[]).unwrap();
+    let trace = std::fs::read_to_string(trace).unwrap();
+    assert!(
+        trace.ends_with("exit\nlogging 1 1 fixture\nlogging 0 0 all\n"),
+        "{trace}"
+    );
+}
+
+#[test]
+fn c29_terminated_instance_can_be_read_and_is_not_terminated_again() {
+    let fmu = fixture();
+    let mut instance = ready(&fmu, "trace end");
+    let trace = resources(&mut instance).join("trace.txt");
+    instance.terminate().unwrap();
+    instance.terminate().unwrap_err();
+    instance.get_real(&[0], &mut [0.0]).unwrap();
+    drop(instance);
+    let trace = std::fs::read_to_string(trace).unwrap();
+    assert!(trace.ends_with("exit\nterminate\nget\nfree\n"), "{trace}");
+}
+
+#[test]
+fn c30_reset_asks_for_everything_again() {
+    let mut instance = ready(&fixture(), "again");
+    instance.reset().unwrap();
+    assert_eq!(instance.state(), State::Instantiated);
+    let error = instance.enter_initialization_mode().unwrap_err();
+    assert!(error.to_string().contains("fmi2SetupExperiment"), "{error}");
+    instance.setup_experiment(None, 0.0, None).unwrap();
+    instance.enter_initialization_mode().unwrap();
+}
+
+#[test]
+fn c37_tolerance_is_sent_only_if_there_is_one() {
+    let fmu = fixture();
+    for (tolerance, expected) in [(None, "setup\n"), (Some(1e-4), "setup with tolerance\n")] {
+        let mut instance = fmu.instantiate("trace setup", &Default::default()).unwrap();
+        instance.setup_experiment(tolerance, 0.0, None).unwrap();
+        instance.enter_initialization_mode().unwrap();
+        let trace = resources(&mut instance).join("trace.txt");
+        let text = std::fs::read_to_string(&trace).unwrap();
+        assert_eq!(text, format!("{expected}enter\n"));
+        drop(instance);
+        std::fs::remove_file(trace).unwrap();
+    }
+}
+
+#[test]
+fn c52_references_are_told_apart_by_type() {
+    let fmu = fixture();
+    let name = |base_type| {
+        let variable = fmu.description().variable_by_reference(base_type, 0);
+        variable.map(|variable| variable.name.as_str())
+    };
+    assert_eq!(name(BaseType::Real), Some("x"));
+    assert_eq!(name(BaseType::Integer), Some("status"));
+    assert_eq!(name(BaseType::Boolean), None);
+    let mut instance = ready(&fmu, "types");
+    instance.set_integer(&[1], &[7]).unwrap();
+    let mut real = [f64::NAN];
+    instance.get_real(&[1], &mut real).unwrap();
+    assert_eq!(real, [0.0]);
 }

@@ -6,7 +6,8 @@
  * Integers  0: status that the next fmi2DoStep returns   1: which message to log in the next step
  *           2: how often the next step is still pending when it is asked for   3: status that it
  *           ends with   4: 1 to tell its end by stepFinished before fmi2DoStep returns, 2 from
- *           another thread   5: 1 to round upwards from the next step on
+ *           another thread   5: 1 to round upwards from the next step on   6: visible
+ *           7: logging on   8: ANSWER, by a function that all copies of this library export
  * Booleans  0: whether the slave wants to end   1: hands the logger a wrong pointer
  *           2: always reads as 2
  * Strings   0: always NULL   1: resource location   2: a text   3: bytes that are no UTF-8
@@ -34,10 +35,15 @@ typedef struct {
     const callbacks_t *callbacks; /* not copied, as many FMUs do */
     char name[64], resources[1024], text[256];
     double real[4];
-    int integer[6], boolean[3];
+    int integer[9], boolean[3];
 } slave_t;
 
 static int instances = 0;
+
+#ifndef ANSWER
+#define ANSWER 0
+#endif
+int answer(void) { return ANSWER; }
 
 static void trace(slave_t *s, const char *function) {
     char path[1100];
@@ -79,7 +85,7 @@ const char *fmi2GetVersion(void) { return NULL; }
 
 void *fmi2Instantiate(const char *name, int type, const char *guid, const char *resources,
                       const callbacks_t *callbacks, int visible, int logging) {
-    (void)type, (void)visible, (void)logging;
+    (void)type;
     if (strcmp(guid, "{right}") != 0) {
         callbacks->logger(callbacks->environment, name, 3, NULL, "expected %s, got %s", "{right}",
                           guid);
@@ -91,6 +97,9 @@ void *fmi2Instantiate(const char *name, int type, const char *guid, const char *
     snprintf(s->name, sizeof s->name, "%s", name);
     snprintf(s->resources, sizeof s->resources, "%s", resources);
     s->real[2] = ++instances;
+    s->integer[6] = visible;
+    s->integer[7] = logging;
+    s->integer[8] = answer();
     callbacks->release(NULL);
     return s;
 }
@@ -102,9 +111,15 @@ void fmi2FreeInstance(void *c) {
     s->callbacks->release(s);
 }
 
+int fmi2SetDebugLogging(void *c, int on, size_t n, const char *const *categories) {
+    char line[128];
+    snprintf(line, sizeof line, "logging %d %d %s", on, (int)n, n > 0 ? categories[0] : "all");
+    trace(c, line);
+    return 0;
+}
 int fmi2SetupExperiment(void *c, int a, double b, double d, int e, double f) {
-    (void)a, (void)b, (void)d, (void)e, (void)f;
-    trace(c, "setup");
+    (void)b, (void)d, (void)e, (void)f;
+    trace(c, a ? "setup with tolerance" : "setup");
     return 0;
 }
 int fmi2EnterInitializationMode(void *c) { trace(c, "enter"); return 0; }

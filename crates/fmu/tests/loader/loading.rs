@@ -353,6 +353,18 @@ fn c16_a_library_for_one_instance_only_serves_no_other() {
 }
 
 #[test]
+fn c17_equal_symbols_of_two_fmus_do_not_meet() {
+    let fmus = ["ANSWER=1", "ANSWER=2"]
+        .map(|definition| fmu_with(DESCRIPTION, "fixture.so", &library(&[definition])));
+    let mut instances = fmus.each_ref().map(|fmu| ready(fmu, "answer"));
+    for (instance, expected) in instances.iter_mut().zip([1, 2]) {
+        let mut answer = [0];
+        instance.get_integer(&[8], &mut answer).unwrap();
+        assert_eq!(answer, [expected]);
+    }
+}
+
+#[test]
 fn model_exchange_only() {
     let description = DESCRIPTION.replace("CoSimulation", "ModelExchange");
     let error = failure(&fmu_with(&description, "fixture.so", fixture_library())).to_string();

@@ -2,6 +2,7 @@
 
 mod interface_models;
 mod numbering;
+mod values;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -194,6 +195,9 @@ impl Resolver<'_> {
                 );
                 continue;
             }
+            let name_of_component = &component.name.value;
+            self.problems
+                .extend(values::out_of_range(name_of_component, variable, value));
             match start_value(variable.kind, &variable.items, &value.value) {
                 Ok(value) => values.push((index, value)),
                 Err(expected) => self.problems.push(
@@ -378,6 +382,8 @@ impl Resolver<'_> {
 
     fn graph(mut self, macro_step: f64) -> Option<Graph> {
         let wires = self.wires();
+        self.problems
+            .extend(values::fed_twice(&self.components, &wires));
         let extrapolations = self.extrapolations();
         let corrections = self.corrections();
         let experiment = &self.file.experiment;

@@ -109,18 +109,21 @@ fn log_categories() -> Element {
 }
 
 /// Tells gyrator that an output read after an input was set follows that input, unless outputs
-/// are cached; that instances may share one library, as it keeps nothing outside of them; and the
+/// are cached or the model forbids it; that instances may share one library, as it keeps nothing outside of them; and the
 /// highest order of input derivatives, for which FMI 2.0 has no attribute.
 fn vendor_annotations<M: Model>() -> Element {
-    let mut feed_through = Element::new("Feedthrough");
-    feed_through
-        .text("fresh", "true")
-        .text("unless", "cached_outputs");
     let mut tool = Element::new("Tool");
     let mut library = Element::new("Library");
     library.text("shared", "true");
     let mut declarations = Element::new("Declarations");
-    declarations.child(feed_through).child(library);
+    if M::FRESH_OUTPUTS {
+        let mut feed_through = Element::new("Feedthrough");
+        feed_through
+            .text("fresh", "true")
+            .text("unless", "cached_outputs");
+        declarations.child(feed_through);
+    }
+    declarations.child(library);
     if M::INTERPOLATES_INPUTS {
         let mut derivatives = Element::new("InputDerivatives");
         derivatives.text("order", &MAX_ORDER.to_string());

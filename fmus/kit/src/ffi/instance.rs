@@ -205,9 +205,9 @@ pub unsafe extern "C" fn do_step<M: Model>(
     component: c::Component,
     time: c::Real,
     step: c::Real,
-    _no_set_state_prior: c::Boolean,
+    no_set_state_prior: c::Boolean,
 ) -> c::Status {
-    let body = |slave: &mut Slave<M>| slave.do_step(time, step);
+    let body = |slave: &mut Slave<M>| slave.do_step(time, step, no_set_state_prior != c::FALSE);
     // SAFETY: the same contract.
     unsafe { with_slave(component, Function::DoStep, body) }
 }

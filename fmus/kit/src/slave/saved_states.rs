@@ -81,6 +81,14 @@ impl<M: Model> Slave<M> {
     pub(crate) fn set_state(&mut self, handle: Option<Handle>) -> Status {
         self.call(Function::SetFmuState, |slave| {
             let snapshot = slave.saved.find(handle)?;
+            let (time, earliest) = (snapshot.unit.time(), slave.earliest);
+            // Other importers promise it always, and go back all the same.
+            if !M::FRESH_OUTPUTS && time < earliest {
+                let message = format!(
+                    "a state of {time} s, after noSetFMUStatePriorToCurrentPoint at {earliest} s"
+                );
+                return Err(Fault::Error(message));
+            }
             slave.unit.restore(&snapshot.unit);
             slave.clock = snapshot.clock;
             let state = snapshot.state;

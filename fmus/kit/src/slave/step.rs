@@ -10,6 +10,8 @@ use crate::model::{Fault, Model};
 pub(super) struct Clock {
     is_set_up: bool,
     stop: Option<f64>,
+    /// Values were set since the last step.
+    pub(super) values_are_set: bool,
     /// The model asked for the end of the simulation.
     pub(super) terminated: bool,
 }
@@ -60,10 +62,15 @@ impl Clock {
 }
 
 impl<M: Model> Slave<M> {
-    /// `fmi2DoStep`, times in s.
-    pub(crate) fn do_step(&mut self, time: f64, step: f64) -> Status {
+    /// `fmi2DoStep`, times in s; `no_way_back` promises that no state from before `time` will be
+    /// restored.
+    pub(crate) fn do_step(&mut self, time: f64, step: f64, no_way_back: bool) -> Status {
         self.call(Function::DoStep, |slave| {
+            if no_way_back {
+                slave.earliest = slave.unit.time();
+            }
             slave.clock.check(slave.unit.time(), time, step)?;
+            slave.clock.values_are_set = false;
             slave.unit.step(time, step)
         })
     }

@@ -70,7 +70,7 @@ fn get(slave: &mut Slave<Model>, reference: u32) -> Result<f64, Status> {
 /// A step by 1 s from the slave's own time; inputs above 1000 make it fail, see `Linear`.
 fn step_with_input(slave: &mut Slave<Model>, input: f64) -> Status {
     assert_eq!(set(slave, U, input), OK);
-    slave.do_step(slave.unit.time(), 1.0)
+    slave.do_step(slave.unit.time(), 1.0, false)
 }
 
 /// Calls `function` with arguments that are fine where the call is legal.
@@ -90,7 +90,7 @@ fn call(slave: &mut Slave<Model>, function: Function) -> Status {
             slave.get_directional_derivative(&[], &[], &[], &mut [])
         }
         Function::SetRealInputDerivatives => slave.set_input_derivatives(&[U], &[1], &[0.0]),
-        Function::DoStep => slave.do_step(0.0, 1.0),
+        Function::DoStep => slave.do_step(0.0, 1.0, false),
         Function::GetRealStatus => slave.get_real_status(fmi2_abi::LAST_SUCCESSFUL_TIME, &mut 0.0),
         Function::GetBooleanStatus => slave.get_boolean_status(fmi2_abi::TERMINATED, &mut false),
         other => panic!("{} has a test of its own", other.name()),
@@ -233,7 +233,7 @@ fn steps_that_make_no_sense_are_errors() {
         (f64::NAN, 1.0),
     ] {
         let (mut slave, _) = slave_in(State::StepComplete);
-        assert_eq!(slave.do_step(time, step), ERROR, "{time} {step}");
+        assert_eq!(slave.do_step(time, step, false), ERROR, "{time} {step}");
     }
 }
 
@@ -243,8 +243,8 @@ fn no_step_passes_the_stop_time() {
     assert_eq!(slave.setup_experiment(10.0, Some(11.0)), OK);
     assert_eq!(slave.enter_initialization_mode(), OK);
     assert_eq!(slave.exit_initialization_mode(), OK);
-    assert_eq!(slave.do_step(10.0, 1.0), OK);
-    assert_eq!(slave.do_step(11.0, 1.0), ERROR);
+    assert_eq!(slave.do_step(10.0, 1.0, false), OK);
+    assert_eq!(slave.do_step(11.0, 1.0, false), ERROR);
     assert!(messages.borrow()[0].1.contains("stop time 11 s"));
 }
 
@@ -290,7 +290,7 @@ fn states_travel_as_bytes() {
     assert_eq!(other.deserialize_state(&bytes, &mut read), OK);
     assert_eq!(other.set_state(read), OK);
     assert_eq!((get(&mut other, X), get(&mut other, Y)), expected);
-    assert_eq!(other.do_step(1.0, 1.0), OK);
+    assert_eq!(other.do_step(1.0, 1.0, false), OK);
 
     for cut in 0..bytes.len() {
         let (mut other, _) = slave_in(State::Instantiated);

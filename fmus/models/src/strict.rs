@@ -1,0 +1,68 @@
+//! A model that insists on the order of calls, to test importers.
+
+use fmu_kit::{Model, Variable};
+use serde::{Deserialize, Serialize};
+
+type Row = Variable<Strict>;
+
+/// A lag with feed-through: ẋ = rate·(u − x), y = x + gain·u.
+///
+/// Its FMU answers every call that FMI 2.0 does not allow (table of section 4.2.4) with an error,
+/// also what many importers do and most FMUs let pass: reading between steps after values were set.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Strict {
+    u: f64,
+    y: f64,
+    rate: f64,
+    gain: f64,
+    state: [f64; 1],
+}
+
+impl Default for Strict {
+    fn default() -> Self {
+        Self {
+            u: 0.0,
+            y: 0.0,
+            rate: 2.0,
+            gain: 0.5,
+            state: [1.0],
+        }
+    }
+}
+
+impl Model for Strict {
+    const NAME: &'static str = "Strict";
+    const DESCRIPTION: &'static str = "A lag that refuses every call that FMI 2.0 does not allow";
+    const INTERPOLATES_INPUTS: bool = true;
+    const FRESH_OUTPUTS: bool = false;
+
+    fn variables() -> Vec<Variable<Self>> {
+        vec![
+            Row::input_real("u", |m| &mut m.u, "input"),
+            Row::output_real("x", |m| &mut m.state[0], "lagging output"),
+            Row::output_real("y", |m| &mut m.y, "output with feed-through")
+                .depends_on(&["u"])
+                .starts_from(&["gain"]),
+            Row::parameter_real("rate", |m| &mut m.rate, "how fast x follows u, 1/s"),
+            Row::parameter_real("gain", |m| &mut m.gain, "of the feed-through"),
+        ]
+    }
+
+    fn state(&mut self) -> &mut [f64] {
+        &mut self.state
+    }
+
+    fn initialize(&mut self, _time: f64) -> Result<(), fmu_kit::Fault> {
+        self.state = [1.0];
+        Ok(())
+    }
+
+    fn derivatives(&self, _time: f64, rates: &mut [f64]) {
+        rates[0] = self.rate * (self.u - self.state[0]);
+    }
+
+    fn outputs(&mut self, _time: f64) -> Result<(), fmu_kit::Fault> {
+        self.y = self.state[0] + self.gain * self.u;
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! The tables of `docs/` that name tests: every number has a row, every test exists.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, TextFile};
+
+/// A table: its file, the letter of its numbers, the last number.
+const TABLES: &[(&str, char, usize)] = &[("docs/conformance.md", 'C', 80)];
+
+pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, letter, last) in TABLES {
+        if let Some(file) = files.iter().find(|file| file.path == *path) {
+            findings.extend(missing_numbers(file, *letter, *last));
+            findings.extend(missing_tests(file, *letter, files));
+        }
+    }
+    findings
+}
+
+/// The cells of a row that begins with a number.
+fn row(line: &str, letter: char) -> Option<Vec<&str>> {
+    let cells: Vec<&str> = line.strip_prefix('|')?.split('|').map(str::trim).collect();
+    let number = cells.first()?.strip_prefix(letter)?.strip_prefix('-')?;
+    number.parse::<usize>().ok().map(|_| cells)
+}
+
+fn missing_numbers(file: &TextFile, letter: char, last: usize) -> Vec<Finding> {
+    let rows = file.text.lines().filter_map(|line| row(line, letter));
+    let found: BTreeSet<String> = rows.map(|cells| cells[0].to_owned()).collect();
+    let all = (1..=last).map(|number| format!("{letter}-{number:02}"));
+    all.filter(|number| !found.contains(number))
+        .map(|number| Finding::new(&file.path, 0, format!("{number} has no row")))
+        .collect()
+}
+
+/// Names in the last column are functions of the sources.
+fn missing_tests(file: &TextFile, letter: char, files: &[TextFile]) -> Vec<Finding> {
+    let tests = tests(files);
+    let mut findings = Vec::new();
+    for (number, line) in (1..).zip(file.text.lines()) {
+        let Some(cells) = row(line, letter) else {
+            continue;
+        };
+        // The row ends with a bar, and so with an empty cell.
+        let Some(names) = cells.iter().rev().nth(1) else {
+            continue;
+        };
+        for name in names.split(',').map(|name| name.trim().trim_matches('`')) {
+            if !name.is_empty() && !tests.contains(name) {
+                let message = format!("there is no test {name}");
+                findings.push(Finding::new(&file.path, number, message));
+            }
+        }
+    }
+    findings
+}
+
+/// Names of all functions: tests are some of them.
+fn tests(files: &[TextFile]) -> BTreeSet<&str> {
+    let rust = files.iter().filter(|file| file.is_rust());
+    let lines = rust.flat_map(|file| file.text.lines());
+    lines
+        .filter_map(|line| line.trim_start().strip_prefix("fn "))
+        .filter_map(|rest| rest.split(['(', '<']).next())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::file;
+
+    #[test]
+    fn missing_rows_and_tests_are_found() {
+        let mut table = String::from("| number | tests |\n|---|---|\n");
+        for number in 1..=80 {
+            if number != 7 {
+                table += &format!("| C-{number:02} | asked | where | `sound`, `other` |\n");
+            }
+        }
+        let test = file(
+            "a/src/x.rs",
+            "#[test]\nfn sound() {}\n#[test]\nfn other() {}\n",
+        );
+        let found = check(&[file("docs/conformance.md", &table), test]);
+        let messages: Vec<_> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(messages.len(), 1);
+        assert!(messages[0].contains("C-07 has no row"), "{messages:?}");
+        let lone = file("a/src/x.rs", "#[test]\nfn sound() {}\n");
+        let found = check(&[file("docs/conformance.md", &table), lone]);
+        assert_eq!(found.len(), 1 + 79);
+        assert!(found[1].to_string().contains("there is no test other"));
+    }
+
+    #[test]
+    fn tables_that_are_not_there_are_not_missed() {
+        assert!(check(&[]).is_empty());
+    }
+}
