@@ -195,9 +195,8 @@ impl Resolver<'_> {
                 );
                 continue;
             }
-            let name_of_component = &component.name.value;
-            self.problems
-                .extend(values::out_of_range(name_of_component, variable, value));
+            let odd = values::out_of_range(component, variable, value);
+            self.problems.extend(odd);
             match start_value(variable.kind, &variable.items, &value.value) {
                 Ok(value) => values.push((index, value)),
                 Err(expected) => self.problems.push(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gyrator_system::{Problem, Spanned, Value as FileValue};
+use gyrator_system::{self as file, Problem, Spanned, Value as FileValue};
 
 use super::Wire;
 use crate::graph::Component;
@@ -39,7 +39,7 @@ pub(super) fn fed_twice(components: &[Component], wires: &[Wire]) -> Vec<Problem
 
 /// A start value outside of what the unit declares; it is passed on as it is (C-60).
 pub(super) fn out_of_range(
-    component: &str,
+    component: &file::Component,
     variable: &Variable,
     value: &Spanned<FileValue>,
 ) -> Option<Problem> {
@@ -53,8 +53,8 @@ pub(super) fn out_of_range(
         return None;
     }
     let message = format!(
-        "the start value {number} of `{component}.{}` is not between {min} and {max}",
-        variable.name
+        "the start value {number} of `{}.{}` is not between {min} and {max}",
+        component.name.value, variable.name
     );
     Some(Problem::warning("start-value-out-of-range", message).at(&value.span))
 }
