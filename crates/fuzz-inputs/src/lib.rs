@@ -23,6 +23,7 @@ pub const TARGETS: &[Target] = &[
     ("model_description", model_description),
     ("system_toml", system_toml),
     ("csv_input", csv_input),
+    ("worker_protocol", worker_protocol),
 ];
 
 thread_local! {
@@ -112,6 +113,23 @@ pub fn system_toml(bytes: &[u8]) {
         Ok((again, _)) => assert_eq!(toml_file::to_toml(&again), written),
         Err(problems) => panic!("{written}\n{problems}"),
     }
+}
+
+/// A message between a run and the process of an isolated component, as either side reads it.
+pub fn worker_protocol(bytes: &[u8]) {
+    #[cfg(target_os = "linux")]
+    {
+        use gyrator_worker::isolated::{check_reply, check_request};
+        // An operation takes a byte at least.
+        for count in [check_request(bytes), check_reply(bytes)]
+            .into_iter()
+            .flatten()
+        {
+            assert!(count as usize <= bytes.len());
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = bytes;
 }
 
 /// A table of numbers over time.
