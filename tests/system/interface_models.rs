@@ -205,7 +205,7 @@ const H: f64 = 2e-3;
 const D: f64 = 2.5e-4;
 const N: u32 = 8;
 
-// Recursions of Rahikainen 2020 §2.4 (force at the start of the step), and with the mean force; both
+// Recursions of Rahikainen 2020 §2.3.1 (force at the start of the step), and with the mean force; both
 // written out by hand above; equal but for rounding.
 #[test]
 fn every_order_follows_its_recursion() {

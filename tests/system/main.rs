@@ -16,6 +16,7 @@ mod initialization;
 mod interface_models;
 mod learning;
 mod learning_feed_forward;
+mod methods;
 mod quarter_car;
 mod rodriguez;
 mod slopes;

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use gyrator::{AuditVerdict, BondReport, ComponentReport, Counters, Exchange, Report, StopReason};
+use gyrator::{
+    AuditVerdict, BondReport, ComponentReport, Counters, Exchange, InterfaceModelReport, Report,
+    StopReason,
+};
 use gyrator_system::SystemFile;
 use gyrator_worker::surroundings;
 use serde::Serialize;
@@ -69,6 +72,7 @@ pub(crate) struct Summary<'a> {
     step_control: &'a str,
     components: &'a [ComponentReport],
     bonds: &'a [BondReport],
+    interface_models: &'a [InterfaceModelReport],
     counters: Counters,
     notes: Vec<&'a str>,
     wall_clock: WallClock,
@@ -110,6 +114,7 @@ impl<'a> Summary<'a> {
             step_control: report.step_control,
             components: &report.components,
             bonds: &report.bonds,
+            interface_models: &report.interface_models,
             counters: report.counters,
             notes,
             wall_clock,
@@ -147,6 +152,12 @@ impl<'a> Summary<'a> {
         }
         if !self.bonds.is_empty() {
             let _ = write!(text, "\n{}", self.bond_table());
+        }
+        if !self.interface_models.is_empty() {
+            text.push('\n');
+        }
+        for model in self.interface_models {
+            let _ = writeln!(text, "{}", interface_model(model));
         }
         if !self.notes.is_empty() {
             text.push('\n');
@@ -227,8 +238,9 @@ impl<'a> Summary<'a> {
                 Some(AuditVerdict::CannotBeJudged) => "cannot be judged",
                 None => "",
             };
+            let generalised = if bond.is_power { "" } else { " (generalised)" };
             table.row([
-                bond.name.clone(),
+                format!("{}{generalised}", bond.name),
                 short(energy.transferred_energy),
                 short(energy.residual_energy),
                 short(energy.residual_energy_abs),
@@ -262,6 +274,35 @@ impl<'a> Summary<'a> {
         line.push('\n');
         line
     }
+}
+
+/// One line: between whom, how often, in which order.
+fn interface_model(model: &InterfaceModelReport) -> String {
+    let schedule = &model.schedule;
+    let mut line = format!(
+        "interface model {}: {} with {} every {} s, {}, force {}, inputs {}",
+        model.name,
+        model.component,
+        model.fast_components.join(", "),
+        short(model.exchange_step),
+        schedule.order,
+        schedule.force,
+        schedule.inputs
+    );
+    for (name, value, usual) in [
+        (
+            "displacement correction",
+            schedule.displacement_correction,
+            0.0,
+        ),
+        ("mass factor", schedule.mass_factor, 1.0),
+        ("lag", schedule.lag, 0.0),
+    ] {
+        if value != usual {
+            let _ = write!(line, ", {name} {}", short(value));
+        }
+    }
+    line
 }
 
 /// Three digits are enough for a speed.

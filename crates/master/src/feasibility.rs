@@ -3,10 +3,43 @@
 use gyrator_system::Problem;
 
 use crate::graph::{Chosen, Graph};
+use crate::method::{METHODS, Method};
 use crate::step_control::StepControl;
 use crate::system::System;
 
 impl System {
+    /// The method must suit the system, and learned feed-forward the method.
+    pub(crate) fn check_method(
+        &self,
+        graph: &Graph,
+        method: Option<&Chosen<dyn Method>>,
+        problems: &mut Vec<Problem>,
+    ) {
+        let Some((entry, arguments)) = method else {
+            return;
+        };
+        let span = match &self.description().experiment.method {
+            Some(choice) => choice.name.span.clone(),
+            None => 0..0,
+        };
+        let mut misfits = (entry.build)(arguments).misfits(graph);
+        if self.has_feed_forward() {
+            let jacobi = METHODS[0].name;
+            if entry.name != jacobi {
+                let name = entry.name;
+                misfits.push(format!(
+                    "learned feed-forward and method `{name}` do not go together: it makes up for the delay of method `{jacobi}`"
+                ));
+            }
+            misfits.extend(graph.interface_models.iter().map(|model| {
+                let name = &model.name;
+                format!("learned feed-forward and interface model `{name}` do not go together: both feed the same inputs")
+            }));
+        }
+        let problem = |text: String| Problem::error("method", text).at(&span);
+        problems.extend(misfits.into_iter().map(problem));
+    }
+
     /// Steps of variable size need components that can make them, and bonds to judge them by.
     pub(crate) fn check_step_control(
         &self,

@@ -61,6 +61,8 @@ pub enum ParameterKind {
     Flag,
     /// One of some words; the first is the default.
     Word(&'static [&'static str]),
+    /// One of some words, of which the first is the default, or names of components, separated by commas.
+    Names(&'static [&'static str]),
 }
 
 /// Checked parameter values of one use of an entry.
@@ -69,6 +71,7 @@ pub struct Arguments {
     numbers: Vec<(&'static str, Option<f64>)>,
     words: Vec<(&'static str, &'static str)>,
     flags: Vec<(&'static str, bool)>,
+    texts: Vec<(&'static str, String)>,
 }
 
 impl Arguments {
@@ -96,6 +99,15 @@ impl Arguments {
     pub fn flag(&self, name: &str) -> bool {
         let found = self.flags.iter().find(|(known, _)| *known == name);
         found.expect("a declared flag").1
+    }
+
+    /// The word or the names that were given for `name`.
+    ///
+    /// # Panics
+    /// If the entry does not declare such names: an error of the program.
+    pub fn text(&self, name: &str) -> &str {
+        let found = self.texts.iter().find(|(known, _)| *known == name);
+        &found.expect("declared names").1
     }
 
     /// The word `name`.
@@ -234,6 +246,19 @@ impl Arguments {
                     Some(_) => return Err("true or false".to_owned()),
                 };
                 self.flags.push((parameter.name, value));
+            }
+            ParameterKind::Names(words) => {
+                let text = match given {
+                    None => words.first().copied().unwrap_or_default(),
+                    Some(Value::String(text)) if !text.trim().is_empty() => text,
+                    Some(_) => {
+                        let words = words.join(", ");
+                        return Err(format!(
+                            "{words}, or names of components separated by commas"
+                        ));
+                    }
+                };
+                self.texts.push((parameter.name, text.to_owned()));
             }
             ParameterKind::Word(words) => {
                 let word = match given {

@@ -60,7 +60,7 @@ impl Run {
     pub(crate) fn start(parts: Parts) -> Result<Self, RunError> {
         let Parts {
             mut plant,
-            method,
+            mut method,
             mut control,
             period,
             mut notes,
@@ -69,6 +69,7 @@ impl Run {
         let clock = plant.graph.clock;
         let macro_step = plant.graph.macro_step;
         let sized = Sizes::of(&plant.graph, control.1.is_fixed());
+        method.1.begin(&mut plant);
         // A unit may refuse to step beyond the stop time that it was told (FMI 2.0.4, 4.2.1).
         let told = Period {
             stop: period

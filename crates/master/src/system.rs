@@ -228,6 +228,10 @@ impl System {
         self
     }
 
+    pub(crate) fn has_feed_forward(&self) -> bool {
+        self.feed_forward.is_some()
+    }
+
     /// The description as it stands.
     pub fn description(&self) -> &SystemFile {
         &self.file
@@ -403,6 +407,7 @@ impl System {
             }
             feed_forward.set_exchange(&mut graph);
         }
+        self.check_method(&graph, method.as_ref(), problems);
         Some(Resolved {
             graph,
             places,

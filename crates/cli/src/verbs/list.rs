@@ -2,8 +2,8 @@
 
 use clap::Args;
 use gyrator::{
-    CORRECTIONS, EXTRAPOLATIONS, Entry, Exchange, METHODS, ParameterInfo, ParameterKind,
-    STEP_CONTROLS,
+    CORRECTIONS, EXTRAPOLATIONS, Entry, Exchange, INTERFACE_ORDERS, METHODS, ParameterInfo,
+    ParameterKind, STEP_CONTROLS,
 };
 use serde::Serialize;
 
@@ -58,6 +58,8 @@ struct Parameter {
     /// Least and greatest number; no greatest where there is none.
     range: Option<(f64, Option<f64>)>,
     words: &'static [&'static str],
+    /// Names of components are allowed, too.
+    takes_names: bool,
 }
 
 fn registries() -> Vec<Listed> {
@@ -73,6 +75,11 @@ fn registries() -> Vec<Listed> {
             "step controls",
             "step_control of [experiment]",
             STEP_CONTROLS,
+        ),
+        listed(
+            "interface orders",
+            "order of [[interface_models]], whose parameters are keys beside it",
+            INTERFACE_ORDERS,
         ),
         exchange_modes(),
     ]
@@ -130,7 +137,9 @@ fn parameter(info: &ParameterInfo) -> Parameter {
             words,
         ),
         ParameterKind::Flag => (false.into(), None, &[]),
-        ParameterKind::Word(words) => (words.first().copied().into(), None, words),
+        ParameterKind::Word(words) | ParameterKind::Names(words) => {
+            (words.first().copied().into(), None, words)
+        }
     };
     Parameter {
         name: info.name,
@@ -138,6 +147,7 @@ fn parameter(info: &ParameterInfo) -> Parameter {
         default,
         range,
         words,
+        takes_names: matches!(info.kind, ParameterKind::Names(_)),
     }
 }
 
@@ -200,6 +210,7 @@ impl Parameter {
             Some((least, Some(greatest))) => format!("{} to {}", short(least), short(greatest)),
             Some((f64::MIN_POSITIVE, None)) => "above 0".to_owned(),
             Some((least, None)) => format!("at least {}", short(least)),
+            None if self.takes_names => return format!("{}, or names", self.words.join(", ")),
             None => return self.words.join(", "),
         };
         if self.words.is_empty() {

@@ -80,6 +80,7 @@ fn list_for_programs() {
         ("extrapolations", gyrator::EXTRAPOLATIONS.len()),
         ("corrections", gyrator::CORRECTIONS.len()),
         ("step controls", gyrator::STEP_CONTROLS.len()),
+        ("interface orders", gyrator::INTERFACE_ORDERS.len()),
         ("exchange modes", gyrator::Exchange::WORDS.len()),
     ];
     assert_eq!(

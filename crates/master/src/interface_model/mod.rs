@@ -80,14 +80,14 @@ pub const INTERFACE_ORDERS: &[Entry<fn(&Arguments) -> Schedule>] = &[
     Entry {
         name: "parallel",
         summary: "both sides step over the same interval; the multibody component receives nothing from within it",
-        source: "Rahikainen 2020 §2.4",
+        source: "Rahikainen 2020 §2.3.1",
         parameters: &[FORCE, INPUTS, DISPLACEMENT_CORRECTION, MASS_FACTOR, LAG],
         build: |arguments| schedule("parallel", arguments),
     },
     Entry {
         name: "fast-first",
         summary: "the fast side steps first; the multibody component receives its mean force, so that both get one impulse",
-        source: "Rahikainen 2020 §2.4, with the impulse in place of the force",
+        source: "Rahikainen 2020 §2.3.1, with the impulse in place of the force",
         parameters: &[
             MEAN_FORCE,
             INPUTS,
@@ -100,7 +100,7 @@ pub const INTERFACE_ORDERS: &[Entry<fn(&Arguments) -> Schedule>] = &[
     Entry {
         name: "pipelined",
         summary: "as fast-first, but the fast side knows the multibody component as it was one macro-step ago",
-        source: "Rahikainen 2020 §2.4, with the impulse in place of the force",
+        source: "Rahikainen 2020 §2.3.1, with the impulse in place of the force",
         parameters: &[
             MEAN_FORCE,
             INPUTS,

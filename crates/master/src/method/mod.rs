@@ -1,13 +1,34 @@
 //! Methods: which units are fed, stepped and published in which order.
 
+mod gauss_seidel;
 mod jacobi;
+mod mean_force;
+mod turns;
 
 use crate::fault::Fault;
+use crate::graph::Graph;
 use crate::plant::{Plant, Step};
 use crate::registry::Registry;
 
 /// Advances the plant by one macro-step.
 pub trait Method: Send {
+    /// Why the method cannot run this system, in sentences; none where it can.
+    fn misfits(&self, graph: &Graph) -> Vec<String> {
+        let _ = graph;
+        Vec::new()
+    }
+
+    /// Prepares the plant, before it is initialised.
+    fn begin(&mut self, plant: &mut Plant) {
+        let _ = plant;
+    }
+
+    /// Whether an input may carry outputs of the end of its source's communication step before that
+    /// is over: where components are stepped one after the other.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
     /// Makes `step`.
     ///
     /// # Errors
@@ -16,4 +37,4 @@ pub trait Method: Send {
 }
 
 /// Every method, by its word in a system file.
-pub const METHODS: &Registry<dyn Method> = &[jacobi::ENTRY];
+pub const METHODS: &Registry<dyn Method> = &[jacobi::ENTRY, gauss_seidel::ENTRY, mean_force::ENTRY];

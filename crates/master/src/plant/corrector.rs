@@ -124,7 +124,8 @@ impl Plant {
         for member in &mut self.members {
             member.settle_inputs(&self.states[member.inputs.clone()]);
         }
-        self.uniform = self.graph.interface_models.is_empty()
+        self.uniform = self.turns.is_none()
+            && self.graph.interface_models.is_empty()
             && self.members.iter().all(Member::runs_straight);
         self.all_hold = self
             .states

@@ -37,6 +37,7 @@ pub(crate) struct RunningModel {
     feedback: Vec<f64>,
     /// Mean efforts over the macro-step, by effort.
     means: Vec<f64>,
+    first_efforts: Vec<f64>,
     prediction: Prediction,
     force_rate: Vec<f64>,
     stiffness: Vec<f64>,
@@ -94,6 +95,7 @@ impl RunningModel {
             displacement_error: zeros(),
             feedback: zeros(),
             means: vec![0.0; described.efforts.len()],
+            first_efforts: vec![0.0; described.efforts.len()],
             prediction: Prediction::new(count),
             force_rate: zeros(),
             stiffness: zeros(),
@@ -414,8 +416,7 @@ impl Plant {
         let d = step.size / f64::from(exchanges);
         let ticks = step.length / Ticks::from(exchanges);
         if takes_means {
-            running.means.fill(0.0);
-            self.add_to_means(running, model, 0.5);
+            self.begin_means(running, model);
         }
         for exchange in 0..exchanges {
             let from = step.from + ticks * Ticks::from(exchange);
@@ -440,7 +441,7 @@ impl Plant {
             self.forget_feedback(running, model, &part)?;
             if takes_means {
                 let weight = if exchange + 1 == exchanges { 0.5 } else { 1.0 };
-                self.add_to_means(running, model, weight);
+                self.add_to_means(running, model, weight / f64::from(exchanges));
             }
             if self.terminated.is_some() {
                 break;
@@ -457,9 +458,20 @@ impl Plant {
         Ok(())
     }
 
+    /// Means by the trapezoidal rule, as differences to the first values, so that a constant is its
+    /// own mean to the last digit.
+    fn begin_means(&self, running: &mut RunningModel, model: &InterfaceModel) {
+        let means = running.means.iter_mut().zip(&mut running.first_efforts);
+        for ((mean, first), effort) in means.zip(&model.efforts) {
+            *first = self.outputs[effort.output];
+            *mean = *first;
+        }
+    }
+
     fn add_to_means(&self, running: &mut RunningModel, model: &InterfaceModel, weight: f64) {
-        for (mean, effort) in running.means.iter_mut().zip(&model.efforts) {
-            *mean += weight * self.outputs[effort.output];
+        let means = running.means.iter_mut().zip(&running.first_efforts);
+        for ((mean, first), effort) in means.zip(&model.efforts) {
+            *mean += weight * (self.outputs[effort.output] - first);
         }
     }
 

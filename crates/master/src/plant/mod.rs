@@ -10,6 +10,7 @@ mod refresh;
 mod slopes;
 mod state;
 mod trace;
+mod turns;
 mod watch;
 
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use interface_model::RunningModel;
 pub(crate) use member::{Member, Slot};
 use slopes::SlopeReader;
 pub(crate) use state::PlantState;
+pub(crate) use turns::Passing;
+use turns::Turns;
 
 use crate::exchange::Exchange;
 use crate::fault::{Cause, Fault, UnitFault};
@@ -30,7 +33,7 @@ use crate::time::Ticks;
 use crate::unit::{Kind, StepOutcome, UnitResult, Value};
 
 /// The macro-step that is being made.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Step {
     /// Macro-steps made before.
     pub index: u64,
@@ -71,6 +74,8 @@ pub struct Plant {
     /// Published outputs of other kinds.
     pub(crate) signals: Vec<Value>,
     pub(crate) correctors: Vec<Corrector>,
+    /// Where components step one after the other.
+    turns: Option<Box<Turns>>,
     interface_models: Vec<RunningModel>,
     /// Components that are on the fast side of no interface model.
     macro_stepped: Vec<usize>,
@@ -127,6 +132,7 @@ impl Plant {
             outputs: vec![0.0; graph.outputs.len()],
             signals: signals.collect(),
             correctors: Corrector::all(&graph),
+            turns: None,
             interface_models: Vec::new(),
             macro_stepped: Vec::new(),
             player: Player::default(),

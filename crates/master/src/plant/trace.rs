@@ -45,7 +45,7 @@ impl Trace {
     }
 
     /// The values of an output, in their order.
-    fn values_of(&self, output: usize) -> impl Iterator<Item = f64> {
+    pub(super) fn values_of(&self, output: usize) -> impl Iterator<Item = f64> {
         let column = self.outputs.iter().position(|known| *known == output);
         let rows = self.values.chunks_exact(self.outputs.len()).take(self.rows);
         rows.filter_map(move |row| Some(row[column?]))
@@ -53,15 +53,17 @@ impl Trace {
 }
 
 impl Plant {
-    /// Lets the members read what extrapolations want to see at each communication step.
+    /// Lets the members read what extrapolations want to see at each communication step, and what
+    /// turns pass on as means.
     pub(super) fn find_traces(&mut self) {
-        let wanted: Vec<usize> = self
-            .states
-            .iter()
-            .filter(|state| state.wants_substeps)
-            .map(|state| state.source)
+        let turns = self.turns.as_ref();
+        let takes_mean = |input: usize| turns.is_some_and(|turns| turns.passes_mean_to(input));
+        let wanted = self.states.iter().enumerate();
+        let wanted: Vec<usize> = wanted
+            .filter(|(input, state)| state.wants_substeps || takes_mean(*input))
+            .map(|(_, state)| state.source)
             .collect();
-        self.wants_substeps = !wanted.is_empty();
+        self.wants_substeps = self.states.iter().any(|state| state.wants_substeps);
         for member in &mut self.members {
             let mut outputs = wanted.clone();
             outputs.retain(|output| member.outputs.contains(output));

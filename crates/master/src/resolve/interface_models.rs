@@ -102,6 +102,7 @@ impl<'a> Resolver<'a> {
         fast.sort_unstable();
         fast.dedup();
         let exchanges = self.exchanges(component, &fast)?;
+        self.check_extrapolations(&fast, &efforts)?;
         Some(InterfaceModel {
             name: described.name.value.clone(),
             component,
@@ -381,6 +382,27 @@ impl<'a> Resolver<'a> {
             }
         }
         Some(exchanges)
+    }
+
+    /// Inputs that the interface model feeds must leave it the choice of their course.
+    fn check_extrapolations(&mut self, fast: &[usize], efforts: &[Effort]) -> Option<()> {
+        let graph = self.graph;
+        let of_fast = fast
+            .iter()
+            .flat_map(|fast| graph.components[*fast].inputs.clone());
+        for input in of_fast.chain(efforts.iter().map(|effort| effort.input)) {
+            let (entry, arguments) = &graph.inputs[input].extrapolation;
+            if (entry.build)(arguments).wants_substeps() {
+                let message = format!(
+                    "it does not go together with extrapolation `{}`: both use what a source computes within the step",
+                    entry.name
+                );
+                let help = "choose another extrapolation for the components at its bonds";
+                self.refuse(&self.described.name.span, message, help);
+                return None;
+            }
+        }
+        Some(())
     }
 
     /// Real outputs of a component, as many as `count`, or none.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use gyrator_system::{self as file, Choice, Port, Problem, Severity, Spanned, SystemFile, closest};
 
-use numbering::{bonds, number_inputs, number_outputs, signal_wires};
+use numbering::{bonds, generalised_bonds, number_inputs, number_outputs, signal_wires};
 
 use crate::correction::{CORRECTIONS, Correction};
 use crate::exchange::Exchange;
@@ -431,6 +431,7 @@ impl Resolver<'_> {
             macro_step,
         };
         graph.bonds = bonds(self.file, &self.by_name, &graph, corrections);
+        self.problems.extend(generalised_bonds(self.file, &graph));
         graph.interface_models =
             interface_models::interface_models(self.file, &self.by_name, &graph, self.problems);
         Some(graph)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gyrator_system::{self as file, Port, SystemFile};
+use gyrator_system::{self as file, Port, Problem, SystemFile};
 
 use super::Wire;
 use crate::correction::Correction;
@@ -141,6 +141,39 @@ pub(super) fn bonds(
     }
     bonds.sort_by(|a, b| a.name.cmp(&b.name));
     bonds
+}
+
+/// A warning for each bond whose effort × flow is known not to be a power.
+pub(super) fn generalised_bonds(file: &SystemFile, graph: &Graph) -> Vec<Problem> {
+    let unit = |output: usize| {
+        let Output {
+            component,
+            variable,
+        } = graph.outputs[output];
+        let variable = &graph.components[component].description.variables[variable];
+        let unit = variable.unit.as_ref();
+        unit.map_or("no unit".to_owned(), |unit| unit.name.clone())
+    };
+    let mut warnings = Vec::new();
+    for bond in graph.bonds.iter().filter(|bond| !bond.is_power) {
+        let mut listed = file.bonds.iter();
+        let span = listed.find(|listed| listed.name.value == bond.name);
+        let Some(axis) = bond.axes.iter().find(|axis| !is_power(graph, axis)) else {
+            continue;
+        };
+        let message = format!(
+            "bond {}: {} × {} is not a power; its power and energy are generalised, not in W and J",
+            bond.name,
+            unit(axis.effort_output),
+            unit(axis.flow_output)
+        );
+        warnings.push(
+            Problem::warning("generalised-bond", message)
+                .at(&span.map_or(0..0, |bond| bond.name.span.clone()))
+                .help("a pair may have a `gain` that makes it a power: a piston's area for a pressure and a velocity"),
+        );
+    }
+    warnings
 }
 
 /// Whether effort × flow is kg·m²/s³, as far as the units tell.

@@ -52,12 +52,14 @@ fn check_registry<B>(registry: &[Entry<B>], what: &str, failures: &mut Vec<Failu
 /// Values of a parameter, and whether they must be taken.
 fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
     let word = |word: &str| Value::String(word.to_owned());
+    // Whether a text names components is known once there is a system.
+    let takes_names = matches!(parameter.kind, ParameterKind::Names(_));
     let mut samples = vec![
         (
             Value::Boolean(true),
             matches!(parameter.kind, ParameterKind::Flag),
         ),
-        (word("no such word"), false),
+        (word("no such word"), takes_names),
         (Value::Real(f64::NAN), false),
     ];
     match parameter.kind {
@@ -76,6 +78,10 @@ fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
             samples.extend(about(range));
         }
         ParameterKind::Flag => samples.push((Value::Boolean(false), true)),
+        ParameterKind::Names(words) => {
+            samples.extend(words.iter().map(|known| (word(known), true)));
+            samples.push((word(" "), false));
+        }
         ParameterKind::Word(words) => {
             samples.extend(words.iter().map(|known| (word(known), true)));
             samples.push((Value::Real(1.0), false));

@@ -1,8 +1,9 @@
 use gyrator::{Report, RunOptions, StopReason};
+use gyrator_system::Severity;
 
 use super::Combination;
 use super::draft::{Assembly, Draft};
-use super::systems::{SYSTEMS, TestSystem, spied_oscillator};
+use super::systems::{SYSTEMS, TestSystem, spied_oscillator, star};
 use crate::spy::Spied;
 use crate::trace::Trace;
 
@@ -32,6 +33,30 @@ fn run(
         report,
         time: run.time(),
     })
+}
+
+/// Whether the system is refused as it is combined. A refusal must tell which two words it is about.
+///
+/// # Errors
+/// The refusal, where it does not tell.
+fn is_refused(draft: Draft, combination: &Combination) -> Result<bool, String> {
+    let problems = draft.assemble(Assembly::default(), combination).check();
+    let mut refusals = problems
+        .iter()
+        .filter(|p| p.severity == Severity::Error)
+        .peekable();
+    let is_refused = refusals.peek().is_some();
+    for refusal in refusals {
+        let is_named = |word: &&str| refusal.message.contains(&format!("`{word}`"));
+        let is_of_combination = combination.words().into_iter().any(|word| is_named(&word));
+        if !is_of_combination || Combination::all_words().filter(is_named).count() < 2 {
+            let message = &refusal.message;
+            return Err(format!(
+                "refused without telling what does not go together: {message}"
+            ));
+        }
+    }
+    Ok(is_refused)
 }
 
 fn plainly(system: &TestSystem, combination: &Combination) -> Result<Outcome, String> {
@@ -71,6 +96,19 @@ pub(super) fn ends_at_the_stop_time(combination: &Combination) -> Result<(), Str
             last => Err(format!("the observer's last time is {last:?}")),
         }
     })
+}
+
+/// Three units, several bonds on one of them, each bond with two axes: every combination runs to the
+/// stop time with finite values, or is refused. Returns whether it runs.
+pub(super) fn star_runs_or_is_refused(combination: &Combination) -> Result<bool, String> {
+    if is_refused(star(combination), combination)? {
+        return Ok(false);
+    }
+    let outcome = run(star(combination), Assembly::default(), 0, combination)?;
+    match outcome.report.stop_reason {
+        StopReason::StopTime => Ok(true),
+        other => Err(format!("the star of three units: {other:?}")),
+    }
 }
 
 pub(super) fn order_changes_nothing(combination: &Combination) -> Result<(), String> {

@@ -1,4 +1,4 @@
-use gyrator::{ClosureUnit, EXTRAPOLATIONS, LinearUnit, RunOptions, look_up};
+use gyrator::{ClosureUnit, EXTRAPOLATIONS, LinearUnit, METHODS, RunOptions, look_up};
 
 use super::Combination;
 use super::draft::{Assembly, Draft, STEPS, choice};
@@ -47,9 +47,18 @@ fn received(
     Ok([of_direct, of_behind].map(|spied: Spied| spied.inputs()))
 }
 
+/// Whether the method passes on outputs of the end of a step that is not over.
+fn looks_ahead(combination: &Combination) -> Result<bool, String> {
+    let (entry, arguments) = look_up(METHODS, "method", &choice(combination.method))
+        .map_err(|problems| format!("{problems:?}"))?;
+    Ok((entry.build)(&arguments).looks_ahead())
+}
+
 /// Two signals that part after some time must be received alike until the first communication
-/// point of the source after it, and not for ever.
+/// point of the source after it, and not for ever. Where units take turns, a unit may know what is
+/// published at the end of its step, or of the source's.
 pub(super) fn no_input_knows_the_future(combination: &Combination) -> Result<(), String> {
+    let looks_ahead = looks_ahead(combination)?;
     for &rates in rates(combination) {
         let parting = 7.5 * MACRO_STEP;
         let one = received(combination, rates, |t| (20.0 * t).sin())?;
@@ -60,20 +69,26 @@ pub(super) fn no_input_knows_the_future(combination: &Combination) -> Result<(),
         // A fast source publishes with the macro-step.
         let grid = source_step.max(MACRO_STEP);
         let published = (parting / grid).ceil() * grid;
+        let step = grid.max(rates.1 * MACRO_STEP);
+        let known = if looks_ahead {
+            published - step
+        } else {
+            published
+        };
         for (one, other) in one.iter().zip(&other) {
-            compare(one, other, published).map_err(|message| format!("{rates:?}: {message}"))?;
+            compare(one, other, known).map_err(|message| format!("{rates:?}: {message}"))?;
         }
     }
     Ok(())
 }
 
-fn compare(one: &[GivenInputs], other: &[GivenInputs], published: f64) -> Result<(), String> {
+fn compare(one: &[GivenInputs], other: &[GivenInputs], known: f64) -> Result<(), String> {
     let differing = one.iter().zip(other).filter(|(one, other)| one != other);
     let times: Vec<f64> = differing.map(|(one, _)| one.time).collect();
     match times.first() {
         None => Err("the change of the signal never arrives".to_owned()),
-        Some(first) if *first < published - 1e-9 => Err(format!(
-            "the input at {first} s knows what is published at {published} s"
+        Some(first) if *first < known - 1e-9 => Err(format!(
+            "the input at {first} s knows what may be known from {known} s on"
         )),
         Some(_) => Ok(()),
     }
@@ -97,7 +112,41 @@ pub(super) fn constants_pass(combination: &Combination) -> Result<(), String> {
     Ok(())
 }
 
+/// Where units take turns, an input is a value that its source has within the step.
+pub(super) fn lines_pass_within_the_step(combination: &Combination) -> Result<(), String> {
+    if !looks_ahead(combination)? {
+        return Ok(());
+    }
+    // The source comes first, so that its signal is not extrapolated.
+    let signal = |t: f64| 2.0 - 3.0 * t;
+    for &rates in rates(combination) {
+        // A fast receiver within a slow source's step, and neither: what a fast source leads.
+        let is_led = rates.0 <= rates.1 && rates.1 % rates.0.max(1.0) == 0.0
+            || rates.0 % rates.1.max(1.0) == 0.0;
+        let [direct, _] = received(combination, rates, signal)?;
+        for given in direct.iter().filter(|_| is_led) {
+            let Some((_, _, value)) = given.values.first() else {
+                continue;
+            };
+            // A mean is that of the macro-step.
+            let (time, step) = (given.time, rates.1.max(1.0) * MACRO_STEP);
+            let start = (time / step + 1e-9).floor() * step;
+            let (most, least) = (signal(start) + 1e-9, signal(start + step) - 1e-9);
+            if !(least..=most).contains(value) {
+                return Err(format!(
+                    "{rates:?}: {value} is not between {least} and {most} at {time} s"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn polynomials_pass(combination: &Combination) -> Result<(), String> {
+    // What is not extrapolated is not the value at the start of the step.
+    if looks_ahead(combination)? {
+        return Ok(());
+    }
     let name = choice(combination.extrapolation);
     let (entry, arguments) = look_up(EXTRAPOLATIONS, "extrapolation", &name)
         .map_err(|problems| format!("{problems:?}"))?;

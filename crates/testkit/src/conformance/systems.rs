@@ -42,6 +42,10 @@ pub(super) const SYSTEMS: &[TestSystem] = &[
         draft: vector_bond,
     },
     TestSystem {
+        name: "three units, two vector bonds on one of them",
+        draft: star,
+    },
+    TestSystem {
         name: "chain with feed-through",
         draft: chain,
     },
@@ -82,11 +86,47 @@ pub(super) fn spied_oscillator(
 
 /// Two masses in a plane, coupled by a spring and a damper along both axes.
 fn vector_bond(combination: &Combination) -> Draft {
-    const AXES: [(&str, &str); 2] = [("force.fx", "motion.fx"), ("force.fy", "motion.fy")];
-    const BACK: [(&str, &str); 2] = [("motion.vx", "force.ux"), ("motion.vy", "force.uy")];
     let mut draft = Draft::new(1e-2);
+    draft.unit("force", 1.0, arm(), combination);
+    draft.unit("motion", 0.5, hub(&["fx", "fy"]), combination);
+    draft.connect("motion.px", "force.px");
+    draft.connect("motion.py", "force.py");
+    draft.bond(&[
+        (("force.fx", "motion.fx"), ("motion.vx", "force.ux")),
+        (("force.fy", "motion.fy"), ("motion.vy", "force.uy")),
+    ]);
+    draft
+}
+
+/// A mass in a plane with two arms, each on a bond with two axes.
+pub(super) fn star(combination: &Combination) -> Draft {
+    let mut draft = Draft::new(1e-2);
+    draft.unit("hub", 1.0, hub(&["fx1", "fy1", "fx2", "fy2"]), combination);
+    draft.unit("one", 1.0, arm(), combination);
+    draft.unit("two", 0.25, arm(), combination);
+    for (from, to) in [
+        ("hub.px", "one.px"),
+        ("hub.py", "one.py"),
+        ("hub.px", "two.px"),
+        ("hub.py", "two.py"),
+    ] {
+        draft.connect(from, to);
+    }
+    draft.bond(&[
+        (("one.fx", "hub.fx1"), ("hub.vx", "one.ux")),
+        (("one.fy", "hub.fy1"), ("hub.vy", "one.uy")),
+    ]);
+    draft.bond(&[
+        (("two.fx", "hub.fx2"), ("hub.vx", "two.ux")),
+        (("two.fy", "hub.fy2"), ("hub.vy", "two.uy")),
+    ]);
+    draft
+}
+
+/// A mass on springs in a plane that gives forces by a spring and a damper to a point that moves.
+fn arm() -> LinearUnit {
     #[rustfmt::skip]
-    let force = LinearUnit::new(&[0.1, -0.2, 1.0, 0.5], &["px", "py", "ux", "uy"], &["fx", "fy"], [
+    let matrices: [&[f64]; 4] = [
         &[
             0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0,
             -30.0, 0.0, -0.2, 0.0, 0.0, -45.0, 0.0, -0.2,
@@ -97,26 +137,33 @@ fn vector_bond(combination: &Combination) -> Draft {
         ],
         &[20.0, 0.0, 0.1, 0.0, 0.0, 20.0, 0.0, 0.1],
         &[-20.0, 0.0, -0.1, 0.0, 0.0, -20.0, 0.0, -0.1],
-    ]);
+    ];
+    let inputs = ["px", "py", "ux", "uy"];
+    LinearUnit::new(&[0.1, -0.2, 1.0, 0.5], &inputs, &["fx", "fy"], matrices)
+}
+
+/// A mass on springs in a plane that takes forces, along x and y in turn.
+fn hub(forces: &[&str]) -> LinearUnit {
+    let alternate =
+        |first: f64, second: f64| (0..forces.len()).map(move |k| [first, second][k % 2]);
+    let of_forces: Vec<f64> = [(0.0, 0.0), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0)]
+        .into_iter()
+        .flat_map(|(x, y)| alternate(x, y))
+        .collect();
+    let no_feedthrough = vec![0.0; 4 * forces.len()];
     #[rustfmt::skip]
-    let motion = LinearUnit::new(&[0.0, 0.0, -1.0, 2.0], &["fx", "fy"], &["px", "py", "vx", "vy"], [
-        &[
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0,
-            -90.0, 0.0, 0.0, 0.0, 0.0, -70.0, 0.0, 0.0,
-        ],
-        &[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0],
-        &[
-            1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0,
-            0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0,
-        ],
-        &[0.0; 8],
-    ]);
-    draft.unit("force", 1.0, force, combination);
-    draft.unit("motion", 0.5, motion, combination);
-    draft.connect("motion.px", "force.px");
-    draft.connect("motion.py", "force.py");
-    draft.bond(&[(AXES[0], BACK[0]), (AXES[1], BACK[1])]);
-    draft
+    let of_states = [
+        0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0,
+        -90.0, 0.0, 0.0, 0.0, 0.0, -70.0, 0.0, 0.0,
+    ];
+    #[rustfmt::skip]
+    let outputs = [
+        1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0,
+        0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0,
+    ];
+    let matrices: [&[f64]; 4] = [&of_states, &of_forces, &outputs, &no_feedthrough];
+    let start = [0.0, 0.0, -1.0, 2.0];
+    LinearUnit::new(&start, forces, &["px", "py", "vx", "vy"], matrices)
 }
 
 /// A lag whose output passes two units with feed-through before it comes back.
