@@ -447,13 +447,6 @@ impl Plant {
                 break;
             }
         }
-        for mean in &mut running.means {
-            *mean /= if takes_means {
-                f64::from(exchanges)
-            } else {
-                1.0
-            };
-        }
         self.end_fast_side(running, model, step);
         Ok(())
     }
