@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gyrator::{Run, RunError, Value};
 use gyrator_fmu::{BaseType, Causality, ModelDescription, ScalarVariable, Variability};
-use gyrator_record::{CsvError, Values, read_csv};
+use gyrator_record::{Values, read_table};
 use gyrator_system::{Component, Value as FileValue, closest};
 
 use crate::exit::Exit;
@@ -28,9 +28,9 @@ struct Input {
 }
 
 impl InputFile {
-    /// Reads the columns of a CSV file as inputs of `model`.
+    /// Reads the columns of a CSV or Parquet file as inputs of `model`.
     pub(crate) fn read(path: &Path, model: &ModelDescription) -> Result<Self, Failure> {
-        let table = read_csv(path).map_err(|error: CsvError| invalid(error.to_string()))?;
+        let table = read_table(path).map_err(|error| invalid(error.to_string()))?;
         if table.time.is_empty() {
             return Err(invalid(format!("{}: there are no rows", path.display())));
         }

@@ -110,8 +110,9 @@ impl CouplingOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ResultOptions {
-    /// Write the results as CSV; - is the standard output
-    #[arg(long, short = 'o', value_name = "FILE.csv")]
+    /// Write the results, as CSV or Parquet by the ending of the name; - is the standard output, as
+    /// CSV
+    #[arg(long, short = 'o', value_name = "FILE")]
     pub(crate) output_file: Option<PathBuf>,
     /// Write every n-th communication point only, n being nearest to this interval
     #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "output_file")]

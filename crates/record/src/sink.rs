@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::csv_sink::CsvSink;
+use crate::parquet_sink::ParquetSink;
 
 /// The type of a column, as FMI 2.0.5 section 2.2.7 names the types of variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +132,20 @@ pub enum RecordError {
         /// What the operating system says.
         source: io::Error,
     },
+    /// The rows are recorded, but not in the form that was asked for.
+    #[error(
+        "cannot write the result file {}: {source}; all rows are kept in {}",
+        path.display(),
+        rows_path.display()
+    )]
+    NotConverted {
+        /// The path as it was given.
+        path: PathBuf,
+        /// Where the rows are, as CSV.
+        rows_path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
     /// A row came that does not fit the columns.
     #[error("a row has {found} cells for {expected} columns")]
     WrongRow {
@@ -159,11 +174,18 @@ pub struct SinkInfo {
 }
 
 /// Every form of result files.
-pub const SINKS: &[SinkInfo] = &[SinkInfo {
-    ending: "csv",
-    about: "comma-separated values (RFC 4180) with all digits",
-    create: |path| Ok(Box::new(CsvSink::create(path)?)),
-}];
+pub const SINKS: &[SinkInfo] = &[
+    SinkInfo {
+        ending: "csv",
+        about: "comma-separated values (RFC 4180) with all digits",
+        create: |path| Ok(Box::new(CsvSink::create(path)?)),
+    },
+    SinkInfo {
+        ending: "parquet",
+        about: "Apache Parquet, with units; as CSV until the run has ended",
+        create: |path| Ok(Box::new(ParquetSink::create(path)?)),
+    },
+];
 
 /// Creates a result file in the form that the ending of its name asks for.
 ///

@@ -33,7 +33,8 @@ impl Identity {
             add(&format!("{column:?}"));
         }
         add(&format!("{:?}", study.metrics));
-        let mut fmus: BTreeSet<PathBuf> = BTreeSet::new();
+        // An FMU that only a case names may be missing: its runs then fail.
+        let (mut fmus, mut of_cases) = (BTreeSet::new(), BTreeSet::new());
         for component in &system.components {
             fmus.insert(component.fmu.value.clone());
         }
@@ -44,7 +45,7 @@ impl Identity {
                 add(&setting.value);
                 if setting.key.ends_with(".fmu") {
                     let file = setting.value.trim_matches(['"', '\'']);
-                    fmus.insert(folder.join(file));
+                    of_cases.insert(folder.join(file));
                 }
             }
         }
@@ -55,6 +56,9 @@ impl Identity {
         }
         for path in fmus {
             add(&content(&path)?);
+        }
+        for path in of_cases {
+            add(&content(&path).unwrap_or_default());
         }
         Ok(Self(hexadecimal(&hash.finalize())))
     }

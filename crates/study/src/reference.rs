@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gyrator::{Graph, View};
-use gyrator_record::read_csv;
+use gyrator_record::read_table;
 
 use crate::metrics::Probe;
 
@@ -26,7 +26,7 @@ impl Tape {
 
     /// The columns of a result file.
     pub(crate) fn read(path: &Path, variables: &[&str]) -> Result<Self, String> {
-        let table = read_csv(path).map_err(|error| error.to_string())?;
+        let table = read_table(path).map_err(|error| error.to_string())?;
         let mut tape = Self::new(variables.len());
         let mut columns = Vec::new();
         for variable in variables {

@@ -1,10 +1,13 @@
 //! The table of a study, made of one journal or of those of its parts.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::cell::{Cell, Column, csv_line};
+use gyrator_record::{Cells, Kind, ParquetWriter, write_whole};
+
+use crate::cell::{Cell, Column, ColumnKind, csv_line};
 use crate::journal::{Header, JournalError, RowText, read_journal};
 
 /// Why a table was not written.
@@ -19,7 +22,7 @@ pub enum TableError {
         source: io::Error,
     },
     /// Tables are not written to files of this name.
-    #[error("no table format for {}: the name must end in .csv", path.display())]
+    #[error("no table format for {}: the name must end in .csv or .parquet", path.display())]
     UnknownEnding {
         /// The path as it was given.
         path: PathBuf,
@@ -52,22 +55,36 @@ pub enum TableError {
     Nothing,
 }
 
+/// A form of tables.
+enum Form {
+    Csv,
+    Parquet,
+}
+
+fn form(path: &Path) -> Result<Form, TableError> {
+    let ending = path.extension().unwrap_or_default();
+    if ending.eq_ignore_ascii_case("csv") {
+        Ok(Form::Csv)
+    } else if ending.eq_ignore_ascii_case("parquet") {
+        Ok(Form::Parquet)
+    } else {
+        Err(TableError::UnknownEnding {
+            path: path.to_owned(),
+        })
+    }
+}
+
 /// Looks whether there is a table format of this name.
 ///
 /// # Errors
 ///
 /// [`TableError::UnknownEnding`].
 pub fn check_ending(path: &Path) -> Result<(), TableError> {
-    let ending = path.extension().unwrap_or_default();
-    if ending.eq_ignore_ascii_case("csv") {
-        return Ok(());
-    }
-    Err(TableError::UnknownEnding {
-        path: path.to_owned(),
-    })
+    form(path).map(|_| ())
 }
 
-/// Writes rows in the order of the list of cases. The file is replaced when it is complete.
+/// Writes rows in the order of the list of cases, as CSV or as Parquet by the ending of the name.
+/// The file is replaced when it is complete.
 ///
 /// # Errors
 ///
@@ -77,26 +94,19 @@ pub fn write_table(
     columns: &[Column],
     rows: &BTreeMap<usize, RowText>,
 ) -> Result<(), TableError> {
-    check_ending(path)?;
-    let write = || {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        write_csv(file.as_file_mut(), columns, rows)?;
-        file.as_file().sync_data()?;
-        file.persist(path)?;
-        Ok(())
+    let form = form(path)?;
+    let write = |file: &mut File| match form {
+        Form::Csv => write_csv(file, columns, rows),
+        Form::Parquet => write_parquet(file, columns, rows),
     };
-    write().map_err(|source| TableError::Write {
+    write_whole(path, write).map_err(|source| TableError::Write {
         path: path.to_owned(),
         source,
     })
 }
 
 fn write_csv(
-    file: &mut std::fs::File,
+    file: &mut File,
     columns: &[Column],
     rows: &BTreeMap<usize, RowText>,
 ) -> io::Result<()> {
@@ -107,6 +117,47 @@ fn write_csv(
         writeln!(output, "{row}")?;
     }
     output.flush()
+}
+
+fn write_parquet(
+    file: &mut File,
+    columns: &[Column],
+    rows: &BTreeMap<usize, RowText>,
+) -> io::Result<()> {
+    /// Rows of a group: the same whatever part of them came from where.
+    const GROUP: usize = 1 << 16;
+    let recorded: Vec<gyrator_record::Column> = columns.iter().map(recorded).collect();
+    let mut writer = ParquetWriter::new(file, &recorded)?;
+    let rows: Vec<&RowText> = rows.values().collect();
+    for group in rows.chunks(GROUP) {
+        let mut cells: Vec<Cells> = recorded.iter().map(|c| Cells::new(c.kind)).collect();
+        for row in group {
+            let mut reader = csv::ReaderBuilder::new()
+                .has_headers(false)
+                .from_reader(row.as_bytes());
+            let mut record = csv::StringRecord::new();
+            reader.read_record(&mut record)?;
+            for (cells, text) in cells.iter_mut().zip(&record) {
+                if !cells.push_text(text) {
+                    return Err(io::Error::other(format!("`{text}` has become no number")));
+                }
+            }
+        }
+        writer.write(&cells)?;
+    }
+    writer.finish().map(|_| ())
+}
+
+fn recorded(column: &Column) -> gyrator_record::Column {
+    gyrator_record::Column {
+        name: column.name.clone(),
+        kind: match column.kind {
+            ColumnKind::Integer => Kind::Integer,
+            ColumnKind::Real => Kind::Real,
+            ColumnKind::Text => Kind::String,
+        },
+        unit: column.unit.clone(),
+    }
 }
 
 /// Reads the journals of the parts of a study, and puts their rows together.

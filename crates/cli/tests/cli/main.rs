@@ -18,4 +18,5 @@ mod limits;
 mod results;
 mod rodriguez;
 mod single_fmu;
+mod study;
 mod texts;

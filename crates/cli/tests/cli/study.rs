@@ -1,0 +1,299 @@
+//! Parameter studies: one table, however it was made.
+
+use std::collections::BTreeSet;
+
+use crate::bench::{Bench, OSCILLATORS, lines, wait_until};
+use crate::faults::FAULTY;
+
+/// Two masses, coupled by a spring; ten cases with three variants.
+fn study(bench: &Bench) {
+    bench.write("system.toml", &system());
+    bench.write("study.toml", STUDY);
+}
+
+/// Standard output of the program, which has to succeed.
+fn succeed<'a>(bench: &Bench, arguments: impl IntoIterator<Item = &'a str>) -> String {
+    let outcome = bench.run(arguments);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    outcome.stdout
+}
+
+/// Standard error of the program, which has to find its input invalid; without line breaks.
+fn refuse<'a>(bench: &Bench, arguments: impl IntoIterator<Item = &'a str>) -> String {
+    let outcome = bench.run(arguments);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    let words = outcome.stderr.split(['\n', '│', ' ']);
+    let words = words.filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn system() -> String {
+    OSCILLATORS.replace("stop_time = 10.0", "stop_time = 1.0")
+}
+
+const STUDY: &str = r#"
+system = "system.toml"
+reference = "exact"
+
+[[vary]]
+grid = { "experiment.step_size" = [1e-3, 2e-3] }
+
+[[vary]]
+random = { "left.m" = { uniform = [0.5, 2.0] }, "right.k" = { log_uniform = [10, 1000] } }
+count = 5
+seed = 7
+
+[variants]
+stale = {}
+corrected = { "bonds.coupling.correction" = { name = "residual-power", mu = 0.5 } }
+exact = { "experiment.exchange" = "fresh", "experiment.step_size" = 2.5e-4 }
+
+[[metrics]]
+final = "right.x"
+maximum = ["left.x", "bond.coupling.residual_energy"]
+nrms = "right.x"
+
+[[metrics]]
+name = "late"
+window = [0.5, 1.0]
+rms = "right.v"
+error_rms = "right.v"
+"#;
+
+/// The columns of a row by name.
+fn cell(table: &str, row: usize, name: &str) -> String {
+    let mut lines = table.lines();
+    let column = lines.next().unwrap().split(',').position(|c| c == name);
+    let cell = lines.nth(row).unwrap().split(',').nth(column.unwrap());
+    cell.unwrap().to_owned()
+}
+
+fn number(table: &str, row: usize, name: &str) -> f64 {
+    cell(table, row, name).parse().unwrap()
+}
+
+#[test]
+fn the_table_does_not_depend_on_threads_nor_on_parts() {
+    let bench = Bench::new();
+    study(&bench);
+    let run = |arguments: &[&str]| {
+        let all = [&["study"], arguments].concat();
+        succeed(&bench, all);
+    };
+    for form in ["csv", "parquet"] {
+        let one = format!("one.{form}");
+        run(&["study.toml", "-o", &one, "--worker-threads", "1"]);
+        let two = format!("two.{form}");
+        run(&["study.toml", "-o", &two, "--worker-threads", "2"]);
+        let mut merge = vec!["merge".to_owned()];
+        for part in (1..=7).rev() {
+            let name = format!("part-{part}.{form}");
+            let shard = format!("{part}/7");
+            run(&["study.toml", "-o", &name, "--shard", &shard]);
+            merge.push(name);
+        }
+        let merged = format!("merged.{form}");
+        merge.extend(["-o".to_owned(), merged.clone()]);
+        run(&merge.iter().map(String::as_str).collect::<Vec<_>>());
+        let bytes = |name: &str| std::fs::read(bench.path(name)).unwrap();
+        assert!(bytes(&one) == bytes(&two), "threads, {form}");
+        assert!(bytes(&one) == bytes(&merged), "parts, {form}");
+    }
+}
+
+#[test]
+fn metrics_are_those_of_the_runs() {
+    let bench = Bench::new();
+    study(&bench);
+    succeed(&bench, ["study", "study.toml"]);
+    let table = bench.read("study.csv");
+    assert_eq!(table.lines().count(), 31);
+    for row in 0..30 {
+        assert_eq!(cell(&table, row, "stop_reason"), "stop-time");
+        let variant = cell(&table, row, "variant");
+        assert_eq!(variant, ["stale", "corrected", "exact"][row % 3]);
+        if variant == "exact" {
+            assert_eq!(cell(&table, row, "nrms.right.x"), "");
+            assert_eq!(cell(&table, row, "steps"), "4000");
+        }
+    }
+    // The same random points for each step size.
+    for row in 0..15 {
+        assert_eq!(
+            cell(&table, row, "left.m"),
+            cell(&table, row + 15, "left.m")
+        );
+    }
+    // One case, run by hand, with the metrics worked out from its results.
+    let set = |name: &str| format!("{name}={}", cell(&table, 3, name));
+    let (m, k) = (set("left.m"), set("right.k"));
+    let start = ["--start-value", &m, "--start-value", &k, "-o"];
+    let stale = [&["run", "system.toml"], &start[..], &["stale.csv"]].concat();
+    succeed(&bench, stale);
+    let finer = ["--step-size", "2.5e-4", "--exchange", "fresh"];
+    let exact = [&["run", "system.toml"], &start[..], &["exact.csv"], &finer].concat();
+    succeed(&bench, exact);
+    let column = |file: &str, name: &str| -> Vec<f64> {
+        let (header, rows) = bench.rows(file);
+        let place = header.iter().position(|column| column == name).unwrap();
+        rows.iter().map(|row| row[place]).collect()
+    };
+    let (x, every) = (
+        column("stale.csv", "right.x"),
+        column("exact.csv", "right.x"),
+    );
+    assert_eq!(number(&table, 3, "final.right.x"), *x.last().unwrap());
+    let energy = column("stale.csv", "bond.coupling.residual_energy");
+    let greatest = energy.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let name = "maximum.bond.coupling.residual_energy";
+    assert_eq!(number(&table, 3, name), greatest);
+    let errors = x.iter().zip(every.iter().step_by(4));
+    let squares: f64 = errors.map(|(x, exact)| (x - exact).powi(2)).sum();
+    let greatest = every.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = every.iter().copied().fold(f64::INFINITY, f64::min);
+    let nrms = (squares / x.len() as f64).sqrt() / (greatest - least);
+    // The same sums in the same order.
+    assert_eq!(number(&table, 3, "nrms.right.x"), nrms);
+    let v = column("stale.csv", "right.v");
+    let late: f64 = v[500..].iter().map(|v| v * v).sum();
+    assert_eq!(number(&table, 3, "late.rms.right.v"), (late / 501.0).sqrt());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_study_goes_on_where_it_was() {
+    let bench = Bench::new();
+    study(&bench);
+    succeed(&bench, ["study", "study.toml", "-o", "whole.csv"]);
+    let mut kills = 0;
+    loop {
+        let mut child = bench.start(["study", "study.toml", "-o", "killed.csv"]);
+        let journal = bench.path("killed.csv.journal");
+        let before = lines(&journal).max(1);
+        let running = std::cell::RefCell::new(&mut child);
+        wait_until("some rows are finished, or all", || {
+            let ended = running.borrow_mut().try_wait().unwrap().is_some();
+            ended || lines(&journal) > before + 2
+        });
+        child.kill().unwrap();
+        if child.wait().unwrap().success() {
+            break;
+        }
+        kills += 1;
+    }
+    assert!(kills >= 1, "the study was over before it could be killed");
+    let journal = bench.read("killed.csv.journal");
+    let rows: Vec<&str> = journal
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').next())
+        .collect();
+    let different: BTreeSet<&str> = rows.iter().copied().collect();
+    assert_eq!((rows.len(), different.len()), (30, 30), "each row once");
+    assert_eq!(bench.read("killed.csv"), bench.read("whole.csv"));
+}
+
+#[test]
+fn failures_are_rows() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    bench.write(
+        "study.toml",
+        r#"
+system = "system.toml"
+[[vary]]
+list = [
+    { "bad.fault" = "none" },
+    { "bad.fault" = "error" },
+    { "bad.fault" = "fatal" },
+    { "bad.fault" = "none", "experiment.step_size" = -1.0 },
+    { "bad.fault" = "none", "components.bad.fmu" = "missing.fmu" },
+    { "bad.fault" = "none" },
+]
+[metrics]
+final = "bad.y"
+"#,
+    );
+    let options = ["study", "study.toml", "--worker-threads", "1"];
+    succeed(&bench, options);
+    let table = bench.read("study.csv");
+    let reason = |row| cell(&table, row, "stop_reason");
+    assert_eq!([reason(0), reason(5)], ["stop-time", "stop-time"]);
+    assert_eq!([reason(1), reason(2)], ["failed", "failed"]);
+    assert_eq!([reason(3), reason(4)], ["invalid", "not-loaded"]);
+    assert!(cell(&table, 1, "message").contains("fmi2DoStep"), "{table}");
+    assert_eq!(cell(&table, 3, "steps"), "");
+}
+
+#[test]
+fn a_journal_belongs_to_its_study() {
+    let bench = Bench::new();
+    study(&bench);
+    succeed(&bench, ["study", "study.toml", "--shard", "1/5"]);
+    let text = refuse(&bench, ["study", "study.toml"]);
+    assert!(text.contains("part 1/5"), "{text}");
+    let text = refuse(&bench, ["study", "merge", "study.csv", "-o", "all.csv"]);
+    assert!(text.contains("24 of 30 rows are missing"), "{text}");
+    bench.write("study.toml", &STUDY.replace("seed = 7", "seed = 8"));
+    let text = refuse(&bench, ["study", "study.toml", "--shard", "1/5"]);
+    assert!(text.contains("has changed"), "{text}");
+    assert!(text.contains("remove it"), "{text}");
+}
+
+#[test]
+fn bad_studies_say_where_and_what() {
+    let bench = Bench::new();
+    bench.write("system.toml", &system());
+    for (line, expected) in [
+        ("[metrics]\nfinal = \"right.y\"", "did you mean `right.x`?"),
+        ("[metrics]\nnrms = \"right.x\"", "needs a `reference`"),
+        (
+            "reference = \"exakt\"\n[variants]\nexact = {}",
+            "did you mean `exact`?",
+        ),
+        (
+            "[[vary]]\nzip = { a.b = [1, 2], a.c = [1] }",
+            "equally long",
+        ),
+        (
+            "[[vary]]\nrandom = { a.b = { normal = [0, 1] } }",
+            "needs a `count`",
+        ),
+        (
+            "[[vary]]\ngrid = { a.b = [1] }\n[[vary]]\ngrid = { a.b = [2] }",
+            "varied twice",
+        ),
+        ("[[vary]]\nfile = \"no.csv\"", "no.csv"),
+        ("require = \"left.m < 1\"", "neither a number nor a key"),
+        ("[[vary]]\ngrid = { left.m = [] }", "no cases"),
+        ("metric = 1", "did you mean `metrics`?"),
+    ] {
+        bench.write("bad.toml", &format!("system = \"system.toml\"\n{line}\n"));
+        let text = refuse(&bench, ["study", "bad.toml"]);
+        assert!(text.contains(expected), "{line}: {text}");
+    }
+}
+
+#[test]
+fn cases_are_listed() {
+    let bench = Bench::new();
+    bench.write("system.toml", &system());
+    bench.write(
+        "points.csv",
+        "# from elsewhere\nmass,stiffness\n1,10\n2,20\n3,\n",
+    );
+    bench.write(
+        "study.toml",
+        r#"
+system = "system.toml"
+require = "left.m * 10 >= right.k"
+[[vary]]
+file = "points.csv"
+columns = { mass = "left.m", stiffness = "right.m" }
+[[vary]]
+grid = { right.k = { from = 1.0, to = 100.0, count = 3, scale = "log" }, "experiment.method" = ["jacobi", { name = "jacobi" }] }
+"#,
+    );
+    let listed = succeed(&bench, ["study", "list", "study.toml"]);
+    insta::assert_snapshot!(listed, @"");
+}

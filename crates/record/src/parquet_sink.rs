@@ -1,0 +1,127 @@
+//! Rows of a run as a Parquet file.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::csv_sink::CsvSink;
+use crate::parquet_writer::{Cells, ParquetWriter, write_whole};
+use crate::sink::{Cell, Column, Kind, RecordError, RowSink};
+
+/// Cells that are turned from rows into columns at a time.
+const BLOCK: usize = 1 << 20;
+
+/// Writes `time` and the columns to a Parquet file: see [`ParquetWriter`].
+///
+/// A Parquet file cannot be read before its end is written. Until then the rows are in a CSV file
+/// with `.csv` after its name, where other programs can read them, and where they stay if the
+/// process dies. [`finish`](RowSink::finish) turns them into the Parquet file and removes them.
+#[derive(Debug)]
+pub struct ParquetSink {
+    path: PathBuf,
+    rows_path: PathBuf,
+    rows: CsvSink<File>,
+    columns: Vec<Column>,
+}
+
+impl ParquetSink {
+    /// Creates the file of rows; the Parquet file itself is made in the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`CsvSink::create`].
+    pub fn create(path: &Path) -> Result<Self, RecordError> {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".csv");
+        let rows_path = PathBuf::from(name);
+        Ok(Self {
+            path: path.to_owned(),
+            rows: CsvSink::create(&rows_path)?,
+            rows_path,
+            columns: Vec::new(),
+        })
+    }
+
+    fn convert(&self) -> io::Result<()> {
+        let time = Column {
+            unit: Some("s".to_owned()),
+            ..Column::new("time", Kind::Real)
+        };
+        let columns: Vec<Column> = std::iter::once(time).chain(self.columns.clone()).collect();
+        let mut rows = csv::Reader::from_path(&self.rows_path)?;
+        write_whole(&self.path, |file| {
+            let mut writer = ParquetWriter::new(file, &columns)?;
+            let empty = || -> Vec<Cells> {
+                columns
+                    .iter()
+                    .map(|column| Cells::new(column.kind))
+                    .collect()
+            };
+            let (mut block, mut length) = (empty(), 0);
+            let mut row = csv::StringRecord::new();
+            while rows.read_record(&mut row)? {
+                for (cells, text) in block.iter_mut().zip(&row) {
+                    push(cells, text)?;
+                }
+                length += 1;
+                if length * columns.len() >= BLOCK {
+                    writer.write(&std::mem::replace(&mut block, empty()))?;
+                    length = 0;
+                }
+            }
+            if length > 0 {
+                writer.write(&block)?;
+            }
+            writer.finish().map(|_| ())
+        })
+    }
+}
+
+/// A recorded text is a value also where it is empty.
+fn push(cells: &mut Cells, text: &str) -> io::Result<()> {
+    if let Cells::Text(texts) = cells {
+        texts.push(Some(text.to_owned()));
+    } else if !cells.push_text(text) {
+        return Err(io::Error::other(format!("`{text}` has become no number")));
+    }
+    Ok(())
+}
+
+impl RowSink for ParquetSink {
+    fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
+        self.columns = columns.to_vec();
+        self.rows.begin(columns)
+    }
+
+    fn row(
+        &mut self,
+        time: f64,
+        cells: &mut dyn Iterator<Item = Cell<'_>>,
+    ) -> Result<(), RecordError> {
+        self.rows.row(time, cells)
+    }
+
+    fn real_row(&mut self, time: f64, values: &[f64]) -> Result<(), RecordError> {
+        self.rows.real_row(time, values)
+    }
+
+    fn flush(&mut self) -> Result<(), RecordError> {
+        self.rows.flush()
+    }
+
+    fn finish(&mut self) -> Result<(), RecordError> {
+        self.rows.finish()?;
+        self.convert().map_err(|source| RecordError::NotConverted {
+            path: self.path.clone(),
+            rows_path: self.rows_path.clone(),
+            source,
+        })?;
+        // The Parquet file has all rows: what is left of the others is in nobody's way.
+        let _ = std::fs::remove_file(&self.rows_path);
+        Ok(())
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows.rows()
+    }
+}
