@@ -244,7 +244,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     })
 }
 
-fn not_negative(text: &str) -> Result<f64, String> {
+pub(crate) fn not_negative(text: &str) -> Result<f64, String> {
     finite(text).and_then(|number| {
         if number >= 0.0 {
             Ok(number)

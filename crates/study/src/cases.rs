@@ -22,17 +22,13 @@ pub struct Cases {
     variants: Vec<Variant>,
 }
 
-/// One run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Case {
-    /// Place of its row in the table, from 0.
-    pub row: usize,
-    /// Number of the case, from 1; variants of a case share it.
+/// Which case a row belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the case, from 1; its variants share it.
     pub number: usize,
     /// Index of the variant.
     pub variant: Option<usize>,
-    /// What is set on the system file, in this order.
-    pub settings: Vec<Setting>,
 }
 
 impl Cases {
@@ -57,7 +53,10 @@ impl Cases {
                 .iter()
                 .all(|requirement| requirement.holds(&value))
         };
-        cases.points = (0..all).filter(is_wanted).collect();
+        cases.points = match study.requirements.is_empty() {
+            true => (0..all).collect(),
+            false => (0..all).filter(is_wanted).collect(),
+        };
         cases
     }
 
@@ -88,26 +87,23 @@ impl Cases {
         chosen.into_iter().rev().flatten().collect()
     }
 
-    /// What is run for a row.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such row.
+    /// The case of a row; rows count from 0.
     #[must_use]
-    pub fn case(&self, row: usize) -> Case {
-        let index = row / self.per_point();
-        let variant = (!self.variants.is_empty()).then(|| row % self.per_point());
-        Case {
-            row,
-            number: index + 1,
-            variant,
-            settings: self.settings(index, variant),
+    pub fn place(&self, row: usize) -> Place {
+        Place {
+            number: row / self.per_point() + 1,
+            variant: (!self.variants.is_empty()).then(|| row % self.per_point()),
         }
     }
 
-    /// The same case with another variant.
-    pub(crate) fn settings(&self, index: usize, variant: Option<usize>) -> Vec<Setting> {
-        let of_point = self.point(self.points[index]).into_iter();
+    /// What is set on the system file for a case with a variant, one after the other.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such case or variant.
+    #[must_use]
+    pub fn settings(&self, number: usize, variant: Option<usize>) -> Vec<Setting> {
+        let of_point = self.point(self.points[number - 1]).into_iter();
         let of_point = of_point.map(|(key, literal)| Setting {
             key: key.clone(),
             value: literal.toml.clone(),
@@ -122,6 +118,17 @@ impl Cases {
         last.sort_by_key(depth);
         settings.append(&mut last);
         settings
+    }
+
+    /// As [`settings`](Self::settings), of a row.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    #[must_use]
+    pub fn settings_of(&self, row: usize) -> Vec<Setting> {
+        let Place { number, variant } = self.place(row);
+        self.settings(number, variant)
     }
 
     /// The columns that tell the cases apart.
@@ -142,14 +149,18 @@ impl Cases {
         columns
     }
 
-    /// The cells of [`columns`](Self::columns). They tell the values of the case, also those that
-    /// its variant replaces.
+    /// The cells of [`columns`](Self::columns) of a row. They tell the values of the case, also those
+    /// that its variant replaces.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
     #[must_use]
-    pub fn cells(&self, case: &Case) -> Vec<Cell> {
-        let point = self.point(self.points[case.number - 1]);
-        let mut cells = vec![Cell::Integer(
-            i64::try_from(case.number).unwrap_or(i64::MAX),
-        )];
+    pub fn cells(&self, row: usize) -> Vec<Cell> {
+        let Place { number, variant } = self.place(row);
+        let point = self.point(self.points[number - 1]);
+        let number = i64::try_from(number).unwrap_or(i64::MAX);
+        let mut cells = vec![Cell::Integer(number)];
         for (key, is_number) in &self.keys {
             let value = point.iter().find(|(name, _)| name == key);
             cells.push(match value {
@@ -164,7 +175,7 @@ impl Cases {
                 Some((_, literal)) => literal.cell.clone(),
             });
         }
-        if let Some(variant) = case.variant {
+        if let Some(variant) = variant {
             cells.push(Cell::Text(self.variants[variant].name.clone()));
         }
         cells
@@ -207,10 +218,10 @@ impl Part {
     /// The whole list.
     pub const WHOLE: Self = Self { index: 1, count: 1 };
 
-    /// Whether a case belongs to this part.
+    /// Whether the case of this number, from 1, belongs to this part.
     #[must_use]
-    pub fn contains(self, case: &Case) -> bool {
-        (case.number - 1) % self.count == self.index - 1
+    pub fn contains(self, number: usize) -> bool {
+        number.wrapping_sub(1) % self.count == self.index - 1
     }
 }
 
@@ -237,5 +248,81 @@ impl FromStr for Part {
         } else {
             Err(PartError)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cases(text: &str) -> Cases {
+        let text = format!("system = \"s.toml\"\n{text}");
+        Cases::new(&crate::parse(text, "study.toml").unwrap())
+    }
+
+    fn settings(cases: &Cases, row: usize) -> Vec<(String, String)> {
+        let settings = cases.settings_of(row).into_iter();
+        settings
+            .map(|setting| (setting.key, setting.value))
+            .collect()
+    }
+
+    #[test]
+    fn blocks_are_crossed_and_variants_come_last() {
+        let cases = cases(
+            "[[vary]]\ngrid = { a.x = [1, 2] }\n[[vary]]\nzip = { a.y = [3, 4], a.z = [5, 6] }\n\
+             [variants]\nfirst = {}\nother = { a.y = 7 }",
+        );
+        assert_eq!(cases.len(), 8);
+        let of = |row: usize| -> Vec<String> {
+            let settings = settings(&cases, row).into_iter();
+            settings
+                .map(|(key, value)| format!("{key}={value}"))
+                .collect()
+        };
+        assert_eq!(of(0), ["a.x=1", "a.y=3", "a.z=5"]);
+        assert_eq!(of(1), ["a.x=1", "a.z=5", "a.y=7"]);
+        assert_eq!(of(6), ["a.x=2", "a.y=4", "a.z=6"]);
+        assert_eq!(
+            cases.place(6),
+            Place {
+                number: 4,
+                variant: Some(0)
+            }
+        );
+    }
+
+    #[test]
+    fn a_word_comes_before_its_parameters_and_a_variant_replaces_both() {
+        let cases = cases(
+            "[[vary]]\ngrid = { 'bonds.b.correction.mu' = [0.5], 'bonds.b.correction' = [\"nepce\"] }\n\
+             [variants]\nfirst = {}\nother = { bonds.b.correction = \"off\" }",
+        );
+        let (word, mu) = ("bonds.b.correction", "bonds.b.correction.mu");
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(
+            settings(&cases, 0),
+            [pair(word, "\"nepce\""), pair(mu, "0.5")]
+        );
+        assert_eq!(settings(&cases, 1), [pair(word, "\"off\"")]);
+    }
+
+    #[test]
+    fn parts_share_the_cases_out() {
+        let parts: Vec<Part> = (1..=3).map(|i| format!("{i}/3").parse().unwrap()).collect();
+        for number in 1..=10 {
+            let owners = parts.iter().filter(|part| part.contains(number)).count();
+            assert_eq!(owners, 1, "case {number}");
+        }
+        for text in ["0/3", "4/3", "1/0", "3", "a/b", "-1/2"] {
+            assert!(text.parse::<Part>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_example_is_a_study() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../examples/double-oscillator-study.toml");
+        assert_eq!(Cases::new(&crate::read(&path).unwrap()).len(), 24);
     }
 }

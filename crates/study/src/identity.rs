@@ -40,7 +40,7 @@ impl Identity {
         }
         let folder = system.source.path.parent().unwrap_or(Path::new(""));
         for row in 0..cases.len() {
-            for setting in cases.case(row).settings {
+            for setting in cases.settings_of(row) {
                 add(&setting.key);
                 add(&setting.value);
                 if setting.key.ends_with(".fmu") {

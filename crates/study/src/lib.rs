@@ -23,7 +23,7 @@ mod table;
 mod trial;
 mod variation;
 
-pub use cases::{Case, Cases, Part, PartError};
+pub use cases::{Cases, Part, PartError, Place};
 pub use cell::{Cell, Column, ColumnKind, csv_line};
 pub use identity::Identity;
 pub use journal::{Header, Journal, JournalError, RowText, read_journal};
@@ -35,3 +35,4 @@ pub use requirement::Requirement;
 pub use run::{Options, Progress, Study, StudyError, Summary, run};
 pub use study_file::{Point, Reference, StudyFile, Variant};
 pub use table::{TableError, check_ending, merge, write_table};
+pub use trial::MakeUnits;

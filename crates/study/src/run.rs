@@ -11,14 +11,14 @@ use gyrator_system::toml_file::{self, Setting, parse_with};
 use gyrator_system::{Source, SystemFile};
 use rayon::prelude::*;
 
-use crate::cases::{Case, Cases, Part};
+use crate::cases::{Cases, Part};
 use crate::cell::{Cell, Column, ColumnKind};
 use crate::identity::Identity;
 use crate::journal::{Header, Journal, JournalError, VERSION};
 use crate::metrics::{Metric, Probe, tracks};
 use crate::reference::Tape;
 use crate::study_file::{Reference, StudyFile};
-use crate::trial::{Bench, Outcome, Role};
+use crate::trial::{Bench, MakeUnits, Outcome, Role};
 
 /// Why a study cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +58,7 @@ pub enum StudyError {
 pub struct Study {
     file: StudyFile,
     system: Arc<Source>,
+    components: Vec<String>,
     cases: Cases,
     columns: Vec<Column>,
     bonds: Vec<String>,
@@ -67,14 +68,17 @@ pub struct Study {
 }
 
 /// How a study is run; none of it changes a row.
-#[derive(Debug, Clone)]
-pub struct Options {
+pub struct Options<'a> {
     /// The part of the list to be run.
     pub part: Part,
     /// Runs that are made at the same time.
     pub threads: NonZeroUsize,
     /// Ends the study once it is true; runs in progress have no rows then.
     pub interrupt: Arc<AtomicBool>,
+    /// Components whose FMUs get processes of their own, where `maker` offers them.
+    pub isolated: Vec<String>,
+    /// Who makes the units of each run; [`gyrator::InProcess`] does so in this process.
+    pub maker: &'a MakeUnits<'a>,
 }
 
 /// How far a study has come.
@@ -106,12 +110,13 @@ pub struct Summary {
 }
 
 impl Study {
-    /// Makes the list of cases and checks what can be checked before the first run.
+    /// Makes the list of cases and checks what can be checked before the first run. `cache` opens
+    /// the FMUs.
     ///
     /// # Errors
     ///
     /// [`StudyError`].
-    pub fn prepare(file: StudyFile) -> Result<Self, StudyError> {
+    pub fn prepare(file: StudyFile, cache: FmuCache) -> Result<Self, StudyError> {
         let (system, _) = toml_file::read(&file.system.value)?;
         let cases = Cases::new(&file);
         if cases.is_empty() {
@@ -121,7 +126,6 @@ impl Study {
             let names = system.bonds.iter().map(|bond| bond.name.value.clone());
             names.collect()
         });
-        let cache = FmuCache::default();
         let units = units(&file, &system, &cases, &cache)?;
         let columns = columns(&file, &cases, &bonds, &units);
         let identity = Identity::of(&file, &system, &cases, &columns)
@@ -133,9 +137,12 @@ impl Study {
             }
             _ => None,
         };
+        let names = system.components.iter();
+        let names = names.map(|component| component.name.value.clone());
         Ok(Self {
             file,
-            system: system.source,
+            components: names.collect(),
+            system: Arc::clone(&system.source),
             cases,
             columns,
             bonds,
@@ -143,6 +150,12 @@ impl Study {
             cache,
             tape,
         })
+    }
+
+    /// Names of the components of the system file.
+    #[must_use]
+    pub fn components(&self) -> &[String] {
+        &self.components
     }
 
     /// The list of cases.
@@ -169,8 +182,9 @@ impl Study {
         }
     }
 
-    fn row(&self, case: &Case, outcome: &Outcome) -> Vec<Cell> {
-        let mut cells = self.cases.cells(case);
+    /// The cells of a row, in the order of [`columns`](Self::columns).
+    fn cells(&self, row: usize, outcome: &Outcome) -> Vec<Cell> {
+        let mut cells = self.cases.cells(row);
         cells.push(Cell::Text(outcome.stop_reason.to_owned()));
         cells.push(match outcome.message.is_empty() {
             true => Cell::Empty,
@@ -206,7 +220,7 @@ fn units(
     /// A study all of whose first systems are invalid has other problems than these.
     const TRIED: usize = 100;
     for row in 0..cases.len().min(TRIED) {
-        let settings = cases.case(row).settings;
+        let settings = cases.settings_of(row);
         let source = &system.source;
         let Ok((described, _)) = parse_with(source.text.clone(), &source.path, &settings) else {
             continue;
@@ -252,13 +266,14 @@ fn columns(
     columns
 }
 
-/// Rows that are measured against the same run.
+/// Rows that are measured against the same run; rows are named by their places.
+#[derive(Default)]
 struct Group {
-    /// What that run sets.
-    reference: Vec<Setting>,
+    /// What that run sets; nothing where there is no such run.
+    reference: Option<Vec<Setting>>,
     /// Rows that are the reference itself.
-    own: Vec<Case>,
-    others: Vec<Case>,
+    own: Vec<usize>,
+    others: Vec<usize>,
 }
 
 /// Makes the runs of a part that are not in the journal yet. Failed runs are rows, too. `tell` is
@@ -269,13 +284,18 @@ struct Group {
 /// [`StudyError::Journal`] if a row cannot be kept.
 pub fn run(
     study: &Study,
-    options: &Options,
+    options: &Options<'_>,
     journal: &Journal,
     tell: &(dyn Fn(Progress) + Sync),
 ) -> Result<Summary, StudyError> {
     let threads = options.threads.get();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| StudyError::Threads(threads, error.to_string()))?;
+    let isolate = |name: &String| Setting {
+        key: format!("components.\"{name}\".isolate"),
+        value: "true".to_owned(),
+    };
+    let last: Vec<Setting> = options.isolated.iter().map(isolate).collect();
     let mut groups = Vec::new();
     let total = collect(study, options.part, journal, &mut groups);
     let runner = Runner {
@@ -287,6 +307,8 @@ pub fn run(
             metrics: &study.file.metrics,
             bonds: &study.bonds,
             interrupt: Arc::clone(&options.interrupt),
+            last: &last,
+            maker: options.maker,
         },
         caches: (0..threads).map(|_| study.cache.apart()).collect(),
         total,
@@ -324,35 +346,33 @@ fn collect(study: &Study, part: Part, journal: &Journal, groups: &mut Vec<Group>
     };
     let mut places: BTreeMap<Vec<Setting>, usize> = BTreeMap::new();
     let mut total = 0;
-    for case in (0..cases.len()).map(|row| cases.case(row)) {
-        if !part.contains(&case) {
+    for row in 0..cases.len() {
+        let place = cases.place(row);
+        if !part.contains(place.number) {
             continue;
         }
         total += 1;
-        if journal.done().contains_key(&case.row) {
+        if journal.done().contains_key(&row) {
             continue;
         }
         let Some(variant) = reference else {
             groups.push(Group {
-                reference: Vec::new(),
-                own: Vec::new(),
-                others: vec![case],
+                others: vec![row],
+                ..Group::default()
             });
             continue;
         };
-        let settings = cases.settings(case.number - 1, Some(variant));
-        let place = *places.entry(settings.clone()).or_insert_with(|| {
+        let settings = cases.settings(place.number, Some(variant));
+        let group = *places.entry(settings).or_insert_with_key(|settings| {
             groups.push(Group {
-                reference: settings,
-                own: Vec::new(),
-                others: Vec::new(),
+                reference: Some(settings.clone()),
+                ..Group::default()
             });
             groups.len() - 1
         });
-        let group = &mut groups[place];
-        match case.variant == Some(variant) {
-            true => group.own.push(case),
-            false => group.others.push(case),
+        match place.variant == Some(variant) {
+            true => groups[group].own.push(row),
+            false => groups[group].others.push(row),
         }
     }
     total
@@ -387,15 +407,13 @@ impl Runner<'_> {
             return Ok(());
         }
         let mut made_now = None;
-        if matches!(self.study.file.reference, Some(Reference::Variant(_))) {
-            let made = self
-                .bench
-                .run(&group.reference, &Role::Reference, self.cache());
+        if let Some(settings) = &group.reference {
+            let made = self.bench.run(settings, &Role::Reference, self.cache());
             let Some((outcome, recorded)) = made else {
                 return Ok(());
             };
-            for case in &group.own {
-                self.keep(case, &outcome)?;
+            for row in &group.own {
+                self.keep(*row, &outcome)?;
             }
             if group.own.is_empty() {
                 self.extra_runs.fetch_add(1, Ordering::Relaxed);
@@ -404,25 +422,22 @@ impl Runner<'_> {
             made_now = Some(recorded.unwrap_or_default());
         }
         let tape = made_now.as_ref().or(self.study.tape.as_ref());
-        group
-            .others
-            .par_iter()
-            .with_max_len(1)
-            .try_for_each(|case| {
-                if self.is_interrupted() {
-                    return Ok(());
-                }
-                let role = Role::Measured(tape);
-                match self.bench.run(&case.settings, &role, self.cache()) {
-                    Some((outcome, _)) => self.keep(case, &outcome),
-                    None => Ok(()),
-                }
-            })
+        let others = group.others.par_iter().with_max_len(1);
+        others.try_for_each(|row| {
+            if self.is_interrupted() {
+                return Ok(());
+            }
+            let settings = self.study.cases.settings_of(*row);
+            let role = Role::Measured(tape);
+            match self.bench.run(&settings, &role, self.cache()) {
+                Some((outcome, _)) => self.keep(*row, &outcome),
+                None => Ok(()),
+            }
+        })
     }
 
-    fn keep(&self, case: &Case, outcome: &Outcome) -> Result<(), StudyError> {
-        self.journal
-            .append(case.row, &self.study.row(case, outcome))?;
+    fn keep(&self, row: usize, outcome: &Outcome) -> Result<(), StudyError> {
+        self.journal.append(row, &self.study.cells(row, outcome))?;
         let new = self.new.fetch_add(1, Ordering::Relaxed) + 1;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if !outcome.is_success() {

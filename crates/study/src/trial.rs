@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use gyrator::{
     BondReport, Cause, FmuCache, Report, Run, RunError, RunOptions, StartError, StopReason, System,
-    View,
+    UnitMaker, View,
 };
 use gyrator_system::toml_file::{Setting, parse_with};
 use gyrator_system::{Problems, Severity, Source};
@@ -22,12 +22,18 @@ pub(crate) struct Bench<'a> {
     /// Bonds whose energies are measured.
     pub(crate) bonds: &'a [String],
     pub(crate) interrupt: Arc<AtomicBool>,
+    /// What is set after all else; it changes no result.
+    pub(crate) last: &'a [Setting],
+    pub(crate) maker: &'a MakeUnits<'a>,
 }
+
+/// Makes the maker of a run's units.
+pub type MakeUnits<'a> = dyn Fn() -> Box<dyn UnitMaker> + Sync + 'a;
 
 /// What came of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outcome {
-    /// `stop-time`, `terminated`, `limit`, `failed`, `invalid` or `not-loaded`.
+    /// `stop-time`, `terminated`, `limit`, `failed`, `crashed`, `invalid` or `not-loaded`.
     pub(crate) stop_reason: &'static str,
     pub(crate) message: String,
     /// Simulated time at the end, s, and macro-steps; nothing of a run that did not start.
@@ -102,25 +108,30 @@ impl Bench<'_> {
             meter.take(view, cursor.as_mut());
         };
         take(&run.view());
-        let mut message = String::new();
+        let (mut message, mut is_lost) = (String::new(), false);
         while !run.has_ended() {
             match run.step() {
                 Ok(_) => take(&run.view()),
                 Err(error) => {
                     renew_after_fatal(&error, cache);
+                    is_lost = cause(&error) == Some(Cause::Lost);
                     message = error.to_string();
                 }
             }
         }
-        let outcome = self.outcome(&run.report(), message, meter.results(reference));
+        let mut outcome = self.outcome(&run.report(), message, meter.results(reference));
+        if is_lost {
+            outcome.stop_reason = "crashed";
+        }
         Ok((outcome, recorder.map(Recorder::finish)))
     }
 
     fn start(&self, settings: &[Setting], cache: &FmuCache) -> Result<Run, Outcome> {
         let invalid = |text: String| Outcome::not_started("invalid", text);
         let (text, path) = (self.system.text.clone(), &self.system.path);
+        let settings = [settings, self.last].concat();
         let (file, _) =
-            parse_with(text, path, settings).map_err(|problems| invalid(errors(&problems)))?;
+            parse_with(text, path, &settings).map_err(|problems| invalid(errors(&problems)))?;
         if file.experiment.stop_time.is_none() {
             return Err(invalid("no stop time is given".to_owned()));
         }
@@ -129,7 +140,8 @@ impl Bench<'_> {
             ..RunOptions::default()
         };
         let system = System::from_file_with(file, cache).map_err(not_started)?;
-        system.start(&options).map_err(|error| {
+        let started = system.start_with(&options, &mut *(self.maker)());
+        started.map_err(|error| {
             if let StartError::Run(error) = &error {
                 renew_after_fatal(error, cache);
             }
@@ -172,7 +184,10 @@ fn not_started(error: StartError) -> Outcome {
             Outcome::not_started("not-loaded", messages.join("; "))
         }
         StartError::Run(error) => {
-            let word = StopReason::Failed(String::new()).word();
+            let word = match cause(&error) {
+                Some(Cause::Lost) => "crashed",
+                _ => StopReason::Failed(String::new()).word(),
+            };
             Outcome::not_started(word, error.to_string())
         }
     }
@@ -181,10 +196,15 @@ fn not_started(error: StartError) -> Outcome {
 /// FMI 2.0.5 section 2.1.3: after `fmi2Fatal` all instances of the FMU are unusable. The next run
 /// of this thread loads its libraries anew.
 fn renew_after_fatal(error: &RunError, cache: &FmuCache) {
-    if let RunError::Fault(fault) = error
-        && fault.unit.cause == Cause::Fatal
-    {
+    if cause(error) == Some(Cause::Fatal) {
         cache.renew();
+    }
+}
+
+fn cause(error: &RunError) -> Option<Cause> {
+    match error {
+        RunError::Fault(fault) => Some(fault.unit.cause),
+        _ => None,
     }
 }
 

@@ -4,19 +4,23 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
+use gyrator::FmuCache;
 use gyrator_study::{
     Cell, Journal, JournalError, Options as RunOptions, Part, ReadError, Study, StudyError,
     Summary, TableError, check_ending, csv_line, merge, read, run as run_study, write_table,
 };
+use gyrator_worker::isolated::Isolation;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
+use crate::fmu_options::FmuOptions;
 use crate::interrupt::Interrupt;
 use crate::numbers::count;
+use crate::options::not_negative;
 use crate::progress::ProgressMode;
 use crate::screen;
 use crate::study_progress::StudyProgress;
@@ -43,6 +47,15 @@ pub(super) struct Options {
     /// Runs that are made at the same time [default: one a core]
     #[arg(long, value_name = "NUMBER")]
     worker_threads: Option<NonZeroUsize>,
+    /// Give components processes of their own, so that a crash of an FMU ends its run only: the named
+    /// ones, or all [repeatable]
+    #[arg(long, value_name = "COMPONENT,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
+    isolate: Option<Vec<String>>,
+    /// Longest time that a call of an isolated FMU may take; 0 is for ever
+    #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
+    timeout: f64,
+    #[command(flatten)]
+    fmus: FmuOptions,
     /// Which log lines of FMUs are shown
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "off")]
     log_level: LogLevel,
@@ -92,14 +105,21 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 }
 
 fn list(path: &Path) -> Result<Exit, Failure> {
-    let study = Study::prepare(read(path)?)?;
+    let study = Study::prepare(read(path)?, FmuCache::default())?;
     let cases = study.cases();
     let names = cases.columns().into_iter();
     let names: Vec<Cell> = names.map(|column| Cell::Text(column.name)).collect();
-    screen::print(&csv_line(&names))?;
+    /// Characters that are printed at a time.
+    const BLOCK: usize = 1 << 16;
+    let mut text = csv_line(&names);
     for row in 0..cases.len() {
-        screen::print(&csv_line(&cases.cells(&cases.case(row))))?;
+        text.push_str(&csv_line(&cases.cells(row)));
+        if text.len() > BLOCK {
+            screen::print(&text)?;
+            text.clear();
+        }
     }
+    screen::print(&text)?;
     Ok(Exit::Success)
 }
 
@@ -135,16 +155,25 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
         None => path.with_extension("csv"),
     };
     check_ending(&output)?;
-    let study = Study::prepare(read(path)?)?;
+    let cache = FmuCache::new(options.fmus.open_options());
+    let study = Study::prepare(read(path)?, cache)?;
+    let isolated = isolated(&study, options)?;
     let journal_path = journal_of(&output);
     let journal = Journal::open(&journal_path, &study.header(options.shard))?;
     let earlier = journal.done().len();
     let interrupt = Interrupt::listen();
     let progress = StudyProgress::start(options.progress, earlier);
+    let timeout = Some(options.timeout).filter(|seconds| *seconds > 0.0);
+    let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let run_options = RunOptions {
         part: options.shard,
         threads: options.worker_threads.unwrap_or_else(cores),
         interrupt: interrupt.requested(),
+        isolated,
+        maker: &|| {
+            let isolation = Isolation::new().timeout(timeout);
+            Box::new(isolation.arguments(["isolated".into()]))
+        },
     };
     let summary = run_study(&study, &run_options, &journal, &|state| {
         progress.tell(state);
@@ -169,6 +198,21 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
         false if was_interrupted => Exit::Interrupted,
         false => Exit::Failed,
     })
+}
+
+/// The components that `--isolate` means.
+fn isolated(study: &Study, options: &Options) -> Result<Vec<String>, Failure> {
+    let known = study.components();
+    match &options.isolate {
+        None => Ok(Vec::new()),
+        Some(names) if names.is_empty() => Ok(known.to_vec()),
+        Some(names) => match names.iter().find(|name| !known.contains(name)) {
+            None => Ok(names.clone()),
+            Some(name) => Err(Failure::usage(format!(
+                "--isolate={name}: there is no such component"
+            ))),
+        },
+    }
 }
 
 fn cores() -> NonZeroUsize {

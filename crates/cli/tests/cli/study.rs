@@ -225,6 +225,28 @@ final = "bad.y"
     assert_eq!(cell(&table, 3, "steps"), "");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_crash_of_an_isolated_fmu_is_a_row() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    bench.write(
+        "study.toml",
+        r#"
+system = "system.toml"
+[[vary]]
+grid = { "bad.fault" = ["none", "abort", "none"] }
+[metrics]
+final = "good.x"
+"#,
+    );
+    succeed(&bench, ["study", "study.toml", "--isolate=bad"]);
+    let table = bench.read("study.csv");
+    let reasons = [0, 1, 2].map(|row| cell(&table, row, "stop_reason"));
+    assert_eq!(reasons, ["stop-time", "crashed", "stop-time"], "{table}");
+    assert_eq!(cell(&table, 1, "steps"), "4");
+}
+
 #[test]
 fn a_journal_belongs_to_its_study() {
     let bench = Bench::new();
@@ -295,5 +317,19 @@ grid = { right.k = { from = 1.0, to = 100.0, count = 3, scale = "log" }, "experi
 "#,
     );
     let listed = succeed(&bench, ["study", "list", "study.toml"]);
-    insta::assert_snapshot!(listed, @"");
+    let expected = r#"case,left.m,right.m,right.k,experiment.method
+1,1.0,10.0,1.0,jacobi
+2,1.0,10.0,1.0,"{ name = ""jacobi"" }"
+3,1.0,10.0,10.0,jacobi
+4,1.0,10.0,10.0,"{ name = ""jacobi"" }"
+5,2.0,20.0,1.0,jacobi
+6,2.0,20.0,1.0,"{ name = ""jacobi"" }"
+7,2.0,20.0,10.0,jacobi
+8,2.0,20.0,10.0,"{ name = ""jacobi"" }"
+9,3.0,,1.0,jacobi
+10,3.0,,1.0,"{ name = ""jacobi"" }"
+11,3.0,,10.0,jacobi
+12,3.0,,10.0,"{ name = ""jacobi"" }"
+"#;
+    assert_eq!(listed, expected);
 }

@@ -21,10 +21,11 @@ use crate::system_file::{Port, SystemFile};
 /// | `components.left.extrapolation` | a key of a component |
 /// | `components.left.start_values.m` | the long form of a start value |
 /// | `bonds.coupling.correction.mu` | a key of the bond of this name |
+/// | `interface_models.arm.exchange_step` | a key of the interface model of this name |
 /// | `connections."left.x2".gain` | a key of the connection that leads to this input |
 ///
 /// Names with dots are quoted. Start values of components called `experiment`, `components`,
-/// `bonds` or `connections` need the long form.
+/// `bonds`, `connections` or `interface_models` need the long form.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setting {
     /// The path of the key.
@@ -119,9 +120,11 @@ fn set<'a>(root: &mut DeTable<'a>, key: &str, value: Placed<DeValue<'a>>) -> Res
         ["components", name, ref rest @ ..] if !rest.is_empty() => {
             set_in(component(root, name)?, rest, value)
         }
-        [list @ ("bonds" | "connections"), name, ref rest @ ..] if !rest.is_empty() => {
-            set_in(element(root, list, name)?, rest, value)
-        }
+        [
+            list @ ("bonds" | "connections" | "interface_models"),
+            name,
+            ref rest @ ..,
+        ] if !rest.is_empty() => set_in(element(root, list, name)?, rest, value),
         _ => {
             let is_component = |name: &str| component_names(root).any(|known| known == name);
             let port = Port::split(&segments.join("."), is_component);
@@ -225,7 +228,7 @@ fn component<'t, 'a>(
     }
 }
 
-/// The bond of this name, or the connection that leads to this input.
+/// The bond or interface model of this name, or the connection that leads to this input.
 fn element<'t, 'a>(
     root: &'t mut DeTable<'a>,
     list: &str,
@@ -233,6 +236,7 @@ fn element<'t, 'a>(
 ) -> Result<&'t mut DeTable<'a>, Problem> {
     let (what, key) = match list {
         "bonds" => ("bond", "name"),
+        "interface_models" => ("interface model", "name"),
         _ => ("connection to", "to"),
     };
     let mut names = Vec::new();
