@@ -10,6 +10,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod crane;
+mod cranes;
 mod oscillators;
 mod pendula;
 
