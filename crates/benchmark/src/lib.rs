@@ -40,6 +40,7 @@ mod row;
 mod sweep_signal;
 
 pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
+pub use dual_mass::{DUAL_MASS_PARAMETERS, dual_mass_systems};
 pub use figures::h_infinity::error_chart;
 pub use plot::Chart;
 pub use role::{Cast, CastError, Role, Substitute, folder_of_fmus};

@@ -61,6 +61,28 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     figures: figures::dual_mass::figures,
 };
 
+/// Start values of the FMUs in [`dual_mass_systems`], as a study file names them.
+pub const DUAL_MASS_PARAMETERS: [&str; 8] = [
+    "force.m",
+    "force.k",
+    "force.d",
+    "force.k_c",
+    "force.d_c",
+    "velocity.m",
+    "velocity.k",
+    "velocity.d",
+];
+
+/// The 2000 random systems of the benchmark `dual-mass`: values of [`DUAL_MASS_PARAMETERS`], in SI units.
+#[must_use]
+pub fn dual_mass_systems() -> Vec<[f64; 8]> {
+    let values = |system: DualMass| {
+        let DualMass { m, k, k_c, d_c, d } = system;
+        [m[0], k[0], d[0], k_c, d_c, m[1], k[1], d[1]]
+    };
+    DualMass::random(COUNT).into_iter().map(values).collect()
+}
+
 const SOURCE: &str = "an independent reproduction of the paper, random parameters its own";
 
 const RADIUS: Metric = Metric::figure("spectral radius", "");
