@@ -1,6 +1,7 @@
 //! No macro-step allocates once a run is warm.
 
 use gyrator::{LinearUnit, Run, RunOptions, System};
+use gyrator_system::{Choice, Value};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
 
 #[track_caller]
@@ -78,6 +79,90 @@ fn linear_units() {
     }
     system.connect("a.y", "b.u").connect("b.y", "a.u");
     expect_none(system);
+}
+
+/// A mass and a spring with a parallel damper, of which the mass can be read or derived.
+fn mass_and_spring(options: &[(&str, Value)], derived: bool) -> System {
+    #[rustfmt::skip]
+    let mass: [&[f64]; 4] = [
+        &[0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        &[0.0, 0.5, 0.0],
+        &[
+            1.0, 0.0, 0.0,
+            0.0, 1.0, 0.0,
+            0.0, 0.0, 0.0,
+            0.0, 0.0, 1.0,
+            0.0, 0.0, 0.0,
+        ],
+        &[0.0, 0.0, 0.5, 0.0, 0.0],
+    ];
+    let outputs = ["s", "v", "a", "w", "b"];
+    let mut system = System::new(1e-2);
+    let mass = LinearUnit::new(&[0.0, 1.0, 0.5], &["f"], &outputs, mass);
+    system.add("mass", mass);
+    let spring: [&[f64]; 4] = [
+        &[0.0; 4],
+        &[0.0, -80.0, 0.0, 0.0],
+        &[1.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+        &[0.0, -1.0, 0.0, 0.0, 0.0, -80.0],
+    ];
+    let spring = LinearUnit::new(&[0.0, 80.0], &["s", "v"], &["f", "k", "rate"], spring);
+    system.add("spring", spring);
+    system.connect("mass.s", "spring.s");
+    system.bond("bond", ("spring.f", "mass.f"), ("mass.v", "spring.v"));
+    let mut model = system.interface_model("model", "mass", 1e-3);
+    model = model.bonds(&["bond"]).positions(&["s"]);
+    model = model.force_model(&["spring.k"], &["spring.rate"]);
+    model = if derived {
+        model.accelerations(&["a"])
+    } else {
+        model.mass(&["w"], &["b"])
+    };
+    for (name, value) in options {
+        model = match (*name, value) {
+            ("order", Value::String(word)) => model.order(word),
+            _ => model.option(name, value.clone()),
+        };
+    }
+    system
+}
+
+#[test]
+fn interface_models() {
+    let word = |word: &str| Value::String(word.to_owned());
+    for derived in [false, true] {
+        for (name, chosen) in [
+            ("force", "hold"),
+            ("force", "predicted"),
+            ("force", "mean"),
+            ("order", "pipelined"),
+        ] {
+            let correction = ("displacement_correction", Value::Real(1.0));
+            let options = [
+                (name, word(chosen)),
+                correction,
+                ("inputs", word("linear")),
+                ("lag", Value::Integer(2)),
+            ];
+            expect_none(mass_and_spring(&options, derived));
+        }
+    }
+}
+
+#[test]
+fn units_that_take_turns() {
+    for method in ["gauss-seidel", "mean-force"] {
+        for (force_step, motion_step) in [(1e-3, 1e-3), (1e-4, 1e-3), (4e-3, 1e-3), (1e-3, 4e-3)] {
+            let coupling = Coupling {
+                force_step,
+                motion_step,
+                ..Coupling::default()
+            };
+            let mut system = TABLE_1[0].system(&coupling);
+            system.experiment().method = Some(Choice::new(method));
+            expect_none(system);
+        }
+    }
 }
 
 #[test]

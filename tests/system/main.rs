@@ -13,6 +13,7 @@ mod faults;
 mod fmus;
 mod h_infinity;
 mod initialization;
+mod interface_model_limits;
 mod interface_models;
 mod learning;
 mod learning_feed_forward;

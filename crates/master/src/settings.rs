@@ -76,6 +76,17 @@ impl BondSettings<'_> {
         self
     }
 
+    /// Factor between effort · flow and power, on all axes added so far, such as a piston's area where
+    /// the effort is a pressure. The signals are passed on as they are.
+    pub fn gain(mut self, gain: f64) -> Self {
+        if let Some(bond) = self.last() {
+            for effort in &mut bond.effort {
+                effort.gain = Some(Spanned::unplaced(gain));
+            }
+        }
+        self
+    }
+
     /// Greatest magnitude of the residual energy, J, beyond which the run ends.
     pub fn max_residual_energy(mut self, joules: f64) -> Self {
         if let Some(bond) = self.last() {

@@ -242,3 +242,27 @@ restart = { time = 3, every = 2.5 }
 "#
     ));
 }
+
+#[test]
+fn interface_models() {
+    insta::assert_snapshot!(wired(
+        r#"
+[[bonds]]
+name = "rod"
+effort = { from = "left.f", to = "right.f" }
+flow = { from = "right.v", to = "left.v" }
+[[interface_models]]
+name = "one"
+component = "rigth"
+bonds = ["rode"]
+exchange_step = 0
+[[interface_models]]
+name = "one"
+component = "right"
+bonds = "rod"
+postions = ["x"]
+forces = ["f"]
+lag = []
+"#
+    ));
+}

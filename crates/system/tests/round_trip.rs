@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gyrator_system::toml_file::{parse, to_toml};
 use gyrator_system::{
-    Bond, Choice, Component, Connection, Experiment, Port, Restart, Source, Spanned, SystemFile,
-    Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Port, Restart, Source,
+    Spanned, SystemFile, Value,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -63,6 +63,31 @@ name = "single"
 effort = { from = "left.f", to = "right.f" }
 flow = { from = "right.v", to = "left.v" }
 correction = "off"
+
+[[interface_models]]
+name = "arm"
+component = "right.arm"
+bonds = ["coupling", "single"]
+exchange_step = 1e-4
+order = "pipelined"
+positions = ["x", "y"]
+inverse_mass = ["w11", "w12", "w22"]
+free_acceleration = ["b1", "b2"]
+forces = ["left.f", "left.g"]
+stiffness = ["left.k1", "left.k2"]
+force_rates = ["left.r1", "left.r2"]
+force = "mean"
+inputs = "linear"
+displacement_correction = 0.5
+mass_factor = 0.9
+lag = 1
+
+[[interface_models]]
+name = "other"
+component = "right"
+bonds = "single"
+exchange_step = 2e-4
+accelerations = "a"
 "#;
 
 fn read(text: &str) -> SystemFile {
@@ -137,7 +162,34 @@ fn without_places(mut system: SystemFile) -> SystemFile {
         forget(&mut bond.sense);
         forget_choice(&mut bond.correction);
     }
+    for model in &mut system.interface_models {
+        forget_interface_model(model);
+    }
     system
+}
+
+fn forget_interface_model(model: &mut InterfaceModel) {
+    forget(&mut model.name);
+    forget(&mut model.component);
+    forget(&mut model.exchange_step);
+    model.order.iter_mut().for_each(forget);
+    for list in [
+        &mut model.bonds,
+        &mut model.positions,
+        &mut model.inverse_mass,
+        &mut model.free_acceleration,
+        &mut model.accelerations,
+    ] {
+        list.iter_mut().for_each(forget);
+    }
+    for list in [
+        &mut model.forces,
+        &mut model.stiffness,
+        &mut model.force_rates,
+    ] {
+        list.iter_mut().for_each(forget);
+    }
+    forget_pairs(&mut model.options);
 }
 
 #[test]
@@ -187,6 +239,13 @@ fn a_full_file_is_read() {
     assert_eq!(system.bonds[0].sense.value, -1.0);
     assert_eq!(system.bonds[1].effort.len(), 1);
     assert_eq!(system.bonds[1].correction, None);
+    let [arm, other] = &system.interface_models[..] else {
+        panic!("{:?}", system.interface_models);
+    };
+    assert_eq!(arm.forces[1].value, Port::new("left", "g"));
+    assert_eq!(arm.options.len(), 5);
+    assert_eq!(other.bonds[0].value, "single");
+    assert_eq!(other.accelerations.len(), 1);
     let span = system.bonds[0].flow[0].to.span.clone();
     assert_eq!(&FULL[span], "\"left.v2\"");
 }
