@@ -4,8 +4,10 @@ use gyrator_system::{Component, Problem};
 
 use crate::fault::{Cause, UnitFault};
 use crate::plant::Slot;
+use crate::state_check;
 use crate::unit::{
-    Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value,
+    Causality, Handle, Kind, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult,
+    Value,
 };
 
 /// Passes all calls on. A step that the unit discards is made in two halves from the state before
@@ -14,6 +16,8 @@ use crate::unit::{
 pub(crate) struct HalvingUnit {
     unit: Box<dyn Unit>,
     halvings: u32,
+    /// Whether it was tried that the unit can go back.
+    is_checked: bool,
     /// States of earlier steps, whose memory is used again: one per depth.
     spare: Vec<Option<SavedState>>,
     /// The inputs that were set last, and their derivatives for the coming step.
@@ -38,10 +42,23 @@ impl HalvingUnit {
         Slot::Other(Box::new(Self {
             unit,
             halvings: halvings.value,
+            is_checked: false,
             spare: Vec::new(),
             inputs: Vec::new(),
             derivatives: Vec::new(),
         }))
+    }
+
+    /// Tries whether the unit can go back, before it is needed.
+    fn check_state(&mut self, time: f64, step: f64) -> UnitResult {
+        let description = self.unit.description();
+        let outputs = description.with_causality(Causality::Output);
+        let outputs = outputs.map(|index| &description.variables[index]);
+        let reals: Vec<Handle> = outputs
+            .filter(|variable| variable.kind == Kind::Real)
+            .map(|variable| variable.handle)
+            .collect();
+        state_check::check(&mut *self.unit, &reals, time, step)
     }
 
     /// Makes a part of the communication step, itself in two parts if the unit discards it and
@@ -189,6 +206,9 @@ impl Unit for HalvingUnit {
     }
 
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+        if !std::mem::replace(&mut self.is_checked, true) {
+            self.check_state(time, step)?;
+        }
         let whole = Part {
             start: time,
             since: 0.0,
@@ -264,7 +284,7 @@ mod tests {
     use gyrator_system::Spanned;
 
     use super::*;
-    use crate::unit::{Capabilities, Causality, Variable};
+    use crate::unit::{Capabilities, Variable};
 
     /// Integrates its input, a parabola, and discards steps that are longer than `longest`.
     struct Picky {
@@ -272,6 +292,8 @@ mod tests {
         x: f64,
         u: [f64; 3],
         longest: f64,
+        /// States are not restored.
+        forgets: bool,
         attempts: std::sync::Arc<std::sync::atomic::AtomicU32>,
     }
 
@@ -313,13 +335,15 @@ mod tests {
         }
         fn restore(&mut self, state: &SavedState) -> UnitResult {
             let (x, u) = state.downcast_ref::<(f64, [f64; 3])>().unwrap();
-            (self.x, self.u) = (*x, *u);
+            if !self.forgets {
+                (self.x, self.u) = (*x, *u);
+            }
             Ok(())
         }
     }
 
-    /// What one step of 1 s gives, and how often the unit was asked to step.
-    fn stepped(longest: f64, halvings: u32) -> (UnitResult<f64>, u32) {
+    /// A unit with the input u = 1.
+    fn picky(longest: f64, attempts: std::sync::Arc<std::sync::atomic::AtomicU32>) -> Picky {
         let abilities = Capabilities {
             input_derivatives: 2,
             output_derivatives: 0,
@@ -332,14 +356,20 @@ mod tests {
             Variable::real("u", 0, Causality::Input),
             Variable::real("x", 1, Causality::Output),
         ];
-        let attempts = std::sync::Arc::default();
-        let picky = Picky {
+        Picky {
             description: UnitDescription::new(variables, BTreeMap::new(), abilities),
             x: 0.0,
-            u: [0.0; 3],
+            u: [1.0, 0.0, 0.0],
             longest,
-            attempts: std::sync::Arc::clone(&attempts),
-        };
+            forgets: false,
+            attempts,
+        }
+    }
+
+    /// What one step of 1 s gives, and how often the unit was asked to step.
+    fn stepped(longest: f64, halvings: u32) -> (UnitResult<f64>, u32) {
+        let attempts = std::sync::Arc::default();
+        let picky = picky(longest, std::sync::Arc::clone(&attempts));
         let description = picky.description.clone();
         let mut component = Component::new("picky", "");
         component.step_halvings = Some(Spanned::unplaced(halvings));
@@ -368,9 +398,27 @@ mod tests {
     }
 
     #[test]
+    fn c75_unit_that_does_not_go_back_is_found_before_it_is_needed() {
+        let picky = |forgets: bool| {
+            let mut unit = picky(1.0, std::sync::Arc::default());
+            unit.forgets = forgets;
+            unit
+        };
+        assert!(state_check::check(&mut picky(false), &[1], 0.0, 1.0).is_ok());
+        let fault = state_check::check(&mut picky(true), &[1], 0.0, 1.0).unwrap_err();
+        assert!(
+            fault
+                .message
+                .contains("two steps from one saved state differ: x = 1 and 2"),
+            "{}",
+            fault.message
+        );
+    }
+
+    #[test]
     fn c39_discard_for_ever_ends() {
         let (outcome, attempts) = stepped(0.0, 5);
-        assert_eq!(attempts, 6, "the whole step and five halvings of its start");
+        assert_eq!(attempts, 7, "a trial, the whole step and five halvings");
         let message = outcome.unwrap_err().message;
         assert_eq!(
             message,

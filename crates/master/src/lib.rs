@@ -71,6 +71,7 @@ mod resolve;
 mod run;
 mod settings;
 mod signal_steps;
+mod state_check;
 mod step_control;
 mod system;
 mod time;

@@ -6,6 +6,7 @@ use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::plant::{Plant, PlantState, Step};
+use crate::state_check;
 use crate::step_control::StepControl;
 use crate::time::{Clock, Ticks};
 
@@ -117,6 +118,9 @@ impl Checkpoint {
         self.books.0.clone_from(ledger);
         self.books.1.clone_from(audit);
         self.books.2.clone_from(alarms);
+        if step.index == 0 {
+            check_states(plant, step)?;
+        }
         plant.save(&mut self.plant, step)
     }
 
@@ -127,6 +131,18 @@ impl Checkpoint {
     pub(crate) fn books(&self) -> (Ledger, Audit, Alarms) {
         self.books.clone()
     }
+}
+
+/// Tries whether the components can go back, before it is needed.
+fn check_states(plant: &mut Plant, step: &Step) -> Result<(), Fault> {
+    for component in 0..plant.members.len() {
+        let member = &mut plant.members[component];
+        let size = step.size / f64::from(member.substeps);
+        let outputs = member.output_handles.clone();
+        let checked = state_check::check(member.slot.unit(), &outputs, step.time, size);
+        checked.map_err(|fault| plant.fault(component, step, fault))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

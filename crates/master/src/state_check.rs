@@ -1,0 +1,59 @@
+//! Whether going back works as a unit claims (C-75).
+
+use crate::fault::{Cause, UnitFault};
+use crate::unit::{Handle, SavedState, StepOutcome, Unit, UnitResult};
+
+/// Makes the coming step twice from the present state, and compares the outputs bit for bit. The
+/// unit is left as it was. A step that the unit does not finish proves nothing.
+pub(crate) fn check(unit: &mut dyn Unit, outputs: &[Handle], time: f64, step: f64) -> UnitResult {
+    let saved = unit.save(None)?;
+    let Some(first) = attempt(unit, &saved, outputs, time, step)? else {
+        return Ok(());
+    };
+    let Some(second) = attempt(unit, &saved, outputs, time, step)? else {
+        return Ok(());
+    };
+    let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
+    match first.iter().zip(&second).position(|pair| !same(pair)) {
+        None => Ok(()),
+        Some(odd) => {
+            let handle = outputs[odd];
+            let mut variables = unit.description().variables.iter();
+            let name = variables.find(|variable| variable.handle == handle);
+            let message = format!(
+                "two steps from one saved state differ: {} = {} and {}; the unit cannot go back \
+                 as it claims, so steps cannot be made again",
+                name.map_or("an output", |variable| variable.name.as_str()),
+                first[odd],
+                second[odd],
+            );
+            Err(UnitFault::new(
+                "fmi2SetFMUstate",
+                Cause::Unsupported,
+                message,
+            ))
+        }
+    }
+}
+
+/// The outputs after a step, if the unit finishes it; goes back after it.
+fn attempt(
+    unit: &mut dyn Unit,
+    saved: &SavedState,
+    outputs: &[Handle],
+    time: f64,
+    step: f64,
+) -> UnitResult<Option<Vec<f64>>> {
+    let values = match unit.step(time, step) {
+        Ok(StepOutcome::Done) => {
+            let mut values = vec![0.0; outputs.len()];
+            unit.get_reals(outputs, &mut values)?;
+            Some(values)
+        }
+        Ok(StepOutcome::Terminated(_)) => None,
+        Err(fault) if fault.cause == Cause::Discard => None,
+        Err(fault) => return Err(fault),
+    };
+    unit.restore(saved)?;
+    Ok(values)
+}
