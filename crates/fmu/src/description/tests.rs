@@ -598,3 +598,30 @@ fn a_flood_of_warnings_is_cut() {
     assert_eq!(warnings.len(), 201);
     assert!(warnings[200].contains("9800 more warnings"));
 }
+
+#[test]
+fn r46_enormous_descriptions_are_read() {
+    const COUNT: usize = 20_000;
+    let variables: String = (0..COUNT)
+        .map(|i| {
+            format!(
+                "<ScalarVariable name='v{i}' valueReference='{i}' causality='output'><Real/>\
+                 </ScalarVariable>\n"
+            )
+        })
+        .collect();
+    let unknowns: String = (1..=COUNT)
+        .map(|i| format!("<Unknown index='{i}' dependencies=''/>\n"))
+        .collect();
+    let text = format!(
+        "<fmiModelDescription fmiVersion='2.0' modelName='m' guid='g'>\
+         <CoSimulation modelIdentifier='m'/><ModelVariables>{variables}</ModelVariables>\
+         <ModelStructure><Outputs>{unknowns}</Outputs></ModelStructure></fmiModelDescription>"
+    );
+    let (model, warnings) = ModelDescription::parse(text.as_bytes()).unwrap();
+    assert_eq!((model.variables.len(), warnings.len()), (COUNT, 0));
+    for index in (0..COUNT).step_by(7) {
+        assert_eq!(model.variable_index(&format!("v{index}")), Some(index));
+        assert!(!model.output_dependencies(index).contains(0));
+    }
+}
