@@ -306,6 +306,42 @@ mod tests {
         assert_eq!(slot.read().unwrap().name.len(), NAME_BYTES - 1);
     }
 
+    /// Nanoseconds per call of the least of many short stretches, which other programs disturb least.
+    fn nanoseconds(mut call: impl FnMut(u64)) -> f64 {
+        const CALLS: u64 = 20_000;
+        let stretch = |_| {
+            let begin = std::time::Instant::now();
+            (0..CALLS).for_each(&mut call);
+            begin.elapsed().as_secs_f64() * 1e9 / CALLS as f64
+        };
+        (0..500).map(stretch).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The price of supervision per call (docs/reliability.md). Of use in a release build only:
+    /// `cargo test --release -p gyrator-fmu price -- --ignored --nocapture`.
+    #[test]
+    #[ignore = "measures"]
+    fn price_of_a_note() {
+        // As an FMU that does nearly nothing, behind a pointer that nobody sees through.
+        let function: fn(u64) -> u64 = std::hint::black_box(|number| number ^ 1);
+        let slot: &'static Slot = std::hint::black_box(Box::leak(Box::new(Slot::new())));
+        let bare = nanoseconds(|number| {
+            std::hint::black_box(function(number));
+        });
+        let call = nanoseconds(|number| {
+            std::hint::black_box(slot.call(Function::GetReal, || function(number)));
+        });
+        let step = nanoseconds(|number| {
+            std::hint::black_box(slot.step(number as f64, || function(number)));
+        });
+        println!(
+            "bare call {bare:.2} ns; a note costs {:.2} ns, that of a step {:.2} ns",
+            call - bare,
+            step - bare
+        );
+        assert!(call - bare <= 1.0 && step - bare <= 1.0);
+    }
+
     #[test]
     fn memory_is_measured_on_request_only() {
         let slot = Slot::new();
