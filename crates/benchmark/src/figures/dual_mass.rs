@@ -27,7 +27,7 @@ const FIGURES: [(&str, &str, &[&str]); 4] = [
     ),
     (
         "chen2021-fig10",
-        "Dual mass, stiff, small mass 2: hold is stable with fresh exchange only",
+        "Dual mass, stiff, small mass 2",
         &["hold, fresh", "h-infinity, stale", "one-sided, fresh"],
     ),
 ];
