@@ -343,9 +343,12 @@ impl From<RunError> for Failure {
             _ => Exit::Failed,
         };
         let failure = Self::new(exit, Message::error(fault.to_string()));
-        match log {
-            Some(log) => failure.detail(format!("its last log line: {log}")),
-            None => failure,
+        match (log, fault.unit.cause) {
+            (Some(log), _) => failure.detail(format!("its last log line: {log}")),
+            // Some FMUs tell even what is fatal only to those who asked for all log lines.
+            (None, Cause::Error | Cause::Fatal) => failure
+                .help("the FMU logged no reason; --log-level info asks it for all that it logs"),
+            (None, _) => failure,
         }
     }
 }
