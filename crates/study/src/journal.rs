@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -79,8 +79,28 @@ pub enum JournalError {
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    file: Mutex<File>,
+    tail: Mutex<Tail>,
     done: BTreeMap<usize, RowText>,
+}
+
+/// Where the next line goes.
+#[derive(Debug)]
+struct Tail {
+    file: File,
+    /// Bytes of whole lines.
+    length: u64,
+}
+
+impl Tail {
+    /// Writes a line, or nothing: what a full disk left of it is taken back.
+    fn append(&mut self, line: &str) -> io::Result<()> {
+        let written = self.file.write_all(line.as_bytes());
+        match &written {
+            Ok(()) => self.length += line.len() as u64,
+            Err(_) => self.file.set_len(self.length)?,
+        }
+        written
+    }
 }
 
 impl Journal {
@@ -125,16 +145,18 @@ impl Journal {
         };
         if length < bytes.len() {
             file.set_len(length as u64).map_err(io)?;
-            file.seek(SeekFrom::End(0)).map_err(io)?;
         }
+        let mut tail = Tail {
+            file,
+            length: length as u64,
+        };
         if length == 0 {
-            let mut line = serde_json::to_string(header).map_err(|error| io(error.into()))?;
-            line.push('\n');
-            file.write_all(line.as_bytes()).map_err(io)?;
+            let line = serde_json::to_string(header).map_err(|error| io(error.into()))?;
+            tail.append(&format!("{line}\n")).map_err(io)?;
         }
         Ok(Self {
             path: path.to_owned(),
-            file: Mutex::new(file),
+            tail: Mutex::new(tail),
             done,
         })
     }
@@ -149,7 +171,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`JournalError::Io`].
+    /// [`JournalError::Io`]; the row is then not in the journal.
     pub fn append(&self, row: usize, cells: &[Cell]) -> Result<(), JournalError> {
         let mut line = format!("{row}");
         for cell in cells {
@@ -157,12 +179,11 @@ impl Journal {
             cell.push_to(&mut line);
         }
         let line = format!("{line},{}\n", checksum(&line));
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(line.as_bytes())
-            .map_err(|source| JournalError::Io {
-                path: self.path.clone(),
-                source,
-            })
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.append(&line).map_err(|source| JournalError::Io {
+            path: self.path.clone(),
+            source,
+        })
     }
 
     /// Makes sure that all rows are stored, also when the computer goes down.
@@ -171,8 +192,8 @@ impl Journal {
     ///
     /// [`JournalError::Io`].
     pub fn sync(&self) -> Result<(), JournalError> {
-        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.sync_data().map_err(|source| JournalError::Io {
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.file.sync_data().map_err(|source| JournalError::Io {
             path: self.path.clone(),
             source,
         })

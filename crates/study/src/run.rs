@@ -219,13 +219,21 @@ fn units(
 ) -> Result<Vec<Option<String>>, StudyError> {
     /// A study all of whose first systems are invalid has other problems than these.
     const TRIED: usize = 100;
+    let mut not_opened = None;
     for row in 0..cases.len().min(TRIED) {
         let settings = cases.settings_of(row);
         let source = &system.source;
         let Ok((described, _)) = parse_with(source.text.clone(), &source.path, &settings) else {
             continue;
         };
-        let Ok(graph) = System::from_file_with(described, cache)?.graph() else {
+        let system = match System::from_file_with(described, cache) {
+            Ok(system) => system,
+            Err(error) => {
+                not_opened.get_or_insert(error);
+                continue;
+            }
+        };
+        let Ok(graph) = system.graph() else {
             continue;
         };
         let unit = |metric: &Metric| {
@@ -234,7 +242,10 @@ fn units(
         };
         return file.metrics.iter().map(unit).collect();
     }
-    Ok(vec![None; file.metrics.len()])
+    match not_opened {
+        Some(error) => Err(error.into()),
+        None => Ok(vec![None; file.metrics.len()]),
+    }
 }
 
 fn columns(
