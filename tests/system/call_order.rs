@@ -6,7 +6,7 @@ use std::path::Path;
 use fmu_models::OscillatorMotion;
 use gyrator::{FmuCache, RunOptions, StopReason, System};
 use gyrator_fmu::{Fmu, InstanceOptions};
-use gyrator_system::toml_file;
+use gyrator_system::{Severity, toml_file};
 use gyrator_testkit::conformance::Combination;
 use gyrator_testkit::{ModelUnit, Spy};
 
@@ -52,42 +52,58 @@ correction = "{correction}"
     text
 }
 
-fn run(text: &str, fmus: &FmuCache) -> Result<StopReason, String> {
+/// How the run ends; `None` if the system is refused before anything is called.
+fn run(text: &str, fmus: &FmuCache) -> Option<Result<StopReason, String>> {
     let (file, _) = toml_file::parse(text, Path::new("system.toml")).unwrap();
-    let system = System::from_file_with(file, fmus).map_err(|error| error.to_string())?;
-    let mut run = system
-        .start(&RunOptions::default())
-        .map_err(|error| error.to_string())?;
-    let report = run.run().map_err(|error| error.to_string())?;
-    Ok(report.stop_reason.clone())
+    let system = System::from_file_with(file, fmus).unwrap();
+    let problems = system.check();
+    if problems
+        .iter()
+        .any(|problem| problem.severity == Severity::Error)
+    {
+        return None;
+    }
+    let mut run = match system.start(&RunOptions::default()) {
+        Ok(run) => run,
+        Err(error) => return Some(Err(error.to_string())),
+    };
+    let report = run.run().map_err(|error| error.to_string());
+    Some(report.map(|report| report.stop_reason.clone()))
 }
 
 #[test]
 fn c24_c28_no_combination_makes_an_illegal_call() {
     let fmus = FmuCache::default();
-    let (mut caught, mut refused) = (0, 0);
-    for (index, combination) in Combination::all().into_iter().enumerate() {
+    let (mut ran, mut caught) = (0, 0);
+    let combinations = Combination::pairs();
+    for (index, combination) in combinations.iter().enumerate() {
         let substeps = match combination.extrapolation {
             // It samples its source at the source's steps, and needs some.
             "hinfinity" => [5, 5],
             _ => [1, 1 + u32::from(index % 2 == 0)],
         };
-        match run(&system(&combination, substeps), &fmus) {
-            Ok(reason) => assert_eq!(reason, StopReason::StopTime, "{combination}"),
-            // Words that do not go together are refused before anything is called.
-            Err(message) if message.contains("[extrapolation-refused]") => refused += 1,
+        match run(&system(combination, substeps), &fmus) {
+            None => {}
+            Some(Ok(reason)) => {
+                assert_eq!(reason, StopReason::StopTime, "{combination}");
+                ran += 1;
+            }
             // Whoever asks for `fresh` asks for what FMI 2.0 forbids.
-            Err(message) if combination.exchange == "fresh" => {
+            Some(Err(message)) if combination.exchange == "fresh" => {
                 let expected = "read after values were set, without a step between";
                 assert!(message.contains(expected), "{combination}: {message}");
                 caught += 1;
                 fmus.renew();
             }
-            Err(message) => panic!("{combination}: {message}"),
+            Some(Err(message)) => panic!("{combination}: {message}"),
         }
     }
     assert!(caught > 0, "the FMU refuses nothing");
-    assert!(refused < Combination::all().len() / 10, "{refused}");
+    assert!(
+        ran > combinations.len() / 2,
+        "{ran} of {}",
+        combinations.len()
+    );
 }
 
 /// One strict FMU, not connected to anything.
@@ -168,7 +184,10 @@ fn c36_promise_not_to_go_back_is_kept() {
         "\"ecco\"",
         "{ name = \"ecco\", reject_above = 1.0, tolerance = 1e-6 }",
     );
-    assert_eq!(run(&text, &FmuCache::default()), Ok(StopReason::StopTime));
+    assert_eq!(
+        run(&text, &FmuCache::default()),
+        Some(Ok(StopReason::StopTime))
+    );
 }
 
 #[test]

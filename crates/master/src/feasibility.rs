@@ -1,13 +1,28 @@
 //! Whether the units of a system can do what its experiment asks for.
 
-use gyrator_system::Problem;
+use gyrator_system::{Component, Problem, Spanned, Value as FileValue};
 
 use crate::graph::{Chosen, Graph};
 use crate::method::{METHODS, Method};
 use crate::step_control::StepControl;
 use crate::system::System;
+use crate::unit::{Kind, Variable};
 
 impl System {
+    /// Start values outside of what the units declare (C-60).
+    pub(crate) fn check_start_values(&self, graph: &Graph, problems: &mut Vec<Problem>) {
+        for component in &self.description().components {
+            let mut nodes = graph.components.iter();
+            let Some(node) = nodes.find(|node| node.name == component.name.value) else {
+                continue;
+            };
+            let odd = component.start_values.iter().filter_map(|(name, value)| {
+                out_of_range(component, node.description.variable(&name.value)?, value)
+            });
+            problems.extend(odd);
+        }
+    }
+
     /// The method must suit the system, and learned feed-forward the method.
     pub(crate) fn check_method(
         &self,
@@ -122,4 +137,26 @@ impl System {
             return;
         }
     }
+}
+
+/// A start value outside of what the unit declares; it is passed on as it is (C-60).
+fn out_of_range(
+    component: &Component,
+    variable: &Variable,
+    value: &Spanned<FileValue>,
+) -> Option<Problem> {
+    let number = match value.value {
+        FileValue::Real(number) => number,
+        FileValue::Integer(number) => number as f64,
+        _ => return None,
+    };
+    let (min, max) = variable.range;
+    if variable.kind != Kind::Real || !number.is_finite() || (min..=max).contains(&number) {
+        return None;
+    }
+    let message = format!(
+        "the start value {number} of `{}.{}` is not between {min} and {max}",
+        component.name.value, variable.name
+    );
+    Some(Problem::warning("start-value-out-of-range", message).at(&value.span))
 }

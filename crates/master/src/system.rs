@@ -391,6 +391,7 @@ impl System {
             .is_none_or(|(entry, arguments)| (entry.build)(arguments).is_fixed());
         graph.check_signal_steps(&self.file, is_fixed, problems);
         self.check_period(&graph, problems);
+        self.check_start_values(&graph, problems);
         self.check_step_control(&graph, control.as_ref(), problems);
         let period = Period {
             start: graph.clock.start(),

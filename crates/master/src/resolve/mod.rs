@@ -1,8 +1,8 @@
 //! From names to indices: a described system and the descriptions of its units become a [`Graph`].
 
+mod aliases;
 mod interface_models;
 mod numbering;
-mod values;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -195,8 +195,6 @@ impl Resolver<'_> {
                 );
                 continue;
             }
-            let odd = values::out_of_range(component, variable, value);
-            self.problems.extend(odd);
             match start_value(variable.kind, &variable.items, &value.value) {
                 Ok(value) => values.push((index, value)),
                 Err(expected) => self.problems.push(
@@ -382,7 +380,7 @@ impl Resolver<'_> {
     fn graph(mut self, macro_step: f64) -> Option<Graph> {
         let wires = self.wires();
         self.problems
-            .extend(values::fed_twice(&self.components, &wires));
+            .extend(aliases::fed_twice(&self.components, &wires));
         let extrapolations = self.extrapolations();
         let corrections = self.corrections();
         let experiment = &self.file.experiment;

@@ -52,6 +52,15 @@ impl Combination {
         all
     }
 
+    /// Combinations in which every pair of words meets, and at most two words are not the first of
+    /// their registry.
+    #[must_use]
+    pub fn pairs() -> Vec<Self> {
+        let mut pairs = Self::all();
+        pairs.retain(|combination| combination.unusual_words() <= 2);
+        pairs
+    }
+
     /// Whether the extrapolation needs a source with communication steps much shorter than the
     /// macro-step.
     fn wants_substeps(&self) -> bool {
