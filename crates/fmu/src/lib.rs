@@ -55,7 +55,7 @@ pub use encoding::decode as decode_description;
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::State;
 pub use fmu::{Fmu, InstanceOptions, OpenOptions, Peek};
-pub use instance::{CallResult, FmuState, Instance, StepOutcome};
+pub use instance::{CallResult, Conduct, FmuState, Instance, StepOutcome};
 pub use needs::{NeededLibrary, Needs};
 pub use warning::{Position, Warning};
 pub use xml::XmlError;

@@ -55,6 +55,10 @@ struct SinkState {
     last: Option<String>,
     /// Status that a step in the background has ended with.
     step_status: Option<fmi2_abi::Status>,
+    /// Whether a message came with an environment that is not the instance's.
+    has_foreign_environment: bool,
+    /// A name that a message came with and that is not the instance's.
+    foreign_name: Option<String>,
 }
 
 /// All instances there are, by the number that serves as environment pointer.
@@ -145,6 +149,22 @@ impl LogSink {
         emit(&self.instance, Status::Warning, "gyrator", message);
     }
 
+    /// Whether messages came with another environment than the instance was given, and a name that
+    /// is not its own, if one did.
+    pub(crate) fn foreign(&self) -> (bool, Option<String>) {
+        let state = lock(&self.state);
+        (state.has_foreign_environment, state.foreign_name.clone())
+    }
+
+    /// Notes who a message says to be from.
+    fn note_sender(&self, environment: usize, instance: &str) {
+        let mut state = lock(&self.state);
+        state.has_foreign_environment |= environment != self.id;
+        if instance != self.instance && state.foreign_name.is_none() {
+            state.foreign_name = Some(instance.to_owned());
+        }
+    }
+
     fn receive(&self, status: Status, category: &str, message: &str) {
         let message = expand_references(message.trim_end(), &self.description);
         let mut state = lock(&self.state);
@@ -222,7 +242,10 @@ unsafe extern "C" fn gyrator_fmu_receive_log(
         let message = String::from_utf8_lossy(message);
         let status = Status::from_raw(status);
         match sink_of(environment.addr(), &instance) {
-            Some(sink) => sink.receive(status, &category, &message),
+            Some(sink) => {
+                sink.note_sender(environment.addr(), &instance);
+                sink.receive(status, &category, &message);
+            }
             None => emit(&instance, status, &category, message.trim_end()),
         }
     }));

@@ -30,6 +30,17 @@ impl Report {
             .count()
     }
 
+    /// Adds findings from elsewhere.
+    pub fn extend(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        self.findings.extend(findings);
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        let findings = &mut self.findings;
+        findings.sort_by_key(|finding| (finding.rule, finding.line, finding.column));
+    }
+
     /// The worst severity; `None` where there is nothing.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
@@ -83,7 +94,7 @@ fn check(
                 look(model, &mut findings);
             }
         }
-        Check::Dynamic(_) => {}
+        Check::Dynamic(_) | Check::Repeated(_) => {}
     }
     findings.finish();
 }

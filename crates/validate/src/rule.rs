@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::dynamic::Trial;
+use crate::dynamic::{Stop, Trajectory, Trial};
 use crate::finding::{Findings, Severity};
 use crate::model::Model;
 use crate::subject::Subject;
@@ -30,7 +30,9 @@ pub enum Check {
     /// By looking at a description that is well-formed.
     Description(fn(&Model<'_>, &mut Findings<'_>)),
     /// By running the FMU, in a process of its own.
-    Dynamic(fn(&mut Trial) -> Result<(), crate::dynamic::Stop>),
+    Dynamic(fn(&mut Trial) -> Result<(), Stop>),
+    /// By running the FMU in two processes, which have to compute the same.
+    Repeated(fn(&mut Trial) -> Result<Trajectory, Stop>),
 }
 
 impl fmt::Debug for Rule {
@@ -43,6 +45,6 @@ impl Rule {
     /// Whether the FMU has to run for it.
     #[must_use]
     pub const fn is_dynamic(&self) -> bool {
-        matches!(self.check, Check::Dynamic(_))
+        matches!(self.check, Check::Dynamic(_) | Check::Repeated(_))
     }
 }

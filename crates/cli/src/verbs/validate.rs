@@ -1,14 +1,17 @@
 //! `gyrator validate`: judges FMUs.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
-use gyrator_validate::{Finding, Report, Severity, rule};
+use gyrator_validate::{Finding, Report, Severity, dynamic, rule};
+use gyrator_worker::Worker;
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing};
 use crate::numbers::count;
+use crate::options::positive;
 use crate::screen;
 
 /// Options of `gyrator validate`.
@@ -17,6 +20,15 @@ pub(super) struct Options {
     /// The FMUs; a modelDescription.xml alone will do as well
     #[arg(value_name = "FMU", required = true)]
     fmus: Vec<PathBuf>,
+    /// Run the FMUs as well, each rule in a process of its own
+    #[arg(long)]
+    dynamic: bool,
+    /// Longest time for one call of an FMU
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
+    timeout: f64,
+    /// Most memory for an FMU, in MiB
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    memory_limit: Option<u64>,
     /// Let warnings count as errors
     #[arg(long)]
     strict: bool,
@@ -37,9 +49,18 @@ struct Judged<'a> {
 
 /// Judges the FMUs.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    if let Some(worker) = Worker::current() {
+        dynamic::perform(worker.job())?;
+        return Ok(Exit::Success);
+    }
     let mut judged = Vec::new();
     for file in &options.fmus {
-        let report = gyrator_validate::examine(file).map_err(|error| unreadable(file, &error))?;
+        let mut report =
+            gyrator_validate::examine(file).map_err(|error| unreadable(file, &error))?;
+        // What cannot be read cannot be run.
+        if options.dynamic && report.worst() < Some(Severity::Fatal) {
+            report.extend(dynamic::examine(file, &running(options))?);
+        }
         judged.push(Judged {
             file,
             valid: report.worst() < Some(limit(options)),
@@ -57,6 +78,16 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     } else {
         Exit::CheckFailed
     })
+}
+
+/// How FMUs are run.
+fn running(options: &Options) -> dynamic::Options {
+    dynamic::Options {
+        timeout: Duration::try_from_secs_f64(options.timeout).unwrap_or(Duration::MAX),
+        memory_limit: options.memory_limit.map(|limit| limit << 20),
+        // The worker reads the same command line and finds what it has to do in its job.
+        arguments: std::env::args_os().skip(1).collect(),
+    }
 }
 
 /// The least severity that makes an FMU invalid.

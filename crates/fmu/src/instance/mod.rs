@@ -74,6 +74,17 @@ pub struct Instance {
     cold: Box<Cold>,
 }
 
+/// What an FMU did that FMI 2.0 forbids, and that was lived with.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Conduct {
+    /// Whether it has called the logger with another environment than it was given (2.1.5).
+    pub logs_with_foreign_environment: bool,
+    /// A name that it has called the logger with, and that is not the name of the instance.
+    pub logs_with_name: Option<String>,
+    /// Whether a call has changed the floating-point control words (C-77).
+    pub changes_float_control: bool,
+}
+
 /// What the FMU says it can do.
 #[derive(Debug, Clone, Copy)]
 struct Abilities {
@@ -160,6 +171,17 @@ impl Instance {
     #[must_use]
     pub const fn warnings_count(&self) -> u64 {
         self.cold.warnings_count
+    }
+
+    /// What the FMU did that FMI 2.0 forbids, and that was lived with.
+    #[must_use]
+    pub fn conduct(&self) -> Conduct {
+        let (logs_with_foreign_environment, logs_with_name) = self.cold.sink.foreign();
+        Conduct {
+            logs_with_foreign_environment,
+            logs_with_name,
+            changes_float_control: self.cold.has_changed_float_control,
+        }
     }
 
     /// What was wrong with the library, and was lived with.

@@ -7,6 +7,7 @@ mod binaries;
 mod document;
 mod names;
 mod ranges;
+mod repacking;
 mod running;
 mod structure;
 mod types;
@@ -14,6 +15,7 @@ mod units;
 mod variables;
 
 pub(crate) use abilities::MISSPELT as MISSPELT_ABILITIES;
+pub(crate) use running::REHEARSAL;
 
 use crate::rule::Rule;
 
