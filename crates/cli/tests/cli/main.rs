@@ -20,3 +20,4 @@ mod rodriguez;
 mod single_fmu;
 mod study;
 mod texts;
+mod validation;

@@ -7,8 +7,8 @@
 mod trajectory;
 mod trial;
 
-pub use trajectory::Trajectory;
 pub(crate) use trajectory::Outputs;
+pub use trajectory::Trajectory;
 pub(crate) use trial::STEPS;
 pub use trial::{Stop, Trial};
 
@@ -95,7 +95,9 @@ fn run(
     rule: &Rule,
     options: &Options,
 ) -> io::Result<(Vec<Finding>, Option<Trajectory>)> {
-    let folder = tempfile::Builder::new().prefix("gyrator-validate-").tempdir()?;
+    let folder = tempfile::Builder::new()
+        .prefix("gyrator-validate-")
+        .tempdir()?;
     let job = Job {
         fmu: fmu.to_owned(),
         rule: rule.number,
@@ -110,7 +112,10 @@ fn run(
         .memory_limit(options.memory_limit)
         .supervise(&gyrator_worker::Stop::default())?;
     let (mut findings, mut trajectory) = (Vec::new(), None);
-    for line in std::fs::read_to_string(&job.report).unwrap_or_default().lines() {
+    for line in std::fs::read_to_string(&job.report)
+        .unwrap_or_default()
+        .lines()
+    {
         match serde_json::from_str(line) {
             Ok(Line::Finding(finding)) => findings.push(finding),
             Ok(Line::Trajectory(found)) => trajectory = Some(found),
@@ -159,9 +164,8 @@ pub fn perform(job: &[u8]) -> io::Result<()> {
     let mut trial = Trial::new(rule, &job.fmu, &job.scratch);
     let outcome = match rule.check {
         Check::Dynamic(check) => check(&mut trial),
-        Check::Repeated(check) => check(&mut trial).and_then(|trajectory| {
-            write(&Line::Trajectory(trajectory)).map_err(Stop::Io)
-        }),
+        Check::Repeated(check) => check(&mut trial)
+            .and_then(|trajectory| write(&Line::Trajectory(trajectory)).map_err(Stop::Io)),
         Check::Archive(_) | Check::Description(_) => Ok(()),
     };
     for finding in trial.findings {

@@ -35,7 +35,9 @@ impl Outputs {
         let [reals, integers, booleans] =
             [BaseType::Real, BaseType::Integer, BaseType::Boolean].map(of_type);
         let references = |list: &[&ScalarVariable]| {
-            list.iter().map(|variable| variable.value_reference).collect()
+            list.iter()
+                .map(|variable| variable.value_reference)
+                .collect()
         };
         let all = reals.iter().chain(&integers).chain(&booleans);
         Self {
@@ -61,7 +63,9 @@ impl Outputs {
             instance.get_boolean(&self.booleans, &mut booleans)?;
         }
         let reals = reals.into_iter().map(f64::to_bits);
-        let integers = integers.into_iter().map(|value| i64::from(value).cast_unsigned());
+        let integers = integers
+            .into_iter()
+            .map(|value| i64::from(value).cast_unsigned());
         Ok(reals
             .chain(integers)
             .chain(booleans.into_iter().map(u64::from))

@@ -59,11 +59,17 @@ impl Grid {
         let start = experiment.start_time.unwrap_or(0.0);
         let span = experiment.stop_time.map(|stop| stop - start);
         let usual = span.map_or(0.01, |span| span / 1000.0);
-        let step = experiment.step_size.filter(|step| step.is_finite() && *step > 0.0);
+        let step = experiment
+            .step_size
+            .filter(|step| step.is_finite() && *step > 0.0);
         let step = step.unwrap_or(usual);
         Self {
             start,
-            step: if step.is_finite() && step > 0.0 { step } else { 0.01 },
+            step: if step.is_finite() && step > 0.0 {
+                step
+            } else {
+                0.01
+            },
         }
     }
 
@@ -90,7 +96,8 @@ impl Trial {
 
     /// The rule is broken, with a severity of its own.
     pub(crate) fn graded(&mut self, severity: Severity, message: impl Into<String>) {
-        self.findings.push(super::of_rule(self.rule, severity, message.into()));
+        self.findings
+            .push(super::of_rule(self.rule, severity, message.into()));
     }
 
     pub(crate) fn open(&self) -> Result<Fmu, Stop> {

@@ -141,7 +141,9 @@ fn guid_is_checked(trial: &mut Trial) -> Result<(), Stop> {
 }
 
 fn version_is_right(trial: &mut Trial) -> Result<(), Stop> {
-    let instance = trial.open()?.instantiate("version", &InstanceOptions::default())?;
+    let instance = trial
+        .open()?
+        .instantiate("version", &InstanceOptions::default())?;
     let of_version = instance.load_warnings().iter().filter(|warning| {
         ["fmi2GetVersion", "fmi2GetTypesPlatform"]
             .iter()
@@ -172,7 +174,9 @@ fn logger_is_called_right(trial: &mut Trial) -> Result<(), Stop> {
         trial.find("the logger is called with another environment than the instance was given");
     }
     if let Some(name) = conduct.logs_with_name {
-        trial.find(format!("the logger is called with the name {name:?} of the instance"));
+        trial.find(format!(
+            "the logger is called with the name {name:?} of the instance"
+        ));
     }
     Ok(())
 }
@@ -253,7 +257,9 @@ fn start_values_are_kept(trial: &mut Trial) -> Result<(), Stop> {
         };
         if written != found {
             let name = &variable.name;
-            trial.find(format!("{name} starts with {found}, the description says {written}"));
+            trial.find(format!(
+                "{name} starts with {found}, the description says {written}"
+            ));
         }
     }
     Ok(())
@@ -282,14 +288,18 @@ fn states_are_whole(trial: &mut Trial) -> Result<(), Stop> {
     instance.restore_state(&saved)?;
     let second = Trial::run(&mut instance, &outputs, grid, half..end)?;
     if let Some(difference) = first.difference(&second) {
-        trial.find(format!("after going back the steps give something else: {difference}"));
+        trial.find(format!(
+            "after going back the steps give something else: {difference}"
+        ));
     }
     if let Some(bytes) = bytes {
         let read = instance.deserialize_state(&bytes)?;
         instance.restore_state(&read)?;
         let third = Trial::run(&mut instance, &outputs, grid, half..end)?;
         if let Some(difference) = first.difference(&third) {
-            trial.find(format!("a serialized state gives something else: {difference}"));
+            trial.find(format!(
+                "a serialized state gives something else: {difference}"
+            ));
         }
         instance.free_state(read)?;
     }
@@ -385,7 +395,10 @@ fn dependencies_are_true(trial: &mut Trial) -> Result<(), Stop> {
         // The others are what their start values say during initialization.
         .filter(|(_, variable)| variable.initial != Some(Initial::Exact))
         .collect();
-    let references: Vec<u32> = outputs.iter().map(|(_, output)| output.value_reference).collect();
+    let references: Vec<u32> = outputs
+        .iter()
+        .map(|(_, output)| output.value_reference)
+        .collect();
     if references.is_empty() {
         return Ok(());
     }
@@ -430,7 +443,9 @@ fn bad_input_is_survived(trial: &mut Trial) -> Result<(), Stop> {
         let mut instance = Trial::begin(&fmu, "bad input")?;
         // Whatever it answers, it has to answer; a crash or a hang is told by the parent.
         let answers = [
-            instance.set_real(&[input.value_reference], &[value]).is_ok(),
+            instance
+                .set_real(&[input.value_reference], &[value])
+                .is_ok(),
             Trial::step(&mut instance, grid, 0).is_ok(),
             outputs.read(&mut instance).is_ok(),
         ];
@@ -457,7 +472,10 @@ fn surroundings_are_kept(trial: &mut Trial) -> Result<(), Stop> {
         }
     }
     if instance.conduct().changes_float_control {
-        trial.graded(Severity::Error, "calls change the floating-point control words");
+        trial.graded(
+            Severity::Error,
+            "calls change the floating-point control words",
+        );
     }
     instance.terminate()?;
     drop(instance);
@@ -467,7 +485,10 @@ fn surroundings_are_kept(trial: &mut Trial) -> Result<(), Stop> {
     }
     for entry in std::fs::read_dir(&trial.scratch)? {
         let name = entry?.file_name();
-        trial.find(format!("it leaves {} in the working directory", name.display()));
+        trial.find(format!(
+            "it leaves {} in the working directory",
+            name.display()
+        ));
     }
     Ok(())
 }

@@ -1,0 +1,211 @@
+//! `gyrator validate`.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::bench::{Bench, Outcome};
+
+const DESCRIPTION: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="2.0" modelName="Unruly" guid="{right}">
+  <CoSimulation modelIdentifier="unruly" canHandleVariableCommunicationStepSize="true" canGetAndSetFMUstate="true" canSerializeFMUstate="true"/>
+  <TypeDefinitions>
+    <SimpleType name="Mode">
+      <Enumeration><Item name="on" value="1"/><Item name="off" value="2"/></Enumeration>
+    </SimpleType>
+  </TypeDefinitions>
+  <DefaultExperiment stopTime="1" stepSize="0.125"/>
+  <ModelVariables>
+    <ScalarVariable name="y" valueReference="0" causality="output" initial="exact"><Real start="0"/></ScalarVariable>
+    <ScalarVariable name="u" valueReference="1" causality="input"><Real start="1"/></ScalarVariable>
+    <ScalarVariable name="p" valueReference="2" causality="parameter" variability="fixed"><Real start="2"/></ScalarVariable>
+    <ScalarVariable name="z" valueReference="3" causality="output"><Real/></ScalarVariable>
+    <ScalarVariable name="mode" valueReference="0" causality="output" variability="discrete"><Enumeration declaredType="Mode"/></ScalarVariable>
+  </ModelVariables>
+  <ModelStructure>
+    <Outputs><Unknown index="1"/><Unknown index="4"/><Unknown index="5"/></Outputs>
+    <InitialUnknowns><Unknown index="4" dependencies="3"/><Unknown index="5"/></InitialUnknowns>
+  </ModelStructure>
+</fmiModelDescription>"#;
+
+const PLATFORM: &str = if cfg!(target_arch = "x86_64") {
+    "linux64"
+} else {
+    "aarch64-linux"
+};
+
+/// Builds the slave of `unruly.c` that breaks this rule.
+fn build(bench: &Bench, breaks: u8) -> String {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/unruly.c");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let library = bench.path("unruly.so");
+    let status = Command::new(compiler)
+        .args(["-shared", "-fPIC", "-O1", "-w", "-o"])
+        .arg(&library)
+        .arg(format!("-DBREAKS={breaks}"))
+        .arg(&source)
+        .arg("-lm")
+        .status()
+        .unwrap();
+    assert!(status.success(), "the C compiler failed");
+    let name = format!("unruly{breaks}.fmu");
+    let mut zip = ZipWriter::new(std::fs::File::create(bench.path(&name)).unwrap());
+    let files = [
+        (
+            "modelDescription.xml".to_owned(),
+            DESCRIPTION.as_bytes().to_vec(),
+        ),
+        (
+            format!("binaries/{PLATFORM}/unruly.so"),
+            std::fs::read(&library).unwrap(),
+        ),
+    ];
+    for (name, content) in files {
+        zip.start_file(name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(&content).unwrap();
+    }
+    zip.finish().unwrap();
+    name
+}
+
+fn dynamic(bench: &Bench, fmu: &str) -> (Outcome, Vec<(u64, String)>) {
+    let outcome = bench.run(["validate", "--dynamic", "--json", fmu]);
+    let json: serde_json::Value = serde_json::from_str(&outcome.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", outcome.stderr));
+    let findings = json[0]["findings"].as_array().unwrap().iter();
+    let findings = findings
+        .map(|finding| {
+            let message = finding["message"].as_str().unwrap().to_owned();
+            (finding["rule"].as_u64().unwrap(), message)
+        })
+        .collect();
+    (outcome, findings)
+}
+
+#[test]
+fn v38_to_v50_a_well_behaved_fmu_breaks_no_rule() {
+    let bench = Bench::new();
+    let fmu = build(&bench, 0);
+    let (outcome, findings) = dynamic(&bench, &fmu);
+    assert_eq!(findings, [], "{}", outcome.stderr);
+    assert_eq!(outcome.code, Some(0));
+}
+
+#[test]
+fn v38_to_v50_each_misdeed_is_found_by_its_rule() {
+    let bench = Bench::new();
+    let words = [
+        (38, "although the GUID was wrong"),
+        (39, "fmi2GetVersion"),
+        (40, "\"somebody\""),
+        (40, "another environment"),
+        (41, "mode is 7"),
+        (42, "p starts with 3"),
+        (43, "after going back"),
+        (44, "second of two instances"),
+        (45, "two runs in two processes differ: y first at t = 0.125"),
+        (46, "each step uses up"),
+        (47, "z changes with u"),
+        (48, "SIGSEGV in fmi2SetReal"),
+        (49, "stray.txt"),
+        (50, "fmi2EnterInitializationMode returned Error"),
+    ];
+    let mut missed = Vec::new();
+    for (rule, words) in words {
+        let fmu = build(&bench, rule);
+        let (outcome, findings) = dynamic(&bench, &fmu);
+        let is_found = findings
+            .iter()
+            .any(|(number, message)| *number == u64::from(rule) && message.contains(words));
+        if !is_found {
+            missed.push(format!(
+                "V-{rule} {words}: {findings:#?} {}",
+                outcome.stderr
+            ));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn v49_control_words_that_change_are_errors() {
+    let bench = Bench::new();
+    let fmu = build(&bench, 49);
+    let (_, findings) = dynamic(&bench, &fmu);
+    let is_told = findings
+        .iter()
+        .any(|(rule, message)| *rule == 49 && message.contains("control words"));
+    assert_eq!(is_told, cfg!(target_arch = "x86_64"), "{findings:?}");
+}
+
+#[test]
+fn v50_a_crash_is_a_finding_that_names_the_call() {
+    let bench = Bench::new();
+    let fmu = build(&bench, 51);
+    let outcome = bench.run(["validate", "--dynamic", &fmu]);
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    let expected = "fatal   rehearsal: SIGSEGV in fmi2DoStep at t = 0.5 s";
+    assert!(outcome.stdout.contains(expected), "{}", outcome.stdout);
+}
+
+#[test]
+fn our_fmus_break_no_rule() {
+    let bench = Bench::new();
+    let fmus = std::fs::read_dir(bench.path("fmus")).unwrap();
+    let mut paths: Vec<String> = fmus
+        .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
+        .collect();
+    paths.sort();
+    assert!(paths.len() > 10);
+    let fixed = ["validate", "--dynamic", "--strict"];
+    let outcome = bench.run(fixed.into_iter().chain(paths.iter().map(String::as_str)));
+    assert_eq!(
+        outcome.code,
+        Some(0),
+        "{}{}",
+        outcome.stdout,
+        outcome.stderr
+    );
+    assert!(!outcome.stdout.contains("V-"), "{}", outcome.stdout);
+}
+
+#[test]
+fn findings_decide_the_exit_code() {
+    let bench = Bench::new();
+    let description = |bench: &Bench, from: &str, to: &str| {
+        assert!(DESCRIPTION.contains(from));
+        bench.write("d.xml", &DESCRIPTION.replacen(from, to, 1));
+    };
+    let code = |arguments: &[&str]| {
+        let outcome = bench.run(["validate", "d.xml"].iter().chain(arguments).copied());
+        outcome.code
+    };
+    description(&bench, "", "");
+    assert_eq!(code(&["--strict"]), Some(0));
+    description(&bench, "UTF-8", "ISO-8859-1");
+    assert_eq!(code(&[]), Some(0), "a warning");
+    assert_eq!(code(&["--strict"]), Some(6), "a warning that counts");
+    description(&bench, "causality=\"input\"", "causality=\"inptu\"");
+    assert_eq!(code(&[]), Some(6), "an error");
+    assert_eq!(bench.run(["validate", "missing.fmu"]).code, Some(3));
+    assert_eq!(bench.run(["validate"]).code, Some(2));
+}
+
+#[test]
+fn findings_are_told_with_their_places() {
+    let bench = Bench::new();
+    let broken = DESCRIPTION
+        .replacen(
+            "<Item name=\"off\" value=\"2\"/>",
+            "<Item name=\"off\" value=\"1\"/>",
+            1,
+        )
+        .replacen("modelName=\"Unruly\"", "modelName=\"\"", 1)
+        .replacen("stopTime=\"1\"", "stopTime=\"-1\"", 1);
+    bench.write("d.xml", &broken);
+    let outcome = bench.run(["validate", "d.xml"]);
+    insta::assert_snapshot!(outcome.stdout);
+}
