@@ -22,6 +22,7 @@ pub mod dynamic;
 mod finding;
 mod literal;
 mod model;
+pub mod reference;
 mod report;
 mod rule;
 mod rules;

@@ -94,7 +94,7 @@ fn check(
                 look(model, &mut findings);
             }
         }
-        Check::Dynamic(_) | Check::Repeated(_) => {}
+        Check::Dynamic(_) | Check::Repeated(_) | Check::Reference => {}
     }
     findings.finish();
 }

@@ -33,6 +33,8 @@ pub enum Check {
     Dynamic(fn(&mut Trial) -> Result<(), Stop>),
     /// By running the FMU in two processes, which have to compute the same.
     Repeated(fn(&mut Trial) -> Result<Trajectory, Stop>),
+    /// By comparing a run with a reference.
+    Reference,
 }
 
 impl fmt::Debug for Rule {

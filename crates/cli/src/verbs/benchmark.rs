@@ -85,6 +85,35 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     })
 }
 
+/// Runs a benchmark with this FMU in a role: `BENCHMARK:ROLE[,OURS=THEIRS…]`.
+pub(super) fn against(benchmark: &str, fmu: &Path) -> Result<Exit, Failure> {
+    let wrong = || Failure::usage("--against: write BENCHMARK:ROLE or BENCHMARK:ROLE,OURS=THEIRS");
+    let (name, role) = benchmark.split_once(':').ok_or_else(wrong)?;
+    let (role, names) = match role.split_once(',') {
+        Some((role, names)) => (role, names.split(',').collect()),
+        None => (role, Vec::new()),
+    };
+    let pair = |text: &str| {
+        let (ours, theirs) = text.split_once('=')?;
+        Some((ours.trim().to_owned(), theirs.trim().to_owned()))
+    };
+    let names = names.into_iter().map(pair).collect::<Option<_>>();
+    run(&Options {
+        names: vec![name.to_owned()],
+        list: false,
+        case: Vec::new(),
+        json: None,
+        plots: None,
+        with: vec![Substitute {
+            role: role.to_owned(),
+            fmu: fmu.to_owned(),
+            names: names.ok_or_else(wrong)?,
+        }],
+        fmus: None,
+        progress: ProgressMode::Auto,
+    })
+}
+
 fn chosen(options: &Options) -> Result<Vec<Chosen>, Failure> {
     if let Some(unknown) = options
         .names

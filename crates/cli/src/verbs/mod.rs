@@ -1,6 +1,7 @@
 //! The verbs of the command line, one file each.
 
 mod benchmark;
+mod compare;
 mod design_hinfinity;
 mod inspect;
 mod learn;
@@ -36,6 +37,8 @@ enum Verb {
     Inspect(inspect::Options),
     /// Judge FMUs: what they break of the standard
     Validate(validate::Options),
+    /// Compare two results, column by column
+    Compare(compare::Options),
     /// Learn feed-forward for the inputs at power bonds from a sequence of runs
     Learn(learn::Options),
     /// Run a system thousands of times with other values, and write a table of what came of it
@@ -57,6 +60,7 @@ impl Cli {
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
             Verb::Validate(options) => validate::run(&options),
+            Verb::Compare(options) => compare::run(&options),
             Verb::Learn(options) => learn::run(options),
             Verb::Study(options) => study::run(&options),
             Verb::List(options) => list::run(&options),

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use gyrator_validate::{Finding, Report, Severity, dynamic, rule};
+use gyrator_fmu::{Fmu, Limits};
+use gyrator_validate::reference::{Reference, ReferenceError};
+use gyrator_validate::{Finding, Report, Severity, Subject, dynamic, rule};
 use gyrator_worker::Worker;
 use serde::Serialize;
 
@@ -13,6 +15,8 @@ use crate::failure::{Failure, Message, advice_on_missing};
 use crate::numbers::count;
 use crate::options::positive;
 use crate::screen;
+use crate::verbs::benchmark;
+use crate::verbs::simulate::not_opened;
 
 /// Options of `gyrator validate`.
 #[derive(Debug, Args)]
@@ -23,6 +27,34 @@ pub(super) struct Options {
     /// Run the FMUs as well, each rule in a process of its own
     #[arg(long)]
     dynamic: bool,
+    /// Compare a run with these results; with --dynamic, files of fmi-cross-check beside the FMU and
+    /// results that it holds itself (FMI-LS-REF) are found without asking
+    #[arg(long, value_name = "FILE.csv", help_heading = "Reference")]
+    reference: Option<PathBuf>,
+    /// Feed the inputs of that run from a CSV file
+    #[arg(
+        long,
+        value_name = "FILE.csv",
+        requires = "reference",
+        help_heading = "Reference"
+    )]
+    input: Option<PathBuf>,
+    /// Times and tolerances of that run: the options file of fmi-cross-check
+    #[arg(
+        long,
+        value_name = "FILE.opt",
+        requires = "reference",
+        help_heading = "Reference"
+    )]
+    options: Option<PathBuf>,
+    /// Let the FMU play this role of a benchmark, and judge the result as `gyrator benchmark` does
+    #[arg(
+        long,
+        value_name = "BENCHMARK:ROLE[,OURS=THEIRS…]",
+        help_heading = "Reference"
+    )]
+    #[arg(conflicts_with = "json")]
+    against: Option<String>,
     /// Longest time for one call of an FMU
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
     timeout: f64,
@@ -55,12 +87,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     }
     let mut judged = Vec::new();
     for file in &options.fmus {
-        let mut report =
-            gyrator_validate::examine(file).map_err(|error| unreadable(file, &error))?;
-        // What cannot be read cannot be run.
-        if options.dynamic && report.worst() < Some(Severity::Fatal) {
-            report.extend(dynamic::examine(file, &running(options))?);
-        }
+        let report = examine(file, options)?;
         judged.push(Judged {
             file,
             valid: report.worst() < Some(limit(options)),
@@ -73,11 +100,66 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         judged.iter().map(for_people).collect()
     };
     screen::print(&text)?;
-    Ok(if judged.iter().all(|judged| judged.valid) {
-        Exit::Success
-    } else {
-        Exit::CheckFailed
-    })
+    let mut exit = Exit::Success;
+    if !judged.iter().all(|judged| judged.valid) {
+        exit = Exit::CheckFailed;
+    }
+    if let Some(role) = &options.against {
+        for file in &options.fmus {
+            if benchmark::against(role, file)? != Exit::Success {
+                exit = Exit::CheckFailed;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn examine(file: &Path, options: &Options) -> Result<Report, Failure> {
+    let subject =
+        Subject::read(file, Limits::default()).map_err(|error| unreadable(file, &error))?;
+    let mut report = gyrator_validate::examine_subject(&subject);
+    // What cannot be read cannot be run.
+    let is_readable = report.worst() < Some(Severity::Fatal) && subject.contents().is_some();
+    if !is_readable {
+        return Ok(report);
+    }
+    if options.dynamic {
+        report.extend(dynamic::examine(file, &running(options))?);
+    }
+    if report.worst() < Some(Severity::Fatal) {
+        compare(file, &subject, options, &mut report)?;
+    }
+    Ok(report)
+}
+
+/// Compares runs of the FMU with the references there are.
+fn compare(
+    file: &Path,
+    subject: &Subject,
+    options: &Options,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let invalid =
+        |error: ReferenceError| Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
+    let mut references = Vec::new();
+    if let Some(results) = &options.reference {
+        let (input, experiment) = (options.input.as_deref(), options.options.as_deref());
+        references.push(Reference::read(results, input, experiment).map_err(invalid)?);
+    } else if options.dynamic {
+        references.extend(Reference::beside(file).map_err(invalid)?);
+        let (within, findings) = Reference::within(subject);
+        references.extend(within);
+        report.extend(findings);
+    }
+    if references.is_empty() {
+        return Ok(());
+    }
+    let peek = Fmu::peek(file).map_err(|error| not_opened(&error))?;
+    for reference in &references {
+        let findings = dynamic::meets(file, &peek.description, reference, &running(options))?;
+        report.extend(findings);
+    }
+    Ok(())
 }
 
 /// How FMUs are run.

@@ -209,3 +209,188 @@ fn findings_are_told_with_their_places() {
     let outcome = bench.run(["validate", "d.xml"]);
     insta::assert_snapshot!(outcome.stdout);
 }
+
+/// An FMU with more files in its archive.
+fn with_files(bench: &Bench, name: &str, files: &[(&str, &str)]) -> String {
+    let built = build(bench, 0);
+    let file = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(bench.path(&built))
+        .unwrap();
+    let mut zip = ZipWriter::new_append(file).unwrap();
+    for (name, content) in files {
+        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(content.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap();
+    std::fs::rename(bench.path(&built), bench.path(name)).unwrap();
+    name.to_owned()
+}
+
+/// Rows of time and y, the integral of u, after each of eight steps.
+fn table(y: impl Fn(f64) -> f64) -> String {
+    let rows = (0..=8).map(|step| f64::from(step) / 8.0);
+    let rows = rows.map(|time| format!("{time},{}\n", y(time)));
+    format!("\"time\",\"y\"\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn v51_v52_runs_are_compared_with_references() {
+    let bench = Bench::new();
+    let fmu = build(&bench, 0);
+    bench.write("in.csv", "time,u\n0,2\n1,2\n");
+    bench.write(
+        "a.opt",
+        "StartTime,0\nStopTime,1\nStepSize,0.125\nRelTol,1e-4\n",
+    );
+    let run = |arguments: &[&str]| {
+        bench.run(
+            ["validate", &fmu]
+                .into_iter()
+                .chain(arguments.iter().copied()),
+        )
+    };
+    // Closed form: y is the integral of u = 1, or of u = 2.
+    bench.write("one.csv", &table(|t| t));
+    bench.write("two.csv", &table(|t| 2.0 * t));
+    let options = ["--options", "a.opt"];
+    assert_eq!(run(&["--reference", "one.csv"]).code, Some(0));
+    let fed = ["--reference", "two.csv", "--input", "in.csv"];
+    assert_eq!(run(&[&fed[..], &options[..]].concat()).code, Some(0));
+    let wrong = run(&["--reference", "two.csv"]);
+    assert_eq!(wrong.code, Some(6));
+    assert!(
+        wrong.stdout.contains("outside of the tube"),
+        "{}",
+        wrong.stdout
+    );
+    // Within the tube, out of ten times RelTol.
+    bench.write("near.csv", &table(|t| 1.01 * t));
+    let near = run(&["--reference", "near.csv", "--options", "a.opt"]);
+    assert!(!near.stdout.contains("V-51"), "{}", near.stdout);
+    assert!(near.stdout.contains("V-52"), "{}", near.stdout);
+    bench.write("close.csv", &table(|t| 1.0005 * t));
+    assert_eq!(
+        run(&["--reference", "close.csv", "--options", "a.opt"]).code,
+        Some(0)
+    );
+    bench.write("other.csv", &table(|t| t).replace("\"y\"", "\"why\""));
+    let other = run(&["--reference", "other.csv"]);
+    assert!(other.stdout.contains("no variable why"), "{}", other.stdout);
+    bench.write("bad.opt", "StartTime,0\n");
+    assert_eq!(
+        run(&["--reference", "one.csv", "--options", "bad.opt"]).code,
+        Some(3)
+    );
+    assert_eq!(run(&["--reference", "missing.csv"]).code, Some(3));
+    assert_eq!(run(&["--input", "in.csv"]).code, Some(2));
+}
+
+#[test]
+fn v51_references_of_the_cross_check_are_found_beside_the_fmu() {
+    let bench = Bench::new();
+    let fmu = build(&bench, 0);
+    bench.write("unruly0_ref.csv", &table(|t| 3.0 * t));
+    bench.write("unruly0_in.csv", "time,u\n0,3\n1,3\n");
+    assert_eq!(dynamic(&bench, &fmu).1, []);
+    bench.write("unruly0_in.csv", "time,u\n0,1\n1,1\n");
+    let (_, findings) = dynamic(&bench, &fmu);
+    assert!(findings.iter().any(|(rule, _)| *rule == 51), "{findings:?}");
+}
+
+const MANIFEST: &str = "extra/org.fmi-standard.fmi-ls-ref/fmi-ls-manifest.xml";
+const RESULTS: &str = "extra/org.fmi-standard.fmi-ls-ref/out.csv";
+const REFERENCES: &str = r#"<?xml version="1.0"?>
+<fmiReferences xmlns:fmi-ls="http://fmi-standard.org/fmi-ls-manifest">
+  <Related type="text/csv" source="out.csv" role="result" description="default experiment"/>
+</fmiReferences>"#;
+
+#[test]
+fn v51_references_in_the_fmu_are_found() {
+    let bench = Bench::new();
+    let good = table(|t| t);
+    let fmu = with_files(
+        &bench,
+        "good.fmu",
+        &[(MANIFEST, REFERENCES), (RESULTS, &good)],
+    );
+    assert_eq!(dynamic(&bench, &fmu).1, []);
+    let bad = table(|t| 2.0 * t);
+    let fmu = with_files(
+        &bench,
+        "bad.fmu",
+        &[(MANIFEST, REFERENCES), (RESULTS, &bad)],
+    );
+    let (_, findings) = dynamic(&bench, &fmu);
+    assert!(findings.iter().any(|(rule, _)| *rule == 51), "{findings:?}");
+}
+
+#[test]
+fn v53_manifests_name_what_is_there() {
+    let bench = Bench::new();
+    let fmu = with_files(&bench, "missing.fmu", &[(MANIFEST, REFERENCES)]);
+    let outcome = bench.run(["validate", &fmu]);
+    assert!(
+        outcome.stdout.contains("out.csv is not there"),
+        "{}",
+        outcome.stdout
+    );
+    let unknown = REFERENCES.replace("\"result\"", "\"resutl\"");
+    let fmu = with_files(&bench, "role.fmu", &[(MANIFEST, &unknown), (RESULTS, "")]);
+    let outcome = bench.run(["validate", &fmu]);
+    assert!(
+        outcome.stdout.contains("no role \"resutl\""),
+        "{}",
+        outcome.stdout
+    );
+    let fmu = with_files(&bench, "broken.fmu", &[(MANIFEST, "<a>")]);
+    let outcome = bench.run(["validate", &fmu]);
+    assert!(
+        outcome.stdout.contains("cannot be read"),
+        "{}",
+        outcome.stdout
+    );
+    let fmu = with_files(
+        &bench,
+        "table.fmu",
+        &[(MANIFEST, REFERENCES), (RESULTS, "x\n")],
+    );
+    let (_, findings) = dynamic(&bench, &fmu);
+    assert!(findings.iter().any(|(rule, _)| *rule == 53), "{findings:?}");
+}
+
+#[test]
+fn an_fmu_can_be_held_against_a_benchmark() {
+    let bench = Bench::new();
+    let force = "fmus/OscillatorForce.fmu";
+    let wrong = bench.run(["validate", "--against", "double-oscillator", force]);
+    assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
+    let wrong = bench.run(["validate", "--against", "double-oscillator:nobody", force]);
+    assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
+    let motion = "fmus/OscillatorMotion.fmu";
+    let wrong = bench.run(["validate", "--against", "double-oscillator:force", motion]);
+    assert_eq!(wrong.code, Some(3), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("has no variable"), "{}", wrong.stderr);
+}
+
+#[test]
+fn results_are_compared() {
+    let bench = Bench::new();
+    bench.write("a.csv", "time,x,y\n0,1,2\n1,2,3\n");
+    bench.write("b.csv", "time,x,y\n0,1,2\n1,2.001,3\n");
+    assert_eq!(bench.run(["compare", "a.csv", "a.csv"]).code, Some(0));
+    let outcome = bench.run(["compare", "a.csv", "b.csv"]);
+    assert_eq!(outcome.code, Some(6));
+    insta::assert_snapshot!(outcome.stdout);
+    let loose = ["--relative-tolerance", "1e-3"];
+    let outcome = bench.run(["compare", "a.csv", "b.csv"].into_iter().chain(loose));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stdout);
+    let outcome = bench.run(["compare", "--json", "a.csv", "b.csv"]);
+    let json: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(json["within_tolerance"], false);
+    assert_eq!(json["columns"][0]["first_out_of_tolerance"], 1.0);
+    assert_eq!(bench.run(["compare", "a.csv", "c.csv"]).code, Some(3));
+    let negative = bench.run(["compare", "a.csv", "b.csv", "--absolute-tolerance=-1"]);
+    assert_eq!(negative.code, Some(2));
+}

@@ -17,12 +17,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gyrator_worker::{Ending, Outcome, Supervisor};
+use gyrator_fmu::ModelDescription;
+use gyrator_worker::{Outcome, Supervisor};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Finding, Severity};
+use crate::reference::{self, Experiment, Recording, Reference};
 use crate::rule::{Check, Rule};
-use crate::rules::{REHEARSAL, rule, rules};
+use crate::rules::{MEETS_REFERENCE, REHEARSAL, rule, rules};
 
 /// How FMUs are run.
 #[derive(Debug, Clone)]
@@ -39,11 +41,26 @@ pub struct Options {
 #[derive(Debug, Serialize, Deserialize)]
 struct Job {
     fmu: PathBuf,
-    rule: u8,
+    task: Task,
     /// Where the worker leaves what it finds.
     report: PathBuf,
     /// A folder of its own, which nothing else uses.
     scratch: PathBuf,
+}
+
+/// One of the things that a worker does.
+#[derive(Debug, Serialize, Deserialize)]
+enum Task {
+    /// Runs the FMU under the rule of this number.
+    Rule(u8),
+    /// Records a run that is to be compared with a reference.
+    Record {
+        experiment: Experiment,
+        input: Option<PathBuf>,
+        names: Vec<String>,
+        /// Where the reference ends, s.
+        end: f64,
+    },
 }
 
 /// What a worker leaves, a line each.
@@ -51,6 +68,7 @@ struct Job {
 enum Line {
     Finding(Finding),
     Trajectory(Trajectory),
+    Recording(Recording),
 }
 
 /// Runs the FMU under all dynamic rules.
@@ -95,12 +113,69 @@ fn run(
     rule: &Rule,
     options: &Options,
 ) -> io::Result<(Vec<Finding>, Option<Trajectory>)> {
+    let (lines, death) = start(fmu, Task::Rule(rule.number), options)?;
+    let (mut findings, mut trajectory) = (Vec::new(), None);
+    for line in lines {
+        match line {
+            Line::Finding(finding) => findings.push(finding),
+            Line::Trajectory(found) => trajectory = Some(found),
+            Line::Recording(_) => {}
+        }
+    }
+    let severity = rule.severity.max(Severity::Error);
+    findings.extend(death.map(|death| of_rule(rule, severity, death)));
+    Ok((findings, trajectory))
+}
+
+/// Runs the FMU as a reference was run, and compares.
+///
+/// # Errors
+/// If there can be no worker.
+pub fn meets(
+    fmu: &Path,
+    model: &ModelDescription,
+    reference: &Reference,
+    options: &Options,
+) -> io::Result<Vec<Finding>> {
+    let task = Task::Record {
+        experiment: reference.experiment,
+        input: reference
+            .input
+            .as_deref()
+            .map(std::path::absolute)
+            .transpose()?,
+        names: reference
+            .results
+            .series
+            .iter()
+            .map(|series| series.name.clone())
+            .collect(),
+        end: reference.results.time.last().copied().unwrap_or(0.0),
+    };
+    let (lines, death) = start(&std::path::absolute(fmu)?, task, options)?;
+    let (mut findings, mut recording) = (Vec::new(), None);
+    for line in lines {
+        match line {
+            Line::Finding(finding) => findings.push(finding),
+            Line::Recording(found) => recording = Some(found),
+            Line::Trajectory(_) => {}
+        }
+    }
+    findings.extend(death.map(|death| of_rule(&MEETS_REFERENCE, Severity::Fatal, death)));
+    if let Some(recording) = recording {
+        findings.extend(reference::compare(model, &recording.into(), reference));
+    }
+    Ok(findings)
+}
+
+/// Starts a worker; returns what it has left, and how it died if it did.
+fn start(fmu: &Path, task: Task, options: &Options) -> io::Result<(Vec<Line>, Option<String>)> {
     let folder = tempfile::Builder::new()
         .prefix("gyrator-validate-")
         .tempdir()?;
     let job = Job {
         fmu: fmu.to_owned(),
-        rule: rule.number,
+        task,
         report: folder.path().join("report"),
         scratch: folder.path().join("scratch"),
     };
@@ -111,30 +186,16 @@ fn run(
         .timeout(Some(options.timeout))
         .memory_limit(options.memory_limit)
         .supervise(&gyrator_worker::Stop::default())?;
-    let (mut findings, mut trajectory) = (Vec::new(), None);
-    for line in std::fs::read_to_string(&job.report)
-        .unwrap_or_default()
+    let text = std::fs::read_to_string(&job.report).unwrap_or_default();
+    // The last line may be cut off by the worker's death, which is told anyway.
+    let lines = text
         .lines()
-    {
-        match serde_json::from_str(line) {
-            Ok(Line::Finding(finding)) => findings.push(finding),
-            Ok(Line::Trajectory(found)) => trajectory = Some(found),
-            // Cut off by a death, which is told below.
-            Err(_) => {}
-        }
-    }
-    findings.extend(death(rule, &ending));
-    Ok((findings, trajectory))
-}
-
-fn death(rule: &Rule, ending: &Ending) -> Option<Finding> {
-    match &ending.outcome {
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let death = match ending.outcome {
         Outcome::Finished(_) => None,
-        Outcome::Died(death) => {
-            let severity = rule.severity.max(Severity::Error);
-            Some(of_rule(rule, severity, death.to_string()))
-        }
-    }
+        Outcome::Died(death) => Some(death.to_string()),
+    };
+    Ok((lines.collect(), death))
 }
 
 fn of_rule(rule: &Rule, severity: Severity, message: String) -> Finding {
@@ -147,42 +208,70 @@ fn of_rule(rule: &Rule, severity: Severity, message: String) -> Finding {
     }
 }
 
-/// Does what [`examine`] has asked a worker for.
+/// Does what [`examine`] or [`meets`] has asked a worker for.
 ///
 /// # Errors
-/// If the job is not one of [`examine`], or its files cannot be written.
+/// If the job is not one of theirs, or its files cannot be written.
 pub fn perform(job: &[u8]) -> io::Result<()> {
     let job: Job = serde_json::from_slice(job)?;
-    let rule = rule(job.rule).ok_or_else(|| io::Error::other("there is no such rule"))?;
     std::env::set_current_dir(&job.scratch)?;
     let mut report = std::fs::File::create(&job.report)?;
-    let mut write = |line: &Line| -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
+    for line in work(&job)? {
+        let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
-        report.write_all(&text)
-    };
-    let mut trial = Trial::new(rule, &job.fmu, &job.scratch);
-    let outcome = match rule.check {
-        Check::Dynamic(check) => check(&mut trial),
-        Check::Repeated(check) => check(&mut trial)
-            .and_then(|trajectory| write(&Line::Trajectory(trajectory)).map_err(Stop::Io)),
-        Check::Archive(_) | Check::Description(_) => Ok(()),
-    };
-    for finding in trial.findings {
-        write(&Line::Finding(finding))?;
+        report.write_all(&text)?;
     }
+    Ok(())
+}
+
+fn work(job: &Job) -> io::Result<Vec<Line>> {
+    let number = match &job.task {
+        Task::Rule(number) => *number,
+        Task::Record { .. } => MEETS_REFERENCE.number,
+    };
+    let rule = rule(number).ok_or_else(|| io::Error::other("there is no such rule"))?;
+    let mut trial = Trial::new(rule, &job.fmu, &job.scratch);
+    let mut lines = Vec::new();
+    let outcome = match (&job.task, rule.check) {
+        (Task::Record { .. }, _) => record(&trial, &job.task).map(|recording| {
+            lines.extend(recording.map(Line::Recording));
+        }),
+        (_, Check::Dynamic(check)) => check(&mut trial),
+        (_, Check::Repeated(check)) => check(&mut trial).map(|trajectory| {
+            lines.push(Line::Trajectory(trajectory));
+        }),
+        _ => Ok(()),
+    };
+    lines.extend(trial.findings.into_iter().map(Line::Finding));
     if let Err(stop) = outcome {
-        let message = stop.to_string();
         let (number, severity) = match stop {
             // What rule V-05 looks for without loading.
             Stop::Load(_) => (5, Severity::Fatal),
             _ => (rule.number, rule.severity),
         };
-        let finding = of_rule(rule, severity, message);
-        write(&Line::Finding(Finding {
+        let finding = of_rule(rule, severity, stop.to_string());
+        lines.push(Line::Finding(Finding {
             rule: number,
             ..finding
-        }))?;
+        }));
     }
-    Ok(())
+    Ok(lines)
+}
+
+fn record(trial: &Trial, task: &Task) -> Result<Option<Recording>, Stop> {
+    let Task::Record {
+        experiment,
+        input,
+        names,
+        end,
+    } = task
+    else {
+        return Ok(None);
+    };
+    let input = input
+        .as_deref()
+        .map(reference::read_table)
+        .transpose()
+        .map_err(|error| Stop::Io(io::Error::other(error.to_string())))?;
+    reference::run(&trial.open()?, experiment, input.as_ref(), names, *end).map(Some)
 }

@@ -7,6 +7,7 @@ mod binaries;
 mod document;
 mod names;
 mod ranges;
+mod references;
 mod repacking;
 mod running;
 mod structure;
@@ -15,6 +16,7 @@ mod units;
 mod variables;
 
 pub(crate) use abilities::MISSPELT as MISSPELT_ABILITIES;
+pub(crate) use references::MEETS_REFERENCE;
 pub(crate) use running::REHEARSAL;
 
 use crate::rule::Rule;
@@ -32,6 +34,7 @@ pub static GROUPS: &[(&str, &[Rule])] = &[
     ("units", units::RULES),
     ("structure", structure::RULES),
     ("running", running::RULES),
+    ("references", references::RULES),
 ];
 
 /// All rules.

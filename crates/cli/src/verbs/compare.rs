@@ -1,0 +1,146 @@
+//! `gyrator compare`: two results.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gyrator_record::{ColumnComparison, Comparison, Table, Tolerance, compare, read_csv};
+use serde::Serialize;
+
+use crate::aligned::{Align, Aligned};
+use crate::exit::Exit;
+use crate::failure::{Failure, Message, advice_on_missing};
+use crate::options::finite;
+use crate::screen;
+
+/// Options of `gyrator compare`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The result, CSV
+    #[arg(value_name = "RESULT.csv")]
+    result: PathBuf,
+    /// What it is compared with, CSV: at its times, column by column
+    #[arg(value_name = "REFERENCE.csv")]
+    reference: PathBuf,
+    /// Deviation that is accepted, as part of the reference's value
+    #[arg(long, value_name = "NUMBER", default_value = "1e-6", value_parser = not_negative)]
+    relative_tolerance: f64,
+    /// Deviation that is accepted besides, in the unit of each column
+    #[arg(long, value_name = "NUMBER", default_value = "1e-9", value_parser = not_negative)]
+    absolute_tolerance: f64,
+    /// Accept single samples that have the value of the sample before or after, as at events
+    #[arg(long)]
+    sample_shift: bool,
+    /// Write the figures as JSON to the standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is told to programs.
+#[derive(Debug, Serialize)]
+struct Told<'a> {
+    within_tolerance: bool,
+    columns: Vec<Column<'a>>,
+    missing: &'a [String],
+    additional: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct Column<'a> {
+    name: &'a str,
+    within_tolerance: bool,
+    max_absolute: f64,
+    max_relative: f64,
+    rms: f64,
+    first_out_of_tolerance: Option<f64>,
+    out_of_tolerance: usize,
+    shifted: usize,
+    compared: usize,
+    uncovered: usize,
+}
+
+/// Compares the two results.
+pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    let result = read(&options.result)?;
+    let reference = read(&options.reference)?;
+    let tolerance = Tolerance {
+        relative: options.relative_tolerance,
+        absolute: options.absolute_tolerance,
+        sample_shift: options.sample_shift,
+    };
+    let comparison = compare(&result, &reference, &tolerance);
+    let text = if options.json {
+        serde_json::to_string_pretty(&told(&comparison)).map_err(std::io::Error::from)? + "\n"
+    } else {
+        format!("{}{comparison}\n", table(&comparison))
+    };
+    screen::print(&text)?;
+    Ok(if comparison.holds() {
+        Exit::Success
+    } else {
+        Exit::CheckFailed
+    })
+}
+
+fn read(path: &Path) -> Result<Table, Failure> {
+    read_csv(path).map_err(|error| {
+        let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
+        match advice_on_missing(path) {
+            Some(advice) => failure.help(advice),
+            None => failure,
+        }
+    })
+}
+
+fn table(comparison: &Comparison) -> String {
+    let mut table = Aligned::new(&[
+        ("column", Align::Left),
+        ("samples", Align::Right),
+        ("max. deviation", Align::Right),
+        ("relative", Align::Right),
+        ("RMS", Align::Right),
+    ]);
+    for column in &comparison.columns {
+        table.row([
+            column.name.clone(),
+            column.compared.to_string(),
+            format!("{:.3e}", column.max_absolute),
+            format!("{:.3e}", column.max_relative),
+            format!("{:.3e}", column.rms),
+        ]);
+    }
+    table.render()
+}
+
+fn told(comparison: &Comparison) -> Told<'_> {
+    Told {
+        within_tolerance: comparison.holds(),
+        columns: comparison.columns.iter().map(column).collect(),
+        missing: &comparison.missing,
+        additional: &comparison.additional,
+    }
+}
+
+fn column(found: &ColumnComparison) -> Column<'_> {
+    Column {
+        name: &found.name,
+        within_tolerance: found.holds(),
+        max_absolute: found.max_absolute,
+        max_relative: found.max_relative,
+        rms: found.rms,
+        first_out_of_tolerance: found.first_out_of_tolerance,
+        out_of_tolerance: found.out_of_tolerance,
+        shifted: found.shifted,
+        compared: found.compared,
+        uncovered: found.uncovered,
+    }
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    finite(text).and_then(|number| {
+        if number >= 0.0 {
+            Ok(number)
+        } else {
+            Err("it must not be negative".to_owned())
+        }
+    })
+}
