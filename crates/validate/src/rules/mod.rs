@@ -10,8 +10,8 @@ mod ranges;
 mod references;
 mod repacking;
 mod running;
+mod simple_types;
 mod structure;
-mod types;
 mod units;
 mod variables;
 
@@ -30,7 +30,7 @@ pub static GROUPS: &[(&str, &[Rule])] = &[
     ("variables", variables::RULES),
     ("ranges", ranges::RULES),
     ("aliases", aliases::RULES),
-    ("types", types::RULES),
+    ("types", simple_types::RULES),
     ("units", units::RULES),
     ("structure", structure::RULES),
     ("running", running::RULES),

@@ -1,6 +1,6 @@
 //! V-28 and V-29: ranges and values.
 
-use super::types::items;
+use super::simple_types::items;
 use crate::finding::{Findings, Severity};
 use crate::literal;
 use crate::model::{Kind, Model, Variable};
