@@ -409,6 +409,10 @@ fn clean_name(raw: &str) -> Result<String, &'static str> {
     if name.chars().any(char::is_control) {
         return Err("has control characters in its name");
     }
+    if name == "." {
+        // The root itself, which some tools pack as well.
+        return Ok(name.to_owned());
+    }
     let name = name.strip_prefix("./").unwrap_or(name);
     if name.split('/').any(|part| part == "..") {
         return Err("leads out of the archive");

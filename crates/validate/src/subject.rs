@@ -187,6 +187,10 @@ impl Contents {
 fn clean(raw: &str) -> String {
     let name = raw.replace('\\', "/");
     let name = name.trim_end_matches('/');
+    if name == "." {
+        // The root itself.
+        return String::new();
+    }
     name.strip_prefix("./").unwrap_or(name).to_owned()
 }
 

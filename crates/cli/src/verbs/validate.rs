@@ -6,10 +6,11 @@ use std::time::Duration;
 use clap::Args;
 use gyrator_fmu::{Fmu, Limits};
 use gyrator_validate::reference::{Reference, ReferenceError};
-use gyrator_validate::{Finding, Report, Severity, Subject, dynamic, rule};
+use gyrator_validate::{Finding, Report, Severity, Subject, dynamic, rule, rules};
 use gyrator_worker::Worker;
 use serde::Serialize;
 
+use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing};
 use crate::numbers::count;
@@ -22,8 +23,11 @@ use crate::verbs::simulate::not_opened;
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The FMUs; a modelDescription.xml alone will do as well
-    #[arg(value_name = "FMU", required = true)]
+    #[arg(value_name = "FMU", required_unless_present = "list")]
     fmus: Vec<PathBuf>,
+    /// List the rules
+    #[arg(long)]
+    list: bool,
     /// Run the FMUs as well, each rule in a process of its own
     #[arg(long)]
     dynamic: bool,
@@ -85,6 +89,10 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         dynamic::perform(worker.job())?;
         return Ok(Exit::Success);
     }
+    if options.list {
+        screen::print(&list())?;
+        return Ok(Exit::Success);
+    }
     let mut judged = Vec::new();
     for file in &options.fmus {
         let report = examine(file, options)?;
@@ -112,6 +120,27 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         }
     }
     Ok(exit)
+}
+
+/// The rules, a line each.
+fn list() -> String {
+    let mut table = Aligned::new(&[
+        ("rule", Align::Left),
+        ("severity", Align::Left),
+        ("what has to hold", Align::Left),
+        ("source", Align::Left),
+    ]);
+    let mut all: Vec<_> = rules().collect();
+    all.sort_by_key(|rule| rule.number);
+    for rule in all {
+        table.row([
+            format!("V-{:02}", rule.number),
+            rule.severity.to_string(),
+            rule.title.to_owned(),
+            rule.source.to_owned(),
+        ]);
+    }
+    table.render()
 }
 
 fn examine(file: &Path, options: &Options) -> Result<Report, Failure> {

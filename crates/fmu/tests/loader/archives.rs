@@ -390,3 +390,12 @@ fn r45_file_that_is_replaced_during_a_run_changes_nothing() {
     let note = crate::building::resources(&mut instance).join("note.txt");
     assert_eq!(std::fs::read(note).unwrap(), b"old");
 }
+
+#[test]
+fn r01_the_root_may_be_an_entry() {
+    let built = Archive::new()
+        .with("./", b"")
+        .with("./modelDescription.xml", DESCRIPTION.as_bytes())
+        .finish();
+    assert_eq!(Fmu::open(&built.path).unwrap().warnings(), []);
+}

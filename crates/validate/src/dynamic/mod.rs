@@ -80,8 +80,7 @@ enum Line {
 pub fn examine(fmu: &Path, options: &Options) -> io::Result<Vec<Finding>> {
     let fmu = std::path::absolute(fmu)?;
     let mut findings = examine_rule(&fmu, &REHEARSAL, options)?;
-    let has_failed = |finding: &Finding| finding.severity == Severity::Fatal;
-    if findings.iter().any(has_failed) {
+    if !findings.is_empty() {
         return Ok(findings);
     }
     let others = rules().filter(|rule| rule.is_dynamic() && rule.number != REHEARSAL.number);
@@ -247,6 +246,8 @@ fn work(job: &Job) -> io::Result<Vec<Line>> {
         let (number, severity) = match stop {
             // What rule V-05 looks for without loading.
             Stop::Load(_) => (5, Severity::Fatal),
+            // Allowed, if only for other step sizes than the one that was tried.
+            Stop::Discarded(_) => (rule.number, Severity::Warning),
             _ => (rule.number, rule.severity),
         };
         let finding = of_rule(rule, severity, stop.to_string());

@@ -4,6 +4,7 @@
 
 mod archives;
 mod descriptions;
+mod documentation;
 mod robustness;
 
 use gyrator_validate::{Finding, Report};
