@@ -60,6 +60,9 @@ const CASES: [Case; 6] = [
     },
 ];
 
+/// Runs that take only milliseconds are made this many times as often.
+const SHORT_RUNS: usize = 20;
+
 /// The nanoseconds per unit and step of every repetition of one case.
 #[derive(Debug, Default)]
 struct Times {
@@ -92,7 +95,30 @@ pub fn run(root: &Path, target: &Path, repetitions: NonZeroUsize) -> Result<(), 
         }
     }
     print!("{}", table(&times));
-    outcome
+    outcome?;
+    print!("\n{}", supervision(&gyrator?, &tiny, repetitions)?);
+    Ok(())
+}
+
+/// What a process of its own costs a run, in one line.
+fn supervision(
+    gyrator: &GyratorLoop,
+    tiny: &Tiny,
+    repetitions: NonZeroUsize,
+) -> Result<String, String> {
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for _ in 0..repetitions.get() * SHORT_RUNS {
+        with.push(gyrator.start_and_end(tiny, true)?);
+        without.push(gyrator.start_and_end(tiny, false)?);
+    }
+    let (with, without) = (median(&with), median(&without));
+    let cost = with.zip(without).map(|(with, without)| with - without);
+    Ok(format!(
+        "A run of few steps takes {} ms in a worker process and {} ms without: supervision costs {} ms.\n",
+        cell(with, 2),
+        cell(without, 2),
+        cell(cost, 2)
+    ))
 }
 
 fn table(times: &[Times]) -> String {

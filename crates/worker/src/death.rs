@@ -230,3 +230,80 @@ fn signal_name(number: i32) -> String {
     };
     name.to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(component: &str, activity: Activity, time: Option<f64>) -> Place {
+        Place {
+            component: component.to_owned(),
+            activity: Some(activity),
+            time,
+        }
+    }
+
+    fn segfault(places: Vec<Place>, position: Option<Position>) -> Death {
+        let cause = Cause::Signal {
+            number: libc::SIGSEGV,
+            is_stack_overflow: false,
+        };
+        Death {
+            cause,
+            places,
+            is_other_thread: false,
+            library: None,
+            position,
+        }
+    }
+
+    const STEP: Activity = Activity::Call(Function::DoStep);
+    const READ: Activity = Activity::Call(Function::GetReal);
+
+    #[test]
+    fn a_step_has_its_own_time() {
+        let position = Some(Position {
+            time: 0.04,
+            step: 4,
+        });
+        let mut death = segfault(vec![place("wheel", STEP, Some(0.045))], position);
+        let expected = "wheel: SIGSEGV in fmi2DoStep at t = 0.045 s (step 4)";
+        assert_eq!(death.to_string(), expected);
+        death.library = Some("Wheel.so".to_owned());
+        assert_eq!(death.to_string(), format!("{expected}, in Wheel.so"));
+    }
+
+    #[test]
+    fn other_calls_are_at_communication_points() {
+        let position = Some(Position {
+            time: 0.04,
+            step: 4,
+        });
+        let death = segfault(vec![place("wheel", READ, Some(0.03))], position);
+        let expected = "wheel: SIGSEGV in fmi2GetReal at t = 0.04 s (step 4)";
+        assert_eq!(death.to_string(), expected);
+        let death = segfault(vec![place("wheel", READ, Some(0.0))], None);
+        assert_eq!(
+            death.to_string(),
+            "wheel: SIGSEGV in fmi2GetReal at t = 0 s"
+        );
+        let death = segfault(vec![place("Wheel.fmu", Activity::Open, None)], None);
+        assert_eq!(
+            death.to_string(),
+            "Wheel.fmu: SIGSEGV in reading the archive"
+        );
+    }
+
+    #[test]
+    fn several_may_have_done_it() {
+        let places = vec![place("left", STEP, Some(0.0)), place("right", READ, None)];
+        let mut death = segfault(places, None);
+        let expected = "SIGSEGV in one of fmi2DoStep of left, fmi2GetReal of right";
+        assert_eq!(death.to_string(), expected);
+        death.is_other_thread = true;
+        let expected = "SIGSEGV in another thread, during fmi2DoStep of left, fmi2GetReal of right";
+        assert_eq!(death.to_string(), expected);
+        let death = segfault(Vec::new(), None);
+        assert_eq!(death.to_string(), "SIGSEGV outside the calls of FMUs");
+    }
+}

@@ -81,3 +81,22 @@ fn longest(stretches: &BTreeMap<usize, (u64, Stretch)>) -> Duration {
         .max()
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_stays_as_it_is_grows() {
+        const TICK: Duration = Duration::from_secs(1);
+        let mut stretches = BTreeMap::new();
+        let hanging_and_working = |marker| BTreeMap::from([(3, 7), (5, marker)]);
+        for marker in 0..4 {
+            advance(&mut stretches, &hanging_and_working(marker), TICK);
+        }
+        assert_eq!(longest(&stretches), 4 * TICK);
+        assert_eq!(stretches[&5].1, TICK, "a new call each time");
+        advance(&mut stretches, &BTreeMap::new(), TICK);
+        assert_eq!(longest(&stretches), Duration::ZERO);
+    }
+}

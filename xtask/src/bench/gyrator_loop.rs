@@ -15,6 +15,9 @@ const STEP_SIZE: f64 = 1e-3;
 /// The short run has this fraction of the long run's steps.
 const SHORT: usize = 10;
 
+/// Steps of a run that is nothing but start and end.
+const FEW_STEPS: usize = 10;
+
 /// The release build of the command line.
 #[derive(Debug)]
 pub(super) struct GyratorLoop {
@@ -51,12 +54,33 @@ impl GyratorLoop {
     pub(super) fn measure(&self, tiny: &Tiny, case: Case) -> Result<f64, String> {
         let long = case.steps();
         let short = long / SHORT;
-        let seconds = self.seconds(tiny, case, long)? - self.seconds(tiny, case, short)?;
+        let seconds =
+            self.seconds(tiny, case, long, &[])? - self.seconds(tiny, case, short, &[])?;
         Ok(seconds * 1e9 / ((long - short) * case.instances) as f64)
     }
 
+    /// Wall time of a run that is nothing but start and end, ms; in a worker process or without.
+    pub(super) fn start_and_end(&self, tiny: &Tiny, supervised: bool) -> Result<f64, String> {
+        let case = Case {
+            instances: 2,
+            recording: true,
+        };
+        let options: &[&str] = if supervised {
+            &[]
+        } else {
+            &["--no-supervisor"]
+        };
+        Ok(self.seconds(tiny, case, FEW_STEPS, options)? * 1e3)
+    }
+
     /// Wall time of one whole run, s.
-    fn seconds(&self, tiny: &Tiny, case: Case, steps: usize) -> Result<f64, String> {
+    fn seconds(
+        &self,
+        tiny: &Tiny,
+        case: Case,
+        steps: usize,
+        options: &[&str],
+    ) -> Result<f64, String> {
         let system = self.work.join("bench.toml");
         std::fs::write(&system, system_file(&tiny.fmu, case.instances, steps))
             .map_err(|error| format!("{}: {error}", system.display()))?;
@@ -66,6 +90,7 @@ impl GyratorLoop {
             .arg("run")
             .arg(&system)
             .args(["--progress", "never"])
+            .args(options)
             .arg("--summary")
             .arg(&summary);
         if case.recording {
