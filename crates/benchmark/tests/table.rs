@@ -180,7 +180,7 @@ fn names_are_unique() {
 }
 
 #[test]
-#[ignore = "all rows: half a minute in release mode, `cargo test --release --package gyrator-benchmark -- --ignored`"]
+#[ignore = "all rows: three minutes in release mode, `cargo test --release --package gyrator-benchmark -- --ignored`"]
 fn all_rows() {
     let mut failed = Vec::new();
     for benchmark in BENCHMARKS {

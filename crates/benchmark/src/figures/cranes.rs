@@ -89,7 +89,7 @@ fn residuals(
 fn energies(workshop: &Workshop<'_>) -> Result<Chart, MeasureError> {
     let chart = Chart::new(
         "rahikainen2020-fig10",
-        "Single crane, 1 ms: ALI1 loses energy",
+        "Single crane, 1 ms: how formulations keep the energy",
         TIME,
         "error of the mechanical energy, J",
     )

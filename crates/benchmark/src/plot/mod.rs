@@ -268,6 +268,9 @@ impl Chart {
                     self.colour(*index),
                     dashes(line.style)
                 );
+                if line.style == Style::Marked {
+                    draw_mark(svg, (x + 17.0, middle), self.colour(*index));
+                }
                 text(svg, (x + 42.0, y), 17, "", &line.label);
             }
         }
@@ -370,13 +373,17 @@ fn draw_line(svg: &mut String, line: &Line, colour: &str, x: &Scale, y: &Scale) 
     }
     svg.push_str("\"/>\n");
     if line.style == Style::Marked {
-        for (x, y) in pixels {
-            let _ = writeln!(
-                svg,
-                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{colour}\"/>"
-            );
+        for pixel in pixels {
+            draw_mark(svg, pixel, colour);
         }
     }
+}
+
+fn draw_mark(svg: &mut String, (x, y): (f64, f64), colour: &str) {
+    let _ = writeln!(
+        svg,
+        "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\" fill=\"{colour}\"/>"
+    );
 }
 
 /// The first, lowest, highest and last point of every half pixel: a picture shows no more.
