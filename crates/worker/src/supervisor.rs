@@ -26,6 +26,9 @@ use crate::worker::{PANICKED, RUN};
 /// How often the worker is looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
 
+/// How soon a worker that has closed its channel is looked at for the first time.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
+
 /// How long a call may go on after the user has interrupted the run, and how long a worker may
 /// take to leave when all is done.
 pub const GRACE: Duration = Duration::from_secs(3);
@@ -186,6 +189,7 @@ impl Supervisor {
             stalls: Stalls::default(),
             memory: MemoryWatch::new(self.memory_limit),
             timeout: self.timeout,
+            pause: SHORTEST_PAUSE,
             sweeper,
         })
     }
@@ -209,6 +213,8 @@ pub struct Supervised {
     stalls: Stalls,
     memory: MemoryWatch,
     timeout: Option<Duration>,
+    /// Time to the next look at a worker that has closed its channel.
+    pause: Duration,
     sweeper: Option<JoinHandle<()>>,
 }
 
@@ -265,7 +271,8 @@ impl Supervised {
     /// Waits a moment for a message or the end of the worker.
     fn listen(&mut self) {
         let Some(channel) = &self.channel else {
-            std::thread::sleep(INTERVAL);
+            std::thread::sleep(self.pause);
+            self.pause = (2 * self.pause).min(INTERVAL);
             return;
         };
         match channel.receive() {
@@ -275,11 +282,8 @@ impl Supervised {
                 self.results = file.map(|file| (name, file));
             }
             Ok(Received::Nothing) => {}
-            Ok(Received::Closed) | Err(_) => {
-                self.channel = None;
-                // It is about to end, if it does not only close its files.
-                std::thread::sleep(Duration::from_micros(100));
-            }
+            // It is about to end, if it has not only closed its files.
+            Ok(Received::Closed) | Err(_) => self.channel = None,
         }
     }
 
