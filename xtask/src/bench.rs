@@ -4,6 +4,7 @@
 
 mod floor;
 mod gyrator_loop;
+mod isolated;
 mod tiny;
 
 use std::fmt::Write as _;
@@ -97,6 +98,8 @@ pub fn run(root: &Path, target: &Path, repetitions: NonZeroUsize) -> Result<(), 
     print!("{}", table(&times));
     outcome?;
     print!("\n{}", supervision(&gyrator?, &tiny, repetitions)?);
+    let isolated = isolated::table(root, target, &tiny.fmu, repetitions.get())?;
+    print!("\n{isolated}");
     Ok(())
 }
 

@@ -24,14 +24,17 @@ pub enum Activity {
     Unpack,
     /// The library is being loaded; its initialisers may run.
     LoadLibrary,
+    /// A process of its own was asked for something and has not answered.
+    OwnProcess,
 }
 
 impl Activity {
-    const PHASES: [Self; 4] = [
+    const PHASES: [Self; 5] = [
         Self::Instantiate,
         Self::Open,
         Self::Unpack,
         Self::LoadLibrary,
+        Self::OwnProcess,
     ];
     /// Codes of functions come after 0, which is idleness; those of the other phases after these.
     const FIRST_PHASE: u8 = 0xf0;
@@ -45,13 +48,14 @@ impl Activity {
             Self::Open => "reading the archive",
             Self::Unpack => "unpacking the archive",
             Self::LoadLibrary => "loading the library",
+            Self::OwnProcess => "a call in its own process",
         }
     }
 
     /// Whether code of the FMU may be running.
     #[must_use]
     pub const fn runs_the_fmu(self) -> bool {
-        !matches!(self, Self::Open | Self::Unpack)
+        !matches!(self, Self::Open | Self::Unpack | Self::OwnProcess)
     }
 
     #[inline]
@@ -62,6 +66,7 @@ impl Activity {
             Self::Open => Self::FIRST_PHASE + 1,
             Self::Unpack => Self::FIRST_PHASE + 2,
             Self::LoadLibrary => Self::FIRST_PHASE + 3,
+            Self::OwnProcess => Self::FIRST_PHASE + 4,
         }
     }
 
@@ -135,7 +140,7 @@ impl Slot {
 
     /// Notes the activity while `work` is done.
     #[inline(always)]
-    pub(crate) fn during<T>(&self, activity: Activity, work: impl FnOnce() -> T) -> T {
+    pub fn during<T>(&self, activity: Activity, work: impl FnOnce() -> T) -> T {
         // One thread at a time uses an instance, so nobody else writes between load and store.
         let idle = (self.marker.load(Relaxed) & !CODE_MASK).wrapping_add(1 << COUNT_SHIFT);
         self.marker
@@ -206,6 +211,13 @@ impl Slot {
         })
     }
 
+    /// The [marker](Reading::marker), and whether an activity goes on.
+    #[must_use]
+    pub fn progress(&self) -> (u64, bool) {
+        let marker = self.marker.load(Relaxed);
+        (marker, marker & CODE_MASK != 0)
+    }
+
     fn set_name(&self, name: &str) {
         let mut bytes = [0; NAME_BYTES];
         let length = name.floor_char_boundary(NAME_BYTES);
@@ -236,11 +248,11 @@ pub fn record_to(slots: &'static [Slot]) {
 }
 
 /// A slot in use, free again when this is dropped.
-pub(crate) struct Claim(&'static Slot);
+pub struct Claim(&'static Slot);
 
 impl Claim {
     /// Takes a slot for an instance of this name, or for a file.
-    pub(crate) fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = free
             .pop()
@@ -253,7 +265,9 @@ impl Claim {
         Self(slot)
     }
 
-    pub(crate) fn slot(&self) -> &'static Slot {
+    /// The slot.
+    #[must_use]
+    pub fn slot(&self) -> &'static Slot {
         self.0
     }
 }

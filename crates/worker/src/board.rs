@@ -101,6 +101,26 @@ pub(crate) struct Board {
     pub(crate) slots: &'static [Slot],
 }
 
+impl Crash {
+    /// The library whose code was running, if it is known.
+    pub(crate) fn library(&self) -> Option<String> {
+        let bytes = self.library.iter().map(|byte| byte.load(Relaxed));
+        let name: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+        let is_known = self.is_noted() && !name.is_empty();
+        is_known.then(|| String::from_utf8_lossy(&name).into_owned())
+    }
+
+    /// Whether it was another thread than the first one of this process.
+    pub(crate) fn is_in_other_thread(&self, process: u32) -> bool {
+        let thread = u32::try_from(self.thread.load(Relaxed)).unwrap_or(0);
+        self.is_noted() && thread != process
+    }
+
+    fn is_noted(&self) -> bool {
+        self.signal.load(Acquire) != 0
+    }
+}
+
 /// A position in simulated time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Position {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::Acquire;
 use std::time::Duration;
 
 use fmi2_abi::Function;
@@ -115,16 +115,11 @@ impl Death {
             .map(Place::from)
             .collect();
         let crash = &board.header.crash;
-        let is_noted = crash.signal.load(Acquire) != 0;
-        let bytes = crash.library.iter().map(|byte| byte.load(Relaxed));
-        let library: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
-        let library = String::from_utf8_lossy(&library).into_owned();
-        let thread = u32::try_from(crash.thread.load(Relaxed)).unwrap_or(0);
         Self {
             cause,
             places,
-            is_other_thread: is_noted && thread != process,
-            library: Some(library).filter(|library| is_noted && !library.is_empty()),
+            is_other_thread: crash.is_in_other_thread(process),
+            library: crash.library(),
             position: board.position(),
         }
     }

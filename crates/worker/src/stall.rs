@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use gyrator_fmu::flight_recorder::Activity;
+
 use crate::board::{Board, Phase};
 
 /// A stretch of time that goes on.
@@ -38,18 +40,22 @@ impl Stalls {
             .last_look
             .replace(now)
             .map_or(Duration::ZERO, |last| (now - last).min(2 * interval));
-        let mut active = BTreeMap::new();
+        // A call in a process of its own is timed there.
+        let (mut active, mut timed) = (BTreeMap::new(), BTreeMap::new());
         for (index, slot) in board.slots.iter().enumerate() {
             if let Some(reading) = slot.read()
-                && reading.activity.is_some()
+                && let Some(activity) = reading.activity
             {
                 active.insert(index, reading.marker);
+                if activity != Activity::OwnProcess {
+                    timed.insert(index, reading.marker);
+                }
             }
         }
         if stops {
             advance(&mut self.since_stop, &active, passed);
         }
-        advance(&mut self.calls, &active, passed);
+        advance(&mut self.calls, &timed, passed);
         if board.phase().0 == Phase::Leaving {
             self.leaving += passed;
         }

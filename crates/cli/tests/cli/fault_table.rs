@@ -9,7 +9,7 @@ use crate::bench::{Bench, Outcome, lines};
 use crate::faults::FAULTY;
 
 /// One entry: row, fault, function, exit code, rows, part of the message.
-type Entry = (
+pub(crate) type Entry = (
     &'static str,
     &'static str,
     &'static str,
@@ -19,7 +19,7 @@ type Entry = (
 );
 
 /// Where the fault strikes in a step: the fifth one, from 0.4 s to 0.5 s.
-const TABLE: &[Entry] = &[
+pub(crate) const TABLE: &[Entry] = &[
     (
         "R-22",
         "segfault",
@@ -296,7 +296,7 @@ const TABLE: &[Entry] = &[
     ("R-37", "random", "do_step", 0, 11, ""),
 ];
 
-fn run(bench: &Bench, fault: &str, function: &str, others: &[&str]) -> Outcome {
+pub(crate) fn run(bench: &Bench, fault: &str, function: &str, others: &[&str]) -> Outcome {
     bench.write("system.toml", FAULTY);
     let (fault, function) = (
         format!("bad.fault={fault}"),

@@ -1,6 +1,7 @@
 //! Components in processes of their own.
 
-use crate::bench::{Bench, Outcome};
+use crate::bench::{Bench, Outcome, lines};
+use crate::fault_table::{self, TABLE};
 use crate::faults::FAULTY;
 
 fn run(bench: &Bench, fault: &str, more: &[&str]) -> Outcome {
@@ -45,37 +46,72 @@ fn isolation_changes_no_bit() {
     }
 }
 
+/// Every fault of the table of docs/reliability.md, with the same outcome: code, rows and message.
 #[test]
-fn r22_r25_a_component_that_is_lost_leaves_its_rows() {
-    let lost = [
-        (
-            "segfault",
-            "bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4)",
-        ),
-        (
-            "abort",
-            "bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4)",
-        ),
-        (
-            "endless_loop",
-            "bad: no return within 0.5 s from fmi2DoStep at t = 0.4 s (step 4)",
-        ),
-    ];
-    for (fault, message) in lost {
-        for supervisor in [[].as_slice(), &["--no-supervisor"]] {
-            let bench = Bench::new();
-            let options = ["--isolate=bad", "--timeout", "0.5"];
-            let options: Vec<_> = options.iter().chain(supervisor).copied().collect();
-            let outcome = run(&bench, fault, &options);
-            assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
-            assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
-            assert!(
-                outcome.stderr.contains("5 rows in out.csv"),
-                "{}",
-                outcome.stderr
-            );
-            assert_eq!(bench.rows("out.csv").1.len(), 5);
+fn r22_to_r37_every_fault_is_told_as_without_isolation() {
+    let mut wrong = Vec::new();
+    for (row, fault, function, code, rows, part) in TABLE {
+        let bench = Bench::new();
+        let options = ["-o", "out.csv", "--timeout", "0.5", "--isolate=bad"];
+        let outcome = fault_table::run(&bench, fault, function, &options);
+        let found = lines(&bench.path("out.csv")).saturating_sub(1);
+        // Where the crash was is a line of its own here, and so is the number of rows.
+        let part = part.split(", in Faulty.so").next().unwrap();
+        let part = match *row {
+            "R-26" => part.split(" at t = ").next().unwrap(),
+            _ => part,
+        };
+        if outcome.code != Some(*code) || found != *rows || !outcome.stderr.contains(part) {
+            let Outcome { code, stderr, .. } = outcome;
+            wrong.push(format!(
+                "{row} {fault} {function}: {code:?}, {found} rows, {stderr}"
+            ));
+        } else if *code == 5 && *rows > 0 {
+            let kept = format!("{rows} rows in out.csv");
+            assert!(outcome.stderr.contains(&kept), "{}", outcome.stderr);
         }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn r22_a_lost_component_is_survived_without_a_supervisor() {
+    let bench = Bench::new();
+    let outcome = run(&bench, "segfault", &["--isolate=bad", "--no-supervisor"]);
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    for part in [
+        "bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4)",
+        "bad: the crash was in Faulty.so",
+        "5 rows in out.csv",
+    ] {
+        assert!(
+            outcome.stderr.contains(part),
+            "no {part:?} in {}",
+            outcome.stderr
+        );
+    }
+}
+
+/// The instance is known, unlike without isolation: the process has only one.
+#[test]
+fn r27_a_thread_of_an_isolated_fmu_crashes() {
+    let bench = Bench::new();
+    let more = [
+        "--isolate",
+        "--no-nan-check",
+        "--stop-time",
+        "1e6",
+        "--start-value",
+        "bad.sleep_time=0.3",
+    ];
+    let outcome = run(&bench, "thread_segfault", &more);
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    for part in ["error: bad: SIGSEGV ", "in Faulty.so, in another thread"] {
+        assert!(
+            outcome.stderr.contains(part),
+            "no {part:?} in {}",
+            outcome.stderr
+        );
     }
 }
 

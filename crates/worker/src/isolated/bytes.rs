@@ -178,16 +178,16 @@ impl Put for Vec<u8> {
 
     #[inline]
     fn reals(&mut self, reals: &[f64]) {
-        put_each(self, reals, |real| real.to_le_bytes());
+        put_each(self, reals, f64::to_le_bytes);
     }
 
     #[inline]
     fn words(&mut self, words: &[u32]) {
-        put_each(self, words, |word| word.to_le_bytes());
+        put_each(self, words, u32::to_le_bytes);
     }
 
     fn integers(&mut self, integers: &[i32]) {
-        put_each(self, integers, |integer| integer.to_le_bytes());
+        put_each(self, integers, i32::to_le_bytes);
     }
 
     fn block(&mut self, bytes: &[u8]) {

@@ -17,10 +17,14 @@ use super::bytes::{Malformed, Put as _};
 use super::mailbox::{Mailbox, MailboxError, Side};
 use super::patience::{Patience, Spinning};
 use super::{ROLE, layout, log_lines};
+use crate::board::Crash;
 use crate::channel::Channel;
 use crate::death::Cause;
 use crate::process;
 use crate::shared_memory::SharedMemory;
+
+/// A worker that is in no call for so long will not answer.
+const IDLE: Duration = Duration::from_secs(30);
 
 /// How a worker is started and talked to.
 #[derive(Debug, Clone)]
@@ -50,6 +54,8 @@ pub(super) struct Loss {
     cause: LossCause,
     /// What it was doing; `None` between calls.
     activity: Option<Activity>,
+    /// Where the crash was, if it is known.
+    origin: Option<String>,
     /// Its last log line.
     pub(super) log: Option<String>,
 }
@@ -62,6 +68,11 @@ enum LossCause {
 }
 
 impl Loss {
+    /// Where the crash was, in words.
+    pub(super) fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
+    }
+
     /// The call, such as `fmi2DoStep`.
     pub(super) fn call(&self) -> &'static str {
         self.activity.map_or("its process", Activity::name)
@@ -127,14 +138,15 @@ impl Connection {
         request: &[u8],
         reply: &mut Vec<u8>,
     ) -> Result<(), Box<Loss>> {
-        let (child, mut waiting) = (&mut self.child, None);
+        let (child, memory) = (&mut self.child, Arc::clone(self.mailbox.memory()));
+        // The clock is not looked at before anything takes long.
+        let mut watch = None;
         let mut while_quiet = || {
-            // The clock is not looked at before anything takes long.
-            let begin = *waiting.get_or_insert_with(Instant::now);
+            let watch = watch.get_or_insert_with(|| Watch::begin(&memory));
             if let Ok(Some(status)) = child.try_wait() {
                 return Err(Silence::Ended(status));
             }
-            match timeout.filter(|timeout| begin.elapsed() >= *timeout) {
+            match timeout.filter(|timeout| watch.is_longer_than(*timeout, &memory)) {
                 Some(timeout) => Err(Silence::Timeout(timeout)),
                 None => Ok(()),
             }
@@ -174,9 +186,12 @@ impl Connection {
             .find_map(|reading| reading.activity);
         self.kill();
         self.pass_log_on();
+        let crash = layout::crash(self.mailbox.memory()).ok();
+        let origin = crash.and_then(|crash| origin(crash, self.child.id()));
         Box::new(Loss {
             cause,
             activity,
+            origin,
             log: self.last_log.take(),
         })
     }
@@ -216,6 +231,50 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+fn origin(crash: &Crash, process: u32) -> Option<String> {
+    let library = crash.library()?;
+    let thread = if crash.is_in_other_thread(process) {
+        ", in another thread than the one that was called"
+    } else {
+        ""
+    };
+    Some(format!("the crash was in {library}{thread}"))
+}
+
+/// How long a worker has been in the same call.
+struct Watch {
+    since: Instant,
+    doing: (u64, bool),
+}
+
+impl Watch {
+    fn begin(memory: &SharedMemory) -> Self {
+        Self {
+            since: Instant::now(),
+            doing: doing(memory),
+        }
+    }
+
+    /// Looks again. Between two calls, and before the first one, a worker may wait for a core.
+    fn is_longer_than(&mut self, timeout: Duration, memory: &SharedMemory) -> bool {
+        let now = doing(memory);
+        if now != self.doing {
+            *self = Self::begin(memory);
+        }
+        let timeout = if now.1 { timeout } else { timeout.max(IDLE) };
+        self.since.elapsed() >= timeout
+    }
+}
+
+/// Calls that the worker has made, and whether it is in one.
+fn doing(memory: &SharedMemory) -> (u64, bool) {
+    let slots = layout::slots(memory).unwrap_or_default();
+    let progress = slots.iter().map(Slot::progress);
+    progress.fold((0, false), |(sum, is_any), (marker, is_busy)| {
+        (sum.wrapping_add(marker), is_any || is_busy)
+    })
 }
 
 /// An order to start a worker, and where to send it.

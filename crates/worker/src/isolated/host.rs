@@ -173,7 +173,7 @@ impl Host {
             | Operation::Restore(_)
             | Operation::Serialize
             | Operation::Deserialize(_) => {
-                make_with_states(unit, &mut self.states, operation, reply)?
+                make_with_states(unit, &mut self.states, operation, reply)?;
             }
             Operation::Leave => {
                 self.states.clear();

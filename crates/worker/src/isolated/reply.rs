@@ -240,3 +240,76 @@ pub fn check_reply(bytes: &[u8]) -> Result<u32, Malformed> {
     }
     Ok(count)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn every_answer(reals: &[f64], text: &str) -> Reply {
+        let mut reply = Reply::default();
+        reply.stepped(StepOutcome::Done);
+        reply.stepped(StepOutcome::Terminated(0.5));
+        reply.reals(reals);
+        reply.value(&Value::String(text.to_owned()));
+        reply.value(&Value::Integer(7));
+        reply.state(text.as_bytes());
+        reply
+    }
+
+    #[test]
+    fn faults_arrive_as_they_are() {
+        for cause in CAUSES {
+            let fault = UnitFault {
+                log: Some("last words".to_owned()),
+                ..*UnitFault::new("fmi2GetReal", cause, "message")
+            };
+            let mut reply = every_answer(&[1.0], "text");
+            let answers = reply.bytes().len();
+            reply.failed(6, &fault, 12);
+            let head = Head::read(reply.bytes()).unwrap();
+            assert_eq!((head.warnings, head.length), (12, answers));
+            let expected = Ending::Failed {
+                index: 6,
+                fault: Box::new(fault),
+            };
+            assert_eq!(head.ending, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_sent_is_what_is_read(
+            reals in prop::collection::vec(any::<f64>(), 0..20),
+            text in ".{0,20}",
+        ) {
+            let mut reply = every_answer(&reals, &text);
+            reply.done(3);
+            prop_assert_eq!(check_reply(reply.bytes()), Ok(6));
+            let mut reply = every_answer(&reals, &text);
+            reply.not_loaded(&text);
+            prop_assert_eq!(check_reply(reply.bytes()), Ok(6));
+        }
+
+        #[test]
+        fn any_bytes_are_a_reply_or_an_error(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            place in any::<prop::sample::Index>(),
+            code in 0_u8..4,
+        ) {
+            let _ = check_reply(&bytes);
+            let mut reply = every_answer(&[1.0, 2.0], "text");
+            reply.failed(1, &UnitFault::new("fmi2DoStep", Cause::Error, "text"), 0);
+            let mut sent = reply.bytes().to_vec();
+            let start = place.index(sent.len());
+            for (old, new) in sent[start..].iter_mut().zip(&bytes) {
+                *old = *new;
+            }
+            let _ = check_reply(&sent);
+            sent.push(code);
+            let _ = check_reply(&sent);
+            let _ = check_reply(&sent[..start]);
+        }
+    }
+}

@@ -466,3 +466,94 @@ pub fn check_request(bytes: &[u8]) -> Result<u32, Malformed> {
     }
     Ok(count)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One operation of every kind, with numbers of all sorts in it.
+    fn every_operation(numbers: &[f64], handles: &[u32], text: &str) -> Request {
+        let mut request = Request::default();
+        let orders = vec![1; handles.len()];
+        let values: Vec<f64> = numbers
+            .iter()
+            .cycle()
+            .take(handles.len())
+            .copied()
+            .collect();
+        request.start(&Start {
+            fmu: text.as_bytes(),
+            name: text,
+            logging: true,
+            preload: vec![text, text],
+            library_path: vec![text.as_bytes()],
+            cache: Some(text.as_bytes()),
+        });
+        request.begin_initialization(&Period {
+            start: numbers[0],
+            stop: Some(numbers[0]),
+            tolerance: None,
+        });
+        request.end_initialization();
+        request.set_reals(handles, &values);
+        request.set_value(7, &Value::String(text.to_owned()));
+        request.set_value(8, &Value::Boolean(true));
+        request.set_value(9, &Value::Integer(-3));
+        request.set_value(9, &Value::Real(numbers[0]));
+        request.set_input_derivatives(handles, &orders, &values);
+        request.step(numbers[0], 0.5);
+        request.get_reals(handles);
+        request.get_value(7, &Value::String(String::new()));
+        request.output_derivatives(handles, &orders);
+        request.directional_derivative(handles, &[1, 2], &[0.5, 1.0]);
+        request.save(3);
+        request.restore(3);
+        request.serialize();
+        request.deserialize(text.as_bytes());
+        request.terminate();
+        request.leave();
+        request
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_sent_is_what_is_read(
+            numbers in prop::collection::vec(any::<f64>(), 1..20),
+            handles in prop::collection::vec(any::<u32>(), 0..20),
+            text in ".{0,20}",
+        ) {
+            let request = every_operation(&numbers, &handles, &text);
+            prop_assert_eq!(check_request(request.bytes()), Ok(request.operations()));
+            let mut only = Request::default();
+            only.set_reals(&handles, &vec![numbers[0]; handles.len()]);
+            let read = Operation::take(&mut Cursor::new(only.bytes()));
+            let Ok(Operation::SetReals { handles: sent, values }) = read else {
+                panic!("{read:?}");
+            };
+            let (mut there, mut reals) = (Vec::new(), Vec::new());
+            sent.words(&mut there);
+            values.reals(&mut reals);
+            prop_assert_eq!(there, handles);
+            prop_assert!(reals.iter().all(|real| real.to_bits() == numbers[0].to_bits()));
+        }
+
+        #[test]
+        fn any_bytes_are_a_request_or_an_error(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            place in any::<prop::sample::Index>(),
+            numbers in prop::collection::vec(any::<f64>(), 1..3),
+        ) {
+            let _ = check_request(&bytes);
+            // Nearly right ones go deeper.
+            let mut sent = every_operation(&numbers, &[1, 2, 3], "text").bytes().to_vec();
+            let start = place.index(sent.len());
+            for (old, new) in sent[start..].iter_mut().zip(&bytes) {
+                *old = *new;
+            }
+            let _ = check_request(&sent);
+            let _ = check_request(&sent[..start]);
+        }
+    }
+}

@@ -7,6 +7,8 @@ use gyrator::{
     Value,
 };
 
+use gyrator_fmu::flight_recorder::{Activity, Claim};
+
 use super::bytes::{Cursor, Malformed};
 use super::connection::{Connection, Loss, Terms};
 use super::journal::Journal;
@@ -22,7 +24,6 @@ const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
 /// What changes the instance is collected and sent with the next call that needs an answer: one
 /// message takes the inputs and their derivatives, makes a step, and brings the outputs back. A
 /// refused input is therefore told by the step.
-#[derive(Debug)]
 pub(super) struct IsolatedUnit {
     description: Box<UnitDescription>,
     hosted: Hosted,
@@ -37,9 +38,10 @@ pub(super) struct IsolatedUnit {
 }
 
 /// The worker, and what to do when it is lost.
-#[derive(Debug)]
 struct Hosted {
     name: String,
+    /// Tells who watches this process that it waits for the worker.
+    claim: Claim,
     connection: Connection,
     terms: Terms,
     start: Request,
@@ -72,9 +74,12 @@ impl IsolatedUnit {
         journal: Option<Journal>,
     ) -> Result<Self, NotStarted> {
         let mut reply = Vec::new();
-        let connection = load(&terms, &start, &mut reply)?;
+        let claim = Claim::new(name);
+        let load = || load(name, &terms, &start, &mut reply);
+        let connection = claim.slot().during(Activity::OwnProcess, load)?;
         let hosted = Hosted {
             name: name.to_owned(),
+            claim,
             connection,
             terms,
             start,
@@ -233,10 +238,18 @@ fn last_state<'a>(mut cursor: Cursor<'a>, skipped: u32) -> Option<&'a [u8]> {
 }
 
 /// Starts a worker that hosts the FMU.
-fn load(terms: &Terms, start: &Request, reply: &mut Vec<u8>) -> Result<Connection, NotStarted> {
+fn load(
+    name: &str,
+    terms: &Terms,
+    start: &Request,
+    reply: &mut Vec<u8>,
+) -> Result<Connection, NotStarted> {
     let no_process = |error| NotStarted::Lost(format!("it gets no process of its own: {error}"));
     let mut connection = Connection::open(terms).map_err(no_process)?;
-    let lost = |loss: Box<Loss>| NotStarted::Lost(loss.to_string());
+    let lost = |loss: Box<Loss>| {
+        tell_origin(name, &loss);
+        NotStarted::Lost(loss.to_string())
+    };
     connection.ask(start.bytes(), reply).map_err(lost)?;
     match Head::read(reply).map(|head| head.ending) {
         Ok(Ending::Done) => Ok(connection),
@@ -253,14 +266,19 @@ impl Hosted {
         if let Some(lost) = &self.lost {
             return Err(lost.clone());
         }
-        let loss = match self.connection.ask(request.bytes(), reply) {
+        let (slot, connection) = (self.claim.slot(), &mut self.connection);
+        let ask = || connection.ask(request.bytes(), reply);
+        let loss = match slot.during(Activity::OwnProcess, ask) {
             Ok(()) => match Head::read(reply) {
                 Ok(head) => return Ok(head),
                 Err(malformed) => self.connection.lose_for(malformed),
             },
             Err(loss) => loss,
         };
-        self.ask_anew(request, reply, &loss)
+        let slot = self.claim.slot();
+        slot.during(Activity::OwnProcess, || {
+            self.ask_anew(request, reply, &loss)
+        })
     }
 
     /// Starts new workers until one answers the request that the last one was lost in.
@@ -273,11 +291,12 @@ impl Hosted {
     ) -> UnitResult<Head> {
         let mut loss = first.clone();
         loop {
+            tell_origin(&self.name, &loss);
             let Some(replay) = self.journal.as_mut().and_then(Journal::restart) else {
                 return Err(self.give_up(&loss));
             };
             self.tell_restart(&loss);
-            self.connection = match load(&self.terms, &self.start, reply) {
+            self.connection = match load(&self.name, &self.terms, &self.start, reply) {
                 Ok(connection) => connection,
                 Err(NotStarted::NotLoaded(message) | NotStarted::Lost(message)) => {
                     let fault = lost(&loss, &format!("; its new process was lost: {message}"));
@@ -340,6 +359,14 @@ impl Hosted {
     fn nonsense(&mut self, malformed: Malformed) -> Box<UnitFault> {
         let loss = self.connection.lose_for(malformed);
         self.lost.insert(lost(&loss, "")).clone()
+    }
+}
+
+/// Says where a crash was.
+#[cold]
+fn tell_origin(name: &str, loss: &Loss) {
+    if let Some(origin) = loss.origin() {
+        tracing::warn!(target: "gyrator", instance = name, "{origin}");
     }
 }
 
@@ -503,8 +530,10 @@ impl Drop for IsolatedUnit {
         self.question().leave();
         let timeout = self.hosted.terms.timeout.unwrap_or(LONGEST_FAREWELL);
         let request = self.question.bytes();
-        let connection = &mut self.hosted.connection;
-        if let Err(loss) = connection.ask_within(Some(timeout), request, &mut self.reply) {
+        let (slot, connection) = (self.hosted.claim.slot(), &mut self.hosted.connection);
+        let leave = || connection.ask_within(Some(timeout), request, &mut self.reply);
+        if let Err(loss) = slot.during(Activity::OwnProcess, leave) {
+            tell_origin(&self.hosted.name, &loss);
             tracing::warn!(
                 target: "gyrator",
                 instance = self.hosted.name.as_str(),

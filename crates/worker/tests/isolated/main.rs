@@ -1,7 +1,9 @@
 //! Components in processes of their own: the same bits, and the same rows when a process is lost.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
+mod allocation;
 mod bench;
 mod identical;
 mod losses;
