@@ -90,7 +90,7 @@ pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, Sample, SignalSteps};
 pub use fault::{Cause, Fault, RunError, UnitFault};
 pub use fmu_unit::FmuUnit;
 pub use graph::{Graph, RecordedVariable};
-pub use interface_model::{INTERFACE_ORDERS, Schedule};
+pub use interface_model::{INTERFACE_ORDERS, Schedule, ScheduleMaker};
 pub use learning::{
     Base, ChannelError, FeedForward, FeedForwardError, Interpolation, Iteration, Learned, Learning,
     LearningError, Outcome, Watch,

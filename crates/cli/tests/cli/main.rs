@@ -9,6 +9,7 @@ mod errors;
 mod fault_table;
 mod faults;
 mod fmu_options;
+mod generalised;
 mod h_infinity;
 mod interrupts;
 mod isolation;

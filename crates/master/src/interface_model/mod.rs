@@ -75,8 +75,11 @@ const LAG: ParameterInfo = ParameterInfo {
     },
 };
 
+/// Makes a schedule from checked arguments.
+pub type ScheduleMaker = fn(&Arguments) -> Schedule;
+
 /// Every order of an interface model, by its word in a system file.
-pub const INTERFACE_ORDERS: &[Entry<fn(&Arguments) -> Schedule>] = &[
+pub const INTERFACE_ORDERS: &[Entry<ScheduleMaker>] = &[
     Entry {
         name: "parallel",
         summary: "both sides step over the same interval; the multibody component receives nothing from within it",
