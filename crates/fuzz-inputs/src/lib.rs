@@ -32,6 +32,9 @@ thread_local! {
 }
 
 /// An FMU as an archive. What is accepted is unpacked.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
 pub fn archive(bytes: &[u8]) {
     let limits = Limits {
         entries: 100,
@@ -65,6 +68,9 @@ pub fn archive(bytes: &[u8]) {
 }
 
 /// A `modelDescription.xml`.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
 pub fn model_description(bytes: &[u8]) {
     match ModelDescription::parse(bytes) {
         Ok((description, warnings)) => {
@@ -99,6 +105,9 @@ fn use_description(description: &ModelDescription) {
 }
 
 /// A system file. What is accepted can be written, and reads the same again.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
 pub fn system_toml(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -116,6 +125,9 @@ pub fn system_toml(bytes: &[u8]) {
 }
 
 /// A message between a run and the process of an isolated component, as either side reads it.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
 pub fn worker_protocol(bytes: &[u8]) {
     #[cfg(target_os = "linux")]
     {
@@ -133,6 +145,9 @@ pub fn worker_protocol(bytes: &[u8]) {
 }
 
 /// A table of numbers over time.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
 pub fn csv_input(bytes: &[u8]) {
     if let Ok(table) = gyrator_record::parse_csv(bytes, Path::new("input.csv")) {
         assert!(table.time.is_sorted());
