@@ -47,7 +47,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
         },
     ],
     measure,
-    figures: figures::none,
+    figures: figures::epas::figures,
 };
 
 const SOURCE: &str = "an independent reproduction with the same stand-in";
@@ -135,6 +135,23 @@ fn manoeuvre(case: &str) -> Manoeuvre {
         tie_rod: TieRod { stiffness, damping },
         frequency: if case.ends_with("-1Hz") { 1.0 } else { 3.0 },
     }
+}
+
+/// Time, s, and velocity of the rack, m/s, in a case with a method.
+pub(crate) fn rack_velocities(case: &str, method: &str) -> Result<Vec<(f64, f64)>, MeasureError> {
+    let [velocity, force] = channels(method)?;
+    Ok(velocities(&manoeuvre(case).coupled(velocity, force)))
+}
+
+/// The same of the system as a whole.
+pub(crate) fn rack_reference(case: &str) -> Vec<(f64, f64)> {
+    velocities(&manoeuvre(case).reference())
+}
+
+fn velocities(samples: &[Sample]) -> Vec<(f64, f64)> {
+    let times = (0..).map(|step| f64::from(step) * 1e-3);
+    let samples = samples.iter().map(|sample| sample[RACK]);
+    times.zip(samples).collect()
 }
 
 /// Root mean square of the error of a variable over the range of the reference.

@@ -4,6 +4,7 @@ pub(crate) mod crane;
 pub(crate) mod cranes;
 pub(crate) mod double_oscillator;
 pub(crate) mod dual_mass;
+pub(crate) mod epas;
 pub(crate) mod h_infinity;
 pub(crate) mod learning;
 pub(crate) mod nonlinear_oscillator;

@@ -351,6 +351,12 @@ mod tests {
             twice.observe(sample(part, f64::from(part).sin()));
         }
         assert_eq!(once.curve(0.1, 0.05), twice.curve(0.1, 0.05));
+        let mut again = once.duplicate();
+        for extrapolation in [&mut once, &mut again] {
+            extrapolation.observe(sample(20, 0.5));
+        }
+        assert_eq!(once.curve(0.1, 0.05), again.curve(0.1, 0.05));
+        assert_ne!(once.curve(0.1, 0.05), twice.curve(0.1, 0.05));
     }
 
     #[test]
