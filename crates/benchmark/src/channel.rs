@@ -9,7 +9,7 @@ pub(crate) enum Channel {
     Polynomial { degree: usize, samples: [f64; 3] },
     /// Compensated before it is sampled, held, and perhaps smoothed after.
     Compensated {
-        compensator: Compensator,
+        compensator: Box<Compensator>,
         smoother: Option<Smoother>,
         held: f64,
     },
@@ -34,7 +34,7 @@ impl Channel {
     pub(crate) fn compensated(design: &Design, steps: Steps) -> Self {
         let cutoff = design.specification.smoother_cutoff;
         Self::Compensated {
-            compensator: design.discretise(steps.exchange, steps.sender),
+            compensator: Box::new(design.discretise(steps.exchange, steps.sender)),
             smoother: cutoff.map(|cutoff| Smoother::new(cutoff / steps.exchange, steps.receiver)),
             held: 0.0,
         }
@@ -44,7 +44,7 @@ impl Channel {
     /// compensator has too many states.
     pub(crate) fn with(k1: &TransferFunction, cutoff: f64, steps: Steps) -> Option<Self> {
         Some(Self::Compensated {
-            compensator: Compensator::new(k1, steps.sender)?,
+            compensator: Box::new(Compensator::new(k1, steps.sender)?),
             smoother: Some(Smoother::new(cutoff, steps.receiver)),
             held: 0.0,
         })

@@ -1,6 +1,9 @@
 //! Synthesis against an independent reproduction of Chen et al. (2021), and against the paper's
 //! own compensators.
 
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use gyrator_h_infinity::{Complex, Design, Specification, TransferFunction};
 
 /// Anchors of an independent reproduction (numpy, the same Riccati equation), known to ± 0.1 %.

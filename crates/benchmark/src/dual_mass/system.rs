@@ -157,7 +157,7 @@ mod tests {
         let systems = DualMass::random(2000);
         let sum = |of: fn(&DualMass) -> f64| systems.iter().map(of).sum::<f64>();
         let sums = [
-            (sum(|s| s.m[0]), 9900.465_390_371_135),
+            (sum(|s| s.m[0]), 9_900.465_390_371_135),
             (sum(|s| s.m[1]), 10_051.079_701_524_863),
             (sum(|s| s.k[0]), 1_009_064.787_340_100_3),
             (sum(|s| s.k[1]), 1_000_576.945_350_827_5),

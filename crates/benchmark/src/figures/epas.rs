@@ -25,7 +25,7 @@ pub(crate) fn figures(_: &Cast) -> Result<Vec<Chart>, MeasureError> {
                 rack_velocities(case, "h-infinity, W3")?,
             ))
             .line(Line::reference("as a whole", rack_reference(case)));
-        Ok(chart)
+        Ok::<_, MeasureError>(chart)
     };
     Ok(vec![
         chart(
