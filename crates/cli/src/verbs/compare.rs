@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gyrator_record::{ColumnComparison, Comparison, Table, Tolerance, compare, read_csv};
+use gyrator_record::{ColumnComparison, Comparison, Table, Tolerance, compare, read_table};
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
@@ -15,11 +15,11 @@ use crate::screen;
 /// Options of `gyrator compare`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The result, CSV
-    #[arg(value_name = "RESULT.csv")]
+    /// The result, CSV or Parquet
+    #[arg(value_name = "RESULT")]
     result: PathBuf,
-    /// What it is compared with, CSV: at its times, column by column
-    #[arg(value_name = "REFERENCE.csv")]
+    /// What it is compared with, CSV or Parquet: at its times, column by column
+    #[arg(value_name = "REFERENCE")]
     reference: PathBuf,
     /// Deviation that is accepted, as part of the reference's value
     #[arg(long, value_name = "NUMBER", default_value = "1e-6", value_parser = not_negative)]
@@ -82,7 +82,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 }
 
 fn read(path: &Path) -> Result<Table, Failure> {
-    read_csv(path).map_err(|error| {
+    read_table(path).map_err(|error| {
         let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
         match advice_on_missing(path) {
             Some(advice) => failure.help(advice),
