@@ -78,9 +78,9 @@ impl Isolation {
         IsolatedUnit::start(order.name(), description, request(order), terms, journal).map_err(
             |error| match error {
                 NotStarted::NotLoaded(message) => order.refuse(message),
-                NotStarted::Lost(message) => LoadError {
+                NotStarted::Lost(loss) => LoadError {
                     kind: LoadErrorKind::Lost,
-                    ..order.refuse(message)
+                    ..order.refuse(loss.to_string())
                 },
             },
         )

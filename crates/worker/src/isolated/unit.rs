@@ -52,10 +52,10 @@ struct Hosted {
 
 /// Why a worker does not host the FMU.
 pub(super) enum NotStarted {
-    /// The FMU cannot be loaded.
+    /// There can be no process, or the FMU cannot be loaded.
     NotLoaded(String),
-    /// The process was lost, or there can be none.
-    Lost(String),
+    /// The process was lost while it loaded the FMU.
+    Lost(Box<Loss>),
 }
 
 /// A state that the worker keeps.
@@ -75,8 +75,12 @@ impl IsolatedUnit {
     ) -> Result<Self, NotStarted> {
         let mut reply = Vec::new();
         let claim = Claim::new(name);
-        let load = || load(name, &terms, &start, &mut reply);
-        let connection = claim.slot().during(Activity::OwnProcess, load)?;
+        let load = || load(&terms, &start, &mut reply);
+        let loaded = claim.slot().during(Activity::OwnProcess, load);
+        if let Err(NotStarted::Lost(loss)) = &loaded {
+            tell_origin(name, loss);
+        }
+        let connection = loaded?;
         let hosted = Hosted {
             name: name.to_owned(),
             claim,
@@ -238,24 +242,18 @@ fn last_state<'a>(mut cursor: Cursor<'a>, skipped: u32) -> Option<&'a [u8]> {
 }
 
 /// Starts a worker that hosts the FMU.
-fn load(
-    name: &str,
-    terms: &Terms,
-    start: &Request,
-    reply: &mut Vec<u8>,
-) -> Result<Connection, NotStarted> {
-    let no_process = |error| NotStarted::Lost(format!("it gets no process of its own: {error}"));
+fn load(terms: &Terms, start: &Request, reply: &mut Vec<u8>) -> Result<Connection, NotStarted> {
+    let no_process =
+        |error| NotStarted::NotLoaded(format!("it gets no process of its own: {error}"));
     let mut connection = Connection::open(terms).map_err(no_process)?;
-    let lost = |loss: Box<Loss>| {
-        tell_origin(name, &loss);
-        NotStarted::Lost(loss.to_string())
-    };
-    connection.ask(start.bytes(), reply).map_err(lost)?;
+    connection
+        .ask(start.bytes(), reply)
+        .map_err(NotStarted::Lost)?;
     match Head::read(reply).map(|head| head.ending) {
         Ok(Ending::Done) => Ok(connection),
         Ok(Ending::NotLoaded(message)) => Err(NotStarted::NotLoaded(message)),
         Ok(Ending::Failed { fault, .. }) => Err(NotStarted::NotLoaded(fault.message)),
-        Err(malformed) => Err(lost(connection.lose_for(malformed))),
+        Err(malformed) => Err(NotStarted::Lost(connection.lose_for(malformed))),
     }
 }
 
@@ -296,11 +294,15 @@ impl Hosted {
                 return Err(self.give_up(&loss));
             };
             self.tell_restart(&loss);
-            self.connection = match load(&self.name, &self.terms, &self.start, reply) {
+            self.connection = match load(&self.terms, &self.start, reply) {
                 Ok(connection) => connection,
-                Err(NotStarted::NotLoaded(message) | NotStarted::Lost(message)) => {
-                    let fault = lost(&loss, &format!("; its new process was lost: {message}"));
+                Err(NotStarted::NotLoaded(message)) => {
+                    let fault = lost(&loss, &format!("; it cannot be started anew: {message}"));
                     return Err(self.lost.insert(fault).clone());
+                }
+                Err(NotStarted::Lost(next)) => {
+                    loss = *next;
+                    continue;
                 }
             };
             match self.bring_up(&replay, request, reply) {

@@ -88,6 +88,45 @@ fn steps_that_are_made_again_survive_a_lost_process() {
     assert!(watcher.rows() == expected);
 }
 
+/// Killed while it waits, computes or answers: the moments do not depend on what the run does.
+#[test]
+fn a_component_that_is_killed_at_any_moment_computes_the_same_bits() {
+    let file = oscillators("moments", "");
+    let (expected, _) = run(file.clone(), 1);
+    for seed in 0..6_u64 {
+        let mut run = start(restarting(file.clone(), "moments", 50, 10), 1);
+        let watcher = crate::bench::Watcher::default();
+        run.observe(Box::new(watcher.clone())).unwrap();
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..4 {
+                    let pause = (seed * 7919 + round * 104_729) % 17_000;
+                    std::thread::sleep(std::time::Duration::from_micros(pause));
+                    if is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                        break;
+                    }
+                    workers_of("moments").into_iter().for_each(kill_if_there);
+                }
+            });
+            let result = run.run();
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+            result.unwrap_or_else(|error| panic!("{error}"));
+        });
+        assert!(watcher.rows() == expected, "seed {seed}");
+    }
+}
+
+/// A process may have ended meanwhile.
+fn kill_if_there(process: u32) {
+    let number = process.to_string();
+    let mut command = std::process::Command::new("kill");
+    let command = command
+        .args(["-9", &number])
+        .stderr(std::process::Stdio::null());
+    command.status().unwrap();
+}
+
 #[test]
 fn what_crashes_again_and_again_ends_the_run() {
     let mut file = system(
