@@ -26,6 +26,8 @@ pub struct Model<'d> {
     pub derivatives: Vec<Unknown<'d>>,
     /// `ModelStructure/InitialUnknowns`.
     pub initial_unknowns: Vec<Unknown<'d>>,
+    types_by_name: BTreeMap<&'d str, usize>,
+    units_by_name: BTreeMap<&'d str, usize>,
     states: OnceCell<Vec<usize>>,
 }
 
@@ -159,20 +161,24 @@ impl<'d> Model<'d> {
                 .map(|node| Unknown::new(document, node))
                 .collect()
         };
+        let types: Vec<SimpleType<'d>> = children("TypeDefinitions", "SimpleType")
+            .map(|node| SimpleType::new(document, node))
+            .collect();
+        let units: Vec<Unit<'d>> = children("UnitDefinitions", "Unit")
+            .map(|node| Unit {
+                node,
+                name: document.value(node, "name").unwrap_or_default(),
+            })
+            .collect();
         Self {
             document,
             variables: children("ModelVariables", "ScalarVariable")
                 .map(|node| Variable::new(document, node))
                 .collect(),
-            types: children("TypeDefinitions", "SimpleType")
-                .map(|node| SimpleType::new(document, node))
-                .collect(),
-            units: children("UnitDefinitions", "Unit")
-                .map(|node| Unit {
-                    node,
-                    name: document.value(node, "name").unwrap_or_default(),
-                })
-                .collect(),
+            types_by_name: first_places(types.iter().map(|simple| simple.name)),
+            types,
+            units_by_name: first_places(units.iter().map(|unit| unit.name)),
+            units,
             outputs: unknowns("Outputs"),
             derivatives: unknowns("Derivatives"),
             initial_unknowns: unknowns("InitialUnknowns"),
@@ -203,7 +209,9 @@ impl<'d> Model<'d> {
     /// The type of this name.
     #[must_use]
     pub fn simple_type(&self, name: &str) -> Option<&SimpleType<'d>> {
-        self.types.iter().find(|simple| simple.name == name)
+        self.types_by_name
+            .get(name)
+            .map(|place| &self.types[*place])
     }
 
     /// The type that a variable declares.
@@ -215,7 +223,9 @@ impl<'d> Model<'d> {
     /// The unit of this name.
     #[must_use]
     pub fn unit(&self, name: &str) -> Option<&Unit<'d>> {
-        self.units.iter().find(|unit| unit.name == name)
+        self.units_by_name
+            .get(name)
+            .map(|place| &self.units[*place])
     }
 
     /// An attribute of the element in a variable, or else of the type that it declares.
@@ -236,7 +246,13 @@ impl<'d> Model<'d> {
         self.document.value(variable.value?, name)
     }
 
-    /// Places of the continuous states: the variables that listed derivatives are derivatives of.
+    /// Whether the variable at a place is a continuous state.
+    #[must_use]
+    pub fn is_state(&self, place: usize) -> bool {
+        self.states().binary_search(&place).is_ok()
+    }
+
+    /// Places of the continuous states, ascending: the variables that listed derivatives are derivatives of.
     #[must_use]
     pub fn states(&self) -> &[usize] {
         self.states.get_or_init(|| {
@@ -266,6 +282,15 @@ impl<'d> Model<'d> {
         }
         sets.into_values().filter(|set| set.len() > 1).collect()
     }
+}
+
+/// Names with the place of the first of each.
+fn first_places<'d>(names: impl Iterator<Item = &'d str>) -> BTreeMap<&'d str, usize> {
+    let mut places = BTreeMap::new();
+    for (place, name) in names.enumerate() {
+        places.entry(name).or_insert(place);
+    }
+    places
 }
 
 /// An index from 1 as one from 0.

@@ -6,6 +6,7 @@ use object::{Architecture, BinaryFormat, FileKind, Object as _};
 
 use crate::document::Document;
 use crate::finding::{Findings, Severity};
+use crate::literal;
 use crate::rule::{Check, Rule};
 use crate::subject::{Contents, Entry, Subject};
 
@@ -48,6 +49,8 @@ fn libraries_are_right(subject: &Subject, findings: &mut Findings<'_>) {
 struct Interface {
     is_co_simulation: bool,
     identifier: String,
+    /// Functions that its abilities need.
+    claimed: Vec<&'static str>,
 }
 
 fn interfaces(subject: &Subject) -> Vec<Interface> {
@@ -60,6 +63,13 @@ fn interfaces(subject: &Subject) -> Vec<Interface> {
         Some(Interface {
             is_co_simulation: document.name(node) == "CoSimulation",
             identifier: identifier.to_owned(),
+            claimed: ABILITIES
+                .iter()
+                .filter(|(ability, _)| {
+                    document.value(node, ability).and_then(literal::boolean) == Some(true)
+                })
+                .flat_map(|(_, functions)| functions.iter().copied())
+                .collect(),
         })
     };
     model.interfaces().filter_map(interface).collect()
@@ -250,6 +260,27 @@ const OF_MODEL_EXCHANGE: &[&str] = &[
     "fmi2GetNominalsOfContinuousStates",
 ];
 
+/// Abilities, and the functions that they need.
+const ABILITIES: &[(&str, &[&str])] = &[
+    (
+        "canGetAndSetFMUstate",
+        &["fmi2GetFMUstate", "fmi2SetFMUstate", "fmi2FreeFMUstate"],
+    ),
+    (
+        "canSerializeFMUstate",
+        &[
+            "fmi2SerializedFMUstateSize",
+            "fmi2SerializeFMUstate",
+            "fmi2DeSerializeFMUstate",
+        ],
+    ),
+    (
+        "providesDirectionalDerivative",
+        &["fmi2GetDirectionalDerivative"],
+    ),
+    ("canInterpolateInputs", &["fmi2SetRealInputDerivatives"]),
+];
+
 fn functions_are_there(
     name: &str,
     file: &object::File<'_>,
@@ -281,10 +312,21 @@ fn functions_are_there(
     {
         others.extend(missing(OF_MODEL_EXCHANGE));
     }
-    if !others.is_empty() && needed.len() < NEEDED.len() {
-        // Importers look for them when they need them.
-        let message = format!("{name} does not export {}", others.join(", "));
-        findings.graded(Severity::Warning, message);
+    if needed.len() == NEEDED.len() {
+        return;
+    }
+    let is_claimed = |function: &&str| {
+        interfaces
+            .iter()
+            .any(|interface| interface.claimed.contains(function))
+    };
+    let (claimed, others): (Vec<&str>, Vec<&str>) = others.into_iter().partition(is_claimed);
+    // Importers look for the others when they need them.
+    for (severity, missing) in [(Severity::Error, claimed), (Severity::Warning, others)] {
+        if !missing.is_empty() {
+            let message = format!("{name} does not export {}", missing.join(", "));
+            findings.graded(severity, message);
+        }
     }
 }
 

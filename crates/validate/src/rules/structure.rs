@@ -240,7 +240,7 @@ fn dependencies_fit(
 
 /// Whether an unknown may depend on a variable.
 fn is_known(model: &Model<'_>, variable: &Variable<'_>, index: u32, is_initial: bool) -> bool {
-    let is_state = || place(index).is_some_and(|place| model.states().contains(&place));
+    let is_state = || place(index).is_some_and(|place| model.is_state(place));
     match variable.causality {
         Some(Causality::Input | Causality::Independent) | None => true,
         _ if is_initial => variable.effective_initial() == Some(Initial::Exact),

@@ -272,7 +272,7 @@ fn reinit_is_for_states(model: &Model<'_>, findings: &mut Findings<'_>) {
         if model.own(variable, "reinit").and_then(literal::boolean) != Some(true) {
             continue;
         }
-        if !model.states().contains(&index) {
+        if !model.is_state(index) {
             let message = format!("{} has reinit and is no continuous state", variable.name);
             findings.at(variable.offset, message);
         } else if !model.has_interface("ModelExchange") {

@@ -247,6 +247,13 @@ fn v05_machines_and_functions_are_looked_at() {
         "fmi2CancelStep",
         renamed(b"fmi2CancelStep"),
     );
+    // The FMU says that it can save its state.
+    expect(
+        5,
+        Severity::Error,
+        "fmi2FreeFMUstate",
+        renamed(b"fmi2FreeFMUstate"),
+    );
     expect(5, Severity::Warning, "libX.so.6", |files| {
         let bytes = &mut library(files).1;
         let place = bytes
