@@ -293,7 +293,7 @@ fn masses_and_free_accelerations_are_used_as_late_as_asked_for() {
     system.add("mass", mass);
     let outputs = [("f", 0.0), ("given", 0.0)];
     let oil = ClosureUnit::new(&[("v", 0.0)], &outputs, |call| {
-        call.outputs[1] = call.inputs[0]
+        call.outputs[1] = call.inputs[0];
     });
     system.add("oil", oil);
     system.bond("rod", ("oil.f", "mass.f"), ("mass.v", "oil.v"));

@@ -11,6 +11,7 @@ mod faults;
 mod fmu_options;
 mod generalised;
 mod h_infinity;
+mod interface_models;
 mod interrupts;
 mod isolation;
 mod killed;

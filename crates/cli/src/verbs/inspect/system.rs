@@ -8,7 +8,8 @@ use std::sync::Arc;
 use gyrator::System;
 use gyrator_fmu::Fmu;
 use gyrator_system::{
-    Bond, Choice, Component, Connection, Problem, Problems, Severity, SystemFile,
+    Bond, Choice, Component, Connection, InterfaceModel, Problem, Problems, Severity, Spanned,
+    SystemFile, Value,
 };
 use serde::Serialize;
 
@@ -28,6 +29,7 @@ pub(super) struct Facts {
     components: Vec<ComponentFacts>,
     connections: Vec<ConnectionFacts>,
     bonds: Vec<BondFacts>,
+    interface_models: Vec<InterfaceModelFacts>,
     warnings: Vec<String>,
 }
 
@@ -57,6 +59,17 @@ struct BondFacts {
     flow: Vec<ConnectionFacts>,
     sense: f64,
     correction: String,
+}
+
+#[derive(Serialize)]
+struct InterfaceModelFacts {
+    name: String,
+    component: String,
+    bonds: Vec<String>,
+    exchange_step: f64,
+    /// `None` where it follows from the options.
+    order: Option<String>,
+    options: BTreeMap<String, String>,
 }
 
 impl Facts {
@@ -126,6 +139,7 @@ impl Facts {
             components: file.components.iter().map(component).collect(),
             connections: file.connections.iter().map(connection).collect(),
             bonds: file.bonds.iter().map(bond).collect(),
+            interface_models: file.interface_models.iter().map(interface_model).collect(),
             warnings: Vec::new(),
         };
         facts.name_models();
@@ -157,6 +171,12 @@ impl Facts {
         }
         for bond in &self.bonds {
             let _ = write!(text, "\n{}", bond.render());
+        }
+        if !self.interface_models.is_empty() {
+            text.push('\n');
+        }
+        for model in &self.interface_models {
+            let _ = writeln!(text, "{}", model.render());
         }
         if !self.warnings.is_empty() {
             text.push('\n');
@@ -245,6 +265,46 @@ fn bond(bond: &Bond) -> BondFacts {
         flow: bond.flow.iter().map(connection).collect(),
         sense: bond.sense.value,
         correction: word(bond.correction.as_ref(), "off"),
+    }
+}
+
+fn interface_model(model: &InterfaceModel) -> InterfaceModelFacts {
+    let bonds = model.bonds.iter().map(|bond| bond.value.clone());
+    let option = |(name, value): &(Spanned<String>, Spanned<Value>)| {
+        let value = match &value.value {
+            Value::Real(number) => short(*number),
+            Value::Integer(number) => number.to_string(),
+            Value::Boolean(flag) => flag.to_string(),
+            Value::String(word) => word.clone(),
+        };
+        (name.value.clone(), value)
+    };
+    InterfaceModelFacts {
+        name: model.name.value.clone(),
+        component: model.component.value.clone(),
+        bonds: bonds.collect(),
+        exchange_step: model.exchange_step.value,
+        order: model.order.as_ref().map(|order| order.value.clone()),
+        options: model.options.iter().map(option).collect(),
+    }
+}
+
+impl InterfaceModelFacts {
+    fn render(&self) -> String {
+        let mut text = format!(
+            "interface model {}: {} on {}, every {} s",
+            self.name,
+            self.component,
+            self.bonds.join(", "),
+            short(self.exchange_step)
+        );
+        if let Some(order) = &self.order {
+            let _ = write!(text, ", {order}");
+        }
+        for (name, value) in &self.options {
+            let _ = write!(text, ", {} {value}", name.replace('_', " "));
+        }
+        text
     }
 }
 
