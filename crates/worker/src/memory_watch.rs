@@ -18,6 +18,8 @@ pub(crate) struct MemoryWatch {
     /// At the first look after the first step, bytes.
     at_start: Option<u64>,
     is_measuring: bool,
+    /// The limit was exceeded once; the next time the worker is killed.
+    is_over: bool,
     /// Bytes and steps by component, as they were last seen.
     growth: BTreeMap<String, (u64, u64)>,
 }
@@ -28,6 +30,7 @@ impl MemoryWatch {
             limit,
             at_start: None,
             is_measuring: false,
+            is_over: false,
             growth: BTreeMap::new(),
         }
     }
@@ -42,12 +45,15 @@ impl MemoryWatch {
             });
             self.is_measuring |= resident.saturating_sub(start) > margin;
         }
+        let limit = self.limit.filter(|limit| resident > *limit);
+        self.is_measuring |= limit.is_some();
         if self.is_measuring {
             self.measure(board);
         }
-        self.limit
-            .filter(|limit| resident > *limit)
-            .map(Cause::MemoryLimit)
+        // Once more, to find out who it is, where the memory has grown from one look to the next.
+        let was_over = std::mem::replace(&mut self.is_over, limit.is_some());
+        let is_known = was_over || !self.growth.is_empty();
+        limit.filter(|_| is_known).map(Cause::MemoryLimit)
     }
 
     fn measure(&mut self, board: &Board) {
@@ -64,11 +70,12 @@ impl MemoryWatch {
 
     /// Who lets the memory grow, largest growth first.
     pub(crate) fn warnings(&self) -> Vec<String> {
+        let enough_steps = if self.is_over { 1 } else { ENOUGH_STEPS };
         let mut leaks: Vec<_> = self
             .growth
             .iter()
             .map(|(name, (bytes, steps))| (bytes / steps.max(&1), name, steps))
-            .filter(|(per_step, _, steps)| *per_step >= LEAK && **steps >= ENOUGH_STEPS)
+            .filter(|(per_step, _, steps)| *per_step >= LEAK && **steps >= enough_steps)
             .collect();
         leaks.sort_unstable_by(|left, right| right.cmp(left));
         leaks

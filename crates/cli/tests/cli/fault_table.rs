@@ -487,7 +487,12 @@ fn r36_memory_limit() {
         &["--memory-limit", "200", "--stop-time", "1e6"],
     );
     assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
-    for part in ["more than 200 MiB of memory", "rows kept in out.csv"] {
+    let parts = [
+        "warning: Faulty: memory grows by 2",
+        "more than 200 MiB of memory",
+        "rows kept in out.csv",
+    ];
+    for part in parts {
         assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
     }
 }
@@ -590,4 +595,41 @@ fn without_a_supervisor_a_crash_is_the_end() {
     let bench = Bench::new();
     let outcome = run(&bench, "segfault", "do_step", &["--no-supervisor"]);
     assert_eq!(outcome.code, None, "killed by the signal");
+}
+
+/// Learning makes many runs in one worker.
+#[test]
+fn learning_is_supervised() {
+    const LEARNING: &str = r#"
+[experiment]
+stop_time = 1.0
+step_size = 0.1
+
+[components.good]
+fmu = "fmus/OscillatorMotion.fmu"
+
+[components.bad]
+fmu = "fmus/Faulty.fmu"
+start_values = { fault_time = 0.5 }
+
+[[bonds]]
+name = "coupling"
+effort = { from = "bad.y", to = "good.f" }
+flow = { from = "good.v", to = "bad.u" }
+"#;
+    let bench = Bench::new();
+    bench.write("learn.toml", LEARNING);
+    let learn = |fault: &str| {
+        let fault = format!("bad.fault={fault}");
+        let options = ["-o", "learned.csv", "--start-value", &fault];
+        bench.run(["learn", "learn.toml"].into_iter().chain(options))
+    };
+    let outcome = learn("segfault");
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    let expected = "error: bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4)";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    // The FMUs are opened again for each run, by paths that are relative (R-32).
+    let outcome = learn("change_folder");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(bench.path("learned.csv").exists());
 }
