@@ -243,6 +243,7 @@ impl Model for HydraulicCircuit {
     const DESCRIPTION: &'static str =
         "The hydraulic circuit of an actuator: valve, throttle, cylinder";
     const INTERPOLATES_INPUTS: bool = true;
+    const STEP_SIZE: f64 = 1e-4;
     const STOP_TIME: f64 = 30.0;
 
     fn variables() -> Vec<Variable<Self>> {

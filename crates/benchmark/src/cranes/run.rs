@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fmu_models::{Crane, CraneMotion};
 use gyrator::{
-    FmuCache, Observer, ObserverError, RunOptions, StartError, StopRequest, System, Verdict, View,
+    Cause, FmuCache, Observer, ObserverError, RunError, RunOptions, StopRequest, System, Verdict,
+    View,
 };
 
 use super::setup::{CIRCUIT_STEP, Prediction, Setup};
@@ -106,15 +107,17 @@ impl<'a> Workshop<'a> {
     ) -> Result<(Outcome, EnergyCourse), MeasureError> {
         let file = setup.system(self.cast)?;
         let system = System::from_file_with(file, &self.cache)?;
-        let mut run = match system.start(&RunOptions::default()) {
-            Ok(run) => run,
-            Err(StartError::Run(_)) => return Ok(Default::default()),
-            Err(error) => return Err(error.into()),
-        };
+        let mut run = system.start(&RunOptions::default())?;
         let watch = Arc::new(Mutex::new(watch));
         run.observe(Box::new(Shared(Arc::clone(&watch))))?;
-        // A unit that fails says that the run diverges.
-        let is_finished = run.run().is_ok();
+        // A unit that cannot go on and an output that is not finite say that the run diverges.
+        let is_divergence =
+            |cause| matches!(cause, Cause::Error | Cause::Discard | Cause::NotFinite);
+        let is_finished = match run.run() {
+            Ok(_) => true,
+            Err(RunError::Fault(fault)) if is_divergence(fault.unit.cause) => false,
+            Err(error) => return Err(error.into()),
+        };
         let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
         let course = watch.course.take().unwrap_or_default();
         Ok((watch.outcome(is_finished), course))
