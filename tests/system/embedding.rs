@@ -134,3 +134,84 @@ fn the_last_step_may_be_shorter() {
     assert_eq!(run.time(), 0.25);
     assert!((run.read_real("integrator.y").unwrap() - 1.0).abs() < 1e-12);
 }
+
+/// Reads a disturbed output: a sensor with an offset.
+struct Offset(gyrator::FmuUnit, f64);
+
+impl gyrator::Unit for Offset {
+    fn description(&self) -> &gyrator::UnitDescription {
+        self.0.description()
+    }
+
+    fn begin_initialization(&mut self, period: &gyrator::Period) -> gyrator::UnitResult {
+        self.0.begin_initialization(period)
+    }
+
+    fn end_initialization(&mut self) -> gyrator::UnitResult {
+        self.0.end_initialization()
+    }
+
+    fn set_reals(&mut self, handles: &[u32], values: &[f64]) -> gyrator::UnitResult {
+        self.0.set_reals(handles, values)
+    }
+
+    fn get_reals(&mut self, handles: &[u32], values: &mut [f64]) -> gyrator::UnitResult {
+        self.0.get_reals(handles, values)?;
+        values.iter_mut().for_each(|value| *value += self.1);
+        Ok(())
+    }
+
+    fn step(&mut self, time: f64, step: f64) -> gyrator::UnitResult<gyrator::StepOutcome> {
+        self.0.step(time, step)
+    }
+}
+
+/// Wraps the FMU of one component and leaves the others alone.
+struct Disturb(&'static str);
+
+impl gyrator::UnitMaker for Disturb {
+    fn make(
+        &mut self,
+        order: &gyrator::UnitOrder<'_>,
+    ) -> Result<Option<Box<dyn gyrator::Unit>>, gyrator::LoadError> {
+        if order.name() != self.0 {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(Offset(order.instantiate()?, 0.25))))
+    }
+}
+
+#[test]
+fn the_unit_of_an_fmu_can_be_wrapped() {
+    let mut file = gyrator_system::SystemFile::new("system.toml");
+    file.experiment.step_size = Some(gyrator_system::Spanned::unplaced(H));
+    let fmu = gyrator_testkit::fmu("OscillatorMotion");
+    file.add_component("clean", &fmu);
+    file.add_component("disturbed", &fmu);
+    let system = System::from_file(file).unwrap();
+    let options = RunOptions::default();
+    let mut run = system
+        .start_with(&options, &mut Disturb("disturbed"))
+        .unwrap();
+    for _ in 0..5 {
+        run.step().unwrap();
+        let difference = run.read_real("disturbed.x").unwrap() - run.read_real("clean.x").unwrap();
+        assert!((difference - 0.25).abs() < 1e-12, "{difference}");
+    }
+}
+
+#[test]
+fn isolation_is_refused_where_nothing_offers_it() {
+    let mut file = gyrator_system::SystemFile::new("system.toml");
+    file.experiment.step_size = Some(gyrator_system::Spanned::unplaced(H));
+    let component = file.add_component("lonely", gyrator_testkit::fmu("OscillatorMotion"));
+    component.isolate = Some(gyrator_system::Spanned::unplaced(true));
+    let refused = System::from_file(file)
+        .unwrap()
+        .start(&RunOptions::default());
+    let message = refused.map(drop).unwrap_err().to_string();
+    assert!(
+        message.contains("lonely: `isolate` asks for a process"),
+        "{message}"
+    );
+}

@@ -1,5 +1,7 @@
 //! Runs systems of files with and without processes of their own, and keeps all they publish.
 
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -111,4 +113,33 @@ pub(crate) fn finish(mut run: Run) -> (Rows, Result<Report, RunError>) {
 pub(crate) fn run(file: SystemFile, threads: usize) -> (Rows, Report) {
     let (rows, report) = finish(start(file, threads));
     (rows, report.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// A copy of an FMU in `folder` with another description, and one entry more.
+pub(crate) fn altered(
+    fmu: &Path,
+    folder: &Path,
+    change: impl Fn(&str) -> String,
+    more: Option<&str>,
+) -> PathBuf {
+    let mut archive = zip::ZipArchive::new(std::fs::File::open(fmu).unwrap()).unwrap();
+    let path = folder.join("Altered.fmu");
+    let mut copy = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+    let options = zip::write::SimpleFileOptions::default();
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index).unwrap();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).unwrap();
+        let name = entry.name().unwrap().into_owned();
+        if name == "modelDescription.xml" {
+            bytes = change(std::str::from_utf8(&bytes).unwrap()).into_bytes();
+        }
+        copy.start_file(name, options).unwrap();
+        copy.write_all(&bytes).unwrap();
+    }
+    if let Some(name) = more {
+        copy.start_file(name, options).unwrap();
+    }
+    copy.finish().unwrap();
+    path
 }

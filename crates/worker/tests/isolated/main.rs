@@ -5,6 +5,7 @@
 
 mod allocation;
 mod bench;
+mod choice;
 mod identical;
 mod losses;
 mod restarts;

@@ -2,7 +2,7 @@
 
 use gyrator_system::{Restart, Spanned, SystemFile, Value};
 
-use crate::bench::{finish, isolated, isolation, run, set, start, start_with, system};
+use crate::bench::{altered, finish, isolated, isolation, run, set, start, start_with, system};
 use crate::losses::{kill, workers_of};
 
 const STEPS: u64 = 200;
@@ -165,33 +165,9 @@ fn an_fmu_that_cannot_serialize_is_refused() {
     );
     let original = file.components[0].fmu.value.clone();
     let folder = tempfile::tempdir().unwrap();
-    file.components[0].fmu.value = without_serialization(&original, folder.path());
+    let without = |text: &str| text.replace("canSerializeFMUstate=\"true\"", "");
+    file.components[0].fmu.value = altered(&original, folder.path(), without, None);
     let refused = start_with(restarting(file, "name", 1, 1), 1, isolation());
     let message = refused.map(drop).unwrap_err().to_string();
     assert!(message.contains("canSerializeFMUstate"), "{message}");
-}
-
-/// A copy of the FMU that does not say that it can put its state into bytes.
-fn without_serialization(fmu: &std::path::Path, folder: &std::path::Path) -> std::path::PathBuf {
-    use std::io::{Read as _, Write as _};
-    let mut archive = zip::ZipArchive::new(std::fs::File::open(fmu).unwrap()).unwrap();
-    let path = folder.join("Plain.fmu");
-    let mut copy = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
-    for index in 0..archive.len() {
-        let mut entry = archive.by_index(index).unwrap();
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).unwrap();
-        let name = entry.name().unwrap().into_owned();
-        if name == "modelDescription.xml" {
-            let text = String::from_utf8(bytes).unwrap();
-            bytes = text
-                .replace("canSerializeFMUstate=\"true\"", "")
-                .into_bytes();
-        }
-        let options = zip::write::SimpleFileOptions::default();
-        copy.start_file(name, options).unwrap();
-        copy.write_all(&bytes).unwrap();
-    }
-    copy.finish().unwrap();
-    path
 }
