@@ -1,6 +1,7 @@
 //! Supervision as a program meets it that embeds the engine.
 
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::io::Write as _;
 use std::sync::mpsc;
