@@ -23,7 +23,6 @@ fn violations(
 /// 9 · 0.002 + 0.002 is greater than 0.02 in doubles: libcosim's crane, among others, refuses it.
 #[test]
 fn a_rounded_last_step_stays_within_the_stop_time() {
-    assert!(9.0 * 0.002 + 0.002 > 0.02);
     assert_eq!(violations(0.0, 0.002, 10, |_| {}), [""; 0]);
 }
 

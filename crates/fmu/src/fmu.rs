@@ -274,7 +274,15 @@ impl Fmu {
                 .may_reuse(co_simulation)
                 .then(|| Arc::clone(&inner.idle)),
         };
-        made.instantiate(instance_name, &resources, options)
+        made.instantiate(instance_name, &resources, options, &|| self.starts_java())
+    }
+
+    /// Whether the library starts a Java machine.
+    fn starts_java(&self) -> bool {
+        self.needs().is_ok_and(|needs| {
+            let mut names = needs.libraries.iter().map(|library| library.name.as_str());
+            names.any(|name| name.starts_with("libjvm."))
+        })
     }
 
     /// Whether a private copy of the library can serve one instance after the other.

@@ -19,6 +19,21 @@ use crate::library::Library;
 use crate::logger::{self, LogSink};
 use crate::warning::Warning;
 
+/// Does something with the root directory as the working directory, which the whole process shares;
+/// `None` if there is no way there and back.
+fn in_root_directory<T>(action: impl FnOnce() -> T) -> Option<T> {
+    let before = std::env::current_dir().ok()?;
+    std::env::set_current_dir("/").ok()?;
+    let result = action();
+    std::env::set_current_dir(before).ok().map(|()| result)
+}
+
+fn instantiated_in_root(component: Component) -> Option<Warning> {
+    let text = "the FMU is instantiated with / as the working directory: without, it does not find its \
+         resources, of whose location it drops the first slash";
+    (!component.is_null()).then(|| Warning::new(text))
+}
+
 /// All that an instance is made of.
 pub(crate) struct Making {
     pub(crate) library: Library,
@@ -32,11 +47,15 @@ pub(crate) struct Making {
 }
 
 impl Making {
+    /// FMU4j, which makes FMUs that start a Java machine, takes `file:///` off the location of the
+    /// resources on every system and is left with a path relative to the root directory: such an
+    /// FMU that refuses is asked once more from there.
     pub(crate) fn instantiate(
-        self,
+        mut self,
         name: &str,
         resources: &str,
         options: &InstanceOptions,
+        starts_java: &dyn Fn() -> bool,
     ) -> Result<Instance, LoadError> {
         let bad_name = || LoadError::InstanceName {
             name: name.to_owned(),
@@ -56,9 +75,16 @@ impl Making {
             component_environment: sink.environment(),
         }));
         let claim = Claim::new(name);
-        let component = claim.slot().during(Activity::Instantiate, || {
-            self.component(&c_name, resources, options, &sink, callbacks)
-        });
+        let make = || {
+            claim.slot().during(Activity::Instantiate, || {
+                self.component(&c_name, resources, options, &sink, callbacks)
+            })
+        };
+        let mut component = make();
+        if component.is_null() && starts_java() {
+            component = in_root_directory(make).unwrap_or(component);
+            self.warnings.extend(instantiated_in_root(component));
+        }
         if component.is_null() {
             sink.unregister();
             return Err(self.refused(name, &sink));
