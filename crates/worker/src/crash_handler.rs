@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::board::Crash;
 
@@ -39,9 +39,10 @@ pub(crate) fn install(crash: &'static Crash) {
     // SAFETY: all zero is an action without flags.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = note as *const () as usize;
-    // On the stack that Rust's threads have for that, as the usual one may be full. The second
-    // signal of the kind is deadly.
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+    // On the stack that Rust's threads have for that, as the usual one may be full. The handler
+    // itself makes the next signal of the kind deadly: were it so at once, a second thread that
+    // crashes would end the process before the first crash is noted.
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     for signal in SIGNALS {
         // SAFETY: the action is complete, and its handler does only what a handler may.
         // Where it cannot be installed, less is known of a crash.
@@ -61,26 +62,49 @@ extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_vo
     // SAFETY: the system gives a valid pointer to a handler with SA_SIGINFO.
     let info = unsafe { &*info };
     let code = info.si_code;
-    if let Some(crash) = CRASH.get()
-        && crash.thread.swap(thread(), Relaxed) == 0
-    {
-        let place = Place::of(context);
-        // SAFETY: the field is there for all signals, and has a meaning for faults.
-        let address = unsafe { info.si_addr() } as usize;
-        let is_fault = code > 0 && (signal == libc::SIGSEGV || signal == libc::SIGBUS);
-        if is_fault && place.is_end_of_stack(address) {
-            crash.is_overflow.store(1, Relaxed);
+    if let Some(crash) = CRASH.get() {
+        match crash.thread.compare_exchange(0, thread(), Relaxed, Relaxed) {
+            Ok(_) => note_first(crash, signal, info, context),
+            Err(first) if first != thread() => wait_until_noted(crash),
+            Err(_) => {}
         }
-        crash.code.store(code, Relaxed);
-        if code > 0 {
-            note_library(crash, place.instruction);
-        }
-        crash.signal.store(signal, Release);
     }
+    // SAFETY: the default action runs no code of this process.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
     if code <= 0 {
         // Sent by somebody, so it does not come again by itself.
         // SAFETY: raising a signal is sound; its default action waits for the end of the handler.
         unsafe { libc::raise(signal) };
+    }
+}
+
+fn note_first(crash: &Crash, signal: c_int, info: &libc::siginfo_t, context: *mut c_void) {
+    let (code, place) = (info.si_code, Place::of(context));
+    // SAFETY: the field is there for all signals, and has a meaning for faults.
+    let address = unsafe { info.si_addr() } as usize;
+    let is_fault = code > 0 && (signal == libc::SIGSEGV || signal == libc::SIGBUS);
+    if is_fault && place.is_end_of_stack(address) {
+        crash.is_overflow.store(1, Relaxed);
+    }
+    crash.code.store(code, Relaxed);
+    if code > 0 {
+        note_library(crash, place.instruction);
+    }
+    crash.signal.store(signal, Release);
+}
+
+/// Holds a thread that crashes while another one notes its own crash, for a second at most.
+fn wait_until_noted(crash: &Crash) {
+    let pause = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 1_000_000,
+    };
+    for _ in 0..1000 {
+        if crash.signal.load(Acquire) != 0 {
+            return;
+        }
+        // SAFETY: the pause is valid during the call, and what remains of it is not asked for.
+        unsafe { libc::nanosleep(&raw const pause, ptr::null_mut()) };
     }
 }
 
