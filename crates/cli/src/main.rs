@@ -19,6 +19,7 @@ mod result_output;
 mod screen;
 mod session;
 mod study_progress;
+mod study_supervision;
 mod summary;
 mod supervision;
 mod verbs;

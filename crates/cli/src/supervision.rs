@@ -132,7 +132,7 @@ impl Observer for Tracker {
 }
 
 /// Ctrl-C, and the signals that ask a program to end.
-fn listen(stop: &Stop) {
+pub(crate) fn listen(stop: &Stop) {
     let stop = stop.clone();
     let grace = gyrator_worker::GRACE.as_secs();
     let heard = move || {
@@ -150,7 +150,8 @@ fn listen(stop: &Stop) {
     }
 }
 
-fn advice(cause: &Cause) -> Option<&'static str> {
+/// What the user can do about it.
+pub(crate) fn advice(cause: &Cause) -> Option<&'static str> {
     match cause {
         Cause::Timeout(_) => Some("give it more time with --timeout SECONDS, 0 for no end"),
         Cause::MemoryLimit(_) => Some("give it more with --memory-limit MIB"),

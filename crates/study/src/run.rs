@@ -1,6 +1,6 @@
 //! Running a study.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,11 +14,12 @@ use rayon::prelude::*;
 use crate::cases::{Cases, Part};
 use crate::cell::{Cell, Column, ColumnKind};
 use crate::identity::Identity;
-use crate::journal::{Header, Journal, JournalError, VERSION};
+use crate::journal::{Header, Journal, JournalError, RowText, VERSION};
+use crate::lost::{Lost, Notes, Trial};
 use crate::metrics::{Metric, Probe, tracks};
 use crate::reference::Tape;
 use crate::study_file::{Reference, StudyFile};
-use crate::trial::{Bench, MakeUnits, Outcome, Role};
+use crate::trial::{Bench, MakeUnits, Outcome, Role, is_success};
 
 /// Why a study cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,9 @@ pub enum StudyError {
     /// The threads could not be started.
     #[error("{0} threads could not be started: {1}")]
     Threads(usize, String),
+    /// It cannot be noted which runs are in progress.
+    #[error("cannot note which runs are in progress: {0}")]
+    Notes(std::io::Error),
 }
 
 /// A study that is ready to be run: its list of cases, its columns, what it is told apart by.
@@ -71,12 +75,18 @@ pub struct Study {
 pub struct Options<'a> {
     /// The part of the list to be run.
     pub part: Part,
-    /// Runs that are made at the same time.
+    /// Runs that are made at the same time; one is made in the calling thread.
     pub threads: NonZeroUsize,
     /// Ends the study once it is true; runs in progress have no rows then.
     pub interrupt: Arc<AtomicBool>,
     /// Components whose FMUs get processes of their own, where `maker` offers them.
     pub isolated: Vec<String>,
+    /// Runs that have ended an earlier process: they are not made, and their rows say so.
+    pub lost: &'a [Lost],
+    /// The row that is to be made; all where `None`.
+    pub only: Option<usize>,
+    /// Where runs are noted while they are in progress.
+    pub notes: Option<&'a Notes>,
     /// Who makes the units of each run; [`gyrator::InProcess`] does so in this process.
     pub maker: &'a MakeUnits<'a>,
 }
@@ -88,7 +98,7 @@ pub struct Progress {
     pub done: usize,
     /// Of these, those of this process.
     pub new: usize,
-    /// Of the new ones, those whose run failed.
+    /// Of the finished ones, those whose run failed.
     pub failed: usize,
     /// Rows of the part.
     pub total: usize,
@@ -105,9 +115,12 @@ pub struct Summary {
     pub new: usize,
     /// Runs of this process that made no row of their own: references of rows that were finished.
     pub extra_runs: usize,
-    /// New rows whose run failed, by stop reason, with one of the messages.
-    pub failures: BTreeMap<&'static str, (usize, String)>,
+    /// Finished rows whose run failed, by stop reason, with one of the messages.
+    pub failures: Failures,
 }
+
+/// Numbers of runs that failed by their stop reasons, each with one of the messages.
+type Failures = BTreeMap<String, (usize, String)>;
 
 impl Study {
     /// Makes the list of cases and checks what can be checked before the first run. `cache` opens
@@ -182,6 +195,25 @@ impl Study {
         }
     }
 
+    /// The rows among those of a journal whose runs failed.
+    fn failures(&self, rows: &BTreeMap<usize, RowText>) -> Failures {
+        // The stop reason comes after what varies, the message after it.
+        let place = self.cases.columns().len();
+        let mut failures = Failures::new();
+        for row in rows.values() {
+            let mut reader = csv::ReaderBuilder::new()
+                .has_headers(false)
+                .from_reader(row.as_bytes());
+            let record = reader.records().next().and_then(Result::ok);
+            let Some(record) = record else { continue };
+            let cell = |place| record.get(place).unwrap_or_default();
+            if !is_success(cell(place)) {
+                count(&mut failures, cell(place), cell(place + 1));
+            }
+        }
+        failures
+    }
+
     /// The cells of a row, in the order of [`columns`](Self::columns).
     fn cells(&self, row: usize, outcome: &Outcome) -> Vec<Cell> {
         let mut cells = self.cases.cells(row);
@@ -208,6 +240,12 @@ impl Study {
         }
         cells
     }
+}
+
+fn count(failures: &mut Failures, stop_reason: &str, message: &str) {
+    let entry = failures.entry(stop_reason.to_owned());
+    let (count, _) = entry.or_insert_with(|| (0, message.to_owned()));
+    *count += 1;
 }
 
 /// The units of the metrics, as the first system of the list tells them that can be described.
@@ -282,6 +320,8 @@ fn columns(
 struct Group {
     /// What that run sets; nothing where there is no such run.
     reference: Option<Vec<Setting>>,
+    /// Why that run cannot be made.
+    lost: Option<String>,
     /// Rows that are the reference itself.
     own: Vec<usize>,
     others: Vec<usize>,
@@ -300,15 +340,21 @@ pub fn run(
     tell: &(dyn Fn(Progress) + Sync),
 ) -> Result<Summary, StudyError> {
     let threads = options.threads.get();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| StudyError::Threads(threads, error.to_string()))?;
+    let pool = match threads {
+        1 => None,
+        _ => {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            Some(pool.map_err(|error| StudyError::Threads(threads, error.to_string()))?)
+        }
+    };
     let isolate = |name: &String| Setting {
         key: format!("components.\"{name}\".isolate"),
         value: "true".to_owned(),
     };
     let last: Vec<Setting> = options.isolated.iter().map(isolate).collect();
     let mut groups = Vec::new();
-    let total = collect(study, options.part, journal, &mut groups);
+    let total = collect(study, options, journal, &mut groups);
+    let failures = study.failures(journal.done());
     let runner = Runner {
         study,
         journal,
@@ -322,19 +368,20 @@ pub fn run(
             maker: options.maker,
         },
         caches: (0..threads).map(|_| study.cache.apart()).collect(),
+        notes: options.notes,
         total,
         done: AtomicUsize::new(journal.done().len()),
         new: AtomicUsize::new(0),
-        failed: AtomicUsize::new(0),
+        failed: AtomicUsize::new(failures.values().map(|(count, _)| count).sum()),
         extra_runs: AtomicUsize::new(0),
-        failures: Mutex::default(),
+        failures: Mutex::new(failures),
     };
-    pool.install(|| {
-        groups
-            .par_iter()
-            .with_max_len(1)
-            .try_for_each(|group| runner.group(group))
-    })?;
+    runner.keep_lost(options)?;
+    let work = || runner.each(&groups, |group| runner.group(group));
+    match &pool {
+        Some(pool) => pool.install(work)?,
+        None => work()?,
+    }
     journal.sync()?;
     Ok(Summary {
         total,
@@ -349,21 +396,36 @@ pub fn run(
 }
 
 /// Sorts the open rows of a part into groups; the number of all its rows.
-fn collect(study: &Study, part: Part, journal: &Journal, groups: &mut Vec<Group>) -> usize {
+fn collect(
+    study: &Study,
+    options: &Options<'_>,
+    journal: &Journal,
+    groups: &mut Vec<Group>,
+) -> usize {
     let cases = &study.cases;
     let reference = match study.file.reference {
         Some(Reference::Variant(variant)) => Some(variant),
         _ => None,
     };
+    let (mut lost_rows, mut lost_references) = (BTreeSet::new(), BTreeMap::new());
+    for Lost { trial, message } in options.lost {
+        if trial.is_reference {
+            let settings = cases.settings(cases.place(trial.row).number, reference);
+            lost_references.insert(settings, message);
+        } else {
+            lost_rows.insert(trial.row);
+        }
+    }
     let mut places: BTreeMap<Vec<Setting>, usize> = BTreeMap::new();
     let mut total = 0;
     for row in 0..cases.len() {
         let place = cases.place(row);
-        if !part.contains(place.number) {
+        if !options.part.contains(place.number) {
             continue;
         }
         total += 1;
-        if journal.done().contains_key(&row) {
+        let is_wanted = options.only.is_none_or(|only| only == row);
+        if !is_wanted || journal.done().contains_key(&row) || lost_rows.contains(&row) {
             continue;
         }
         let Some(variant) = reference else {
@@ -376,6 +438,7 @@ fn collect(study: &Study, part: Part, journal: &Journal, groups: &mut Vec<Group>
         let settings = cases.settings(place.number, Some(variant));
         let group = *places.entry(settings).or_insert_with_key(|settings| {
             groups.push(Group {
+                lost: lost_references.get(settings).map(ToString::to_string),
                 reference: Some(settings.clone()),
                 ..Group::default()
             });
@@ -396,17 +459,54 @@ struct Runner<'a> {
     bench: Bench<'a>,
     /// One a thread, so that a fatal error concerns no other run.
     caches: Vec<FmuCache>,
+    notes: Option<&'a Notes>,
     total: usize,
     done: AtomicUsize,
     new: AtomicUsize,
     failed: AtomicUsize,
     extra_runs: AtomicUsize,
-    failures: Mutex<BTreeMap<&'static str, (usize, String)>>,
+    failures: Mutex<Failures>,
 }
 
 impl Runner<'_> {
     fn cache(&self) -> &FmuCache {
-        &self.caches[rayon::current_thread_index().unwrap_or(0) % self.caches.len()]
+        &self.caches[thread() % self.caches.len()]
+    }
+
+    /// Does `work` for all items, in the threads of the pool if there are several.
+    fn each<T: Sync>(
+        &self,
+        items: &[T],
+        work: impl Fn(&T) -> Result<(), StudyError> + Sync,
+    ) -> Result<(), StudyError> {
+        match self.caches.len() {
+            1 => items.iter().try_for_each(work),
+            _ => items.par_iter().with_max_len(1).try_for_each(&work),
+        }
+    }
+
+    /// Makes the rows of runs that have ended an earlier process.
+    fn keep_lost(&self, options: &Options<'_>) -> Result<(), StudyError> {
+        for Lost { trial, message } in options.lost {
+            if !trial.is_reference && !self.journal.done().contains_key(&trial.row) {
+                self.keep(trial.row, &Outcome::lost(message))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does `work` for a run while it is noted.
+    fn noted(
+        &self,
+        trial: Option<Trial>,
+        work: impl FnOnce() -> Result<(), StudyError>,
+    ) -> Result<(), StudyError> {
+        let Some(notes) = self.notes else {
+            return work();
+        };
+        notes.set(thread(), trial).map_err(StudyError::Notes)?;
+        work()?;
+        notes.set(thread(), None).map_err(StudyError::Notes)
     }
 
     fn is_interrupted(&self) -> bool {
@@ -419,32 +519,58 @@ impl Runner<'_> {
         }
         let mut made_now = None;
         if let Some(settings) = &group.reference {
-            let made = self.bench.run(settings, &Role::Reference, self.cache());
-            let Some((outcome, recorded)) = made else {
+            let is_reference = true;
+            let first = group.own.first().or(group.others.first());
+            let trial = first.map(|row| Trial {
+                row: *row,
+                is_reference,
+            });
+            self.noted(trial, || {
+                made_now = self.reference(group, settings)?;
+                Ok(())
+            })?;
+            if made_now.is_none() {
                 return Ok(());
-            };
-            for row in &group.own {
-                self.keep(*row, &outcome)?;
             }
-            if group.own.is_empty() {
-                self.extra_runs.fetch_add(1, Ordering::Relaxed);
-            }
-            // Of a reference that did not start, no time is covered.
-            made_now = Some(recorded.unwrap_or_default());
         }
         let tape = made_now.as_ref().or(self.study.tape.as_ref());
-        let others = group.others.par_iter().with_max_len(1);
-        others.try_for_each(|row| {
+        self.each(&group.others, |row| {
             if self.is_interrupted() {
                 return Ok(());
             }
             let settings = self.study.cases.settings_of(*row);
             let role = Role::Measured(tape);
-            match self.bench.run(&settings, &role, self.cache()) {
-                Some((outcome, _)) => self.keep(*row, &outcome),
-                None => Ok(()),
-            }
+            let trial = Trial {
+                row: *row,
+                is_reference: false,
+            };
+            self.noted(Some(trial), || {
+                match self.bench.run(&settings, &role, self.cache()) {
+                    Some((outcome, _)) => self.keep(*row, &outcome),
+                    None => Ok(()),
+                }
+            })
         })
+    }
+
+    /// Makes the run that others are measured against, and the rows that are this run; nothing
+    /// where the user interrupted it.
+    fn reference(&self, group: &Group, settings: &[Setting]) -> Result<Option<Tape>, StudyError> {
+        let made = match &group.lost {
+            Some(message) => Some((Outcome::lost(message), None)),
+            None => self.bench.run(settings, &Role::Reference, self.cache()),
+        };
+        let Some((outcome, recorded)) = made else {
+            return Ok(None);
+        };
+        for row in &group.own {
+            self.keep(*row, &outcome)?;
+        }
+        if group.own.is_empty() && group.lost.is_none() {
+            self.extra_runs.fetch_add(1, Ordering::Relaxed);
+        }
+        // Of a reference that did not start, no time is covered.
+        Ok(Some(recorded.unwrap_or_default()))
     }
 
     fn keep(&self, row: usize, outcome: &Outcome) -> Result<(), StudyError> {
@@ -454,9 +580,7 @@ impl Runner<'_> {
         if !outcome.is_success() {
             self.failed.fetch_add(1, Ordering::Relaxed);
             let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-            let entry = failures.entry(outcome.stop_reason);
-            let (count, _) = entry.or_insert_with(|| (0, outcome.message.clone()));
-            *count += 1;
+            count(&mut failures, outcome.stop_reason, &outcome.message);
         }
         (self.tell)(Progress {
             done,
@@ -466,4 +590,9 @@ impl Runner<'_> {
         });
         Ok(())
     }
+}
+
+/// The number of this thread among those that make runs.
+fn thread() -> usize {
+    rayon::current_thread_index().unwrap_or(0)
 }

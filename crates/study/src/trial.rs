@@ -61,10 +61,20 @@ impl Outcome {
         }
     }
 
+    /// Of a run that has ended its process.
+    pub(crate) fn lost(message: &str) -> Self {
+        Self::not_started("crashed", message.to_owned())
+    }
+
     /// Whether the run came to an end that was planned.
     pub(crate) fn is_success(&self) -> bool {
-        matches!(self.stop_reason, "stop-time" | "terminated")
+        is_success(self.stop_reason)
     }
+}
+
+/// Whether a run with this stop reason came to an end that was planned.
+pub(crate) fn is_success(stop_reason: &str) -> bool {
+    matches!(stop_reason, "stop-time" | "terminated")
 }
 
 impl Bench<'_> {

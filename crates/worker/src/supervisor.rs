@@ -82,6 +82,8 @@ pub struct Ending {
     pub results: Option<KeptResults>,
     /// What went wrong without harm to the results.
     pub warnings: Vec<String>,
+    /// What it has written to [`Worker::notes`](crate::Worker::notes).
+    pub notes: File,
 }
 
 /// How a worker ended.
@@ -172,9 +174,16 @@ impl Supervisor {
     pub fn start(self) -> io::Result<Supervised> {
         let board = Board::create()?;
         let ring = Ring::create()?;
-        let job = self.job_file()?;
+        let job = memory_file("gyrator-job")?;
+        (&job).write_all(&self.job)?;
+        let notes = memory_file("gyrator-notes")?;
         let (child, channel) = process::spawn(RUN, self.arguments)?;
-        let files = [board.descriptor(), ring.descriptor(), job.as_fd()];
+        let files = [
+            board.descriptor(),
+            ring.descriptor(),
+            job.as_fd(),
+            notes.as_fd(),
+        ];
         channel.set_timeout(Some(INTERVAL))?;
         // Where the worker is dead already, its status tells more.
         let _ = channel.send(b"run", &files);
@@ -185,6 +194,7 @@ impl Supervisor {
             ring,
             child,
             channel: Some(channel),
+            notes,
             results: None,
             stalls: Stalls::default(),
             memory: MemoryWatch::new(self.memory_limit),
@@ -193,13 +203,11 @@ impl Supervisor {
             sweeper,
         })
     }
+}
 
-    fn job_file(&self) -> io::Result<File> {
-        let flags = rustix::fs::MemfdFlags::CLOEXEC;
-        let mut file = File::from(rustix::fs::memfd_create("gyrator-job", flags)?);
-        file.write_all(&self.job)?;
-        Ok(file)
-    }
+fn memory_file(name: &str) -> io::Result<File> {
+    let flags = rustix::fs::MemfdFlags::CLOEXEC;
+    Ok(rustix::fs::memfd_create(name, flags)?.into())
 }
 
 /// A worker that was started.
@@ -209,6 +217,7 @@ pub struct Supervised {
     child: Child,
     /// `None` once the worker has closed it.
     channel: Option<Channel>,
+    notes: File,
     results: Option<(String, File)>,
     stalls: Stalls,
     memory: MemoryWatch,
@@ -265,6 +274,7 @@ impl Supervised {
             results: results.map(|(name, file)| keep(name, file, &mut self.ring, &self.board)),
             outcome,
             warnings,
+            notes: self.notes,
         })
     }
 

@@ -26,6 +26,7 @@ pub struct Worker {
     channel: Channel,
     streams: Streams,
     job: Vec<u8>,
+    notes: File,
     /// Memory for the rows of the one result that can be kept.
     ring: Mutex<Option<Ring>>,
 }
@@ -80,6 +81,7 @@ impl Worker {
         let board = Board::attach(next()?)?;
         let ring = Ring::attach(next()?)?;
         let job = read_job(next()?.into())?;
+        let notes = next()?.into();
         gyrator_fmu::flight_recorder::record_to(board.slots);
         crash_handler::install(&board.header.crash);
         note_panics(board);
@@ -88,6 +90,7 @@ impl Worker {
             channel,
             streams,
             job,
+            notes,
             ring: Mutex::new(Some(ring)),
         }))
     }
@@ -103,6 +106,13 @@ impl Worker {
     #[must_use]
     pub fn job(&self) -> &[u8] {
         &self.job
+    }
+
+    /// A file in memory, empty at first, that the parent reads after the end of this process,
+    /// whatever ended it.
+    #[must_use]
+    pub const fn notes(&self) -> &File {
+        &self.notes
     }
 
     /// The standard output; FMUs cannot write to it.

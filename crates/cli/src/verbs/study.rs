@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use gyrator::FmuCache;
 use gyrator_study::{
-    Cell, Journal, JournalError, Options as RunOptions, Part, ReadError, Study, StudyError,
+    Cell, Journal, JournalError, Notes, Options as RunOptions, Part, ReadError, Study, StudyError,
     Summary, TableError, check_ending, csv_line, merge, read, run as run_study, write_table,
 };
+use gyrator_worker::Worker;
 use gyrator_worker::isolated::Isolation;
 
 use crate::exit::Exit;
@@ -24,6 +25,7 @@ use crate::options::not_negative;
 use crate::progress::ProgressMode;
 use crate::screen;
 use crate::study_progress::StudyProgress;
+use crate::study_supervision::{Job, Plan};
 
 /// Options of `gyrator study`.
 #[derive(Debug, Args)]
@@ -47,11 +49,14 @@ pub(super) struct Options {
     /// Runs that are made at the same time [default: one a core]
     #[arg(long, value_name = "NUMBER")]
     worker_threads: Option<NonZeroUsize>,
-    /// Give components processes of their own, so that a crash of an FMU ends its run only: the named
-    /// ones, or all [repeatable]
+    /// Run in this process: a crash of an FMU then ends the study, and the next attempt meets it again
+    #[arg(long)]
+    no_supervisor: bool,
+    /// Give components processes of their own, so that a run is measured until an FMU crashes: the
+    /// named ones, or all [repeatable]
     #[arg(long, value_name = "COMPONENT,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
     isolate: Option<Vec<String>>,
-    /// Longest time that a call of an isolated FMU may take; 0 is for ever
+    /// Longest time that a call of an FMU may take; 0 is for ever
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     timeout: f64,
     #[command(flatten)]
@@ -148,30 +153,53 @@ fn journal_of_part(part: &Path) -> PathBuf {
 }
 
 fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
-    fmu_log::start(options.log_level);
-    let begin = Instant::now();
     let output = match &options.output_file {
         Some(output) => output.clone(),
         None => path.with_extension("csv"),
     };
     check_ending(&output)?;
+    let journal = journal_of(&output);
+    if !options.no_supervisor && Worker::current().is_none() {
+        let plan = Plan {
+            journal: &journal,
+            timeout: options.timeout(),
+        };
+        if let Some(outcome) = plan.carry_out() {
+            return outcome;
+        }
+    }
+    make(path, &output, &journal, options)
+}
+
+/// Makes the runs in this process, which may be a worker, and the table where all rows are there.
+fn make(
+    path: &Path,
+    output: &Path,
+    journal_path: &Path,
+    options: &Options,
+) -> Result<Exit, Failure> {
+    fmu_log::start(options.log_level);
+    let begin = Instant::now();
     let cache = FmuCache::new(options.fmus.open_options());
     let study = Study::prepare(read(path)?, cache)?;
     let isolated = isolated(&study, options)?;
-    let journal_path = journal_of(&output);
-    let journal = Journal::open(&journal_path, &study.header(options.shard))?;
-    let earlier = journal.done().len();
+    let journal = Journal::open(journal_path, &study.header(options.shard))?;
+    let (job, notes) = job(&journal)?;
     let interrupt = Interrupt::listen();
-    let progress = StudyProgress::start(options.progress, earlier);
-    let timeout = Some(options.timeout).filter(|seconds| *seconds > 0.0);
-    let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let progress = StudyProgress::start(options.progress, journal.done().len());
     let run_options = RunOptions {
         part: options.shard,
-        threads: options.worker_threads.unwrap_or_else(cores),
+        threads: match (job.only, options.worker_threads) {
+            (Some(_), _) => NonZeroUsize::MIN,
+            (None, threads) => threads.unwrap_or_else(cores),
+        },
         interrupt: interrupt.requested(),
         isolated,
+        lost: &job.lost,
+        only: job.only,
+        notes: notes.as_ref(),
         maker: &|| {
-            let isolation = Isolation::new().timeout(timeout);
+            let isolation = Isolation::new().timeout(options.timeout());
             Box::new(isolation.arguments(["isolated".into()]))
         },
     };
@@ -180,24 +208,49 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
     })?;
     drop(progress);
     drop(journal);
+    let was_interrupted = run_options.interrupt.load(Ordering::Relaxed);
+    if job.only.is_some() && !was_interrupted {
+        return Ok(Exit::Success);
+    }
     let is_complete = summary.done == summary.total;
     if is_complete {
-        let (header, rows) = merge(&[journal_path], true)?;
-        write_table(&output, &header.columns, &rows)?;
+        let (header, rows) = merge(&[journal_path.to_owned()], true)?;
+        write_table(output, &header.columns, &rows)?;
     }
-    let seconds = begin.elapsed().as_secs_f64();
-    screen::print(&tell(
-        &summary,
-        earlier,
-        is_complete.then_some(&*output),
-        seconds,
-    ))?;
-    let was_interrupted = run_options.interrupt.load(Ordering::Relaxed);
+    let seconds = job.seconds + begin.elapsed().as_secs_f64();
+    let table = is_complete.then_some(output);
+    screen::print(&tell(&summary, job.earlier, table, seconds))?;
     Ok(match is_complete {
         true => Exit::Success,
         false if was_interrupted => Exit::Interrupted,
         false => Exit::Failed,
     })
+}
+
+/// What this process has to do of a study, and where it notes what it is doing.
+fn job(journal: &Journal) -> Result<(Job, Option<Notes>), Failure> {
+    let Some(worker) = Worker::current() else {
+        let earlier = journal.done().len();
+        let whole = Job {
+            earlier,
+            ..Job::default()
+        };
+        return Ok((whole, None));
+    };
+    let job = Job::of_worker(worker).map_err(|error| {
+        let text = format!("the parent process gives nothing to do: {error}");
+        Failure::new(Exit::Panicked, Message::error(text))
+    })?;
+    let notes = worker.notes().try_clone()?;
+    Ok((job, Some(Notes::new(notes))))
+}
+
+impl Options {
+    /// Longest time that a call may take; `None` is for ever.
+    fn timeout(&self) -> Option<Duration> {
+        let timeout = Some(self.timeout).filter(|seconds| *seconds > 0.0);
+        timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+    }
 }
 
 /// The components that `--isolate` means.
@@ -243,7 +296,7 @@ fn tell(summary: &Summary, earlier: usize, output: Option<&Path>, seconds: f64) 
             );
         }
     }
-    let runs = summary.new + summary.extra_runs;
+    let runs = summary.done.saturating_sub(earlier) + summary.extra_runs;
     let _ = writeln!(
         text,
         "time: {} in {seconds:.1} s",
@@ -269,7 +322,9 @@ impl From<StudyError> for Failure {
             StudyError::System(error) => error.into(),
             StudyError::Start(error) => error.into(),
             StudyError::Journal(error) => error.into(),
-            StudyError::Threads(..) => Self::new(Exit::Failed, Message::error(error.to_string())),
+            StudyError::Threads(..) | StudyError::Notes(_) => {
+                Self::new(Exit::Failed, Message::error(error.to_string()))
+            }
             other => Self::new(Exit::InvalidInput, Message::error(other.to_string())),
         }
     }

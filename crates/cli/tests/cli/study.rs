@@ -226,6 +226,133 @@ final = "bad.y"
 }
 
 #[cfg(target_os = "linux")]
+const CRASHES: &str = r#"
+system = "system.toml"
+[[vary]]
+grid = { "bad.fault" = ["none", "segfault", "exit_0", "endless_loop", "abort", "none", "error"] }
+[metrics]
+final = "bad.y"
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn crashes_are_rows() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    bench.write("study.toml", CRASHES);
+    let run = |table: &str, more: &[&str]| {
+        let all = ["study", "study.toml", "--timeout", "1", "-o", table];
+        succeed(&bench, [&all, more].concat())
+    };
+    let told = run("one.csv", &["--worker-threads", "1"]);
+    assert!(
+        told.contains("crashed: 4 runs, one of them: bad: "),
+        "{told}"
+    );
+    assert!(told.contains("failed: 1 run, one of them: "), "{told}");
+    assert!(told.contains("one.csv: 7 rows\n"), "{told}");
+    assert!(told.contains("time: 7 runs in "), "{told}");
+    let table = bench.read("one.csv");
+    let expected = [
+        ("stop-time", ""),
+        ("crashed", "bad: SIGSEGV in fmi2DoStep at t = 0.4 s"),
+        (
+            "crashed",
+            "bad: the FMU called exit(0) in fmi2DoStep at t = 0.4 s",
+        ),
+        (
+            "crashed",
+            "bad: no return within 1 s from fmi2DoStep at t = 0.4 s",
+        ),
+        ("crashed", "bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s"),
+        ("stop-time", ""),
+        (
+            "failed",
+            "bad: fmi2DoStep at t = 0.4 s (step 4): returned Error",
+        ),
+    ];
+    for (row, (reason, message)) in expected.into_iter().enumerate() {
+        assert_eq!(cell(&table, row, "stop_reason"), reason, "{table}");
+        let found = cell(&table, row, "message");
+        let found = found.trim_start_matches('"');
+        assert!(found.starts_with(message), "{table}");
+    }
+    run("three.csv", &["--worker-threads", "3"]);
+    assert_eq!(bench.read("three.csv"), table, "threads");
+    run("first.csv", &["--shard", "1/2"]);
+    run("second.csv", &["--shard", "2/2"]);
+    let parts = ["first.csv", "second.csv", "-o", "merged.csv"];
+    succeed(&bench, [&["study", "merge"], &parts[..]].concat());
+    assert_eq!(bench.read("merged.csv"), table, "parts");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reference_may_crash() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    bench.write(
+        "study.toml",
+        r#"
+system = "system.toml"
+reference = "exact"
+[[vary]]
+list = [
+    { "bad.fault" = "none" },
+    { "bad.fault" = "segfault", "bad.function" = "initialization" },
+    { "bad.fault" = "none", "good.k" = 2.0 },
+]
+[variants]
+other = { "bad.fault" = "none" }
+exact = {}
+crash = { "bad.fault" = "exit_7" }
+[metrics]
+final = "good.x"
+error_rms = "good.x"
+"#,
+    );
+    succeed(&bench, ["study", "study.toml"]);
+    let table = bench.read("study.csv");
+    let reasons = [0, 1, 2]
+        .map(|case| [0, 1, 2].map(|variant| cell(&table, 3 * case + variant, "stop_reason")));
+    let usual = ["stop-time", "stop-time", "crashed"];
+    assert_eq!(reasons, [usual, ["stop-time", "crashed", "crashed"], usual]);
+    assert_eq!(cell(&table, 0, "error_rms.good.x"), "0.0");
+    assert_eq!(cell(&table, 3, "error_rms.good.x"), "");
+    let message = cell(&table, 4, "message");
+    assert!(
+        message.contains("bad: SIGSEGV in fmi2GetReal at t = 0 s"),
+        "{message}"
+    );
+    succeed(
+        &bench,
+        [
+            "study",
+            "study.toml",
+            "-o",
+            "one.csv",
+            "--worker-threads",
+            "1",
+        ],
+    );
+    assert_eq!(bench.read("one.csv"), table);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_supervisor_a_crash_ends_the_study() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    bench.write("study.toml", CRASHES);
+    let options = ["study", "study.toml", "--worker-threads", "1"];
+    let alone = [&options[..], &["--no-supervisor"]].concat();
+    assert_eq!(bench.run(alone).code, None, "a signal");
+    assert_eq!(lines(&bench.path("study.csv.journal")), 2);
+    let told = succeed(&bench, [&options[..], &["--timeout", "1"]].concat());
+    assert!(told.contains("7 rows, 1 of them earlier"), "{told}");
+}
+
+#[cfg(target_os = "linux")]
 #[test]
 fn a_crash_of_an_isolated_fmu_is_a_row() {
     let bench = Bench::new();
