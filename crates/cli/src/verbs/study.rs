@@ -12,8 +12,8 @@ use gyrator_study::{
     Cell, Journal, JournalError, Notes, Options as RunOptions, Part, ReadError, Study, StudyError,
     Summary, TableError, check_ending, csv_line, merge, read, run as run_study, write_table,
 };
-use gyrator_worker::Worker;
 use gyrator_worker::isolated::Isolation;
+use gyrator_worker::{Worker, surroundings};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
@@ -214,8 +214,10 @@ fn make(
     }
     let is_complete = summary.done == summary.total;
     if is_complete {
-        let (header, rows) = merge(&[journal_path.to_owned()], true)?;
-        write_table(output, &header.columns, &rows)?;
+        surroundings::in_own(|| {
+            let (header, rows) = merge(&[journal_path.to_owned()], true)?;
+            write_table(output, &header.columns, &rows)
+        })?;
     }
     let seconds = job.seconds + begin.elapsed().as_secs_f64();
     let table = is_complete.then_some(output);

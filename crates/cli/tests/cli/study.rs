@@ -229,7 +229,7 @@ final = "bad.y"
 const CRASHES: &str = r#"
 system = "system.toml"
 [[vary]]
-grid = { "bad.fault" = ["none", "segfault", "exit_0", "endless_loop", "abort", "none", "error"] }
+grid = { "bad.fault" = ["none", "segfault", "exit_0", "endless_loop", "abort", "change_folder", "error"] }
 [metrics]
 final = "bad.y"
 "#;
