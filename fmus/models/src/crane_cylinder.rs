@@ -1,10 +1,17 @@
 //! The hydraulic cylinder of a crane, with its valve.
 
-use fmu_kit::{Fault, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, unit};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-type Row = Variable<CraneCylinder>;
+/// With inputs that are held over each communication step, by forward Euler.
+pub type CraneCylinder = Cylinder<false>;
+
+/// With inputs that move within a communication step as their derivatives say, by Runge-Kutta 4. Its
+/// force at the end of a step is that under the inputs there, and not under those of its last inner step.
+pub type InterpolatingCraneCylinder = Cylinder<true>;
+
+type Row<const INTERPOLATES: bool> = Variable<Cylinder<INTERPOLATES>>;
 
 /// A cylinder with two chambers of compressible fluid. Its force f = a_p·(p2 − p1) − c·v follows
 /// the input v at once (direct feed-through); the pressures follow Rodríguez et al. (2022),
@@ -13,7 +20,7 @@ type Row = Variable<CraneCylinder>;
 ///
 /// Defaults are table 5.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct CraneCylinder {
+pub struct Cylinder<const INTERPOLATES: bool> {
     l3: f64,
     s_start: f64,
     load: f64,
@@ -36,7 +43,7 @@ pub struct CraneCylinder {
     pressure: [f64; 2],
 }
 
-impl Default for CraneCylinder {
+impl<const INTERPOLATES: bool> Default for Cylinder<INTERPOLATES> {
     fn default() -> Self {
         Self {
             l3: 0.442,
@@ -64,7 +71,7 @@ impl Default for CraneCylinder {
     }
 }
 
-impl CraneCylinder {
+impl<const INTERPOLATES: bool> Cylinder<INTERPOLATES> {
     /// Lengths of the two chambers, m (eqs 29, 30).
     fn chambers(&self) -> [f64; 2] {
         let out = self.s - self.s_start;
@@ -100,9 +107,23 @@ impl CraneCylinder {
     }
 }
 
-impl Model for CraneCylinder {
-    const NAME: &'static str = "CraneCylinder";
-    const DESCRIPTION: &'static str = "The hydraulic cylinder of a crane, with its valve";
+impl<const INTERPOLATES: bool> Model for Cylinder<INTERPOLATES> {
+    const NAME: &'static str = if INTERPOLATES {
+        "InterpolatingCraneCylinder"
+    } else {
+        "CraneCylinder"
+    };
+    const DESCRIPTION: &'static str = if INTERPOLATES {
+        "The hydraulic cylinder of a crane, with its valve; inputs move within a step"
+    } else {
+        "The hydraulic cylinder of a crane, with its valve"
+    };
+    const INTEGRATOR: Integrator = if INTERPOLATES {
+        Integrator::RungeKutta4
+    } else {
+        Integrator::ForwardEuler
+    };
+    const INTERPOLATES_INPUTS: bool = INTERPOLATES;
     const STEP_SIZE: f64 = 2.5e-4;
 
     fn variables() -> Vec<Variable<Self>> {
@@ -169,13 +190,14 @@ impl Model for CraneCylinder {
     }
 }
 
-fn coupling() -> Vec<Row> {
+fn coupling<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
     const EQUILIBRIUM: &[&str] = &["load", "a_p", "p_pump", "p_tank"];
     vec![
-        Row::input_real("s", |m| &mut m.s, "length of the cylinder").unit(unit::METRE),
-        Row::input_real("v", |m| &mut m.v, "rate of the cylinder's length")
+        Row::<INTERPOLATES>::input_real("s", |m| &mut m.s, "length of the cylinder")
+            .unit(unit::METRE),
+        Row::<INTERPOLATES>::input_real("v", |m| &mut m.v, "rate of the cylinder's length")
             .unit(unit::METRE_PER_SECOND),
-        Row::output_real(
+        Row::<INTERPOLATES>::output_real(
             "f",
             |m| &mut m.f,
             "force of the cylinder, positive outwards",
@@ -183,80 +205,95 @@ fn coupling() -> Vec<Row> {
         .unit(unit::NEWTON)
         .depends_on(&["v"])
         .starts_from(&["load", "a_p", "p_pump", "p_tank", "c"]),
-        Row::output_real(
+        Row::<INTERPOLATES>::output_real(
             "p1",
             |m| &mut m.pressure[0],
             "pressure in the chamber that pulls",
         )
         .unit(unit::PASCAL)
         .starts_from(EQUILIBRIUM),
-        Row::output_real(
+        Row::<INTERPOLATES>::output_real(
             "p2",
             |m| &mut m.pressure[1],
             "pressure in the chamber that pushes",
         )
         .unit(unit::PASCAL)
         .starts_from(EQUILIBRIUM),
-        Row::output_real("gamma", |m| &mut m.gamma, "position of the spool, 0 to 1")
-            .starts_from(EQUILIBRIUM),
+        Row::<INTERPOLATES>::output_real(
+            "gamma",
+            |m| &mut m.gamma,
+            "position of the spool, 0 to 1",
+        )
+        .starts_from(EQUILIBRIUM),
     ]
 }
 
-fn mechanical_parameters() -> Vec<Row> {
+fn mechanical_parameters<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
     vec![
-        Row::parameter_real("l3", |m| &mut m.l3, "length of both chambers together")
-            .unit(unit::METRE)
-            .min(1e-9),
-        Row::parameter_real(
+        Row::<INTERPOLATES>::parameter_real(
+            "l3",
+            |m| &mut m.l3,
+            "length of both chambers together",
+        )
+        .unit(unit::METRE)
+        .min(1e-9),
+        Row::<INTERPOLATES>::parameter_real(
             "s_start",
             |m| &mut m.s_start,
             "length of the cylinder with the piston in the middle",
         )
         .unit(unit::METRE),
-        Row::parameter_real(
+        Row::<INTERPOLATES>::parameter_real(
             "load",
             |m| &mut m.load,
             "force that the cylinder holds at the start",
         )
         .unit(unit::NEWTON),
-        Row::parameter_real("c", |m| &mut m.c, "friction of the piston")
+        Row::<INTERPOLATES>::parameter_real("c", |m| &mut m.c, "friction of the piston")
             .unit(unit::NEWTON_SECOND_PER_METRE)
             .min(0.0),
-        Row::parameter_real("a_p", |m| &mut m.a_p, "area of the piston")
+        Row::<INTERPOLATES>::parameter_real("a_p", |m| &mut m.a_p, "area of the piston")
             .unit(unit::SQUARE_METRE)
             .min(1e-9),
     ]
 }
 
-fn hydraulic_parameters() -> Vec<Row> {
+fn hydraulic_parameters<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
     vec![
-        Row::parameter_real("a", |m| &mut m.a, "compressibility of the fluid")
+        Row::<INTERPOLATES>::parameter_real("a", |m| &mut m.a, "compressibility of the fluid")
             .unit(unit::PER_PASCAL),
-        Row::parameter_real(
+        Row::<INTERPOLATES>::parameter_real(
             "b",
             |m| &mut m.b,
             "how compressibility changes with pressure",
         )
         .unit(unit::PER_PASCAL_SQUARED),
-        Row::parameter_real("c_d", |m| &mut m.c_d, "discharge coefficient of the valve").min(0.0),
-        Row::parameter_real("rho", |m| &mut m.rho, "density of the fluid")
+        Row::<INTERPOLATES>::parameter_real(
+            "c_d",
+            |m| &mut m.c_d,
+            "discharge coefficient of the valve",
+        )
+        .min(0.0),
+        Row::<INTERPOLATES>::parameter_real("rho", |m| &mut m.rho, "density of the fluid")
             .unit(unit::KILOGRAM_PER_CUBIC_METRE)
             .min(1e-9),
-        Row::parameter_real("p_pump", |m| &mut m.p_pump, "pressure of the pump").unit(unit::PASCAL),
-        Row::parameter_real("p_tank", |m| &mut m.p_tank, "pressure of the tank").unit(unit::PASCAL),
-        Row::parameter_real(
+        Row::<INTERPOLATES>::parameter_real("p_pump", |m| &mut m.p_pump, "pressure of the pump")
+            .unit(unit::PASCAL),
+        Row::<INTERPOLATES>::parameter_real("p_tank", |m| &mut m.p_tank, "pressure of the tank")
+            .unit(unit::PASCAL),
+        Row::<INTERPOLATES>::parameter_real(
             "valve_area",
             |m| &mut m.valve_area,
             "area of the open valve",
         )
         .unit(unit::SQUARE_METRE)
         .min(0.0),
-        Row::parameter_real(
+        Row::<INTERPOLATES>::parameter_real(
             "spool_amplitude",
             |m| &mut m.spool_amplitude,
             "swing of the spool, relative to its initial position",
         ),
-        Row::parameter_real(
+        Row::<INTERPOLATES>::parameter_real(
             "spool_frequency",
             |m| &mut m.spool_frequency,
             "frequency of the spool",

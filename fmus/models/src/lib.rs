@@ -37,7 +37,7 @@ mod strict;
 mod two_links;
 
 pub use all_types::AllTypes;
-pub use crane_cylinder::CraneCylinder;
+pub use crane_cylinder::{CraneCylinder, InterpolatingCraneCylinder};
 pub use crane_links::CraneLinks;
 pub use crane_mechanics::CraneMechanics;
 pub use crane_reference::{Crane, CraneMotion, Throttle};
@@ -99,6 +99,7 @@ pub const MODELS: &[ModelInfo] = &[
     model::<EpasVehicle>("epas-vehicle"),
     model::<Faulty>("faulty"),
     model::<HydraulicCircuit>("hydraulic-circuit"),
+    model::<InterpolatingCraneCylinder>("interpolating-crane-cylinder"),
     model::<OscillatorForce>("oscillator-force"),
     model::<OscillatorHub>("oscillator-hub"),
     model::<OscillatorMotion>("oscillator-motion"),

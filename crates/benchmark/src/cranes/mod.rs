@@ -10,7 +10,7 @@ pub(crate) mod sweep;
 use fmu_models::{Crane, Throttle};
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
-use crate::crane::CYLINDER;
+use crate::crane;
 use crate::figures;
 use crate::role::{Cast, Role};
 use run::Workshop;
@@ -97,6 +97,13 @@ pub(crate) const CIRCUIT: Role = Role {
         ("v_h2", "m3", "volume of hose 2"),
         ("v_h3", "m3", "volume of hose 3"),
     ],
+};
+
+/// The cylinder of Rodríguez et al. (2022), whose force at a communication point is that under the velocity predicted for it.
+pub(crate) const CYLINDER: Role = Role {
+    model: "InterpolatingCraneCylinder",
+    summary: "the cylinder of Rodríguez et al. 2022 with its valve, which takes derivatives of its inputs",
+    ..crane::CYLINDER
 };
 
 /// The single and the double crane, with the circuits of each variant.

@@ -230,6 +230,17 @@ fn order(crane: Crane, table: &[[f64; 2]], progress: &Progress<'_>) {
     }
 }
 
+/// The largest macro-step of a method in the first or the second coupling, ms.
+pub(crate) fn largest(
+    workshop: &Workshop<'_>,
+    crane: Crane,
+    method: &Method,
+    coupling: usize,
+) -> Result<f64, MeasureError> {
+    let search = Search::new(workshop, method.setup(crane, coupling))?;
+    Ok(milliseconds(search.first_edge()?))
+}
+
 /// The residual energy's magnitudes over the macro-step, ms and J, until they exceed what a chart shows.
 pub(crate) fn curve(
     workshop: &Workshop<'_>,

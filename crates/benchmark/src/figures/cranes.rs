@@ -7,7 +7,7 @@ use super::TIME;
 use crate::benchmark::MeasureError;
 use crate::cranes::run::Workshop;
 use crate::cranes::setup::{Coupling, Formulation, Prediction, Setup, Solver};
-use crate::cranes::sweep::{METHODS, curve};
+use crate::cranes::sweep::{METHODS, Method, curve, largest};
 use crate::plot::{Chart, Line};
 use crate::role::Cast;
 
@@ -57,6 +57,21 @@ pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
             .source(source);
         charts.push(residuals(&workshop, crane, coupling, chart)?);
     }
+    for (throttle, name, title) in [
+        (
+            Throttle::Narrow,
+            "crane-max-step-b",
+            "Largest macro-steps, throttle 2.5 mm",
+        ),
+        (
+            Throttle::Wide,
+            "crane-max-step-a",
+            "Largest macro-steps, throttle 6 mm",
+        ),
+    ] {
+        let chart = Chart::new(name, title, "formulation, inputs", "largest H, ms");
+        charts.push(largest_steps(&workshop, throttle, chart)?);
+    }
     charts.push(energies(&workshop)?);
     charts.push(errors(&workshop)?);
     Ok(charts)
@@ -83,6 +98,44 @@ fn residuals(
         }
     });
     Ok(lines.fold(chart, Chart::line))
+}
+
+/// How far each method goes, in both couplings of both cranes.
+fn largest_steps(
+    workshop: &Workshop<'_>,
+    throttle: Throttle,
+    chart: Chart,
+) -> Result<Chart, MeasureError> {
+    /// Distance of the marks of a method, which may have equal heights.
+    const APART: f64 = 0.14;
+    let columns = [
+        ("single, force", 1, 0),
+        ("single, pressure", 1, 1),
+        ("double, force", 2, 0),
+        ("double, pressure", 2, 1),
+    ];
+    let names = METHODS.iter().map(Method::short_name);
+    let chart = chart
+        .categories(names)
+        .source("the configurations of Rahikainen et al. 2020, figs 9 and 15");
+    let lines = columns
+        .par_iter()
+        .enumerate()
+        .map(|(column, (label, actuators, coupling))| {
+            let crane = Crane {
+                actuators: *actuators,
+                throttle,
+            };
+            let shift = APART * (column as f64 - 1.5);
+            let points = METHODS.par_iter().enumerate().map(|(place, method)| {
+                let largest = largest(workshop, crane, method, *coupling)?;
+                Ok((place as f64 + shift, largest))
+            });
+            let points: Vec<_> = points.collect::<Result<_, MeasureError>>()?;
+            Ok(Line::new(*label, points).dots())
+        });
+    let lines: Vec<Line> = lines.collect::<Result<_, MeasureError>>()?;
+    Ok(lines.into_iter().fold(chart, Chart::line))
 }
 
 /// How the formulations keep the energy at H = 1 ms.

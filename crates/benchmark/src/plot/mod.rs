@@ -42,6 +42,14 @@ enum Style {
     Reference,
     /// A line with a mark at each point.
     Marked,
+    /// Marks alone.
+    Dots,
+}
+
+impl Style {
+    fn has_marks(self) -> bool {
+        matches!(self, Self::Marked | Self::Dots)
+    }
 }
 
 impl Line {
@@ -92,6 +100,14 @@ impl Line {
             ..self
         }
     }
+
+    /// A mark at each point and no line, for points that do not follow one another.
+    pub(crate) fn dots(self) -> Self {
+        Self {
+            style: Style::Dots,
+            ..self
+        }
+    }
 }
 
 /// A chart, and the name of its file.
@@ -106,6 +122,8 @@ pub struct Chart {
     is_logarithmic: bool,
     has_decades: bool,
     x_range: Option<(f64, f64)>,
+    /// Names of x = 0, 1, 2, … in place of numbers.
+    categories: Vec<String>,
     lines: Vec<Line>,
 }
 
@@ -126,6 +144,7 @@ impl Chart {
             is_logarithmic: false,
             has_decades: false,
             x_range: None,
+            categories: Vec::new(),
             lines: Vec::new(),
         }
     }
@@ -156,6 +175,13 @@ impl Chart {
     /// Shows this part of the x axis only.
     pub(crate) fn between(mut self, from: f64, to: f64) -> Self {
         self.x_range = Some((from, to));
+        self
+    }
+
+    /// Names 0, 1, 2, … on the x axis, each with as much room.
+    pub(crate) fn categories(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.categories = names.into_iter().collect();
+        self.x_range = Some((-0.5, self.categories.len() as f64 - 0.5));
         self
     }
 
@@ -261,19 +287,29 @@ impl Chart {
             for (index, x) in entries {
                 let line = &self.lines[*index];
                 let middle = y - 5.5;
-                let _ = writeln!(
-                    svg,
-                    "<line x1=\"{x}\" y1=\"{middle}\" x2=\"{}\" y2=\"{middle}\" stroke=\"{}\" stroke-width=\"3.5\"{}/>",
-                    x + 34.0,
-                    self.colour(*index),
-                    dashes(line.style)
-                );
-                if line.style == Style::Marked {
+                if line.style != Style::Dots {
+                    let _ = writeln!(
+                        svg,
+                        "<line x1=\"{x}\" y1=\"{middle}\" x2=\"{}\" y2=\"{middle}\" stroke=\"{}\" stroke-width=\"3.5\"{}/>",
+                        x + 34.0,
+                        self.colour(*index),
+                        dashes(line.style)
+                    );
+                }
+                if line.style.has_marks() {
                     draw_mark(svg, (x + 17.0, middle), self.colour(*index));
                 }
                 text(svg, (x + 42.0, y), 17, "", &line.label);
             }
         }
+    }
+
+    fn x_ticks(&self, x: &Scale) -> Vec<(f64, String)> {
+        if self.categories.is_empty() {
+            return x.ticks(10);
+        }
+        let places = (0..self.categories.len()).map(|place| place as f64);
+        places.zip(self.categories.iter().cloned()).collect()
     }
 
     fn draw_axes(&self, svg: &mut String, x: &Scale, y: &Scale, top: f64) {
@@ -292,7 +328,7 @@ impl Chart {
                 &label,
             );
         }
-        for (value, label) in x.ticks(10) {
+        for (value, label) in self.x_ticks(x) {
             let at = x.pixel(value);
             let _ = writeln!(
                 svg,
@@ -358,25 +394,27 @@ fn draw_line(svg: &mut String, line: &Line, colour: &str, x: &Scale, y: &Scale) 
     let pixels: Vec<(f64, f64)> = pixels
         .map(|(at, value)| (x.pixel(*at), y.pixel(*value)))
         .collect();
-    let width = if line.style == Style::Reference {
-        2.0
-    } else {
-        2.4
-    };
-    let _ = write!(
-        svg,
-        "<polyline stroke=\"{colour}\" stroke-width=\"{width}\"{} points=\"",
-        dashes(line.style)
-    );
-    for (x, y) in thinned(&pixels) {
-        let _ = write!(svg, "{x:.1},{y:.1} ");
+    if line.style != Style::Dots {
+        draw_curve(svg, line.style, colour, &pixels);
     }
-    svg.push_str("\"/>\n");
-    if line.style == Style::Marked {
+    if line.style.has_marks() {
         for pixel in pixels {
             draw_mark(svg, pixel, colour);
         }
     }
+}
+
+fn draw_curve(svg: &mut String, style: Style, colour: &str, pixels: &[(f64, f64)]) {
+    let width = if style == Style::Reference { 2.0 } else { 2.4 };
+    let _ = write!(
+        svg,
+        "<polyline stroke=\"{colour}\" stroke-width=\"{width}\"{} points=\"",
+        dashes(style)
+    );
+    for (x, y) in thinned(pixels) {
+        let _ = write!(svg, "{x:.1},{y:.1} ");
+    }
+    svg.push_str("\"/>\n");
 }
 
 fn draw_mark(svg: &mut String, (x, y): (f64, f64), colour: &str) {
@@ -454,6 +492,17 @@ mod tests {
         );
         let svg = chart.to_svg();
         assert!(svg.contains("a &lt; b &amp; c") && svg.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn categories_name_the_axis_and_dots_have_no_line() {
+        let chart = Chart::new("c", "", "", "").categories(["p0", "p1"].map(String::from));
+        let svg = chart.line(Line::new("l", [(0.0, 1.0), (1.0, 2.0)]).dots());
+        let svg = svg.to_svg();
+        assert!(svg.contains(">p0</text>") && svg.contains(">p1</text>"));
+        // Two points and the legend's.
+        assert_eq!(svg.matches("<circle").count(), 3);
+        assert!(!svg.contains("<polyline"));
     }
 
     #[test]
