@@ -1,7 +1,9 @@
 //! No unit is stepped beyond the stop time that it was told, not by rounding either (C-33).
 
-use gyrator::{ClosureUnit, ComponentSettings, RunOptions, System};
-use gyrator_testkit::Spy;
+use fmu_models::Faulty;
+use gyrator::{ClosureUnit, ComponentSettings, RunOptions, System, Unit};
+use gyrator_system::{Choice, Value};
+use gyrator_testkit::{ModelUnit, Spy};
 
 /// What a spy says after a run of `steps` macro-steps of `step`, s, from `start`, s.
 fn violations(
@@ -10,10 +12,24 @@ fn violations(
     steps: u32,
     settle: impl FnOnce(ComponentSettings<'_>),
 ) -> Vec<String> {
+    let stop = start + f64::from(steps) * step;
+    let unit = ClosureUnit::new(&[], &[("y", 0.0)], |_| {});
+    violations_of(unit, [start, stop], step, "fixed", settle)
+}
+
+/// What a spy on `unit` says after a run from `start` to `stop`, s, in macro-steps of `step`, s.
+fn violations_of(
+    unit: impl Unit + 'static,
+    [start, stop]: [f64; 2],
+    step: f64,
+    control: &str,
+    settle: impl FnOnce(ComponentSettings<'_>),
+) -> Vec<String> {
     let mut system = System::new(step);
+    system.experiment().step_control = Some(Choice::new(control));
     system.start_time(start);
-    system.stop_time(start + f64::from(steps) * step);
-    let (unit, spied) = Spy::on(ClosureUnit::new(&[], &[("y", 0.0)], |_| {}));
+    system.stop_time(stop);
+    let (unit, spied) = Spy::on(unit);
     settle(system.add("unit", unit));
     system.start(&RunOptions::default()).unwrap().run().unwrap();
     assert!(spied.steps() > 0);
@@ -49,5 +65,42 @@ fn components_with_rates_of_their_own_stay_within_it_too() {
             unit.step_size(own);
         });
         assert_eq!(found, [""; 0]);
+    }
+}
+
+/// 0.00135 + 0.00035 is greater than 0.0017 in doubles.
+#[test]
+fn a_shortened_last_step_in_parts_stays_within_it() {
+    for stop in [0.0017, 0.0113, 0.10073, 2.00031] {
+        for parts in [1, 2, 3, 7, 10] {
+            for start in [0.0, 0.1, -1.3, 1e4] {
+                for control in ["fixed", "ecco"] {
+                    let unit = ClosureUnit::new(&[], &[("y", 0.0)], |_| {});
+                    let found = violations_of(unit, [start, start + stop], 1e-3, control, |unit| {
+                        unit.step_size(1e-3 / f64::from(parts));
+                    });
+                    assert_eq!(found, [""; 0], "{parts} parts of {control} steps");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn halves_of_a_discarded_step_stay_within_it() {
+    for step in [0.001, 0.003, 0.007, 0.01, 0.1, 1.0 / 3.0] {
+        for steps in [2, 7, 10, 30, 101] {
+            for start in [0.0, 0.1, -1.3, 1e4] {
+                let stop = start + f64::from(steps) * step;
+                let unit = ModelUnit::<Faulty>::new();
+                let found = violations_of(unit, [start, stop], step, "fixed", |unit| {
+                    unit.step_halvings(1)
+                        .start("fault", Value::String("discard_once".to_owned()))
+                        .start("function", Value::String("do_step".to_owned()))
+                        .start("fault_time", Value::Real(stop - 0.5 * step));
+                });
+                assert_eq!(found, [""; 0]);
+            }
+        }
     }
 }

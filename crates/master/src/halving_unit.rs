@@ -64,13 +64,13 @@ impl HalvingUnit {
     /// Makes a part of the communication step, itself in two parts if the unit discards it and
     /// `depth` allows.
     fn make(&mut self, part: Part, depth: usize) -> UnitResult<StepOutcome> {
-        let Part { start, since, step } = part;
+        let (time, step) = part.time_and_step();
         let Some(next) = depth.checked_sub(1) else {
-            let made = self.unit.step(start + since, step);
-            return made.map_err(|fault| at_the_limit(fault, step));
+            let made = self.unit.step(time, step);
+            return made.map_err(|fault| at_the_limit(fault, part.step));
         };
         let saved = self.unit.save(self.spare[next].take())?;
-        let whole = self.unit.step(start + since, step);
+        let whole = self.unit.step(time, step);
         let is_discarded = matches!(&whole, Err(fault) if fault.cause == Cause::Discard);
         let outcome = if is_discarded {
             let restored = self.unit.restore(&saved);
@@ -132,10 +132,29 @@ impl HalvingUnit {
 struct Part {
     /// When the communication step begins, s.
     start: f64,
-    /// From then to the beginning of the part, s.
+    /// When the communication step ends, s.
+    end: f64,
+    /// From the start to the beginning of the part, s.
     since: f64,
     /// Length of the part, s.
     step: f64,
+}
+
+impl Part {
+    /// When the part begins and how long it is, as the unit is told, s. Rounding takes no part beyond
+    /// the end that the whole step has: the unit may refuse to go there (C-33).
+    fn time_and_step(&self) -> (f64, f64) {
+        let time = self.start + self.since;
+        if time + self.step <= self.end {
+            return (time, self.step);
+        }
+        let left = self.end - time;
+        if time + left <= self.end {
+            (time, left)
+        } else {
+            (time, left.next_down())
+        }
+    }
 }
 
 /// The derivative of `order` of an input after `since`, from the one now and the higher ones.
@@ -211,6 +230,7 @@ impl Unit for HalvingUnit {
         }
         let whole = Part {
             start: time,
+            end: time + step,
             since: 0.0,
             step,
         };

@@ -12,10 +12,10 @@ use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::method::Method;
 use crate::observer::{Observer, StopRequest, Verdict, View};
-use crate::plant::{Plant, Step};
+use crate::plant::{Plant, Step, StepParts};
 use crate::report::{BondReport, ComponentReport, Report, StopReason};
 use crate::step_control::{Decision, StepAudit, StepControl};
-use crate::time::Ticks;
+use crate::time::{Rate, Ticks};
 use crate::unit::Period;
 use crate::variable_step::{Checkpoint, Sizes};
 
@@ -75,7 +75,7 @@ impl Run {
             stop: period
                 .stop
                 .filter(|_| !control.1.may_overshoot())
-                .map(|stop| end_as_stepped(&plant.graph, stop)),
+                .map(|stop| end_as_stepped(&plant.graph, stop, control.1.is_fixed())),
             ..period
         };
         notes.extend(plant.initialize(&told)?);
@@ -524,18 +524,47 @@ impl Run {
     }
 }
 
-/// The stop time, or the last bit more where the sum of the start and the length of a component's
+/// The stop time, or the last bits more where the sum of the start and the length of a component's
 /// last step is rounded to more: units compare that sum with the stop time that they were told.
-fn end_as_stepped(graph: &Graph, stop: f64) -> f64 {
-    let clock = graph.clock;
-    let until = clock.ticks(stop - clock.start());
-    let ends = graph.components.iter().map(|component| {
-        let (every, parts) = (component.rate.every(), component.rate.substeps());
-        let size = graph.macro_step * f64::from(every) / f64::from(parts);
-        let length = clock.ticks_per_step() * Ticks::from(every) / Ticks::from(parts);
-        clock.seconds(until - length) + size
-    });
-    let rounding = 4.0 * f64::EPSILON * stop.abs().max(clock.start().abs());
-    ends.filter(|end| *end <= stop + rounding)
+fn end_as_stepped(graph: &Graph, stop: f64, is_fixed: bool) -> f64 {
+    let rounding = 4.0 * f64::EPSILON * stop.abs().max(graph.clock.start().abs());
+    let rates = graph.components.iter().map(|component| component.rate);
+    if !is_fixed && rates.map(Rate::substeps).any(|parts| parts > 1) {
+        // Nobody knows yet where the last step will start.
+        return stop + rounding;
+    }
+    (0..graph.components.len())
+        .map(|component| end_of_last_step(graph, component, stop))
+        .filter(|end| *end <= stop + rounding)
         .fold(stop, f64::max)
+}
+
+/// When the last communication step of a component ends under fixed macro-steps, as the component
+/// computes it, s.
+fn end_of_last_step(graph: &Graph, component: usize, stop: f64) -> f64 {
+    let (clock, rate) = (graph.clock, graph.components[component].rate);
+    let until = clock.ticks(stop - clock.start());
+    let rest = until % clock.ticks_per_step();
+    let (length, size) = if rest == 0 {
+        let every = rate.every();
+        let length = clock.ticks_per_step() * Ticks::from(every);
+        (length, graph.macro_step * f64::from(every))
+    } else {
+        (rest, stop - clock.seconds(until - rest))
+    };
+    let last = Step {
+        index: 0,
+        from: until - length,
+        length,
+        time: clock.seconds(until - length),
+        size,
+    };
+    // The fast side of an interface model divides the macro-step into exchanges first.
+    let mut models = graph.interface_models.iter();
+    let model = models.find(|model| model.fast.contains(&component));
+    let exchanges = model.map_or(1, |model| model.exchanges);
+    let parts = rate.substeps() / exchanges;
+    let last = StepParts::of(&last, exchanges, &clock).part(exchanges - 1);
+    let last = StepParts::of(&last, parts, &clock).part(parts - 1);
+    last.time + last.size
 }

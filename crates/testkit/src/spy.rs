@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::{Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value};
+use gyrator::{
+    Cause, Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value,
+};
 
 /// Passes all calls on to a unit, and notes those that FMI 2.0 §4.2.4 does not allow.
 pub struct Spy<U> {
@@ -44,6 +46,8 @@ enum State {
     StepComplete,
     /// Between steps, and values were set: a get would need a step first (C-28).
     ValuesSet,
+    /// A step was discarded: going back to the state before it is the way out.
+    Discarded,
     Ended,
 }
 
@@ -189,10 +193,11 @@ impl<U: Unit> Unit for Spy<U> {
             }
         }
         let result = self.unit.step(time, step);
-        if matches!(result, Ok(StepOutcome::Terminated(_))) {
-            self.state = StepComplete;
+        let result = self.note(result);
+        if matches!(&result, Err(fault) if fault.cause == Cause::Discard) {
+            self.state = State::Discarded;
         }
-        self.note(result)
+        result
     }
 
     fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
@@ -245,7 +250,11 @@ impl<U: Unit> Unit for Spy<U> {
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
-        self.unit.restore(state)
+        let result = self.unit.restore(state);
+        if result.is_ok() && self.state == State::Discarded {
+            self.state = ValuesSet;
+        }
+        result
     }
 
     fn terminate(&mut self) -> UnitResult {

@@ -5,13 +5,12 @@ mod reading;
 
 use std::sync::Arc;
 
-use super::{Plant, Step};
+use super::{Plant, Step, StepParts};
 use crate::curve::Curve;
 use crate::exchange::Exchange;
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::interface_model::{InterfaceModel, Prediction};
-use crate::time::Ticks;
 
 /// An interface model and the state of its reduced model. Vectors are by coordinate.
 #[derive(Clone)]
@@ -296,20 +295,13 @@ impl Plant {
         let model = &graph.interface_models[running.model];
         let takes_means = model.schedule.passes_means();
         let exchanges = model.exchanges;
-        let d = step.size / f64::from(exchanges);
-        let ticks = step.length / Ticks::from(exchanges);
         if takes_means {
             self.begin_means(running, model);
         }
+        let parts = StepParts::of(step, exchanges, &graph.clock);
         for exchange in 0..exchanges {
-            let from = step.from + ticks * Ticks::from(exchange);
-            let part = Step {
-                index: step.index,
-                from,
-                length: ticks,
-                time: graph.clock.seconds(from),
-                size: d,
-            };
+            let part = parts.part(exchange);
+            let d = part.size;
             self.move_reduced_model(running, model, d);
             self.feed_fast_side(running, model, f64::from(exchange) * d, &part)?;
             self.advance(&model.fast, &part)?;

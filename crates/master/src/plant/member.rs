@@ -1,11 +1,11 @@
 use std::ops::Range;
 
 use super::trace::Trace;
-use super::{InputState, Step};
+use super::{InputState, Step, StepParts};
 use crate::fault::UnitFault;
 use crate::fmu_unit::FmuUnit;
 use crate::graph::Graph;
-use crate::time::Clock;
+use crate::time::{Clock, Ticks};
 use crate::unit::{Handle, StepOutcome, Unit, UnitResult, Value};
 
 /// A unit in its place. FMUs stand in it by value and are called without a table of virtual
@@ -196,17 +196,22 @@ impl Member {
         step: &Step,
         clock: &Clock,
     ) -> UnitResult {
-        let size = step.size * self.every as f64 / f64::from(self.substeps);
+        let whole = Step {
+            length: step.length * self.every as Ticks,
+            size: step.size * self.every as f64,
+            ..*step
+        };
         if let Some(trace) = &mut self.trace {
             trace.begin();
         }
+        let parts = StepParts::of(&whole, self.substeps, clock);
         for part in 0..self.substeps {
+            let Step { time, size, .. } = parts.part(part);
             let since = f64::from(part) * size;
-            let ticks = step.length / i64::from(self.substeps) * i64::from(part);
             if self.follows_curves {
                 self.follow(states, inputs, since, size)?;
             }
-            self.outcome = self.slot.step(clock.seconds(step.from + ticks), size)?;
+            self.outcome = self.slot.step(time, size)?;
             if self.follows_curves && self.takes_derivatives > 0 {
                 let degree = self.takes_derivatives as usize;
                 for (input, state) in inputs.iter_mut().zip(states.iter()) {

@@ -9,6 +9,7 @@ mod member;
 mod refresh;
 mod slopes;
 mod state;
+mod step_parts;
 mod trace;
 mod turns;
 mod watch;
@@ -21,6 +22,7 @@ use interface_model::RunningModel;
 pub(crate) use member::{Member, Slot};
 use slopes::SlopeReader;
 pub(crate) use state::PlantState;
+pub(crate) use step_parts::StepParts;
 pub(crate) use turns::Passing;
 use turns::Turns;
 
