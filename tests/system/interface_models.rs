@@ -1,6 +1,11 @@
 //! Interface models against recursions written by hand, closed forms and limits of stability.
 
-use gyrator::{ClosureUnit, LinearUnit, Run, RunOptions, System, Unit};
+use std::collections::BTreeMap;
+
+use gyrator::{
+    Capabilities, Causality, ClosureUnit, Handle, LinearUnit, Period, Run, RunOptions, StepOutcome,
+    System, Unit, UnitDescription, UnitResult, Variable,
+};
 use gyrator_system::Value;
 
 /// Inverse mass, 1/kg, of two coordinates, and their free accelerations, m/s².
@@ -233,4 +238,109 @@ fn options_follow_their_recursions() {
     assert_follows(run("parallel"), hand.clone(), |h| h.parallel(D, N), 60);
     assert_follows(run("fast-first"), hand.clone(), |h| h.fast_first(D, N), 60);
     assert_follows(run("pipelined"), hand, |h| h.pipelined(D, N), 60);
+}
+
+/// Sums up the velocity that it is given to a displacement, with the derivative if it takes one; its
+/// force is 0.
+struct Odometer {
+    description: UnitDescription,
+    velocity: f64,
+    acceleration: f64,
+    displacement: f64,
+}
+
+impl Odometer {
+    fn new(input_derivatives: u32) -> Self {
+        let variables = vec![
+            Variable::real("v", 0, Causality::Input),
+            Variable::real("f", 1, Causality::Output),
+            Variable::real("x", 2, Causality::Output),
+        ];
+        let capabilities = Capabilities {
+            input_derivatives,
+            ..ClosureUnit::new(&[], &[], |_| {})
+                .description()
+                .capabilities
+        };
+        Self {
+            description: UnitDescription::new(variables, BTreeMap::new(), capabilities),
+            velocity: 0.0,
+            acceleration: 0.0,
+            displacement: 0.0,
+        }
+    }
+}
+
+impl Unit for Odometer {
+    fn description(&self) -> &UnitDescription {
+        &self.description
+    }
+    fn begin_initialization(&mut self, _: &Period) -> UnitResult {
+        Ok(())
+    }
+    fn end_initialization(&mut self) -> UnitResult {
+        Ok(())
+    }
+    fn set_reals(&mut self, _: &[Handle], values: &[f64]) -> UnitResult {
+        self.velocity = values[0];
+        Ok(())
+    }
+    fn set_input_derivatives(&mut self, _: &[Handle], _: &[i32], values: &[f64]) -> UnitResult {
+        self.acceleration = values[0];
+        Ok(())
+    }
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
+        for (handle, value) in handles.iter().zip(values) {
+            *value = [self.velocity, 0.0, self.displacement][*handle as usize];
+        }
+        Ok(())
+    }
+    fn step(&mut self, _: f64, step: f64) -> UnitResult<StepOutcome> {
+        self.displacement += step * (self.velocity + 0.5 * step * self.acceleration);
+        Ok(StepOutcome::Done)
+    }
+}
+
+// Closed form: under a constant acceleration b, what is fed over a macro-step is too far by the excess
+// of its mean over the middle of each exchange's change, d·b a step; the next step makes it good.
+#[test]
+fn the_displacement_that_is_made_good_is_the_one_that_was_fed() {
+    const STEP: f64 = 0.1;
+    const EXCHANGE: f64 = 0.02;
+    for (inputs, derivatives, parts, excess) in [
+        ("hold", 0, 1, 0.5),
+        ("linear", 0, 1, 0.5),
+        ("linear", 0, 4, -0.125),
+        ("linear", 1, 1, 0.0),
+        ("linear", 1, 4, 0.0),
+    ] {
+        let mut system = System::new(STEP);
+        let outputs = [("s", 0.0), ("v", 1.0), ("w", 0.0), ("b", 2.0)];
+        let falling = ClosureUnit::new(&[("f", 0.0)], &outputs, |call| {
+            call.outputs[0] += call.step * (call.outputs[1] + call.step);
+            call.outputs[1] += call.step * 2.0;
+        });
+        system.add("mass", falling);
+        let odometer = system.add("odometer", Odometer::new(derivatives));
+        odometer.step_size(EXCHANGE / f64::from(parts));
+        let (effort, flow) = (("odometer.f", "mass.f"), ("mass.v", "odometer.v"));
+        system.bond("bond", effort, flow);
+        system
+            .interface_model("model", "mass", EXCHANGE)
+            .bonds(&["bond"])
+            .positions(&["s"])
+            .mass(&["w"], &["b"])
+            .option("inputs", word(inputs))
+            .option("displacement_correction", Value::Real(1.0));
+        let mut run = start(system);
+        for _ in 0..50 {
+            run.step().unwrap();
+            let [fed, moved] = ["odometer.x", "mass.s"].map(|name| run.read_real(name).unwrap());
+            let expected = excess * EXCHANGE * 2.0 * STEP;
+            assert!(
+                (fed - moved - expected).abs() < 1e-12,
+                "{inputs}, {derivatives} derivatives, {parts} parts: {fed} instead of {moved} + {expected}"
+            );
+        }
+    }
 }

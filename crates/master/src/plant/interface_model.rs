@@ -33,6 +33,8 @@ pub(crate) struct RunningModel {
     acceleration: Vec<f64>,
     /// Displacement that the fed velocities add up to.
     fed_displacement: Vec<f64>,
+    /// How far on its way over an exchange each fed velocity is on average.
+    progress: Vec<f64>,
     displacement_error: Vec<f64>,
     /// Velocity that is added to what is fed, against the displacement error.
     feedback: Vec<f64>,
@@ -93,6 +95,7 @@ impl RunningModel {
             force: zeros(),
             acceleration: zeros(),
             fed_displacement: zeros(),
+            progress: vec![1.0; count],
             displacement_error: zeros(),
             feedback: zeros(),
             means: vec![0.0; described.efforts.len()],
@@ -202,6 +205,9 @@ impl Plant {
         let schedule = &model.schedule;
         self.read_forces(running, model);
         self.read_mass(running, model, step)?;
+        if !running.has_started && schedule.inputs == "linear" {
+            self.find_progress(running);
+        }
         let is_free = schedule.is_pipelined() && running.has_started;
         for (index, coordinate) in model.coordinates.iter().enumerate() {
             let position = coordinate
@@ -234,6 +240,22 @@ impl Plant {
         }
         running.has_started = true;
         self.plan_fast_inputs(running, model, step)
+    }
+
+    /// Settles what the fed velocities are on average, from what the components are given that take
+    /// them; where they differ, in the middle of them.
+    fn find_progress(&self, running: &mut RunningModel) {
+        for (coordinate, progress) in running.progress.iter_mut().enumerate() {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for fast in &running.inputs {
+                if fast.drive == Drive::Velocity(coordinate) {
+                    let component = self.states[fast.input].component;
+                    sum += self.members[component].mean_progress();
+                    count += 1.0;
+                }
+            }
+            *progress = if count > 0.0 { sum / count } else { 1.0 };
+        }
     }
 
     fn plan_fast_inputs(
@@ -361,10 +383,8 @@ impl Plant {
             running.velocity[row] += d * acceleration;
             running.position[row] += d * running.velocity[row];
             let (before, after) = (running.velocity_before[row], running.velocity[row]);
-            let fed = match model.schedule.inputs {
-                "linear" => 0.5 * (before + after),
-                _ => after,
-            };
+            let rest = 1.0 - running.progress[row];
+            let fed = after - rest * (after - before);
             running.fed_displacement[row] += d * (fed + running.feedback[row]);
         }
     }

@@ -170,6 +170,19 @@ impl Member {
         }
     }
 
+    /// How far on its way an input that moves in a line over the step is on average, as the unit is
+    /// given it: all the way where it gets the end value only.
+    pub(crate) fn mean_progress(&self) -> f64 {
+        if !self.follows_curves {
+            1.0
+        } else if self.takes_derivatives > 0 {
+            0.5
+        } else {
+            // Each part is given the value at its start.
+            0.5 - 0.5 / f64::from(self.substeps)
+        }
+    }
+
     /// Makes one communication step of the macro-step, or all of them if the component has several.
     #[inline]
     pub(crate) fn advance(
