@@ -405,6 +405,19 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let model = corrected.interface_model("model", "mass", 1e-3);
     model.bonds(&["rod 2"]).mass(&["w"], &["c"]);
     expect_refusal(corrected, &["bond `rod 2` has a correction"]);
+    let mut beside = System::new(5e-3);
+    beside.add("mass", mass());
+    let ports = ([("v", 0.0), ("V", 0.0)], [("f", 0.0), ("F", 0.0)]);
+    beside.add("oil", ClosureUnit::new(&ports.0, &ports.1, |_| {}));
+    let load = ClosureUnit::new(&[("F", 0.0)], &[("V", 0.0)], |_| {});
+    beside.add("load", load);
+    beside.bond("rod", ("oil.f", "mass.f"), ("mass.v", "oil.v"));
+    let bond = beside.bond("shaft", ("oil.F", "load.F"), ("load.V", "oil.V"));
+    bond.correction("nepce", &[]);
+    expect_refusal(
+        with_model(beside, 1e-3, &[]),
+        &["bond `shaft` has a correction, and the interface model feeds an input"],
+    );
     let mut twice = with_model(system(), 1e-3, &[]);
     let model = twice.interface_model("other", "mass", 1e-3);
     model.bonds(&["rod"]).mass(&["w"], &["b"]);

@@ -102,7 +102,7 @@ impl<'a> Resolver<'a> {
         fast.sort_unstable();
         fast.dedup();
         let exchanges = self.exchanges(component, &fast)?;
-        self.check_extrapolations(&fast, &efforts)?;
+        self.check_inputs(&fast, &efforts)?;
         Some(InterfaceModel {
             name: described.name.value.clone(),
             component,
@@ -385,12 +385,19 @@ impl<'a> Resolver<'a> {
     }
 
     /// Inputs that the interface model feeds must leave it the choice of their course.
-    fn check_extrapolations(&mut self, fast: &[usize], efforts: &[Effort]) -> Option<()> {
+    fn check_inputs(&mut self, fast: &[usize], efforts: &[Effort]) -> Option<()> {
+        let components = fast.iter().map(|fast| &self.graph.components[*fast]);
+        let fed = components.flat_map(|fast| fast.inputs.clone());
+        let fed: Vec<usize> = fed
+            .chain(efforts.iter().map(|effort| effort.input))
+            .collect();
+        self.check_extrapolations(&fed)?;
+        self.check_corrections(&fed)
+    }
+
+    fn check_extrapolations(&mut self, fed: &[usize]) -> Option<()> {
         let graph = self.graph;
-        let of_fast = fast
-            .iter()
-            .flat_map(|fast| graph.components[*fast].inputs.clone());
-        for input in of_fast.chain(efforts.iter().map(|effort| effort.input)) {
+        for &input in fed {
             let (entry, arguments) = &graph.inputs[input].extrapolation;
             if (entry.build)(arguments).wants_substeps() {
                 let message = format!(
@@ -403,6 +410,24 @@ impl<'a> Resolver<'a> {
             }
         }
         Some(())
+    }
+
+    /// Corrections of other bonds: those of its own are refused with the bond.
+    fn check_corrections(&mut self, fed: &[usize]) -> Option<()> {
+        let graph = self.graph;
+        let is_fed =
+            |axis: &Axis| fed.contains(&axis.effort_input) || fed.contains(&axis.flow_input);
+        let corrected = |bond: &&Bond| bond.correction.is_some() && bond.axes.iter().any(is_fed);
+        let Some(bond) = graph.bonds.iter().find(corrected) else {
+            return Some(());
+        };
+        let message = format!(
+            "bond `{}` has a correction, and the interface model feeds an input of that bond without it",
+            bond.name
+        );
+        let help = "set `correction = \"off\"` at that bond";
+        self.refuse(&self.described.name.span, message, help);
+        None
     }
 
     /// Real outputs of a component, as many as `count`, or none.
