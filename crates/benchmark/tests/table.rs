@@ -1,7 +1,7 @@
 //! The rows of the benchmarks with our FMUs, and with other people's.
 
 #![forbid(unsafe_code)]
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use gyrator_benchmark::{BENCHMARKS, Benchmark, Cast, Figure, Row, Substitute};
 use gyrator_testkit::fmu;

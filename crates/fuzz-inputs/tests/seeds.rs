@@ -1,7 +1,5 @@
 //! All seeds of the fuzzers, among them all bytes that once made a reader fail.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::path::Path;
 
 use gyrator_fuzz_inputs::TARGETS;

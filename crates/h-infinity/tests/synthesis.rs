@@ -2,7 +2,7 @@
 //! own compensators.
 
 #![forbid(unsafe_code)]
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use gyrator_h_infinity::{Complex, Design, Specification, TransferFunction};
 

@@ -1,6 +1,6 @@
 //! Parquet files: what is written is read back, and a run that is killed leaves its rows.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Supervision as a program meets it that embeds the engine.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use std::io::Write as _;
 use std::sync::mpsc;

@@ -1,6 +1,6 @@
 //! The command `gyrator`, as its users meet it.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod bench;
 mod benchmark;

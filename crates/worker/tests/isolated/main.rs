@@ -1,7 +1,7 @@
 //! Components in processes of their own: the same bits, and the same rows when a process is lost.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod allocation;
 mod bench;
