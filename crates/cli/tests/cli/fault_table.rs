@@ -362,13 +362,15 @@ fn every_entry_has_its_outcome() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Counted for docs/reliability.md: all modes are told with function, time and rows.
 #[test]
-fn the_table_has_all_modes_of_a_run() {
-    let in_a_call = |code: &i32| *code == 5;
-    let crashes = TABLE.iter().filter(|entry| in_a_call(&entry.3)).count();
-    assert!(crashes >= 11, "{crashes}");
-    assert!(TABLE.len() >= 35, "{}", TABLE.len());
+fn the_document_counts_the_entries() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reliability.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let sentence = format!(
+        "`every_entry_has_its_outcome` is a table of {} of them",
+        TABLE.len()
+    );
+    assert!(text.contains(&sentence), "{sentence}");
 }
 
 /// what an FMU prints is not among the results.
