@@ -159,7 +159,7 @@ fn an_unknown_component_is_a_wrong_use() {
     );
 }
 
-/// Kills the run at some moment: its workers die with it, and what they have unpacked is removed.
+/// Kills the run at some moment: its workers die with it.
 #[test]
 fn r40_no_worker_outlives_a_killed_run() {
     let bench = Bench::new();
