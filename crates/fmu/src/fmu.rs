@@ -122,9 +122,13 @@ impl Fmu {
         let unpacking = || Unpacked::new(&mut archive, options.cache.as_deref());
         let unpacked = Arc::new(claim.slot().during(Activity::Unpack, unpacking)?);
         Ok(Self(Arc::new(Inner {
-            path: path.to_owned(),
+            path: absolute(path),
             peek,
-            options: options.clone(),
+            options: OpenOptions {
+                library_path: options.library_path.iter().map(|p| absolute(p)).collect(),
+                cache: options.cache.as_deref().map(absolute),
+                ..options.clone()
+            },
             unpacked,
             fatal: Arc::default(),
             shared: Mutex::default(),
@@ -187,7 +191,7 @@ impl Fmu {
         &self.0.peek.platforms
     }
 
-    /// The file that was opened.
+    /// The file that was opened, by its absolute path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0.path
@@ -467,6 +471,11 @@ fn needed_tool(description: &ModelDescription) -> Option<Warning> {
     claims
         .needs_execution_tool
         .then(|| Warning::new(format!("the FMU needs {tool} to be installed")))
+}
+
+/// The path as it will be understood if an FMU changes the working directory meanwhile.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The name of a file without its folder, for those who watch.

@@ -286,6 +286,26 @@ fn crashes_are_rows() {
     assert_eq!(bench.read("merged.csv"), table, "parts");
 }
 
+/// R-32: an FMU with a process of its own is opened there, after others have run.
+#[cfg(target_os = "linux")]
+#[test]
+fn isolated_fmus_are_found_after_others_have_left_the_folder() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    let study = r#"
+system = "system.toml"
+[[vary]]
+grid = { "bad.fault" = "change_folder", "bad.sleep_time" = [0.01, 0.02] }
+"#;
+    bench.write("study.toml", study);
+    let options = ["--isolate=good", "--worker-threads", "1"];
+    succeed(&bench, ["study", "study.toml"].into_iter().chain(options));
+    let table = bench.read("study.csv");
+    for row in 0..2 {
+        assert_eq!(cell(&table, row, "stop_reason"), "stop-time", "{table}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_reference_may_crash() {

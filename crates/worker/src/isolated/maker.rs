@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gyrator::{LoadError, LoadErrorKind, Unit, UnitMaker, UnitOrder};
@@ -130,23 +129,22 @@ fn can_serialize(order: &UnitOrder<'_>) -> bool {
 }
 
 fn request(order: &UnitOrder<'_>) -> Request {
-    // A path keeps its meaning if an FMU of the run changes the working directory meanwhile.
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let fmu = absolute(order.fmu.path());
     let options = order.fmu.options();
-    let library_path: Vec<PathBuf> = options.library_path.iter().map(|p| absolute(p)).collect();
-    let cache = options.cache.as_deref().map(absolute);
     let mut request = Request::default();
     request.start(&Start {
-        fmu: fmu.as_os_str().as_bytes(),
+        fmu: order.fmu.path().as_os_str().as_bytes(),
         name: order.name(),
         logging: order.options.log_fmu_calls,
         preload: options.preload.iter().map(String::as_str).collect(),
-        library_path: library_path
+        library_path: options
+            .library_path
             .iter()
             .map(|p| p.as_os_str().as_bytes())
             .collect(),
-        cache: cache.as_ref().map(|path| path.as_os_str().as_bytes()),
+        cache: options
+            .cache
+            .as_ref()
+            .map(|path| path.as_os_str().as_bytes()),
     });
     request
 }
