@@ -47,6 +47,24 @@ struct Opened {
     description: UnitDescription,
 }
 
+impl Opened {
+    fn open(component: &Component, key: &Key, options: &OpenOptions) -> Result<Self, LoadError> {
+        let mut options = options.clone();
+        options.preload.extend_from_slice(&key.preload);
+        options.library_path.extend_from_slice(&key.library_path);
+        let fmu = Fmu::open_with(&key.fmu, &options).map_err(|error| LoadError {
+            component: component.name.value.clone(),
+            message: error.to_string(),
+            kind: match error {
+                OpenError::Io { .. } => LoadErrorKind::NotLoaded,
+                _ => LoadErrorKind::Invalid,
+            },
+        })?;
+        let description = describe(fmu.description());
+        Ok(Self { fmu, description })
+    }
+}
+
 impl FmuCache {
     /// An empty cache that opens FMUs with these options; libraries that a system file names come
     /// after those of the options.
@@ -77,6 +95,21 @@ impl FmuCache {
             .clear();
     }
 
+    /// Opens the FMUs of `file` before their systems are made: paths and rights may mean something
+    /// else once code of FMUs has run. What cannot be opened, [`System::from_file_with`] tells.
+    pub fn open_all(&self, file: &SystemFile) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        for component in &file.components {
+            let key = Key::of(component);
+            if files.contains_key(&key) {
+                continue;
+            }
+            if let Ok(opened) = Opened::open(component, &key, &self.options) {
+                files.insert(key, opened);
+            }
+        }
+    }
+
     fn open(&self, component: &Component, key: Key) -> Result<Opened, LoadError> {
         let mut fmus = self.fmus.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = fmus.get(&key) {
@@ -89,9 +122,7 @@ impl FmuCache {
                 description: description.clone(),
             },
             None => {
-                let fmu = open(component, &key, &self.options)?;
-                let description = describe(fmu.description());
-                let new = Opened { fmu, description };
+                let new = Opened::open(component, &key, &self.options)?;
                 files.insert(key.clone(), new.clone());
                 new
             }
@@ -136,20 +167,6 @@ impl System {
             Err(StartError::Load(errors))
         }
     }
-}
-
-fn open(component: &Component, key: &Key, options: &OpenOptions) -> Result<Fmu, LoadError> {
-    let mut options = options.clone();
-    options.preload.extend_from_slice(&key.preload);
-    options.library_path.extend_from_slice(&key.library_path);
-    Fmu::open_with(&key.fmu, &options).map_err(|error| LoadError {
-        component: component.name.value.clone(),
-        message: error.to_string(),
-        kind: match error {
-            OpenError::Io { .. } => LoadErrorKind::NotLoaded,
-            _ => LoadErrorKind::Invalid,
-        },
-    })
 }
 
 fn warn(component: &Component, fmu: &Fmu, warnings: &mut Vec<Problem>) {

@@ -72,6 +72,13 @@ impl Cases {
         self.points.is_empty()
     }
 
+    /// The keys that any case or variant sets.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        let of_variants = self.variants.iter().flat_map(|variant| &variant.settings);
+        let of_points = self.keys.iter().map(|(key, _)| key.as_str());
+        of_points.chain(of_variants.map(|setting| setting.key.as_str()))
+    }
+
     /// Rows of one case: one a variant.
     fn per_point(&self) -> usize {
         self.variants.len().max(1)

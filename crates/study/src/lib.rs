@@ -9,6 +9,8 @@
 
 mod cases;
 mod cell;
+mod fmus;
+mod groups;
 mod identity;
 mod journal;
 mod literal;

@@ -1,6 +1,6 @@
 //! Running a study.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,6 +13,8 @@ use rayon::prelude::*;
 
 use crate::cases::{Cases, Part};
 use crate::cell::{Cell, Column, ColumnKind};
+use crate::fmus;
+use crate::groups::{self, Group};
 use crate::identity::Identity;
 use crate::journal::{Header, Journal, JournalError, RowText, VERSION};
 use crate::lost::{Lost, Notes, Trial};
@@ -315,18 +317,6 @@ fn columns(
     columns
 }
 
-/// Rows that are measured against the same run; rows are named by their places.
-#[derive(Default)]
-struct Group {
-    /// What that run sets; nothing where there is no such run.
-    reference: Option<Vec<Setting>>,
-    /// Why that run cannot be made.
-    lost: Option<String>,
-    /// Rows that are the reference itself.
-    own: Vec<usize>,
-    others: Vec<usize>,
-}
-
 /// Makes the runs of a part that are not in the journal yet. Failed runs are rows, too. `tell` is
 /// called after every row, from several threads.
 ///
@@ -352,8 +342,11 @@ pub fn run(
         value: "true".to_owned(),
     };
     let last: Vec<Setting> = options.isolated.iter().map(isolate).collect();
-    let mut groups = Vec::new();
-    let total = collect(study, options, journal, &mut groups);
+    let reference = match study.file.reference {
+        Some(Reference::Variant(variant)) => Some(variant),
+        _ => None,
+    };
+    let (groups, total) = groups::of_part(&study.cases, reference, options, journal);
     let failures = study.failures(journal.done());
     let runner = Runner {
         study,
@@ -377,6 +370,14 @@ pub fn run(
         failures: Mutex::new(failures),
     };
     runner.keep_lost(options)?;
+    let Study {
+        system,
+        cases,
+        cache,
+        ..
+    } = study;
+    let runs = groups.iter().flat_map(|group| group.runs(cases));
+    fmus::open(system, cases, runs, cache, &options.interrupt);
     let work = || runner.each(&groups, |group| runner.group(group));
     match &pool {
         Some(pool) => pool.install(work)?,
@@ -393,63 +394,6 @@ pub fn run(
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner),
     })
-}
-
-/// Sorts the open rows of a part into groups; the number of all its rows.
-fn collect(
-    study: &Study,
-    options: &Options<'_>,
-    journal: &Journal,
-    groups: &mut Vec<Group>,
-) -> usize {
-    let cases = &study.cases;
-    let reference = match study.file.reference {
-        Some(Reference::Variant(variant)) => Some(variant),
-        _ => None,
-    };
-    let (mut lost_rows, mut lost_references) = (BTreeSet::new(), BTreeMap::new());
-    for Lost { trial, message } in options.lost {
-        if trial.is_reference {
-            let settings = cases.settings(cases.place(trial.row).number, reference);
-            lost_references.insert(settings, message);
-        } else {
-            lost_rows.insert(trial.row);
-        }
-    }
-    let mut places: BTreeMap<Vec<Setting>, usize> = BTreeMap::new();
-    let mut total = 0;
-    for row in 0..cases.len() {
-        let place = cases.place(row);
-        if !options.part.contains(place.number) {
-            continue;
-        }
-        total += 1;
-        let is_wanted = options.only.is_none_or(|only| only == row);
-        if !is_wanted || journal.done().contains_key(&row) || lost_rows.contains(&row) {
-            continue;
-        }
-        let Some(variant) = reference else {
-            groups.push(Group {
-                others: vec![row],
-                ..Group::default()
-            });
-            continue;
-        };
-        let settings = cases.settings(place.number, Some(variant));
-        let group = *places.entry(settings).or_insert_with_key(|settings| {
-            groups.push(Group {
-                lost: lost_references.get(settings).map(ToString::to_string),
-                reference: Some(settings.clone()),
-                ..Group::default()
-            });
-            groups.len() - 1
-        });
-        match place.variant == Some(variant) {
-            true => groups[group].own.push(row),
-            false => groups[group].others.push(row),
-        }
-    }
-    total
 }
 
 struct Runner<'a> {

@@ -286,6 +286,34 @@ fn crashes_are_rows() {
     assert_eq!(bench.read("merged.csv"), table, "parts");
 }
 
+/// R-32: paths and rights mean what the user meant also after code of FMUs has run.
+#[cfg(target_os = "linux")]
+#[test]
+fn fmus_that_only_some_cases_name_are_found() {
+    for fault in ["change_folder", "strict_mask"] {
+        let bench = Bench::new();
+        bench.write("system.toml", FAULTY);
+        for name in ["other.fmu", "last.fmu"] {
+            std::fs::copy(bench.path("fmus/Faulty.fmu"), bench.path(name)).unwrap();
+        }
+        let study = r#"
+system = "system.toml"
+reference = "last"
+[[vary]]
+grid = { "bad.fault" = "FAULT", "components.bad.fmu" = ["fmus/Faulty.fmu", "other.fmu"] }
+[variants]
+plain = {}
+last = { "components.bad.fmu" = "last.fmu" }
+"#;
+        bench.write("study.toml", &study.replace("FAULT", fault));
+        succeed(&bench, ["study", "study.toml", "--worker-threads", "1"]);
+        let table = bench.read("study.csv");
+        for row in 0..4 {
+            assert_eq!(cell(&table, row, "stop_reason"), "stop-time", "{table}");
+        }
+    }
+}
+
 /// R-32: an FMU with a process of its own is opened there, after others have run.
 #[cfg(target_os = "linux")]
 #[test]
