@@ -7,7 +7,7 @@ use gyrator_system::SystemFile;
 use sha2::{Digest as _, Sha256};
 
 use crate::cases::Cases;
-use crate::cell::Column;
+use crate::cell::{Column, csv_line};
 use crate::study_file::{Reference, StudyFile};
 
 /// SHA-256 of all that a study's table depends on: the system file, the cases, the metrics, the
@@ -40,6 +40,8 @@ impl Identity {
         }
         let folder = system.source.path.parent().unwrap_or(Path::new(""));
         for row in 0..cases.len() {
+            // The table tells more of a row than what its run sets.
+            add(&csv_line(&cases.cells(row)));
             for setting in cases.settings_of(row) {
                 add(&setting.key);
                 add(&setting.value);

@@ -437,6 +437,27 @@ fn a_journal_belongs_to_its_study() {
     assert!(text.contains("remove it"), "{text}");
 }
 
+/// What the runs set is the same, and the rows are not.
+#[test]
+fn a_journal_knows_all_cells_of_its_rows() {
+    const STUDY: &str = r#"
+system = "system.toml"
+[[vary]]
+grid = { "experiment.step_size" = [1e-3] }
+[variants]
+first = { "experiment.step_size" = 2e-3 }
+"#;
+    let bench = Bench::new();
+    bench.write("system.toml", &system());
+    bench.write("study.toml", STUDY);
+    succeed(&bench, ["study", "study.toml"]);
+    for (old, new) in [("first", "second"), ("[1e-3]", "[5e-3]")] {
+        bench.write("study.toml", &STUDY.replace(old, new));
+        let text = refuse(&bench, ["study", "study.toml"]);
+        assert!(text.contains("has changed"), "{new}: {text}");
+    }
+}
+
 #[test]
 fn bad_studies_say_where_and_what() {
     let bench = Bench::new();
