@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use gyrator::FmuCache;
 use gyrator_study::{
-    Cell, Journal, JournalError, Notes, Options as RunOptions, Part, ReadError, Study, StudyError,
-    Summary, TableError, check_ending, csv_line, merge, read, run as run_study, write_table,
+    Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, Part, ReadError, Study,
+    StudyError, Summary, TableError, check_ending, csv_line, merge, read, run as run_study,
+    write_table,
 };
+use gyrator_system::toml_file;
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
@@ -110,8 +112,13 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 }
 
 fn list(path: &Path) -> Result<Exit, Failure> {
-    let study = Study::prepare(read(path)?, FmuCache::default())?;
-    let cases = study.cases();
+    let study = read(path)?;
+    // Its problems are worth knowing before any run; its FMUs are not needed.
+    toml_file::read(&study.system.value)?;
+    let cases = Cases::new(&study);
+    if cases.is_empty() {
+        return Err(StudyError::NoCases.into());
+    }
     let names = cases.columns().into_iter();
     let names: Vec<Cell> = names.map(|column| Cell::Text(column.name)).collect();
     /// Characters that are printed at a time.

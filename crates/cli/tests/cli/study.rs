@@ -528,4 +528,11 @@ grid = { right.k = { from = 1.0, to = 100.0, count = 3, scale = "log" }, "experi
 12,3.0,,10.0,"{ name = ""jacobi"" }"
 "#;
     assert_eq!(listed, expected);
+    // FMUs are not needed.
+    bench.write("system.toml", &system().replace("fmus/", "absent/"));
+    let listed = succeed(&bench, ["study", "study.toml", "--dry-run"]);
+    assert_eq!(listed, expected);
+    bench.write("system.toml", "[experiment]\nstep = 1e-3\n");
+    let text = refuse(&bench, ["study", "list", "study.toml"]);
+    assert!(text.contains("step_size"), "{text}");
 }
