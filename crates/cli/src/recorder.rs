@@ -323,7 +323,8 @@ impl Observer for Recorder {
         if let Some(failure) = shared.failure.take() {
             return Err(failure.into());
         }
-        Ok(shared.sink.finish()?)
+        // A Parquet file is made only now, by its name.
+        Ok(surroundings::in_own(|| shared.sink.finish())?)
     }
 }
 

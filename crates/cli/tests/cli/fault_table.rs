@@ -423,6 +423,22 @@ fn results_do_not_change() {
     }
 }
 
+/// a Parquet file is made after the last call of an FMU.
+#[test]
+fn r32_parquet_is_written_where_the_user_meant_it() {
+    for fault in ["change_folder", "strict_mask"] {
+        let bench = Bench::new();
+        let outcome = run(&bench, fault, "do_step", &["-o", "out.parquet"]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        std::fs::write(bench.path("by-hand"), "").unwrap();
+        let rights = |name: &str| std::fs::metadata(bench.path(name)).unwrap().permissions();
+        assert_eq!(rights("out.parquet"), rights("by-hand"), "{fault}");
+        let rows = gyrator_record::read_table(&bench.path("out.parquet")).unwrap();
+        assert_eq!(rows.time.len(), 11, "{fault}");
+        assert!(!bench.path("out.parquet.csv").exists(), "{fault}");
+    }
+}
+
 /// One Faulty or two, without anything else.
 fn simulate(bench: &Bench, fault: &str, others: &[&str]) -> Outcome {
     let fault = format!("fault={fault}");
