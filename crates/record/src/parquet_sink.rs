@@ -25,7 +25,8 @@ pub struct ParquetSink {
 }
 
 impl ParquetSink {
-    /// Creates the file of rows; the Parquet file itself is made in the end.
+    /// Creates the file of rows; the Parquet file itself is made in the end. An older one of its
+    /// name is removed, for nobody to take it for the result of a run that dies.
     ///
     /// # Errors
     ///
@@ -34,9 +35,12 @@ impl ParquetSink {
         let mut name = path.as_os_str().to_owned();
         name.push(".csv");
         let rows_path = PathBuf::from(name);
+        let rows = CsvSink::create(&rows_path)?;
+        // What cannot be removed cannot be replaced either: `finish` tells.
+        let _ = std::fs::remove_file(path);
         Ok(Self {
             path: path.to_owned(),
-            rows: CsvSink::create(&rows_path)?,
+            rows,
             rows_path,
             columns: Vec::new(),
         })

@@ -89,6 +89,7 @@ fn units_and_bonds_are_in_the_schema() {
 fn an_unfinished_file_is_readable_as_csv() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.parquet");
+    std::fs::write(&path, "the result of an earlier run").unwrap();
     let mut sink = create_sink(&path).unwrap();
     write(&mut *sink);
     sink.flush().unwrap();
