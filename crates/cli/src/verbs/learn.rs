@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use gyrator::{
-    Base, FeedForward, Interpolation, Iteration, Learned, Learning, LearningError, Outcome, Run,
-    RunError, RunOptions, StopReason, System, Watch,
+    Base, FeedForward, FmuCache, Interpolation, Iteration, Learned, Learning, LearningError,
+    Outcome, Run, RunError, RunOptions, StopReason, System, Watch,
 };
 use gyrator_system::toml_file;
 use gyrator_worker::{Worker, surroundings};
@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
+use crate::fmu_options::FmuOptions;
 use crate::interrupt::Interrupt;
 use crate::options::{
     CouplingOptions, ExecutionOptions, ExperimentOptions, assignment, finite, positive,
@@ -45,6 +46,8 @@ pub(super) struct Options {
     start_value: Vec<(String, String)>,
     #[command(flatten)]
     coupling: CouplingOptions,
+    #[command(flatten)]
+    fmus: FmuOptions,
     #[command(flatten)]
     execution: ExecutionOptions,
 }
@@ -164,7 +167,12 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         is_shown: !options.json,
         failed: None,
     };
-    let describe = || surroundings::in_own(|| System::from_file(system.clone()));
+    // Each run has libraries of its own.
+    let open = || {
+        let cache = FmuCache::new(options.fmus.open_options());
+        System::from_file_with(system.clone(), &cache)
+    };
+    let describe = || surroundings::in_own(open);
     let learned = options
         .law
         .learning()

@@ -49,6 +49,19 @@ fn the_errors_of_all_runs_as_json() {
 }
 
 #[test]
+fn options_about_fmus_hold_for_learning() {
+    let bench = Bench::new();
+    let refused = learn(&bench, &["--unpack-limit", "entries=1"]);
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+    assert!(refused.stderr.contains("entries"), "{}", refused.stderr);
+    let cache = bench.path("cache");
+    let cache_option = format!("--cache={}", cache.display());
+    let learned = learn(&bench, &["--iterations", "1", &cache_option]);
+    assert_eq!(learned.code, Some(0), "{}", learned.stderr);
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 2);
+}
+
+#[test]
 fn divergence_ends_learning_and_keeps_the_best_run() {
     let bench = Bench::new();
     // A damper so stiff that its delayed force excites.

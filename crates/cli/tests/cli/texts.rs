@@ -25,6 +25,11 @@ fn help_of_simulate() {
 }
 
 #[test]
+fn help_of_learn() {
+    insta::assert_snapshot!(help(&["learn"]));
+}
+
+#[test]
 fn help_of_inspect() {
     insta::assert_snapshot!(help(&["inspect"]));
 }
