@@ -160,8 +160,7 @@ pub(crate) struct ExecutionOptions {
 impl ExecutionOptions {
     /// Longest time that a call may take; `None` is for ever.
     pub(crate) fn timeout(&self) -> Option<Duration> {
-        let timeout = Some(self.timeout).filter(|seconds| *seconds > 0.0);
-        timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        time_limit(self.timeout)
     }
 
     /// Puts the option `--isolate` in place of what a file says.
@@ -169,20 +168,9 @@ impl ExecutionOptions {
         let Some(names) = &self.isolate else {
             return Ok(());
         };
-        for name in names {
-            if system.component(name).is_none() {
-                let failure =
-                    Failure::usage(format!("--isolate={name}: there is no such component"));
-                let known = system
-                    .components
-                    .iter()
-                    .map(|component| &component.name.value);
-                return Err(match closest(name, known.map(String::as_str)) {
-                    Some(near) => failure.help(format!("did you mean `{near}`?")),
-                    None => failure,
-                });
-            }
-        }
+        let known = system.components.iter();
+        let known: Vec<&str> = known.map(|component| &*component.name.value).collect();
+        check_isolated(names, &known)?;
         for component in &mut system.components {
             if names.is_empty() || names.contains(&component.name.value) {
                 component.isolate = Some(Spanned::unplaced(true));
@@ -190,6 +178,24 @@ impl ExecutionOptions {
         }
         Ok(())
     }
+}
+
+/// The seconds of `--timeout`; `None` is for ever.
+pub(crate) fn time_limit(seconds: f64) -> Option<Duration> {
+    let limit = Some(seconds).filter(|seconds| *seconds > 0.0);
+    limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+}
+
+/// Refuses names of `--isolate` that are none of components.
+pub(crate) fn check_isolated(names: &[String], known: &[&str]) -> Result<(), Failure> {
+    let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) else {
+        return Ok(());
+    };
+    let failure = Failure::usage(format!("--isolate={name}: there is no such component"));
+    Err(match closest(name, known.iter().copied()) {
+        Some(near) => failure.help(format!("did you mean `{near}`?")),
+        None => failure,
+    })
 }
 
 /// Splits `name=value`.

@@ -141,7 +141,7 @@ impl Face {
     fn show(&mut self, point: Point, elapsed: Duration) {
         match self {
             Self::Bar(period, bar) => {
-                let bar = bar.get_or_insert_with(new_bar);
+                let bar = bar.get_or_insert_with(|| new_bar(PARTS));
                 bar.set_position(parts(*period, point.time));
                 bar.set_message(line(*period, point, elapsed));
             }
@@ -164,8 +164,9 @@ fn parts((start, stop): (f64, f64), time: f64) -> u64 {
     ((time - start) / (stop - start) * PARTS as f64) as u64
 }
 
-fn new_bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::stderr());
+/// A bar at the bottom of the screen.
+pub(crate) fn new_bar(length: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
     // A fixed text, so that it always parses.
     if let Ok(style) = ProgressStyle::with_template("{bar:10.cyan} {percent:>3} %  {wide_msg}") {
         bar.set_style(style.progress_chars("━╸─"));

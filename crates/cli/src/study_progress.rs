@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use gyrator_study::Progress;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 
 use crate::numbers::duration;
-use crate::progress::ProgressMode;
+use crate::progress::{ProgressMode, new_bar};
 use crate::screen;
 
 /// Between two lines of JSON, and before the first one.
@@ -33,18 +33,7 @@ impl StudyProgress {
         let face = match mode {
             ProgressMode::Never => None,
             ProgressMode::Auto if !std::io::stderr().is_terminal() => None,
-            ProgressMode::Auto => {
-                let target = ProgressDrawTarget::stderr_with_hz(10);
-                let bar = ProgressBar::with_draw_target(Some(earlier as u64), target);
-                // A fixed text, so that it always parses.
-                if let Ok(style) =
-                    ProgressStyle::with_template("{bar:10.cyan} {percent:>3} %  {wide_msg}")
-                {
-                    bar.set_style(style.progress_chars("━╸─"));
-                }
-                screen::set_bar(Some(bar.clone()));
-                Some(Face::Bar(bar))
-            }
+            ProgressMode::Auto => Some(Face::Bar(new_bar(earlier as u64))),
             ProgressMode::Json => Some(Face::Json(begin)),
         };
         Self {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing};
-use crate::options::finite;
+use crate::options::not_negative;
 use crate::screen;
 
 /// Options of `gyrator compare`.
@@ -133,14 +133,4 @@ fn column(found: &ColumnComparison) -> Column<'_> {
         compared: found.compared,
         uncovered: found.uncovered,
     }
-}
-
-fn not_negative(text: &str) -> Result<f64, String> {
-    finite(text).and_then(|number| {
-        if number >= 0.0 {
-            Ok(number)
-        } else {
-            Err("it must not be negative".to_owned())
-        }
-    })
 }

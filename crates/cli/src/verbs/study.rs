@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::{Args, Subcommand};
 use gyrator::FmuCache;
@@ -23,7 +23,7 @@ use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
 use crate::interrupt::Interrupt;
 use crate::numbers::count;
-use crate::options::not_negative;
+use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ProgressMode;
 use crate::screen;
 use crate::study_progress::StudyProgress;
@@ -169,7 +169,7 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
     if !options.no_supervisor && Worker::current().is_none() {
         let plan = Plan {
             journal: &journal,
-            timeout: options.timeout(),
+            timeout: time_limit(options.timeout),
         };
         if let Some(outcome) = plan.carry_out() {
             return outcome;
@@ -206,7 +206,7 @@ fn make(
         only: job.only,
         notes: notes.as_ref(),
         maker: &|| {
-            let isolation = Isolation::new().timeout(options.timeout());
+            let isolation = Isolation::new().timeout(time_limit(options.timeout));
             Box::new(isolation.arguments(["isolated".into()]))
         },
     };
@@ -254,26 +254,17 @@ fn job(journal: &Journal) -> Result<(Job, Option<Notes>), Failure> {
     Ok((job, Some(Notes::new(notes))))
 }
 
-impl Options {
-    /// Longest time that a call may take; `None` is for ever.
-    fn timeout(&self) -> Option<Duration> {
-        let timeout = Some(self.timeout).filter(|seconds| *seconds > 0.0);
-        timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-    }
-}
-
 /// The components that `--isolate` means.
 fn isolated(study: &Study, options: &Options) -> Result<Vec<String>, Failure> {
     let known = study.components();
     match &options.isolate {
         None => Ok(Vec::new()),
         Some(names) if names.is_empty() => Ok(known.to_vec()),
-        Some(names) => match names.iter().find(|name| !known.contains(name)) {
-            None => Ok(names.clone()),
-            Some(name) => Err(Failure::usage(format!(
-                "--isolate={name}: there is no such component"
-            ))),
-        },
+        Some(names) => {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            check_isolated(names, &known)?;
+            Ok(names.clone())
+        }
     }
 }
 

@@ -420,6 +420,10 @@ final = "good.x"
     let reasons = [0, 1, 2].map(|row| cell(&table, row, "stop_reason"));
     assert_eq!(reasons, ["stop-time", "crashed", "stop-time"], "{table}");
     assert_eq!(cell(&table, 1, "steps"), "4");
+    let outcome = bench.run(["study", "study.toml", "--isolate=bat"]);
+    assert_eq!(outcome.code, Some(2));
+    let text = outcome.stderr;
+    assert!(text.contains("did you mean `bad`?"), "{text}");
 }
 
 #[test]
