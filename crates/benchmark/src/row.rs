@@ -33,7 +33,7 @@ pub enum Bar {
     Absolute(f64),
     /// Within this factor of the reference, either way.
     Factor(f64),
-    /// At most this magnitude, whatever the reference is.
+    /// At most this magnitude, whatever the reference is; what is infinite is too much for any.
     AtMost(f64),
     /// At least this number, whatever the reference is.
     AtLeast(f64),
@@ -54,7 +54,7 @@ impl Bar {
                 let ratio = measured / reference;
                 1.0 / factor <= ratio && ratio <= factor
             }
-            Self::AtMost(limit) => measured.abs() <= limit,
+            Self::AtMost(limit) => measured.is_finite() && measured.abs() <= limit,
             Self::AtLeast(limit) => measured >= limit,
             Self::Same => measured == reference,
         }
@@ -227,6 +227,7 @@ mod tests {
         assert_eq!(ok(30.0, Bar::Factor(3.0)), Some(false));
         assert_eq!(ok(-3.0, Bar::AtMost(3.0)), Some(true));
         assert_eq!(ok(-3.1, Bar::AtMost(3.0)), Some(false));
+        assert_eq!(ok(f64::INFINITY, Bar::AtMost(f64::INFINITY)), Some(false));
         assert_eq!(ok(2.0, Bar::AtLeast(3.0)), Some(false));
         for bar in [
             Bar::Relative(1.0),

@@ -120,11 +120,6 @@ impl Known {
         };
         let mut rows = Vec::new();
         for (metric, measured, known) in known {
-            let measured = if outcome.is_finished {
-                measured
-            } else {
-                f64::INFINITY
-            };
             let row = Row::new(metric, measured);
             rows.push(match crane.throttle {
                 Throttle::Narrow => row.against(known, Bar::Relative(TOLERANCE), SOURCE),

@@ -49,6 +49,21 @@ pub(crate) struct Outcome {
     pub(crate) constraint: f64,
 }
 
+impl Outcome {
+    /// What a run shows that broke off: sums over its first part would look small.
+    const FAILED: Self = Self {
+        is_finished: false,
+        residual: f64::INFINITY,
+        residual_abs: f64::INFINITY,
+        rms_s: [f64::INFINITY; 2],
+        rms_v: [f64::INFINITY; 2],
+        rms_force: [f64::INFINITY; 2],
+        energy: [f64::INFINITY; 2],
+        balance: f64::INFINITY,
+        constraint: f64::INFINITY,
+    };
+}
+
 /// The energy's error over time, s and J.
 pub(crate) type EnergyCourse = Vec<(f64, f64)>;
 
@@ -74,9 +89,22 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    /// Runs the work cycle beside the reference.
+    /// Runs the work cycle beside the reference. All figures of a run that breaks off are infinite.
     pub(crate) fn run(&self, setup: &Setup) -> Result<Outcome, MeasureError> {
-        self.watch(setup, f64::INFINITY, Some(reference(setup.crane)))
+        self.run_beside(setup, reference(setup.crane))
+    }
+
+    fn run_beside(
+        &self,
+        setup: &Setup,
+        reference: Arc<Vec<CraneMotion>>,
+    ) -> Result<Outcome, MeasureError> {
+        let outcome = self.watch(setup, f64::INFINITY, Some(reference))?;
+        Ok(if outcome.is_finished {
+            outcome
+        } else {
+            Outcome::FAILED
+        })
     }
 
     /// Runs the work cycle until the sum of the residual energy's magnitudes exceeds `limit`, J, without errors.
@@ -317,5 +345,42 @@ impl Observer for Shared {
         watch.is_beyond = true;
         let limit = "the crane has left its limits".to_owned();
         Ok(Verdict::Stop(StopRequest::Limit(limit)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fmu_models::Throttle;
+    use gyrator_testkit::fmu;
+
+    use super::*;
+    use crate::cranes::setup::{Coupling, Formulation, Solver};
+    use crate::row::{Bar, Metric, Row};
+
+    /// Twenty times the largest macro-step of this configuration.
+    #[test]
+    fn a_run_that_breaks_off_meets_no_limit() {
+        let setup = Setup {
+            crane: Crane {
+                actuators: 1,
+                throttle: Throttle::Narrow,
+            },
+            formulation: Formulation::IndexThree,
+            coupling: Coupling::Force,
+            prediction: Prediction::Polynomial(0),
+            solver: Solver::Euler,
+            tenths: 200,
+        };
+        let path = fmu("CraneMechanics");
+        let cast = Cast::new(path.parent().unwrap());
+        let workshop = Workshop::new(&cast);
+        let part = workshop.run_within(&setup, f64::INFINITY).unwrap();
+        assert!(!part.is_finished && part.constraint.is_finite());
+        let outcome = workshop.run_beside(&setup, Arc::default()).unwrap();
+        let metric = Metric::figure("greatest violation of the constraints", "");
+        for (measured, expected) in [(part.constraint, true), (outcome.constraint, false)] {
+            let row = Row::new(metric, measured).within(Bar::AtMost(1e9), "");
+            assert_eq!(row.ok, Some(expected));
+        }
     }
 }
