@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
-use gyrator_benchmark::{BENCHMARKS, Benchmark, Cast, Figure, Row, Substitute};
+use gyrator_benchmark::{BENCHMARKS, Benchmark, Cast, Figure, Role, Row, Substitute};
 use gyrator_testkit::fmu;
 
 fn cast() -> Cast {
@@ -139,9 +139,30 @@ fn a_wrong_fmu_of_a_vendor_fails_where_it_is_refined() {
     assert_eq!(refined, [false; 3]);
 }
 
-/// Our own FMUs, as if they were somebody else's.
+/// `cast()` with our own FMU in a role, as if it were somebody else's.
+fn with_ours_as_foreign(role: &Role) -> Cast {
+    let text = format!("{}={}", role.name, fmu(role.model).display());
+    let mut cast = cast();
+    cast.substitute(role, text.parse().unwrap()).unwrap();
+    cast
+}
+
 #[test]
 fn every_role_can_be_filled_by_somebody_else() {
+    for benchmark in BENCHMARKS {
+        for role in benchmark.roles {
+            assert!(
+                with_ours_as_foreign(role).is_foreign(benchmark.roles),
+                "{} of {}",
+                role.name,
+                benchmark.name
+            );
+        }
+    }
+}
+
+#[test]
+fn a_foreign_fmu_that_is_as_good_as_ours_holds() {
     for (name, case, role) in [
         ("multiple-oscillator", "2", "hub"),
         ("nonlinear-oscillator", "1", "motion"),
@@ -150,16 +171,37 @@ fn every_role_can_be_filled_by_somebody_else() {
         ("crane-energy", "10ms", "links"),
         ("crane-energy", "10ms", "cylinder"),
     ] {
-        let role = benchmark(name).role(role).unwrap();
-        let text = format!("{}={}", role.name, fmu(role.model).display());
-        let mut cast = cast();
-        cast.substitute(role, text.parse().unwrap()).unwrap();
+        let cast = with_ours_as_foreign(benchmark(name).role(role).unwrap());
         let rows = rows_with(&cast, name, &[case]);
         let refined = rows.iter().filter(|row| row.configuration == "stale, H/10");
         assert!(refined.clone().filter(|row| row.ok.is_some()).count() >= 2);
         let bad: Vec<_> = rows.iter().filter(|row| row.ok == Some(false)).collect();
         assert!(bad.is_empty(), "{bad:#?}");
     }
+}
+
+/// `docs/benchmarks.md` says so.
+#[test]
+fn some_foreign_fmus_are_shown_and_not_judged() {
+    for (name, case, role) in [
+        ("residual-share", "by-case", "force"),
+        ("learning", "quadratic", "motion"),
+        ("dual-mass", "fmus", "force"),
+        ("epas-stand-in", "R-3Hz", "vehicle"),
+        ("crane", "rodriguez", "cylinder"),
+    ] {
+        let cast = with_ours_as_foreign(benchmark(name).role(role).unwrap());
+        let rows = rows_with(&cast, name, &[case]);
+        assert!(!rows.is_empty(), "{name}");
+        assert!(rows.iter().all(|row| row.ok.is_none()), "{rows:#?}");
+    }
+}
+
+/// Nor by what our own FMUs do without it.
+#[test]
+fn a_foreign_cylinder_has_no_rows_where_it_does_not_play() {
+    let cast = with_ours_as_foreign(benchmark("crane").role("cylinder").unwrap());
+    assert!(rows_with(&cast, "crane", &["single-b"]).is_empty());
 }
 
 #[test]

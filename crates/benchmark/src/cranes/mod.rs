@@ -200,7 +200,8 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
         return Ok(());
     };
     if progress.is_foreign() {
-        return if is_sweep {
+        let plays = cast.is_foreign(&[MECHANICS, CIRCUIT]);
+        return if is_sweep || !plays {
             Ok(())
         } else {
             accuracy::measure_foreign(&workshop, *crane, progress)
