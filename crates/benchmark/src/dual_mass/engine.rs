@@ -4,16 +4,15 @@ use rayon::prelude::*;
 
 use super::coupling::{MACRO_STEP, errors};
 use super::fmus::{Setup, Theatre};
-use super::methods::{Designs, METHODS};
+use super::methods::{Designs, METHODS, ONE_SIDED, PULSES, THRESHOLDS};
 use super::system::{Course, DualMass, MICRO_STEP};
-use super::{COUNT, INACCURATE, UNSTABLE};
+use super::{AT_LIMIT, COUNT, INACCURATE, SOURCE, UNSTABLE};
 use crate::benchmark::{MeasureError, Progress};
 use crate::role::Cast;
 use crate::row::{Bar, Metric, Row};
 
 const DIFFERENCE: Metric = Metric::figure("difference from the process, greatest", "");
 const SMALL_ENOUGH: &str = "rounding, that oscillations of unstable systems amplify";
-const PROJECT: &str = "bar of this project: 0.6 times the inaccurate systems of the paper's setup";
 
 /// The systems of the figures and some random ones with all methods that the engine has.
 pub(crate) fn measure_fmus(
@@ -71,19 +70,22 @@ fn distance(course: &Course, other: &Course) -> f64 {
     }
 }
 
-/// All random systems as FMUs with one-sided compensation.
+/// All random systems as FMUs with one-sided compensation, beside the same in one process.
 pub(crate) fn measure_one_sided(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    /// Place of 200 ms in [`PULSES`].
+    const PULSE: usize = 2;
+    /// Place of 0.2 in [`THRESHOLDS`].
+    const THRESHOLD: usize = 2;
     let theatre = Theatre::new(cast);
-    const PULSE: usize = 200;
-    const LIMIT: f64 = 0.2;
+    let (pulse, limit) = (PULSES[PULSE], THRESHOLDS[THRESHOLD]);
     // A tenth of the macro-step is fine enough for the compensator; errors need each micro-step.
     let [fine, coarse] = [MICRO_STEP, 0.1 * MACRO_STEP].map(Setup::one_sided);
     let judge = |system: &DualMass| {
         let [velocity, force] = errors(
-            &theatre.course(system, &fine, PULSE)?,
-            &system.reference(PULSE),
+            &theatre.course(system, &fine, pulse)?,
+            &system.reference(pulse),
         );
-        let is_accurate = velocity <= LIMIT && force <= LIMIT;
+        let is_accurate = velocity <= limit && force <= limit;
         Ok((theatre.grows(system, &coarse)?, !is_accurate))
     };
     let systems = DualMass::random(COUNT);
@@ -93,16 +95,13 @@ pub(crate) fn measure_one_sided(cast: &Cast, progress: &Progress<'_>) -> Result<
         judged.iter().filter(|judged| is_meant(judged)).count() as f64
     };
     let unstable = Row::new(UNSTABLE, count(|judged| judged.0));
-    let inaccurate = Row::new(
-        Metric::figure(INACCURATE[2][2], ""),
-        count(|judged| judged.1),
-    );
-    progress.add(
-        "one-sided, fresh",
-        [
-            unstable.within(Bar::AtMost(190.0), PROJECT),
-            inaccurate.within(Bar::AtMost(260.0), PROJECT),
-        ],
-    );
+    let metric = Metric::figure(INACCURATE[PULSE][THRESHOLD], "");
+    let inaccurate = Row::new(metric, count(|judged| judged.1));
+    let known = ONE_SIDED.inaccurate[PULSE][THRESHOLD];
+    let rows = [
+        unstable.against(ONE_SIDED.unstable, AT_LIMIT, SOURCE),
+        inaccurate.against(known, AT_LIMIT, SOURCE),
+    ];
+    progress.add(ONE_SIDED.name, rows);
     Ok(())
 }

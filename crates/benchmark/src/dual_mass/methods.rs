@@ -68,6 +68,13 @@ fn one_sided(designs: &Designs) -> Coupling {
 
 const NO: f64 = f64::NAN;
 
+/// The velocity compensated without a smoother, the force held.
+#[rustfmt::skip]
+pub(crate) const ONE_SIDED: Method = Method { name: "one-sided, fresh", make: one_sided,
+    radii: [0.98608, 0.73866, 0.55831, 0.80250], errors: [[NO; 2]; 4], unstable: 186.0,
+    inaccurate: [[NO, 1794.0, 904.0, NO, 217.0], [NO, 1502.0, 413.0, NO, 205.0],
+        [NO, 691.0, 254.0, NO, 184.0]] };
+
 #[rustfmt::skip]
 pub(crate) const METHODS: &[Method] = &[
     Method { name: "hold, stale", make: |_| polynomial(0, false),
@@ -107,10 +114,7 @@ pub(crate) const METHODS: &[Method] = &[
         radii: [NO; 4], errors: [[NO; 2]; 4], unstable: 836.0,
         inaccurate: [[1998.0, 1966.0, 1609.0, 1062.0, 871.0], [1995.0, 1900.0, 1605.0, 1242.0, 978.0],
             [1720.0, 1331.0, 989.0, 889.0, 837.0]] },
-    Method { name: "one-sided, fresh", make: one_sided,
-        radii: [0.98608, 0.73866, 0.55831, 0.80250], errors: [[NO; 2]; 4], unstable: 186.0,
-        inaccurate: [[NO, 1794.0, 904.0, NO, 217.0], [NO, 1502.0, 413.0, NO, 205.0],
-            [NO, 691.0, 254.0, NO, 184.0]] },
+    ONE_SIDED,
     Method { name: "one-sided with nepce, fresh", make: |designs| one_sided(designs).with_nepce([0.1, 0.0]),
         radii: [NO; 4], errors: [[NO; 2]; 4], unstable: 195.0,
         inaccurate: [[NO, 1382.0, 251.0, NO, 190.0], [NO, 1576.0, 448.0, NO, 218.0],
