@@ -1,5 +1,6 @@
 //! Two masses on springs and dampers, joined by a spring and a damper, in steps of forward Euler.
 
+use gyrator_study::SplitMix64;
 use nalgebra::DMatrix;
 
 use super::stability::spectral_radius;
@@ -45,7 +46,7 @@ impl DualMass {
     /// The first `count` random systems that forward Euler can compute: uniform masses to 10 kg,
     /// stiffnesses to 1000 N/m, coupling dampers to 50 N·s/m, damping ratios to 2.
     pub(crate) fn random(count: usize) -> Vec<Self> {
-        let mut numbers = SplitMix64(2021);
+        let mut numbers = SplitMix64::new(2021);
         std::iter::repeat_with(|| Self::draw(&mut numbers))
             .filter(Self::is_computable)
             .take(count)
@@ -53,7 +54,7 @@ impl DualMass {
     }
 
     fn draw(numbers: &mut SplitMix64) -> Self {
-        let mut up_to = |greatest: f64| greatest * numbers.next();
+        let mut up_to = |greatest: f64| greatest * numbers.next_unit();
         let m = [up_to(10.0), up_to(10.0)];
         let k = [up_to(1000.0), up_to(1000.0)];
         let (k_c, d_c) = (up_to(1000.0), up_to(50.0));
@@ -123,21 +124,6 @@ pub(crate) fn external(index: usize, pulse: usize) -> f64 {
     f64::from(u8::from(PULSES.iter().any(pulls)))
 }
 
-/// Steele, Lea and Flood (2014): random numbers that are the same everywhere.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    /// Evenly spread over 0 to 1.
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        (bits >> 11) as f64 / (1_u64 << 53) as f64
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,14 +131,14 @@ mod tests {
     /// Figures of an independent reproduction, which draws in the same order.
     #[test]
     fn the_random_systems_are_those_of_the_reproduction() {
-        let mut numbers = SplitMix64(2021);
+        let mut numbers = SplitMix64::new(2021);
         for expected in [
             0.260_512_113_892_027_2,
             0.990_444_665_679_104_8,
             0.517_156_961_823_738_9,
             0.406_799_976_286_047_6,
         ] {
-            assert_eq!(numbers.next(), expected);
+            assert_eq!(numbers.next_unit(), expected);
         }
         let systems = DualMass::random(2000);
         let sum = |of: fn(&DualMass) -> f64| systems.iter().map(of).sum::<f64>();
