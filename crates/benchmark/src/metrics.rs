@@ -39,6 +39,53 @@ pub(crate) fn rms(errors: impl Iterator<Item = f64>) -> f64 {
     (squares / count).sqrt()
 }
 
+/// Greatest magnitude; infinite where something is not a number, which a maximum does not see.
+pub(crate) fn greatest(values: impl Iterator<Item = f64>) -> f64 {
+    values
+        .map(or_infinite)
+        .fold(0.0, |greatest, value| greatest.max(value.abs()))
+}
+
+/// Greatest distance of a variable's course from another one, over the greatest magnitude of the
+/// other; infinite where something is not a number or one course is longer.
+pub(crate) fn distance<const N: usize>(
+    course: &[[f64; N]],
+    other: &[[f64; N]],
+    variable: usize,
+) -> f64 {
+    if course.len() != other.len() {
+        return f64::INFINITY;
+    }
+    let size = greatest(other.iter().map(|point| point[variable]));
+    let pairs = course.iter().zip(other);
+    or_infinite(greatest(pairs.map(|(one, other)| one[variable] - other[variable])) / size)
+}
+
+/// Root mean square of the error of a variable over the range of the reference (Chen et al. 2021,
+/// eq. 15); infinite where something is not a number or one course is longer.
+pub(crate) fn nrms<const N: usize>(
+    course: &[[f64; N]],
+    reference: &[[f64; N]],
+    variable: usize,
+) -> f64 {
+    if course.len() != reference.len() {
+        return f64::INFINITY;
+    }
+    let values = || reference.iter().map(|point| point[variable]);
+    let range = values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min);
+    let pairs = course.iter().zip(values());
+    or_infinite(rms(pairs.map(|(point, value)| point[variable] - value)) / range)
+}
+
+/// What overflows ends in NaN.
+fn or_infinite(number: f64) -> f64 {
+    if number.is_nan() {
+        f64::INFINITY
+    } else {
+        number
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,6 +104,30 @@ mod tests {
     fn what_is_not_finite_stays_so() {
         let [_, greatest, _] = energy_metrics(&[0.0, 1.0, 2.0], &[0.0, f64::NAN, 1.0]);
         assert!(greatest.is_nan());
+    }
+
+    #[test]
+    fn courses_are_compared_by_range_and_by_size() {
+        let reference = [[0.0, -2.0], [0.0, 0.0], [0.0, 4.0], [0.0, 0.0]];
+        let course = [[0.0, -2.0], [0.0, 3.0], [0.0, 4.0], [0.0, 0.0]];
+        assert_eq!(nrms(&course, &reference, 1), 1.5 / 6.0);
+        assert_eq!(distance(&course, &reference, 1), 0.75);
+        assert_eq!(distance(&reference, &reference, 1), 0.0);
+    }
+
+    #[test]
+    fn courses_that_cannot_be_compared_are_infinitely_far_apart() {
+        let reference = [[1.0], [2.0]];
+        for course in [
+            &[[1.0], [f64::NAN]][..],
+            &[[1.0], [f64::INFINITY]],
+            &[[1.0]],
+        ] {
+            assert_eq!(nrms(course, &reference, 0), f64::INFINITY);
+            assert_eq!(distance(course, &reference, 0), f64::INFINITY);
+        }
+        let infinite = [[1.0], [f64::INFINITY]];
+        assert_eq!(distance(&infinite, &infinite, 0), f64::INFINITY);
     }
 
     #[test]

@@ -168,6 +168,7 @@ fn measure(_: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(),
         let reference = references[column];
         // Half a unit of the reference's last digit is more than two per cent of some.
         let distance = (0.02 * reference).max(5.1e-5);
+        // The signal has a range of 2.
         let row = Row::new(ERROR, 0.5 * rms(errors));
         progress.add(
             name,

@@ -5,6 +5,7 @@ use nalgebra::DMatrix;
 use super::stability::spectral_radius;
 use super::system::{Course, DualMass, MICRO_STEP, MICRO_STEPS, Motion, external};
 use crate::channel::{Channel, Steps};
+use crate::metrics::nrms;
 
 /// Micro-steps in a macro-step.
 pub(crate) const PARTS: usize = 50;
@@ -136,16 +137,7 @@ impl Coupling {
     }
 }
 
-/// Root mean squares of the errors of velocity and force, over the range of the reference (eq. 15).
+/// Errors of velocity and force.
 pub(crate) fn errors(course: &Course, reference: &Course) -> [f64; 2] {
-    std::array::from_fn(|variable| {
-        let values = || reference.iter().map(|point| point[variable]);
-        let range =
-            values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min);
-        let squares = course
-            .iter()
-            .zip(values())
-            .map(|(point, value)| (point[variable] - value).powi(2));
-        (squares.sum::<f64>() / reference.len() as f64).sqrt() / range
-    })
+    std::array::from_fn(|variable| nrms(course, reference, variable))
 }

@@ -5,9 +5,10 @@ use rayon::prelude::*;
 use super::coupling::{MACRO_STEP, errors};
 use super::fmus::{Setup, Theatre};
 use super::methods::{Designs, METHODS, ONE_SIDED, PULSES, THRESHOLDS};
-use super::system::{Course, DualMass, MICRO_STEP};
+use super::system::{DualMass, MICRO_STEP};
 use super::{AT_LIMIT, COUNT, INACCURATE, SOURCE, UNSTABLE};
 use crate::benchmark::{MeasureError, Progress};
+use crate::metrics::{distance, greatest};
 use crate::role::Cast;
 use crate::row::{Bar, Metric, Row};
 
@@ -32,42 +33,16 @@ pub(crate) fn measure_fmus(
         let coupling = method.coupling(designs);
         let difference = |system: &DualMass| {
             let course = theatre.course(system, &setup, PULSE)?;
-            Ok(distance(&course, &coupling.clone().course(system, PULSE)))
+            let expected = coupling.clone().course(system, PULSE);
+            Ok([0, 1].map(|variable| distance(&course, &expected, variable)))
         };
-        let differences: Result<Vec<f64>, MeasureError> =
+        let differences: Result<Vec<[f64; 2]>, MeasureError> =
             systems.par_iter().map(difference).collect();
-        let greatest = differences?.into_iter().fold(0.0, f64::max);
-        let row = Row::new(DIFFERENCE, greatest).within(Bar::AtMost(1e-9), SMALL_ENOUGH);
+        let row = Row::new(DIFFERENCE, greatest(differences?.into_iter().flatten()))
+            .within(Bar::AtMost(1e-9), SMALL_ENOUGH);
         progress.add(method.name, [row]);
     }
     Ok(())
-}
-
-/// Greatest distance of two courses, relative to the greatest magnitude of the second one;
-/// infinite where one is not finite.
-fn distance(course: &Course, other: &Course) -> f64 {
-    let distance = |variable: usize| {
-        let size = other
-            .iter()
-            .map(|point| point[variable].abs())
-            .fold(0.0, f64::max);
-        let pairs = course.iter().zip(other);
-        let distances = pairs.map(|(one, other)| (one[variable] - other[variable]).abs() / size);
-        distances
-            .map(|distance| {
-                if distance.is_nan() {
-                    f64::INFINITY
-                } else {
-                    distance
-                }
-            })
-            .fold(0.0, f64::max)
-    };
-    if course.len() == other.len() {
-        distance(0).max(distance(1))
-    } else {
-        f64::INFINITY
-    }
 }
 
 /// All random systems as FMUs with one-sided compensation, beside the same in one process.

@@ -12,6 +12,7 @@ use super::coupling::MACRO_STEP;
 use super::system::{Course, DualMass, MICRO_STEP, MICRO_STEPS};
 use crate::assembly::{Assembly, Configuration, Place};
 use crate::benchmark::MeasureError;
+use crate::metrics::greatest;
 use crate::recording::Recorder;
 use crate::role::{Cast, CastError, Role};
 
@@ -192,17 +193,7 @@ impl<'a> Theatre<'a> {
         let recorder = Recorder::watch(&mut run)?;
         run.run()?;
         let rows = recorder.rows_of(&["velocity.v".to_owned()])?;
-        let greatest = |rows: &[Vec<f64>]| {
-            // A maximum does not see NaN, which is what overflows end in.
-            let sizes = rows.iter().map(|row| {
-                if row[0].is_nan() {
-                    f64::INFINITY
-                } else {
-                    row[0].abs()
-                }
-            });
-            sizes.fold(0.0, f64::max)
-        };
+        let greatest = |rows: &[Vec<f64>]| greatest(rows.iter().map(|row| row[0]));
         let quarter = rows.len() / 4;
         let (third, last) = (&rows[2 * quarter..3 * quarter], &rows[3 * quarter..]);
         let (third, last) = (greatest(third), greatest(last));

@@ -161,12 +161,7 @@ impl Trial {
         let error = |pulse: usize| {
             let course = coupling.clone().course(system, PULSES[pulse]);
             let [velocity, force] = errors(&course, &references[pulse]);
-            // A maximum does not see NaN.
-            if velocity.is_nan() {
-                velocity
-            } else {
-                velocity.max(force)
-            }
+            velocity.max(force)
         };
         let radius = coupling.clone().spectral_radius(system);
         Self {
@@ -203,7 +198,7 @@ fn counts(method: &Method, trials: &[&Trial]) -> Vec<Row> {
     for (pulse, names) in INACCURATE.into_iter().enumerate() {
         for (threshold, name) in names.into_iter().enumerate() {
             let limit = THRESHOLDS[threshold];
-            let above = |trial: &Trial| trial.errors[pulse].is_nan() || trial.errors[pulse] > limit;
+            let above = |trial: &Trial| trial.errors[pulse] > limit;
             let expected = method.inaccurate[pulse][threshold];
             rows.push(row(
                 Metric::figure(name, ""),

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::channel::Channel;
 use crate::figures;
+use crate::metrics::{distance, greatest, nrms};
 use crate::role::Cast;
 use crate::row::{Bar, Metric, Row};
 use fmus::{CONTROLLER, STEERING, Setup, VEHICLE, course};
@@ -154,24 +155,13 @@ fn velocities(samples: &[Sample]) -> Vec<(f64, f64)> {
     times.zip(samples).collect()
 }
 
-/// Root mean square of the error of a variable over the range of the reference.
-fn error(samples: &[Sample], reference: &[Sample], variable: usize) -> f64 {
-    let values = || reference.iter().map(|sample| sample[variable]);
-    let range = values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min);
-    let pairs = samples.iter().zip(values());
-    let error = crate::metrics::rms(pairs.map(|(sample, value)| sample[variable] - value)) / range;
-    // What overflows ends in NaN.
-    if error.is_nan() { f64::INFINITY } else { error }
-}
-
 fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
     let manoeuvre = manoeuvre(case.name);
     let reference = manoeuvre.reference();
     let errors = |method: &&'static str| {
         let [velocity, force] = channels(method)?;
         let samples = manoeuvre.coupled(velocity, force);
-        let errors: [f64; 4] =
-            std::array::from_fn(|variable| error(&samples, &reference, variable));
+        let errors: [f64; 4] = std::array::from_fn(|variable| nrms(&samples, &reference, variable));
         Ok((*method, errors))
     };
     let all: Result<Vec<_>, MeasureError> = METHODS.par_iter().map(errors).collect();
@@ -238,25 +228,12 @@ fn measure_fmus(
         Ok::<_, MeasureError>(samples)
     };
     let samples = rows(&HELD)?;
-    let size = |variable: usize| {
-        held.iter()
-            .map(|sample| sample[variable].abs())
-            .fold(0.0, f64::max)
-    };
-    let distance = |variable: usize| {
-        let pairs = samples.iter().zip(&held);
-        let distances = pairs.map(|(one, other)| (one[variable] - other[variable]).abs());
-        distances.fold(0.0, f64::max) / size(variable)
-    };
-    let greatest = if samples.len() == held.len() {
-        distance(0).max(distance(1))
-    } else {
-        f64::INFINITY
-    };
-    let row = Row::new(DIFFERENCE, greatest).within(Bar::AtMost(1e-9), PROJECT);
+    let differences = [0, RACK].map(|variable| distance(&samples, &held, variable));
+    let row =
+        Row::new(DIFFERENCE, greatest(differences.into_iter())).within(Bar::AtMost(1e-9), PROJECT);
     progress.add(HELD.name, [row]);
     let samples = rows(&ONE_SIDED)?;
-    let row = |variable: usize| Row::new(ERRORS[variable], error(&samples, reference, variable));
+    let row = |variable: usize| Row::new(ERRORS[variable], nrms(&samples, reference, variable));
     progress.add(ONE_SIDED.name, [row(0), row(1)]);
     Ok(())
 }
