@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gyrator::{
-    FmuCache, Handle, LoadError, Period, RunOptions, StepOutcome, System, Unit, UnitDescription,
-    UnitMaker, UnitOrder, UnitResult,
+    FmuCache, Handle, LoadError, Period, RunOptions, SavedState, StepOutcome, System, Unit,
+    UnitDescription, UnitMaker, UnitOrder, UnitResult, Value as UnitValue,
 };
 use gyrator_system::{Choice, SystemFile, Value};
 
@@ -264,6 +264,14 @@ impl Unit for Watched {
         self.unit.step(time, step)
     }
 
+    fn set_value(&mut self, handle: Handle, value: &UnitValue) -> UnitResult {
+        self.unit.set_value(handle, value)
+    }
+
+    fn get_value(&mut self, handle: Handle, value: &mut UnitValue) -> UnitResult {
+        self.unit.get_value(handle, value)
+    }
+
     fn set_input_derivatives(
         &mut self,
         handles: &[Handle],
@@ -271,6 +279,15 @@ impl Unit for Watched {
         values: &[f64],
     ) -> UnitResult {
         self.unit.set_input_derivatives(handles, orders, values)
+    }
+
+    fn output_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &mut [f64],
+    ) -> UnitResult {
+        self.unit.output_derivatives(handles, orders, values)
     }
 
     fn directional_derivative(
@@ -284,7 +301,114 @@ impl Unit for Watched {
             .directional_derivative(unknowns, knowns, seed, values)
     }
 
+    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
+        self.unit.save(previous)
+    }
+
+    fn restore(&mut self, state: &SavedState) -> UnitResult {
+        self.unit.restore(state)
+    }
+
+    fn warnings(&self) -> u64 {
+        self.unit.warnings()
+    }
+
     fn terminate(&mut self) -> UnitResult {
         self.unit.terminate()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use gyrator::{Capabilities, Cause, UnitFault};
+
+    use super::*;
+
+    /// Refuses each call under the name of its method.
+    struct Refusing(UnitDescription);
+
+    fn refused<T>(call: &'static str) -> UnitResult<T> {
+        Err(UnitFault::new(call, Cause::Error, ""))
+    }
+
+    #[rustfmt::skip]
+    impl Unit for Refusing {
+        fn description(&self) -> &UnitDescription { &self.0 }
+        fn begin_initialization(&mut self, _: &Period) -> UnitResult { refused("begin_initialization") }
+        fn end_initialization(&mut self) -> UnitResult { refused("end_initialization") }
+        fn set_reals(&mut self, _: &[Handle], _: &[f64]) -> UnitResult { refused("set_reals") }
+        fn get_reals(&mut self, _: &[Handle], _: &mut [f64]) -> UnitResult { Ok(()) }
+        fn step(&mut self, _: f64, _: f64) -> UnitResult<StepOutcome> { refused("step") }
+        fn set_value(&mut self, _: Handle, _: &UnitValue) -> UnitResult { refused("set_value") }
+        fn get_value(&mut self, _: Handle, _: &mut UnitValue) -> UnitResult { refused("get_value") }
+        fn set_input_derivatives(&mut self, _: &[Handle], _: &[i32], _: &[f64]) -> UnitResult {
+            refused("set_input_derivatives")
+        }
+        fn output_derivatives(&mut self, _: &[Handle], _: &[i32], _: &mut [f64]) -> UnitResult {
+            refused("output_derivatives")
+        }
+        fn directional_derivative(&mut self, _: &[Handle], _: &[Handle], _: &[f64], _: &mut [f64]) -> UnitResult {
+            refused("directional_derivative")
+        }
+        fn save(&mut self, _: Option<SavedState>) -> UnitResult<SavedState> { refused("save") }
+        fn restore(&mut self, _: &SavedState) -> UnitResult { refused("restore") }
+        fn warnings(&self) -> u64 { 7 }
+        fn terminate(&mut self) -> UnitResult { refused("terminate") }
+    }
+
+    #[test]
+    fn a_watched_unit_hears_every_call() {
+        let capabilities = Capabilities {
+            input_derivatives: 0,
+            output_derivatives: 0,
+            fresh_outputs: false,
+            directional_derivatives: false,
+            variable_step: false,
+            save_and_restore: false,
+        };
+        let description = UnitDescription::new(Vec::new(), BTreeMap::new(), capabilities);
+        let mut unit = Watched {
+            unit: Box::new(Refusing(description)),
+            output: 0,
+            seen: Seen::default(),
+        };
+        let period = Period {
+            start: 0.0,
+            stop: None,
+            tolerance: None,
+        };
+        let state: SavedState = Box::new(());
+        let mut word = UnitValue::Boolean(true);
+        let results = [
+            ("begin_initialization", unit.begin_initialization(&period)),
+            ("end_initialization", unit.end_initialization()),
+            ("set_reals", unit.set_reals(&[], &[])),
+            ("step", unit.step(0.0, 1.0).map(drop)),
+            ("set_value", unit.set_value(0, &word)),
+            ("get_value", unit.get_value(0, &mut word)),
+            (
+                "set_input_derivatives",
+                unit.set_input_derivatives(&[], &[], &[]),
+            ),
+            (
+                "output_derivatives",
+                unit.output_derivatives(&[], &[], &mut []),
+            ),
+            (
+                "directional_derivative",
+                unit.directional_derivative(&[], &[], &[], &mut []),
+            ),
+            ("save", unit.save(None).map(drop)),
+            ("restore", unit.restore(&state)),
+            ("terminate", unit.terminate()),
+        ];
+        for (call, result) in results {
+            let fault = result.unwrap_err();
+            assert_eq!((fault.call, fault.cause), (call, Cause::Error));
+        }
+        assert_eq!(unit.warnings(), 7);
+        assert_eq!(*unit.seen.lock().unwrap(), [0.0]);
     }
 }
