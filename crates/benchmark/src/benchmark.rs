@@ -4,6 +4,7 @@ use gyrator::{RunError, StartError};
 use rayon::prelude::*;
 
 use crate::assembly::{COMPENSATED, FRESH, REFINED, STALE};
+use crate::cranes;
 use crate::plot::Chart;
 use crate::reference::NotConverged;
 use crate::role::{Cast, CastError, Role};
@@ -154,13 +155,6 @@ fn judge_foreign(row: Row, before: &[Row], lacking: Option<&str>) -> Row {
     row.within(Bar::AtMost(limit), FOREIGN)
 }
 
-const LONG: &[(&str, &str)] = &[
-    ("crane", "max-step-single-b"),
-    ("crane", "max-step-double-b"),
-    ("crane", "max-step-single-a"),
-    ("crane", "max-step-double-a"),
-];
-
 impl Benchmark {
     /// Runs the `cases`, several at a time, and gives their rows in the order of the cases, or why a
     /// case could not be measured. Each row is shown as soon as it is measured.
@@ -210,7 +204,7 @@ impl Benchmark {
     /// asked for.
     #[must_use]
     pub fn is_long(&self, case: &Case) -> bool {
-        LONG.contains(&(self.name, case.name))
+        self.name == cranes::BENCHMARK.name && case.name.starts_with(cranes::MAX_STEP)
     }
 
     /// The role of that name.

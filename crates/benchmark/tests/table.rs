@@ -228,6 +228,10 @@ fn all_rows() {
     for benchmark in BENCHMARKS {
         let cases: Vec<_> = benchmark.cases.iter().map(|case| case.name).collect();
         let rows = rows(benchmark.name, &cases);
+        for case in cases {
+            let has_rows = rows.iter().any(|row| row.case == case);
+            assert!(has_rows, "{}, case {case}", benchmark.name);
+        }
         failed.extend(rows.into_iter().filter(|row| row.ok == Some(false)));
     }
     assert!(failed.is_empty(), "{failed:#?}");

@@ -106,7 +106,7 @@ pub(crate) const CYLINDER: Role = Role {
     ..crane::CYLINDER
 };
 
-/// The single and the double crane, with the circuits of each variant.
+/// The single and the double crane, with the circuits of each variant, by the names of their cases.
 pub(crate) const CRANES: [(&str, Crane); 4] = [
     (
         "single-b",
@@ -138,6 +138,16 @@ pub(crate) const CRANES: [(&str, Crane); 4] = [
     ),
 ];
 
+/// Name of the case that looks for the largest macro-steps of a crane.
+macro_rules! max_step {
+    ($crane:literal) => {
+        concat!("max-step-", $crane)
+    };
+}
+
+/// How the names of these cases begin.
+pub(crate) const MAX_STEP: &str = max_step!("");
+
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "crane",
     summary: "cranes with one and two hydraulic actuators, which step up to 500 times faster: largest macro-steps, interface models",
@@ -165,19 +175,19 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
             summary: "the crane of Rodríguez et al. 2022 with ALI1 and linear extrapolation",
         },
         Case {
-            name: "max-step-single-b",
+            name: max_step!("single-b"),
             summary: "the largest macro-step of each configuration of single-b",
         },
         Case {
-            name: "max-step-double-b",
+            name: max_step!("double-b"),
             summary: "the same of double-b",
         },
         Case {
-            name: "max-step-single-a",
+            name: max_step!("single-a"),
             summary: "the same of single-a",
         },
         Case {
-            name: "max-step-double-a",
+            name: max_step!("double-a"),
             summary: "the same of double-a",
         },
     ],
@@ -189,7 +199,7 @@ const RODRIGUEZ: &str = "rodriguez";
 
 fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
     let workshop = Workshop::new(cast);
-    let (is_sweep, name) = match case.name.strip_prefix("max-step-") {
+    let (is_sweep, name) = match case.name.strip_prefix(MAX_STEP) {
         Some(name) => (true, name),
         None => (false, case.name),
     };
