@@ -243,7 +243,11 @@ pub(crate) fn measure_foreign(
         let outcome = workshop.run(&setup)?;
         let [single, double, _] = quadratic.lengths;
         let known = [single, double][crane.actuators - 1];
-        let row = Row::new(RMS_S1, outcome.rms_s[0]).beside(known, SOURCE);
+        let row = Row::new(RMS_S1, outcome.rms_s[0]);
+        let row = match crane.throttle {
+            Throttle::Narrow => row.beside(known, SOURCE),
+            Throttle::Wide => row,
+        };
         progress.add(configuration.name, [row]);
     }
     Ok(())

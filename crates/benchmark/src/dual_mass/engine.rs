@@ -13,7 +13,8 @@ use crate::role::Cast;
 use crate::row::{Bar, Metric, Row};
 
 const DIFFERENCE: Metric = Metric::figure("difference from the process, greatest", "");
-const SMALL_ENOUGH: &str = "rounding, that oscillations of unstable systems amplify";
+const SMALL_ENOUGH: &str =
+    "bar of this project: rounding, that oscillations of unstable systems amplify";
 
 /// The systems of the figures and some random ones with all methods that the engine has.
 pub(crate) fn measure_fmus(
