@@ -49,6 +49,7 @@ mod audit;
 mod closure_unit;
 mod correction;
 mod curve;
+mod elimination;
 mod exchange;
 mod extrapolation;
 mod fault;
