@@ -2,8 +2,8 @@
 //! with every method, or is refused by name.
 
 use gyrator::{
-    CORRECTIONS, EXTRAPOLATIONS, Exchange, METHODS, RunOptions, STEP_CONTROLS, StartError,
-    StopReason, System,
+    CORRECTIONS, EXTRAPOLATIONS, Exchange, InterfaceOrder, METHODS, PassedForce, RunOptions,
+    STEP_CONTROLS, StartError, StopReason, System,
 };
 use gyrator_system::{Choice, Spanned, SystemFile, toml_file};
 use gyrator_testkit::fmu;
@@ -118,7 +118,7 @@ fn the_interface_model_of_the_documentation_runs() {
     let model = &report.interface_models[0];
     assert_eq!(
         (model.schedule.order, model.schedule.force),
-        ("fast-first", "mean")
+        (InterfaceOrder::FastFirst, PassedForce::Mean)
     );
     // 50 exchanges with the circuit in each macro-step, and one step of the mechanics.
     assert_eq!(report.counters.unit_steps, 20 * 51);

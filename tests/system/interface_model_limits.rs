@@ -1,7 +1,10 @@
 //! How far the macro-step goes with interface models: one mass on an oil column, whose motion and
 //! whose limits of stability are known.
 
-use gyrator::{ClosureUnit, LinearUnit, Report, Run, RunOptions, StartError, System, Unit};
+use gyrator::{
+    ClosureUnit, InterfaceOrder, LinearUnit, PassedForce, Report, Run, RunOptions, StartError,
+    System, Unit,
+};
 use gyrator_system::{Choice, Value};
 use gyrator_testkit::Trace;
 
@@ -335,7 +338,7 @@ fn threads_change_nothing_and_the_report_names_the_model() {
     assert_eq!(model.fast_components, ["oil"]);
     assert_eq!(
         (model.schedule.order, model.schedule.force),
-        ("fast-first", "mean")
+        (InterfaceOrder::FastFirst, PassedForce::Mean)
     );
     assert!((model.exchange_step - 1e-4).abs() < 1e-18);
 }

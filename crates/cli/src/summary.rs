@@ -285,9 +285,9 @@ fn interface_model(model: &InterfaceModelReport) -> String {
         model.component,
         model.fast_components.join(", "),
         short(model.exchange_step),
-        schedule.order,
-        schedule.force,
-        schedule.inputs
+        schedule.order.word(),
+        schedule.force.word(),
+        schedule.inputs.word()
     );
     for (name, value, usual) in [
         (

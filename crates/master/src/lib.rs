@@ -91,7 +91,9 @@ pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, Sample, SignalSteps};
 pub use fault::{Cause, Fault, RunError, UnitFault};
 pub use fmu_unit::FmuUnit;
 pub use graph::{Graph, RecordedVariable};
-pub use interface_model::{INTERFACE_ORDERS, Schedule, ScheduleMaker};
+pub use interface_model::{
+    FastInputs, INTERFACE_ORDERS, InterfaceOrder, PassedForce, Schedule, ScheduleMaker,
+};
 pub use learning::{
     Base, ChannelError, FeedForward, FeedForwardError, Interpolation, Iteration, Learned, Learning,
     LearningError, Outcome, Watch,

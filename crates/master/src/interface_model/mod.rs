@@ -6,45 +6,30 @@
 //! components.
 
 mod prediction;
+mod schedule;
 
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 
 pub(crate) use prediction::{Prediction, Sides};
-
-/// Which side is stepped first, and what is passed between the two.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Schedule {
-    /// The word of the order.
-    pub order: &'static str,
-    /// The word of what the multibody component receives.
-    pub force: &'static str,
-    /// The word of how the inputs of the fast components go from one exchange to the next.
-    pub inputs: &'static str,
-    /// Share of the displacement error that is fed back over the next macro-step.
-    pub displacement_correction: f64,
-    /// Factor on the effective mass.
-    pub mass_factor: f64,
-    /// Age of the masses and free accelerations that are used, in macro-steps.
-    pub lag: f64,
-}
+pub use schedule::{FastInputs, InterfaceOrder, PassedForce, Schedule};
 
 const FORCE: ParameterInfo = ParameterInfo {
     name: "force",
     summary: "what the multibody component receives: the value at the start of the step, or its mean over the step as \
               linear models of both sides predict it",
-    kind: ParameterKind::Word(&["hold", "predicted"]),
+    kind: ParameterKind::Word(&[PassedForce::Hold.word(), PassedForce::Predicted.word()]),
 };
 
 const MEAN_FORCE: ParameterInfo = ParameterInfo {
     name: "force",
     summary: "what the multibody component receives: the mean over the exchange points of the step",
-    kind: ParameterKind::Word(&["mean"]),
+    kind: ParameterKind::Word(&[PassedForce::Mean.word()]),
 };
 
 const INPUTS: ParameterInfo = ParameterInfo {
     name: "inputs",
     summary: "inputs of the fast components between exchanges: held at the value of the end, or moving there in a line",
-    kind: ParameterKind::Word(&["hold", "linear"]),
+    kind: ParameterKind::Word(&[FastInputs::Hold.word(), FastInputs::Linear.word()]),
 };
 
 const DISPLACEMENT_CORRECTION: ParameterInfo = ParameterInfo {
@@ -81,14 +66,14 @@ pub type ScheduleMaker = fn(&Arguments) -> Schedule;
 /// Every order of an interface model, by its word in a system file.
 pub const INTERFACE_ORDERS: &[Entry<ScheduleMaker>] = &[
     Entry {
-        name: "parallel",
+        name: InterfaceOrder::Parallel.word(),
         summary: "both sides step over the same interval; the multibody component receives nothing from within it",
         source: "Rahikainen 2020 §2.3.1",
         parameters: &[FORCE, INPUTS, DISPLACEMENT_CORRECTION, MASS_FACTOR, LAG],
-        build: |arguments| schedule("parallel", arguments),
+        build: |arguments| Schedule::new(InterfaceOrder::Parallel, arguments),
     },
     Entry {
-        name: "fast-first",
+        name: InterfaceOrder::FastFirst.word(),
         summary: "the fast side steps first; the multibody component receives its mean force, so that both get one impulse",
         source: "Rahikainen 2020 §2.3.1, with the impulse in place of the force",
         parameters: &[
@@ -98,10 +83,10 @@ pub const INTERFACE_ORDERS: &[Entry<ScheduleMaker>] = &[
             MASS_FACTOR,
             LAG,
         ],
-        build: |arguments| schedule("fast-first", arguments),
+        build: |arguments| Schedule::new(InterfaceOrder::FastFirst, arguments),
     },
     Entry {
-        name: "pipelined",
+        name: InterfaceOrder::Pipelined.word(),
         summary: "as fast-first, but the fast side knows the multibody component as it was one macro-step ago",
         source: "Rahikainen 2020 §2.3.1, with the impulse in place of the force",
         parameters: &[
@@ -111,42 +96,9 @@ pub const INTERFACE_ORDERS: &[Entry<ScheduleMaker>] = &[
             MASS_FACTOR,
             LAG,
         ],
-        build: |arguments| schedule("pipelined", arguments),
+        build: |arguments| Schedule::new(InterfaceOrder::Pipelined, arguments),
     },
 ];
-
-fn schedule(order: &'static str, arguments: &Arguments) -> Schedule {
-    Schedule {
-        order,
-        force: arguments.word("force"),
-        inputs: arguments.word("inputs"),
-        displacement_correction: arguments.number("displacement_correction"),
-        mass_factor: arguments.number("mass_factor"),
-        lag: arguments.number("lag"),
-    }
-}
-
-impl Schedule {
-    /// The fast side starts from its own state, and hears of the other one macro-step later.
-    pub(crate) fn is_pipelined(&self) -> bool {
-        self.order == "pipelined"
-    }
-
-    /// The multibody component receives means over the exchange points.
-    pub(crate) fn passes_means(&self) -> bool {
-        self.force == "mean"
-    }
-
-    /// The multibody component receives predicted means.
-    pub(crate) fn predicts(&self) -> bool {
-        self.force == "predicted"
-    }
-
-    /// Macro-steps between the reading of masses and free accelerations and their use.
-    pub(crate) fn age(&self) -> usize {
-        self.lag as usize + usize::from(self.is_pipelined())
-    }
-}
 
 /// An interface model of a resolved system: indices into the graph's components, inputs and outputs.
 #[derive(Debug, Clone)]
@@ -197,4 +149,20 @@ pub(crate) enum Mass {
     },
     /// Accelerations a: W = ∂a/∂λ, b = a − W·λ.
     Accelerations(Vec<usize>),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// System files list the options before they know the order.
+    #[test]
+    fn a_system_file_takes_the_parameters_of_all_orders() {
+        let parameters = INTERFACE_ORDERS.iter().flat_map(|entry| entry.parameters);
+        let parameters: BTreeSet<&str> = parameters.map(|parameter| parameter.name).collect();
+        let keys = gyrator_system::toml_file::INTERFACE_MODEL_OPTIONS;
+        assert_eq!(parameters, BTreeSet::from(keys));
+    }
 }

@@ -10,7 +10,7 @@ use crate::curve::Curve;
 use crate::exchange::Exchange;
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::interface_model::{InterfaceModel, Prediction};
+use crate::interface_model::{FastInputs, InterfaceModel, InterfaceOrder, PassedForce, Prediction};
 
 /// An interface model and the state of its reduced model. Vectors are by coordinate.
 #[derive(Clone)]
@@ -135,7 +135,7 @@ impl Plant {
             for &fast in &model.fast {
                 self.members[fast].substeps /= model.exchanges;
             }
-            if model.schedule.inputs == "linear" {
+            if model.schedule.inputs == FastInputs::Linear {
                 let driven = |input: &&FastInput| {
                     matches!(input.drive, Drive::Position(_) | Drive::Velocity(_))
                 };
@@ -205,10 +205,10 @@ impl Plant {
         let schedule = &model.schedule;
         self.read_forces(running, model);
         self.read_mass(running, model, step)?;
-        if !running.has_started && schedule.inputs == "linear" {
+        if !running.has_started && schedule.inputs == FastInputs::Linear {
             self.find_progress(running);
         }
-        let is_free = schedule.is_pipelined() && running.has_started;
+        let is_free = schedule.order == InterfaceOrder::Pipelined && running.has_started;
         for (index, coordinate) in model.coordinates.iter().enumerate() {
             let position = coordinate
                 .position
@@ -235,7 +235,7 @@ impl Plant {
             self.read_fast_outputs_again(running, model, step)?;
             self.read_forces(running, model);
         }
-        if schedule.predicts() {
+        if schedule.force == PassedForce::Predicted {
             self.predict_means(running, model, step);
         }
         running.has_started = true;
@@ -315,7 +315,7 @@ impl Plant {
     fn step_fast_side(&mut self, running: &mut RunningModel, step: &Step) -> Result<(), Fault> {
         let graph = Arc::clone(&self.graph);
         let model = &graph.interface_models[running.model];
-        let takes_means = model.schedule.passes_means();
+        let takes_means = model.schedule.force == PassedForce::Mean;
         let exchanges = model.exchanges;
         if takes_means {
             self.begin_means(running, model);
@@ -397,7 +397,7 @@ impl Plant {
         since: f64,
         part: &Step,
     ) -> Result<(), Fault> {
-        let is_linear = model.schedule.inputs == "linear";
+        let is_linear = model.schedule.inputs == FastInputs::Linear;
         for fast in &running.inputs {
             let state = &self.states[fast.input];
             let moves = is_linear && self.members[state.component].follows_curves;
@@ -440,7 +440,7 @@ impl Plant {
             self.states[fast.input].curve =
                 Curve::line(fast.first, (last - fast.first) / step.size);
         }
-        if !model.schedule.is_pipelined() {
+        if model.schedule.order != InterfaceOrder::Pipelined {
             return;
         }
         for (index, coordinate) in model.coordinates.iter().enumerate() {
@@ -454,7 +454,7 @@ impl Plant {
     /// Gives the multibody component means in place of the planned efforts.
     fn impose_means(&mut self, running: &RunningModel, graph: &Graph) {
         let model = &graph.interface_models[running.model];
-        if model.schedule.force == "hold" {
+        if model.schedule.force == PassedForce::Hold {
             return;
         }
         for (mean, effort) in running.means.iter().zip(&model.efforts) {

@@ -7,7 +7,8 @@ use gyrator_system::{self as file, Choice, Port, Problem, Spanned, SystemFile, c
 
 use crate::graph::{Axis, Bond, Graph};
 use crate::interface_model::{
-    Coordinate, Effort, INTERFACE_ORDERS, InterfaceModel, Mass, Schedule,
+    Coordinate, Effort, INTERFACE_ORDERS, InterfaceModel, InterfaceOrder, Mass, PassedForce,
+    Schedule,
 };
 use crate::registry::look_up;
 use crate::unit::{Causality, Kind};
@@ -118,11 +119,14 @@ impl<'a> Resolver<'a> {
     /// The order and its options; `force` alone tells the order, too.
     fn schedule(&mut self) -> Option<Schedule> {
         let described = self.described;
-        let asks_mean = described.options.iter().any(|(name, value)| {
-            name.value == "force" && value.value == file::Value::String("mean".to_owned())
-        });
-        let default = if asks_mean { "fast-first" } else { "parallel" };
-        let unplaced = Spanned::unplaced(default.to_owned());
+        let mean = file::Value::String(PassedForce::Mean.word().to_owned());
+        let mut options = described.options.iter();
+        let default = if options.any(|(name, value)| name.value == "force" && value.value == mean) {
+            InterfaceOrder::FastFirst
+        } else {
+            InterfaceOrder::Parallel
+        };
+        let unplaced = Spanned::unplaced(default.word().to_owned());
         let choice = Choice {
             name: described.order.clone().unwrap_or(unplaced),
             parameters: described.options.clone(),
@@ -325,7 +329,9 @@ impl<'a> Resolver<'a> {
             );
             return None;
         }
-        if schedule.predicts() && (lacks(|c| c.stiffness) || lacks(|c| c.force_rate)) {
+        if schedule.force == PassedForce::Predicted
+            && (lacks(|c| c.stiffness) || lacks(|c| c.force_rate))
+        {
             self.refuse(
                 span,
                 "`force = \"predicted\"` needs to know how the forces of the fast side change"

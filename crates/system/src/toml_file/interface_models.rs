@@ -10,8 +10,9 @@ use super::wiring::port;
 use crate::problem::Spanned;
 use crate::system_file::{InterfaceModel, Port};
 
-/// Keys that are passed on to the engine as they are.
-const OPTIONS: [&str; 5] = [
+/// Keys of an interface model that are passed on to the engine as they are: the parameters of all
+/// its orders.
+pub const OPTIONS: [&str; 5] = [
     "force",
     "inputs",
     "displacement_correction",

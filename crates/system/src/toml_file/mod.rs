@@ -71,6 +71,7 @@ use crate::problem::{Problem, Problems, Severity, Source};
 use crate::system_file::SystemFile;
 use section::{Reader, Section};
 
+pub use interface_models::OPTIONS as INTERFACE_MODEL_OPTIONS;
 pub use settings::{Setting, parse_with, segments};
 pub use write::{literal, to_toml};
 

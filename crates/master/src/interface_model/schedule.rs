@@ -1,0 +1,116 @@
+use crate::registry::Arguments;
+
+/// Which side is stepped first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InterfaceOrder {
+    /// Both sides step over the same interval, and hear of each other at its end.
+    Parallel,
+    /// The fast side, and the multibody component hears of it.
+    FastFirst,
+    /// The fast side, from its own state: it hears of the other one macro-step later.
+    Pipelined,
+}
+
+impl InterfaceOrder {
+    /// The word of a system file.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Parallel => "parallel",
+            Self::FastFirst => "fast-first",
+            Self::Pipelined => "pipelined",
+        }
+    }
+}
+
+/// What the multibody component receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PassedForce {
+    /// The value at the start of the macro-step.
+    Hold,
+    /// The mean over the macro-step that linear models of both sides predict.
+    Predicted,
+    /// The mean over the exchange points.
+    Mean,
+}
+
+impl PassedForce {
+    /// The word of a system file.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Hold => "hold",
+            Self::Predicted => "predicted",
+            Self::Mean => "mean",
+        }
+    }
+
+    fn of(arguments: &Arguments) -> Self {
+        let word = arguments.word("force");
+        let mut all = [Self::Hold, Self::Predicted, Self::Mean].into_iter();
+        all.find(|force| force.word() == word).unwrap_or(Self::Hold)
+    }
+}
+
+/// How the inputs of the fast components go from one exchange to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FastInputs {
+    /// Held at the value of the end.
+    Hold,
+    /// Moving there in a line.
+    Linear,
+}
+
+impl FastInputs {
+    /// The word of a system file.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Hold => "hold",
+            Self::Linear => "linear",
+        }
+    }
+
+    fn of(arguments: &Arguments) -> Self {
+        if arguments.word("inputs") == Self::Linear.word() {
+            Self::Linear
+        } else {
+            Self::Hold
+        }
+    }
+}
+
+/// Which side is stepped first, and what is passed between the two.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Schedule {
+    /// Which side is stepped first.
+    pub order: InterfaceOrder,
+    /// What the multibody component receives.
+    pub force: PassedForce,
+    /// How the inputs of the fast components go from one exchange to the next.
+    pub inputs: FastInputs,
+    /// Share of the displacement error that is fed back over the next macro-step.
+    pub displacement_correction: f64,
+    /// Factor on the effective mass.
+    pub mass_factor: f64,
+    /// Age of the masses and free accelerations that are used, in macro-steps.
+    pub lag: f64,
+}
+
+impl Schedule {
+    pub(super) fn new(order: InterfaceOrder, arguments: &Arguments) -> Self {
+        Self {
+            order,
+            force: PassedForce::of(arguments),
+            inputs: FastInputs::of(arguments),
+            displacement_correction: arguments.number("displacement_correction"),
+            mass_factor: arguments.number("mass_factor"),
+            lag: arguments.number("lag"),
+        }
+    }
+
+    /// Macro-steps between the reading of masses and free accelerations and their use.
+    pub(crate) fn age(&self) -> usize {
+        self.lag as usize + usize::from(self.order == InterfaceOrder::Pipelined)
+    }
+}
