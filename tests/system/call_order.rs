@@ -8,7 +8,7 @@ use gyrator::{FmuCache, RunOptions, StopReason, System};
 use gyrator_fmu::{Fmu, InstanceOptions};
 use gyrator_system::{Severity, toml_file};
 use gyrator_testkit::conformance::Combination;
-use gyrator_testkit::{ModelUnit, Spy};
+use gyrator_testkit::{ModelUnit, Spy, wants_substeps};
 
 /// Two strict FMUs in a loop with one feed-through, coupled by a bond; they step so many times a
 /// macro-step.
@@ -77,10 +77,10 @@ fn c24_c28_no_combination_makes_an_illegal_call() {
     let (mut ran, mut caught) = (0, 0);
     let combinations = Combination::pairs();
     for (index, combination) in combinations.iter().enumerate() {
-        let substeps = match combination.extrapolation {
-            // It samples its source at the source's steps, and needs some.
-            "hinfinity" => [5, 5],
-            _ => [1, 1 + u32::from(index % 2 == 0)],
+        let substeps = if wants_substeps(combination.extrapolation) {
+            [5, 5]
+        } else {
+            [1, 1 + u32::from(index % 2 == 0)]
         };
         match run(&system(combination, substeps), &fmus) {
             None => {}

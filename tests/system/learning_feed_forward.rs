@@ -1,9 +1,10 @@
 //! Feed-forward that was learned: saved, read again, applied.
 
 use gyrator::{
-    FeedForward, Iteration, Learning, Outcome, Run, RunError, RunOptions, StartError, System, Watch,
+    FeedForward, Iteration, Learning, METHODS, Outcome, Run, RunError, RunOptions, StartError,
+    System, Watch, look_up,
 };
-use gyrator_system::Spanned;
+use gyrator_system::{Choice, Spanned};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, Trace, fmu};
 
 use crate::learning::{H, exactly, expect_close, learn, replay};
@@ -147,6 +148,28 @@ fn feed_forward_of_another_system_is_refused() {
     };
     let trace = replay(system(&short), &learned.feed_forward);
     assert_eq!(trace.times().len(), 51);
+}
+
+#[test]
+fn feed_forward_goes_with_methods_that_do_not_look_ahead() {
+    let coupling = Coupling {
+        stop_time: 0.1,
+        ..Coupling::default()
+    };
+    let learned = learn(&exactly(1), || TABLE_1[1].system(&coupling));
+    for entry in METHODS {
+        let choice = Choice::new(entry.name);
+        let (_, arguments) = look_up(METHODS, "method", &choice).unwrap();
+        let mut system = TABLE_1[1].system(&coupling);
+        system.experiment().method = Some(choice);
+        if (entry.build)(&arguments).looks_ahead() {
+            let expected = format!("feed-forward and method `{}` do not go", entry.name);
+            expect_misfit(system, &learned.feed_forward, &expected);
+        } else {
+            system.feed_forward(learned.feed_forward.clone());
+            assert_eq!(system.check(), [], "{}", entry.name);
+        }
+    }
 }
 
 #[test]

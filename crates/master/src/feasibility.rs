@@ -3,7 +3,7 @@
 use gyrator_system::{Component, Problem, Spanned, Value as FileValue};
 
 use crate::graph::{Chosen, Graph};
-use crate::method::{METHODS, Method};
+use crate::method::Method;
 use crate::step_control::StepControl;
 use crate::system::System;
 use crate::unit::{Kind, Variable};
@@ -37,13 +37,14 @@ impl System {
             Some(choice) => choice.name.span.clone(),
             None => 0..0,
         };
-        let mut misfits = (entry.build)(arguments).misfits(graph);
+        let method = (entry.build)(arguments);
+        let mut misfits = method.misfits(graph);
         if self.has_feed_forward() {
-            let jacobi = METHODS[0].name;
-            if entry.name != jacobi {
+            if method.looks_ahead() {
                 let name = entry.name;
                 misfits.push(format!(
-                    "learned feed-forward and method `{name}` do not go together: it makes up for the delay of method `{jacobi}`"
+                    "learned feed-forward and method `{name}` do not go together: it makes up for a delay that the \
+                     method does not have everywhere; use method `jacobi`"
                 ));
             }
             misfits.extend(graph.interface_models.iter().map(|model| {
