@@ -85,7 +85,6 @@ fn steps_that_are_too_coarse_are_refused() {
     assert!(message.contains("macro-steps of one length"), "{message}");
 }
 
-/// Threads, and derivatives instead of values where values would do.
 #[test]
 fn threads_change_nothing() {
     for variant in ["one-sided", "smoothed"] {

@@ -1,7 +1,7 @@
 //! Residual power as an alarm: spikes of δP mark where a coupling loses its grip, long before a
 //! result looks wrong.
 
-use crate::ledger::Ledger;
+use crate::ledger::{BondEnergy, Ledger};
 
 /// Points of a run that only teach the detector what is usual.
 const WARM_UP: u64 = 100;
@@ -41,7 +41,7 @@ pub struct Alarms {
     bonds: Vec<Detector>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Detector {
     usual: f64,
     is_raised: bool,
@@ -64,15 +64,23 @@ impl Alarms {
     }
 
     /// Looks at the residual powers at `time`, s.
+    #[inline]
     pub(crate) fn observe(&mut self, ledger: &Ledger, time: f64) {
+        let powers = |energy: &BondEnergy| (energy.residual_power, energy.given_power);
+        self.observe_powers(ledger.bonds().map(powers), time);
+    }
+
+    /// Looks at the residual and the transferred power of each bond, W.
+    #[inline]
+    fn observe_powers(&mut self, powers: impl Iterator<Item = (f64, f64)>, time: f64) {
         self.points += 1;
         let fades = self.points.is_multiple_of(FADE_EVERY);
-        for (detector, energy) in self.bonds.iter_mut().zip(ledger.bonds()) {
-            let residual = energy.residual_power.abs();
+        for (detector, (residual, transferred)) in self.bonds.iter_mut().zip(powers) {
+            let residual = residual.abs();
             // Nearly always there is nothing new: no more than what is usual, and no alarm.
             if residual > detector.usual || detector.is_raised || fades {
                 let may_raise = self.points > WARM_UP;
-                detector.observe(residual, energy.given_power.abs(), time, may_raise, fades);
+                detector.observe(residual, transferred.abs(), time, may_raise, fades);
             }
         }
     }
@@ -156,13 +164,19 @@ impl Detector {
 mod tests {
     use super::*;
 
+    /// The alarms of a residual power over 10 s, which must be those of a detector that looks at
+    /// every point.
     fn watch(signal: impl Fn(f64) -> f64) -> Vec<Alarm> {
         let mut alarms = Alarms::new(1);
-        for k in 0..1000_u32 {
-            let time = f64::from(k) * 1e-2;
-            let fades = u64::from(k).is_multiple_of(FADE_EVERY);
-            let may_raise = u64::from(k) > WARM_UP;
-            alarms.bonds[0].observe(signal(time).abs(), 1.0, time, may_raise, fades);
+        let mut thorough = alarms.bonds[0].clone();
+        for point in 1..=1000_u32 {
+            let time = f64::from(point) * 1e-2;
+            let residual = signal(time);
+            alarms.observe_powers([(residual, 1.0)].into_iter(), time);
+            let fades = u64::from(point).is_multiple_of(FADE_EVERY);
+            let may_raise = u64::from(point) > WARM_UP;
+            thorough.observe(residual.abs(), 1.0, time, may_raise, fades);
+            assert_eq!(alarms.bonds[0], thorough, "at {time} s");
         }
         alarms.bond(0).to_vec()
     }
