@@ -1,7 +1,7 @@
 //! No macro-step allocates once a run is warm.
 
 use gyrator::{LinearUnit, Run, RunOptions, System};
-use gyrator_system::{Choice, Value};
+use gyrator_system::{Choice, Spanned, SystemFile, Value};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
 
 #[track_caller]
@@ -165,6 +165,18 @@ fn units_that_take_turns() {
     }
 }
 
+/// The oscillator as two FMUs.
+fn oscillator_fmus(coupling: &Coupling<'_>) -> SystemFile {
+    let mut file = TABLE_1[0].system(coupling).description().clone();
+    for component in &mut file.components {
+        component.fmu.value = match component.name.value.as_str() {
+            "force" => fmu("OscillatorForce"),
+            _ => fmu("OscillatorMotion"),
+        };
+    }
+    file
+}
+
 #[test]
 fn fmus() {
     for correction in [None, CORRECTED] {
@@ -172,13 +184,17 @@ fn fmus() {
             correction,
             ..Coupling::default()
         };
-        let mut file = TABLE_1[0].system(&coupling).description().clone();
-        for component in &mut file.components {
-            component.fmu.value = match component.name.value.as_str() {
-                "force" => fmu("OscillatorForce"),
-                _ => fmu("OscillatorMotion"),
-            };
-        }
-        expect_none(System::from_file(file).unwrap());
+        expect_none(System::from_file(oscillator_fmus(&coupling)).unwrap());
     }
+}
+
+#[test]
+fn fmus_whose_steps_may_be_halved() {
+    let mut file = oscillator_fmus(&Coupling::default());
+    for component in &mut file.components {
+        component.step_halvings = Some(Spanned::unplaced(3));
+    }
+    let system = System::from_file(file).unwrap();
+    assert_eq!(system.check(), [], "the FMUs save their states");
+    expect_none(system);
 }

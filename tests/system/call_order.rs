@@ -164,7 +164,7 @@ fn c36_promise_not_to_go_back_is_kept() {
     instance.setup_experiment(None, 0.0, None).unwrap();
     instance.enter_initialization_mode().unwrap();
     instance.exit_initialization_mode().unwrap();
-    let saved = instance.save_state(None).unwrap();
+    let saved = instance.save_state().unwrap();
     instance.do_step(0.0, 0.5, false).unwrap();
     instance.restore_state(&saved).unwrap();
     instance.do_step(0.0, 0.5, true).unwrap();

@@ -39,7 +39,7 @@ impl FmuUnit {
     /// # Errors
     /// As the FMU reports; unsupported unless it has `canSerializeFMUstate`.
     pub fn serialize(&mut self) -> UnitResult<Vec<u8>> {
-        let state = Self::check(self.instance.save_state(None))?;
+        let state = Self::check(self.instance.save_state())?;
         let bytes = Self::check(self.instance.serialize_state(&state))?;
         Self::check(self.instance.free_state(state))?;
         Ok(bytes)
@@ -231,12 +231,16 @@ impl Unit for FmuUnit {
     }
 
     fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
-        let previous = previous
-            .and_then(|state| state.downcast::<fmu::FmuState>().ok())
-            .map(|state| *state);
-        let state = Self::check(self.instance.save_state(previous))?;
+        let previous = previous.and_then(|state| state.downcast::<fmu::FmuState>().ok());
+        let state = match previous {
+            Some(mut state) => {
+                Self::check(self.instance.save_state_over(&mut state))?;
+                state
+            }
+            None => Box::new(Self::check(self.instance.save_state())?),
+        };
         self.has_saved = true;
-        Ok(Box::new(state))
+        Ok(state)
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {

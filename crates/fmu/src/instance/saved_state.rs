@@ -45,13 +45,37 @@ impl SavedStates {
 }
 
 impl Instance {
-    /// `fmi2GetFMUstate`: saves the state. The memory of `previous` is used again, which spares
-    /// allocation (C-72).
+    /// `fmi2GetFMUstate`: saves the state.
     ///
     /// # Errors
-    /// If the state forbids the call, `previous` is of another instance, the FMU lacks
-    /// `canGetAndSetFMUstate`, or it fails.
-    pub fn save_state(&mut self, previous: Option<FmuState>) -> Result<FmuState, Box<CallError>> {
+    /// If the state forbids the call, the FMU lacks `canGetAndSetFMUstate`, or it fails.
+    pub fn save_state(&mut self) -> Result<FmuState, Box<CallError>> {
+        let pointer = self.get_state(std::ptr::null_mut())?;
+        Ok(FmuState {
+            instance: self.cold.sink.id(),
+            slot: self.cold.saved.insert(pointer),
+            state: self.state,
+        })
+    }
+
+    /// `fmi2GetFMUstate`: saves the state in the place of one that was saved before, whose memory is
+    /// used again (C-72).
+    ///
+    /// # Errors
+    /// As [`Self::save_state`], or if `saved` is of another instance; `saved` is not to be restored
+    /// then.
+    pub fn save_state_over(&mut self, saved: &mut FmuState) -> CallResult {
+        let slot = self.own(Function::GetFmuState, saved)?;
+        self.cold.saved.slots[slot] = self.get_state(self.cold.saved.slots[slot])?;
+        saved.state = self.state;
+        Ok(())
+    }
+
+    /// Saves the state behind `pointer`, which is NULL or that of a state of this instance.
+    fn get_state(
+        &mut self,
+        mut pointer: fmi2_abi::FmuState,
+    ) -> Result<fmi2_abi::FmuState, Box<CallError>> {
         const F: Function = Function::GetFmuState;
         self.allow_rare(F)?;
         let get = self.capable(
@@ -60,11 +84,6 @@ impl Instance {
             self.cold.abilities.saves_state,
             self.cold.functions.get_fmu_state,
         )?;
-        let slot = match previous {
-            Some(previous) => Some(self.own(F, &previous)?),
-            None => None,
-        };
-        let mut pointer = slot.map_or(std::ptr::null_mut(), |slot| self.cold.saved.slots[slot]);
         let component = self.component();
         // SAFETY: the component is alive, the state allows the call, and the pointer is NULL or
         // one that this instance gave.
@@ -72,18 +91,7 @@ impl Instance {
             .slot
             .call(F, || unsafe { get(component, &mut pointer) });
         self.conclude(F, status)?;
-        let slot = match slot {
-            Some(slot) => {
-                self.cold.saved.slots[slot] = pointer;
-                slot
-            }
-            None => self.cold.saved.insert(pointer),
-        };
-        Ok(FmuState {
-            instance: self.cold.sink.id(),
-            slot,
-            state: self.state,
-        })
+        Ok(pointer)
     }
 
     /// `fmi2SetFMUstate`: goes back to a saved state; also the way out after an error or a

@@ -107,7 +107,7 @@ fn c38_warning_is_success_and_counted() {
 #[test]
 fn c39_discarded_step_says_how_far_it_got() {
     let mut instance = ready(&fixture(), "discard");
-    let saved = instance.save_state(None).unwrap();
+    let saved = instance.save_state().unwrap();
     instance.set_real(&[3], &[0.6]).unwrap();
     instance.set_boolean(&[0], &[true]).unwrap();
     let expected = StepOutcome::Discarded {
@@ -139,7 +139,7 @@ fn c40_rejected_value_is_named() {
 #[test]
 fn c41_after_an_error_only_reading_restoring_and_reset_remain() {
     let mut instance = ready(&fixture(), "error");
-    let saved = instance.save_state(None).unwrap();
+    let saved = instance.save_state().unwrap();
     let error = step_with(&mut instance, 3).unwrap_err();
     assert_eq!(
         (error.function, error.status),
@@ -163,7 +163,7 @@ fn c26_c42_nothing_at_all_is_called_after_fatal() {
     let mut instance = ready(&fmu, "trace fatal");
     let mut other = ready(&fmu, "trace other");
     let trace = resources(&mut instance).join("trace.txt");
-    let _saved = instance.save_state(None).unwrap();
+    let _saved = instance.save_state().unwrap();
     let error = step_with(&mut instance, 4).unwrap_err();
     assert_eq!(error.status, Status::Fatal);
     let before = std::fs::read_to_string(&trace).unwrap();
@@ -388,15 +388,15 @@ fn c72_states_are_saved_again_restored_and_freed_with_the_instance() {
     let fmu = fixture();
     let mut instance = ready(&fmu, "trace states");
     let trace = resources(&mut instance).join("trace.txt");
-    let saved = instance.save_state(None).unwrap();
+    let mut saved = instance.save_state().unwrap();
     instance.set_real(&[1], &[4.0]).unwrap();
     instance.do_step(0.0, 0.25, false).unwrap();
     instance.restore_state(&saved).unwrap();
     let mut x = [f64::NAN];
     instance.get_real(&[0], &mut x).unwrap();
     assert_eq!(x, [0.0]);
-    let saved = instance.save_state(Some(saved)).unwrap();
-    let other = instance.save_state(None).unwrap();
+    instance.save_state_over(&mut saved).unwrap();
+    let other = instance.save_state().unwrap();
     instance.free_state(other).unwrap();
     let mut stranger = ready(&fmu, "stranger");
     let error = stranger.restore_state(&saved).unwrap_err();
@@ -413,7 +413,7 @@ fn c72_states_are_saved_again_restored_and_freed_with_the_instance() {
 fn c73_serialized_state_restores_the_values() {
     let mut instance = ready(&fixture(), "bytes");
     instance.set_real(&[0], &[7.0]).unwrap();
-    let saved = instance.save_state(None).unwrap();
+    let saved = instance.save_state().unwrap();
     let bytes = instance.serialize_state(&saved).unwrap();
     instance.set_real(&[0], &[8.0]).unwrap();
     let restored = instance.deserialize_state(&bytes).unwrap();

@@ -278,7 +278,7 @@ fn states_are_whole(trial: &mut Trial) -> Result<(), Stop> {
     let (half, end) = (STEPS / 2, STEPS);
     let mut instance = Trial::begin(&fmu, "states")?;
     Trial::run(&mut instance, &outputs, grid, 0..half)?;
-    let saved = instance.save_state(None)?;
+    let saved = instance.save_state()?;
     let bytes = if claims.can_serialize_fmu_state {
         Some(instance.serialize_state(&saved)?)
     } else {
