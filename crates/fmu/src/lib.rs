@@ -44,6 +44,7 @@ mod logger;
 mod needs;
 mod packages;
 mod platform;
+mod process_directory;
 mod search_path;
 mod unpacked;
 mod warning;

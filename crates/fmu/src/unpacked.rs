@@ -1,6 +1,7 @@
 //! The files of an FMU on disk.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
@@ -9,25 +10,24 @@ use crate::archive::Archive;
 use crate::error::OpenError;
 use crate::kept_files;
 use crate::leftovers;
+use crate::process_directory::ProcessDirectory;
 
-/// A fresh directory with the resources and binaries of an FMU, removed when nobody needs it. Its
-/// name tells the process it belongs to, `gyrator-<process>-…`, so that what a killed process left
-/// can be told from what is in use.
+/// A fresh directory with the resources and binaries of an FMU, removed when nobody needs it.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
     /// What was in the archive.
     files: PathBuf,
     /// What belongs to this process alone.
     own: TempDir,
-    _lock: Option<std::fs::File>,
+    _of_process: Arc<ProcessDirectory>,
     copies: AtomicU64,
 }
 
 impl Unpacked {
     /// Unpacks an archive, or finds its files in a cache.
     pub(crate) fn new(archive: &mut Archive, cache: Option<&Path>) -> Result<Self, OpenError> {
-        let own = own_directory(&plain_directory())?;
-        let lock = leftovers::lock(own.path());
+        let of_process = ProcessDirectory::shared()?;
+        let own = of_process.directory()?;
         let files = match cache {
             Some(cache) => kept_files::of(archive, cache)?,
             None => None,
@@ -42,7 +42,7 @@ impl Unpacked {
         Ok(Self {
             files,
             own,
-            _lock: lock,
+            _of_process: of_process,
             copies: AtomicU64::new(0),
         })
     }

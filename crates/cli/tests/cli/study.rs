@@ -314,6 +314,33 @@ last = { "components.bad.fmu" = "last.fmu" }
     }
 }
 
+/// What is unpacked takes no open file for each FMU, of which a process may have 1024, say.
+#[cfg(target_os = "linux")]
+#[test]
+fn cases_may_name_more_fmus_than_files_may_be_open() {
+    const FMUS: usize = 64;
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    for number in 0..FMUS {
+        let copy = bench.path(&format!("{number}.fmu"));
+        std::fs::copy(bench.path("fmus/Faulty.fmu"), copy).unwrap();
+    }
+    let names: Vec<String> = (0..FMUS).map(|n| format!("\"{n}.fmu\"")).collect();
+    let study = r#"
+system = "system.toml"
+[[vary]]
+grid = { "experiment.stop_time" = 0.1, "components.bad.fmu" = [FMUS] }
+"#;
+    bench.write("study.toml", &study.replace("FMUS", &names.join(", ")));
+    let script = format!("ulimit -n {FMUS}; exec \"$0\" study study.toml --worker-threads 1");
+    let program = env!("CARGO_BIN_EXE_gyrator");
+    let mut command = std::process::Command::new("sh");
+    let command = command.args(["-c", &script, program]);
+    let outcome = command.current_dir(bench.path("")).output().unwrap();
+    let text = String::from_utf8(outcome.stdout).unwrap();
+    assert!(text.starts_with("study.csv: 64 rows\n"), "{text}");
+}
+
 /// R-32: an FMU with a process of its own is opened there, after others have run.
 #[cfg(target_os = "linux")]
 #[test]

@@ -1,0 +1,59 @@
+//! Where a process unpacks its FMUs.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tempfile::TempDir;
+
+use crate::error::OpenError;
+use crate::leftovers;
+use crate::unpacked::{own_directory, plain_directory};
+
+/// That of this process, as long as an FMU needs it.
+static SHARED: Mutex<Weak<ProcessDirectory>> = Mutex::new(Weak::new());
+
+/// A directory for all FMUs of a process, removed when nobody needs it. Its name tells the process
+/// it belongs to, `gyrator-<process>-…`, so that what a killed process left can be told from what
+/// is in use. It is one for all because its lock is an open file, of which a process may often have
+/// no more than 1024.
+#[derive(Debug)]
+pub(crate) struct ProcessDirectory {
+    directory: TempDir,
+    _lock: Option<File>,
+}
+
+impl ProcessDirectory {
+    /// That of this process.
+    pub(crate) fn shared() -> Result<Arc<Self>, OpenError> {
+        let parent = plain_directory();
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = shared.upgrade().filter(|found| found.is_in(&parent)) {
+            return Ok(found);
+        }
+        let directory = own_directory(&parent)?;
+        let lock = leftovers::lock(directory.path());
+        let new = Arc::new(Self {
+            directory,
+            _lock: lock,
+        });
+        *shared = Arc::downgrade(&new);
+        Ok(new)
+    }
+
+    /// Whether it is there, and where the next one would be.
+    fn is_in(&self, parent: &Path) -> bool {
+        let path = self.directory.path();
+        path.parent() == Some(parent) && path.is_dir()
+    }
+
+    /// A new directory in it.
+    pub(crate) fn directory(&self) -> Result<TempDir, OpenError> {
+        let path = self.directory.path();
+        let made = tempfile::Builder::new().prefix("fmu-").tempdir_in(path);
+        made.map_err(|source| OpenError::Io {
+            path: path.to_owned(),
+            source,
+        })
+    }
+}
