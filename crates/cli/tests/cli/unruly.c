@@ -6,6 +6,7 @@
  * Integers  0: mode, an enumeration of 1 and 2
  */
 #include <fenv.h>
+#include <math.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -102,6 +103,7 @@ int fmi2DoStep(slave_t *s, double t, double h, int final) {
         fclose(fopen("stray.txt", "w"));
     }
     if (BREAKS == 51 && ++s->steps == 5) raise(SIGSEGV);
+    if (BREAKS == 52 && ++s->steps == 5) s->y = NAN;
     void *environment = BREAKS == 40 ? (void *)s : s->callbacks->environment;
     const char *name = BREAKS == 40 ? "somebody" : s->name;
     s->callbacks->logger(environment, name, 0, NULL, "step");

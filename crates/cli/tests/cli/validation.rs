@@ -288,6 +288,18 @@ fn v51_v52_runs_are_compared_with_references() {
 }
 
 #[test]
+fn v51_v52_a_result_that_is_not_a_number_meets_no_reference() {
+    let bench = Bench::new();
+    let fmu = build(&bench, 52);
+    bench.write("one.csv", &table(|t| t));
+    let outcome = bench.run(["validate", &fmu, "--reference", "one.csv"]);
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    for rule in ["V-51", "V-52"] {
+        assert!(outcome.stdout.contains(rule), "{}", outcome.stdout);
+    }
+}
+
+#[test]
 fn v51_references_of_the_cross_check_are_found_beside_the_fmu() {
     let bench = Bench::new();
     let fmu = build(&bench, 0);

@@ -97,11 +97,16 @@ fn examine_rule(fmu: &Path, rule: &Rule, options: &Options) -> io::Result<Vec<Fi
     }
     let (more, second) = run(fmu, rule, options)?;
     findings.extend(more);
-    if let (Some(first), Some(second)) = (first, second)
-        && let Some(difference) = first.difference(&second)
-    {
-        let message = format!("two runs in two processes differ: {difference}");
-        findings.push(of_rule(rule, rule.severity, message));
+    match (first, second) {
+        (Some(first), Some(second)) => {
+            let difference = first.difference(&second).map(|difference| {
+                let message = format!("two runs in two processes differ: {difference}");
+                of_rule(rule, rule.severity, message)
+            });
+            findings.extend(difference);
+        }
+        _ if findings.is_empty() => findings.push(without_results(rule)),
+        _ => {}
     }
     Ok(findings)
 }
@@ -161,8 +166,12 @@ pub fn meets(
         }
     }
     findings.extend(death.map(|death| of_rule(&MEETS_REFERENCE, Severity::Fatal, death)));
-    if let Some(recording) = recording {
-        findings.extend(reference::compare(model, &recording.into(), reference));
+    match recording {
+        Some(recording) => {
+            findings.extend(reference::compare(model, &recording.into(), reference));
+        }
+        None if findings.is_empty() => findings.push(without_results(&MEETS_REFERENCE)),
+        None => {}
     }
     Ok(findings)
 }
@@ -185,16 +194,23 @@ fn start(fmu: &Path, task: Task, options: &Options) -> io::Result<(Vec<Line>, Op
         .timeout(Some(options.timeout))
         .memory_limit(options.memory_limit)
         .supervise(&gyrator_worker::Stop::default())?;
-    let text = std::fs::read_to_string(&job.report).unwrap_or_default();
+    let bytes = std::fs::read(&job.report).unwrap_or_default();
     // The last line may be cut off by the worker's death, which is told anyway.
-    let lines = text
+    let lines = String::from_utf8_lossy(&bytes)
         .lines()
-        .filter_map(|line| serde_json::from_str(line).ok());
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
     let death = match ending.outcome {
         Outcome::Finished(_) => None,
         Outcome::Died(death) => Some(death.to_string()),
     };
-    Ok((lines.collect(), death))
+    Ok((lines, death))
+}
+
+/// A worker that says nothing, whose FMU has kept no rule either.
+fn without_results(rule: &Rule) -> Finding {
+    let severity = rule.severity.max(Severity::Error);
+    of_rule(rule, severity, "the run left no results".to_owned())
 }
 
 fn of_rule(rule: &Rule, severity: Severity, message: String) -> Finding {

@@ -13,13 +13,24 @@ use crate::dynamic::Stop;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Recording {
     pub(crate) names: Vec<String>,
-    /// A time, s, and a value for each name.
-    pub(crate) rows: Vec<(f64, Vec<f64>)>,
+    /// A time, s, and a value for each name, as bits: JSON knows no NaN.
+    rows: Vec<(u64, Vec<u64>)>,
+}
+
+impl Recording {
+    fn push(&mut self, time: f64, values: Vec<f64>) {
+        let values = values.into_iter().map(f64::to_bits).collect();
+        self.rows.push((time.to_bits(), values));
+    }
 }
 
 impl From<Recording> for Table {
     fn from(recording: Recording) -> Self {
-        let column = |place: usize| recording.rows.iter().map(|(_, row)| row[place]).collect();
+        let rows = &recording.rows;
+        let column = |place: usize| {
+            let values = rows.iter().map(|(_, row)| f64::from_bits(row[place]));
+            values.collect()
+        };
         let series = recording
             .names
             .iter()
@@ -30,7 +41,7 @@ impl From<Recording> for Table {
             });
         Self {
             series: series.collect(),
-            time: recording.rows.iter().map(|(time, _)| *time).collect(),
+            time: rows.iter().map(|(time, _)| f64::from_bits(*time)).collect(),
         }
     }
 }
@@ -65,8 +76,9 @@ pub(crate) fn run(
             .iter()
             .map(|variable| variable.name.clone())
             .collect(),
-        rows: vec![(start, read(&mut instance, &recorded)?)],
+        rows: Vec::new(),
     };
+    recording.push(start, read(&mut instance, &recorded)?);
     let steps = ((stop - start) / step - 1e-9).ceil().max(0.0) as u64;
     for number in 0..steps {
         let time = start + number as f64 * step;
@@ -80,13 +92,13 @@ pub(crate) fn run(
             } => {
                 // The FMU has got this far before it ended the run.
                 if let Some(end) = last_successful_time.filter(|end| *end > time) {
-                    recording.rows.push((end, read(&mut instance, &recorded)?));
+                    recording.push(end.min(next), read(&mut instance, &recorded)?);
                 }
                 return Ok(recording);
             }
             StepOutcome::Discarded { .. } => return Err(Stop::Discarded(time)),
         }
-        recording.rows.push((next, read(&mut instance, &recorded)?));
+        recording.push(next, read(&mut instance, &recorded)?);
     }
     instance.terminate()?;
     Ok(recording)
