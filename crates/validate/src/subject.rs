@@ -28,7 +28,7 @@ pub struct Entry {
     pub is_readable: bool,
     /// Version of the ZIP format needed to read it, times ten.
     pub version_needed: u16,
-    index: usize,
+    pub(crate) index: usize,
 }
 
 /// The archive of an FMU.

@@ -13,7 +13,11 @@ use crate::subject::{DESCRIPTION, Subject};
 /// Writes a copy of the FMU whose description has another GUID; `None` where it has none.
 pub(super) fn with_another_guid(fmu: &Path, folder: &Path) -> io::Result<Option<PathBuf>> {
     let subject = Subject::read(fmu, gyrator_fmu::Limits::default())?;
-    let Some(text) = subject.text.as_deref().and_then(changed) else {
+    let text = subject.text.as_deref().and_then(changed);
+    let entry = subject
+        .contents()
+        .and_then(|contents| contents.file(DESCRIPTION));
+    let (Some(text), Some(description)) = (text, entry) else {
         return Ok(None);
     };
     let mut archive = ZipArchive::new(BufReader::new(File::open(fmu)?))?;
@@ -21,8 +25,7 @@ pub(super) fn with_another_guid(fmu: &Path, folder: &Path) -> io::Result<Option<
     let mut writer = ZipWriter::new(File::create(&target)?);
     for index in 0..archive.len() {
         let entry = archive.by_index_raw(index)?;
-        let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
-        if name == DESCRIPTION {
+        if index == description.index {
             writer.start_file(DESCRIPTION, SimpleFileOptions::default())?;
             writer.write_all(text.as_bytes())?;
         } else {
@@ -37,17 +40,20 @@ pub(super) fn with_another_guid(fmu: &Path, folder: &Path) -> io::Result<Option<
 fn changed(text: &str) -> Option<String> {
     let document = Document::parse(text).ok()?;
     let guid = document.attribute(document.root(), "guid")?;
-    let value = guid.value.as_ref();
-    let place = text[guid.offset..].find(value)? + guid.offset;
-    let is_written = !value.is_empty();
-    let (before, after) = (&text[..place], text.get(place + value.len()..)?);
+    if guid.value.is_empty() {
+        return None;
+    }
+    // As it is written, which its value need not be: `&amp;` stands for `&`.
+    let mark = text[guid.offset..].find(['"', '\''])? + guid.offset;
+    let (before, quoted) = text.split_at(mark + 1);
+    let after = &quoted[quoted.find(&text[mark..=mark])?..];
     let text = format!("{before}{{00000000-0000-4000-8000-000000000000}}{after}");
     // What was declared before does not hold any more.
     let body = match text.strip_prefix("<?xml") {
         Some(rest) => rest.split_once("?>")?.1,
         None => &text,
     };
-    is_written.then(|| format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>{body}"))
+    Some(format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>{body}"))
 }
 
 #[cfg(test)]
@@ -64,6 +70,16 @@ mod tests {
                  guid='{00000000-0000-4000-8000-000000000000}'/>"
             )
         );
+        for written in ["guid='g'", "guid = '&amp;'", "guid='\"'", "n='x' guid='x'"] {
+            let text = format!("<a {written} x='x'/>");
+            let (before, _) = written.rsplit_once('=').unwrap();
+            let space = if written.contains("= ") { " " } else { "" };
+            let expected = format!(
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\
+                 <a {before}={space}'{{00000000-0000-4000-8000-000000000000}}' x='x'/>"
+            );
+            assert_eq!(changed(&text), Some(expected), "{written}");
+        }
         assert_eq!(changed("<a guid=''/>"), None);
         assert_eq!(changed("<a/>"), None);
     }
