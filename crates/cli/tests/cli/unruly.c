@@ -43,6 +43,10 @@ const char *fmi2GetVersion(void) { return BREAKS == 39 ? "2.1" : "2.0"; }
 void *fmi2Instantiate(const char *name, int type, const char *guid, const char *resources,
                       const callbacks_t *callbacks, int visible, int logging) {
     if (BREAKS != 38 && strcmp(guid, "{right}") != 0) return NULL;
+    if (BREAKS == 53 && getenv("UNRULY") != NULL) return NULL;
+    if (BREAKS == 54) return NULL;
+    /* Of the whole process: an instance may have a copy of this library for itself. */
+    setenv("UNRULY", "is there", 1);
     slave_t *s = calloc(1, sizeof *s);
     s->callbacks = callbacks;
     s->name = strdup(name);
@@ -51,7 +55,10 @@ void *fmi2Instantiate(const char *name, int type, const char *guid, const char *
     return s;
 }
 
-void fmi2FreeInstance(slave_t *s) { free(s); }
+void fmi2FreeInstance(slave_t *s) {
+    unsetenv("UNRULY");
+    free(s);
+}
 int fmi2SetDebugLogging(slave_t *s, int on, size_t n, const char **categories) { return 0; }
 int fmi2SetupExperiment(slave_t *s, int d, double t, double start, int e, double stop) { return 0; }
 int fmi2EnterInitializationMode(slave_t *s) { return BREAKS == 50 ? 3 : 0; }

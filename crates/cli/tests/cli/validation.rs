@@ -39,6 +39,11 @@ const PLATFORM: &str = if cfg!(target_arch = "x86_64") {
 
 /// Builds the slave of `unruly.c` that breaks this rule.
 fn build(bench: &Bench, breaks: u8) -> String {
+    build_with(bench, breaks, "modelDescription.xml")
+}
+
+/// The same with another name of its description in the archive.
+fn build_with(bench: &Bench, breaks: u8, description: &str) -> String {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/unruly.c");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let library = bench.path("unruly.so");
@@ -54,10 +59,7 @@ fn build(bench: &Bench, breaks: u8) -> String {
     let name = format!("unruly{breaks}.fmu");
     let mut zip = ZipWriter::new(std::fs::File::create(bench.path(&name)).unwrap());
     let files = [
-        (
-            "modelDescription.xml".to_owned(),
-            DESCRIPTION.as_bytes().to_vec(),
-        ),
+        (description.to_owned(), DESCRIPTION.as_bytes().to_vec()),
         (
             format!("binaries/{PLATFORM}/unruly.so"),
             std::fs::read(&library).unwrap(),
@@ -128,6 +130,31 @@ fn v38_to_v50_each_misdeed_is_found_by_its_rule() {
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn v38_the_guid_is_found_wherever_the_description_is() {
+    let bench = Bench::new();
+    for (breaks, is_found) in [(0, false), (38, true)] {
+        let fmu = build_with(&bench, breaks, "./modelDescription.xml");
+        let (_, findings) = dynamic(&bench, &fmu);
+        let found = findings.iter().any(|(rule, _)| *rule == 38);
+        assert_eq!(found, is_found, "{findings:?}");
+    }
+}
+
+#[test]
+fn refusals_of_instances_belong_to_the_rule_that_asks_for_them() {
+    let bench = Bench::new();
+    for (breaks, rule) in [(53, 44), (54, 50)] {
+        let fmu = build(&bench, breaks);
+        let (_, findings) = dynamic(&bench, &fmu);
+        let [(found, message)] = &findings[..] else {
+            panic!("{findings:?}");
+        };
+        assert_eq!(*found, rule, "{message}");
+        assert!(message.contains("returned nothing"), "{message}");
+    }
 }
 
 #[test]

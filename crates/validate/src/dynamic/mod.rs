@@ -17,7 +17,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gyrator_fmu::ModelDescription;
+use gyrator_fmu::{LoadError, ModelDescription};
 use gyrator_worker::{Outcome, Supervisor};
 use serde::{Deserialize, Serialize};
 
@@ -260,6 +260,8 @@ fn work(job: &Job) -> io::Result<Vec<Line>> {
     lines.extend(trial.findings.into_iter().map(Line::Finding));
     if let Err(stop) = outcome {
         let (number, severity) = match stop {
+            // It was loaded, and refuses what the rule tries.
+            Stop::Load(LoadError::Instantiate { .. }) => (rule.number, rule.severity),
             // What rule V-05 looks for without loading.
             Stop::Load(_) => (5, Severity::Fatal),
             // Allowed, if only for other step sizes than the one that was tried.
