@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::archive::Archive;
 use crate::error::OpenError;
+use crate::leftovers;
 use crate::platform;
 use crate::unpacked::{is_plain, own_directory};
 
@@ -29,8 +30,9 @@ pub(crate) fn of(archive: &mut Archive, cache: &Path) -> Result<Option<PathBuf>,
         return Ok(Some(kept));
     }
     std::fs::create_dir_all(&cache).map_err(io(&cache))?;
-    remove_abandoned(&cache);
+    leftovers::sweep_in(&cache);
     let new = own_directory(&cache)?;
+    let _lock = leftovers::lock(new.path());
     archive.unpack_to(new.path())?;
     sync(new.path());
     match std::fs::rename(new.path(), &kept) {
@@ -44,38 +46,6 @@ pub(crate) fn of(archive: &mut Archive, cache: &Path) -> Result<Option<PathBuf>,
         Err(source) => return Err(io(&kept)(source)),
     }
     Ok(Some(kept))
-}
-
-/// Removes what processes have left that were killed while they unpacked. What cannot be removed
-/// is left to the next run.
-fn remove_abandoned(cache: &Path) {
-    let Ok(entries) = std::fs::read_dir(cache) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| {
-            name.strip_prefix("gyrator-")?
-                .split('-')
-                .next()?
-                .parse()
-                .ok()
-        });
-        if process.is_some_and(has_ended) {
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-/// Whether a process is not there any more.
-#[cfg(target_os = "linux")]
-fn has_ended(process: u32) -> bool {
-    Path::new("/proc/self").exists() && !Path::new(&format!("/proc/{process}")).exists()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn has_ended(_process: u32) -> bool {
-    false
 }
 
 /// Sees to it that a power cut leaves no folder with half of its bytes.

@@ -29,16 +29,22 @@ pub(crate) fn lock(directory: &Path) -> Option<File> {
 /// Removes the directories of a process that has ended, which the caller knows.
 pub fn remove_of(process: u32) {
     let prefix = prefix(process);
-    remove(|entry| entry.file_name().to_string_lossy().starts_with(&prefix));
+    let is_its = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with(&prefix);
+    remove(&plain_directory(), is_its);
 }
 
 /// Removes the directories of all processes that have ended.
 pub fn sweep() {
-    remove(|entry| has_our_name(entry) && is_old(entry));
+    sweep_in(&plain_directory());
 }
 
-fn remove(is_due: impl Fn(&DirEntry) -> bool) {
-    let Ok(entries) = std::fs::read_dir(plain_directory()) else {
+/// The same in another place than the usual one.
+pub(crate) fn sweep_in(parent: &Path) {
+    remove(parent, |entry| has_our_name(entry) && is_old(entry));
+}
+
+fn remove(parent: &Path, is_due: impl Fn(&DirEntry) -> bool) {
+    let Ok(entries) = std::fs::read_dir(parent) else {
         return;
     };
     for entry in entries.flatten().filter(is_due) {

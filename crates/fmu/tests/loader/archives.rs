@@ -362,15 +362,23 @@ fn r41_runs_at_the_same_time_share_the_files() {
 #[cfg(target_os = "linux")]
 fn r41_r42_what_a_killed_run_has_left_is_no_obstacle() {
     let cache = tempfile::tempdir().unwrap();
-    // No process has this number: they end at 2²² (proc(5), pid_max).
-    let abandoned = cache.path().join("gyrator-4999999-abc");
-    std::fs::create_dir_all(abandoned.join("resources")).unwrap();
-    let busy = cache
-        .path()
-        .join(format!("gyrator-{}-abc", std::process::id()));
-    std::fs::create_dir(&busy).unwrap();
+    // Two hours ago. A container numbers its processes for itself: the number says nothing.
+    let begin = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    let made = |name: &str| {
+        let folder = cache.path().join(name);
+        std::fs::create_dir_all(folder.join("resources")).unwrap();
+        let open = std::fs::File::open(&folder).unwrap();
+        open.set_modified(begin).unwrap();
+        (folder, open)
+    };
+    let (abandoned, _) = made(&format!("gyrator-{}-abc", std::process::id()));
+    let (busy, open) = made("gyrator-4999999-abc");
+    open.lock_shared().unwrap();
+    let (strange, _) = made("gyrator-results");
+    let young = cache.path().join("gyrator-4999998-abc");
+    std::fs::create_dir(&young).unwrap();
     kept(&fixture_archive(b"a"), cache.path());
-    assert!(!abandoned.exists() && busy.exists());
+    assert!(!abandoned.exists() && busy.exists() && strange.exists() && young.exists());
 }
 
 #[test]
