@@ -19,19 +19,26 @@ use crate::library::Library;
 use crate::logger::{self, LogSink};
 use crate::warning::Warning;
 
-/// Does something with the root directory as the working directory, which the whole process shares;
-/// `None` if there is no way there and back.
-fn in_root_directory<T>(action: impl FnOnce() -> T) -> Option<T> {
+/// Makes a component with the root directory as the working directory, which the whole process
+/// shares; `None` if there is no way there. Also what is to be told of it.
+fn made_in_root(make: impl FnOnce() -> Component) -> Option<(Component, Vec<Warning>)> {
     let before = std::env::current_dir().ok()?;
     std::env::set_current_dir("/").ok()?;
-    let result = action();
-    std::env::set_current_dir(before).ok().map(|()| result)
-}
-
-fn instantiated_in_root(component: Component) -> Option<Warning> {
-    let text = "the FMU is instantiated with / as the working directory: without, it does not find its \
-         resources, of whose location it drops the first slash";
-    (!component.is_null()).then(|| Warning::new(text))
+    let component = make();
+    let way_back = std::env::set_current_dir(before);
+    let mut warnings = Vec::new();
+    if !component.is_null() {
+        warnings.push(Warning::new(
+            "the FMU is instantiated with / as the working directory: without, it does not find \
+             its resources, of whose location it drops the first slash",
+        ));
+    }
+    if let Err(error) = way_back {
+        // The instance is there all the same, and has to be freed.
+        let text = format!("the working directory is / from now on: no way back: {error}");
+        warnings.push(Warning::new(text));
+    }
+    Some((component, warnings))
 }
 
 /// All that an instance is made of.
@@ -81,9 +88,12 @@ impl Making {
             })
         };
         let mut component = make();
-        if component.is_null() && starts_java() {
-            component = in_root_directory(make).unwrap_or(component);
-            self.warnings.extend(instantiated_in_root(component));
+        if component.is_null()
+            && starts_java()
+            && let Some((made, warnings)) = made_in_root(make)
+        {
+            component = made;
+            self.warnings.extend(warnings);
         }
         if component.is_null() {
             sink.unregister();
@@ -236,3 +246,32 @@ impl Drop for Instance {
 // (section 2.1.1), and `&mut self` keeps them apart. Pointers in an instance are its own, and
 // `strings` holds none between calls.
 unsafe impl Send for Instance {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+    use super::*;
+
+    #[test]
+    fn an_instance_is_kept_where_there_is_no_way_back() {
+        let test = || {
+            // SAFETY: nothing but the working directory of this thread becomes its own.
+            unsafe { unshare_unsafe(UnshareFlags::FS) }.unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            std::env::set_current_dir(folder.path()).unwrap();
+            let mut memory = 0_u8;
+            let expected: Component = std::ptr::from_mut(&mut memory).cast();
+            let make = || {
+                drop(folder);
+                expected
+            };
+            let (component, warnings) = made_in_root(make).unwrap();
+            assert_eq!(component, expected);
+            let texts: Vec<_> = warnings.iter().map(|warning| &warning.message).collect();
+            assert!(texts[0].contains("first slash"), "{texts:?}");
+            assert!(texts[1].contains("no way back"), "{texts:?}");
+        };
+        std::thread::spawn(test).join().unwrap();
+    }
+}
