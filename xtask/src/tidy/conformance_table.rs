@@ -15,22 +15,29 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     for (path, letter, last) in TABLES {
         if let Some(file) = files.iter().find(|file| file.path == *path) {
             findings.extend(missing_numbers(file, *letter, *last));
-            findings.extend(missing_tests(file, *letter, files));
+            findings.extend(missing_tests(file, files));
         }
     }
     findings
 }
 
+/// The cells of a row of a table.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    let row = line.trim().strip_prefix('|')?;
+    let row = row.strip_suffix('|').unwrap_or(row);
+    Some(row.split('|').map(str::trim).collect())
+}
+
 /// The cells of a row that begins with a number, or with several.
-fn row(line: &str, letter: char) -> Option<Vec<&str>> {
-    let cells: Vec<&str> = line.strip_prefix('|')?.split('|').map(str::trim).collect();
+fn numbered(line: &str, letter: char) -> Option<Vec<&str>> {
+    let cells = cells(line)?;
     let first = cells.first()?.split(',').next()?;
     let number = first.strip_prefix(letter)?.strip_prefix('-')?;
     number.parse::<usize>().ok().map(|_| cells)
 }
 
 fn missing_numbers(file: &TextFile, letter: char, last: usize) -> Vec<Finding> {
-    let rows = file.text.lines().filter_map(|line| row(line, letter));
+    let rows = file.text.lines().filter_map(|line| numbered(line, letter));
     let numbers = rows.flat_map(|cells| cells[0].split(',').map(str::trim));
     let found: BTreeSet<&str> = numbers.collect();
     let all = (1..=last).map(|number| format!("{letter}-{number:02}"));
@@ -39,20 +46,26 @@ fn missing_numbers(file: &TextFile, letter: char, last: usize) -> Vec<Finding> {
         .collect()
 }
 
-/// Names in the last column are functions of the sources.
-fn missing_tests(file: &TextFile, letter: char, files: &[TextFile]) -> Vec<Finding> {
+/// Names in a last column that is called `tests` are functions of the sources.
+fn missing_tests(file: &TextFile, files: &[TextFile]) -> Vec<Finding> {
     let tests = tests(files);
     let mut findings = Vec::new();
+    let mut is_of_tests = false;
     for (number, line) in (1..).zip(file.text.lines()) {
-        let Some(cells) = row(line, letter) else {
+        let Some(last) = cells(line).and_then(|cells| cells.last().copied()) else {
+            is_of_tests = false;
             continue;
         };
-        // The row ends with a bar, and so with an empty cell.
-        let Some(names) = cells.iter().rev().nth(1) else {
+        if last == "tests" {
+            is_of_tests = true;
             continue;
-        };
-        for name in names.split(',').map(|name| name.trim().trim_matches('`')) {
-            if !name.is_empty() && !tests.contains(name) {
+        }
+        let is_rule = last.bytes().all(|byte| matches!(byte, b'-' | b':'));
+        if !is_of_tests || is_rule {
+            continue;
+        }
+        for name in last.split(',').map(|name| name.trim().trim_matches('`')) {
+            if !tests.contains(name) {
                 let message = format!("there is no test {name}");
                 findings.push(Finding::new(&file.path, number, message));
             }
@@ -96,6 +109,20 @@ mod tests {
         let found = check(&[file("docs/conformance.md", &table), lone]);
         assert_eq!(found.len(), 1 + 79);
         assert!(found[1].to_string().contains("there is no test other"));
+    }
+
+    #[test]
+    fn rows_without_a_number_name_tests_as_well() {
+        let numbered = |number| format!("| C-{number:02} | asked | `sound` |\n");
+        let mut text = String::from("| number | what | tests |\n|---|---|---|\n");
+        text.extend((1..=80).map(numbered));
+        text += "| **part** | | |\n\n| what | tests |\n|:--|---|\n| other | `gone`, `sound` |\n";
+        text += "\n| a table | of something else |\n|---|---|\n| with | `words` |\n";
+        let test = file("a/src/x.rs", "#[test]\nfn sound() {}\n");
+        let found = check(&[file("docs/conformance.md", &text), test]);
+        let messages: Vec<_> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        assert!(messages[0].contains("there is no test gone"));
     }
 
     #[test]
