@@ -51,15 +51,16 @@ fn types_are_sound(model: &Model<'_>, findings: &mut Findings<'_>) {
         "the type",
         findings,
     );
+    // The first variable of a name stands for its namesakes.
+    let named = model.variables.iter().rev();
+    let variables: BTreeMap<&str, usize> = named
+        .map(|variable| (variable.name, variable.offset))
+        .collect();
     for simple in &model.types {
         let name = simple.name;
-        if let Some(variable) = model
-            .variables
-            .iter()
-            .find(|variable| variable.name == name)
-        {
+        if let Some(offset) = variables.get(name) {
             let message = format!("the type {name:?} has the name of a variable");
-            findings.at(variable.offset, message);
+            findings.at(*offset, message);
         }
         if simple.kind == Some(Kind::Enumeration) {
             items_are_one_to_one(model, simple, findings);
