@@ -85,6 +85,7 @@ impl Needs {
             survey.visit(file, own);
             survey.visit_global(options.preload);
         }
+        let searched = survey.search.directories();
         let (libraries, undefined_symbols) = survey.conclude();
         Ok(Self {
             library: file_name(file),
@@ -92,7 +93,7 @@ impl Needs {
             libraries,
             undefined_symbols,
             missing_functions,
-            searched: SearchPath::new(options.library_path, folder).directories(),
+            searched,
         })
     }
 
