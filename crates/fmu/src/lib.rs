@@ -57,6 +57,7 @@ pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::State;
 pub use fmu::{Fmu, InstanceOptions, OpenOptions, Peek};
 pub use instance::{CallResult, Conduct, FmuState, Instance, StepOutcome};
+pub use library::REQUIRED_FUNCTIONS;
 pub use needs::{NeededLibrary, Needs};
 pub use warning::{Position, Warning};
 pub use xml::XmlError;

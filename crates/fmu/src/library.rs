@@ -42,8 +42,9 @@ macro_rules! functions {
             $(pub(crate) $optional: Option<$optional_kind>,)*
         }
 
-        /// C names of the functions that no run can do without.
-        pub(crate) const REQUIRED: &[&str] = &[$($required_name,)*];
+        /// C names of the functions that no run can do without: an FMU that does not export all of
+        /// them is refused (C-06).
+        pub const REQUIRED_FUNCTIONS: &[&str] = &[$($required_name,)*];
 
         impl Functions {
             /// Finds the functions, or all the required ones that are missing.

@@ -11,7 +11,7 @@ use elf::abi;
 use elf::endian::AnyEndian;
 
 use crate::elf_head;
-use crate::library::{GLOBAL, REQUIRED};
+use crate::library::{GLOBAL, REQUIRED_FUNCTIONS};
 use crate::packages;
 use crate::search_path::{RunPaths, SearchPath};
 
@@ -77,7 +77,7 @@ impl Needs {
         let mut missing_functions = Vec::new();
         if refusal.is_none() {
             let own = Binary::read(file).unwrap_or_default();
-            missing_functions = REQUIRED
+            missing_functions = REQUIRED_FUNCTIONS
                 .iter()
                 .copied()
                 .filter(|name| !own.defined.contains(*name))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use gyrator_fmu::REQUIRED_FUNCTIONS;
 use object::{Architecture, BinaryFormat, FileKind, Object as _};
 
 use crate::document::Document;
@@ -205,29 +206,12 @@ fn guess(bytes: &[u8]) -> &'static str {
     }
 }
 
-/// Functions that no co-simulation can do without.
-const NEEDED: &[&str] = &[
-    "fmi2Instantiate",
-    "fmi2FreeInstance",
-    "fmi2SetupExperiment",
-    "fmi2EnterInitializationMode",
-    "fmi2ExitInitializationMode",
-    "fmi2Terminate",
-    "fmi2GetReal",
-    "fmi2SetReal",
-];
-/// The other functions of both interfaces.
+/// The functions of both interfaces that a run may do without.
 const OTHERS: &[&str] = &[
     "fmi2GetTypesPlatform",
     "fmi2GetVersion",
     "fmi2SetDebugLogging",
     "fmi2Reset",
-    "fmi2GetInteger",
-    "fmi2GetBoolean",
-    "fmi2GetString",
-    "fmi2SetInteger",
-    "fmi2SetBoolean",
-    "fmi2SetString",
     "fmi2GetFMUstate",
     "fmi2SetFMUstate",
     "fmi2FreeFMUstate",
@@ -236,8 +220,9 @@ const OTHERS: &[&str] = &[
     "fmi2DeSerializeFMUstate",
     "fmi2GetDirectionalDerivative",
 ];
+/// The function that no co-simulation can do without, and model exchange has not.
+const STEP: &str = "fmi2DoStep";
 const OF_CO_SIMULATION: &[&str] = &[
-    "fmi2DoStep",
     "fmi2CancelStep",
     "fmi2SetRealInputDerivatives",
     "fmi2GetRealOutputDerivatives",
@@ -294,25 +279,25 @@ fn functions_are_there(
         let is_missing = |function: &&&str| !exported.contains(function.as_bytes());
         functions.iter().filter(is_missing).copied().collect()
     };
-    let needed = missing(NEEDED);
+    let is_for = |co_simulation| {
+        let mut interfaces = interfaces.iter();
+        interfaces.any(|interface| interface.is_co_simulation == co_simulation)
+    };
+    let mut required = REQUIRED_FUNCTIONS.to_vec();
+    required.retain(|function| *function != STEP || is_for(true));
+    let needed = missing(&required);
     if !needed.is_empty() {
         let message = format!("{name} does not export {}", needed.join(", "));
         findings.graded(Severity::Fatal, message);
     }
     let mut others = missing(OTHERS);
-    if interfaces
-        .iter()
-        .any(|interface| interface.is_co_simulation)
-    {
+    if is_for(true) {
         others.extend(missing(OF_CO_SIMULATION));
     }
-    if interfaces
-        .iter()
-        .any(|interface| !interface.is_co_simulation)
-    {
+    if is_for(false) {
         others.extend(missing(OF_MODEL_EXCHANGE));
     }
-    if needed.len() == NEEDED.len() {
+    if needed.len() == required.len() {
         return;
     }
     let is_claimed = |function: &&str| {
