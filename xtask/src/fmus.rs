@@ -138,6 +138,7 @@ fn library_path(target: &Path, package: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::{Cursor, Read as _};
 
     use super::{MODELS, build_all, build_in};
 
@@ -145,14 +146,44 @@ mod tests {
     #[test]
     #[ignore = "compiles all FMUs from nothing"]
     fn equal_sources_give_equal_bytes() {
-        let here = build_all().unwrap();
-        let elsewhere = tempfile::tempdir().unwrap();
-        let there = build_in(elsewhere.path()).unwrap();
-        for model in MODELS {
+        let here = build_all().unwrap_or_else(|error| panic!("{error}"));
+        let elsewhere = tempfile::tempdir_in(crate::target()).unwrap();
+        let there = build_in(elsewhere.path()).unwrap_or_else(|error| panic!("{error}"));
+        let differences = MODELS.iter().filter_map(|model| {
             let file = format!("{}.fmu", model.name);
             let [first, second] =
                 [&here, &there].map(|folder| fs::read(folder.join(&file)).unwrap());
-            assert!(first == second, "{file}");
-        }
+            (first != second).then(|| format!("{file}: {}", difference(&first, &second)))
+        });
+        let differences: Vec<String> = differences.collect();
+        assert!(differences.is_empty(), "{}", differences.join("\n"));
+    }
+
+    /// Names and contents.
+    fn entries(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
+        let mut archive = zip::ZipArchive::new(Cursor::new(archive)).unwrap();
+        let all = (0..archive.len()).map(|index| {
+            let mut entry = archive.by_index(index).unwrap();
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            (entry.name().unwrap().into_owned(), bytes)
+        });
+        all.collect()
+    }
+
+    /// Where two archives that are not equal begin to differ.
+    fn difference(first: &[u8], second: &[u8]) -> String {
+        let (first, second) = (entries(first), entries(second));
+        let mut pairs = first.iter().zip(&second);
+        let Some(((name, bytes), (other_name, others))) = pairs.find(|(one, other)| one != other)
+        else {
+            return format!("{} and {} entries", first.len(), second.len());
+        };
+        let equal = bytes
+            .iter()
+            .zip(others)
+            .take_while(|(one, other)| one == other);
+        let (at, lengths) = (equal.count(), [bytes.len(), others.len()]);
+        format!("{name} and {other_name} from byte {at} on, of {lengths:?}")
     }
 }
