@@ -18,6 +18,9 @@ use crate::unpacked::Unpacked;
 use crate::warning::Warning;
 use crate::{elf_head, platform};
 
+/// The library of the Java machine.
+const JAVA: &str = "libjvm.so";
+
 /// How to open an FMU.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
@@ -278,15 +281,16 @@ impl Fmu {
                 .may_reuse(co_simulation)
                 .then(|| Arc::clone(&inner.idle)),
         };
-        made.instantiate(instance_name, &resources, options, &|| self.starts_java())
+        made.instantiate(instance_name, &resources, options, self.starts_java())
     }
 
-    /// Whether the library starts a Java machine.
+    /// Whether the library, which is loaded, starts a Java machine.
     fn starts_java(&self) -> bool {
-        self.needs().is_ok_and(|needs| {
-            let mut names = needs.libraries.iter().map(|library| library.name.as_str());
-            names.any(|name| name.starts_with("libjvm."))
-        })
+        crate::library::is_loaded(JAVA)
+            && self.needs().is_ok_and(|needs| {
+                let mut names = needs.libraries.iter().map(|library| library.name.as_str());
+                names.any(|name| name == JAVA)
+            })
     }
 
     /// Whether a private copy of the library can serve one instance after the other.

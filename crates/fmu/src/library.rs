@@ -268,6 +268,19 @@ fn open(file: &Path, _global: bool) -> Result<Handle, String> {
     unsafe { Handle::new(file) }.map_err(|error| system_message(&error))
 }
 
+/// Whether the process has loaded a library of this name already, for whomever.
+#[cfg(unix)]
+pub(crate) fn is_loaded(name: &str) -> bool {
+    // SAFETY: loads nothing, so no initialiser runs.
+    let handle = unsafe { Handle::open(Some(name), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+    handle.is_ok()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_loaded(_name: &str) -> bool {
+    false
+}
+
 /// Loads the library of an FMU, and before it what it needs and the user has named a directory of.
 fn open_with_needed(source: &Source<'_>) -> Result<Handle, String> {
     let mut loaded = Vec::new();

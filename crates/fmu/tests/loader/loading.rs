@@ -255,6 +255,23 @@ fn c05_library_beside_the_own_one_is_found() {
     ready(&Fmu::open(&built.path).unwrap(), "not lonely");
 }
 
+/// What is needed is a Java machine by its name only.
+#[test]
+fn fmus_that_start_a_java_machine_find_their_resources() {
+    let before = std::env::current_dir().unwrap();
+    let (library, needed) = needy_fixture("jvm");
+    let built = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with(&format!("binaries/{PLATFORM}/fixture.so"), &library)
+        .with(&format!("binaries/{PLATFORM}/libjvm.so"), &needed)
+        .with("resources/note.txt", b"here")
+        .finish();
+    ready(&Fmu::open(&built.path).unwrap(), "fmu4j");
+    assert_eq!(std::env::current_dir().unwrap(), before);
+    let error = fixture().instantiate("fmu4j", &InstanceOptions::default());
+    assert!(matches!(error, Err(LoadError::Instantiate { .. })));
+}
+
 #[test]
 fn preload_that_is_not_there_is_named() {
     let built = Archive::new()
