@@ -71,8 +71,10 @@ extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_vo
     }
     // SAFETY: the default action runs no code of this process.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
-    if code <= 0 {
-        // Sent by somebody, so it does not come again by itself.
+    // What somebody has sent does not come again by itself, nor does a breakpoint or a forbidden
+    // call of the system: the next instruction would be carried out.
+    let comes_again = code > 0 && !matches!(signal, libc::SIGTRAP | libc::SIGSYS);
+    if !comes_again {
         // SAFETY: raising a signal is sound; its default action waits for the end of the handler.
         unsafe { libc::raise(signal) };
     }

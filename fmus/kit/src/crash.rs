@@ -30,6 +30,21 @@ pub fn segmentation_fault() -> ! {
     }
 }
 
+/// Ends the process as a breakpoint does that nobody has asked for: by the signal SIGTRAP. Whoever
+/// catches it finds the code going on behind the breakpoint.
+pub fn trap() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the instruction changes nothing.
+    unsafe {
+        std::arch::asm!("int3");
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: raising a signal is sound.
+    unsafe {
+        libc::raise(libc::SIGTRAP);
+    }
+}
+
 /// Ends the process as the system does when memory runs out: by the signal SIGKILL.
 pub fn kill_process() {
     // SAFETY: raising a signal is sound.

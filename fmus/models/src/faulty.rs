@@ -73,6 +73,7 @@ const FAULT: Enumeration = Enumeration {
             "random",
             "the output is a random number that the process shares",
         ),
+        ("trap", "the code runs into a breakpoint"),
     ],
 };
 
@@ -167,6 +168,7 @@ impl Faulty {
         match fault {
             "abort" => std::process::abort(),
             "segfault" => crash::segmentation_fault(),
+            "trap" => crash::trap(),
             "stack_overflow" => drop(std::hint::black_box(crash::stack_overflow(0))),
             "exit_0" => std::process::exit(0),
             "exit_7" => std::process::exit(7),

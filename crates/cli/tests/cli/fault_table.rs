@@ -109,6 +109,14 @@ pub(crate) const TABLE: &[Entry] = &[
         "error: bad: SIGKILL (sent by somebody, or the system was out of memory) in fmi2DoStep at t = 0.4 s (step 4)",
     ),
     (
+        "R-22",
+        "trap",
+        "do_step",
+        5,
+        5,
+        "error: bad: SIGTRAP in fmi2DoStep at t = 0.4 s (step 4), in Faulty.so",
+    ),
+    (
         "R-23",
         "exit_0",
         "initialization",
