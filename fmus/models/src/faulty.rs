@@ -86,6 +86,10 @@ const FUNCTION: Enumeration = Enumeration {
         ("get", "when the output is read, from fault_time on"),
         ("terminate", "in fmi2Terminate"),
         ("free", "in fmi2FreeInstance"),
+        (
+            "serialize",
+            "when its state is put into bytes, from fault_time on",
+        ),
     ],
 };
 
@@ -95,6 +99,7 @@ const DO_STEP: i32 = 2;
 const GET: i32 = 3;
 const TERMINATE: i32 = 4;
 const FREE: i32 = 5;
+const SERIALIZE: i32 = 6;
 
 /// Bytes that a leak takes.
 const LEAK: usize = 256 << 10;
@@ -110,6 +115,9 @@ pub struct Faulty {
     sleep_time: f64,
     /// What the output becomes; its input where `None`.
     forced_output: Option<f64>,
+    /// Its state can no longer be put into bytes, whatever the fault.
+    #[serde(serialize_with = "serialize_if_false")]
+    is_stuck: bool,
     /// Shared by saved states, so that going back does not bring a fault back that came once.
     #[serde(skip)]
     has_discarded: Arc<AtomicBool>,
@@ -125,9 +133,19 @@ impl Default for Faulty {
             fault_time: 0.0,
             sleep_time: 1.0,
             forced_output: None,
+            is_stuck: false,
             has_discarded: Arc::default(),
         }
     }
+}
+
+fn serialize_if_false<S: serde::Serializer>(flag: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+    if *flag {
+        return Err(serde::ser::Error::custom(
+            "this is the fault that was asked for",
+        ));
+    }
+    serializer.serialize_bool(false)
 }
 
 impl Faulty {
@@ -240,6 +258,7 @@ impl Model for Faulty {
         // A step that ends a rounding error before fault_time reaches it.
         let rounding = 1e-6 * (end - start);
         if end >= self.fault_time - rounding {
+            self.is_stuck = self.function == SERIALIZE;
             self.strike(DO_STEP)?;
         }
         Ok(())

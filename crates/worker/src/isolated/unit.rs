@@ -191,11 +191,13 @@ impl IsolatedUnit {
     ) -> UnitResult<StepOutcome> {
         let fault = match head.ending {
             Ending::Done => None,
-            Ending::Failed { index: at, fault } if at <= index => return Err(fault),
+            // The journal has none of what was sent, and must not go on without the step.
+            Ending::Failed { index: at, fault } if at <= index || self.hosted.journal.is_some() => {
+                return Err(fault);
+            }
             Ending::Failed { fault, .. } => Some(fault),
             Ending::NotLoaded(_) => return Err(self.hosted.nonsense(Malformed)),
         };
-        let has_failed = fault.is_some();
         let mut cursor = Cursor::new(self.reply.get(..head.length).unwrap_or_default());
         let outcome = match Answer::take(&mut cursor) {
             Ok(Answer::Stepped(outcome)) => outcome,
@@ -205,7 +207,7 @@ impl IsolatedUnit {
             let begin = head.length - cursor.rest().len();
             self.ahead.answered(begin..head.length, fault);
         }
-        if with_state && !has_failed {
+        if with_state {
             let state = last_state(cursor, reads);
             match (state, &mut self.hosted.journal) {
                 (Some(state), Some(journal)) => journal.keep(state),

@@ -6,6 +6,7 @@ use gyrator::{Cause, LoadErrorKind, RunError, StartError};
 use gyrator_system::{SystemFile, Value};
 
 use crate::bench::{finish, isolated, isolation, run, set, start, start_with, system};
+use crate::restarts::restarting;
 
 /// The fault strikes in the step from 0.4 s to 0.5 s, the fifth one.
 fn faulty(fault: &str, function: &str) -> SystemFile {
@@ -128,11 +129,10 @@ fn r28_statuses_are_told_as_without_isolation() {
                 component.isolate = None;
             }
             let expected = outcome(together);
-            assert_eq!(
-                outcome(faulty(fault, function)),
-                expected,
-                "{fault} in {function}"
-            );
+            let apart = faulty(fault, function);
+            assert_eq!(outcome(apart.clone()), expected, "{fault} in {function}");
+            let found = outcome(restarting(apart, "bad", 1, 1));
+            assert_eq!(found, expected, "{fault} in {function}, with restart");
         }
     }
 }

@@ -36,7 +36,7 @@ correction = { name = "residual-power", mu = 0.5 }
     system(&text.replace("NAME", name).replace("CONTROL", control))
 }
 
-fn restarting(mut file: SystemFile, name: &str, times: u32, every: u32) -> SystemFile {
+pub(crate) fn restarting(mut file: SystemFile, name: &str, times: u32, every: u32) -> SystemFile {
     let restart = Restart { times, every };
     file.component_mut(name).unwrap().restart = Some(Spanned::unplaced(restart));
     file
@@ -151,6 +151,33 @@ start_values = { fault_time = 0.5 }
     let error = result.unwrap_err().to_string();
     let expected = "again: SIGSEGV in fmi2DoStep, after 2 restarts at t = 0.4 s (step 4)";
     assert_eq!(error, expected);
+    assert_eq!(rows.reals.len(), 5);
+}
+
+/// The step would otherwise be missing in what a new process is told.
+#[test]
+fn a_state_that_cannot_be_put_into_bytes_ends_the_run() {
+    let mut file = system(
+        r#"
+[experiment]
+stop_time = 1.0
+step_size = 0.1
+
+[components.stuck]
+fmu = "<Faulty>"
+start_values = { fault_time = 0.5 }
+"#,
+    );
+    for (name, value) in [("fault", "none"), ("function", "serialize")] {
+        set(&mut file, "stuck", name, Value::String(value.to_owned()));
+    }
+    let (_, report) = run(file.clone(), 1);
+    assert_eq!(report.steps, 10, "nobody asks for the state");
+    let (rows, result) = finish(start(restarting(file, "stuck", 2, 1), 1));
+    let error = result.unwrap_err().to_string();
+    let expected = "stuck: fmi2SerializedFMUstateSize";
+    assert!(error.starts_with(expected), "{error}");
+    assert!(error.contains("t = 0.4 s (step 4)"), "{error}");
     assert_eq!(rows.reals.len(), 5);
 }
 
