@@ -218,6 +218,17 @@ impl Slot {
         (marker, marker & CODE_MASK != 0)
     }
 
+    /// Forgets the last user, but counts on: a new marker is equal to no old one.
+    fn reset(&self) {
+        // A panic in a call leaves its activity behind.
+        let idle = (self.marker.load(Relaxed) & !CODE_MASK).wrapping_add(1 << COUNT_SHIFT);
+        self.marker.store(idle, Relaxed);
+        self.time.store(0, Relaxed);
+        self.measures_memory.store(0, Relaxed);
+        self.grown.store(0, Relaxed);
+        self.measured_steps.store(0, Relaxed);
+    }
+
     fn set_name(&self, name: &str) {
         let mut bytes = [0; NAME_BYTES];
         let length = name.floor_char_boundary(NAME_BYTES);
@@ -258,9 +269,7 @@ impl Claim {
             .pop()
             // Kept for the next instance, so that no more are made than are used at a time.
             .unwrap_or_else(|| Box::leak(Box::new(Slot::new())));
-        slot.time.store(0, Relaxed);
-        slot.grown.store(0, Relaxed);
-        slot.measured_steps.store(0, Relaxed);
+        slot.reset();
         slot.set_name(name);
         Self(slot)
     }
@@ -318,6 +327,26 @@ mod tests {
         assert_eq!(slot.read().unwrap().name, "ä".repeat(NAME_BYTES / 2));
         slot.set_name(&format!("x{}", "ä".repeat(60)));
         assert_eq!(slot.read().unwrap().name.len(), NAME_BYTES - 1);
+    }
+
+    #[test]
+    fn a_slot_forgets_its_last_user() {
+        let slot = Slot::new();
+        slot.set_name("first");
+        slot.set_time(3.0);
+        slot.measure_memory();
+        slot.measured(|| ());
+        let call = || slot.call(Function::GetReal, || panic!("in a call"));
+        assert!(std::panic::catch_unwind(call).is_err());
+        let old = slot.read().unwrap();
+        assert!(old.activity.is_some(), "the panic leaves it");
+        slot.reset();
+        slot.set_name("second");
+        let new = slot.read().unwrap();
+        assert_eq!((new.activity, new.time, new.growth), (None, None, (0, 0)));
+        assert_ne!(new.marker, old.marker);
+        slot.step(0.0, || ());
+        assert_eq!(slot.read().unwrap().growth, (0, 0), "no longer measured");
     }
 
     /// Nanoseconds per call of the least of many short stretches, which other programs disturb least.

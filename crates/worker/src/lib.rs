@@ -4,9 +4,11 @@
 //! A supervised run has two processes: the parent, which is the program that the user started, and
 //! one worker, which is the same program once more and does all the work as it would be done
 //! without a parent. Between the two lies shared memory: what each FMU is doing, how far the run
-//! is, and the rows of the result that are not yet on disk. It costs nothing per step but the notes
-//! in it. When the worker dies, the parent tells which FMU it was, in which call and when, writes
-//! the last rows, and removes what the worker had unpacked.
+//! is, and the rows of the result that are not yet on disk. A step costs the notes in it, and a second
+//! copy of its row; besides, the parent looks at the worker fifty times a second, and where the
+//! worker's memory has grown much, each step is measured. When the worker dies, the parent tells
+//! which FMU it was, in which call and when, writes the last rows, and removes what the worker had
+//! unpacked.
 //!
 //! A component of a run can have a process of its own besides ([`isolated`]), a child of the process
 //! that carries out the run.
