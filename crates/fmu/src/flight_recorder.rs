@@ -11,6 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use fmi2_abi::Function;
 
+use crate::memory::resident_bytes;
+
 /// What an instance can be doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
@@ -238,14 +240,6 @@ impl Slot {
         }
         self.name_length.store(length as u32, Relaxed);
     }
-}
-
-/// Memory of this process that is really there, bytes.
-fn resident_bytes() -> Option<u64> {
-    const PAGE: u64 = 4096;
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * PAGE)
 }
 
 /// Slots that nobody uses.

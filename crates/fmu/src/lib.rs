@@ -41,6 +41,7 @@ mod kept_files;
 pub mod leftovers;
 mod library;
 mod logger;
+pub mod memory;
 mod needs;
 mod packages;
 mod platform;

@@ -1,6 +1,8 @@
-//! Growth of the worker's memory, and which FMU lets it grow.
+//! Growth of the worker's memory, and in whose steps it grows.
 
 use std::collections::BTreeMap;
+
+use gyrator_fmu::memory::resident_bytes_of;
 
 use crate::board::Board;
 use crate::death::Cause;
@@ -37,7 +39,7 @@ impl MemoryWatch {
 
     /// Looks. Returns the cause of a death where the limit is exceeded.
     pub(crate) fn look(&mut self, process: u32, board: &Board) -> Option<Cause> {
-        let resident = resident_bytes(process)?;
+        let resident = resident_bytes_of(process)?;
         if board.position().is_some_and(|position| position.step > 0) {
             let start = *self.at_start.get_or_insert(resident);
             let margin = self.limit.map_or(SUSPICIOUS, |limit| {
@@ -97,11 +99,4 @@ fn bytes(count: u64) -> String {
         10_000..10_000_000 => format!("{} kB", count / 1000),
         _ => format!("{} MB", count / 1_000_000),
     }
-}
-
-/// Memory of a process that is really there, bytes.
-fn resident_bytes(process: u32) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
-    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
 }

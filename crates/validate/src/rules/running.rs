@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use gyrator_fmu::memory::resident_bytes;
 use gyrator_fmu::{
     BaseType, Causality, Fmu, Initial, InstanceOptions, Kind, LoadError, ScalarVariable,
 };
@@ -380,14 +381,6 @@ fn memory_does_not_grow(trial: &mut Trial) -> Result<(), Stop> {
         }
     }
     Ok(())
-}
-
-/// Memory of this process that is really there, bytes; unknown where there is no `/proc`.
-fn resident_bytes() -> Option<u64> {
-    const PAGE: u64 = 4096;
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * PAGE)
 }
 
 fn dependencies_are_true(trial: &mut Trial) -> Result<(), Stop> {

@@ -1,0 +1,48 @@
+//! How much memory a process uses.
+
+/// Memory of this process that is really there, bytes; unknown where there is no `/proc`.
+#[must_use]
+pub fn resident_bytes() -> Option<u64> {
+    read("/proc/self/statm")
+}
+
+/// The same of the process of this number.
+#[must_use]
+pub fn resident_bytes_of(process: u32) -> Option<u64> {
+    read(&format!("/proc/{process}/statm"))
+}
+
+#[cfg(unix)]
+fn read(path: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
+    pages.checked_mul(rustix::param::page_size() as u64)
+}
+
+#[cfg(not(unix))]
+fn read(_path: &str) -> Option<u64> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_to_is_there() {
+        const TAKEN: usize = 32 << 20;
+        let before = resident_bytes().unwrap();
+        let taken = std::hint::black_box(vec![1_u8; TAKEN]);
+        let after = resident_bytes().unwrap();
+        drop(taken);
+        // Other tests of this process take and free memory meanwhile, though not as much.
+        let grown = after.saturating_sub(before);
+        assert!(
+            (TAKEN as u64 / 2..2 * TAKEN as u64).contains(&grown),
+            "{grown}"
+        );
+        let known = resident_bytes_of(std::process::id()).unwrap();
+        assert!(known > 1 << 20, "{known}");
+        assert_eq!(resident_bytes_of(u32::MAX), None);
+    }
+}
