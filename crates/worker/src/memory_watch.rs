@@ -70,22 +70,22 @@ impl MemoryWatch {
         }
     }
 
-    /// Who lets the memory grow, largest growth first.
+    /// In whose steps the memory has grown, largest growth first.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let enough_steps = if self.is_over { 1 } else { ENOUGH_STEPS };
-        let mut leaks: Vec<_> = self
+        let mut growing: Vec<_> = self
             .growth
             .iter()
             .map(|(name, (bytes, steps))| (bytes / steps.max(&1), name, steps))
             .filter(|(per_step, _, steps)| *per_step >= LEAK && **steps >= enough_steps)
             .collect();
-        leaks.sort_unstable_by(|left, right| right.cmp(left));
-        leaks
+        growing.sort_unstable_by(|left, right| right.cmp(left));
+        growing
             .into_iter()
             .map(|(per_step, name, steps)| {
                 format!(
-                    "{name}: memory grows by {} a step in fmi2DoStep (measured over {steps} steps): \
-                     the FMU does not free what it takes",
+                    "{name}: during fmi2DoStep the memory of the process has grown by {} a step \
+                     (mean of {steps} steps)",
                     bytes(per_step)
                 )
             })
