@@ -23,7 +23,8 @@ use crate::death::Cause;
 use crate::process;
 use crate::shared_memory::SharedMemory;
 
-/// A worker that is in no call for so long will not answer.
+/// A worker that owes an answer and is in no call for so long will not give it, where calls have
+/// less time than that.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// How a worker is started and talked to.
@@ -31,7 +32,8 @@ const IDLE: Duration = Duration::from_secs(30);
 pub(super) struct Terms {
     /// Arguments of the worker's command line, which it does not read.
     pub(super) arguments: Vec<OsString>,
-    /// Longest time for an answer; `None` is for ever.
+    /// Longest time for one call of the FMU, of which an answer may take many, as [`Watch`] has it;
+    /// `None` is for ever.
     pub(super) timeout: Option<Duration>,
     pub(super) spinning: Spinning,
 }

@@ -37,8 +37,9 @@ impl Isolation {
         Self::default()
     }
 
-    /// Longest time that a message to a component may take to be answered; a worker that takes
-    /// longer is ended.
+    /// Longest time that one call of a component's FMU may take, or one phase of loading it; a
+    /// worker that takes longer is ended. So is one that has not answered and was in no call for
+    /// that long, or for 30 s if that is longer: it may have to wait for a core. `None`: for ever.
     #[must_use]
     pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;
