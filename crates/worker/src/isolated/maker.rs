@@ -89,6 +89,8 @@ impl Isolation {
 
 impl UnitMaker for Isolation {
     fn plan(&mut self, orders: &[UnitOrder<'_>]) {
+        // Those of the last system that it was used for.
+        self.chosen.clear();
         let mut met = BTreeMap::new();
         for order in orders {
             let earlier: &mut u32 = met.entry(order.fmu.path()).or_default();

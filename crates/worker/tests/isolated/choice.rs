@@ -1,9 +1,10 @@
 //! Which components get a process of their own without being asked.
 
+use gyrator::{RunOptions, System};
 use gyrator_system::{Spanned, SystemFile};
 use gyrator_testkit::fmu;
 
-use crate::bench::{altered, start, system};
+use crate::bench::{altered, isolated, isolation, start, system};
 use crate::losses::workers_of;
 
 /// Two components of an FMU that may be instantiated only once per process, with or without a
@@ -53,4 +54,19 @@ fn a_private_copy_is_enough_for_an_fmu_without_other_libraries() {
     let run = start(twins(folder.path(), "alone", None), 1);
     assert_eq!(workers_of("alone-second").len(), 0);
     drop(run);
+}
+
+#[test]
+fn a_maker_that_is_used_again_chooses_anew() {
+    let file = system(
+        "[experiment]\nstep_size = 0.1\n[components.again-and-again]\nfmu = \"<OscillatorMotion>\"\n",
+    );
+    let mut maker = isolation();
+    for (file, count) in [(isolated(file.clone()), 1), (file, 0)] {
+        let system = System::from_file(file).unwrap();
+        let run = system.start_with(&RunOptions::default(), &mut maker);
+        let run = run.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(workers_of("again-and-again").len(), count);
+        drop(run);
+    }
 }
