@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use gyrator_worker::Cause;
+
 /// How the program ends, as other programs see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -42,6 +44,15 @@ impl Exit {
     pub(crate) fn of(code: u8) -> Self {
         let known = Self::ALL.into_iter().find(|exit| exit.code() == code);
         known.unwrap_or(Self::Failed)
+    }
+
+    /// After the death of a worker.
+    pub(crate) const fn after(cause: &Cause) -> Self {
+        match cause {
+            Cause::Interrupted => Self::Interrupted,
+            Cause::Panic => Self::Panicked,
+            _ => Self::Crashed,
+        }
     }
 
     /// The number.

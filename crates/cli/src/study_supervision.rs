@@ -152,12 +152,7 @@ fn wait(worker: Supervised, stop: &Stop) -> Result<End, Failure> {
 }
 
 fn failure(death: &Death) -> Failure {
-    let exit = match death.cause {
-        Cause::Interrupted => Exit::Interrupted,
-        Cause::Panic => Exit::Panicked,
-        _ => Exit::Crashed,
-    };
-    let failure = Failure::new(exit, Message::error(death.to_string()))
+    let failure = Failure::new(Exit::after(&death.cause), Message::error(death.to_string()))
         .detail("finished rows are kept; run the same command again to go on");
     match advice(&death.cause) {
         Some(advice) => failure.help(advice),

@@ -1,6 +1,7 @@
 //! What a run did, for people and for programs.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use gyrator::{
@@ -124,14 +125,10 @@ impl<'a> Summary<'a> {
 
     /// Writes the summary for programs.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        let fail = |reason: String| {
-            let text = format!("cannot write the summary {}: {reason}", path.display());
+        write(path, self).map_err(|error| {
+            let text = format!("cannot write the summary {}: {error}", path.display());
             Failure::new(Exit::Failed, Message::error(text))
-        };
-        let mut text =
-            serde_json::to_string_pretty(self).map_err(|error| fail(error.to_string()))?;
-        text.push('\n');
-        surroundings::in_own(|| std::fs::write(path, text)).map_err(|error| fail(error.to_string()))
+        })
     }
 
     /// The rows of a run that failed, and where they are.
@@ -274,6 +271,13 @@ impl<'a> Summary<'a> {
         line.push('\n');
         line
     }
+}
+
+/// Writes a summary for programs.
+pub(crate) fn write(path: &Path, summary: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_string_pretty(summary)?;
+    text.push('\n');
+    surroundings::in_own(|| std::fs::write(path, text))
 }
 
 /// One line: between whom, how often, in which order.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gyrator::{Observer, ObserverError, Verdict, View};
 use gyrator_worker::{
-    Cause, Death, Ending, KeptResults, Outcome, Position, Stop, Supervisor, Worker, surroundings,
+    Cause, Death, Ending, KeptResults, Outcome, Position, Stop, Supervisor, Worker,
 };
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::numbers::count;
 use crate::options::ExecutionOptions;
-use crate::screen;
+use crate::{screen, summary};
 
 /// What the parent has to know of a run.
 pub(crate) struct Plan<'a> {
@@ -79,11 +79,6 @@ impl Plan<'_> {
     }
 
     fn failure(&self, death: &Death, results: Option<&KeptResults>) -> Failure {
-        let exit = match death.cause {
-            Cause::Interrupted => Exit::Interrupted,
-            Cause::Panic => Exit::Panicked,
-            _ => Exit::Crashed,
-        };
         let kept = results.map(|results| {
             let rows = count(results.rows, "row");
             match &results.error {
@@ -92,13 +87,13 @@ impl Plan<'_> {
             }
         });
         let text = format!("{death}{}", kept.unwrap_or_default());
-        let mut failure = Failure::new(exit, Message::error(text));
+        let mut failure = Failure::new(Exit::after(&death.cause), Message::error(text));
         if let Some(advice) = advice(&death.cause) {
             failure = failure.help(advice);
         }
         if let Some(path) = self.summary {
-            let summary = Remains::new(self.system, death, results);
-            if let Err(error) = summary.write(path) {
+            let remains = Remains::new(self.system, death, results);
+            if let Err(error) = summary::write(path, &remains) {
                 let path = path.display();
                 failure = failure.detail(format!("cannot write the summary {path}: {error}"));
             }
@@ -202,11 +197,5 @@ impl<'a> Remains<'a> {
                 rows: results.rows,
             }),
         }
-    }
-
-    fn write(&self, path: &Path) -> std::io::Result<()> {
-        let mut text = serde_json::to_string_pretty(self)?;
-        text.push('\n');
-        surroundings::in_own(|| std::fs::write(path, text))
     }
 }
