@@ -62,6 +62,8 @@ pub struct KeptFile {
     position: u64,
     /// End of the last whole row that was staged or written.
     end: u64,
+    /// Rows before it that found no room and are still to be written.
+    unstaged: u64,
 }
 
 impl KeptFile {
@@ -78,6 +80,7 @@ impl KeptFile {
             rows,
             position: 0,
             end: 0,
+            unstaged: 0,
         }
     }
 
@@ -89,9 +92,11 @@ impl KeptFile {
         if fits {
             self.ring.store(self.end, row);
             self.rows.end.store(end, Release);
+            self.rows.count.fetch_add(1, Relaxed);
+        } else {
+            self.unstaged += 1;
         }
         self.end = end;
-        self.rows.count.fetch_add(1, Relaxed);
         fits
     }
 
@@ -100,7 +105,7 @@ impl KeptFile {
     /// # Errors
     /// What the operating system says.
     pub fn truncate(&mut self, length: u64) -> io::Result<()> {
-        (self.position, self.end) = (length, length);
+        (self.position, self.end, self.unstaged) = (length, length, 0);
         self.rows.end.store(length, Relaxed);
         self.rows.written.store(length, Release);
         if self.rows.has_places.load(Relaxed) == 0 {
@@ -133,6 +138,8 @@ impl io::Write for KeptFile {
                 self.end = self.position;
                 self.rows.end.store(self.end, Relaxed);
                 self.rows.written.store(self.position, Release);
+                let unstaged = std::mem::take(&mut self.unstaged);
+                self.rows.count.fetch_add(unstaged, Relaxed);
             }
         }
         self.rows.is_writing.store(0, Release);
@@ -167,4 +174,133 @@ pub(crate) fn complete(file: &File, ring: &mut Ring, board: &Board) -> io::Resul
         return Err(error);
     }
     file.set_len(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::read;
+
+    use super::*;
+
+    const FULL: usize = CAPACITY as usize;
+
+    /// A file in the hands of a worker, and what its parent has of it.
+    struct Bench {
+        folder: tempfile::TempDir,
+        kept: KeptFile,
+        file: File,
+        ring: Ring,
+        board: Board,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let file = File::create(folder.path().join("out.csv")).unwrap();
+            let board = Board::create().unwrap();
+            let (ring, other) = rings();
+            Self {
+                kept: KeptFile::new(file.try_clone().unwrap(), other, &board),
+                folder,
+                file,
+                ring,
+                board,
+            }
+        }
+
+        fn count(&self) -> u64 {
+            self.board.header.rows.count.load(Acquire)
+        }
+
+        /// What the file holds after the death of the worker.
+        fn completed(mut self) -> Vec<u8> {
+            complete(&self.file, &mut self.ring, &self.board).unwrap();
+            read(self.folder.path().join("out.csv")).unwrap()
+        }
+    }
+
+    /// Two mappings of one ring.
+    fn rings() -> (Ring, Ring) {
+        let ring = Ring::create().unwrap();
+        let descriptor = ring.descriptor().try_clone_to_owned().unwrap();
+        (ring, Ring::attach(descriptor).unwrap())
+    }
+
+    /// No two rows are equal, and their length does not divide the capacity.
+    fn row(number: u32) -> Vec<u8> {
+        let mut row = format!("{number:>998},").into_bytes();
+        row.push(b'\n');
+        row
+    }
+
+    #[test]
+    fn bytes_beyond_the_end_lie_at_the_beginning() {
+        let (mut one, mut other) = rings();
+        one.store(CAPACITY - 3, b"abcdef");
+        let (mut all, mut first) = ([0; 6], [0; 3]);
+        other.load(CAPACITY - 3, &mut all);
+        assert_eq!(&all, b"abcdef");
+        other.load(5 * CAPACITY, &mut first);
+        assert_eq!(&first, b"def");
+        one.store(CAPACITY - 2, b"xy");
+        other.load(CAPACITY - 3, &mut all);
+        assert_eq!(&all, b"axydef", "what ends with the ring stays before its end");
+    }
+
+    #[test]
+    fn a_ring_may_be_exactly_full() {
+        let mut bench = Bench::new();
+        let whole: Vec<u8> = (0..FULL).map(|place| (place % 251) as u8).collect();
+        assert!(bench.kept.stage(&whole[..FULL - 5]));
+        assert!(bench.kept.stage(&whole[FULL - 5..]));
+        assert!(!bench.kept.stage(b"\n"), "no room for another byte");
+        assert_eq!(bench.count(), 2);
+        assert!(bench.completed() == whole);
+    }
+
+    #[test]
+    fn rows_around_the_end_of_the_ring_are_completed() {
+        let mut bench = Bench::new();
+        bench.kept.write_all(b"names\n").unwrap();
+        let mut expected = b"names\n".to_vec();
+        let mut block = Vec::new();
+        // Three times around, in blocks, with some rows behind the last block.
+        for number in 0..3333 {
+            assert!(bench.kept.stage(&row(number)), "row {number}");
+            block.extend(row(number));
+            if number % 100 == 99 {
+                bench.kept.write_all(&block).unwrap();
+                expected.append(&mut block);
+            }
+        }
+        assert_eq!(bench.count(), 3333);
+        expected.append(&mut block);
+        assert!(bench.completed() == expected);
+    }
+
+    #[test]
+    fn a_row_that_found_no_room_counts_when_it_is_written() {
+        let mut bench = Bench::new();
+        assert!(bench.kept.stage(b"1\n"));
+        let long = vec![b'2'; FULL];
+        assert!(!bench.kept.stage(&long));
+        assert_eq!(bench.count(), 1);
+        bench.kept.write_all(b"1\n").unwrap();
+        assert_eq!(bench.count(), 1, "not yet");
+        bench.kept.write_all(&long).unwrap();
+        assert_eq!(bench.count(), 2);
+        assert!(bench.kept.stage(b"3\n"), "there is room again");
+        assert_eq!(bench.count(), 3);
+        let expected = [b"1\n", long.as_slice(), b"3\n"].concat();
+        assert!(bench.completed() == expected);
+    }
+
+    #[test]
+    fn a_row_that_found_no_room_is_lost_with_the_worker() {
+        let mut bench = Bench::new();
+        assert!(bench.kept.stage(b"1\n"));
+        assert!(!bench.kept.stage(&vec![b'2'; FULL]));
+        assert_eq!(bench.count(), 1);
+        assert_eq!(bench.completed(), b"1\n");
+    }
 }
