@@ -1,14 +1,16 @@
 //! `gyrator learn`: feed-forward from a sequence of runs.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use gyrator::{
     Base, FeedForward, FmuCache, Interpolation, Iteration, Learned, Learning, LearningError,
-    Outcome, Run, RunError, RunOptions, StopReason, System, Watch,
+    Outcome, Run, RunError, RunOptions, StopReason, System, UnitMaker, Watch,
 };
 use gyrator_system::toml_file;
+use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 use serde::Serialize;
 
@@ -151,6 +153,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     options.experiment.apply(&mut system.experiment);
     options.coupling.apply(&mut system);
     set_start_values(&mut system, options.start_value)?;
+    options.execution.isolate(&mut system)?;
     fmu_log::start(options.execution.log_level);
     for problem in &warnings {
         let path = options.system.display();
@@ -165,6 +168,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     };
     let mut table = Table {
         is_shown: !options.json,
+        timeout: options.execution.timeout(),
         failed: None,
     };
     // Each run has libraries of its own.
@@ -203,6 +207,8 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
 /// Shows the errors of each run as soon as it has ended.
 struct Table {
     is_shown: bool,
+    /// Longest time that a call may take.
+    timeout: Option<Duration>,
     /// What went wrong with the standard output.
     failed: Option<std::io::Error>,
 }
@@ -216,6 +222,11 @@ impl Table {
 }
 
 impl Watch for Table {
+    fn maker(&mut self) -> Box<dyn UnitMaker> {
+        let isolation = Isolation::new().timeout(self.timeout);
+        Box::new(isolation.arguments(["isolated".into()]))
+    }
+
     fn begin(&mut self, number: u32, run: &mut Run) -> Result<(), RunError> {
         if let Some(worker) = Worker::current() {
             run.observe(Box::new(Tracker(worker)))?;

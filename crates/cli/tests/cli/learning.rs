@@ -62,6 +62,34 @@ fn options_about_fmus_hold_for_learning() {
 }
 
 #[test]
+fn isolated_components_learn_the_same() {
+    let bench = Bench::new();
+    let isolated = OSCILLATORS.replace("[components.left]", "[components.left]\nisolate = true");
+    let learned = |system: &str, options: &[&str]| {
+        bench.write("system.toml", system);
+        let arguments = [
+            "learn",
+            "system.toml",
+            "--duration",
+            "0.5",
+            "-n",
+            "2",
+            "--json",
+        ];
+        let outcome = bench.run(arguments.into_iter().chain(options.iter().copied()));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        outcome.stdout
+    };
+    let expected = learned(OSCILLATORS, &[]);
+    assert_eq!(learned(OSCILLATORS, &["--isolate"]), expected);
+    assert_eq!(learned(&isolated, &[]), expected);
+    let outcome = learn(&bench, &["--isolate=lft"]);
+    assert_eq!(outcome.code, Some(2));
+    let text = outcome.stderr;
+    assert!(text.contains("did you mean `left`?"), "{text}");
+}
+
+#[test]
 fn divergence_ends_learning_and_keeps_the_best_run() {
     let bench = Bench::new();
     // A damper so stiff that its delayed force excites.

@@ -22,6 +22,7 @@ use crate::fault::RunError;
 use crate::report::StopReason;
 use crate::run::Run;
 use crate::system::{RunOptions, StartError, System};
+use crate::unit_maker::{InProcess, UnitMaker};
 
 /// Macro-steps times inputs that learn: some gigabytes.
 const MAX_CURVES: usize = 10_000_000;
@@ -203,6 +204,11 @@ pub enum LearningError {
 
 /// Watches learning from outside.
 pub trait Watch {
+    /// Who makes the units of FMUs of the next run; all are in this process unless told otherwise.
+    fn maker(&mut self) -> Box<dyn UnitMaker> {
+        Box::new(InProcess)
+    }
+
     /// A run was started: observers can be added to it.
     ///
     /// # Errors

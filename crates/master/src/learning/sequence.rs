@@ -78,7 +78,7 @@ impl<'a> Sequence<'a> {
     ) -> Result<(), LearningError> {
         let steps = self.next.steps;
         system.feed_forward(self.next.clone());
-        let mut run = system.start(self.options)?;
+        let mut run = system.start_with(self.options, &mut *watch.maker())?;
         watch.begin(self.number(), &mut run)?;
         let mut record = Record::begin(&self.learners, steps, &run);
         while !run.has_ended() {
