@@ -63,6 +63,15 @@ impl Clock {
         (ticks as f64 / self.ticks_per_step as f64) * self.step
     }
 
+    /// Whether `ticks` last so many seconds, but for rounding.
+    #[inline]
+    pub(crate) fn is_duration(&self, ticks: Ticks, seconds: f64) -> bool {
+        // Nearly always it is a macro-step, which needs no division.
+        let is_macro_step = ticks == self.ticks_per_step && seconds == self.step;
+        let rounding = 4.0 * f64::EPSILON * seconds;
+        is_macro_step || (seconds - self.duration(ticks)).abs() <= rounding
+    }
+
     /// The number of ticks nearest to `seconds`, a duration.
     pub fn ticks(&self, seconds: f64) -> Ticks {
         (seconds / self.step * self.ticks_per_step as f64).round() as Ticks

@@ -17,8 +17,7 @@ impl<'a> StepParts<'a> {
     #[inline]
     pub(crate) fn of(step: &Step, count: u32, clock: &'a Clock) -> Self {
         // A step that was shortened to end at the stop time need not be a whole number of ticks.
-        let off = (step.size - clock.duration(step.length)).abs();
-        let is_whole = off <= 4.0 * f64::EPSILON * step.size;
+        let is_whole = clock.is_duration(step.length, step.size);
         let divides = step.length % Ticks::from(count) == 0;
         Self {
             whole: *step,
@@ -43,5 +42,41 @@ impl<'a> StepParts<'a> {
             time,
             size: self.size,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_whole_steps_start_at_ticks_and_those_of_others_where_the_last_one_ended() {
+        let clock = Clock::new(0.1, 1e-3, [5]).unwrap();
+        let whole = Step {
+            index: 1,
+            from: clock.ticks_per_step(),
+            length: clock.ticks_per_step(),
+            time: clock.seconds_after(1),
+            size: 1e-3,
+        };
+        for index in 0..5 {
+            let part = StepParts::of(&whole, 5, &clock).part(index);
+            let from = clock.ticks_per_step() / 5 * Ticks::from(5 + index);
+            assert_eq!((part.from, part.time), (from, clock.seconds(from)));
+        }
+        // Less than a tick longer than its length, as at a stop time that is no tick.
+        let (length, size) = (clock.ticks(0.3e-3), 0.3e-3 + 0.4 * clock.duration(1));
+        let shortened = Step {
+            length,
+            size,
+            ..whole
+        };
+        let mut end = shortened.time;
+        for index in 0..5 {
+            let part = StepParts::of(&shortened, 5, &clock).part(index);
+            assert!((part.time - end).abs() <= f64::EPSILON * end);
+            end = part.time + part.size;
+        }
+        assert!((end - (whole.time + size)).abs() <= f64::EPSILON * end);
     }
 }
