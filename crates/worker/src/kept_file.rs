@@ -244,7 +244,10 @@ mod tests {
         assert_eq!(&first, b"def");
         one.store(CAPACITY - 2, b"xy");
         other.load(CAPACITY - 3, &mut all);
-        assert_eq!(&all, b"axydef", "what ends with the ring stays before its end");
+        assert_eq!(
+            &all, b"axydef",
+            "what ends with the ring stays before its end"
+        );
     }
 
     #[test]
