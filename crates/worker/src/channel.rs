@@ -3,10 +3,8 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -26,8 +24,6 @@ pub struct Channel(OwnedFd);
 pub enum Received {
     /// A message, with the open files that came with it.
     Message(Vec<u8>, Vec<OwnedFd>),
-    /// Nothing within the time.
-    Nothing,
     /// The other end is closed: its process has ended, or closed it.
     Closed,
 }
@@ -55,14 +51,6 @@ impl Channel {
     /// The socket, for another process.
     pub fn into_socket(self) -> OwnedFd {
         self.0
-    }
-
-    /// Lets [`Self::receive`] return after this time; `None` is for ever.
-    ///
-    /// # Errors
-    /// What the operating system says.
-    pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        Ok(set_socket_timeout(&self.0, Timeout::Recv, timeout)?)
     }
 
     /// Sends a message of at most [`MAX_MESSAGE`] bytes with at most [`MAX_FILES`] open files.
@@ -97,13 +85,14 @@ impl Channel {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let mut parts = [IoSliceMut::new(&mut bytes)];
-        let received =
-            rustix::net::recvmsg(&self.0, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC);
-        let length = match received {
-            Ok(received) => received.bytes,
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(Received::Nothing),
-            Err(Errno::CONNRESET) => return Ok(Received::Closed),
-            Err(error) => return Err(error.into()),
+        let length = loop {
+            let flags = RecvFlags::CMSG_CLOEXEC;
+            match rustix::net::recvmsg(&self.0, &mut parts, &mut control, flags) {
+                Ok(received) => break received.bytes,
+                Err(Errno::INTR) => {}
+                Err(Errno::CONNRESET) => return Ok(Received::Closed),
+                Err(error) => return Err(error.into()),
+            }
         };
         let mut files = Vec::new();
         for part in control.drain() {
@@ -148,13 +137,6 @@ mod tests {
         copy.read_to_string(&mut text).unwrap();
         assert_eq!(text, "text");
         assert!(matches!(there.receive().unwrap(), Received::Closed));
-    }
-
-    #[test]
-    fn waiting_ends_after_its_time() {
-        let (here, _there) = Channel::pair().unwrap();
-        here.set_timeout(Some(Duration::from_millis(1))).unwrap();
-        assert!(matches!(here.receive().unwrap(), Received::Nothing));
     }
 
     #[test]

@@ -169,6 +169,9 @@ pub(crate) fn complete(file: &File, ring: &mut Ring, board: &Board) -> io::Resul
             Err(io::Error::other("it died while it wrote them"))
         };
     }
+    if bytes.is_empty() && file.metadata()?.len() == end {
+        return Ok(());
+    }
     if let Err(error) = file.write_all_at(&bytes, written) {
         file.set_len(written)?;
         return Err(error);

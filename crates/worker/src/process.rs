@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, PidfdFlags, Signal};
 
 use crate::channel::Channel;
 
@@ -41,6 +41,13 @@ pub(crate) fn spawn(
         .env(VARIABLE, format!("{role} {}", std::process::id()))
         .stdin(Stdio::from(child.into_socket()));
     Ok((command.spawn()?, parent))
+}
+
+/// Readable as soon as the process has ended; `None` where the system has no such thing, as Linux
+/// before 5.3.
+pub(crate) fn end_of(child: &Child) -> Option<OwnedFd> {
+    let process = Pid::from_raw(child.id().cast_signed())?;
+    rustix::process::pidfd_open(process, PidfdFlags::empty()).ok()
 }
 
 /// What this process is a worker for; `None` if it is none.

@@ -3,15 +3,16 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gyrator_fmu::leftovers;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal};
 
 use crate::board::{Board, Phase};
@@ -26,8 +27,8 @@ use crate::worker::{PANICKED, RUN};
 /// How often the worker is looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// How soon a worker that has closed its channel is looked at for the first time.
-const SHORTEST_PAUSE: Duration = Duration::from_micros(50);
+/// The same where the system does not tell the end of a process.
+const SHORT_INTERVAL: Duration = Duration::from_millis(1);
 
 /// How long a call may go on after the user has interrupted the run, and how long a worker may
 /// take to leave when all is done.
@@ -172,36 +173,61 @@ impl Supervisor {
     /// # Errors
     /// If there can be no worker: what the operating system says.
     pub fn start(self) -> io::Result<Supervised> {
-        let board = Board::create()?;
-        let ring = Ring::create()?;
-        let job = memory_file("gyrator-job")?;
-        (&job).write_all(&self.job)?;
-        let notes = memory_file("gyrator-notes")?;
-        let (child, channel) = process::spawn(RUN, self.arguments)?;
-        let files = [
-            board.descriptor(),
-            ring.descriptor(),
-            job.as_fd(),
-            notes.as_fd(),
-        ];
-        channel.set_timeout(Some(INTERVAL))?;
+        // First of all: until the worker asks for what it needs, it is made.
+        let (mut child, channel) = process::spawn(RUN, self.arguments)?;
+        let equipment = Equipment::make(&self.job).inspect_err(|_| {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        })?;
         // Where the worker is dead already, its status tells more.
-        let _ = channel.send(b"run", &files);
+        let _ = channel.send(b"run", &equipment.files());
         // While the worker works.
         let sweeper = std::thread::Builder::new().spawn(leftovers::sweep).ok();
         Ok(Supervised {
-            board,
-            ring,
+            board: equipment.board,
+            ring: equipment.ring,
+            end: process::end_of(&child),
             child,
             channel: Some(channel),
-            notes,
+            notes: equipment.notes,
             results: None,
             stalls: Stalls::default(),
             memory: MemoryWatch::new(self.memory_limit),
             timeout: self.timeout,
-            pause: SHORTEST_PAUSE,
+            next_look: Instant::now() + INTERVAL,
             sweeper,
         })
+    }
+}
+
+/// What a worker gets from its parent.
+struct Equipment {
+    board: Board,
+    ring: Ring,
+    job: File,
+    notes: File,
+}
+
+impl Equipment {
+    fn make(text: &[u8]) -> io::Result<Self> {
+        let equipment = Self {
+            board: Board::create()?,
+            ring: Ring::create()?,
+            job: memory_file("gyrator-job")?,
+            notes: memory_file("gyrator-notes")?,
+        };
+        (&equipment.job).write_all(text)?;
+        Ok(equipment)
+    }
+
+    fn files(&self) -> [BorrowedFd<'_>; 4] {
+        [
+            self.board.descriptor(),
+            self.ring.descriptor(),
+            self.job.as_fd(),
+            self.notes.as_fd(),
+        ]
     }
 }
 
@@ -215,6 +241,8 @@ pub struct Supervised {
     board: Board,
     ring: Ring,
     child: Child,
+    /// Readable when the worker has ended; `None` where the system has no such thing.
+    end: Option<OwnedFd>,
     /// `None` once the worker has closed it.
     channel: Option<Channel>,
     notes: File,
@@ -222,8 +250,8 @@ pub struct Supervised {
     stalls: Stalls,
     memory: MemoryWatch,
     timeout: Option<Duration>,
-    /// Time to the next look at a worker that has closed its channel.
-    pause: Duration,
+    /// When the worker is looked at next.
+    next_look: Instant,
     sweeper: Option<JoinHandle<()>>,
 }
 
@@ -239,6 +267,10 @@ impl Supervised {
             if let Some(status) = self.child.try_wait()? {
                 break (status, None);
             }
+            if Instant::now() < self.next_look {
+                continue;
+            }
+            self.next_look = Instant::now() + INTERVAL;
             if let Some(cause) = self.reason_to_kill(stop) {
                 let death = Death::new(cause, &self.board, process);
                 self.kill();
@@ -246,25 +278,12 @@ impl Supervised {
             }
         };
         self.drain();
-        let (phase, code) = self.board.phase();
-        let death = killed.unwrap_or_else(|| Death::of_status(status, &self.board, process));
-        let mut warnings = self.memory.warnings();
-        let outcome = match phase {
-            Phase::Leaving if code == PANICKED && self.board.has_panicked() => Outcome::Died(death),
-            Phase::Leaving => Outcome::Finished(code),
-            Phase::Complete if death.cause != Cause::Panic => {
-                warnings.push(format!(
-                    "{death}, after the last step: the results are complete"
-                ));
-                Outcome::Finished(code)
-            }
-            _ => Outcome::Died(death),
-        };
-        if phase != Phase::Leaving {
+        let (outcome, warnings) = self.judge(status, killed);
+        if self.board.phase().0 != Phase::Leaving {
             // What FMUs have started has nobody to talk to any more.
             self.kill();
+            leftovers::remove_of(process);
         }
-        leftovers::remove_of(process);
         if let Some(sweeper) = self.sweeper.take() {
             // It cannot panic, and if it did: what is left is the next run's.
             let _ = sweeper.join();
@@ -278,11 +297,57 @@ impl Supervised {
         })
     }
 
-    /// Waits a moment for a message or the end of the worker.
+    /// How the worker has ended, and what there is to warn of.
+    fn judge(&self, status: ExitStatus, killed: Option<Death>) -> (Outcome, Vec<String>) {
+        let mut warnings = self.memory.warnings();
+        let (phase, code) = self.board.phase();
+        let has_panicked = code == PANICKED && self.board.has_panicked();
+        if phase == Phase::Leaving && !has_panicked {
+            return (Outcome::Finished(code), warnings);
+        }
+        let process = self.child.id();
+        let death = killed.unwrap_or_else(|| Death::of_status(status, &self.board, process));
+        if phase == Phase::Complete && death.cause != Cause::Panic {
+            warnings.push(format!(
+                "{death}, after the last step: the results are complete"
+            ));
+            return (Outcome::Finished(code), warnings);
+        }
+        (Outcome::Died(death), warnings)
+    }
+
+    /// Waits for a message, for the end of the worker, or for the time to look at it.
     fn listen(&mut self) {
+        let mut time = self.next_look.saturating_duration_since(Instant::now());
+        if self.end.is_none() {
+            time = time.min(SHORT_INTERVAL);
+        }
+        if self.hears_something(time) {
+            self.receive();
+        }
+    }
+
+    /// Waits for at most `time`. True if there is a message, or the channel is closed.
+    fn hears_something(&self, time: Duration) -> bool {
+        let end = self.end.as_ref().map(AsFd::as_fd);
+        let channel = self.channel.as_ref().map(AsFd::as_fd);
+        let mut sources: Vec<PollFd<'_>> = [channel, end]
+            .into_iter()
+            .flatten()
+            .map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN))
+            .collect();
+        let time = Timespec {
+            tv_sec: 0,
+            tv_nsec: time.subsec_nanos().into(),
+        };
+        // A signal may cut it short.
+        let _ = rustix::event::poll(&mut sources, Some(&time));
+        channel.is_some() && !sources[0].revents().is_empty()
+    }
+
+    /// Takes a message that has come.
+    fn receive(&mut self) {
         let Some(channel) = &self.channel else {
-            std::thread::sleep(self.pause);
-            self.pause = (2 * self.pause).min(INTERVAL);
             return;
         };
         match channel.receive() {
@@ -291,7 +356,6 @@ impl Supervised {
                 let file = files.into_iter().next().map(File::from);
                 self.results = file.map(|file| (name, file));
             }
-            Ok(Received::Nothing) => {}
             // It is about to end, if it has not only closed its files.
             Ok(Received::Closed) | Err(_) => self.channel = None,
         }
@@ -299,10 +363,8 @@ impl Supervised {
 
     /// Reads what the worker has sent before its end.
     fn drain(&mut self) {
-        for _ in 0..2 {
-            if self.channel.is_some() {
-                self.listen();
-            }
+        while self.hears_something(Duration::ZERO) {
+            self.receive();
         }
     }
 
