@@ -1,7 +1,8 @@
 //! What each instance is doing right now, for someone who watches from outside or looks afterwards.
 //!
 //! Every instance has a [`Slot`] in which it notes each call before and after it is made: two
-//! relaxed stores, a third one before a step for its time. The slots are memory of this process,
+//! relaxed stores, a third one before a step for its time. Nothing of it is read again by the
+//! instance: a load of what was just stored would cost more than the stores. The slots are memory of this process,
 //! unless [`record_to`] gave others first, which another process can read when this one has died
 //! in a call, or does not come back from it.
 
@@ -83,17 +84,16 @@ impl Activity {
 
 /// Bytes of a name that are kept.
 const NAME_BYTES: usize = 80;
-/// Where in the marker the count of calls begins, above the code of the activity.
-const COUNT_SHIFT: u32 = 8;
-const CODE_MASK: u64 = (1 << COUNT_SHIFT) - 1;
+/// An odd number whose multiples differ in all bits: 2⁶⁴ by the golden ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What one instance is doing. All zero is a slot that nobody uses.
 ///
 /// Another process may share it and change it at any time: nothing in it is trusted.
 #[repr(C, align(64))]
 pub struct Slot {
-    /// Calls so far, and the code of the activity; 0 between calls.
-    marker: AtomicU64,
+    /// The code of the activity; 0 between calls.
+    activity: AtomicU64,
     /// Simulated time at which the last step began, or the run; bits of a double, plus 1: 0 is none.
     time: AtomicU64,
     /// Not 0: each step measures by how much the memory of the process grows in it.
@@ -105,7 +105,8 @@ pub struct Slot {
     /// Steps during which it was measured.
     measured_steps: AtomicU64,
     name: [AtomicU64; NAME_BYTES / 8],
-    spare: AtomicU64,
+    /// Activities so far, without the calls that come in every step.
+    count: AtomicU64,
 }
 
 /// A slot as it was at one moment.
@@ -115,7 +116,8 @@ pub struct Reading {
     pub name: String,
     /// What it is doing; `None` between calls.
     pub activity: Option<Activity>,
-    /// Changes with each call and each return: equal in two readings means that nothing happened.
+    /// Changes with the activity, the time of the step, and each call that does not come in every
+    /// step: equal in two readings means that nothing happened, or hardly anything.
     pub marker: u64,
     /// Simulated time at which its last step began, or the run before the first step; in the unit
     /// of time of the FMU, usually s.
@@ -129,33 +131,46 @@ impl Slot {
     /// A slot that nobody uses.
     const fn new() -> Self {
         Self {
-            marker: AtomicU64::new(0),
+            activity: AtomicU64::new(0),
             time: AtomicU64::new(0),
             measures_memory: AtomicU32::new(0),
             name_length: AtomicU32::new(0),
             grown: AtomicU64::new(0),
             measured_steps: AtomicU64::new(0),
             name: [const { AtomicU64::new(0) }; NAME_BYTES / 8],
-            spare: AtomicU64::new(0),
+            count: AtomicU64::new(0),
         }
     }
 
     /// Notes the activity while `work` is done.
-    #[inline(always)]
     pub fn during<T>(&self, activity: Activity, work: impl FnOnce() -> T) -> T {
-        // One thread at a time uses an instance, so nobody else writes between load and store.
-        let idle = (self.marker.load(Relaxed) & !CODE_MASK).wrapping_add(1 << COUNT_SHIFT);
-        self.marker
-            .store(idle | u64::from(activity.code()), Relaxed);
-        let result = work();
-        self.marker.store(idle, Relaxed);
-        result
+        self.count_one();
+        self.quickly(activity, work)
     }
 
     /// Notes a call of a function while it is made.
-    #[inline(always)]
     pub(crate) fn call<T>(&self, function: Function, call: impl FnOnce() -> T) -> T {
         self.during(Activity::Call(function), call)
+    }
+
+    /// As [`call`](Self::call), for the calls that come in every step: its time tells them apart.
+    #[inline(always)]
+    pub(crate) fn call_of_step<T>(&self, function: Function, call: impl FnOnce() -> T) -> T {
+        self.quickly(Activity::Call(function), call)
+    }
+
+    #[inline(always)]
+    fn quickly<T>(&self, activity: Activity, work: impl FnOnce() -> T) -> T {
+        self.activity.store(u64::from(activity.code()), Relaxed);
+        let result = work();
+        self.activity.store(0, Relaxed);
+        result
+    }
+
+    fn count_one(&self) {
+        // One thread at a time uses an instance, so nobody else writes between load and store.
+        let count = self.count.load(Relaxed).wrapping_add(1);
+        self.count.store(count, Relaxed);
     }
 
     /// Notes where in simulated time the instance is.
@@ -168,10 +183,21 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn step<T>(&self, time: f64, call: impl FnOnce() -> T) -> T {
         self.set_time(time);
-        if self.measures_memory.load(Relaxed) != 0 {
-            return self.measured(|| self.call(Function::DoStep, call));
+        self.call_of_step(Function::DoStep, call)
+    }
+
+    /// As [`step`](Self::step); measures what was asked for.
+    pub(crate) fn measured_step<T>(&self, time: f64, call: impl FnOnce() -> T) -> T {
+        if self.is_asked_to_measure() {
+            self.step(time, || self.measured(call))
+        } else {
+            self.step(time, call)
         }
-        self.call(Function::DoStep, call)
+    }
+
+    /// Whether somebody wants to know by how much each step lets the memory grow.
+    pub(crate) fn is_asked_to_measure(&self) -> bool {
+        self.measures_memory.load(Relaxed) != 0
     }
 
     /// Adds up by how much the memory of the process grows, and counts the call.
@@ -187,8 +213,8 @@ impl Slot {
         result
     }
 
-    /// Asks the instance to measure the growth of the memory in each step from now on, which takes
-    /// some microseconds a step.
+    /// Asks the instance to measure the growth of the memory in each step, which takes some
+    /// microseconds a step. It begins within 16 steps.
     pub fn measure_memory(&self) {
         self.measures_memory.store(1, Relaxed);
     }
@@ -202,11 +228,10 @@ impl Slot {
         }
         let words = self.name.iter().map(|word| word.load(Relaxed));
         let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).take(length).collect();
-        let marker = self.marker.load(Relaxed);
-        let time = self.time.load(Relaxed);
+        let (activity, time, marker) = self.words();
         Some(Reading {
             name: String::from_utf8_lossy(&bytes).into_owned(),
-            activity: Activity::from_code((marker & CODE_MASK) as u8),
+            activity: u8::try_from(activity).ok().and_then(Activity::from_code),
             marker,
             time: (time != 0).then(|| f64::from_bits(time.wrapping_sub(1))),
             growth: (self.grown.load(Relaxed), self.measured_steps.load(Relaxed)),
@@ -216,15 +241,24 @@ impl Slot {
     /// The [marker](Reading::marker), and whether an activity goes on.
     #[must_use]
     pub fn progress(&self) -> (u64, bool) {
-        let marker = self.marker.load(Relaxed);
-        (marker, marker & CODE_MASK != 0)
+        let (activity, _, marker) = self.words();
+        (marker, activity != 0)
+    }
+
+    /// The activity, the time and the [marker](Reading::marker).
+    fn words(&self) -> (u64, u64, u64) {
+        let activity = self.activity.load(Relaxed);
+        let time = self.time.load(Relaxed);
+        let count = self.count.load(Relaxed);
+        let marker = (time ^ count.wrapping_mul(SPREAD)).wrapping_mul(SPREAD) ^ activity;
+        (activity, time, marker)
     }
 
     /// Forgets the last user, but counts on: a new marker is equal to no old one.
     fn reset(&self) {
         // A panic in a call leaves its activity behind.
-        let idle = (self.marker.load(Relaxed) & !CODE_MASK).wrapping_add(1 << COUNT_SHIFT);
-        self.marker.store(idle, Relaxed);
+        self.activity.store(0, Relaxed);
+        self.count_one();
         self.time.store(0, Relaxed);
         self.measures_memory.store(0, Relaxed);
         self.grown.store(0, Relaxed);
@@ -312,6 +346,13 @@ mod tests {
         assert_eq!(after.time, Some(0.0), "where it was last");
         let next = slot.call(Function::GetReal, || slot.read()).unwrap();
         assert!(next.marker != during.marker && next.marker != after.marker);
+        let again = slot.call(Function::GetReal, || slot.read()).unwrap();
+        assert_ne!(again.marker, next.marker);
+        let markers = [0.1, 0.2].map(|time| slot.step(time, || slot.progress().0));
+        assert_ne!(markers[0], markers[1]);
+        let get = || slot.call_of_step(Function::GetReal, || slot.progress());
+        let set = slot.call_of_step(Function::SetReal, || slot.progress());
+        assert!(get().1 && get() != set && get().0 != markers[1]);
     }
 
     #[test]
@@ -339,7 +380,7 @@ mod tests {
         let new = slot.read().unwrap();
         assert_eq!((new.activity, new.time, new.growth), (None, None, (0, 0)));
         assert_ne!(new.marker, old.marker);
-        slot.step(0.0, || ());
+        slot.measured_step(0.0, || ());
         assert_eq!(slot.read().unwrap().growth, (0, 0), "no longer measured");
     }
 
@@ -366,7 +407,7 @@ mod tests {
             std::hint::black_box(function(number));
         });
         let call = nanoseconds(|number| {
-            std::hint::black_box(slot.call(Function::GetReal, || function(number)));
+            std::hint::black_box(slot.call_of_step(Function::GetReal, || function(number)));
         });
         let step = nanoseconds(|number| {
             std::hint::black_box(slot.step(number as f64, || function(number)));
@@ -384,13 +425,13 @@ mod tests {
         let slot = Slot::new();
         slot.set_name("leak");
         let leak = || std::mem::forget(std::hint::black_box(vec![1_u8; 8 << 20]));
-        slot.step(0.0, leak);
+        slot.measured_step(0.0, leak);
         assert_eq!(slot.read().unwrap().growth, (0, 0));
         if resident_bytes().is_none() {
             return;
         }
         slot.measure_memory();
-        slot.step(0.1, leak);
+        slot.measured_step(0.1, leak);
         let (grown, steps) = slot.read().unwrap().growth;
         assert_eq!(steps, 1);
         assert!(grown > 6 << 20, "{grown}");

@@ -6,9 +6,10 @@
 //! silently compute something else.
 //!
 //! Reading MXCSR takes 4 ns on some processors (AMD Zen), as long as a step of a small FMU; reading
-//! the control word of the x87 hardly any time, and `fesetround` and `feenableexcept` change both.
-//! So the x87 is looked at after every call, MXCSR after every rare call, the first step of an
-//! instance and every 16th; after every call from the first change on.
+//! the control word of the x87 less than 1 ns, and `fesetround` and `feenableexcept` change both. So
+//! both are looked at after every call that comes a few times a run, the first step of an instance and
+//! every 16th; the x87 after every step and every call but `fmi2SetReal` and `fmi2GetReal`. From the
+//! first change on everything is looked at after every call.
 
 #![expect(unsafe_code, reason = "reads and writes control registers")]
 
@@ -43,6 +44,12 @@ pub(crate) fn is_due(step: u16) -> bool {
     step & MASK.load(Ordering::Relaxed) == 0
 }
 
+/// Whether all calls are watched.
+#[inline(always)]
+pub(crate) fn all_are_watched() -> bool {
+    MASK.load(Ordering::Relaxed) == 0
+}
+
 /// From now on all calls are watched. Says whether they were before.
 pub(crate) fn watch_all() -> bool {
     MASK.swap(0, Ordering::Relaxed) == 0
@@ -58,16 +65,10 @@ impl FloatControl {
         }
     }
 
-    /// Whether the calling thread has these control words, as far as can be told cheaply; `false`
-    /// where all calls are watched.
+    /// Whether the calling thread has these control words, as far as can be told cheaply.
     #[inline(always)]
     pub(crate) fn seems_to_hold(self) -> bool {
-        self.x87 == x87() && MASK.load(Ordering::Relaxed) != 0
-    }
-
-    /// Whether the change to `other` is seen after the very call that made it.
-    pub(crate) fn is_seen_at_once(self, other: Self) -> bool {
-        self.x87 != other.x87
+        self.x87 == x87()
     }
 
     /// Gives the calling thread these control words again.

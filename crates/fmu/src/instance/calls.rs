@@ -37,7 +37,7 @@ impl Instance {
                 stop.unwrap_or(0.0),
             )
         });
-        self.conclude(F, status)?;
+        self.conclude_slowly(F, status)?;
         self.cold.is_set_up = true;
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Instance {
     ) -> CallResult {
         // SAFETY: the component is alive and the state allows the call.
         let status = self.slot.call(function, || unsafe { call(self.component) });
-        self.conclude(function, status)?;
+        self.conclude_slowly(function, status)?;
         self.state = next;
         Ok(())
     }
@@ -130,6 +130,11 @@ impl Instance {
         if !(step > 0.0 && (time + step).is_finite()) {
             return Err(self.bad_step(time, step));
         }
+        let number = self.step;
+        self.step = number.wrapping_add(1);
+        if float_control::is_due(number) {
+            return self.watched_step(time, step, no_set_state_prior);
+        }
         // SAFETY: the component is alive and the state allows the call.
         let status = self.slot.step(time, || unsafe {
             (self.do_step)(
@@ -139,11 +144,34 @@ impl Instance {
                 Boolean::from(no_set_state_prior),
             )
         });
-        let number = self.step;
-        self.step = number.wrapping_add(1);
-        if self.is_well(status) && !float_control::is_due(number) {
+        if status == fmi2_abi::OK && self.float_control.seems_to_hold() {
             return Ok(StepOutcome::Done);
         }
+        self.conclude_step(status, time, step)
+    }
+
+    /// A step after which everything is looked at.
+    #[cold]
+    #[inline(never)]
+    fn watched_step(
+        &mut self,
+        time: f64,
+        step: f64,
+        no_set_state_prior: bool,
+    ) -> Result<StepOutcome, Box<CallError>> {
+        if self.slot.is_asked_to_measure() {
+            // Not every 16th only.
+            float_control::watch_all();
+        }
+        // SAFETY: the component is alive and the state allows the call.
+        let status = self.slot.measured_step(time, || unsafe {
+            (self.do_step)(
+                self.component,
+                time,
+                step,
+                Boolean::from(no_set_state_prior),
+            )
+        });
         self.conclude_step(status, time, step)
     }
 

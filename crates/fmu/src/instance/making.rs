@@ -180,6 +180,7 @@ impl Making {
                 is_set_up: false,
                 pending_timeout,
                 has_changed_float_control: false,
+                float_control_was_changed: false,
                 abilities: Abilities::of(&self.description),
                 integers: Vec::new(),
                 strings: Vec::new(),

@@ -81,7 +81,8 @@ pub struct Conduct {
     pub logs_with_foreign_environment: bool,
     /// A name that it has called the logger with, and that is not the name of the instance.
     pub logs_with_name: Option<String>,
-    /// Whether a call has changed the floating-point control words (C-77).
+    /// Whether the floating-point control words were found changed after a call (C-77): by that call,
+    /// or by an earlier one of any instance.
     pub changes_float_control: bool,
 }
 
@@ -121,6 +122,8 @@ struct Cold {
     pending_timeout: Duration,
     /// Whether it was said that the FMU changes the floating-point control words.
     has_changed_float_control: bool,
+    /// Whether they were found changed.
+    float_control_was_changed: bool,
     abilities: Abilities,
     /// Numbers and pointers on their way across the interface; kept to avoid allocation.
     integers: Vec<i32>,
@@ -180,7 +183,7 @@ impl Instance {
         Conduct {
             logs_with_foreign_environment,
             logs_with_name,
-            changes_float_control: self.cold.has_changed_float_control,
+            changes_float_control: self.cold.float_control_was_changed,
         }
     }
 
@@ -227,16 +230,13 @@ impl Instance {
         }
     }
 
-    /// Whether nothing is left to do after a call that has returned `status`.
-    #[inline(always)]
-    fn is_well(&self, status: fmi2_abi::Status) -> bool {
-        status == fmi2_abi::OK && self.float_control.seems_to_hold()
-    }
-
     /// Gives a status its effect.
     #[inline]
     fn conclude(&mut self, function: Function, status: fmi2_abi::Status) -> CallResult {
-        if self.is_well(status) {
+        let is_well = status == fmi2_abi::OK
+            && self.float_control.seems_to_hold()
+            && !float_control::all_are_watched();
+        if is_well {
             Ok(())
         } else {
             self.conclude_slowly(function, status)
@@ -253,12 +253,12 @@ impl Instance {
             return;
         }
         self.float_control.restore();
-        let was_watched = float_control::watch_all();
-        let is_seen_at_once = self.float_control.is_seen_at_once(found);
-        let who = match was_watched || is_seen_at_once || self.step <= 1 {
+        self.cold.float_control_was_changed = true;
+        let is_certain = float_control::watch_all() || self.step <= 1;
+        let who = match is_certain {
             true if std::mem::replace(&mut self.cold.has_changed_float_control, true) => return,
             true => "",
-            false => ", or a call to another component before it,",
+            false => ", or a call before it,",
         };
         self.cold.warnings_count += 1;
         let changes = self.float_control.changes_to(found);
@@ -267,6 +267,7 @@ impl Instance {
         ));
     }
 
+    /// Looks at everything and gives a status its effect.
     #[cold]
     #[inline(never)]
     fn conclude_slowly(&mut self, function: Function, status: fmi2_abi::Status) -> CallResult {

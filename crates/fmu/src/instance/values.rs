@@ -9,6 +9,7 @@ use fmi2_abi::{Boolean, Function};
 use super::{CallResult, Instance};
 use crate::description::BaseType;
 use crate::error::{CallError, Refusal};
+use crate::float_control;
 
 impl Instance {
     /// `fmi2SetReal`: `values[i]` is for the variable `refs[i]`, in its own unit.
@@ -21,10 +22,10 @@ impl Instance {
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = self.slot.call(F, || unsafe {
+        let status = self.slot.call_of_step(F, || unsafe {
             (self.set_real)(self.component, refs.as_ptr(), refs.len(), values.as_ptr())
         });
-        if self.is_well(status) {
+        if status == fmi2_abi::OK && !float_control::all_are_watched() {
             return Ok(());
         }
         self.conclude_values(F, status, BaseType::Real, refs, &|i| values[i].to_string())
@@ -41,10 +42,13 @@ impl Instance {
         self.same_length(F, refs.len(), values.len())?;
         let values = values.as_mut_ptr();
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = self.slot.call(F, || unsafe {
+        let status = self.slot.call_of_step(F, || unsafe {
             (self.get_real)(self.component, refs.as_ptr(), refs.len(), values)
         });
-        self.conclude(F, status)
+        if status == fmi2_abi::OK && !float_control::all_are_watched() {
+            return Ok(());
+        }
+        self.conclude_slowly(F, status)
     }
 
     /// `fmi2SetInteger`, also for enumerations.

@@ -290,6 +290,7 @@ fn c77_r33_change_in_the_middle_is_put_back_within_16_steps() {
         step_with(&mut instance, 0).unwrap();
         assert!(step < 5 + 16 || sum().to_bits() == usual.to_bits());
     }
+    assert!(instance.conduct().changes_float_control);
     assert_eq!(instance.warnings_count(), 1);
 }
 
