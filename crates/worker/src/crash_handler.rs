@@ -95,13 +95,15 @@ fn note_first(crash: &Crash, signal: c_int, info: &libc::siginfo_t, context: *mu
     crash.signal.store(signal, Release);
 }
 
-/// Holds a thread that crashes while another one notes its own crash, for a second at most.
+/// Holds a thread that crashes while another one notes its own crash, for some seconds at most. That
+/// one ends the process, and so the pause: there may be thousands of threads here, which must not take
+/// its time.
 fn wait_until_noted(crash: &Crash) {
     let pause = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 1_000_000,
+        tv_sec: 1,
+        tv_nsec: 0,
     };
-    for _ in 0..1000 {
+    for _ in 0..10 {
         if crash.signal.load(Acquire) != 0 {
             return;
         }
