@@ -221,3 +221,24 @@ fn log_lines_of_fmus() {
     assert!(stderr("warn").contains(LINE));
     assert!(!stderr("off").contains(LINE));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn r22_a_crash_in_an_initialiser_is_told() {
+    let bench = Bench::new();
+    let fmu = crate::validation::build(&bench, 60);
+    for (more, expected) in [
+        (
+            &[][..],
+            "error: unruly60: SIGSEGV in loading the library, in unruly.so",
+        ),
+        (
+            &["--isolate"],
+            "error[fmu-not-loaded]: unruly60: SIGSEGV in loading the library",
+        ),
+    ] {
+        let outcome = bench.run(["simulate", &fmu].into_iter().chain(more.iter().copied()));
+        assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    }
+}

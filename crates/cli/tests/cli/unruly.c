@@ -18,6 +18,11 @@
 #define BREAKS 0
 #endif
 
+/* Runs when the library is loaded. */
+__attribute__((constructor)) static void initialise(void) {
+    if (BREAKS == 60) *(volatile int *)8 = 1;
+}
+
 typedef void (*logger_t)(void *, const char *, int, const char *, const char *, ...);
 typedef struct {
     logger_t logger;

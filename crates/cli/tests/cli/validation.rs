@@ -38,7 +38,7 @@ const PLATFORM: &str = if cfg!(target_arch = "x86_64") {
 };
 
 /// Builds the slave of `unruly.c` that breaks this rule.
-fn build(bench: &Bench, breaks: u8) -> String {
+pub(crate) fn build(bench: &Bench, breaks: u8) -> String {
     build_with(bench, breaks, "modelDescription.xml")
 }
 
