@@ -581,6 +581,37 @@ fn r38_failing_writes() {
     assert!(rows.iter().all(|row| row.len() == header.len()));
 }
 
+/// R-38: a disk of 64 KiB, where this user may mount one.
+#[test]
+fn r38_full_disk() {
+    const NO_RIGHT: i32 = 77;
+    let bench = Bench::new();
+    let script = "mkdir small && mount -t tmpfs -o size=64k none small || exit 77
+        \"$0\" simulate fmus/Faulty.fmu --step-size 0.1 -o small/out.csv -e 20000
+        code=$?; cp small/out.csv out.csv; exit $code";
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(env!("CARGO_BIN_EXE_gyrator"))
+        .current_dir(bench.path(""))
+        .output();
+    let Ok(output) = output else {
+        return;
+    };
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let code = output.status.code();
+    if code == Some(NO_RIGHT) || stderr.starts_with("unshare: ") {
+        return;
+    }
+    assert_eq!(code, Some(1), "{stderr}");
+    let expected = "cannot write the result file small/out.csv: No space left on device";
+    assert!(stderr.contains(expected), "{stderr}");
+    let (header, rows) = bench.rows("out.csv");
+    assert!(rows.len() > 1000, "{}", rows.len());
+    assert!(rows.iter().all(|row| row.len() == header.len()));
+    let kept = format!("{} rows in small/out.csv", rows.len());
+    assert!(stderr.contains(&kept), "{stderr}");
+}
+
 /// The rows that had not been written when the FMU crashed are more than a buffer holds.
 #[test]
 fn many_rows_survive() {
