@@ -167,7 +167,10 @@ impl Slot {
         result
     }
 
-    fn count_one(&self) {
+    /// Lets what comes next differ from what was before.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn count_one(&self) {
         // One thread at a time uses an instance, so nobody else writes between load and store.
         let count = self.count.load(Relaxed).wrapping_add(1);
         self.count.store(count, Relaxed);

@@ -4,7 +4,7 @@
 
 use std::ffi::CString;
 
-use fmi2_abi::{Boolean, Function};
+use fmi2_abi::{Boolean, Function, State};
 
 use super::{CallResult, Instance};
 use crate::description::BaseType;
@@ -12,6 +12,15 @@ use crate::error::{CallError, Refusal};
 use crate::float_control;
 
 impl Instance {
+    /// Calls between two steps are told apart by the time of the step, others have to be counted:
+    /// there may be many of them, and long ones, while a system is initialized.
+    #[inline(always)]
+    fn tell_apart(&self) {
+        if self.state != State::StepComplete {
+            self.slot.count_one();
+        }
+    }
+
     /// `fmi2SetReal`: `values[i]` is for the variable `refs[i]`, in its own unit.
     ///
     /// # Errors
@@ -21,6 +30,7 @@ impl Instance {
         const F: Function = Function::SetReal;
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
+        self.tell_apart();
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
         let status = self.slot.call_of_step(F, || unsafe {
             (self.set_real)(self.component, refs.as_ptr(), refs.len(), values.as_ptr())
@@ -41,6 +51,7 @@ impl Instance {
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
         let values = values.as_mut_ptr();
+        self.tell_apart();
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
         let status = self.slot.call_of_step(F, || unsafe {
             (self.get_real)(self.component, refs.as_ptr(), refs.len(), values)
