@@ -1,12 +1,14 @@
 //! `cargo xtask demo`: the double oscillator of Rodríguez 2022, uncorrected, corrected and with fresh
 //! exchange, against its exact solution.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 mod double_oscillator;
 
 use double_oscillator::{Metrics, metrics};
+
+use crate::release;
 
 /// A way to couple the two oscillators.
 struct Variant {
@@ -40,7 +42,7 @@ const VARIANTS: [Variant; 3] = [
 /// One sentence that says what failed.
 pub fn run(root: &Path, target: &Path) -> Result<(), String> {
     let fmus = crate::fmus::build_all().map_err(|error| error.to_string())?;
-    let program = build_gyrator(root, target)?;
+    let program = release::gyrator(root, target)?;
     let folder = target.join("demo");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     println!(
@@ -68,27 +70,6 @@ pub fn run(root: &Path, target: &Path) -> Result<(), String> {
         folder.display()
     );
     Ok(())
-}
-
-fn build_gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args([
-            "build",
-            "--release",
-            "--package",
-            "gyrator-cli",
-            "--target-dir",
-        ])
-        .arg(target)
-        .current_dir(root)
-        .status()
-        .map_err(|error| format!("cargo does not start: {error}"))?;
-    if built.success() {
-        Ok(target.join("release/gyrator"))
-    } else {
-        Err("the build of gyrator-cli failed".to_owned())
-    }
 }
 
 /// Runs one variant; its metrics and residual energy in J.

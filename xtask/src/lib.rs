@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod demo;
 pub mod fmus;
+mod release;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};

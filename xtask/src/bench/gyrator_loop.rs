@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::Case;
 use super::tiny::Tiny;
+use crate::release;
 
 /// Communication step of the benchmark, s.
 const STEP_SIZE: f64 = 1e-3;
@@ -27,25 +28,8 @@ pub(super) struct GyratorLoop {
 
 impl GyratorLoop {
     pub(super) fn build(root: &Path, target: &Path, work: &Path) -> Result<Self, String> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let done = Command::new(cargo)
-            .args([
-                "build",
-                "--quiet",
-                "--release",
-                "--package",
-                "gyrator-cli",
-                "--target-dir",
-            ])
-            .arg(target)
-            .current_dir(root)
-            .status()
-            .map_err(|error| format!("cargo does not start: {error}"))?;
-        if !done.success() {
-            return Err("the release build of gyrator-cli failed".to_owned());
-        }
         Ok(Self {
-            program: target.join("release/gyrator"),
+            program: release::gyrator(root, target)?,
             work: work.to_owned(),
         })
     }

@@ -1,10 +1,11 @@
 //! Steps of FMUs in processes of their own, through an example of the crate that makes these.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::{cell, median};
+use crate::release;
 
 /// FMUs in a ring, and steps of it: the second and the third have more processes than small
 /// machines have cores, where nobody can spin.
@@ -17,7 +18,7 @@ pub(super) fn table(
     fmu: &Path,
     repetitions: usize,
 ) -> Result<String, String> {
-    let program = build(root, target)?;
+    let program = release::example(root, target, "gyrator-worker", "isolated_step")?;
     let mut text = String::from("| FMUs | in one process, ns | isolated, ns |\n|--:|--:|--:|\n");
     for (instances, steps) in RINGS {
         let (mut here, mut isolated) = (Vec::new(), Vec::new());
@@ -36,28 +37,6 @@ pub(super) fn table(
         );
     }
     Ok(text)
-}
-
-fn build(root: &Path, target: &Path) -> Result<PathBuf, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let example = "isolated_step";
-    let done = Command::new(cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--release",
-            "--package",
-            "gyrator-worker",
-        ])
-        .args(["--example", example, "--target-dir"])
-        .arg(target)
-        .current_dir(root)
-        .status()
-        .map_err(|error| format!("cargo does not start: {error}"))?;
-    if !done.success() {
-        return Err(format!("the release build of the example {example} failed"));
-    }
-    Ok(target.join("release/examples").join(example))
 }
 
 /// Nanoseconds per step of one FMU: in one process, and isolated.
