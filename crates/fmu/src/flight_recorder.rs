@@ -1,10 +1,10 @@
 //! What each instance is doing right now, for someone who watches from outside or looks afterwards.
 //!
 //! Every instance has a [`Slot`] in which it notes each call before and after it is made: two
-//! relaxed stores, a third one before a step for its time. Nothing of it is read again by the
-//! instance: a load of what was just stored would cost more than the stores. The slots are memory of this process,
-//! unless [`record_to`] gave others first, which another process can read when this one has died
-//! in a call, or does not come back from it.
+//! relaxed stores, a third one before a step for its time. Calls that come in every step read none of
+//! it again: a load of what was just stored would cost more than the stores. The slots are memory of
+//! this process, unless [`record_to`] gave others first, which another process can read when this one
+//! has died in a call, or does not come back from it.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
