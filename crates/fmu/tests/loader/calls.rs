@@ -294,6 +294,22 @@ fn c77_r33_change_in_the_middle_is_put_back_within_16_steps() {
     assert_eq!(instance.warnings_count(), 1);
 }
 
+/// What a step does not look for closely is seen after it all the same: the x87 differs.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn c77_r33_change_by_setting_a_value_is_seen_after_the_next_step() {
+    let mut instance = ready(&fixture(), "setting");
+    for step in 0..5 {
+        let mode = if step == 3 { 2 } else { 0 };
+        instance.set_integer(&[5], &[mode]).unwrap();
+        instance.set_real(&[1], &[0.0]).unwrap();
+        let time = 0.1 * f64::from(step);
+        instance.do_step(time, 0.1, true).unwrap();
+        assert_eq!(instance.conduct().changes_float_control, step >= 3);
+    }
+    assert_eq!(instance.warnings_count(), 1);
+}
+
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn c77_r33_fast_math_library_does_not_reach_others() {

@@ -147,6 +147,13 @@ int fmi2SetReal(void *c, const unsigned *r, size_t n, const double *v) {
         if (r[i] == 1 && v[i] < 0) return 2;
         s->real[r[i]] = v[i];
     }
+#if defined(__x86_64__)
+    if (s->integer[5] == 2) {
+        unsigned short rounds_upwards = 0x0b7f;
+        __asm__ volatile("fldcw %0" : : "m"(rounds_upwards));
+        s->integer[5] = 0;
+    }
+#endif
     return 0;
 }
 int fmi2GetReal(void *c, const unsigned *r, size_t n, double *v) {
