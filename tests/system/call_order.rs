@@ -133,6 +133,14 @@ fn c31_inputs_are_not_set_before_initialization_mode() {
 }
 
 #[test]
+fn c31_start_values_are_set_after_setup() {
+    // The FMU goes back to its default values in fmi2SetupExperiment, as FMUs of 20-sim do. Closed
+    // form: with rate·step = 1 a step of the explicit Euler method ends at x = u; y = x + gain·u.
+    let values = "u = 0.5, rate = 8.0, gain = 3.0";
+    assert_eq!(outputs(&alone(0.0, values)), ([0.5, 2.0], 0));
+}
+
+#[test]
 fn c32_start_time_that_is_not_zero() {
     // All times are multiples of 2⁻³ and so exact; the model knows no time.
     let usual = outputs(&alone(0.0, "u = 0.5"));

@@ -166,10 +166,14 @@ impl Unit for Measured {
     fn description(&self) -> &UnitDescription {
         &self.0
     }
-    fn begin_initialization(&mut self, _: &Period) -> UnitResult {
+    fn setup_experiment(&mut self, _: &Period) -> UnitResult {
         Ok(())
     }
-    fn end_initialization(&mut self) -> UnitResult {
+
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        Ok(())
+    }
+    fn exit_initialization_mode(&mut self) -> UnitResult {
         Ok(())
     }
     fn set_reals(&mut self, _: &[u32], _: &[f64]) -> UnitResult {

@@ -143,12 +143,16 @@ impl gyrator::Unit for Offset {
         self.0.description()
     }
 
-    fn begin_initialization(&mut self, period: &gyrator::Period) -> gyrator::UnitResult {
-        self.0.begin_initialization(period)
+    fn setup_experiment(&mut self, period: &gyrator::Period) -> gyrator::UnitResult {
+        self.0.setup_experiment(period)
     }
 
-    fn end_initialization(&mut self) -> gyrator::UnitResult {
-        self.0.end_initialization()
+    fn enter_initialization_mode(&mut self) -> gyrator::UnitResult {
+        self.0.enter_initialization_mode()
+    }
+
+    fn exit_initialization_mode(&mut self) -> gyrator::UnitResult {
+        self.0.exit_initialization_mode()
     }
 
     fn set_reals(&mut self, handles: &[u32], values: &[f64]) -> gyrator::UnitResult {

@@ -275,10 +275,14 @@ impl Unit for Odometer {
     fn description(&self) -> &UnitDescription {
         &self.description
     }
-    fn begin_initialization(&mut self, _: &Period) -> UnitResult {
+    fn setup_experiment(&mut self, _: &Period) -> UnitResult {
         Ok(())
     }
-    fn end_initialization(&mut self) -> UnitResult {
+
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        Ok(())
+    }
+    fn exit_initialization_mode(&mut self) -> UnitResult {
         Ok(())
     }
     fn set_reals(&mut self, _: &[Handle], values: &[f64]) -> UnitResult {

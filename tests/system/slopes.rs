@@ -48,11 +48,15 @@ impl Unit for Cubic {
         &self.description
     }
 
-    fn begin_initialization(&mut self, _: &Period) -> UnitResult {
+    fn setup_experiment(&mut self, _: &Period) -> UnitResult {
         Ok(())
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        Ok(())
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
         Ok(())
     }
 
@@ -114,11 +118,15 @@ impl Unit for Interpolating {
         self.0.description()
     }
 
-    fn begin_initialization(&mut self, _: &Period) -> UnitResult {
+    fn setup_experiment(&mut self, _: &Period) -> UnitResult {
         Ok(())
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        Ok(())
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
         Ok(())
     }
 

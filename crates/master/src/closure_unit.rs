@@ -76,13 +76,17 @@ impl<F: FnMut(Call<'_>) + Send> Unit for ClosureUnit<F> {
         &self.description
     }
 
-    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
         self.time = period.start;
-        self.call(period.start, 0.0);
         Ok(())
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        self.call(self.time, 0.0);
+        Ok(())
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
         Ok(())
     }
 

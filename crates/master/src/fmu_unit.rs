@@ -117,15 +117,18 @@ impl Unit for FmuUnit {
         &self.description
     }
 
-    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
         Self::check(
             self.instance
                 .setup_experiment(period.tolerance, period.start, period.stop),
-        )?;
+        )
+    }
+
+    fn enter_initialization_mode(&mut self) -> UnitResult {
         Self::check(self.instance.enter_initialization_mode())
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
+    fn exit_initialization_mode(&mut self) -> UnitResult {
         Self::check(self.instance.exit_initialization_mode())
     }
 

@@ -202,13 +202,17 @@ impl Unit for HalvingUnit {
         self.unit.description()
     }
 
-    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
-        self.unit.begin_initialization(period)
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
+        self.unit.setup_experiment(period)
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        self.unit.enter_initialization_mode()
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
         self.spare.resize_with(self.halvings as usize, || None);
-        self.unit.end_initialization()
+        self.unit.exit_initialization_mode()
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
@@ -321,10 +325,14 @@ mod tests {
         fn description(&self) -> &UnitDescription {
             &self.description
         }
-        fn begin_initialization(&mut self, _: &Period) -> UnitResult {
+        fn setup_experiment(&mut self, _: &Period) -> UnitResult {
             Ok(())
         }
-        fn end_initialization(&mut self) -> UnitResult {
+
+        fn enter_initialization_mode(&mut self) -> UnitResult {
+            Ok(())
+        }
+        fn exit_initialization_mode(&mut self) -> UnitResult {
             Ok(())
         }
         fn set_reals(&mut self, _: &[Handle], values: &[f64]) -> UnitResult {
@@ -396,7 +404,7 @@ mod tests {
         let slot = Slot::Other(Box::new(picky));
         let mut slot = HalvingUnit::around(slot, &component, &description);
         let unit = slot.unit();
-        unit.end_initialization().unwrap();
+        unit.exit_initialization_mode().unwrap();
         unit.set_reals(&[0], &[3.0]).unwrap();
         unit.set_input_derivatives(&[0, 0], &[1, 2], &[-2.0, 5.0])
             .unwrap();

@@ -28,15 +28,18 @@ impl Plant {
             time: period.start,
             size: 0.0,
         };
+        for component in 0..self.members.len() {
+            self.call(component, &start, |unit| unit.setup_experiment(period))?;
+        }
         self.set_start_values(&start, false)?;
         for component in 0..self.members.len() {
-            self.call(component, &start, |unit| unit.begin_initialization(period))?;
+            self.call(component, &start, |unit| unit.enter_initialization_mode())?;
         }
         self.set_start_values(&start, true)?;
         self.propagate(&start)?;
         let (gains, notes) = self.choose_exchange(&start)?;
         for component in 0..self.members.len() {
-            self.call(component, &start, |unit| unit.end_initialization())?;
+            self.call(component, &start, |unit| unit.exit_initialization_mode())?;
         }
         self.read_all(&start)?;
         let loops = self.prepare_exchange(&gains);
@@ -63,7 +66,8 @@ impl Plant {
         result.map_err(|fault| RunError::Fault(self.fault(component, step, fault)))
     }
 
-    /// Inputs get their start values in Initialization Mode, everything else before it (C-31).
+    /// Inputs get their start values in Initialization Mode, everything else before it, but after
+    /// `fmi2SetupExperiment`: FMUs of 20-sim go back to their default values in that call (C-31).
     fn set_start_values(&mut self, step: &Step, inputs: bool) -> Result<(), RunError> {
         let graph = std::sync::Arc::clone(&self.graph);
         for (component, node) in graph.components.iter().enumerate() {

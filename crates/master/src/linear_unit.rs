@@ -101,11 +101,15 @@ impl Unit for LinearUnit {
         &self.description
     }
 
-    fn begin_initialization(&mut self, _period: &Period) -> UnitResult {
+    fn setup_experiment(&mut self, _period: &Period) -> UnitResult {
         Ok(())
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        Ok(())
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
         Ok(())
     }
 

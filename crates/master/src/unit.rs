@@ -251,24 +251,33 @@ pub type SavedState = Box<dyn Any + Send>;
 
 /// One simulation unit: an FMU, a Rust model, a closure of a test bench.
 ///
-/// Calls come in FMI's order (4.2.4): start values; [`begin_initialization`](Self::begin_initialization);
-/// inputs and outputs, in any order; [`end_initialization`](Self::end_initialization); then set, step, get.
+/// Calls come in FMI's order (4.2.4): [`setup_experiment`](Self::setup_experiment); start values of all
+/// but inputs; [`enter_initialization_mode`](Self::enter_initialization_mode); inputs and outputs, in
+/// any order; [`exit_initialization_mode`](Self::exit_initialization_mode); then set, step, get.
 /// Arrays of handles and values have equal lengths.
 pub trait Unit: Send {
     /// What the unit is; the same for its whole life.
     fn description(&self) -> &UnitDescription;
 
-    /// Start values are set; the initial outputs are about to be computed.
+    /// Gives the start and the stop time and the tolerance (`fmi2SetupExperiment`); the first call. A
+    /// unit may go back to its default values in it, so start values are set after it.
     ///
     /// # Errors
     /// As the unit reports.
-    fn begin_initialization(&mut self, period: &Period) -> UnitResult;
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult;
 
-    /// The initial values are settled; steps follow.
+    /// Start values are set; the initial outputs are about to be computed
+    /// (`fmi2EnterInitializationMode`).
     ///
     /// # Errors
     /// As the unit reports.
-    fn end_initialization(&mut self) -> UnitResult;
+    fn enter_initialization_mode(&mut self) -> UnitResult;
+
+    /// The initial values are final; steps follow (`fmi2ExitInitializationMode`).
+    ///
+    /// # Errors
+    /// As the unit reports.
+    fn exit_initialization_mode(&mut self) -> UnitResult;
 
     /// Sets real inputs or parameters.
     ///

@@ -159,14 +159,18 @@ impl<M: Model + Send> Unit for ModelUnit<M> {
         &self.description
     }
 
-    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
         self.instance.setup(period.start);
         Ok(())
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        Ok(())
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
         let ended = self.instance.initialize();
-        ended.map_err(|fault| refused("end_initialization", fault))
+        ended.map_err(|fault| refused("exit_initialization_mode", fault))
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
@@ -322,13 +326,14 @@ mod tests {
     fn a_saved_state_is_gone_back_to() {
         let mut unit = ModelUnit::<OscillatorForce>::new();
         let x = unit.description().variable("x").unwrap().handle;
-        unit.begin_initialization(&Period {
+        unit.setup_experiment(&Period {
             start: 0.0,
             stop: None,
             tolerance: None,
         })
         .unwrap();
-        unit.end_initialization().unwrap();
+        unit.enter_initialization_mode().unwrap();
+        unit.exit_initialization_mode().unwrap();
         let after = |unit: &mut ModelUnit<OscillatorForce>| {
             unit.step(0.0, 0.01).unwrap();
             let mut value = [0.0];

@@ -6,7 +6,7 @@ use gyrator::{
     Cause, Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value,
 };
 
-/// Passes all calls on to a unit, and notes those that FMI 2.0 §4.2.4 does not allow.
+/// Passes all calls on to a unit, and notes those that break the order of calls that [`Unit`] promises.
 pub struct Spy<U> {
     unit: U,
     log: Arc<Mutex<Log>>,
@@ -41,6 +41,8 @@ struct Log {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Instantiated,
+    /// After `fmi2SetupExperiment`, in which an FMU may lose the values that were set before (C-31).
+    SetUp,
     Initialization,
     /// Between steps, nothing set since the last one.
     StepComplete,
@@ -132,32 +134,39 @@ impl Spied {
     }
 }
 
-use State::{Initialization, Instantiated, StepComplete, ValuesSet};
+use State::{Initialization, Instantiated, SetUp, StepComplete, ValuesSet};
 
 impl<U: Unit> Unit for Spy<U> {
     fn description(&self) -> &UnitDescription {
         self.unit.description()
     }
 
-    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
-        self.expect("begin_initialization", &[Instantiated]);
-        self.state = Initialization;
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
+        self.expect("setup_experiment", &[Instantiated]);
+        self.state = SetUp;
         self.stop = period.stop;
-        let result = self.unit.begin_initialization(period);
+        let result = self.unit.setup_experiment(period);
         self.note(result)
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
-        self.expect("end_initialization", &[Initialization]);
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        self.expect("enter_initialization_mode", &[SetUp]);
+        self.state = Initialization;
+        let result = self.unit.enter_initialization_mode();
+        self.note(result)
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
+        self.expect("exit_initialization_mode", &[Initialization]);
         self.state = StepComplete;
-        let result = self.unit.end_initialization();
+        let result = self.unit.exit_initialization_mode();
         self.note(result)
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
         self.expect(
             "set_reals",
-            &[Instantiated, Initialization, StepComplete, ValuesSet],
+            &[SetUp, Initialization, StepComplete, ValuesSet],
         );
         if self.is_stepping() {
             let mut log = self.log();
@@ -203,7 +212,7 @@ impl<U: Unit> Unit for Spy<U> {
     fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
         self.expect(
             "set_value",
-            &[Instantiated, Initialization, StepComplete, ValuesSet],
+            &[SetUp, Initialization, StepComplete, ValuesSet],
         );
         self.note_set();
         let result = self.unit.set_value(handle, value);
@@ -274,13 +283,14 @@ mod tests {
     fn a_read_after_a_write_is_seen() {
         let unit = ModelUnit::<OscillatorForce>::new().without_fresh();
         let (mut spy, spied) = Spy::on(unit);
-        spy.begin_initialization(&Period {
+        spy.setup_experiment(&Period {
             start: 0.0,
             stop: None,
             tolerance: None,
         })
         .unwrap();
-        spy.end_initialization().unwrap();
+        spy.enter_initialization_mode().unwrap();
+        spy.exit_initialization_mode().unwrap();
         let mut value = [0.0];
         spy.get_reals(&[0], &mut value).unwrap();
         spy.set_reals(&[0], &value).unwrap();

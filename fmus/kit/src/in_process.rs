@@ -11,7 +11,7 @@ use crate::variable::{Place, Settings};
 
 /// One instance of the model `M`.
 ///
-/// The sequence of calls: set parameters, [`setup`](Self::setup), set inputs, read outputs
+/// The sequence of calls: [`setup`](Self::setup), set parameters, set inputs, read outputs
 /// ([`initialize`](Self::initialize) ends the initialization), then set inputs,
 /// [`step`](Self::step), read outputs, again and again.
 #[derive(Debug)]
@@ -178,8 +178,12 @@ impl<M: Model> InProcess<M> {
         result.map_err(|error| Fault::Error(format!("derivative of {name}: {error}")))
     }
 
-    /// Starts initialization at `time` in s.
+    /// Starts initialization at `time` in s; a model that [resets](Model::RESETS_IN_SETUP) then goes back
+    /// to its start values.
     pub fn setup(&mut self, time: f64) {
+        if M::RESETS_IN_SETUP {
+            self.memory = Memory::new(&self.table);
+        }
         self.memory.time = time;
         self.memory.outdated = true;
     }

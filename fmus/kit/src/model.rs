@@ -51,6 +51,9 @@ pub trait Model: Clone + Default + Serialize + DeserializeOwned + 'static {
     /// forbids (4.2.4) and gyrator likes. Without, such a read is an error, and so is a return to
     /// a time that the importer has promised not to return to.
     const FRESH_OUTPUTS: bool = true;
+    /// Whether `fmi2SetupExperiment` goes back to the start values of the description, as in FMUs of
+    /// 20-sim: values that were set before it are lost.
+    const RESETS_IN_SETUP: bool = false;
     /// Preferred communication step, s (`DefaultExperiment`).
     const STEP_SIZE: f64 = 1e-3;
     /// End of the default experiment, s.

@@ -9,6 +9,7 @@ type Row = Variable<Strict>;
 ///
 /// Its FMU answers every call that FMI 2.0 does not allow (table of section 4.2.4) with an error,
 /// also what many importers do and most FMUs let pass: reading between steps after values were set.
+/// Values that are set before `fmi2SetupExperiment` are lost, as in FMUs of 20-sim.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Strict {
     u: f64,
@@ -35,6 +36,7 @@ impl Model for Strict {
     const DESCRIPTION: &'static str = "A lag that refuses every call that FMI 2.0 does not allow";
     const INTERPOLATES_INPUTS: bool = true;
     const FRESH_OUTPUTS: bool = false;
+    const RESETS_IN_SETUP: bool = true;
 
     fn variables() -> Vec<Variable<Self>> {
         vec![

@@ -33,12 +33,16 @@ impl<U: Unit> Unit for Noisy<U> {
         self.unit.description()
     }
 
-    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
-        self.unit.begin_initialization(period)
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
+        self.unit.setup_experiment(period)
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
-        self.unit.end_initialization()
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        self.unit.enter_initialization_mode()
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
+        self.unit.exit_initialization_mode()
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {

@@ -238,12 +238,16 @@ impl Unit for Watched {
         self.unit.description()
     }
 
-    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
-        self.unit.begin_initialization(period)
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
+        self.unit.setup_experiment(period)
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
-        self.unit.end_initialization()
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        self.unit.enter_initialization_mode()
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
+        self.unit.exit_initialization_mode()
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
@@ -336,8 +340,9 @@ mod tests {
     #[rustfmt::skip]
     impl Unit for Refusing {
         fn description(&self) -> &UnitDescription { &self.0 }
-        fn begin_initialization(&mut self, _: &Period) -> UnitResult { refused("begin_initialization") }
-        fn end_initialization(&mut self) -> UnitResult { refused("end_initialization") }
+        fn setup_experiment(&mut self, _: &Period) -> UnitResult { refused("setup_experiment") }
+        fn enter_initialization_mode(&mut self) -> UnitResult { refused("enter_initialization_mode") }
+        fn exit_initialization_mode(&mut self) -> UnitResult { refused("exit_initialization_mode") }
         fn set_reals(&mut self, _: &[Handle], _: &[f64]) -> UnitResult { refused("set_reals") }
         fn get_reals(&mut self, _: &[Handle], _: &mut [f64]) -> UnitResult { Ok(()) }
         fn step(&mut self, _: f64, _: f64) -> UnitResult<StepOutcome> { refused("step") }
@@ -382,8 +387,12 @@ mod tests {
         let state: SavedState = Box::new(());
         let mut word = UnitValue::Boolean(true);
         let results = [
-            ("begin_initialization", unit.begin_initialization(&period)),
-            ("end_initialization", unit.end_initialization()),
+            ("setup_experiment", unit.setup_experiment(&period)),
+            (
+                "enter_initialization_mode",
+                unit.enter_initialization_mode(),
+            ),
+            ("exit_initialization_mode", unit.exit_initialization_mode()),
             ("set_reals", unit.set_reals(&[], &[])),
             ("step", unit.step(0.0, 1.0).map(drop)),
             ("set_value", unit.set_value(0, &word)),

@@ -212,8 +212,9 @@ fn make_rare(
     reply: &mut Reply,
 ) -> Result<(), Refusal> {
     match operation {
-        Operation::BeginInitialization(period) => unit.begin_initialization(period)?,
-        Operation::EndInitialization => unit.end_initialization()?,
+        Operation::SetupExperiment(period) => unit.setup_experiment(period)?,
+        Operation::EnterInitializationMode => unit.enter_initialization_mode()?,
+        Operation::ExitInitializationMode => unit.exit_initialization_mode()?,
         Operation::SetValue { handle, value } => {
             let room = scratch
                 .text

@@ -48,7 +48,7 @@ impl Journal {
     }
 
     /// The initialisation has ended with what was noted last.
-    pub(super) fn end_initialization(&mut self) {
+    pub(super) fn exit_initialization_mode(&mut self) {
         self.is_initialized = true;
     }
 
@@ -99,9 +99,9 @@ mod tests {
     fn a_new_worker_is_told_the_beginning_the_state_and_what_came_since() {
         let mut journal = Journal::new(Restart { times: 2, every: 2 });
         let mut beginning = Request::default();
-        beginning.end_initialization();
+        beginning.exit_initialization_mode();
         journal.note(&beginning);
-        journal.end_initialization();
+        journal.exit_initialization_mode();
         assert!(!journal.count_step());
         journal.note(&step(0.0));
         let mut expected = beginning.clone();

@@ -5,8 +5,8 @@ use gyrator::{Handle, Kind, Period, Value};
 use super::bytes::{Cursor, Malformed, Numbers, Put, length};
 
 const START: u8 = 1;
-const BEGIN_INITIALIZATION: u8 = 2;
-const END_INITIALIZATION: u8 = 3;
+const SETUP_EXPERIMENT: u8 = 2;
+const EXIT_INITIALIZATION_MODE: u8 = 3;
 const SET_REALS: u8 = 4;
 const SET_VALUE: u8 = 5;
 const SET_INPUT_DERIVATIVES: u8 = 6;
@@ -21,6 +21,7 @@ const SERIALIZE: u8 = 14;
 const DESERIALIZE: u8 = 15;
 const TERMINATE: u8 = 16;
 const LEAVE: u8 = 17;
+const ENTER_INITIALIZATION_MODE: u8 = 18;
 
 const REAL: u8 = 0;
 const INTEGER: u8 = 1;
@@ -107,17 +108,22 @@ impl Request {
         bytes.block(start.cache.unwrap_or_default());
     }
 
-    /// [`Unit::begin_initialization`](gyrator::Unit::begin_initialization).
-    pub(super) fn begin_initialization(&mut self, period: &Period) {
-        let bytes = self.begin(BEGIN_INITIALIZATION);
+    /// [`Unit::setup_experiment`](gyrator::Unit::setup_experiment).
+    pub(super) fn setup_experiment(&mut self, period: &Period) {
+        let bytes = self.begin(SETUP_EXPERIMENT);
         bytes.real(period.start);
         bytes.optional_real(period.stop);
         bytes.optional_real(period.tolerance);
     }
 
-    /// [`Unit::end_initialization`](gyrator::Unit::end_initialization).
-    pub(super) fn end_initialization(&mut self) {
-        self.begin(END_INITIALIZATION);
+    /// [`Unit::enter_initialization_mode`](gyrator::Unit::enter_initialization_mode).
+    pub(super) fn enter_initialization_mode(&mut self) {
+        self.begin(ENTER_INITIALIZATION_MODE);
+    }
+
+    /// [`Unit::exit_initialization_mode`](gyrator::Unit::exit_initialization_mode).
+    pub(super) fn exit_initialization_mode(&mut self) {
+        self.begin(EXIT_INITIALIZATION_MODE);
     }
 
     /// [`Unit::set_reals`](gyrator::Unit::set_reals); arrays of equal lengths.
@@ -271,8 +277,9 @@ pub(super) fn read_value(cursor: &mut Cursor<'_>, target: &mut Value) -> Result<
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Operation<'a> {
     Start(Start<'a>),
-    BeginInitialization(Period),
-    EndInitialization,
+    SetupExperiment(Period),
+    EnterInitializationMode,
+    ExitInitializationMode,
     SetReals {
         handles: Numbers<'a, 4>,
         values: Numbers<'a, 8>,
@@ -364,12 +371,13 @@ impl<'a> Operation<'a> {
     fn take_rare(code: u8, cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
         Ok(match code {
             START => Self::Start(take_start(cursor)?),
-            BEGIN_INITIALIZATION => Self::BeginInitialization(Period {
+            SETUP_EXPERIMENT => Self::SetupExperiment(Period {
                 start: cursor.real()?,
                 stop: cursor.optional_real()?,
                 tolerance: cursor.optional_real()?,
             }),
-            END_INITIALIZATION => Self::EndInitialization,
+            ENTER_INITIALIZATION_MODE => Self::EnterInitializationMode,
+            EXIT_INITIALIZATION_MODE => Self::ExitInitializationMode,
             SET_VALUE => Self::SetValue {
                 handle: cursor.word()?,
                 value: Encoded::take(cursor)?,
@@ -491,12 +499,13 @@ mod tests {
             library_path: vec![text.as_bytes()],
             cache: Some(text.as_bytes()),
         });
-        request.begin_initialization(&Period {
+        request.setup_experiment(&Period {
             start: numbers[0],
             stop: Some(numbers[0]),
             tolerance: None,
         });
-        request.end_initialization();
+        request.enter_initialization_mode();
+        request.exit_initialization_mode();
         request.set_reals(handles, &values);
         request.set_value(7, &Value::String(text.to_owned()));
         request.set_value(8, &Value::Boolean(true));

@@ -400,16 +400,21 @@ impl Unit for IsolatedUnit {
         &self.description
     }
 
-    fn begin_initialization(&mut self, period: &Period) -> UnitResult {
-        self.change().begin_initialization(period);
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
+        self.change().setup_experiment(period);
         self.settle().map(drop)
     }
 
-    fn end_initialization(&mut self) -> UnitResult {
-        self.change().end_initialization();
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        self.change().enter_initialization_mode();
+        self.settle().map(drop)
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
+        self.change().exit_initialization_mode();
         self.settle()?;
         if let Some(journal) = &mut self.hosted.journal {
-            journal.end_initialization();
+            journal.exit_initialization_mode();
         }
         Ok(())
     }

@@ -60,6 +60,30 @@ to = "b.colour_in"
     ));
 }
 
+#[test]
+fn c31_start_values_survive_in_a_process_of_its_own() {
+    // The FMU goes back to its default values in fmi2SetupExperiment.
+    is_identical(&system(
+        r#"
+[experiment]
+stop_time = 1.0
+step_size = 0.01
+
+[components.a]
+fmu = "<Strict>"
+start_values = { u = 0.5, rate = 8.0, gain = 3.0 }
+
+[components.b]
+fmu = "<Strict>"
+start_values = { rate = 4.0 }
+
+[[connections]]
+from = "a.x"
+to = "b.u"
+"#,
+    ));
+}
+
 fn oscillators(experiment: &str, left: &str, right: &str, correction: &str) -> SystemFile {
     system(&format!(
         r#"
