@@ -129,8 +129,8 @@ impl Unit {
         let import: Fmi2Import = fmi::import::from_path(fmu)?;
         let instance = import.instantiate_cs(name, false, true)?;
         let mut unit = Self { instance, import };
-        unit.set(start_values)?;
         unit.instance.setup_experiment(None, 0.0, None)?;
+        unit.set(start_values)?;
         unit.instance.enter_initialization_mode()?;
         Ok(unit)
     }
