@@ -1,4 +1,4 @@
-//! `cargo xtask fmus`: builds the stubs of all models and packs them into `target/fmus/*.fmu`.
+//! `cargo xtask fmus`: builds the examples that export the models and packs them into `target/fmus/*.fmu`.
 
 mod package;
 
@@ -46,20 +46,32 @@ pub enum Error {
 /// not change is not written again.
 ///
 /// # Errors
-/// When a stub does not compile or a file cannot be written.
+/// When an example does not compile or a file cannot be written.
 pub fn build_all() -> Result<PathBuf, Error> {
-    build_in(&crate::target())
+    build_in(&crate::target(), MODELS.iter())
 }
 
-/// As [`build_all`], with a target folder of the caller's choice.
-fn build_in(target: &Path) -> Result<PathBuf, Error> {
+/// As [`build_all`], but only the models of these names.
+///
+/// # Errors
+/// As [`build_all`]. A name without a model is left out.
+pub fn build(names: &[&str]) -> Result<PathBuf, Error> {
+    let named = MODELS.iter().filter(|model| names.contains(&model.name));
+    build_in(&crate::target(), named)
+}
+
+/// As [`build_all`], with models and a target folder of the caller's choice.
+fn build_in(
+    target: &Path,
+    models: impl Iterator<Item = &'static ModelInfo> + Clone,
+) -> Result<PathBuf, Error> {
     let folder = target.join("fmus");
     fs::create_dir_all(&folder).map_err(|source| file_error(&folder, source))?;
     let lock_path = folder.join(".lock");
     let lock = File::create(&lock_path).and_then(|file| file.lock().map(|()| file));
     let lock = lock.map_err(|source| file_error(&lock_path, source))?;
-    compile_stubs(target)?;
-    for model in MODELS {
+    compile(target, models.clone())?;
+    for model in models {
         write_fmu(model, target, &folder)?;
     }
     drop(lock);
@@ -71,18 +83,19 @@ fn file_error(path: &Path, source: io::Error) -> Error {
     Error::File { path, source }
 }
 
-fn compile_stubs(target: &Path) -> Result<(), Error> {
+fn compile(target: &Path, models: impl Iterator<Item = &'static ModelInfo>) -> Result<(), Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command
         .current_dir(crate::root())
         .args(["build", "--quiet", "--profile", "fmu", "--target-dir"])
         .arg(target)
+        .args(["--package", "fmu-models", "--features", "export"])
         .args(["--config", &remapped_paths()])
         .env_remove("CARGO_BUILD_TARGET")
         .stdin(Stdio::null());
-    for model in MODELS {
-        command.args(["--package", model.package]);
+    for model in models {
+        command.args(["--example", model.example]);
     }
     let outcome = command.output();
     let reason = match outcome {
@@ -110,7 +123,7 @@ fn remapped_paths() -> String {
 
 fn write_fmu(model: &ModelInfo, target: &Path, folder: &Path) -> Result<(), Error> {
     let name = model.name;
-    let library_path = library_path(target, model.package);
+    let library_path = library_path(target, model.example);
     let library = fs::read(&library_path).map_err(|source| file_error(&library_path, source))?;
     let library = Library {
         platform: package::PLATFORM,
@@ -128,11 +141,11 @@ fn write_fmu(model: &ModelInfo, target: &Path, folder: &Path) -> Result<(), Erro
     written.map_err(|source| file_error(&path, source))
 }
 
-fn library_path(target: &Path, package: &str) -> PathBuf {
+fn library_path(target: &Path, example: &str) -> PathBuf {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-    let stem = package.replace('-', "_");
+    let stem = example.replace('-', "_");
     let file = format!("{DLL_PREFIX}{stem}{DLL_SUFFIX}");
-    target.join("fmu").join(file)
+    target.join("fmu/examples").join(file)
 }
 
 #[cfg(test)]
@@ -148,7 +161,8 @@ mod tests {
     fn equal_sources_give_equal_bytes() {
         let here = build_all().unwrap_or_else(|error| panic!("{error}"));
         let elsewhere = tempfile::tempdir_in(crate::target()).unwrap();
-        let there = build_in(elsewhere.path()).unwrap_or_else(|error| panic!("{error}"));
+        let there =
+            build_in(elsewhere.path(), MODELS.iter()).unwrap_or_else(|error| panic!("{error}"));
         let differences = MODELS.iter().filter_map(|model| {
             let file = format!("{}.fmu", model.name);
             let [first, second] =

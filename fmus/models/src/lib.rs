@@ -1,6 +1,6 @@
 //! The models behind gyrator's FMUs: benchmarks and test objects, one file a model.
 //!
-//! To add a model: one file here, one word in [`MODELS`], one stub crate that exports it.
+//! To add a model: one file here, one word in [`MODELS`], one example of three lines that exports it.
 
 #![forbid(unsafe_code)]
 
@@ -69,18 +69,18 @@ use fmu_kit::{Description, Model};
 pub struct ModelInfo {
     /// Name of the model and of its FMU.
     pub name: &'static str,
-    /// The package that exports the C functions, a `cdylib`.
-    pub package: &'static str,
+    /// The example of this package that exports the C functions, a `cdylib`.
+    pub example: &'static str,
     /// Makes its `modelDescription.xml`.
     pub describe: fn() -> Description,
     /// Says what is wrong with its variable table.
     pub problems: fn() -> Vec<String>,
 }
 
-const fn model<M: Model>(package: &'static str) -> ModelInfo {
+const fn model<M: Model>(example: &'static str) -> ModelInfo {
     ModelInfo {
         name: M::NAME,
-        package,
+        example,
         describe: fmu_kit::describe::<M>,
         problems: fmu_kit::problems::<M>,
     }
@@ -124,10 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn models_are_sorted_and_packages_are_named_after_them() {
+    fn models_are_sorted_and_examples_are_named_after_them() {
         assert!(MODELS.is_sorted_by_key(|model| model.name));
         for model in MODELS {
-            let plain = model.package.replace('-', "");
+            let plain = model.example.replace('-', "");
             assert_eq!(plain, model.name.to_lowercase());
         }
     }
