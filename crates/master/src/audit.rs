@@ -6,9 +6,10 @@
 //! W_stale; the correction's own work is W_corr; their sum is the net energy error of the coupling.
 //! The residual energy cannot tell this: it needs a share μ that no black box shows.
 
-use crate::exchange::Exchange;
+use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond};
-use crate::plant::{Plant, Step};
+use crate::state::{State, errors_of, outputs_of};
+use crate::step::Step;
 
 /// Whether a correction brought the energy nearer to the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -77,27 +78,31 @@ struct Entry {
 }
 
 impl Audit {
-    pub(crate) fn new(plant: &Plant) -> Self {
+    pub(crate) fn new(state: &State) -> Self {
         let entry = |bond: &Bond| Entry {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
-            errors: bond.axes.iter().map(|axis| plant.errors_of(axis)).collect(),
+            errors: bond
+                .axes
+                .iter()
+                .map(|axis| errors_of(&state.signals, axis))
+                .collect(),
             audit: BondAudit::default(),
         };
         Self {
-            bonds: plant.graph.bonds.iter().map(entry).collect(),
-            is_needed: plant.modes.contains(&Exchange::Stale),
+            bonds: state.graph.bonds.iter().map(entry).collect(),
+            is_needed: state.exchange.modes.contains(&Exchange::Stale),
         }
     }
 
     /// Books the step that has just been made.
-    pub(crate) fn observe(&mut self, plant: &Plant, step: &Step) {
+    pub(crate) fn observe(&mut self, state: &State, step: &Step) {
         if !self.is_needed {
             return;
         }
         for entry in &mut self.bonds {
             if (step.index + 1).is_multiple_of(entry.every) {
-                entry.observe(plant, step.size * entry.every as f64);
+                entry.observe(state, step.size * entry.every as f64);
             }
         }
     }
@@ -114,27 +119,15 @@ impl Audit {
 }
 
 impl Entry {
-    fn observe(&mut self, plant: &Plant, length: f64) {
+    fn observe(&mut self, state: &State, length: f64) {
         let mut power = 0.0;
         for (axis, errors) in self.axes.iter().zip(&mut self.errors) {
             let (effort_error, flow_error) = *errors;
-            let (effort, flow) = (
-                plant.outputs[axis.effort_output],
-                plant.outputs[axis.flow_output],
-            );
+            let (effort, flow) = outputs_of(&state.signals, axis);
             power += axis.weight * (effort_error * flow - effort * flow_error);
-            *errors = plant.errors_of(axis);
+            *errors = errors_of(&state.signals, axis);
         }
         self.audit.stale_power = power;
         self.audit.stale_energy += power * length;
-    }
-}
-
-impl Plant {
-    fn errors_of(&self, axis: &Axis) -> (f64, f64) {
-        (
-            self.stale_errors[axis.effort_output],
-            self.stale_errors[axis.flow_output],
-        )
     }
 }

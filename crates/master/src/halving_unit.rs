@@ -3,7 +3,7 @@
 use gyrator_system::{Component, Problem};
 
 use crate::fault::{Cause, UnitFault};
-use crate::plant::Slot;
+use crate::state::Slot;
 use crate::state_check;
 use crate::unit::{
     Causality, Handle, Kind, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult,

@@ -1,8 +1,9 @@
 //! The energy of every power bond, always on; it never touches a signal.
 
-use crate::exchange::Exchange;
+use crate::exchange_mode::Exchange;
 use crate::graph::Axis;
-use crate::plant::{Plant, Step};
+use crate::state::{Signals, State, added_to, input_at_start, outputs_of};
+use crate::step::Step;
 
 /// What has gone over a bond so far. Powers are those of the last step, at its end.
 ///
@@ -70,38 +71,38 @@ struct Entry {
 }
 
 impl Ledger {
-    pub(crate) fn new(plant: &Plant, for_fixed_steps: bool) -> Self {
+    pub(crate) fn new(state: &State, for_fixed_steps: bool) -> Self {
         let entry = |bond: &crate::graph::Bond| Entry {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
             outputs_before: bond
                 .axes
                 .iter()
-                .map(|axis| plant.outputs_of(axis))
+                .map(|axis| outputs_of(&state.signals, axis))
                 .collect(),
             power_before: 0.0,
             energy: BondEnergy::default(),
         };
         Self {
-            bonds: plant.graph.bonds.iter().map(entry).collect(),
-            books_copies: for_fixed_steps && !plant.modes.contains(&Exchange::Stale),
+            bonds: state.graph.bonds.iter().map(entry).collect(),
+            books_copies: for_fixed_steps && !state.exchange.modes.contains(&Exchange::Stale),
         }
     }
 
     /// Books the step that has just been made.
-    pub(crate) fn observe(&mut self, plant: &Plant, step: &Step) {
-        if self.books_copies && plant.is_uniform() {
+    pub(crate) fn observe(&mut self, state: &State, step: &Step) {
+        if self.books_copies && state.units.uniform {
             for entry in &mut self.bonds {
-                entry.observe_copies(plant, step);
+                entry.observe_copies(state, step);
             }
             return;
         }
         for entry in &mut self.bonds {
             if entry.every == 1 || step.index.is_multiple_of(entry.every) {
-                entry.begin(plant);
+                entry.begin(state);
             }
             if entry.every == 1 || (step.index + 1).is_multiple_of(entry.every) {
-                entry.observe(plant, step);
+                entry.observe(state, step);
             }
         }
     }
@@ -129,11 +130,11 @@ impl Ledger {
 
 impl Entry {
     /// The applied residual power at the start of the step.
-    fn begin(&mut self, plant: &Plant) {
+    fn begin(&mut self, state: &State) {
         self.power_before = 0.0;
         for (axis, (effort_output, flow_output)) in self.axes.iter().zip(&self.outputs_before) {
-            let effort_input = plant.input_at_start(axis.effort_input);
-            let flow_input = plant.input_at_start(axis.flow_input);
+            let effort_input = input_at_start(state, axis.effort_input);
+            let flow_input = input_at_start(state, axis.flow_input);
             self.power_before +=
                 axis.weight * (effort_input * flow_output - effort_output * flow_input);
         }
@@ -142,12 +143,12 @@ impl Entry {
     /// The same as [`observe`](Self::observe) where all inputs are copies of outputs that are not
     /// stale, and nothing corrects them.
     #[inline]
-    fn observe_copies(&mut self, plant: &Plant, step: &Step) {
+    fn observe_copies(&mut self, state: &State, step: &Step) {
         let (mut given, mut received) = (0.0, 0.0);
         for axis in &self.axes {
-            let (effort_output, flow_output) = plant.outputs_of(axis);
-            given += axis.weight * effort_output * plant.inputs[axis.flow_input];
-            received += axis.weight * plant.inputs[axis.effort_input] * flow_output;
+            let (effort_output, flow_output) = outputs_of(&state.signals, axis);
+            given += axis.weight * effort_output * state.courses.values[axis.flow_input];
+            received += axis.weight * state.courses.values[axis.effort_input] * flow_output;
         }
         let residual = received - given;
         let energy = &mut self.energy;
@@ -163,27 +164,28 @@ impl Entry {
         energy.residual_energy_abs += residual_energy.abs();
         if residual.abs() > energy.max_residual_power {
             energy.max_residual_power = residual.abs();
-            energy.max_residual_power_time = plant.graph.clock.seconds(step.from + step.length);
+            energy.max_residual_power_time = state.graph.clock.seconds(step.from + step.length);
         }
     }
 
     #[inline]
-    fn observe(&mut self, plant: &Plant, step: &Step) {
+    fn observe(&mut self, state: &State, step: &Step) {
         let length = step.size * self.every as f64;
         let (mut given, mut received, mut correction) = (0.0, 0.0, 0.0);
         let (mut coupling_error, mut output_power) = (0.0, 0.0);
         for (axis, before) in self.axes.iter().zip(&mut self.outputs_before) {
-            let (effort_output, flow_output) = plant.outputs_of(axis);
-            *before = plant.outputs_under_new_inputs(axis);
-            let error =
-                |input: usize| plant.states[input].fed(&plant.outputs) - plant.inputs[input];
+            let (effort_output, flow_output) = outputs_of(&state.signals, axis);
+            *before = outputs_under_new_inputs(&state.signals, axis);
+            let error = |input: usize| {
+                state.courses.inputs[input].fed(&state.signals.reals) - state.courses.values[input]
+            };
             coupling_error += axis.weight.abs()
                 * ((error(axis.effort_input) * flow_output).abs()
                     + (error(axis.flow_input) * effort_output).abs());
             output_power += axis.weight * effort_output * flow_output;
-            let (effort_added, flow_added) = plant.added(axis, length);
-            let effort_input = plant.inputs[axis.effort_input] - effort_added;
-            let flow_input = plant.inputs[axis.flow_input] - flow_added;
+            let (effort_added, flow_added) = added_to(state, axis, length);
+            let effort_input = state.courses.values[axis.effort_input] - effort_added;
+            let flow_input = state.courses.values[axis.flow_input] - flow_added;
             given += axis.weight * effort_output * flow_input;
             received += axis.weight * effort_input * flow_output;
             correction += axis.weight * (effort_added * flow_output - effort_output * flow_added);
@@ -206,39 +208,18 @@ impl Entry {
         energy.correction_energy += correction * length;
         if residual.abs() > energy.max_residual_power {
             energy.max_residual_power = residual.abs();
-            energy.max_residual_power_time = plant.graph.clock.seconds(step.from + step.length);
+            energy.max_residual_power_time = state.graph.clock.seconds(step.from + step.length);
         }
     }
 }
 
-impl Plant {
-    /// Effort and flow output of an axis, as published last.
-    #[inline]
-    fn outputs_of(&self, axis: &Axis) -> (f64, f64) {
-        (
-            self.outputs[axis.effort_output],
-            self.outputs[axis.flow_output],
-        )
-    }
-
-    /// What the outputs of an axis become when the next step's inputs are set, as far as it is known.
-    #[inline]
-    fn outputs_under_new_inputs(&self, axis: &Axis) -> (f64, f64) {
-        let (effort, flow) = self.outputs_of(axis);
-        let known = |error: f64| if error.is_nan() { 0.0 } else { error };
-        (
-            effort - known(self.stale_errors[axis.effort_output]),
-            flow - known(self.stale_errors[axis.flow_output]),
-        )
-    }
-
-    /// What corrections and feed-forward had added to the effort and the flow input of an axis at the end of a step.
-    #[inline]
-    fn added(&self, axis: &Axis, length: f64) -> (f64, f64) {
-        if self.correctors.is_empty() && self.player.is_empty() {
-            return (0.0, 0.0);
-        }
-        let added = |input: usize| self.states[input].added().at(length);
-        (added(axis.effort_input), added(axis.flow_input))
-    }
+/// The outputs of an axis under the next step's inputs, as far as they are known.
+#[inline]
+fn outputs_under_new_inputs(signals: &Signals, axis: &Axis) -> (f64, f64) {
+    let (effort, flow) = outputs_of(signals, axis);
+    let known = |error: f64| if error.is_nan() { 0.0 } else { error };
+    (
+        effort - known(signals.stale_errors[axis.effort_output]),
+        flow - known(signals.stale_errors[axis.flow_output]),
+    )
 }

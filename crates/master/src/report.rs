@@ -2,8 +2,10 @@
 
 use crate::alarm::Alarm;
 use crate::audit::Verdict;
-use crate::exchange::Exchange;
-use crate::interface_model::Schedule;
+use crate::counters::Counters;
+use crate::exchange_mode::Exchange;
+use crate::graph::Graph;
+use crate::interface_model::{InterfaceModel, Schedule};
 use crate::ledger::BondEnergy;
 
 /// Why a run ended.
@@ -36,25 +38,6 @@ impl StopReason {
             Self::Failed(_) => "failed",
         }
     }
-}
-
-/// How often what was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-pub struct Counters {
-    /// Macro-steps.
-    pub macro_steps: u64,
-    /// Communication steps of all units.
-    pub unit_steps: u64,
-    /// Calls that set real inputs between steps.
-    pub set_calls: u64,
-    /// Calls that read real outputs between steps.
-    pub get_calls: u64,
-    /// Macro-steps that were made again with a smaller size.
-    pub repeated_steps: u64,
-    /// Steps that a correction changed.
-    pub corrected_steps: u64,
-    /// Warnings that units returned.
-    pub unit_warnings: u64,
 }
 
 /// A component's part of the report.
@@ -108,6 +91,21 @@ pub struct InterfaceModelReport {
     /// Its order and options.
     #[serde(flatten)]
     pub schedule: Schedule,
+}
+
+impl InterfaceModelReport {
+    /// The reports of all interface models of a graph.
+    pub(crate) fn all(graph: &Graph) -> Vec<Self> {
+        let name = |component: &usize| graph.components[*component].name.clone();
+        let report = |model: &InterfaceModel| Self {
+            name: model.name.clone(),
+            component: name(&model.component),
+            fast_components: model.fast.iter().map(name).collect(),
+            exchange_step: graph.macro_step / f64::from(model.exchanges),
+            schedule: model.schedule,
+        };
+        graph.interface_models.iter().map(report).collect()
+    }
 }
 
 /// What a run did.

@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::alarm::Alarms;
 use crate::audit::{Audit, Verdict as AuditVerdict};
+use crate::engine;
 use crate::fault::RunError;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::method::Method;
 use crate::observer::{Observer, StopRequest, Verdict, View};
-use crate::plant::{Plant, Step, StepParts};
-use crate::report::{BondReport, ComponentReport, Report, StopReason};
+use crate::report::{BondReport, ComponentReport, InterfaceModelReport, Report, StopReason};
+use crate::state::State;
+use crate::step::{Step, StepParts};
 use crate::step_control::{Decision, StepAudit, StepControl};
 use crate::time::{Rate, Ticks};
 use crate::unit::Period;
@@ -21,7 +23,7 @@ use crate::variable_step::{Checkpoint, Sizes};
 
 /// The parts that a [`System`](crate::System) starts a run with.
 pub(crate) struct Parts {
-    pub(crate) plant: Plant,
+    pub(crate) state: State,
     pub(crate) method: (&'static str, Box<dyn Method>),
     pub(crate) control: (&'static str, Box<dyn StepControl>),
     pub(crate) period: Period,
@@ -34,7 +36,7 @@ pub(crate) struct Parts {
 /// Between steps its variables can be read and written, so that a test bench can put physical
 /// parts into the loop. Nothing is ever rolled back, unless a step control is asked to.
 pub struct Run {
-    plant: Plant,
+    state: State,
     method: (&'static str, Box<dyn Method>),
     control: (&'static str, Box<dyn StepControl>),
     ledger: Ledger,
@@ -59,41 +61,41 @@ pub struct Run {
 impl Run {
     pub(crate) fn start(parts: Parts) -> Result<Self, RunError> {
         let Parts {
-            mut plant,
+            mut state,
             mut method,
             mut control,
             period,
             mut notes,
             interrupt,
         } = parts;
-        let clock = plant.graph.clock;
-        let macro_step = plant.graph.macro_step;
-        let sized = Sizes::of(&plant.graph, control.1.is_fixed());
-        method.1.begin(&mut plant);
+        let clock = state.graph.clock;
+        let macro_step = state.graph.macro_step;
+        let sized = Sizes::of(&state.graph, control.1.is_fixed());
+        method.1.begin(&mut state);
         // A unit may refuse to step beyond the stop time that it was told (FMI 2.0.4, 4.2.1).
         let told = Period {
             stop: period
                 .stop
                 .filter(|_| !control.1.may_overshoot())
-                .map(|stop| end_as_stepped(&plant.graph, stop, control.1.is_fixed())),
+                .map(|stop| end_as_stepped(&state.graph, stop, control.1.is_fixed())),
             ..period
         };
-        notes.extend(plant.initialize(&told)?);
+        notes.extend(engine::initialize(&mut state, &told)?);
         let mut run = Self {
-            ledger: Ledger::new(&plant, control.1.is_fixed()),
-            audit: Audit::new(&plant),
-            alarms: Alarms::new(plant.graph.bonds.len()),
+            ledger: Ledger::new(&state, control.1.is_fixed()),
+            audit: Audit::new(&state),
+            alarms: Alarms::new(state.graph.bonds.len()),
             next_length: sized.length(
-                control.1.first(macro_step, !plant.graph.bonds.is_empty()),
+                control.1.first(macro_step, !state.graph.bonds.is_empty()),
                 &clock,
             ),
             is_fixed: control.1.is_fixed(),
             stop: period
                 .stop
                 .map(|stop| (sized.stop(&clock, stop - period.start), stop)),
-            checkpoint: Checkpoint::if_possible(&plant, control.1.as_ref(), &mut notes),
+            checkpoint: Checkpoint::if_possible(&state, control.1.as_ref(), &mut notes),
             sizes: sized,
-            plant,
+            state,
             method,
             control,
             observers: Vec::new(),
@@ -134,13 +136,13 @@ impl Run {
         loop {
             let step = self.next_step();
             self.keep_state(&step)?;
-            if let Err(fault) = self.method.1.step(&mut self.plant, &step) {
+            if let Err(fault) = self.method.1.step(&mut self.state, &step) {
                 self.faulty = Some(fault.component.clone());
                 return Err(self.fail(RunError::Fault(fault)));
             }
             self.written = false;
-            self.ledger.observe(&self.plant, &step);
-            self.audit.observe(&self.plant, &step);
+            self.ledger.observe(&self.state, &step);
+            self.audit.observe(&self.state, &step);
             self.alarms.observe(&self.ledger, step.time + step.size);
             if self.is_fixed || !self.size_next_step(&step)? {
                 self.now += step.length;
@@ -188,13 +190,13 @@ impl Run {
     pub fn time(&self) -> f64 {
         match self.stop {
             Some((ticks, stop)) if self.now == ticks => stop,
-            _ => self.plant.graph.clock.seconds(self.now),
+            _ => self.state.graph.clock.seconds(self.now),
         }
     }
 
     /// The resolved system.
     pub fn graph(&self) -> &Graph {
-        &self.plant.graph
+        &self.state.graph
     }
 
     /// The energies of the bonds.
@@ -219,18 +221,20 @@ impl Run {
 
     /// What the run has done so far.
     pub fn report(&self) -> Report {
-        let graph = &self.plant.graph;
-        let component = |(node, mode): (&crate::graph::Component, &crate::exchange::Exchange)| {
-            ComponentReport {
-                name: node.name.clone(),
-                step_size: graph.macro_step * node.rate.ratio(),
-                exchange: *mode,
-            }
-        };
-        let mut counters = self.plant.counters;
+        let graph = &self.state.graph;
+        let component =
+            |(node, mode): (&crate::graph::Component, &crate::exchange_mode::Exchange)| {
+                ComponentReport {
+                    name: node.name.clone(),
+                    step_size: graph.macro_step * node.rate.ratio(),
+                    exchange: *mode,
+                }
+            };
+        let mut counters = self.state.counters;
         counters.macro_steps = self.index;
         counters.unit_warnings = self
-            .plant
+            .state
+            .units
             .members
             .iter()
             .map(|member| member.slot.warnings())
@@ -244,13 +248,13 @@ impl Run {
             components: graph
                 .components
                 .iter()
-                .zip(&self.plant.modes)
+                .zip(&self.state.exchange.modes)
                 .map(component)
                 .collect(),
             bonds: (0..graph.bonds.len())
                 .map(|index| self.bond_report(index))
                 .collect(),
-            interface_models: graph.interface_model_reports(),
+            interface_models: InterfaceModelReport::all(graph),
             counters,
             notes: self.notes(),
         }
@@ -259,7 +263,7 @@ impl Run {
     /// Notes of the start, and what the bonds have shown since.
     fn notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
-        for index in 0..self.plant.graph.bonds.len() {
+        for index in 0..self.state.graph.bonds.len() {
             let bond = self.bond_report(index);
             if bond.verdict == Some(AuditVerdict::Harmed) {
                 let net = bond.net_energy_error.unwrap_or(f64::NAN);
@@ -281,9 +285,10 @@ impl Run {
     }
 
     fn bond_report(&self, index: usize) -> BondReport {
-        let bond = &self.plant.graph.bonds[index];
+        let bond = &self.state.graph.bonds[index];
         let corrector = self
-            .plant
+            .state
+            .bonds
             .correctors
             .iter()
             .find(|corrector| corrector.bond == index);
@@ -302,7 +307,7 @@ impl Run {
             alarms: self.alarms.bond(index).to_vec(),
             correction: match &bond.correction {
                 Some((entry, _)) => entry.name,
-                None if self.plant.player.plays_on(bond) => "learned",
+                None if self.is_fed_forward(bond) => "learned",
                 None => "off",
             },
             correction_parameters: parameters.unwrap_or_default().into_iter().collect(),
@@ -310,8 +315,16 @@ impl Run {
         }
     }
 
-    pub(crate) fn plant(&self) -> &Plant {
-        &self.plant
+    /// Whether learned feed-forward adds to an input of the bond.
+    fn is_fed_forward(&self, bond: &crate::graph::Bond) -> bool {
+        let signals = &self.state.courses.feed_forward;
+        let inputs = |axis: &crate::graph::Axis| [axis.effort_input, axis.flow_input];
+        let mut inputs = bond.axes.iter().flat_map(inputs);
+        inputs.any(|input| signals.iter().any(|signal| signal.input == input))
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.state
     }
 
     /// The system at its present communication point, as observers see it.
@@ -319,9 +332,9 @@ impl Run {
         View {
             time: self.time(),
             steps: self.index,
-            graph: &self.plant.graph,
-            reals: &self.plant.outputs,
-            signals: &self.plant.signals,
+            graph: &self.state.graph,
+            reals: &self.state.signals.reals,
+            signals: &self.state.signals.discrete,
             ledger: &self.ledger,
             audit: &self.audit,
             control: self.control.1.signals(),
@@ -331,13 +344,13 @@ impl Run {
 
     #[inline(always)]
     fn next_step(&self) -> Step {
-        let clock = &self.plant.graph.clock;
+        let clock = &self.state.graph.clock;
         if !self.is_fixed {
             return self.next_variable_step();
         }
         let (mut length, mut size, time) = (
             clock.ticks_per_step(),
-            self.plant.graph.macro_step,
+            self.state.graph.macro_step,
             clock.seconds_after(self.index),
         );
         if let Some((stop, seconds)) = self.stop
@@ -356,7 +369,7 @@ impl Run {
 
     /// The next step of a run whose step control sizes the steps.
     fn next_variable_step(&self) -> Step {
-        let clock = &self.plant.graph.clock;
+        let clock = &self.state.graph.clock;
         let time = clock.seconds(self.now);
         let mut length = self.next_length;
         let mut size = clock.duration(length);
@@ -384,7 +397,7 @@ impl Run {
             return Ok(());
         };
         let books = (&self.ledger, &self.audit, &self.alarms);
-        if let Err(fault) = checkpoint.save(&mut self.plant, books, step) {
+        if let Err(fault) = checkpoint.save(&mut self.state, books, step) {
             return Err(self.fail(RunError::Fault(fault)));
         }
         Ok(())
@@ -397,25 +410,25 @@ impl Run {
         let decision = self.control.1.next(&StepAudit {
             step,
             ledger: &self.ledger,
-            order: self.plant.order_in_use(),
-            had_event: self.plant.had_event,
+            order: engine::order_in_use(&self.state),
+            had_event: self.state.signals.had_event,
             may_change,
         });
         let (Decision::Continue(size) | Decision::Repeat(size)) = decision;
         // All macro-steps within a slow component's step are equal.
         self.next_length = if may_change {
-            self.sizes.length(size, &self.plant.graph.clock)
+            self.sizes.length(size, &self.state.graph.clock)
         } else {
             step.length
         };
         let (Decision::Repeat(_), Some(checkpoint)) = (decision, &self.checkpoint) else {
             return Ok(false);
         };
-        if let Err(fault) = checkpoint.restore(&mut self.plant, step) {
+        if let Err(fault) = checkpoint.restore(&mut self.state, step) {
             return Err(self.fail(RunError::Fault(fault)));
         }
         (self.ledger, self.audit, self.alarms) = checkpoint.books();
-        self.plant.counters.repeated_steps += 1;
+        self.state.counters.repeated_steps += 1;
         Ok(true)
     }
 
@@ -450,7 +463,7 @@ impl Run {
         if interrupt.is_some_and(|requested| requested.load(Ordering::Relaxed)) {
             return self.end(StopReason::Interrupted);
         }
-        if self.plant.terminated.is_some() {
+        if self.state.units.terminated.is_some() {
             return self.end(StopReason::Terminated);
         }
         if let Some(limit) = self.exceeded_limit() {
@@ -464,10 +477,10 @@ impl Run {
 
     /// The limit of residual energy that a bond has exceeded, in words.
     fn exceeded_limit(&self) -> Option<String> {
-        if !self.plant.graph.has_energy_limits {
+        if !self.state.graph.has_energy_limits {
             return None;
         }
-        let bonds = self.plant.graph.bonds.iter().zip(self.ledger.bonds());
+        let bonds = self.state.graph.bonds.iter().zip(self.ledger.bonds());
         let exceeded = |(bond, energy): (&crate::graph::Bond, &crate::ledger::BondEnergy)| {
             let limit = bond
                 .max_residual_energy
@@ -487,15 +500,17 @@ impl Run {
         self.stop_reason = reason;
         let step = self.next_step();
         let mut first = Ok(());
-        for component in 0..self.plant.members.len() {
-            let name = &self.plant.graph.components[component].name;
+        for component in 0..self.state.units.members.len() {
+            let name = &self.state.graph.components[component].name;
             if self.faulty.as_ref() == Some(name) {
                 continue;
             }
-            if let Err(fault) = self.plant.members[component].slot.unit().terminate()
+            if let Err(fault) = self.state.units.members[component].slot.unit().terminate()
                 && first.is_ok()
             {
-                first = Err(RunError::Fault(self.plant.fault(component, &step, fault)));
+                first = Err(RunError::Fault(
+                    self.state.graph.fault(component, &step, fault),
+                ));
             }
         }
         if let Err(error) = &first {

@@ -10,16 +10,17 @@ use gyrator_system::{
     Problems, Severity, Source, Spanned, SystemFile,
 };
 
+use crate::engine;
 use crate::fault::RunError;
 use crate::graph::{Chosen, Graph};
 use crate::halving_unit::HalvingUnit;
 use crate::learning::{FeedForward, macro_steps};
 use crate::method::{METHODS, Method};
-use crate::plant::{Member, Plant, Slot};
 use crate::registry::{Registry, look_up};
 use crate::resolve::resolve;
 use crate::run::{Parts, Run};
 use crate::settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
+use crate::state::{Member, Slot, State};
 use crate::step_control::{STEP_CONTROLS, StepControl};
 use crate::unit::{Period, Unit, UnitDescription};
 use crate::unit_maker::{InProcess, UnitMaker, UnitOrder};
@@ -311,16 +312,18 @@ impl System {
         };
         let pool = thread_pool(options.threads, &mut problems);
         let members = self.members(&resolved, options, maker)?;
-        let mut plant = Plant::new(Arc::new(resolved.graph), members, pool);
-        plant.accept_not_finite = options.accept_not_finite;
+        let mut state = State::new(Arc::new(resolved.graph), members, pool);
+        engine::set_up(&mut state);
+        state.signals.accepts_non_finite = options.accept_not_finite;
         let noted = self.feed_forward.as_ref().map(FeedForward::note);
         if let Some(feed_forward) = self.feed_forward.take() {
-            plant.play(feed_forward);
+            let signals = feed_forward.signals(&state.graph);
+            engine::add_feed_forward(&mut state, signals);
         }
         let ((method, method_arguments), (control, control_arguments)) =
             (resolved.method, resolved.control);
         Ok(Run::start(Parts {
-            plant,
+            state,
             method: (method.name, (method.build)(&method_arguments)),
             control: (control.name, (control.build)(&control_arguments)),
             period: resolved.period,

@@ -56,7 +56,7 @@ pub trait UnitMaker {
         let _ = orders;
     }
 
-    /// The unit of a component; `None` for an instance in this process, which stands in the plant
+    /// The unit of a component; `None` for an instance in this process, which stands in its place
     /// by value and is called fastest.
     ///
     /// # Errors

@@ -5,8 +5,9 @@ use crate::audit::Audit;
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
-use crate::plant::{Plant, PlantState, Step};
+use crate::state::{Saved, State, restore, save};
 use crate::state_check;
+use crate::step::Step;
 use crate::step_control::StepControl;
 use crate::time::{Clock, Ticks};
 
@@ -71,21 +72,21 @@ impl Sizes {
 
 /// The state of a run before a step.
 pub(crate) struct Checkpoint {
-    plant: PlantState,
+    state: Saved,
     books: (Ledger, Audit, Alarms),
 }
 
 impl Checkpoint {
     /// Room for checkpoints, if the step control may want to go back and the units can.
     pub(crate) fn if_possible(
-        plant: &Plant,
+        state: &State,
         control: &dyn StepControl,
         notes: &mut Vec<String>,
     ) -> Option<Self> {
         if !control.may_repeat() {
             return None;
         }
-        let components = &plant.graph.components;
+        let components = &state.graph.components;
         let cannot = |names: Vec<&str>, why: &str| {
             format!("no step is made again: {} {why}", names.join(", "))
         };
@@ -104,14 +105,14 @@ impl Checkpoint {
             return None;
         }
         Some(Self {
-            plant: PlantState::default(),
+            state: Saved::default(),
             books: (Ledger::default(), Audit::default(), Alarms::default()),
         })
     }
 
     pub(crate) fn save(
         &mut self,
-        plant: &mut Plant,
+        state: &mut State,
         (ledger, audit, alarms): (&Ledger, &Audit, &Alarms),
         step: &Step,
     ) -> Result<(), Fault> {
@@ -119,13 +120,13 @@ impl Checkpoint {
         self.books.1.clone_from(audit);
         self.books.2.clone_from(alarms);
         if step.index == 0 {
-            check_states(plant, step)?;
+            check_states(state, step)?;
         }
-        plant.save(&mut self.plant, step)
+        save(state, &mut self.state, step)
     }
 
-    pub(crate) fn restore(&self, plant: &mut Plant, step: &Step) -> Result<(), Fault> {
-        plant.restore(&self.plant, step)
+    pub(crate) fn restore(&self, state: &mut State, step: &Step) -> Result<(), Fault> {
+        restore(state, &self.state, step)
     }
 
     pub(crate) fn books(&self) -> (Ledger, Audit, Alarms) {
@@ -134,13 +135,13 @@ impl Checkpoint {
 }
 
 /// Tries whether the components can go back, before it is needed.
-fn check_states(plant: &mut Plant, step: &Step) -> Result<(), Fault> {
-    for component in 0..plant.members.len() {
-        let member = &mut plant.members[component];
+fn check_states(state: &mut State, step: &Step) -> Result<(), Fault> {
+    for component in 0..state.units.members.len() {
+        let member = &mut state.units.members[component];
         let size = step.size / f64::from(member.substeps);
         let outputs = member.output_handles.clone();
         let checked = state_check::check(member.slot.unit(), &outputs, step.time, size);
-        checked.map_err(|fault| plant.fault(component, step, fault))?;
+        checked.map_err(|fault| state.graph.fault(component, step, fault))?;
     }
     Ok(())
 }

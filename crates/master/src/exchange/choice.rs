@@ -1,136 +1,134 @@
-use super::Exchange;
 use super::probe::{Gains, probe, take_derivatives};
+use crate::exchange_mode::Exchange;
 use crate::fault::{Cause, RunError};
 use crate::graph::Component;
-use crate::plant::{Plant, Step};
+use crate::state::{State, call};
+use crate::step::Step;
 use crate::unit::Value;
 
-impl Plant {
-    /// Settles the exchange mode of each component, and measures D where a mode or the energy audit
-    /// needs it. The units are in Initialization Mode.
-    ///
-    /// Returns D by component where it is known and smooth, and what the user should know.
-    pub(crate) fn choose_exchange(
-        &mut self,
-        step: &Step,
-    ) -> Result<(Vec<Option<Gains>>, Vec<String>), RunError> {
-        let graph = std::sync::Arc::clone(&self.graph);
-        let mut all_gains = Vec::with_capacity(graph.components.len());
-        let mut notes = Vec::new();
-        for (component, node) in graph.components.iter().enumerate() {
-            let depends = |output: &usize| !graph.feedthrough(*output, false).is_empty();
-            let outputs: Vec<usize> = node.outputs.clone().filter(depends).collect();
-            if outputs.is_empty() {
-                all_gains.push(None);
-                continue;
-            }
-            let is_safe = declares_safe(node);
-            let gains = match node.exchange {
-                Exchange::Fresh => None,
-                Exchange::Auto if is_safe => None,
-                asked => self.known_feedthrough(component, &outputs, asked, &mut notes, step)?,
-            };
-            self.modes[component] = match node.exchange {
-                Exchange::Auto if is_safe => Exchange::Fresh,
-                Exchange::Auto if gains.as_ref().is_some_and(Gains::are_zero) => {
-                    if graph.is_on_bond(component) {
-                        notes.push(format!(
-                            "{}: declares direct feed-through and shows none when it is probed; its outputs are passed \
-                             on as they are",
-                            node.name
-                        ));
-                    }
-                    Exchange::NoFeedthrough
+/// Selects the exchange mode of each component, and measures D where a mode or the energy audit
+/// needs it. The units are in Initialization Mode.
+///
+/// Returns D by component where it is known and smooth, and what the user should know.
+pub(crate) fn select_exchange(
+    state: &mut State,
+    step: &Step,
+) -> Result<(Vec<Option<Gains>>, Vec<String>), RunError> {
+    let graph = std::sync::Arc::clone(&state.graph);
+    let mut all_gains = Vec::with_capacity(graph.components.len());
+    let mut notes = Vec::new();
+    for (component, node) in graph.components.iter().enumerate() {
+        let depends = |output: &usize| !graph.feedthrough(*output, false).is_empty();
+        let outputs: Vec<usize> = node.outputs.clone().filter(depends).collect();
+        if outputs.is_empty() {
+            all_gains.push(None);
+            continue;
+        }
+        let is_safe = declares_safe(node);
+        let gains = match node.exchange {
+            Exchange::Fresh => None,
+            Exchange::Auto if is_safe => None,
+            asked => known_feedthrough(state, component, &outputs, asked, &mut notes, step)?,
+        };
+        state.exchange.modes[component] = match node.exchange {
+            Exchange::Auto if is_safe => Exchange::Fresh,
+            Exchange::Auto if gains.as_ref().is_some_and(Gains::are_zero) => {
+                if graph.is_on_bond(component) {
+                    notes.push(format!(
+                        "{}: declares direct feed-through and shows none when it is probed; its outputs are passed \
+                         on as they are",
+                        node.name
+                    ));
                 }
-                Exchange::Auto if gains.is_some() => Exchange::Compensated,
-                Exchange::Auto => Exchange::Stale,
-                asked => asked,
-            };
-            if self.modes[component] == Exchange::Fresh && !is_safe {
-                notes.push(not_declared_safe(node));
+                Exchange::NoFeedthrough
             }
-            all_gains.push(gains);
+            Exchange::Auto if gains.is_some() => Exchange::Compensated,
+            Exchange::Auto => Exchange::Stale,
+            asked => asked,
+        };
+        if state.exchange.modes[component] == Exchange::Fresh && !is_safe {
+            notes.push(not_declared_safe(node));
         }
-        Ok((all_gains, notes))
+        all_gains.push(gains);
     }
+    Ok((all_gains, notes))
+}
 
-    /// D of a component, where it can be measured and is smooth. Asked to compensate, it is taken as
-    /// it is, with a note.
-    fn known_feedthrough(
-        &mut self,
-        component: usize,
-        outputs: &[usize],
-        asked: Exchange,
-        notes: &mut Vec<String>,
-        step: &Step,
-    ) -> Result<Option<Gains>, RunError> {
-        let name = self.graph.components[component].name.clone();
-        let gains = match self.probe_component(component, outputs, step) {
-            Ok(gains) => gains,
-            Err(RunError::Fault(fault))
-                if matches!(fault.unit.cause, Cause::Discard | Cause::Unsupported) =>
-            {
-                notes.push(format!(
-                    "{name}: its direct feed-through could not be probed: {}",
-                    fault.unit.message
-                ));
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        if gains.nonsmooth.is_empty() {
-            return Ok(Some(gains));
+/// D of a component, where it can be measured and is smooth. Asked to compensate, it is taken as
+/// it is, with a note.
+fn known_feedthrough(
+    state: &mut State,
+    component: usize,
+    outputs: &[usize],
+    asked: Exchange,
+    notes: &mut Vec<String>,
+    step: &Step,
+) -> Result<Option<Gains>, RunError> {
+    let name = state.graph.components[component].name.clone();
+    let gains = match probe_component(state, component, outputs, step) {
+        Ok(gains) => gains,
+        Err(RunError::Fault(fault))
+            if matches!(fault.unit.cause, Cause::Discard | Cause::Unsupported) =>
+        {
+            notes.push(format!(
+                "{name}: its direct feed-through could not be probed: {}",
+                fault.unit.message
+            ));
+            return Ok(None);
         }
-        let first_input = self.graph.components[component].inputs.start;
-        let pair = |(output, input): &(usize, usize)| {
-            let variable = self.graph.inputs[first_input + input].variable;
-            let input = self.graph.variable_name(component, variable);
-            format!("{input} → {}", self.graph.output_name(outputs[*output]))
-        };
-        let pairs: Vec<_> = gains.nonsmooth.iter().map(pair).collect();
-        let consequence = match asked {
-            Exchange::Compensated => "its compensation is not exact",
-            Exchange::Auto => "it is exchanged stale",
-            _ => "the energy it makes cannot be judged",
-        };
-        notes.push(format!(
-            "{name}: the direct feed-through {} is not smooth; {consequence}",
-            pairs.join(", ")
-        ));
-        Ok((asked == Exchange::Compensated).then_some(gains))
+        Err(error) => return Err(error),
+    };
+    if gains.nonsmooth.is_empty() {
+        return Ok(Some(gains));
     }
+    let first_input = state.graph.components[component].inputs.start;
+    let pair = |(output, input): &(usize, usize)| {
+        let variable = state.graph.inputs[first_input + input].variable;
+        let input = state.graph.variable_name(component, variable);
+        format!("{input} → {}", state.graph.output_name(outputs[*output]))
+    };
+    let pairs: Vec<_> = gains.nonsmooth.iter().map(pair).collect();
+    let consequence = match asked {
+        Exchange::Compensated => "its compensation is not exact",
+        Exchange::Auto => "it is exchanged stale",
+        _ => "the energy it makes cannot be judged",
+    };
+    notes.push(format!(
+        "{name}: the direct feed-through {} is not smooth; {consequence}",
+        pairs.join(", ")
+    ));
+    Ok((asked == Exchange::Compensated).then_some(gains))
+}
 
-    fn probe_component(
-        &mut self,
-        component: usize,
-        outputs: &[usize],
-        step: &Step,
-    ) -> Result<Gains, RunError> {
-        let member = &self.members[component];
-        let first = member.outputs.start;
-        let output_handles: Vec<_> = outputs
-            .iter()
-            .map(|output| member.output_handles[output - first])
-            .collect();
-        let input_handles = member.input_handles.clone();
-        let node = &self.graph.components[component];
-        let variable =
-            |input: usize| &node.description.variables[self.graph.inputs[input].variable];
-        let ranges: Vec<_> = member
-            .inputs
-            .clone()
-            .map(|input| variable(input).range)
-            .collect();
-        let at = self.inputs[member.inputs.clone()].to_vec();
-        let by_unit = node.description.capabilities.directional_derivatives;
-        self.call(component, step, |unit| {
-            let mut gains = probe(unit, &input_handles, &output_handles, &at, &ranges)?;
-            if by_unit {
-                take_derivatives(unit, &mut gains)?;
-            }
-            Ok(gains)
-        })
-    }
+fn probe_component(
+    state: &mut State,
+    component: usize,
+    outputs: &[usize],
+    step: &Step,
+) -> Result<Gains, RunError> {
+    let member = &state.units.members[component];
+    let first = member.outputs.start;
+    let output_handles: Vec<_> = outputs
+        .iter()
+        .map(|output| member.output_handles[output - first])
+        .collect();
+    let input_handles = member.input_handles.clone();
+    let node = &state.graph.components[component];
+    let variable = |input: usize| &node.description.variables[state.graph.inputs[input].variable];
+    let ranges: Vec<_> = member
+        .inputs
+        .clone()
+        .map(|input| variable(input).range)
+        .collect();
+    let at = state.courses.values[member.inputs.clone()].to_vec();
+    let by_unit = node.description.capabilities.directional_derivatives;
+    call(state, component, step, |unit| {
+        let mut gains = probe(unit, &input_handles, &output_handles, &at, &ranges)?;
+        if by_unit {
+            take_derivatives(unit, &mut gains)?;
+        }
+        Ok(gains)
+    })
 }
 
 /// Whether the component's outputs may be read again between steps, as it is started.

@@ -65,7 +65,7 @@ pub trait Extrapolation: Send {
     /// Forgets the past, all but the newest value: after a discontinuity.
     fn clear(&mut self);
 
-    /// Highest degree of the curves; 0 lets the plant feed the input with a plain copy.
+    /// Highest degree of the curves; 0 lets the engine feed the input with a plain copy.
     fn degree(&self) -> usize;
 
     /// Order of the prediction that is in use now; a curve may keep less of it.

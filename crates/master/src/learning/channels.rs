@@ -2,7 +2,7 @@
 
 use super::feed_forward::{Channel, FeedForward, named_inputs};
 use super::{Base, Interpolation, Learning};
-use crate::exchange::Exchange;
+use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
 use crate::time::common_macro_steps;
 

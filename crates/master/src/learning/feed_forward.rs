@@ -1,9 +1,9 @@
 //! The learned signal: what is added to which inputs, and what system it was learned on.
 
-use super::player::{Player, Voice};
 use crate::curve::Curve;
-use crate::exchange::Exchange;
+use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
+use crate::state::FeedForwardSignal;
 use crate::unit::Period;
 
 /// Feed-forward that was [learned](crate::Learning): one curve per macro-step and input.
@@ -168,11 +168,11 @@ impl FeedForward {
         }
     }
 
-    /// Takes the signal to the inputs of a graph that it fits.
-    pub(super) fn player(self, graph: &Graph) -> Player {
-        let voice = |channel: Channel| {
+    /// The signals for the inputs of a graph that it fits.
+    pub(crate) fn signals(self, graph: &Graph) -> Vec<FeedForwardSignal> {
+        let signal = |channel: Channel| {
             let (_, input, _) = named_inputs(graph).find(|(.., name)| *name == channel.input)?;
-            Some(Voice {
+            Some(FeedForwardSignal {
                 input,
                 is_delayed: channel.is_delayed,
                 degree: channel.degree,
@@ -180,7 +180,7 @@ impl FeedForward {
                 previous: 0.0,
             })
         };
-        Player::new(self.channels.into_iter().filter_map(voice).collect())
+        self.channels.into_iter().filter_map(signal).collect()
     }
 }
 

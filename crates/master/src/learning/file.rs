@@ -26,7 +26,7 @@ use std::str::FromStr;
 
 use super::feed_forward::{Channel, FeedForward};
 use crate::curve::Curve;
-use crate::exchange::Exchange;
+use crate::exchange_mode::Exchange;
 
 const TITLE: &str = "# gyrator feed-forward 1";
 

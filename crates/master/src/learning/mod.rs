@@ -6,7 +6,7 @@
 mod channels;
 mod feed_forward;
 mod file;
-mod player;
+
 mod record;
 mod sequence;
 mod spline;
@@ -15,7 +15,6 @@ use channels::learners;
 pub use feed_forward::FeedForward;
 pub(crate) use feed_forward::macro_steps;
 pub use file::FeedForwardError;
-pub(crate) use player::Player;
 use sequence::Sequence;
 
 use crate::fault::RunError;

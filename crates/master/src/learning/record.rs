@@ -35,9 +35,9 @@ impl<'a> Record<'a> {
 
     /// Notes the step that `run` has just made.
     pub(super) fn note_step(&mut self, run: &Run) {
-        let states = &run.plant().states;
+        let inputs = &run.state().courses.inputs;
         for (learner, used) in self.learners.iter().zip(&mut self.used) {
-            used.push(states[learner.input].curve);
+            used.push(inputs[learner.input].curve);
         }
         self.note_point(run);
     }
@@ -48,10 +48,11 @@ impl<'a> Record<'a> {
     }
 
     fn note_point(&mut self, run: &Run) {
-        let plant = run.plant();
-        self.times.push(run.time() - plant.graph.clock.start());
+        let state = run.state();
+        let inputs = &state.courses.inputs;
+        self.times.push(run.time() - state.graph.clock.start());
         for (learner, due) in self.learners.iter().zip(&mut self.due) {
-            due.push(plant.states[learner.input].fed(&plant.outputs));
+            due.push(inputs[learner.input].fed(&state.signals.reals));
         }
     }
 

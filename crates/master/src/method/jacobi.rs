@@ -1,7 +1,9 @@
 use super::Method;
+use crate::engine::{head, step_all};
 use crate::fault::Fault;
-use crate::plant::{Plant, Step};
 use crate::registry::{Entry, Maker};
+use crate::state::State;
+use crate::step::Step;
 
 /// All units step in parallel over the same interval, with what was published before it.
 #[derive(Debug)]
@@ -16,8 +18,8 @@ pub(super) const ENTRY: Entry<Maker<dyn Method>> = Entry {
 };
 
 impl Method for Jacobi {
-    fn step(&mut self, plant: &mut Plant, step: &Step) -> Result<(), Fault> {
-        plant.correct(step)?;
-        plant.step_all(step)
+    fn step(&mut self, state: &mut State, step: &Step) -> Result<(), Fault> {
+        head(state, step)?;
+        step_all(state, step)
     }
 }

@@ -1,15 +1,17 @@
 use super::Method;
 use super::turns::{FAST_FIRST, FEEDTHROUGH_LAST, Order};
+use crate::engine::{self, Passing, Turns};
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::plant::{Passing, Plant, Step};
 use crate::registry::{Entry, Maker, ParameterInfo, ParameterKind};
+use crate::state::State;
+use crate::step::Step;
 
 /// Units step one after the other; later ones receive means, so that both sides of a force see the
 /// same impulse.
-#[derive(Debug)]
 struct MeanForce {
     order: Order,
+    turns: Option<Turns>,
 }
 
 pub(super) const ENTRY: Entry<Maker<dyn Method>> = Entry {
@@ -24,7 +26,7 @@ pub(super) const ENTRY: Entry<Maker<dyn Method>> = Entry {
     }],
     build: |arguments| {
         let order = Order::new(arguments.text("order"));
-        Box::new(MeanForce { order })
+        Box::new(MeanForce { order, turns: None })
     },
 };
 
@@ -43,17 +45,19 @@ impl Method for MeanForce {
         misfits
     }
 
-    fn begin(&mut self, plant: &mut Plant) {
-        let order = self.order.components(&plant.graph);
-        plant.take_turns(order, Passing::Mean);
+    fn begin(&mut self, state: &mut State) {
+        let order = self.order.components(&state.graph);
+        self.turns = Some(Turns::new(state, order, Passing::Mean));
     }
 
     fn looks_ahead(&self) -> bool {
         true
     }
 
-    fn step(&mut self, plant: &mut Plant, step: &Step) -> Result<(), Fault> {
-        plant.correct(step)?;
-        plant.step_in_turns(step)
+    fn step(&mut self, state: &mut State, step: &Step) -> Result<(), Fault> {
+        match &mut self.turns {
+            Some(turns) => engine::step_in_turns(state, turns, step),
+            None => Ok(()),
+        }
     }
 }

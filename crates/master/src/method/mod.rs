@@ -7,10 +7,11 @@ mod turns;
 
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::plant::{Plant, Step};
 use crate::registry::Registry;
+use crate::state::State;
+use crate::step::Step;
 
-/// Advances the plant by one macro-step.
+/// Advances a system by one macro-step.
 pub trait Method: Send {
     /// Why the method cannot run this system, in sentences; none where it can.
     fn misfits(&self, graph: &Graph) -> Vec<String> {
@@ -18,9 +19,9 @@ pub trait Method: Send {
         Vec::new()
     }
 
-    /// Prepares the plant, before it is initialised.
-    fn begin(&mut self, plant: &mut Plant) {
-        let _ = plant;
+    /// Prepares the state, before it is initialised.
+    fn begin(&mut self, state: &mut State) {
+        let _ = state;
     }
 
     /// Whether an input may carry outputs of the end of its source's communication step before that
@@ -32,8 +33,8 @@ pub trait Method: Send {
     /// Makes `step`.
     ///
     /// # Errors
-    /// The first fault of a unit; the plant is then not used again.
-    fn step(&mut self, plant: &mut Plant, step: &Step) -> Result<(), Fault>;
+    /// The first fault of a unit; the state is then not used again.
+    fn step(&mut self, state: &mut State, step: &Step) -> Result<(), Fault>;
 }
 
 /// Every method, by its word in a system file.

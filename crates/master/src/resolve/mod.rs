@@ -13,7 +13,7 @@ use gyrator_system::{self as file, Choice, Port, Problem, Severity, Spanned, Sys
 use numbering::{bonds, generalised_bonds, number_inputs, number_outputs, signal_wires};
 
 use crate::correction::{CORRECTIONS, Correction};
-use crate::exchange::Exchange;
+use crate::exchange_mode::Exchange;
 use crate::extrapolation::{EXTRAPOLATIONS, Extrapolation};
 use crate::graph::{Chosen, Component, Graph};
 use crate::halving_unit::misfit;

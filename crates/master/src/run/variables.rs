@@ -1,9 +1,9 @@
 //! Reading and writing variables between steps.
 
 use super::Run;
+use crate::engine::{read_variable, write_variable};
 use crate::fault::RunError;
 use crate::graph::{Component, SignalWire};
-use crate::initialization::write_value;
 use crate::unit::{Causality, Kind, Value};
 
 impl Run {
@@ -14,8 +14,8 @@ impl Run {
     /// after a [`write`](Self::write) and before the next step (FMI 2.0 §4.2.4, C-28).
     pub fn read(&mut self, name: &str) -> Result<Value, RunError> {
         let (component, variable) = self.find(name)?;
-        if let Some(output) = self.plant.graph.output_index(component, variable) {
-            return Ok(Value::Real(self.plant.outputs[output]));
+        if let Some(output) = self.state.graph.output_index(component, variable) {
+            return Ok(Value::Real(self.state.signals.reals[output]));
         }
         if self.written {
             let message = format!(
@@ -24,9 +24,8 @@ impl Run {
             return Err(RunError::Variable(message));
         }
         let step = self.next_step();
-        self.plant
-            .read(component, variable)
-            .map_err(|fault| RunError::Fault(self.plant.fault(component, &step, fault)))
+        read_variable(&mut self.state, component, variable)
+            .map_err(|cause| RunError::Fault(self.state.graph.fault(component, &step, cause)))
     }
 
     /// The value of the real variable `component.variable`.
@@ -49,11 +48,11 @@ impl Run {
     /// kind, a unit that refuses.
     pub fn write(&mut self, name: &str, value: &Value) -> Result<(), RunError> {
         let (component, variable) = self.find(name)?;
-        let described = &self.plant.graph.components[component].description.variables[variable];
+        let described = &self.state.graph.components[component].description.variables[variable];
         let refuse = |why: &str| Err(RunError::Variable(format!("{name} {why}")));
         let signal = |wire: &SignalWire| (wire.component, wire.variable) == (component, variable);
-        let is_fed = self.plant.graph.input_index(component, variable).is_some()
-            || self.plant.graph.signal_wires.iter().any(signal);
+        let is_fed = self.state.graph.input_index(component, variable).is_some()
+            || self.state.graph.signal_wires.iter().any(signal);
         if is_fed {
             return refuse("is fed by a connection and cannot be written");
         }
@@ -77,7 +76,8 @@ impl Run {
         }
         let step = self.next_step();
         self.written = true;
-        write_value(&mut self.plant, component, variable, value, &step).map_err(|fault| {
+        write_variable(&mut self.state, component, variable, value).map_err(|cause| {
+            let fault = self.state.graph.fault(component, &step, cause);
             self.faulty = Some(fault.component.clone());
             self.fail(RunError::Fault(fault))
         })
@@ -92,7 +92,7 @@ impl Run {
     }
 
     fn find(&self, name: &str) -> Result<(usize, usize), RunError> {
-        let components = &self.plant.graph.components;
+        let components = &self.state.graph.components;
         let of = |(index, component): (usize, &Component)| {
             let variable = name
                 .strip_prefix(component.name.as_str())?

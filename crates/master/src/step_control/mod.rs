@@ -4,8 +4,8 @@ mod ecco;
 mod fixed;
 
 use crate::ledger::Ledger;
-use crate::plant::Step;
 use crate::registry::Registry;
+use crate::step::Step;
 
 /// What a step control is told of the step that was made.
 #[derive(Debug, Clone, Copy)]

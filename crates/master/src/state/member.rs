@@ -1,81 +1,20 @@
 use std::ops::Range;
 
-use super::trace::Trace;
-use super::{InputState, Step, StepParts};
+use super::{InputCourse, Slot, Trace};
 use crate::fault::UnitFault;
-use crate::fmu_unit::FmuUnit;
 use crate::graph::Graph;
+use crate::step::{Step, StepParts};
 use crate::time::{Clock, Ticks};
-use crate::unit::{Handle, StepOutcome, Unit, UnitResult, Value};
-
-/// A unit in its place. FMUs stand in it by value and are called without a table of virtual
-/// functions: at the speed of small FMUs the indirections would cost as much as the calls.
-pub(crate) enum Slot {
-    /// An FMU in this process.
-    Fmu(FmuUnit),
-    /// Anything else.
-    Other(Box<dyn Unit>),
-}
-
-// The three hot calls are inlined always: each has two callers, and its result would else travel
-// through memory.
-impl Slot {
-    #[inline(always)]
-    pub(crate) fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
-        match self {
-            Self::Fmu(unit) => unit.set_reals(handles, values),
-            Self::Other(unit) => unit.set_reals(handles, values),
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
-        match self {
-            Self::Fmu(unit) => unit.get_reals(handles, values),
-            Self::Other(unit) => unit.get_reals(handles, values),
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
-        match self {
-            Self::Fmu(unit) => unit.step(time, step),
-            Self::Other(unit) => unit.step(time, step),
-        }
-    }
-
-    pub(crate) fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
-        self.unit().set_value(handle, value)
-    }
-
-    pub(crate) fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
-        self.unit().get_value(handle, value)
-    }
-
-    pub(crate) fn warnings(&self) -> u64 {
-        match self {
-            Self::Fmu(unit) => unit.warnings(),
-            Self::Other(unit) => unit.warnings(),
-        }
-    }
-
-    /// The unit behind its seam, for calls that need not be fast.
-    pub(crate) fn unit(&mut self) -> &mut dyn Unit {
-        match self {
-            Self::Fmu(unit) => unit,
-            Self::Other(unit) => &mut **unit,
-        }
-    }
-}
+use crate::unit::{Handle, StepOutcome, UnitResult};
 
 /// A component while it runs.
 pub(crate) struct Member {
     pub(crate) slot: Slot,
     pub(crate) input_handles: Box<[Handle]>,
     pub(crate) output_handles: Box<[Handle]>,
-    /// Its connected real inputs among the plant's.
+    /// Its connected real inputs among the system's.
     pub(crate) inputs: Range<usize>,
-    /// Its real outputs among the plant's.
+    /// Its real outputs among the system's.
     pub(crate) outputs: Range<usize>,
     pub(crate) substeps: u32,
     pub(crate) every: u64,
@@ -145,15 +84,15 @@ impl Member {
         has_ports && self.plain && !self.follows_curves && self.substeps == 1 && self.every == 1
     }
 
-    /// Settles how the inputs are given, once the states know their degree.
-    pub(crate) fn settle_inputs(&mut self, states: &[InputState]) {
-        self.plain = states.iter().all(InputState::is_plain_copy);
-        self.follows_curves = states.iter().any(|state| state.degree > 0)
+    /// Selects how the inputs are given, once their courses have their degree.
+    pub(crate) fn select_way_of_giving(&mut self, inputs: &[InputCourse]) {
+        self.plain = inputs.iter().all(InputCourse::is_plain_copy);
+        self.follows_curves = inputs.iter().any(|input| input.degree > 0)
             && (self.substeps > 1 || self.takes_derivatives > 0);
         *self.derivatives = Derivatives::default();
         if self.takes_derivatives > 0 {
-            for (state, &handle) in states.iter().zip(&self.input_handles) {
-                for order in 1..=state.degree.min(self.takes_derivatives as usize) {
+            for (input, &handle) in inputs.iter().zip(&self.input_handles) {
+                for order in 1..=input.degree.min(self.takes_derivatives as usize) {
                     self.derivatives.handles.push(handle);
                     self.derivatives.orders.push(order as i32);
                     self.derivatives.values.push(0.0);
@@ -183,12 +122,22 @@ impl Member {
         }
     }
 
+    /// The mean by the trapezoidal rule over a macro-step in which an output goes from `first` to
+    /// `last`, with the values at its component's communication steps; as a difference to the first
+    /// value, so that a constant is its own mean to the last digit.
+    pub(crate) fn mean_within_step(&self, output: usize, first: f64, last: f64) -> f64 {
+        let traces = self.trace.iter();
+        let within = traces.flat_map(|trace| trace.values_of(output));
+        let sum: f64 = within.map(|value| value - first).sum();
+        first + (sum + 0.5 * (last - first)) / f64::from(self.substeps)
+    }
+
     /// Makes one communication step of the macro-step, or all of them if the component has several.
     #[inline]
     pub(crate) fn advance(
         &mut self,
-        states: &mut [InputState],
-        inputs: &mut [f64],
+        inputs: &mut [InputCourse],
+        values: &mut [f64],
         step: &Step,
         clock: &Clock,
     ) -> UnitResult {
@@ -199,13 +148,13 @@ impl Member {
             self.outcome = self.slot.step(step.time, step.size * self.every as f64)?;
             return Ok(());
         }
-        self.advance_in_parts(states, inputs, step, clock)
+        self.advance_in_parts(inputs, values, step, clock)
     }
 
     fn advance_in_parts(
         &mut self,
-        states: &mut [InputState],
-        inputs: &mut [f64],
+        inputs: &mut [InputCourse],
+        values: &mut [f64],
         step: &Step,
         clock: &Clock,
     ) -> UnitResult {
@@ -222,13 +171,13 @@ impl Member {
             let Step { time, size, .. } = parts.part(part);
             let since = f64::from(part) * size;
             if self.follows_curves {
-                self.follow(states, inputs, since, size)?;
+                self.follow(inputs, values, since, size)?;
             }
             self.outcome = self.slot.step(time, size)?;
             if self.follows_curves && self.takes_derivatives > 0 {
                 let degree = self.takes_derivatives as usize;
-                for (input, state) in inputs.iter_mut().zip(states.iter()) {
-                    *input = state.part(since).truncated(degree).at(size);
+                for (value, input) in values.iter_mut().zip(inputs.iter()) {
+                    *value = input.part(since).truncated(degree).at(size);
                 }
             }
             if matches!(self.outcome, StepOutcome::Terminated(_)) {
@@ -245,23 +194,23 @@ impl Member {
     /// where the unit takes them.
     fn follow(
         &mut self,
-        states: &mut [InputState],
-        inputs: &mut [f64],
+        inputs: &mut [InputCourse],
+        values: &mut [f64],
         since: f64,
         size: f64,
     ) -> UnitResult {
-        for (input, state) in inputs.iter_mut().zip(states.iter_mut()) {
-            *input = state.begin_part(since, size);
+        for (value, input) in values.iter_mut().zip(inputs.iter_mut()) {
+            *value = input.begin_part(since, size);
         }
-        self.slot.set_reals(&self.input_handles, inputs)?;
+        self.slot.set_reals(&self.input_handles, values)?;
         if self.derivatives.handles.is_empty() {
             return Ok(());
         }
-        let mut values = self.derivatives.values.iter_mut();
-        for state in states {
-            let curve = state.part(since);
-            for order in 1..=state.degree.min(self.takes_derivatives as usize) {
-                if let Some(value) = values.next() {
+        let mut derivatives = self.derivatives.values.iter_mut();
+        for input in inputs {
+            let curve = input.part(since);
+            for order in 1..=input.degree.min(self.takes_derivatives as usize) {
+                if let Some(value) = derivatives.next() {
                     *value = curve.derivative(order);
                 }
             }
@@ -279,25 +228,25 @@ impl Member {
 
 /// Steps the selected members, halving the work over the threads of the pool. Each member keeps
 /// its own fault, so that the outcome does not depend on which thread was first.
-pub(super) fn advance_in_parallel(
+pub(crate) fn advance_in_parallel(
     members: &mut [Member],
-    states: &mut [InputState],
-    inputs: &mut [f64],
+    inputs: &mut [InputCourse],
+    values: &mut [f64],
     step: &Step,
     clock: &Clock,
 ) {
     if members.len() <= 1 {
         for member in members.iter_mut().filter(|member| member.selected) {
-            member.fault = member.advance(states, inputs, step, clock).err();
+            member.fault = member.advance(inputs, values, step, clock).err();
         }
         return;
     }
     let (left, right) = members.split_at_mut(members.len() / 2);
     let of_left: usize = left.iter().map(|member| member.inputs.len()).sum();
-    let (left_states, right_states) = states.split_at_mut(of_left);
     let (left_inputs, right_inputs) = inputs.split_at_mut(of_left);
+    let (left_values, right_values) = values.split_at_mut(of_left);
     rayon::join(
-        || advance_in_parallel(left, left_states, left_inputs, step, clock),
-        || advance_in_parallel(right, right_states, right_inputs, step, clock),
+        || advance_in_parallel(left, left_inputs, left_values, step, clock),
+        || advance_in_parallel(right, right_inputs, right_values, step, clock),
     );
 }

@@ -1,7 +1,21 @@
-//! A step in equal parts.
+//! The macro-step in progress, and its equal parts.
 
-use super::Step;
 use crate::time::{Clock, Ticks};
+
+/// The macro-step that is being made.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Step {
+    /// Macro-steps made before.
+    pub index: u64,
+    /// Start of the step.
+    pub from: Ticks,
+    /// Length of the step.
+    pub length: Ticks,
+    /// Start of the step, s.
+    pub time: f64,
+    /// Length of the step, s.
+    pub size: f64,
+}
 
 /// The equal parts of a step.
 pub(crate) struct StepParts<'a> {

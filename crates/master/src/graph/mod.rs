@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::correction::Correction;
-use crate::exchange::Exchange;
+use crate::exchange_mode::Exchange;
 use crate::extrapolation::Extrapolation;
+use crate::fault::{Fault, UnitFault};
 use crate::interface_model::InterfaceModel;
 use crate::registry::{Arguments, Entry, Maker};
-use crate::report::InterfaceModelReport;
+use crate::step::Step;
 use crate::time::{Clock, Rate};
 use crate::unit::{Kind, UnitDescription, Value};
 
@@ -18,7 +19,7 @@ pub(crate) type Chosen<T> = (&'static Entry<Maker<T>>, Arguments);
 /// The resolved system.
 ///
 /// Components are in the order of their names, so that nothing depends on the order of a file.
-/// Real inputs and outputs are numbered through, component by component: the plant keeps their
+/// Real inputs and outputs are numbered through, component by component: the state keeps their
 /// values in one array each.
 pub struct Graph {
     pub(crate) components: Vec<Component>,
@@ -149,21 +150,20 @@ impl Graph {
             .collect()
     }
 
-    pub(crate) fn interface_model_reports(&self) -> Vec<InterfaceModelReport> {
-        let name = |component: &usize| self.components[*component].name.clone();
-        let report = |model: &InterfaceModel| InterfaceModelReport {
-            name: model.name.clone(),
-            component: name(&model.component),
-            fast_components: model.fast.iter().map(name).collect(),
-            exchange_step: self.macro_step / f64::from(model.exchanges),
-            schedule: model.schedule,
-        };
-        self.interface_models.iter().map(report).collect()
-    }
-
     /// Macro-step H, s.
     pub fn macro_step(&self) -> f64 {
         self.macro_step
+    }
+
+    /// The fault of a component's unit in a running step.
+    #[cold]
+    pub(crate) fn fault(&self, component: usize, step: &Step, unit: Box<UnitFault>) -> Fault {
+        Fault {
+            component: self.components[component].name.clone(),
+            time: step.time,
+            step: step.index,
+            unit,
+        }
     }
 
     pub(crate) fn output_name(&self, output: usize) -> String {

@@ -2,7 +2,7 @@ use crate::extrapolation::Extrapolation;
 
 /// Finds discontinuities of a signal in the errors of its prediction.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Watch {
+pub(crate) struct JumpDetector {
     /// The usual error of a prediction: the greatest, fading.
     usual: f64,
     /// Greatest magnitude of the signal.
@@ -19,7 +19,7 @@ const SMALLEST: f64 = 1e-3;
 /// Share of the usual error that is left one value later.
 const FADE: f64 = 0.9;
 
-impl Watch {
+impl JumpDetector {
     /// Whether `value`, published at `time`, is out of what `extrapolation` led to expect.
     pub(crate) fn is_jump(
         &mut self,

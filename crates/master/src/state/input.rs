@@ -1,27 +1,29 @@
-use super::watch::Watch;
+use super::jump::JumpDetector;
 use crate::curve::Curve;
 use crate::extrapolation::{Extrapolation, Sample};
 use crate::graph::{Graph, Input, Output};
 
 /// A connected real input while it runs.
 #[derive(Clone)]
-pub(crate) struct InputState {
+pub(crate) struct InputCourse {
     pub(crate) source: usize,
     pub(crate) source_component: usize,
     /// The component whose input it is.
     pub(crate) component: usize,
-    pub(super) factor: f64,
-    pub(super) offset: f64,
+    pub(crate) factor: f64,
+    pub(crate) offset: f64,
     /// `None`: held, which needs no history.
     pub(crate) extrapolation: Option<Box<dyn Extrapolation>>,
     /// The source changes at events only (variability discrete): no past tells its future.
     is_discrete: bool,
     /// The extrapolation is told each communication step of the source.
     pub(crate) wants_substeps: bool,
+    /// A method passes the mean over its source's communication steps on to it.
+    pub(crate) takes_mean: bool,
     /// Each communication step of the receiver has a curve of its own.
     comes_in_pieces: bool,
     piece: Curve,
-    watch: Watch,
+    jumps: JumpDetector,
     /// What the correction of a bond adds over the coming step.
     pub(crate) correction: Curve,
     /// What learned feed-forward adds over the coming step.
@@ -38,7 +40,7 @@ fn is_discrete(output: &Output, graph: &Graph) -> bool {
     graph.components[output.component].description.variables[output.variable].is_discrete
 }
 
-impl InputState {
+impl InputCourse {
     pub(crate) fn new(component: usize, input: &Input, graph: &Graph) -> Self {
         let (entry, arguments) = &input.extrapolation;
         let mut extrapolation = (entry.build)(arguments);
@@ -53,11 +55,12 @@ impl InputState {
             factor: input.factor,
             offset: input.offset,
             wants_substeps: extrapolation.wants_substeps(),
+            takes_mean: false,
             comes_in_pieces: extrapolation.comes_in_pieces(),
             piece: Curve::default(),
             extrapolation: needs_history.then_some(extrapolation),
             is_discrete: is_discrete(&graph.outputs[input.source], graph),
-            watch: Watch::default(),
+            jumps: JumpDetector::default(),
             correction: Curve::default(),
             feed_forward: Curve::default(),
             is_corrected: false,
@@ -82,7 +85,7 @@ impl InputState {
 
     /// An output in the input's unit.
     #[inline]
-    pub(super) fn converted(&self, output: f64) -> f64 {
+    pub(crate) fn converted(&self, output: f64) -> f64 {
         output * self.factor + self.offset
     }
 
@@ -105,7 +108,7 @@ impl InputState {
             }
             return false;
         }
-        let is_jump = self.watch.is_jump(extrapolation.as_ref(), value, time);
+        let is_jump = self.jumps.is_jump(extrapolation.as_ref(), value, time);
         let slope = (!slope.is_nan()).then_some(slope * self.factor);
         extrapolation.observe(Sample { time, value, slope });
         if is_jump || self.is_discrete {
@@ -118,7 +121,7 @@ impl InputState {
     pub(crate) fn forget(&mut self) {
         if let Some(extrapolation) = &mut self.extrapolation {
             extrapolation.clear();
-            self.watch = Watch::default();
+            self.jumps = JumpDetector::default();
         }
     }
 
@@ -165,9 +168,35 @@ impl InputState {
         self.correction.plus(&self.feed_forward)
     }
 
-    /// Plans the coming step, of length `step` s, and returns the value at its start.
-    pub(crate) fn plan(&mut self, outputs: &[f64], now: f64, step: f64) -> f64 {
+    /// Prepares the course over the coming step, of length `step` s, and returns the value at its start.
+    pub(crate) fn prepare(&mut self, outputs: &[f64], now: f64, step: f64) -> f64 {
         self.curve = self.uncorrected(outputs, now, step).plus(&self.added());
         self.curve.coefficients[0]
     }
+
+    /// Takes the output that its source gave at a communication step of its own.
+    pub(crate) fn observe_substep(&mut self, output: f64, time: f64) {
+        let value = self.converted(output);
+        if let Some(extrapolation) = &mut self.extrapolation {
+            extrapolation.observe(Sample {
+                time,
+                value,
+                slope: None,
+            });
+        }
+    }
+}
+
+/// The learned feed-forward of one input.
+pub(crate) struct FeedForwardSignal {
+    /// Global index of the input.
+    pub(crate) input: usize,
+    /// The input is fed one macro-step late.
+    pub(crate) is_delayed: bool,
+    /// Highest degree of the curves.
+    pub(crate) degree: usize,
+    /// The addition over each macro-step; nothing after the last one.
+    pub(crate) curves: Vec<Curve>,
+    /// The value that was due one macro-step ago.
+    pub(crate) previous: f64,
 }

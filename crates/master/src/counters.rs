@@ -1,0 +1,18 @@
+/// Numbers of steps and calls of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Counters {
+    /// Macro-steps.
+    pub macro_steps: u64,
+    /// Communication steps of all units.
+    pub unit_steps: u64,
+    /// Calls that set real inputs between steps.
+    pub set_calls: u64,
+    /// Calls that read real outputs between steps.
+    pub get_calls: u64,
+    /// Macro-steps that were made again with a smaller size.
+    pub repeated_steps: u64,
+    /// Steps that a correction changed.
+    pub corrected_steps: u64,
+    /// Warnings that units returned.
+    pub unit_warnings: u64,
+}

@@ -1,0 +1,343 @@
+//! Consistent values at the start: outputs travel to inputs in the order of their dependencies,
+//! algebraic loops are iterated.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::{outputs, slopes};
+use crate::exchange::{InitialPass, Stage, initial_stages, prepare_passes, select_exchange};
+use crate::fault::RunError;
+use crate::state::{State, call};
+use crate::step::Step;
+use crate::unit::{Causality, Period, Value};
+
+/// Relative change below which the values of a loop count as settled.
+const SETTLED: f64 = 1e-12;
+/// Relative change that is accepted where rounding keeps a loop from settling further.
+const ACCEPTED: f64 = 1e-8;
+const FIXED_POINT_ITERATIONS: usize = 50;
+const NEWTON_ITERATIONS: usize = 25;
+
+/// Something worth telling the user that does not stop the run.
+pub(crate) type Notes = Vec<String>;
+
+/// Brings all units from their start values to the first communication point.
+pub(crate) fn initialize(state: &mut State, period: &Period) -> Result<Notes, RunError> {
+    let start = Step {
+        index: 0,
+        from: 0,
+        length: 0,
+        time: period.start,
+        size: 0.0,
+    };
+    for component in 0..state.units.members.len() {
+        call(state, component, &start, |unit| {
+            unit.setup_experiment(period)
+        })?;
+    }
+    set_start_values(state, &start, false)?;
+    for component in 0..state.units.members.len() {
+        call(state, component, &start, |unit| {
+            unit.enter_initialization_mode()
+        })?;
+    }
+    set_start_values(state, &start, true)?;
+    propagate(state, &start)?;
+    let (gains, notes) = select_exchange(state, &start)?;
+    for component in 0..state.units.members.len() {
+        call(state, component, &start, |unit| {
+            unit.exit_initialization_mode()
+        })?;
+    }
+    read_all(state, &start)?;
+    let loops = prepare_passes(state, &gains);
+    super::select_phases(state);
+    let mut notes = notes;
+    notes.extend(loops.iter().map(|members| {
+        format!(
+            "{} form an algebraic loop and are exchanged stale",
+            names(state, members)
+        )
+    }));
+    slopes::read_slopes(state, &start, 0).map_err(RunError::Fault)?;
+    outputs::observe(&state.units, &mut state.signals, &mut state.courses, 0, 0.0);
+    Ok(notes)
+}
+
+/// Inputs get their start values in Initialization Mode, everything else before it, but after
+/// `fmi2SetupExperiment`: FMUs of 20-sim go back to their default values in that call (C-31).
+fn set_start_values(state: &mut State, step: &Step, inputs: bool) -> Result<(), RunError> {
+    let graph = std::sync::Arc::clone(&state.graph);
+    for (component, node) in graph.components.iter().enumerate() {
+        for (variable, value) in &node.start_values {
+            let described = &node.description.variables[*variable];
+            if (described.causality == Causality::Input) == inputs {
+                call(state, component, step, |unit| {
+                    unit.set_value(described.handle, value)
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn propagate(state: &mut State, step: &Step) -> Result<(), RunError> {
+    propagate_signals(state, step)?;
+    let stages = initial_stages(&state.graph);
+    for stage in &stages {
+        match stage {
+            Stage::Pass(pass) => evaluate(state, pass, step)?,
+            Stage::Loop(passes) => iterate(state, passes, step)?,
+        }
+    }
+    // Inputs on which no output depends have not been set yet.
+    for component in 0..state.units.members.len() {
+        let range = state.units.members[component].inputs.clone();
+        set_inputs(state, component, &range.collect::<Vec<_>>(), step)?;
+    }
+    propagate_signals(state, step)
+}
+
+/// Discrete outputs may depend on discrete inputs: as many rounds as a chain can be long.
+fn propagate_signals(state: &mut State, step: &Step) -> Result<(), RunError> {
+    let graph = std::sync::Arc::clone(&state.graph);
+    for _ in 0..graph.components.len() {
+        let before = state.signals.discrete.clone();
+        for (index, signal) in graph.signals.iter().enumerate() {
+            let value = super::read_variable(state, signal.component, signal.variable);
+            state.signals.discrete[index] = value.map_err(|fault| {
+                RunError::Fault(state.graph.fault(signal.component, step, fault))
+            })?;
+        }
+        for wire in &graph.signal_wires {
+            let node = &graph.components[wire.component];
+            if node.propagate_initial_inputs {
+                let value = state.signals.discrete[wire.source].clone();
+                let handle = node.description.variables[wire.variable].handle;
+                call(state, wire.component, step, |unit| {
+                    unit.set_value(handle, &value)
+                })?;
+            }
+        }
+        if before == state.signals.discrete {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn set_inputs(
+    state: &mut State,
+    component: usize,
+    inputs: &[usize],
+    step: &Step,
+) -> Result<(), RunError> {
+    let graph = std::sync::Arc::clone(&state.graph);
+    for &input in inputs {
+        let handle =
+            graph.components[component].description.variables[graph.inputs[input].variable].handle;
+        if graph.components[component].propagate_initial_inputs {
+            let value = state.courses.inputs[input].fed(&state.signals.reals);
+            call(state, component, step, |unit| {
+                unit.set_reals(&[handle], &[value])
+            })?;
+            state.courses.values[input] = value;
+        } else {
+            state.courses.values[input] =
+                kept_input(state, component, graph.inputs[input].variable, step)?;
+        }
+    }
+    Ok(())
+}
+
+/// The value of an input that keeps its start value. FMI 2.0 §4.2.4 lets outputs only be read in
+/// Initialization Mode.
+fn kept_input(
+    state: &mut State,
+    component: usize,
+    variable: usize,
+    step: &Step,
+) -> Result<f64, RunError> {
+    let node = &state.graph.components[component];
+    let set = node.start_values.iter().find(|(set, _)| *set == variable);
+    if let Some((_, Value::Real(value))) = set {
+        return Ok(*value);
+    }
+    let described = &node.description.variables[variable];
+    if let Some(start) = described.start {
+        return Ok(start);
+    }
+    let (handle, mut value) = (described.handle, [0.0]);
+    call(state, component, step, |unit| {
+        unit.get_reals(&[handle], &mut value)
+    })?;
+    Ok(value[0])
+}
+
+fn evaluate(state: &mut State, pass: &InitialPass, step: &Step) -> Result<(), RunError> {
+    set_inputs(state, pass.component, &pass.inputs, step)?;
+    for &output in &pass.outputs {
+        let handle = state.units.members[pass.component].output_handles
+            [output - state.units.members[pass.component].outputs.start];
+        let mut value = [0.0];
+        call(state, pass.component, step, |unit| {
+            unit.get_reals(&[handle], &mut value)
+        })?;
+        state.signals.reals[output] = value[0];
+    }
+    Ok(())
+}
+
+/// Fixed-point iteration; where it does not settle, Newton's method with differences.
+fn iterate(state: &mut State, passes: &[InitialPass], step: &Step) -> Result<(), RunError> {
+    let unknowns: Vec<usize> = passes
+        .iter()
+        .flat_map(|pass| pass.outputs.iter().copied())
+        .collect();
+    for pass in passes {
+        // A first guess: the outputs as the start values of the inputs make them.
+        read_outputs(state, pass.component, step)?;
+    }
+    for _ in 0..FIXED_POINT_ITERATIONS {
+        if round(state, passes, &unknowns, step)? <= SETTLED {
+            return Ok(());
+        }
+    }
+    let change = newton(state, passes, &unknowns, step)?;
+    if change <= ACCEPTED {
+        return Ok(());
+    }
+    Err(RunError::InitialLoop {
+        members: names(state, &unknowns),
+        change,
+    })
+}
+
+/// One round of the fixed-point iteration; returns the largest relative change.
+fn round(
+    state: &mut State,
+    passes: &[InitialPass],
+    unknowns: &[usize],
+    step: &Step,
+) -> Result<f64, RunError> {
+    let before: Vec<f64> = unknowns
+        .iter()
+        .map(|output| state.signals.reals[*output])
+        .collect();
+    for pass in passes {
+        evaluate(state, pass, step)?;
+    }
+    let after = unknowns.iter().map(|output| state.signals.reals[*output]);
+    let change = |(before, after): (&f64, f64)| {
+        let change = (after - before).abs() / before.abs().max(after.abs()).max(1e-300);
+        if change.is_nan() {
+            f64::INFINITY
+        } else {
+            change
+        }
+    };
+    Ok(before.iter().zip(after).map(change).fold(0.0, f64::max))
+}
+
+/// The loop's outputs as functions of the loop's outputs: y → g(y), all set before any is read.
+fn image(
+    state: &mut State,
+    passes: &[InitialPass],
+    unknowns: &[usize],
+    at: &DVector<f64>,
+    step: &Step,
+) -> Result<DVector<f64>, RunError> {
+    let mut image = DVector::zeros(unknowns.len());
+    let mut position = 0;
+    for pass in passes {
+        for (output, value) in unknowns.iter().zip(at.iter()) {
+            state.signals.reals[*output] = *value;
+        }
+        evaluate(state, pass, step)?;
+        for &output in &pass.outputs {
+            image[position] = state.signals.reals[output];
+            position += 1;
+        }
+    }
+    Ok(image)
+}
+
+fn newton(
+    state: &mut State,
+    passes: &[InitialPass],
+    unknowns: &[usize],
+    step: &Step,
+) -> Result<f64, RunError> {
+    let size = unknowns.len();
+    let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
+    let mut at = DVector::from_iterator(
+        size,
+        unknowns
+            .iter()
+            .map(|output| finite(state.signals.reals[*output])),
+    );
+    if at.amax() > 1e12 {
+        at.fill(0.0);
+    }
+    let mut change = f64::INFINITY;
+    for _ in 0..NEWTON_ITERATIONS {
+        let residual = image(state, passes, unknowns, &at, step)? - &at;
+        let mut jacobian = DMatrix::zeros(size, size);
+        for column in 0..size {
+            let shift = 1e-6 * at[column].abs().max(1.0);
+            let mut moved = at.clone();
+            moved[column] += shift;
+            let difference =
+                (image(state, passes, unknowns, &moved, step)? - &moved - &residual) / shift;
+            jacobian.set_column(column, &difference);
+        }
+        let Some(correction) = jacobian.lu().solve(&residual) else {
+            break;
+        };
+        at -= &correction;
+        let relative = |(c, y): (&f64, &f64)| c.abs() / y.abs().max(1e-300);
+        change = correction
+            .iter()
+            .zip(at.iter())
+            .map(relative)
+            .fold(0.0, f64::max);
+        if correction.amax() == 0.0 || change <= SETTLED {
+            break;
+        }
+    }
+    let settled = image(state, passes, unknowns, &at, step)?;
+    for (output, value) in unknowns.iter().zip(settled.iter()) {
+        state.signals.reals[*output] = *value;
+    }
+    let error = (settled - &at).amax() / at.amax().max(1e-300);
+    Ok(if change <= ACCEPTED {
+        error.min(change)
+    } else {
+        error
+    })
+}
+
+fn read_outputs(state: &mut State, component: usize, step: &Step) -> Result<(), RunError> {
+    let member = &mut state.units.members[component];
+    let result = member.slot.get_reals(
+        &member.output_handles,
+        &mut state.signals.reals[member.outputs.clone()],
+    );
+    result.map_err(|fault| RunError::Fault(state.graph.fault(component, step, fault)))
+}
+
+fn read_all(state: &mut State, step: &Step) -> Result<(), RunError> {
+    for component in 0..state.units.members.len() {
+        if !state.units.members[component].outputs.is_empty() {
+            read_outputs(state, component, step)?;
+        }
+    }
+    outputs::check_finite(&state.graph, &state.signals, step).map_err(RunError::Fault)
+}
+
+fn names(state: &State, outputs: &[usize]) -> String {
+    let names: Vec<_> = outputs
+        .iter()
+        .map(|output| state.graph.output_name(*output))
+        .collect();
+    names.join(", ")
+}

@@ -1,0 +1,97 @@
+//! Inputs of the coming step: prepared from the published signals, replaced by values of units that
+//! have stepped before, given to the units.
+
+use crate::counters::Counters;
+use crate::curve::Curve;
+use crate::fault::Fault;
+use crate::graph::Graph;
+use crate::state::{Courses, Member, Signals, State, Units};
+use crate::step::Step;
+
+/// Prepares the courses of a component's inputs over its step, which starts `now`, s since the start.
+#[inline]
+pub(crate) fn prepare(
+    member: &Member,
+    courses: &mut Courses,
+    signals: &Signals,
+    step: &Step,
+    now: f64,
+) {
+    let range = member.inputs.clone();
+    let length = step.size * member.every as f64;
+    let values = courses.values[range.clone()].iter_mut();
+    for (value, input) in values.zip(&mut courses.inputs[range]) {
+        *value = input.prepare(&signals.reals, now, length);
+    }
+}
+
+/// Puts `curve` in place of the course that was prepared for an input.
+#[inline]
+pub(crate) fn replace(courses: &mut Courses, input: usize, curve: Curve) {
+    courses.inputs[input].curve = curve;
+    courses.values[input] = curve.coefficients[0];
+}
+
+/// Sets the inputs of a component, unless it follows their curves by itself.
+#[inline]
+pub(crate) fn give(
+    graph: &Graph,
+    units: &mut Units,
+    courses: &Courses,
+    counters: &mut Counters,
+    component: usize,
+    step: &Step,
+) -> Result<(), Fault> {
+    let member = &mut units.members[component];
+    let values = &courses.values[member.inputs.clone()];
+    if member.follows_curves || values.is_empty() {
+        return Ok(());
+    }
+    counters.set_calls += 1;
+    match member.slot.set_reals(&member.input_handles, values) {
+        Ok(()) => Ok(()),
+        Err(cause) => Err(graph.fault(component, step, cause)),
+    }
+}
+
+/// Sets the discrete inputs of the due components among `components`.
+pub(crate) fn give_signals(
+    graph: &Graph,
+    units: &mut Units,
+    signals: &Signals,
+    components: &[usize],
+    step: &Step,
+) -> Result<(), Fault> {
+    for wire in &graph.signal_wires {
+        let member = &mut units.members[wire.component];
+        if !components.contains(&wire.component) || !member.is_due(step.index) {
+            continue;
+        }
+        let handle = graph.components[wire.component].description.variables[wire.variable].handle;
+        let value = &signals.discrete[wire.source];
+        if let Err(cause) = member.slot.set_value(handle, value) {
+            return Err(graph.fault(wire.component, step, cause));
+        }
+    }
+    Ok(())
+}
+
+/// Prepares and gives the inputs of all components where each is a plain copy.
+#[inline(always)]
+pub(crate) fn feed_straight(state: &mut State, step: &Step) -> Result<(), Fault> {
+    let Courses {
+        values, sources, ..
+    } = &mut state.courses;
+    for (value, source) in values.iter_mut().zip(&*sources) {
+        *value = state.signals.reals[*source as usize];
+    }
+    state.counters.set_calls += state.units.members.len() as u64;
+    for component in 0..state.units.members.len() {
+        let member = &mut state.units.members[component];
+        let values = &state.courses.values[member.inputs.clone()];
+        if let Err(cause) = member.slot.set_reals(&member.input_handles, values) {
+            return Err(state.graph.fault(component, step, cause));
+        }
+    }
+    Ok(())
+}

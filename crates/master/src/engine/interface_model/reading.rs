@@ -1,0 +1,162 @@
+//! What a reduced model reads from both sides: forces, masses, free accelerations.
+
+use crate::exchange::derivative;
+use crate::exchange_mode::Exchange;
+use crate::fault::Fault;
+use crate::interface_model::{InterfaceModel, Mass, Sides};
+use crate::state::{Drive, ReducedModel, Signals, State};
+use crate::step::Step;
+
+/// Reads the forces λ, as the fast components have published them.
+pub(super) fn read_forces(signals: &Signals, running: &mut ReducedModel, model: &InterfaceModel) {
+    running.force.fill(0.0);
+    for effort in &model.efforts {
+        running.force[effort.coordinate] += effort.weight * signals.reals[effort.output];
+    }
+    for (force, coordinate) in running.force.iter_mut().zip(&model.coordinates) {
+        if let Some(output) = coordinate.force {
+            *force = signals.reals[output];
+        }
+    }
+}
+
+/// Reads the newest W and b; at the start they are as old as need be.
+pub(super) fn read_mass(
+    state: &mut State,
+    running: &mut ReducedModel,
+    model: &InterfaceModel,
+    step: &Step,
+) -> Result<(), Fault> {
+    running.masses.rotate_right(1);
+    match &model.mass {
+        Mass::Outputs { inverse, free } => {
+            let reals = &state.signals.reals;
+            let (w, b) = &mut running.masses[0];
+            for (value, output) in w.iter_mut().zip(inverse) {
+                *value = output.map_or(0.0, |output| reals[output]);
+            }
+            for (value, output) in b.iter_mut().zip(free) {
+                *value = reals[*output];
+            }
+        }
+        Mass::Accelerations(outputs) => derive_mass(state, running, model, outputs, step)?,
+    }
+    if !running.has_started {
+        let (first, others) = running.masses.split_at_mut(1);
+        for other in others {
+            other.clone_from(&first[0]);
+        }
+    }
+    Ok(())
+}
+
+/// W = ∂a/∂λ and b = a − W·λ, with the λ that the accelerations a were computed with.
+fn derive_mass(
+    state: &mut State,
+    running: &mut ReducedModel,
+    model: &InterfaceModel,
+    accelerations: &[usize],
+    step: &Step,
+) -> Result<(), Fault> {
+    let count = accelerations.len();
+    let follows = matches!(
+        state.exchange.modes[model.component],
+        Exchange::Fresh | Exchange::Compensated
+    );
+    running.acceleration.copy_from_slice(&running.force);
+    for effort in &model.efforts {
+        let input = &state.courses.inputs[effort.input];
+        let used = (state.courses.values[effort.input] - input.offset) / input.factor;
+        if !follows {
+            running.acceleration[effort.coordinate] +=
+                effort.weight * (used - state.signals.reals[effort.output]);
+        }
+    }
+    for column in 0..count {
+        let acts = |effort: &&crate::interface_model::Effort| effort.coordinate == column;
+        let Some(effort) = model.efforts.iter().find(acts) else {
+            continue;
+        };
+        let scale = state.courses.inputs[effort.input].factor / effort.weight;
+        for (row, &acceleration) in accelerations.iter().enumerate() {
+            let gain = derivative::derivative(state, acceleration, effort.input, step)?;
+            running.masses[0].0[row * count + column] = gain * scale;
+        }
+    }
+    let (w, b) = &mut running.masses[0];
+    for (row, &acceleration) in accelerations.iter().enumerate() {
+        let of_forces: f64 = w[row * count..][..count]
+            .iter()
+            .zip(&running.acceleration)
+            .map(|(w, force)| w * force)
+            .sum();
+        b[row] = state.signals.reals[acceleration] - of_forces;
+    }
+    Ok(())
+}
+
+/// Removes from the forces the part caused by the feedback velocity: the reduced model does not have
+/// it.
+pub(super) fn remove_feedback(
+    state: &mut State,
+    running: &mut ReducedModel,
+    model: &InterfaceModel,
+    step: &Step,
+) -> Result<(), Fault> {
+    for fast in &running.inputs {
+        let added = match fast.drive {
+            Drive::Velocity(index) => running.feedback[index],
+            _ => 0.0,
+        };
+        if added == 0.0 {
+            continue;
+        }
+        let added = added * state.courses.inputs[fast.input].factor;
+        for (force, coordinate) in running.force.iter_mut().zip(&model.coordinates) {
+            if let Some(output) = coordinate.force {
+                *force -= derivative::of_any(state, output, fast.input, step)? * added;
+            }
+        }
+        for effort in &model.efforts {
+            if model.coordinates[effort.coordinate].force.is_none() {
+                let slope = derivative::of_any(state, effort.output, fast.input, step)?;
+                running.force[effort.coordinate] -= effort.weight * slope * added;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Predicts the means of the efforts over the macro-step by linear models of both sides.
+pub(super) fn predict_means(
+    signals: &Signals,
+    running: &mut ReducedModel,
+    model: &InterfaceModel,
+    step: &Step,
+) {
+    let read = |output: Option<usize>| output.map_or(0.0, |output| signals.reals[output]);
+    for (index, coordinate) in model.coordinates.iter().enumerate() {
+        running.force_rate[index] = read(coordinate.force_rate);
+        running.stiffness[index] = read(coordinate.stiffness);
+    }
+    let Some((inverse_mass, free_acceleration)) = running.masses.last() else {
+        return;
+    };
+    let sides = Sides {
+        inverse_mass,
+        free_acceleration,
+        force: &running.force,
+        force_rate: &running.force_rate,
+        stiffness: &running.stiffness,
+    };
+    let d = step.size / f64::from(model.exchanges);
+    running.prediction.predict(&sides, d, model.exchanges);
+    for (mean, effort) in running.means.iter_mut().zip(&model.efforts) {
+        let coordinate = effort.coordinate;
+        let acting = model.efforts.iter().filter(|e| e.coordinate == coordinate);
+        let weights: f64 = acting.map(|e| e.weight * e.weight).sum();
+        let change = running.prediction.mean[coordinate] - running.force[coordinate];
+        // Only the sum of weight · effort is known to change: it is shared out by the weights.
+        *mean = signals.reals[effort.output] + effort.weight / weights * change;
+    }
+}

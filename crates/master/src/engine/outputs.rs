@@ -1,0 +1,162 @@
+//! Outputs after a step: read from the units, shown when their time has come, checked, and kept as
+//! the past of the inputs that they feed.
+
+use crate::counters::Counters;
+use crate::fault::{Cause, Fault, UnitFault};
+use crate::graph::Graph;
+use crate::state::{Courses, Signals, State, Units};
+use crate::step::Step;
+
+/// Reads the real outputs of a component into `store`: the published outputs, or those ahead of their
+/// time.
+#[inline]
+pub(crate) fn read(
+    graph: &Graph,
+    units: &mut Units,
+    store: &mut [f64],
+    counters: &mut Counters,
+    component: usize,
+    step: &Step,
+) -> Result<(), Fault> {
+    let member = &mut units.members[component];
+    let outputs = &mut store[member.outputs.clone()];
+    if outputs.is_empty() {
+        return Ok(());
+    }
+    counters.get_calls += 1;
+    match member.slot.get_reals(&member.output_handles, outputs) {
+        Ok(()) => Ok(()),
+        Err(cause) => Err(graph.fault(component, step, cause)),
+    }
+}
+
+/// Reads the real outputs of those among `components` whose communication step ends with this
+/// macro-step.
+pub(crate) fn read_due(
+    graph: &Graph,
+    units: &mut Units,
+    store: &mut [f64],
+    counters: &mut Counters,
+    components: &[usize],
+    step: &Step,
+) -> Result<(), Fault> {
+    for &component in components {
+        if units.members[component].is_due(step.index + 1) {
+            read(graph, units, store, counters, component, step)?;
+        }
+    }
+    Ok(())
+}
+
+/// Shows the outputs that were read `ahead`, of the components whose communication step ends with this
+/// macro-step.
+pub(crate) fn show(units: &Units, ahead: &[f64], signals: &mut Signals, step: &Step) {
+    let due = units.members.iter().filter(|m| m.is_due(step.index + 1));
+    for member in due {
+        let outputs = member.outputs.clone();
+        signals.reals[outputs.clone()].copy_from_slice(&ahead[outputs]);
+    }
+}
+
+/// Reads and shows the real outputs of all components where each steps with the macro-step.
+#[inline(always)]
+pub(crate) fn publish_straight(state: &mut State, step: &Step) -> Result<(), Fault> {
+    let State {
+        graph,
+        units,
+        signals,
+        counters,
+        ..
+    } = state;
+    counters.get_calls += units.members.len() as u64;
+    for component in 0..units.members.len() {
+        let member = &mut units.members[component];
+        let outputs = &mut signals.reals[member.outputs.clone()];
+        if let Err(cause) = member.slot.get_reals(&member.output_handles, outputs) {
+            return Err(graph.fault(component, step, cause));
+        }
+    }
+    Ok(())
+}
+
+/// Reads the discrete outputs of the components whose communication step ends with this macro-step. A
+/// change is an event: the past of the component's outputs no longer predicts them.
+pub(crate) fn read_signals(
+    graph: &Graph,
+    units: &mut Units,
+    signals: &mut Signals,
+    courses: &mut Courses,
+    step: &Step,
+) -> Result<(), Fault> {
+    for (index, signal) in graph.signals.iter().enumerate() {
+        let member = &mut units.members[signal.component];
+        if !member.is_due(step.index + 1) {
+            continue;
+        }
+        let node = &graph.components[signal.component];
+        let handle = node.description.variables[signal.variable].handle;
+        let before = signals.discrete[index].clone();
+        let read = member.slot.get_value(handle, &mut signals.discrete[index]);
+        if let Err(cause) = read {
+            return Err(graph.fault(signal.component, step, cause));
+        }
+        if before != signals.discrete[index] {
+            let mut inputs = courses.inputs.iter_mut();
+            inputs
+                .by_ref()
+                .filter(|input| input.source_component == signal.component)
+                .for_each(crate::state::InputCourse::forget);
+            signals.had_event = true;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the extrapolations the outputs that were published `now`, s since the start.
+pub(crate) fn observe(
+    units: &Units,
+    signals: &mut Signals,
+    courses: &mut Courses,
+    next: u64,
+    now: f64,
+) {
+    for (input, slope) in courses.inputs.iter_mut().zip(&courses.slopes) {
+        if units.members[input.source_component].is_due(next) {
+            signals.had_event |= input.observe(&signals.reals, *slope, now);
+        }
+    }
+}
+
+/// Refuses published outputs that are NaN or infinite.
+#[inline]
+pub(crate) fn check_finite(graph: &Graph, signals: &Signals, step: &Step) -> Result<(), Fault> {
+    if signals.accepts_non_finite || all_finite(&signals.reals) {
+        return Ok(());
+    }
+    first_non_finite(graph, signals, step)
+}
+
+#[cold]
+fn first_non_finite(graph: &Graph, signals: &Signals, step: &Step) -> Result<(), Fault> {
+    let found = signals.reals.iter().position(|value| !value.is_finite());
+    let Some(output) = found else { return Ok(()) };
+    let name = graph.output_name(output);
+    let message = format!("{name} is {}", signals.reals[output]);
+    let cause = UnitFault::new("output", Cause::NotFinite, message);
+    let ended = Step {
+        time: graph.clock.seconds(step.from + step.length),
+        ..*step
+    };
+    Err(graph.fault(graph.outputs[output].component, &ended, cause))
+}
+
+/// Whether no value is NaN or infinite. Compared as integers, so that no comparison waits for
+/// another one.
+#[inline]
+fn all_finite(values: &[f64]) -> bool {
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    let is_non_finite = |value: &f64| value.to_bits() & EXPONENT == EXPONENT;
+    !values
+        .iter()
+        .fold(false, |any, value| any | is_non_finite(value))
+}

@@ -1,0 +1,70 @@
+//! Derivatives of outputs that their units declare.
+
+use crate::fault::Fault;
+use crate::state::{SlopeReader, SlopeSource, State};
+use crate::step::Step;
+use crate::unit::Kind;
+
+/// Finds for each input that wants it how its source gives its derivative.
+pub(super) fn find_slopes(state: &mut State) {
+    let graph = &state.graph;
+    for (input, course) in state.courses.inputs.iter().enumerate() {
+        if !course.wants_slope() {
+            continue;
+        }
+        let source = &graph.outputs[course.source];
+        let description = &graph.components[source.component].description;
+        let named = graph.inputs[input].derivative;
+        let named = named.map(|variable| &description.variables[variable]);
+        let mut variables = description.variables.iter();
+        let declared = || {
+            variables.find(|variable| {
+                variable.derivative_of == Some(source.variable) && variable.kind == Kind::Real
+            })
+        };
+        let from = match named.or_else(declared) {
+            Some(variable) => SlopeSource::Variable(variable.handle),
+            None if description.capabilities.output_derivatives > 0 => {
+                SlopeSource::Unit(description.variables[source.variable].handle)
+            }
+            None => continue,
+        };
+        state.courses.slope_readers.push(SlopeReader {
+            input,
+            component: source.component,
+            from,
+        });
+    }
+}
+
+/// Reads the derivatives of the outputs that due components have just published.
+pub(super) fn read_slopes(state: &mut State, step: &Step, next: u64) -> Result<(), Fault> {
+    let State {
+        graph,
+        units,
+        courses,
+        counters,
+        ..
+    } = state;
+    for reader in &courses.slope_readers {
+        let member = &mut units.members[reader.component];
+        if !member.is_due(next) {
+            continue;
+        }
+        let value = std::slice::from_mut(&mut courses.slopes[reader.input]);
+        let read = match reader.from {
+            SlopeSource::Variable(handle) => {
+                counters.get_calls += 1;
+                member.slot.get_reals(&[handle], value)
+            }
+            SlopeSource::Unit(handle) => {
+                let unit = member.slot.unit();
+                unit.output_derivatives(&[handle], &[1], value)
+            }
+        };
+        if let Err(cause) = read {
+            return Err(graph.fault(reader.component, step, cause));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+//! The passes of the exchange between steps.
+
+use super::{Gains, exchange_passes};
+use crate::exchange_mode::Exchange;
+use crate::fault::{Fault, UnitFault};
+use crate::state::{Pass, Passes, State};
+use crate::step::Step;
+use crate::unit::Handle;
+
+/// Prepares the passes for the modes in force. `gains` holds D where it is known, by component.
+/// Stale components get a pass too where D is known: it changes nothing and gives the ledger the
+/// errors of the stale outputs. Returns the outputs that form algebraic loops, loop by loop.
+pub(crate) fn prepare_passes(state: &mut State, gains: &[Option<Gains>]) -> Vec<Vec<usize>> {
+    let graph = &state.graph;
+    let modes = &state.exchange.modes;
+    let treated =
+        |component: usize| matches!(modes[component], Exchange::Fresh | Exchange::Compensated);
+    let audited =
+        |component: usize| modes[component] == Exchange::Stale && gains[component].is_some();
+    let handle = |component: usize, variable: usize| {
+        graph.components[component].description.variables[variable].handle
+    };
+    let inert = |output: usize, input: usize| {
+        let component = graph.outputs[output].component;
+        let known = gains[component].as_ref();
+        let output = handle(component, graph.outputs[output].variable);
+        let input = handle(component, graph.inputs[input].variable);
+        known.is_some_and(|gains| gains.is_inert(output, input))
+    };
+    let (passes, loops) = exchange_passes(graph, &treated, &audited, &inert);
+    let ready = passes.into_iter().map(|pass| {
+        let component = pass.component;
+        let input = |input: &usize| handle(component, graph.inputs[*input].variable);
+        let output = |output: &usize| handle(component, graph.outputs[*output].variable);
+        let input_handles: Vec<_> = pass.inputs.iter().map(input).collect();
+        let output_handles: Vec<_> = pass.outputs.iter().map(output).collect();
+        let capabilities = graph.components[component].description.capabilities;
+        Pass {
+            component,
+            mode: modes[component],
+            gains: select_gains(gains[component].as_ref(), &output_handles, &input_handles),
+            by_unit: capabilities.directional_derivatives,
+            new_inputs: vec![0.0; pass.inputs.len()],
+            new_outputs: vec![0.0; pass.outputs.len()],
+            inputs: pass.inputs,
+            outputs: pass.outputs,
+            input_handles,
+            output_handles,
+        }
+    });
+    state.exchange.passes = ready.collect();
+    mark_unknown_errors(state, &loops);
+    loops
+}
+
+/// Outputs in algebraic loops stay stale, and a component that has no others is so altogether.
+/// Where nothing treats or audits an output, its error is not known.
+fn mark_unknown_errors(state: &mut State, loops: &[Vec<usize>]) {
+    let State {
+        graph,
+        signals,
+        exchange: Passes { modes, passes },
+        ..
+    } = state;
+    for (component, node) in graph.components.iter().enumerate() {
+        let depends = |output: &usize| !graph.feedthrough(*output, false).is_empty();
+        let is_treated = |output: &usize| passes.iter().any(|pass| pass.outputs.contains(output));
+        let in_loop = |output: usize| loops.iter().flatten().any(|member| *member == output);
+        for output in node.outputs.clone() {
+            let is_known = is_treated(&output)
+                || !depends(&output)
+                || !in_loop(output) && modes[component] != Exchange::Stale;
+            signals.stale_errors[output] = if is_known { 0.0 } else { f64::NAN };
+        }
+        let mut dependent = node.outputs.clone().filter(depends).peekable();
+        if !loops.is_empty() && dependent.peek().is_some() && dependent.all(in_loop) {
+            modes[component] = Exchange::Stale;
+        }
+    }
+}
+
+/// ∂output/∂input as it was measured in Initialization Mode; 0 where it is not known.
+pub(super) fn probed_gain(exchange: &Passes, output: usize, input: usize) -> f64 {
+    let find = |pass: &Pass| {
+        let row = pass.outputs.iter().position(|known| *known == output)?;
+        let column = pass.inputs.iter().position(|known| *known == input)?;
+        Some(pass.gains[row * pass.inputs.len() + column])
+    };
+    exchange.passes.iter().find_map(find).unwrap_or(0.0)
+}
+
+/// Makes outputs with direct feed-through agree with the inputs of the coming step, and records the
+/// errors of those that stay stale.
+pub(crate) fn refresh(state: &mut State, step: &Step, next: u64, now: f64) -> Result<(), Fault> {
+    for index in 0..state.exchange.passes.len() {
+        let component = state.exchange.passes[index].component;
+        if state.units.members[component].is_due(next) {
+            let result = run_pass(state, index, next, now);
+            result.map_err(|cause| state.graph.fault(component, step, cause))?;
+        }
+    }
+    Ok(())
+}
+
+fn run_pass(state: &mut State, index: usize, next: u64, now: f64) -> Result<(), Box<UnitFault>> {
+    let pass = &mut state.exchange.passes[index];
+    let reals = &state.signals.reals;
+    for (&input, new) in pass.inputs.iter().zip(&mut pass.new_inputs) {
+        let course = &mut state.courses.inputs[input];
+        let is_new = state.units.members[course.source_component].is_due(next);
+        if is_new && course.wants_substeps {
+            course.observe(reals, f64::NAN, now);
+        }
+        *new = if is_new && !course.wants_substeps {
+            course.fed(reals)
+        } else {
+            course.uncorrected(reals, now, 0.0).at(0.0)
+        };
+    }
+    match pass.mode {
+        Exchange::Fresh => read_again(state, index),
+        mode => estimate(state, index, mode),
+    }
+}
+
+fn read_again(state: &mut State, index: usize) -> Result<(), Box<UnitFault>> {
+    state.counters.set_calls += 1;
+    state.counters.get_calls += 1;
+    let pass = &mut state.exchange.passes[index];
+    let slot = &mut state.units.members[pass.component].slot;
+    slot.set_reals(&pass.input_handles, &pass.new_inputs)?;
+    slot.get_reals(&pass.output_handles, &mut pass.new_outputs)?;
+    for (&output, &value) in pass.outputs.iter().zip(&pass.new_outputs) {
+        state.signals.reals[output] = value;
+    }
+    Ok(())
+}
+
+/// Adds D·(u − ũ) to the outputs, or, where they stay stale, records its negative as their error.
+fn estimate(state: &mut State, index: usize, mode: Exchange) -> Result<(), Box<UnitFault>> {
+    let pass = &mut state.exchange.passes[index];
+    let signals = &mut state.signals;
+    let columns = pass.inputs.len();
+    if mode == Exchange::Stale {
+        for &output in &pass.outputs {
+            signals.stale_errors[output] = 0.0;
+        }
+    }
+    for (column, (&input, &new)) in pass.inputs.iter().zip(&pass.new_inputs).enumerate() {
+        let change = new - state.courses.values[input];
+        if pass.by_unit {
+            let unit = state.units.members[pass.component].slot.unit();
+            unit.directional_derivative(
+                &pass.output_handles,
+                &pass.input_handles[column..=column],
+                &[1.0],
+                &mut pass.new_outputs,
+            )?;
+            for (row, &gain) in pass.new_outputs.iter().enumerate() {
+                pass.gains[row * columns + column] = gain;
+            }
+        }
+        for (row, &output) in pass.outputs.iter().enumerate() {
+            let difference = pass.gains[row * columns + column] * change;
+            if mode == Exchange::Stale {
+                signals.stale_errors[output] -= difference;
+            } else {
+                signals.reals[output] += difference;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The rows and columns of `probed` that a pass needs; zeros where nothing was probed.
+fn select_gains(probed: Option<&Gains>, outputs: &[Handle], inputs: &[Handle]) -> Vec<f64> {
+    let mut selected = vec![0.0; outputs.len() * inputs.len()];
+    let Some(probed) = probed else {
+        return selected;
+    };
+    for (row, output) in outputs.iter().enumerate() {
+        for (column, input) in inputs.iter().enumerate() {
+            let from = probed.outputs.iter().position(|known| known == output);
+            let to = probed.inputs.iter().position(|known| known == input);
+            if let (Some(from), Some(to)) = (from, to) {
+                selected[row * inputs.len() + column] =
+                    probed.values[from * probed.inputs.len() + to];
+            }
+        }
+    }
+    selected
+}

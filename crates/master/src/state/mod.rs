@@ -1,0 +1,242 @@
+//! The state of a running system, in five parts without methods: units, courses of inputs, published
+//! signals, bonds, exchange. The functions of [`engine`](crate::engine) and
+//! [`exchange`](crate::exchange) borrow the parts that they need. Everything that a repeated step
+//! rolls back is in [`Saved`].
+
+mod corrector;
+mod input;
+mod interface_model;
+mod jump;
+mod member;
+mod pass;
+mod saved;
+mod slope;
+mod slot;
+mod trace;
+
+use std::sync::Arc;
+
+pub(crate) use corrector::Corrector;
+pub(crate) use input::{FeedForwardSignal, InputCourse};
+pub(crate) use interface_model::{Drive, FastInput, ReducedModel};
+pub(crate) use member::{Member, advance_in_parallel};
+pub(crate) use pass::Pass;
+pub(crate) use saved::{Saved, restore, save};
+pub(crate) use slope::{SlopeReader, SlopeSource};
+pub(crate) use slot::Slot;
+pub(crate) use trace::Trace;
+
+use crate::counters::Counters;
+use crate::exchange_mode::Exchange;
+use crate::fault::RunError;
+use crate::graph::{Axis, Graph};
+use crate::step::Step;
+use crate::unit::{Kind, Unit, UnitResult, Value};
+
+/// Everything that a method works on.
+///
+/// Values are those that the units really used and gave: inputs hold the value at the end of the last
+/// step, corrections included; outputs hold the value published last.
+pub struct State {
+    pub(crate) graph: Arc<Graph>,
+    pub(crate) units: Units,
+    pub(crate) courses: Courses,
+    pub(crate) signals: Signals,
+    pub(crate) bonds: Bonds,
+    pub(crate) exchange: Passes,
+    pub(crate) models: ReducedModels,
+    pub(crate) counters: Counters,
+    /// Indices of all components.
+    pub(crate) all: Box<[usize]>,
+}
+
+/// The units in their places.
+pub(crate) struct Units {
+    pub(crate) members: Vec<Member>,
+    pub(crate) pool: Option<rayon::ThreadPool>,
+    /// All components are fed by plain copies and make one communication step a macro-step, so the
+    /// phases can run straight through the arrays.
+    pub(crate) uniform: bool,
+    /// Components step one after the other.
+    pub(crate) step_in_turns: bool,
+    /// Uniform, on one thread, with real values only and nothing to exchange: the phases of all
+    /// components can run one after the other without asking anything.
+    pub(crate) is_straight: bool,
+    /// Earliest time at which a unit ended the simulation, s.
+    pub(crate) terminated: Option<f64>,
+}
+
+/// The courses of the connected real inputs over their components' communication steps.
+pub(crate) struct Courses {
+    pub(crate) inputs: Vec<InputCourse>,
+    /// Value that each input had at the end of its component's last step.
+    pub(crate) values: Vec<f64>,
+    /// The output that feeds each input: what a plain copy needs, and no more, side by side.
+    pub(crate) sources: Vec<u32>,
+    /// No input is extrapolated, so no past has to be kept.
+    pub(crate) all_hold: bool,
+    /// An extrapolation wants to see the communication steps within macro-steps.
+    pub(crate) wants_substeps: bool,
+    pub(crate) slope_readers: Vec<SlopeReader>,
+    /// Declared derivative of the source of each input, per second; NaN where there is none.
+    pub(crate) slopes: Vec<f64>,
+    /// Learned feed-forward, by input.
+    pub(crate) feed_forward: Vec<FeedForwardSignal>,
+}
+
+/// What was published last.
+pub(crate) struct Signals {
+    /// Real outputs.
+    pub(crate) reals: Vec<f64>,
+    /// Outputs of other kinds.
+    pub(crate) discrete: Vec<Value>,
+    /// Difference of each published real output to the one that the new inputs would give: −D·(u − ũ)
+    /// for stale direct feed-through; NaN where D is not known.
+    pub(crate) stale_errors: Vec<f64>,
+    /// A discontinuity was found at the end of the last step.
+    pub(crate) had_event: bool,
+    /// Values that are NaN or infinite are passed on instead of ending the run.
+    pub(crate) accepts_non_finite: bool,
+}
+
+/// The bonds that are corrected.
+pub(crate) struct Bonds {
+    pub(crate) correctors: Vec<Corrector>,
+}
+
+/// How outputs with direct feed-through are exchanged.
+pub(crate) struct Passes {
+    /// The mode of each component.
+    pub(crate) modes: Vec<Exchange>,
+    pub(crate) passes: Vec<Pass>,
+}
+
+/// The interface models, and the components that are on the fast side of none.
+pub(crate) struct ReducedModels {
+    pub(crate) running: Vec<ReducedModel>,
+    pub(crate) outside: Box<[usize]>,
+}
+
+impl State {
+    /// The state of a system whose units have not been initialised.
+    pub(crate) fn new(
+        graph: Arc<Graph>,
+        members: Vec<Member>,
+        pool: Option<rayon::ThreadPool>,
+    ) -> Self {
+        let of = |(component, node): (usize, &crate::graph::Component)| {
+            let inputs = node.inputs.clone();
+            let course = |input: usize| InputCourse::new(component, &graph.inputs[input], &graph);
+            inputs.map(course).collect::<Vec<_>>()
+        };
+        let signals = graph.signals.iter().map(|signal| {
+            let node = &graph.components[signal.component];
+            empty_value(node.description.variables[signal.variable].kind)
+        });
+        let models = &graph.interface_models;
+        let is_fast = |component: &usize| models.iter().any(|m| m.fast.contains(component));
+        let sources = graph.inputs.iter().map(|input| input.source as u32);
+        Self {
+            courses: Courses {
+                inputs: graph.components.iter().enumerate().flat_map(of).collect(),
+                values: vec![0.0; graph.inputs.len()],
+                sources: sources.collect(),
+                all_hold: false,
+                wants_substeps: false,
+                slope_readers: Vec::new(),
+                slopes: vec![f64::NAN; graph.inputs.len()],
+                feed_forward: Vec::new(),
+            },
+            signals: Signals {
+                reals: vec![0.0; graph.outputs.len()],
+                discrete: signals.collect(),
+                stale_errors: vec![0.0; graph.outputs.len()],
+                had_event: false,
+                accepts_non_finite: false,
+            },
+            bonds: Bonds {
+                correctors: Corrector::all(&graph),
+            },
+            exchange: Passes {
+                modes: vec![Exchange::NoFeedthrough; members.len()],
+                passes: Vec::new(),
+            },
+            models: ReducedModels {
+                running: (0..models.len())
+                    .map(|model| ReducedModel::new(model, &graph))
+                    .collect(),
+                outside: (0..members.len()).filter(|c| !is_fast(c)).collect(),
+            },
+            counters: Counters::default(),
+            all: (0..members.len()).collect(),
+            units: Units {
+                members,
+                pool,
+                uniform: false,
+                step_in_turns: false,
+                is_straight: false,
+                terminated: None,
+            },
+            graph,
+        }
+    }
+}
+
+/// A value of `kind` to read into.
+pub(crate) fn empty_value(kind: Kind) -> Value {
+    match kind {
+        Kind::Real => Value::Real(0.0),
+        Kind::Integer | Kind::Enumeration => Value::Integer(0),
+        Kind::Boolean => Value::Boolean(false),
+        Kind::String => Value::String(String::new()),
+    }
+}
+
+/// Effort and flow output of an axis, as published last.
+#[inline]
+pub(crate) fn outputs_of(signals: &Signals, axis: &Axis) -> (f64, f64) {
+    (
+        signals.reals[axis.effort_output],
+        signals.reals[axis.flow_output],
+    )
+}
+
+/// Errors of the effort and the flow output of an axis; see [`Signals::stale_errors`].
+pub(crate) fn errors_of(signals: &Signals, axis: &Axis) -> (f64, f64) {
+    (
+        signals.stale_errors[axis.effort_output],
+        signals.stale_errors[axis.flow_output],
+    )
+}
+
+/// The value of an input at the start of its component's last step, correction included.
+#[inline]
+pub(crate) fn input_at_start(state: &State, input: usize) -> f64 {
+    if state.units.uniform {
+        state.courses.values[input]
+    } else {
+        state.courses.inputs[input].curve.at(0.0)
+    }
+}
+
+/// Corrections and feed-forward that the effort and the flow input of an axis had at the end of a
+/// step of `length`, s.
+#[inline]
+pub(crate) fn added_to(state: &State, axis: &Axis, length: f64) -> (f64, f64) {
+    if state.bonds.correctors.is_empty() && state.courses.feed_forward.is_empty() {
+        return (0.0, 0.0);
+    }
+    let added = |input: usize| state.courses.inputs[input].added().at(length);
+    (added(axis.effort_input), added(axis.flow_input))
+}
+
+/// Calls the unit of a component; a fault names the component, the time and the step.
+pub(crate) fn call<T>(
+    state: &mut State,
+    component: usize,
+    step: &Step,
+    call: impl FnOnce(&mut dyn Unit) -> UnitResult<T>,
+) -> Result<T, RunError> {
+    let result = call(state.units.members[component].slot.unit());
+    result.map_err(|cause| RunError::Fault(state.graph.fault(component, step, cause)))
+}

@@ -1,0 +1,19 @@
+use crate::exchange_mode::Exchange;
+use crate::unit::Handle;
+
+/// A pass of the exchange between steps, ready to run: some inputs of a component, and the outputs
+/// that depend on them directly.
+pub(crate) struct Pass {
+    pub(crate) component: usize,
+    pub(crate) mode: Exchange,
+    pub(crate) inputs: Vec<usize>,
+    pub(crate) input_handles: Vec<Handle>,
+    pub(crate) outputs: Vec<usize>,
+    pub(crate) output_handles: Vec<Handle>,
+    /// D: ∂output/∂input, row by row; measured anew at each point where the unit gives derivatives.
+    pub(crate) gains: Vec<f64>,
+    /// The unit gives directional derivatives.
+    pub(crate) by_unit: bool,
+    pub(crate) new_inputs: Vec<f64>,
+    pub(crate) new_outputs: Vec<f64>,
+}

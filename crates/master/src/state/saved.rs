@@ -1,0 +1,102 @@
+use super::{Corrector, InputCourse, ReducedModel, State};
+use crate::fault::Fault;
+use crate::step::Step;
+use crate::unit::{SavedState, Value};
+
+/// The state of a system at a communication point: the units' states and the master's own (C-74).
+#[derive(Default)]
+pub(crate) struct Saved {
+    units: Vec<Option<SavedState>>,
+    terminated: Option<f64>,
+    inputs: Vec<InputCourse>,
+    values: Vec<f64>,
+    slopes: Vec<f64>,
+    reals: Vec<f64>,
+    discrete: Vec<Value>,
+    stale_errors: Vec<f64>,
+    correctors: Vec<Corrector>,
+    models: Vec<ReducedModel>,
+}
+
+/// Saves `state` into `saved`, whose memory is used again.
+///
+/// Every field of every part is named here, so that a new one cannot be forgotten: it is saved, or
+/// stands among those that a step does not change or that may go on.
+pub(crate) fn save(state: &mut State, saved: &mut Saved, step: &Step) -> Result<(), Fault> {
+    let State {
+        graph,
+        units,
+        courses,
+        signals,
+        bonds,
+        exchange: super::Passes {
+            modes: _,
+            passes: _,
+        },
+        models,
+        counters: _,
+        all: _,
+    } = state;
+    let super::Units {
+        members,
+        terminated,
+        pool: _,
+        uniform: _,
+        step_in_turns: _,
+        is_straight: _,
+    } = units;
+    saved.units.resize_with(members.len(), || None);
+    for (component, (member, kept)) in members.iter_mut().zip(&mut saved.units).enumerate() {
+        let result = member.slot.unit().save(kept.take());
+        *kept = Some(result.map_err(|cause| graph.fault(component, step, cause))?);
+    }
+    saved.terminated = *terminated;
+    let super::Courses {
+        inputs,
+        values,
+        slopes,
+        sources: _,
+        all_hold: _,
+        wants_substeps: _,
+        slope_readers: _,
+        // Needs steps of one size, so no step with it is made again.
+        feed_forward: _,
+    } = courses;
+    saved.inputs.clone_from(inputs);
+    saved.values.clone_from(values);
+    saved.slopes.clone_from(slopes);
+    let super::Signals {
+        reals,
+        discrete,
+        stale_errors,
+        had_event: _,
+        accepts_non_finite: _,
+    } = signals;
+    saved.reals.clone_from(reals);
+    saved.discrete.clone_from(discrete);
+    saved.stale_errors.clone_from(stale_errors);
+    saved.correctors.clone_from(&bonds.correctors);
+    saved.models.clone_from(&models.running);
+    Ok(())
+}
+
+/// Goes back to a saved state. Counters go on: they count calls that were made.
+pub(crate) fn restore(state: &mut State, saved: &Saved, step: &Step) -> Result<(), Fault> {
+    let members = state.units.members.iter_mut().zip(&saved.units);
+    for (component, (member, kept)) in members.enumerate() {
+        if let Some(kept) = kept {
+            let result = member.slot.unit().restore(kept);
+            result.map_err(|cause| state.graph.fault(component, step, cause))?;
+        }
+    }
+    state.units.terminated = saved.terminated;
+    state.courses.inputs.clone_from(&saved.inputs);
+    state.courses.values.clone_from(&saved.values);
+    state.courses.slopes.clone_from(&saved.slopes);
+    state.signals.reals.clone_from(&saved.reals);
+    state.signals.discrete.clone_from(&saved.discrete);
+    state.signals.stale_errors.clone_from(&saved.stale_errors);
+    state.bonds.correctors.clone_from(&saved.correctors);
+    state.models.running.clone_from(&saved.models);
+    Ok(())
+}
