@@ -5,6 +5,7 @@
 
 mod conformance_table;
 mod front_texts;
+mod imports;
 mod machine_paths;
 mod manifests;
 mod module_names;
@@ -85,6 +86,7 @@ pub fn findings(root: &Path, xtask: clap::Command) -> io::Result<Vec<Finding>> {
     let mut findings = unsafe_code::check(&files, unsafe_code::FILES);
     findings.extend(module_names::check(&files));
     findings.extend(sizes::check(&files, sizes::LIMITS));
+    findings.extend(imports::check(&files, imports::CRATES));
     findings.extend(manifests::check(&files));
     findings.extend(front_texts::check(&files));
     findings.extend(machine_paths::check(&files));

@@ -44,7 +44,6 @@
 #![forbid(unsafe_code)]
 
 mod alarm;
-mod assemble;
 mod audit;
 mod closure_unit;
 mod correction;
@@ -56,7 +55,7 @@ mod exchange;
 mod exchange_mode;
 mod extrapolation;
 mod fault;
-mod feasibility;
+mod feed_forward;
 mod fmu_unit;
 mod graph;
 mod halving_unit;
@@ -71,8 +70,8 @@ mod registry;
 mod report;
 mod resolve;
 mod run;
-mod settings;
-mod signal_steps;
+mod run_options;
+mod start_error;
 mod state;
 mod state_check;
 mod step;
@@ -84,7 +83,6 @@ mod unit_maker;
 mod variable_step;
 
 pub use alarm::{Alarm, Alarms};
-pub use assemble::FmuCache;
 pub use audit::{Audit, BondAudit, Verdict as AuditVerdict};
 pub use closure_unit::{Call, ClosureUnit};
 pub use correction::{BondFacts, BondPoint, CORRECTIONS, Correction, Increments, Limit, Side};
@@ -93,14 +91,14 @@ pub use curve::Curve;
 pub use exchange_mode::Exchange;
 pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, Sample, SignalSteps};
 pub use fault::{Cause, Fault, RunError, UnitFault};
+pub use feed_forward::{FeedForward, FeedForwardError};
 pub use fmu_unit::FmuUnit;
 pub use graph::{Graph, RecordedVariable};
 pub use interface_model::{
     FastInputs, INTERFACE_ORDERS, InterfaceOrder, PassedForce, Schedule, ScheduleMaker,
 };
 pub use learning::{
-    Base, ChannelError, FeedForward, FeedForwardError, Interpolation, Iteration, Learned, Learning,
-    LearningError, Outcome, Watch,
+    Base, ChannelError, Interpolation, Iteration, Learned, Learning, LearningError, Outcome, Watch,
 };
 pub use ledger::{BondEnergy, Ledger};
 pub use linear_unit::LinearUnit;
@@ -109,11 +107,12 @@ pub use observer::{Observer, ObserverError, StopRequest, Verdict, View};
 pub use registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind, Registry, look_up};
 pub use report::{BondReport, ComponentReport, InterfaceModelReport, Report, StopReason};
 pub use run::Run;
-pub use settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
+pub use run_options::RunOptions;
+pub use start_error::{LoadError, LoadErrorKind, StartError};
 pub use state::State;
 pub use step::Step;
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl};
-pub use system::{LoadError, LoadErrorKind, RunOptions, StartError, System};
+pub use system::{BondSettings, ComponentSettings, FmuCache, InterfaceModelSettings, System};
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{
     Capabilities, Causality, Feedthrough, Handle, Kind, Period, PhysicalUnit, SavedState,

@@ -1,5 +1,7 @@
 //! A resolved system: indices instead of names, immutable while it runs.
 
+mod signal_steps;
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Which inputs of a system learn, and how each of them uses what it gets.
 
-use super::feed_forward::{Channel, FeedForward, named_inputs};
 use super::{Base, Interpolation, Learning};
 use crate::exchange_mode::Exchange;
+use crate::feed_forward::{Channel, FeedForward, named_inputs};
 use crate::graph::Graph;
 use crate::time::common_macro_steps;
 

@@ -4,23 +4,20 @@
 //! signal that was learned from the errors of those before it.
 
 mod channels;
-mod feed_forward;
-mod file;
-
 mod record;
 mod sequence;
 mod spline;
 
 use channels::learners;
-pub use feed_forward::FeedForward;
-pub(crate) use feed_forward::macro_steps;
-pub use file::FeedForwardError;
 use sequence::Sequence;
 
 use crate::fault::RunError;
+use crate::feed_forward::FeedForward;
 use crate::report::StopReason;
 use crate::run::Run;
-use crate::system::{RunOptions, StartError, System};
+use crate::run_options::RunOptions;
+use crate::start_error::StartError;
+use crate::system::System;
 use crate::unit_maker::{InProcess, UnitMaker};
 
 /// Macro-steps times inputs that learn: some gigabytes.

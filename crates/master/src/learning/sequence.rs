@@ -6,7 +6,8 @@ use super::{
     ChannelError, FeedForward, Iteration, Learned, Learning, LearningError, Outcome, Watch,
 };
 use crate::report::StopReason;
-use crate::system::{RunOptions, System};
+use crate::run_options::RunOptions;
+use crate::system::System;
 
 impl Iteration {
     fn new(number: u32, channels: Vec<ChannelError>) -> Self {

@@ -1,5 +1,9 @@
 //! The learned signal: what is added to which inputs, and what system it was learned on.
 
+mod file;
+
+pub use file::FeedForwardError;
+
 use crate::curve::Curve;
 use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
@@ -13,29 +17,29 @@ use crate::unit::Period;
 /// it is a CSV table below comment lines that tell what it was learned on, with all digits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedForward {
-    pub(super) start_time: f64,
-    pub(super) macro_step: f64,
-    pub(super) steps: usize,
-    pub(super) channels: Vec<Channel>,
+    pub(crate) start_time: f64,
+    pub(crate) macro_step: f64,
+    pub(crate) steps: usize,
+    pub(crate) channels: Vec<Channel>,
     /// How outputs with direct feed-through were exchanged, by component.
-    pub(super) exchange: Vec<(String, Exchange)>,
+    pub(crate) exchange: Vec<(String, Exchange)>,
 }
 
 /// The feed-forward of one input.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Channel {
+pub(crate) struct Channel {
     /// `component.variable` of the input.
-    pub(super) input: String,
+    pub(crate) input: String,
     /// `component.variable` of the output that feeds it.
-    pub(super) output: String,
+    pub(crate) output: String,
     /// Communication step of the input's component, s.
-    pub(super) step: f64,
+    pub(crate) step: f64,
     /// The input is fed one macro-step late.
-    pub(super) is_delayed: bool,
+    pub(crate) is_delayed: bool,
     /// Highest degree of the curves.
-    pub(super) degree: usize,
+    pub(crate) degree: usize,
     /// What is added over each macro-step.
-    pub(super) curves: Vec<Curve>,
+    pub(crate) curves: Vec<Curve>,
 }
 
 /// Whether two times or durations, s, are the same but for rounding.
@@ -44,7 +48,7 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 /// The inputs of a graph with their `component.variable`.
-pub(super) fn named_inputs(graph: &Graph) -> impl Iterator<Item = (usize, usize, String)> {
+pub(crate) fn named_inputs(graph: &Graph) -> impl Iterator<Item = (usize, usize, String)> {
     let of = |(component, node): (usize, &crate::graph::Component)| {
         node.inputs.clone().map(move |input| (component, input))
     };
@@ -150,7 +154,7 @@ impl FeedForward {
     }
 
     /// Adds nothing to any step.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         for channel in &mut self.channels {
             channel.curves = vec![Curve::default(); self.steps];
         }
@@ -158,7 +162,7 @@ impl FeedForward {
 
     /// c ← c + gain·e (Thielemans 2023 eq. 6). The paper's index of c is one higher because there c
     /// goes through the delay; here it is added behind it.
-    pub(super) fn learn(&mut self, gain: f64, errors: &[Vec<(usize, Curve)>]) {
+    pub(crate) fn learn(&mut self, gain: f64, errors: &[Vec<(usize, Curve)>]) {
         for (channel, errors) in self.channels.iter_mut().zip(errors) {
             for &(step, error) in errors {
                 channel.curves[step] = channel.curves[step]

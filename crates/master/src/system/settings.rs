@@ -5,7 +5,7 @@ use gyrator_system::{
     Value as FileValue,
 };
 
-use crate::system::System;
+use super::System;
 
 /// Settings of a component that was just added.
 pub struct ComponentSettings<'a> {

@@ -24,7 +24,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::feed_forward::{Channel, FeedForward};
+use super::{Channel, FeedForward};
 use crate::curve::Curve;
 use crate::exchange_mode::Exchange;
 

@@ -1,8 +1,14 @@
 //! A described system with its units, ready to be started.
 
+mod assemble;
+mod feasibility;
+mod settings;
+
+pub use assemble::FmuCache;
+pub use settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
+
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use gyrator_fmu::Fmu;
 use gyrator_system::{
@@ -11,69 +17,19 @@ use gyrator_system::{
 };
 
 use crate::engine;
-use crate::fault::RunError;
+use crate::feed_forward::{FeedForward, macro_steps};
 use crate::graph::{Chosen, Graph};
 use crate::halving_unit::HalvingUnit;
-use crate::learning::{FeedForward, macro_steps};
 use crate::method::{METHODS, Method};
 use crate::registry::{Registry, look_up};
 use crate::resolve::resolve;
 use crate::run::{Parts, Run};
-use crate::settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
+use crate::run_options::RunOptions;
+use crate::start_error::{LoadError, StartError};
 use crate::state::{Member, Slot, State};
 use crate::step_control::{STEP_CONTROLS, StepControl};
 use crate::unit::{Period, Unit, UnitDescription};
 use crate::unit_maker::{InProcess, UnitMaker, UnitOrder};
-
-/// Why a system could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The description does not make a system: all problems found.
-    #[error("{0}")]
-    Invalid(Problems),
-    /// FMUs could not be loaded: all of them.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Load(Vec<LoadError>),
-    /// The system could not be initialised.
-    #[error(transparent)]
-    Run(#[from] RunError),
-}
-
-/// An FMU that could not be loaded.
-#[derive(Debug, thiserror::Error)]
-#[error("{component}: {message}")]
-pub struct LoadError {
-    /// Name of the component.
-    pub component: String,
-    /// What went wrong, and what to do.
-    pub message: String,
-    /// Of which kind it is.
-    pub kind: LoadErrorKind,
-}
-
-/// What an FMU that could not be loaded lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoadErrorKind {
-    /// Its own description or archive is invalid.
-    Invalid,
-    /// Its library cannot be loaded here, or refuses.
-    NotLoaded,
-    /// Its process crashed, hung, or left while it was loaded.
-    Lost,
-}
-
-/// How a run is made; none of it changes a result.
-#[derive(Debug, Clone, Default)]
-pub struct RunOptions {
-    /// Threads that step the units; 0 and 1 step them on the caller's.
-    pub threads: usize,
-    /// FMUs log all that they can, not only what they must.
-    pub log_fmu_calls: bool,
-    /// NaN and infinite values are passed on instead of ending the run.
-    pub accept_not_finite: bool,
-    /// Ends the run at the next communication point once it is true, as an interruption.
-    pub interrupt: Option<Arc<AtomicBool>>,
-}
 
 /// A system: units, connections, power bonds and the experiment, by names.
 ///

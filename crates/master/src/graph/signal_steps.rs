@@ -2,8 +2,8 @@
 
 use gyrator_system::{Problem, SystemFile};
 
+use super::{Graph, Input};
 use crate::extrapolation::SignalSteps;
-use crate::graph::{Graph, Input};
 use crate::time::common_macro_steps;
 
 impl Graph {

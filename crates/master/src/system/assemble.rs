@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gyrator_fmu::{Fmu, OpenError, OpenOptions};
 use gyrator_system::{Component, Problem, SystemFile};
 
+use super::{Part, System};
 use crate::fmu_unit::describe;
-use crate::system::{LoadError, LoadErrorKind, Part, StartError, System};
+use crate::start_error::{LoadError, LoadErrorKind, StartError};
 use crate::unit::UnitDescription;
 
 /// FMUs that were opened, for systems that share them: each archive is unpacked and each

@@ -2,10 +2,10 @@
 
 use gyrator_system::{Component, Problem, Spanned, Value as FileValue};
 
+use super::System;
 use crate::graph::{Chosen, Graph};
 use crate::method::Method;
 use crate::step_control::StepControl;
-use crate::system::System;
 use crate::unit::{Kind, Variable};
 
 impl System {

@@ -1,0 +1,17 @@
+//! Options of a run that no system file holds.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// How a run is made; none of it changes a result.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Threads that step the units; 0 and 1 step them on the caller's.
+    pub threads: usize,
+    /// FMUs log all that they can, not only what they must.
+    pub log_fmu_calls: bool,
+    /// NaN and infinite values are passed on instead of ending the run.
+    pub accept_not_finite: bool,
+    /// Ends the run at the next communication point once it is true, as an interruption.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}

@@ -1,0 +1,42 @@
+//! Reasons why a system cannot be started.
+
+use gyrator_system::Problems;
+
+use crate::fault::RunError;
+
+/// Why a system could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The description does not make a system: all problems found.
+    #[error("{0}")]
+    Invalid(Problems),
+    /// FMUs could not be loaded: all of them.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Load(Vec<LoadError>),
+    /// The system could not be initialised.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// An FMU that could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[error("{component}: {message}")]
+pub struct LoadError {
+    /// Name of the component.
+    pub component: String,
+    /// What went wrong, and what to do.
+    pub message: String,
+    /// Of which kind it is.
+    pub kind: LoadErrorKind,
+}
+
+/// What an FMU that could not be loaded lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadErrorKind {
+    /// Its own description or archive is invalid.
+    Invalid,
+    /// Its library cannot be loaded here, or refuses.
+    NotLoaded,
+    /// Its process crashed, hung, or left while it was loaded.
+    Lost,
+}
