@@ -196,6 +196,7 @@ fn units_of_measure_are_converted_with_their_offset() {
         exponents: Some([0, 0, 0, 0, 1, 0, 0, 0]),
         factor: 1.0,
         offset,
+        relative: false,
     };
     let mut system = System::new(1.0);
     let celsius = temperature("degC", 273.15);

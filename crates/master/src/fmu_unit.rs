@@ -8,9 +8,10 @@ use gyrator_fmu::{
 };
 
 use crate::fault::{Cause, UnitFault};
+use crate::physical_unit::PhysicalUnit;
 use crate::unit::{
-    Capabilities, Causality, Feedthrough, Handle, Kind, Period, PhysicalUnit, SavedState,
-    StepOutcome, Unit, UnitDescription, UnitResult, Value, Variable,
+    Capabilities, Causality, Feedthrough, Handle, Kind, Period, SavedState, StepOutcome, Unit,
+    UnitDescription, UnitResult, Value, Variable,
 };
 
 /// An instance of an FMU in this process, as a unit.
@@ -375,9 +376,7 @@ fn physical_unit(model: &ModelDescription, real: &fmu::RealAttributes) -> Option
         name: name.clone(),
         exponents: base.map(|base| base.exponents),
         factor: base.map_or(1.0, |base| base.factor),
-        // The offset does not count for differences (C-57).
-        offset: base
-            .filter(|_| !real.relative_quantity)
-            .map_or(0.0, |base| base.offset),
+        offset: base.map_or(0.0, |base| base.offset),
+        relative: real.relative_quantity,
     })
 }

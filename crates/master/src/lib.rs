@@ -66,6 +66,7 @@ mod linear_unit;
 mod method;
 mod observer;
 mod order;
+mod physical_unit;
 mod registry;
 mod report;
 mod resolve;
@@ -104,6 +105,7 @@ pub use ledger::{BondEnergy, Ledger};
 pub use linear_unit::LinearUnit;
 pub use method::{METHODS, Method};
 pub use observer::{Observer, ObserverError, StopRequest, Verdict, View};
+pub use physical_unit::PhysicalUnit;
 pub use registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind, Registry, look_up};
 pub use report::{BondReport, ComponentReport, InterfaceModelReport, Report, StopReason};
 pub use run::Run;
@@ -115,7 +117,7 @@ pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl};
 pub use system::{BondSettings, ComponentSettings, FmuCache, InterfaceModelSettings, System};
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{
-    Capabilities, Causality, Feedthrough, Handle, Kind, Period, PhysicalUnit, SavedState,
-    StepOutcome, Unit, UnitDescription, UnitResult, Value, Variable,
+    Capabilities, Causality, Feedthrough, Handle, Kind, Period, SavedState, StepOutcome, Unit,
+    UnitDescription, UnitResult, Value, Variable,
 };
 pub use unit_maker::{InProcess, UnitMaker, UnitOrder};

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 
 use crate::fault::{Cause, UnitFault};
+use crate::physical_unit::PhysicalUnit;
 
 /// Names a variable to its unit; unique per [`Kind`] only (C-52). An FMI value reference.
 pub type Handle = u32;
@@ -66,37 +67,6 @@ pub enum Causality {
     Output,
     /// Can be read, feeds nothing.
     Local,
-}
-
-/// A unit of measure: `base = factor·value + offset` (FMI 2.0 §2.2.2).
-#[derive(Debug, Clone, PartialEq)]
-pub struct PhysicalUnit {
-    /// Name, such as `km/h`.
-    pub name: String,
-    /// Exponents of kg, m, s, A, K, mol, cd, rad; `None` where the description does not say.
-    pub exponents: Option<[i32; 8]>,
-    /// Factor to the base unit.
-    pub factor: f64,
-    /// Offset to the base unit.
-    pub offset: f64,
-}
-
-impl PhysicalUnit {
-    /// Factor and offset that turn a value in `self` into one in `target` (C-57); `None` where the
-    /// two measure different things.
-    pub fn conversion_to(&self, target: &Self) -> Option<(f64, f64)> {
-        match (&self.exponents, &target.exponents) {
-            _ if self == target => Some((1.0, 0.0)),
-            (Some(from), Some(to)) => (from == to).then(|| {
-                (
-                    self.factor / target.factor,
-                    (self.offset - target.offset) / target.factor,
-                )
-            }),
-            // Without a base unit there is nothing to convert with: connect as is.
-            _ => Some((1.0, 0.0)),
-        }
-    }
 }
 
 /// A variable of a unit.

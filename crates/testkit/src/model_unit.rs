@@ -141,6 +141,7 @@ fn physical_unit(unit: &fmu_kit::unit::Unit) -> PhysicalUnit {
         exponents: Some(BASE.map(exponent)),
         factor: 1.0,
         offset: 0.0,
+        relative: false,
     }
 }
 

@@ -22,4 +22,5 @@ mod rodriguez;
 mod single_fmu;
 mod study;
 mod texts;
+mod units_of_measure;
 mod validation;

@@ -11,7 +11,7 @@ mod variable_parser;
 #[cfg(test)]
 mod tests;
 
-pub use unit::{BaseUnit, Conversion, DisplayUnit, UnitDefinition, UnitError};
+pub use unit::{BaseUnit, DisplayUnit, UnitDefinition};
 pub use variable::{
     BaseType, Causality, Initial, Kind, RealAttributes, ScalarVariable, Variability, legal_initial,
 };
@@ -348,34 +348,6 @@ impl ModelDescription {
         match declared.map(|simple| &simple.kind) {
             Some(TypeKind::Enumeration { items, .. }) => items,
             _ => &[],
-        }
-    }
-
-    /// Conversion of the values of `from` in this model to values of `to` in the model `target`
-    /// (C-57). Identity where units are not given.
-    ///
-    /// # Errors
-    /// If the two measure different things.
-    pub fn conversion(
-        &self,
-        from: &ScalarVariable,
-        target: &Self,
-        to: &ScalarVariable,
-    ) -> Result<Conversion, UnitError> {
-        let (Some(source), Some(sink)) = (from.real(), to.real()) else {
-            return Ok(Conversion::IDENTITY);
-        };
-        let (Some(source_unit), Some(sink_unit)) = (&source.unit, &sink.unit) else {
-            return Ok(Conversion::IDENTITY);
-        };
-        if source.relative_quantity != sink.relative_quantity {
-            return Err(UnitError::Relative {
-                unit: source_unit.clone(),
-            });
-        }
-        match (self.unit(source_unit), target.unit(sink_unit)) {
-            (Some(a), Some(b)) => a.conversion_to(b, source.relative_quantity),
-            _ => Ok(Conversion::IDENTITY),
         }
     }
 

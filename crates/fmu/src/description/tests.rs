@@ -298,27 +298,6 @@ fn c59_declared_type_supplies_what_is_not_given() {
     assert_eq!(names, [("P", 1), ("D", 4)]);
 }
 
-#[test]
-fn c57_conversion_between_two_models() {
-    let model = |factor: f64, relative: bool| {
-        clean(&format!(
-            "<UnitDefinitions><Unit name='u'><BaseUnit m='1' factor='{factor}'/></Unit>\
-             </UnitDefinitions><ModelVariables><ScalarVariable name='x' valueReference='0'>\
-             <Real unit='u' relativeQuantity='{relative}'/></ScalarVariable></ModelVariables>"
-        ))
-    };
-    let (mm, m) = (model(0.001, false), model(1.0, false));
-    let conversion = mm
-        .conversion(&mm.variables[0], &m, &m.variables[0])
-        .unwrap();
-    assert_eq!(conversion.apply(1500.0), 1.5);
-    let relative = model(1.0, true);
-    let error = m
-        .conversion(&m.variables[0], &relative, &relative.variables[0])
-        .unwrap_err();
-    assert!(error.to_string().contains("relative quantity"), "{error}");
-}
-
 const THREE: &str = "<ModelVariables>\
     <ScalarVariable name='a' valueReference='0' causality='input'><Real start='0'/></ScalarVariable>\
     <ScalarVariable name='b' valueReference='1' causality='output'><Real derivative='1'/>\

@@ -17,6 +17,7 @@ use crate::exchange_mode::Exchange;
 use crate::extrapolation::{EXTRAPOLATIONS, Extrapolation};
 use crate::graph::{Chosen, Component, Graph};
 use crate::halving_unit::misfit;
+use crate::physical_unit::Conversion;
 use crate::registry::{Registry, look_up};
 use crate::time::{Clock, Rate};
 use crate::unit::{Causality, Kind, UnitDescription, Value};
@@ -313,27 +314,19 @@ impl Resolver<'_> {
         }
         let conversion = match (&output.unit, &input.unit) {
             (Some(from), Some(to)) => from.conversion_to(to),
-            _ => Some((1.0, 0.0)),
+            _ => Ok(Conversion::IDENTITY),
         };
-        let Some((factor, offset)) = conversion else {
-            let unit = |variable: &crate::unit::Variable| {
-                variable
-                    .unit
-                    .as_ref()
-                    .map_or(String::new(), |unit| unit.name.clone())
-            };
-            self.problems.push(
-                Problem::error(
-                    "unit-mismatch",
-                    format!(
-                        "{names} connects {} to {}, which measure different things",
-                        unit(&output),
-                        unit(&input)
-                    ),
-                )
-                .at(&span),
-            );
-            return None;
+        let conversion = match conversion {
+            Ok(conversion) => conversion,
+            Err(mismatch) => {
+                let message = format!("{names} connects {mismatch}");
+                let problem = Problem::error("unit-mismatch", message).at(&span);
+                self.problems.push(match mismatch.help() {
+                    Some(help) => problem.help(help),
+                    None => problem,
+                });
+                return None;
+            }
         };
         if gain != 1.0 && output.kind != Kind::Real {
             self.problems.push(
@@ -348,8 +341,8 @@ impl Resolver<'_> {
         Some(Wire {
             from,
             to,
-            factor: gain * factor,
-            offset: gain * offset,
+            factor: gain * conversion.factor,
+            offset: gain * conversion.offset,
             derivative: self.named_derivative(connection, from.0),
             kind: output.kind,
             span,
