@@ -32,6 +32,8 @@ pub struct UnitFault {
     pub message: String,
     /// The unit's last log line, if it wrote one.
     pub log: Option<String>,
+    /// How far a discarded step came by the unit's own word, s (`fmi2LastSuccessfulTime`); not checked.
+    pub reached: Option<f64>,
 }
 
 impl UnitFault {
@@ -42,6 +44,7 @@ impl UnitFault {
             cause,
             message: message.into(),
             log: None,
+            reached: None,
         })
     }
 }

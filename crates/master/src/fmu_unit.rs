@@ -94,6 +94,7 @@ impl FmuUnit {
             cause,
             message,
             log: error.last_log.clone(),
+            reached: None,
         })
     }
 
@@ -171,6 +172,7 @@ impl Unit for FmuUnit {
                     cause: Cause::Discard,
                     message,
                     log,
+                    reached: last_successful_time,
                 }))
             }
         }

@@ -1,4 +1,4 @@
-//! A unit whose steps are halved and tried again when it discards them (C-39).
+//! A unit whose steps are divided and tried again when it discards them (C-39).
 
 use gyrator_system::{Component, Problem};
 
@@ -10,9 +10,10 @@ use crate::unit::{
     Value,
 };
 
-/// Passes all calls on. A step that the unit discards is made in two halves from the state before
-/// it, each half the same way, down to a limit. The halves stay inside the communication step: the
-/// master sees one step, with the inputs of one step.
+/// Passes all calls on. A step that the unit discards is made in two parts from the state before it,
+/// each part the same way, down to a limit. The first part ends where the unit says that it came to
+/// (`fmi2LastSuccessfulTime`, FMI 2.0 §4.2.2), or in the middle if it does not say so. The parts stay
+/// inside the communication step: the master sees one step, with the inputs of one step.
 pub(crate) struct HalvingUnit {
     unit: Box<dyn Unit>,
     halvings: u32,
@@ -71,19 +72,20 @@ impl HalvingUnit {
         };
         let saved = self.unit.save(self.spare[next].take())?;
         let whole = self.unit.step(time, step);
-        let is_discarded = matches!(&whole, Err(fault) if fault.cause == Cause::Discard);
-        let outcome = if is_discarded {
-            let restored = self.unit.restore(&saved);
-            restored.and_then(|()| self.make_halves(part, next))
-        } else {
-            whole
+        let outcome = match whole {
+            Err(fault) if fault.cause == Cause::Discard => {
+                let first = part.until(fault.reached);
+                let restored = self.unit.restore(&saved);
+                restored.and_then(|()| self.make_parts(part, first, next))
+            }
+            whole => whole,
         };
         self.spare[next] = Some(saved);
         outcome
     }
 
-    fn make_halves(&mut self, part: Part, depth: usize) -> UnitResult<StepOutcome> {
-        let step = part.step / 2.0;
+    /// Makes a part of the communication step in two, the first of length `step`.
+    fn make_parts(&mut self, part: Part, step: f64, depth: usize) -> UnitResult<StepOutcome> {
         match self.make(Part { step, ..part }, depth)? {
             StepOutcome::Done => {
                 let since = part.since + step;
@@ -141,6 +143,14 @@ struct Part {
 }
 
 impl Part {
+    /// The length of a first part that ends at `reached`, s; half of the part where that is no time
+    /// within it.
+    fn until(&self, reached: Option<f64>) -> f64 {
+        let step = reached.map(|time| time - self.start - self.since);
+        step.filter(|step| *step > 0.0 && *step < self.step)
+            .unwrap_or(self.step / 2.0)
+    }
+
     /// When the part begins and how long it is, as the unit is told, s. Rounding takes no part beyond
     /// the end that the whole step has: the unit may refuse to go there (C-33).
     fn time_and_step(&self) -> (f64, f64) {
@@ -316,6 +326,10 @@ mod tests {
         x: f64,
         u: [f64; 3],
         longest: f64,
+        /// No step may pass these times.
+        events: Vec<f64>,
+        /// What it says of a discarded step, from its start and the end that it came to.
+        says: fn(f64, f64) -> Option<f64>,
         /// States are not restored.
         forgets: bool,
         attempts: std::sync::Arc<std::sync::atomic::AtomicU32>,
@@ -347,12 +361,18 @@ mod tests {
             self.u[1..].copy_from_slice(values);
             Ok(())
         }
-        fn step(&mut self, _: f64, step: f64) -> UnitResult<StepOutcome> {
+        fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
             self.attempts
                 .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            if step > self.longest {
+            let is_passed = |event: &&f64| time < **event && **event < time + step;
+            let event = self.events.iter().find(is_passed);
+            if step > self.longest || event.is_some() {
                 self.x = f64::NAN;
-                return Err(UnitFault::new("step", Cause::Discard, "too long"));
+                let reached = event.copied().unwrap_or(time + self.longest);
+                return Err(Box::new(UnitFault {
+                    reached: (self.says)(time, reached),
+                    ..*UnitFault::new("step", Cause::Discard, "too long")
+                }));
             }
             let [u, slope, bend] = self.u;
             self.x += step * (u + step * (slope / 2.0 + step * bend / 6.0));
@@ -389,6 +409,8 @@ mod tests {
             x: 0.0,
             u: [1.0, 0.0, 0.0],
             longest,
+            events: Vec::new(),
+            says: |_, _| None,
             forgets: false,
             attempts,
         }
@@ -396,8 +418,17 @@ mod tests {
 
     /// What one step of 1 s gives, and how often the unit was asked to step.
     fn stepped(longest: f64, halvings: u32) -> (UnitResult<f64>, u32) {
+        stepped_with(longest, halvings, |_| {})
+    }
+
+    fn stepped_with(
+        longest: f64,
+        halvings: u32,
+        change: impl FnOnce(&mut Picky),
+    ) -> (UnitResult<f64>, u32) {
         let attempts = std::sync::Arc::default();
-        let picky = picky(longest, std::sync::Arc::clone(&attempts));
+        let mut picky = picky(longest, std::sync::Arc::clone(&attempts));
+        change(&mut picky);
         let description = picky.description.clone();
         let mut component = Component::new("picky", "");
         component.step_halvings = Some(Spanned::unplaced(halvings));
@@ -422,6 +453,43 @@ mod tests {
         for longest in [1.0, 0.5, 0.3, 0.2] {
             let (x, _) = stepped(longest, 3);
             assert!((x.unwrap() - exact).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn c39_a_step_goes_on_where_the_unit_says_that_it_came_to() {
+        let exact = 3.0 - 1.0 + 5.0 / 6.0;
+        // Two events: their two parts and the rest, which halving would not find with any depth.
+        let (x, attempts) = stepped_with(1.0, 2, |picky| {
+            picky.events = vec![0.3, 0.7];
+            picky.says = |_, reached| Some(reached);
+        });
+        assert!((x.unwrap() - exact).abs() < 1e-14);
+        assert_eq!(
+            attempts, 6,
+            "a trial, the whole step, to 0.3 s, the rest, to 0.7 s, the rest"
+        );
+        let (without, _) = stepped_with(1.0, 2, |picky| picky.events = vec![0.3, 0.7]);
+        assert!(without.is_err());
+    }
+
+    #[test]
+    fn c39_a_time_that_is_not_within_the_step_is_not_believed() {
+        let exact = 3.0 - 1.0 + 5.0 / 6.0;
+        let (_, halved) = stepped(0.3, 3);
+        let nonsense: [fn(f64, f64) -> Option<f64>; 7] = [
+            |_, _| Some(f64::NAN),
+            |_, _| Some(f64::INFINITY),
+            |_, _| Some(f64::NEG_INFINITY),
+            |start, _| Some(start),
+            |start, _| Some(start - 0.1),
+            |_, _| Some(1.0),
+            |_, _| Some(1e300),
+        ];
+        for says in nonsense {
+            let (x, attempts) = stepped_with(0.3, 3, |picky| picky.says = says);
+            assert!((x.unwrap() - exact).abs() < 1e-14);
+            assert_eq!(attempts, halved);
         }
     }
 

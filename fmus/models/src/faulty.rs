@@ -113,6 +113,8 @@ pub struct Faulty {
     function: i32,
     fault_time: f64,
     sleep_time: f64,
+    /// Inner steps of a communication step.
+    parts: i32,
     /// What the output becomes; its input where `None`.
     forced_output: Option<f64>,
     /// Its state can no longer be put into bytes, whatever the fault.
@@ -132,6 +134,7 @@ impl Default for Faulty {
             function: DO_STEP,
             fault_time: 0.0,
             sleep_time: 1.0,
+            parts: 1,
             forced_output: None,
             is_stuck: false,
             has_discarded: Arc::default(),
@@ -239,7 +242,18 @@ impl Model for Faulty {
                 .unit(unit::SECOND)
                 .min(0.0)
                 .max(86_400.0),
+            Row::parameter_integer(
+                "parts",
+                |m| &mut m.parts,
+                "inner steps of a communication step; a discarded one ends where the last of them has ended",
+            )
+            .min(1.0)
+            .max(1e6),
         ]
+    }
+
+    fn micro_steps(&self) -> Option<i32> {
+        Some(self.parts)
     }
 
     fn initialize(&mut self, _time: f64) -> Result<(), Fault> {

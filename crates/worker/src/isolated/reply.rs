@@ -84,6 +84,7 @@ impl Reply {
         bytes.block(fault.message.as_bytes());
         bytes.push(u8::from(fault.log.is_some()));
         bytes.block(fault.log.as_deref().unwrap_or_default().as_bytes());
+        bytes.optional_real(fault.reached);
         self.end(start, warnings, FAILED);
     }
 
@@ -174,6 +175,7 @@ fn take_fault(cursor: &mut Cursor<'_>) -> Result<Box<UnitFault>, Malformed> {
         cause,
         message,
         log: has_log.then(|| log.to_owned()),
+        reached: cursor.optional_real()?,
     }))
 }
 
@@ -263,6 +265,7 @@ mod tests {
         for cause in CAUSES {
             let fault = UnitFault {
                 log: Some("last words".to_owned()),
+                reached: Some(0.1),
                 ..*UnitFault::new("fmi2GetReal", cause, "message")
             };
             let mut reply = every_answer(&[1.0], "text");

@@ -392,6 +392,7 @@ fn lost(loss: &Loss, more: &str) -> Box<UnitFault> {
         cause: Cause::Lost,
         message: format!("{loss}{more}"),
         log: loss.log.clone(),
+        reached: None,
     })
 }
 

@@ -6,6 +6,7 @@
 mod allocation;
 mod bench;
 mod choice;
+mod discards;
 mod identical;
 mod losses;
 mod restarts;
