@@ -22,4 +22,5 @@ mod methods;
 mod quarter_car;
 mod rodriguez;
 mod slopes;
+mod slow_components;
 mod stop_time;

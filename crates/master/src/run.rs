@@ -136,7 +136,9 @@ impl Run {
         loop {
             let step = self.next_step();
             self.keep_state(&step)?;
-            if let Err(fault) = self.method.1.step(&mut self.state, &step) {
+            let given = engine::give_held_values(&mut self.state, &step);
+            let made = given.and_then(|()| self.method.1.step(&mut self.state, &step));
+            if let Err(fault) = made {
                 self.faulty = Some(fault.component.clone());
                 return Err(self.fail(RunError::Fault(fault)));
             }

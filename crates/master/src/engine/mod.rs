@@ -13,6 +13,7 @@
 
 mod corrections;
 mod feed_forward;
+mod held_values;
 mod initialization;
 pub(crate) mod inputs;
 mod interface_model;
@@ -23,11 +24,12 @@ mod substeps;
 mod turns;
 
 pub(crate) use feed_forward::add_feed_forward;
+pub(crate) use held_values::{give_held_values, write_variable};
 pub(crate) use initialization::initialize;
 pub(crate) use turns::{Passing, Turns, step as step_in_turns};
 
 use crate::exchange::refresh;
-use crate::fault::{Fault, UnitFault};
+use crate::fault::Fault;
 use crate::state::{Member, State};
 use crate::step::Step;
 use crate::unit::{UnitResult, Value};
@@ -229,15 +231,4 @@ pub(crate) fn read_variable(
     let slot = &mut state.units.members[component].slot;
     slot.get_value(described.handle, &mut value)?;
     Ok(value)
-}
-
-/// Sets a variable of a component by its index.
-pub(crate) fn write_variable(
-    state: &mut State,
-    component: usize,
-    variable: usize,
-    value: &Value,
-) -> Result<(), Box<UnitFault>> {
-    let handle = state.graph.components[component].description.variables[variable].handle;
-    state.units.members[component].slot.set_value(handle, value)
 }

@@ -1,7 +1,7 @@
 //! Components that step one after the other: those that come later receive the values that those
 //! before them have just computed.
 
-use super::{head, inputs, outputs, steps, tail};
+use super::{head, held_values, inputs, outputs, steps, tail};
 use crate::curve::Curve;
 use crate::fault::Fault;
 use crate::graph::Graph;
@@ -46,6 +46,9 @@ impl Turns {
                 course.degree = course.degree.max(1);
             }
             course.takes_mean = turns.is_led[input] && passing == Passing::Mean;
+        }
+        for (member, is_late) in state.units.members.iter_mut().zip(&turns.is_late) {
+            member.steps_late = *is_late;
         }
         state.units.step_in_turns = true;
         super::substeps::find_traces(state);
@@ -116,6 +119,7 @@ pub(crate) fn step(state: &mut State, turns: &mut Turns, step: &Step) -> Result<
                 counters,
                 ..
             } = state;
+            held_values::give_held(graph, units, component, &own_step)?;
             inputs::give(graph, units, courses, counters, component, &own_step)?;
             steps::step(graph, units, courses, counters, &[component], &own_step)?;
             let ahead = &mut turns.ahead;
@@ -147,6 +151,10 @@ fn begin_turn(
     for input in member.inputs.clone() {
         turns.starts[input] = signals.reals[courses.inputs[input].source];
         turns.sums[input] = 0.0;
+    }
+    if turns.is_late[component] {
+        held_values::hold_signals(graph, units, signals, component, step);
+        return Ok(());
     }
     inputs::give_signals(graph, units, signals, &[component], step)
 }

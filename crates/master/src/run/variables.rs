@@ -3,11 +3,16 @@
 use super::Run;
 use crate::engine::{read_variable, write_variable};
 use crate::fault::RunError;
-use crate::graph::{Component, SignalWire};
+use crate::graph::{Component, Signal, SignalWire};
 use crate::unit::{Causality, Kind, Value};
 
 impl Run {
     /// The value of `component.variable` at the present communication point.
+    ///
+    /// An output has the value that was published last. Any other variable is read from its unit; where the
+    /// unit's communication step is longer than the macro-step, it is the value at the end of the unit's last
+    /// computed communication step: that in progress, or the one before it where the method lets the unit
+    /// step last.
     ///
     /// # Errors
     /// A name that the system does not have; a unit that refuses; a variable that is no output
@@ -16,6 +21,11 @@ impl Run {
         let (component, variable) = self.find(name)?;
         if let Some(output) = self.state.graph.output_index(component, variable) {
             return Ok(Value::Real(self.state.signals.reals[output]));
+        }
+        let is_named =
+            |signal: &Signal| (signal.component, signal.variable) == (component, variable);
+        if let Some(signal) = self.state.graph.signals.iter().position(is_named) {
+            return Ok(self.state.signals.discrete[signal].clone());
         }
         if self.written {
             let message = format!(
@@ -41,7 +51,9 @@ impl Run {
         }
     }
 
-    /// Sets an input that no connection feeds, or a tunable parameter, from the next step on.
+    /// Sets an input that no connection feeds, or a tunable parameter, from the next communication step of
+    /// its component on. A component that is within a communication step gets the value when that has
+    /// ended, and may refuse it then, so that all that is read from it stays legal (FMI 2.0 §4.2.4).
     ///
     /// # Errors
     /// A name that the system does not have, a variable that cannot be set now, a value of another
@@ -75,12 +87,16 @@ impl Run {
             ));
         }
         let step = self.next_step();
-        self.written = true;
-        write_variable(&mut self.state, component, variable, value).map_err(|cause| {
-            let fault = self.state.graph.fault(component, &step, cause);
-            self.faulty = Some(fault.component.clone());
-            self.fail(RunError::Fault(fault))
-        })
+        match write_variable(&mut self.state, component, variable, value, &step) {
+            Ok(is_set) => {
+                self.written |= is_set;
+                Ok(())
+            }
+            Err(fault) => {
+                self.faulty = Some(fault.component.clone());
+                Err(self.fail(RunError::Fault(fault)))
+            }
+        }
     }
 
     /// Sets a real variable; see [`write`](Self::write).

@@ -18,6 +18,8 @@ pub(crate) struct Member {
     pub(crate) outputs: Range<usize>,
     pub(crate) substeps: u32,
     pub(crate) every: u64,
+    /// It makes its communication step with the last macro-step of it.
+    pub(crate) steps_late: bool,
     /// Inputs are copies of outputs: no factor, curve or correction.
     pub(crate) plain: bool,
     /// Inputs move within the step and are set at each communication step of the component.
@@ -60,6 +62,7 @@ impl Member {
             outputs: node.outputs.clone(),
             substeps: node.rate.substeps(),
             every: u64::from(node.rate.every()),
+            steps_late: false,
             plain: true,
             follows_curves: false,
             takes_derivatives: node.description.capabilities.input_derivatives,

@@ -4,6 +4,7 @@
 //! rolls back is in [`Saved`].
 
 mod corrector;
+mod held_value;
 mod input;
 mod interface_model;
 mod jump;
@@ -17,6 +18,7 @@ mod trace;
 use std::sync::Arc;
 
 pub(crate) use corrector::Corrector;
+pub(crate) use held_value::HeldValue;
 pub(crate) use input::{FeedForwardSignal, InputCourse};
 pub(crate) use interface_model::{Drive, FastInput, ReducedModel};
 pub(crate) use member::{Member, advance_in_parallel};
@@ -64,6 +66,8 @@ pub(crate) struct Units {
     pub(crate) is_straight: bool,
     /// Earliest time at which a unit ended the simulation, s.
     pub(crate) terminated: Option<f64>,
+    /// Values that wait for a component's next communication step.
+    pub(crate) held: Vec<HeldValue>,
 }
 
 /// The courses of the connected real inputs over their components' communication steps.
@@ -176,6 +180,7 @@ impl State {
                 step_in_turns: false,
                 is_straight: false,
                 terminated: None,
+                held: Vec::new(),
             },
             graph,
         }

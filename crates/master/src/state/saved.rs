@@ -44,6 +44,9 @@ pub(crate) fn save(state: &mut State, saved: &mut Saved, step: &Step) -> Result<
         uniform: _,
         step_in_turns: _,
         is_straight: _,
+        // Only components with communication steps of several macro-steps hold values, and no step with
+        // such a component is made again.
+        held: _,
     } = units;
     saved.units.resize_with(members.len(), || None);
     for (component, (member, kept)) in members.iter_mut().zip(&mut saved.units).enumerate() {

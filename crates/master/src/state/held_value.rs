@@ -1,0 +1,10 @@
+use crate::unit::{Handle, Value};
+
+/// A value that a component takes with its next communication step.
+pub(crate) struct HeldValue {
+    pub(crate) component: usize,
+    pub(crate) handle: Handle,
+    pub(crate) value: Value,
+    /// The macro-step with which that communication step begins.
+    pub(crate) from: u64,
+}
