@@ -93,13 +93,10 @@ fn a_run_can_be_stopped_and_is_then_over() {
     let trace = Trace::of(&mut run).unwrap();
     run.step().unwrap();
     let report = run.stop().unwrap();
-    assert_eq!(
-        (report.stop_reason, report.steps),
-        (StopReason::Interrupted, 1)
-    );
+    assert_eq!((report.stop_reason, report.steps), (StopReason::Stopped, 1));
     assert_eq!(trace.finished(), 1);
     assert!(matches!(run.step(), Err(RunError::Ended(_))));
-    assert_eq!(run.stop().unwrap().stop_reason, StopReason::Interrupted);
+    assert_eq!(run.stop().unwrap().stop_reason, StopReason::Stopped);
     assert_eq!(trace.finished(), 1);
 }
 

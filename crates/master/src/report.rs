@@ -20,6 +20,8 @@ pub enum StopReason {
     Terminated,
     /// The user interrupted it.
     Interrupted,
+    /// The program that embeds it ended it with [`Run::stop`](crate::Run::stop).
+    Stopped,
     /// An observer's limit was exceeded.
     Limit(String),
     /// A unit or an observer failed.
@@ -34,6 +36,7 @@ impl StopReason {
             Self::StopTime => "stop-time",
             Self::Terminated => "terminated",
             Self::Interrupted => "interrupted",
+            Self::Stopped => "stopped",
             Self::Limit(_) => "limit",
             Self::Failed(_) => "failed",
         }

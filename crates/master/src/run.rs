@@ -178,7 +178,7 @@ impl Run {
     /// What the observers could not finish.
     pub fn stop(&mut self) -> Result<Report, RunError> {
         if !self.has_ended() {
-            self.end(StopReason::Interrupted)?;
+            self.end(StopReason::Stopped)?;
         }
         Ok(self.report())
     }
