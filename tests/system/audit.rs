@@ -36,6 +36,35 @@ fn derivatives_that_are_not_given_change_nothing() {
     }
 }
 
+/// The ledger, which observes the inputs by itself, knows in which steps a correction acted.
+#[test]
+fn the_steps_in_which_a_correction_acted_are_counted() {
+    let counted = |correction| {
+        let coupling = Coupling {
+            correction,
+            stop_time: 0.1,
+            ..Coupling::default()
+        };
+        let mut run = TABLE_1[1]
+            .system(&coupling)
+            .start(&RunOptions::default())
+            .unwrap();
+        let (mut energy, mut changes) = (0.0, 0);
+        while run.step().unwrap() {
+            let now = run.ledger().bond(0).unwrap().correction_energy;
+            changes += u64::from(now != std::mem::replace(&mut energy, now));
+        }
+        let now = run.ledger().bond(0).unwrap().correction_energy;
+        changes += u64::from(now != energy);
+        (run.report().counters.corrected_steps, changes)
+    };
+    assert_eq!(counted(None), (0, 0));
+    assert_eq!(counted(Some(("residual-power", &[("mu", 0.0)]))), (0, 0));
+    let (corrected, changes) = counted(Some(("residual-power", &[])));
+    assert_eq!(corrected, changes);
+    assert!((90..100).contains(&corrected), "{corrected} of 100");
+}
+
 /// The power that the force side gives is its force times the velocity that it used at the end of
 /// its step, whatever the extrapolation and the order of derivatives.
 #[test]

@@ -11,7 +11,7 @@ pub struct Counters {
     pub get_calls: u64,
     /// Macro-steps that were made again with a smaller size.
     pub repeated_steps: u64,
-    /// Steps that a correction changed.
+    /// Communication points at which a correction added to an input, also where the step was made again.
     pub corrected_steps: u64,
     /// Warnings that units returned.
     pub unit_warnings: u64,

@@ -28,6 +28,7 @@ pub(super) fn correct(state: &mut State, step: &Step) -> Result<(), Fault> {
         courses,
         signals,
         bonds,
+        counters,
         ..
     } = state;
     let is_due = |corrector: &&mut Corrector| step.index.is_multiple_of(corrector.every);
@@ -45,9 +46,11 @@ pub(super) fn correct(state: &mut State, step: &Step) -> Result<(), Fault> {
         corrector.propose();
     }
     limit_groups(&mut bonds.correctors);
+    let mut is_corrected = false;
     for corrector in bonds.correctors.iter_mut().filter(is_due) {
-        corrector.apply(&mut courses.inputs);
+        is_corrected |= corrector.apply(&mut courses.inputs);
     }
+    counters.corrected_steps += u64::from(is_corrected);
     Ok(())
 }
 

@@ -171,7 +171,9 @@ impl Corrector {
     }
 
     /// Adds the scaled increments to the inputs, and records their values at the end of the step.
-    pub(crate) fn apply(&mut self, inputs: &mut [InputCourse]) {
+    /// Returns whether any of them is not zero.
+    pub(crate) fn apply(&mut self, inputs: &mut [InputCourse]) -> bool {
+        let mut is_changed = false;
         for (index, axis) in self.axes.iter().enumerate() {
             let sides = [
                 (
@@ -185,9 +187,11 @@ impl Corrector {
                 let scaled = Curve {
                     coefficients: curves[index].coefficients.map(|c| c * self.scale),
                 };
+                is_changed |= scaled.coefficients.iter().any(|c| *c != 0.0);
                 inputs[input].correction = inputs[input].correction.plus(&scaled);
                 side.correction[index] = scaled.at(self.last_step);
             }
         }
+        is_changed
     }
 }
