@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gyrator::{Run, RunError, Value};
 use gyrator_fmu::{BaseType, Causality, ModelDescription, ScalarVariable, Variability};
-use gyrator_record::{Values, read_table};
+use gyrator_record::{Values, is_same_time, read_table};
 use gyrator_system::{Component, Value as FileValue, closest};
 
 use crate::exit::Exit;
@@ -171,7 +171,6 @@ fn fits(base_type: BaseType, number: f64) -> bool {
 /// The row at or before `now`, and how far it is to the next one. Of rows with the same time, the
 /// last one counts. A time that misses a row by rounding is taken as the row's.
 fn place(time: &[f64], now: f64) -> (usize, f64) {
-    const ROUNDING: f64 = 1e-9;
     let next = time.partition_point(|row| *row <= now);
     let Some(row) = next.checked_sub(1) else {
         return (0, 0.0);
@@ -179,12 +178,12 @@ fn place(time: &[f64], now: f64) -> (usize, f64) {
     let Some(end) = time.get(next) else {
         return (row, 0.0);
     };
-    let fraction = (now - time[row]) / (end - time[row]);
-    if fraction > 1.0 - ROUNDING {
+    let step = end - time[row];
+    if is_same_time(now, *end, step) {
         let last = time.partition_point(|row| row <= end) - 1;
         return (last, 0.0);
     }
-    (row, fraction)
+    (row, (now - time[row]) / step)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod memory_sink;
 mod parquet_reader;
 mod parquet_sink;
 mod parquet_writer;
+mod same_time;
 mod sink;
 mod table;
 
@@ -23,5 +24,6 @@ pub use memory_sink::MemorySink;
 pub use parquet_reader::{ReadTableError, read_parquet, read_table};
 pub use parquet_sink::ParquetSink;
 pub use parquet_writer::{Cells, ParquetWriter, write_whole};
+pub use same_time::is_same_time;
 pub use sink::{Cell, Column, Kind, RecordError, RowSink, SINKS, SinkInfo, create_sink};
 pub use table::{Series, Table, Values};

@@ -1,5 +1,7 @@
 //! A result in memory, column by column.
 
+use crate::same_time::is_same_time;
+
 /// Rows by column. All columns are as long as the time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
@@ -52,8 +54,7 @@ impl Table {
         Some(self.place(time, Side::After)?.interpolate(numbers))
     }
 
-    /// Where a time lies among the rows. A time that misses a row by less than a millionth of the
-    /// distance between rows is taken as the row's: tools that sum their steps miss it by rounding.
+    /// Where a time lies among the rows. A time that misses a row by rounding is taken as the row's.
     pub(crate) fn place(&self, time: f64, side: Side) -> Option<Place> {
         let next = match side {
             Side::Before => self.time.partition_point(|row| *row < time),
@@ -70,7 +71,6 @@ impl Table {
 
     /// The place of a time that lies before row `next` and after the row before it.
     fn between(&self, next: usize, time: f64, side: Side) -> Option<Place> {
-        const SLACK: f64 = 1e-6;
         let step = |row: usize| {
             self.time
                 .get(row + 1)
@@ -81,7 +81,7 @@ impl Table {
         let snap = |row: usize| self.place(self.time[row], side);
         if next == 0 {
             let first = *self.time.first()?;
-            return if first - time <= SLACK * step(0)? {
+            return if is_same_time(first, time, step(0)?) {
                 snap(0)
             } else {
                 None
@@ -90,18 +90,18 @@ impl Table {
         let row = next - 1;
         let Some(step) = step(row) else {
             let last_step = step(row.checked_sub(1)?)?;
-            return if time - self.time[row] <= SLACK * last_step {
+            return if is_same_time(time, self.time[row], last_step) {
                 snap(row)
             } else {
                 None
             };
         };
-        let fraction = (time - self.time[row]) / step;
-        if fraction <= SLACK {
+        if is_same_time(time, self.time[row], step) {
             snap(row)
-        } else if fraction >= 1.0 - SLACK {
+        } else if is_same_time(time, self.time[next], step) {
             snap(next)
         } else {
+            let fraction = (time - self.time[row]) / step;
             Some(Place { row, fraction })
         }
     }

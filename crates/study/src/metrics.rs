@@ -1,6 +1,7 @@
 //! What is measured of a run, while it runs.
 
 use gyrator::{BondEnergy, Graph, Value, View};
+use gyrator_record::is_same_time;
 use gyrator_system::closest;
 
 use crate::cell::{Column, ColumnKind};
@@ -57,10 +58,11 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether a time lies in it; a time that misses an end by rounding does.
-    fn contains(self, time: f64) -> bool {
-        let slack = 1e-9 * time.abs().max(1e-3);
-        time >= self.from - slack && time <= self.to + slack
+    /// Whether a time of a run with the macro-step `step` lies in it; a time that misses an end by rounding
+    /// does.
+    fn contains(self, time: f64, step: f64) -> bool {
+        let is_end = |end: f64| is_same_time(time, end, step);
+        self.from <= time && time <= self.to || is_end(self.from) || is_end(self.to)
     }
 }
 
@@ -176,6 +178,7 @@ struct Gauge {
     quantity: Quantity,
     probe: Probe,
     window: Option<Window>,
+    macro_step: f64,
     /// Place of the variable on the reference's tape.
     track: usize,
     /// The last, least or greatest value, or the sum of squares.
@@ -195,6 +198,7 @@ impl Meter {
                 quantity: metric.quantity,
                 probe,
                 window: metric.window,
+                macro_step: graph.macro_step(),
                 track: tracks
                     .iter()
                     .position(|name| *name == metric.variable)
@@ -219,10 +223,7 @@ impl Meter {
             None => None,
         };
         for gauge in &mut self.gauges {
-            if gauge
-                .window
-                .is_some_and(|window| !window.contains(view.time))
-            {
+            if !gauge.is_due(view.time) {
                 continue;
             }
             let value = gauge.probe.value(view);
@@ -255,6 +256,11 @@ impl Meter {
 }
 
 impl Gauge {
+    fn is_due(&self, time: f64) -> bool {
+        let step = self.macro_step;
+        self.window.is_none_or(|window| window.contains(time, step))
+    }
+
     fn result(&self, reference: Option<&Tape>) -> Option<f64> {
         if self.points == 0 || self.is_uncovered {
             return None;
@@ -264,8 +270,7 @@ impl Gauge {
             Quantity::Final | Quantity::Minimum | Quantity::Maximum => Some(self.value),
             Quantity::Rms | Quantity::ErrorRms => Some(rms()),
             Quantity::Nrms => {
-                let is_inside = |time: f64| self.window.is_none_or(|window| window.contains(time));
-                let span = reference?.span(self.track, &is_inside);
+                let span = reference?.span(self.track, &|time| self.is_due(time));
                 (span > 0.0).then(|| rms() / span)
             }
         }

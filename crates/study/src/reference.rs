@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gyrator::{Graph, View};
-use gyrator_record::read_table;
+use gyrator_record::{is_same_time, read_table};
 
 use crate::metrics::Probe;
 
@@ -117,9 +117,8 @@ impl Sample<'_> {
 
 impl<'a> Cursor<'a> {
     /// The values at a time that is not before the last one asked for. A time that misses a row by
-    /// a millionth of the distance of rows is the row's. `None` outside of the tape.
+    /// rounding is the row's. `None` outside of the tape.
     pub(crate) fn seek(&mut self, time: f64) -> Option<Sample<'a>> {
-        const SLACK: f64 = 1e-6;
         let tape = self.tape;
         let last = tape.time.len().checked_sub(1)?;
         while self.row < last && tape.time[self.row + 1] <= time {
@@ -137,14 +136,15 @@ impl<'a> Cursor<'a> {
             (last.saturating_sub(1), last)
         };
         let step = tape.time[b] - tape.time[a];
-        let fraction = (time - tape.time[row]) / if step > 0.0 { step } else { 1.0 };
-        if fraction.abs() <= SLACK {
+        let step = if step > 0.0 { step } else { 1.0 };
+        if is_same_time(time, tape.time[row], step) {
             return Some(at(row, 0.0));
         }
+        let fraction = (time - tape.time[row]) / step;
         if row == last || fraction < 0.0 {
             return None;
         }
-        if fraction >= 1.0 - SLACK {
+        if is_same_time(time, tape.time[row + 1], step) {
             return Some(at(row + 1, 0.0));
         }
         Some(at(row, fraction))

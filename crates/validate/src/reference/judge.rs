@@ -1,7 +1,7 @@
 //! V-51 and V-52: holds a run against a reference.
 
 use gyrator_fmu::{Kind, ModelDescription, Variability};
-use gyrator_record::{Series, Table, Tolerance};
+use gyrator_record::{Series, Table, Tolerance, is_same_time};
 
 use super::{Reference, tube};
 use crate::finding::{Finding, Severity};
@@ -59,7 +59,7 @@ pub fn compare(model: &ModelDescription, result: &Table, reference: &Reference) 
         .copied()
         .unwrap_or(end)
         .min(stop);
-    if end < wanted - 1e-6 * step.min(1.0) {
+    if end < wanted && !is_same_time(end, wanted, step.min(1.0)) {
         add(
             51,
             format!("the run ends at t = {end}, the reference at {wanted}"),

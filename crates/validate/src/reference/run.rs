@@ -3,7 +3,7 @@
 use gyrator_fmu::{
     BaseType, Causality, Fmu, Instance, InstanceOptions, ScalarVariable, StepOutcome, Variability,
 };
-use gyrator_record::{Series, Table, Values};
+use gyrator_record::{Series, Table, Values, is_same_time};
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
@@ -173,10 +173,14 @@ impl<'t> Inputs<'t> {
     }
 
     fn value(&self, values: &[f64], now: f64, is_continuous: bool) -> f64 {
-        /// Times that miss a row by rounding are taken as the row's.
-        const ROUNDING: f64 = 1e-9;
-        let reached = now + ROUNDING * now.abs().max(1e-3);
-        let next = self.time.partition_point(|time| *time <= reached);
+        let passed = |until: f64| self.time.partition_point(|time| *time <= until);
+        let mut next = passed(now);
+        // A time that misses a row by rounding is taken as the row's.
+        if let (Some(row), Some(end)) = (next.checked_sub(1), self.time.get(next))
+            && is_same_time(now, *end, end - self.time[row])
+        {
+            next = passed(*end);
+        }
         let Some(row) = next.checked_sub(1) else {
             return values[0];
         };
