@@ -129,8 +129,7 @@ const REMAINDERS: [f64; 2] = [0.2, 0.25];
 /// it worse. The error at full steps is not judged: with stale outputs energy grows on itself, and
 /// half a step more of delay, as accurate solvers have under held inputs, can multiply it.
 fn judge_foreign(row: Row, before: &[Row], lacking: Option<&str>) -> Row {
-    let is_size = |name: &str| name.contains("max") || name.starts_with("rms") || name == "dP";
-    let is_size = row.is_error && is_size(row.metric);
+    let is_size = row.meaning.is_size_of_error();
     let is_stale = row.configuration == STALE.name;
     let note = lacking.filter(|_| is_stale && is_size).map(str::to_owned);
     let mut row = row.not_judged();

@@ -98,10 +98,10 @@ const SOURCE: &str = "independent reproduction of Rodríguez et al. 2022, sectio
 const PAPER: &str = "Rodríguez et al. 2022, section 4.4";
 
 const ENERGY: Metric = Metric::error("E_end", "J");
-const LENGTH: Metric = Metric::error("rms s", "mm");
-const LENGTH_MAX: Metric = Metric::error("s_max", "mm");
+const LENGTH: Metric = Metric::mean_error("rms s", "mm");
+const LENGTH_MAX: Metric = Metric::greatest_error("s_max", "mm");
 const COUPLING_ENERGY: Metric = Metric::error("E_end of the coupling", "J");
-const COUPLING_LENGTH: Metric = Metric::error("rms s of the coupling", "mm");
+const COUPLING_LENGTH: Metric = Metric::mean_error("rms s of the coupling", "mm");
 
 /// Steps of the links and of the cylinder, s, and the stop time, s.
 #[derive(Debug, Clone, Copy)]

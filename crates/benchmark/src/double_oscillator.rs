@@ -202,7 +202,10 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
         case: case.name,
         configurations: &configurations,
         has_monolithic: is_single_rate,
-        positions: [Metric::error("rms x2", "m"), Metric::error("rms x1", "m")],
+        positions: [
+            Metric::mean_error("rms x2", "m"),
+            Metric::mean_error("rms x1", "m"),
+        ],
         published: PUBLISHED,
         source: SOURCE,
     };

@@ -44,7 +44,7 @@ pub use dual_mass::{DUAL_MASS_PARAMETERS, dual_mass_systems};
 pub use figures::h_infinity::error_chart;
 pub use plot::Chart;
 pub use role::{Cast, CastError, Role, Substitute, folder_of_fmus};
-pub use row::{Bar, Figure, Metric, Row};
+pub use row::{Bar, Figure, Row};
 
 /// All benchmarks. To add one: a file that makes a [`Benchmark`], and a word here.
 pub static BENCHMARKS: &[Benchmark] = &[

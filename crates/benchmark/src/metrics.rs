@@ -5,7 +5,7 @@ use crate::row::Metric;
 /// Error of the energy at the end of the run.
 pub(crate) const ENERGY_END: Metric = Metric::error("E_end", "J");
 /// Greatest magnitude of the energy's error.
-pub(crate) const ENERGY_MAX: Metric = Metric::error("E_max", "J");
+pub(crate) const ENERGY_MAX: Metric = Metric::greatest_error("E_max", "J");
 /// Mean of the energy's error over the last second.
 pub(crate) const ENERGY_LAST: Metric = Metric::error("E_last", "J");
 

@@ -105,7 +105,10 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
         case: case.name,
         configurations: &[STALE, CORRECTED, COMPENSATED, FRESH],
         has_monolithic: true,
-        positions: [Metric::error("rms xn", "m"), Metric::error("rms x1", "m")],
+        positions: [
+            Metric::mean_error("rms xn", "m"),
+            Metric::mean_error("rms x1", "m"),
+        ],
         published: PUBLISHED,
         source: SOURCE,
     };

@@ -86,7 +86,10 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
             FRESH,
         ],
         has_monolithic: true,
-        positions: [Metric::error("rms x2", "m"), Metric::error("rms x1", "m")],
+        positions: [
+            Metric::mean_error("rms x2", "m"),
+            Metric::mean_error("rms x1", "m"),
+        ],
         published: PUBLISHED,
         source: SOURCE,
     };

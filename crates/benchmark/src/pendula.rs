@@ -99,8 +99,8 @@ const SOURCE: &str =
     "independent reproduction of Rodríguez et al. 2022, section 4.3, H = 1 ms, T = 10 s";
 const PAPER: &str = "Rodríguez et al. 2022, section 4.3";
 
-const TIP_2: Metric = Metric::error("rms tip 2", "m");
-const TIP_1: Metric = Metric::error("rms tip 1", "m");
+const TIP_2: Metric = Metric::mean_error("rms tip 2", "m");
+const TIP_1: Metric = Metric::mean_error("rms tip 1", "m");
 const MEAN_POWER: Metric = Metric::figure("mean residual power", "W");
 const POSITIVE: Metric = Metric::figure("steps with residual power > 0", "%");
 const REMOVED: Metric = Metric::figure("excess energy removed", "%");

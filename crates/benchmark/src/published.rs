@@ -1,6 +1,6 @@
 //! Figures that others have found, and how well they have to be met.
 
-use crate::row::{Bar, Metric, Row};
+use crate::row::{Bar, Meaning, Metric, Row};
 
 /// How far a figure moves by rounding alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +51,12 @@ fn bar(certainty: Certainty, metric: Metric) -> Option<Bar> {
         Certainty::Iterated if metric.unit == "J" => Some(Bar::Absolute(1e-5)),
         Certainty::Iterated => Some(Bar::Relative(1e-4)),
         Certainty::Printed => Some(Bar::Relative(0.01)),
-        Certainty::Sensitive if metric.name == "E_max" => Some(Bar::Relative(0.1)),
-        Certainty::Sensitive if metric.name.starts_with("rms") => Some(Bar::Relative(0.5)),
-        Certainty::Sensitive | Certainty::Other => None,
+        Certainty::Sensitive => match metric.meaning {
+            Meaning::GreatestError => Some(Bar::Relative(0.1)),
+            Meaning::MeanError => Some(Bar::Relative(0.5)),
+            Meaning::Error | Meaning::Figure => None,
+        },
+        Certainty::Other => None,
     }
 }
 

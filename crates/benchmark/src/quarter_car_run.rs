@@ -12,7 +12,7 @@ use crate::role::{Cast, CastError};
 use crate::row::Metric;
 
 /// Σ |P12 − P12 exact|·Δt / T (eq. 15a).
-pub(crate) const POWER_ERROR: Metric = Metric::error("dP", "W");
+pub(crate) const POWER_ERROR: Metric = Metric::mean_error("dP", "W");
 /// |Σ δP·Δt| at the ends of the steps (eq. 15b).
 pub(crate) const RESIDUAL_ENERGY: Metric = Metric::error("|dE|", "J");
 /// The same by the trapezoidal rule, which does not count held inputs twice.

@@ -90,31 +90,58 @@ impl serde::Serialize for Bar {
     }
 }
 
-/// What is measured: its name, and its unit of measure.
+/// What a metric says of a run, and so how it is judged where no published figure holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Metric {
+pub(crate) enum Meaning {
+    /// It shows no error of the run.
+    Figure,
+    /// An error that may be small by chance: at an instant, or a sum in which errors cancel.
+    Error,
+    /// The greatest error of the run: the smaller, the better.
+    GreatestError,
+    /// A mean magnitude of the error over the run, such as its root mean square: the smaller, the better.
+    MeanError,
+}
+
+impl Meaning {
+    /// Whether it measures the error of the whole run.
+    pub(crate) fn is_size_of_error(self) -> bool {
+        matches!(self, Self::GreatestError | Self::MeanError)
+    }
+}
+
+/// What is measured: its name, its unit of measure and what it says of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Metric {
     /// Name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Unit; empty for words and ratios.
-    pub unit: &'static str,
-    /// An error of the run against the exact solution: the smaller, the better.
-    pub is_error: bool,
+    pub(crate) unit: &'static str,
+    pub(crate) meaning: Meaning,
 }
 
 impl Metric {
-    pub(crate) const fn error(name: &'static str, unit: &'static str) -> Self {
-        Self {
-            name,
-            unit,
-            is_error: true,
-        }
+    pub(crate) const fn figure(name: &'static str, unit: &'static str) -> Self {
+        Self::new(name, unit, Meaning::Figure)
     }
 
-    pub(crate) const fn figure(name: &'static str, unit: &'static str) -> Self {
+    pub(crate) const fn error(name: &'static str, unit: &'static str) -> Self {
+        Self::new(name, unit, Meaning::Error)
+    }
+
+    pub(crate) const fn greatest_error(name: &'static str, unit: &'static str) -> Self {
+        Self::new(name, unit, Meaning::GreatestError)
+    }
+
+    pub(crate) const fn mean_error(name: &'static str, unit: &'static str) -> Self {
+        Self::new(name, unit, Meaning::MeanError)
+    }
+
+    const fn new(name: &'static str, unit: &'static str, meaning: Meaning) -> Self {
         Self {
             name,
             unit,
-            is_error: false,
+            meaning,
         }
     }
 }
@@ -145,7 +172,7 @@ pub struct Row {
     /// What else there is to know.
     pub note: Option<String>,
     #[serde(skip)]
-    pub(crate) is_error: bool,
+    pub(crate) meaning: Meaning,
 }
 
 impl Row {
@@ -162,7 +189,7 @@ impl Row {
             source: None,
             ok: None,
             note: None,
-            is_error: metric.is_error,
+            meaning: metric.meaning,
         }
     }
 

@@ -12,11 +12,11 @@ const SOURCE: &str = "independent reproduction of Rahikainen et al. 2020";
 
 const RESIDUAL: Metric = Metric::figure("residual energy", "J");
 const RESIDUAL_ABS: Metric = Metric::figure("residual energy, magnitudes", "J");
-const RMS_S1: Metric = Metric::error("rms s1", "m");
-const RMS_S2: Metric = Metric::error("rms s2", "m");
-const RMS_FORCE: Metric = Metric::error("rms f1", "N");
-const RMS_ENERGY: Metric = Metric::error("rms of the energy", "J");
-const MAX_ENERGY: Metric = Metric::error("greatest error of the energy", "J");
+const RMS_S1: Metric = Metric::mean_error("rms s1", "m");
+const RMS_S2: Metric = Metric::mean_error("rms s2", "m");
+const RMS_FORCE: Metric = Metric::mean_error("rms f1", "N");
+const RMS_ENERGY: Metric = Metric::mean_error("rms of the energy", "J");
+const MAX_ENERGY: Metric = Metric::greatest_error("greatest error of the energy", "J");
 const BALANCE: Metric = Metric::figure("energy made by the mechanics", "J");
 const CONSTRAINT: Metric = Metric::figure("greatest violation of the constraints", "");
 

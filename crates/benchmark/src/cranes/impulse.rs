@@ -11,9 +11,9 @@ use crate::row::{Bar, Metric, Row};
 const SOURCE: &str =
     "independent reproduction of Rahikainen et al. 2020, with the impulse in place of the force";
 
-const RMS_S1: Metric = Metric::error("rms s1", "m");
-const RMS_S2: Metric = Metric::error("rms s2", "m");
-const RMS_V1: Metric = Metric::error("rms v1", "m/s");
+const RMS_S1: Metric = Metric::mean_error("rms s1", "m");
+const RMS_S2: Metric = Metric::mean_error("rms s2", "m");
+const RMS_V1: Metric = Metric::mean_error("rms v1", "m/s");
 const FINISHED: Metric = Metric::figure("every H finishes up to", "ms");
 
 /// A configuration, and its errors at some macro-steps.
@@ -186,6 +186,6 @@ pub(crate) fn measure(
     Ok(())
 }
 
-const LIMIT_S1: Metric = Metric::error("rms s1, limit", "m");
-const LIMIT_S2: Metric = Metric::error("rms s2, limit", "m");
+const LIMIT_S1: Metric = Metric::mean_error("rms s1, limit", "m");
+const LIMIT_S2: Metric = Metric::mean_error("rms s2, limit", "m");
 const HEADLINE: &str = "bar of this project";

@@ -19,7 +19,7 @@ const CALM_ENOUGH: &str =
 /// step, moves ours by less than 0.5 %.
 const TOLERANCE: Bar = Bar::Relative(0.05);
 
-const GREATEST: Metric = Metric::error("s_max", "mm");
+const GREATEST: Metric = Metric::greatest_error("s_max", "mm");
 const CALM: Metric = Metric::figure("greatest variation of v in a second", "m/s");
 const DIVERGES: Metric = Metric::figure("diverges", "");
 
