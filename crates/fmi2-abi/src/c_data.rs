@@ -21,8 +21,6 @@ pub type Real = f64;
 pub type Integer = c_int;
 /// `fmi2Boolean`: zero is false; any other number counts as true when read.
 pub type Boolean = c_int;
-/// `fmi2Char`.
-pub type Char = c_char;
 /// `fmi2String`: UTF-8, closed by NUL.
 pub type String = *const c_char;
 /// `fmi2Byte`.
