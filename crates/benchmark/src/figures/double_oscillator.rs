@@ -1,7 +1,7 @@
 //! Rodríguez et al. (2022), figures 9, 10 and 20 to 24.
 
 use super::{DISPLACEMENT, ENERGY, Shown, TIME, points};
-use crate::assembly::{COMPENSATED, Configuration, STALE};
+use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
 use crate::benchmark::MeasureError;
 use crate::double_oscillator::{multi_rate, table_1};
 use crate::plot::{Chart, Line};
@@ -68,7 +68,33 @@ pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
     ];
     charts.extend(multi_rate_figures(cast)?);
     charts.extend(case_7(cast)?);
+    charts.push(overview(cast)?);
     Ok(charts)
+}
+
+/// Case 1 in three ways of coupling: the picture of the README.
+fn overview(cast: &Cast) -> Result<Chart, MeasureError> {
+    /// A point every 20 ms, a ninth of the fast oscillation's period.
+    const EVERY: usize = 20;
+    let shown = Shown::new(cast, table_1(1))?;
+    let chart = Chart::new(
+        "coupling-energy",
+        "Energy of two coupled oscillators, by way of coupling",
+        TIME,
+        ENERGY,
+    )
+    .source("Rodríguez et al. 2022, table 1, case 1: macro-step 1 ms");
+    let ways = [
+        ("stale", STALE),
+        ("stale and corrected", CORRECTED),
+        ("fresh", FRESH),
+    ];
+    let chart = ways.iter().try_fold(chart, |chart, (label, way)| {
+        let energies = shown.energies(&shown.run(way)?.states);
+        let points: Vec<_> = energies.into_iter().step_by(EVERY).collect();
+        Ok::<_, MeasureError>(chart.line(Line::new(*label, points)))
+    })?;
+    Ok(chart.line(shown.exact_energy()))
 }
 
 fn residual_energy(cast: &Cast, case: usize, chart: Chart) -> Result<Chart, MeasureError> {
