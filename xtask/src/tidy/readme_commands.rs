@@ -1,4 +1,4 @@
-//! The commands of the README exist: verbs and long options, as the programs themselves tell.
+//! The commands of the README and of `docs/` exist: verbs and long options, as the programs themselves tell.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -97,21 +97,26 @@ fn gyrator_help(root: &Path, verb: Option<&str>) -> Result<String, String> {
 }
 
 pub(super) fn check(files: &[TextFile], tools: &mut Tools) -> Vec<Finding> {
-    match files.iter().find(|file| file.path == "README.md") {
-        Some(readme) => check_readme(readme, tools),
-        None => vec![Finding::new("README.md", 0, "missing")],
+    let is_manual = |file: &&TextFile| {
+        file.path == "README.md" || file.path.starts_with("docs/") && file.path.ends_with(".md")
+    };
+    let manuals = files.iter().filter(is_manual);
+    let mut findings: Vec<_> = manuals.flat_map(|text| check_manual(text, tools)).collect();
+    if files.iter().all(|file| file.path != "README.md") {
+        findings.push(Finding::new("README.md", 0, "missing"));
     }
+    findings
 }
 
-fn check_readme(readme: &TextFile, help: &mut dyn Help) -> Vec<Finding> {
+fn check_manual(manual: &TextFile, help: &mut dyn Help) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for call in invocations(&readme.text) {
+    for call in invocations(&manual.text) {
         let name = call.program.name();
         let text = match help.of(call.program, call.verb.as_deref()) {
             Ok(text) => text,
             Err(reason) => {
                 findings.push(Finding::new(
-                    &readme.path,
+                    &manual.path,
                     call.line,
                     format!("{name}: {reason}"),
                 ));
@@ -125,7 +130,7 @@ fn check_readme(readme: &TextFile, help: &mut dyn Help) -> Vec<Finding> {
         {
             let verb = call.verb.as_deref().unwrap_or_default();
             let message = format!("{name} {verb}: no option {option}");
-            findings.push(Finding::new(&readme.path, call.line, message));
+            findings.push(Finding::new(&manual.path, call.line, message));
         }
     }
     findings
@@ -214,7 +219,7 @@ mod tests {
     }
 
     fn found(readme: &str) -> Vec<String> {
-        let findings = check_readme(&file("README.md", readme), &mut OneVerb);
+        let findings = check_manual(&file("README.md", readme), &mut OneVerb);
         findings.iter().map(ToString::to_string).collect()
     }
 
