@@ -361,6 +361,7 @@ fn variable(model: &ModelDescription, variable: &fmu::ScalarVariable) -> Variabl
                     real.max.unwrap_or(f64::INFINITY),
                 )
             }),
+        nominal: variable.real().and_then(|real| real.nominal),
         derivative_of: variable.real().and_then(|real| real.derivative),
         is_discrete: variable.real().is_some()
             && variable.variability == fmu::Variability::Discrete,

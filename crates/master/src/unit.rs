@@ -88,6 +88,8 @@ pub struct Variable {
     pub start: Option<f64>,
     /// Least and greatest legal value of a real variable; infinite where none is given.
     pub range: (f64, f64),
+    /// Usual magnitude of a real variable, where the description gives one.
+    pub nominal: Option<f64>,
     /// The variable of the same unit whose derivative by time this one is, as an index.
     pub derivative_of: Option<usize>,
     /// It changes at events only, so that its past tells nothing of its future.
@@ -108,10 +110,23 @@ impl Variable {
             has_start: !matches!(causality, Causality::Output | Causality::Local),
             start: None,
             range: (f64::NEG_INFINITY, f64::INFINITY),
+            nominal: None,
             derivative_of: None,
             is_discrete: false,
             items: Vec::new(),
         }
+    }
+
+    /// The nominal value, if it is a magnitude: positive and finite.
+    pub(crate) fn nominal_magnitude(&self) -> Option<f64> {
+        self.nominal
+            .filter(|nominal| *nominal > 0.0 && nominal.is_finite())
+    }
+
+    /// Magnitude of `value`, at least the nominal value, which is 1 where none is given (FMI 2.0
+    /// §2.2.3, `nominal`).
+    pub(crate) fn magnitude(&self, value: f64) -> f64 {
+        value.abs().max(self.nominal_magnitude().unwrap_or(1.0))
     }
 }
 

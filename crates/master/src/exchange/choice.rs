@@ -114,16 +114,16 @@ fn probe_component(
         .collect();
     let input_handles = member.input_handles.clone();
     let node = &state.graph.components[component];
-    let variable = |input: usize| &node.description.variables[state.graph.inputs[input].variable];
-    let ranges: Vec<_> = member
-        .inputs
-        .clone()
-        .map(|input| variable(input).range)
+    let description = std::sync::Arc::clone(&node.description);
+    let inputs = &state.graph.inputs[member.inputs.clone()];
+    let variables: Vec<_> = inputs
+        .iter()
+        .map(|input| &description.variables[input.variable])
         .collect();
     let at = state.courses.values[member.inputs.clone()].to_vec();
     let by_unit = node.description.capabilities.directional_derivatives;
     call(state, component, step, |unit| {
-        let mut gains = probe(unit, &input_handles, &output_handles, &at, &ranges)?;
+        let mut gains = probe(unit, &input_handles, &output_handles, &at, &variables)?;
         if by_unit {
             take_derivatives(unit, &mut gains)?;
         }

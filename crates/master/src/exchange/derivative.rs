@@ -1,5 +1,6 @@
 //! ∂output/∂input at the present point, from the best source that there is.
 
+use super::probing::CentralDifference;
 use super::refresh::probed_gain;
 use crate::exchange_mode::Exchange;
 use crate::fault::Fault;
@@ -7,9 +8,6 @@ use crate::graph::Graph;
 use crate::state::State;
 use crate::step::Step;
 use crate::unit::UnitResult;
-
-/// Change of an input that is tried on units whose outputs may be read again, relative to its size.
-const TRIAL: f64 = 1e-6;
 
 /// ∂output/∂input at the present point where the output stays stale, else 0.
 pub(crate) fn of_stale(
@@ -82,12 +80,14 @@ fn by_unit(state: &mut State, component: usize, output: usize, input: usize) -> 
 /// Moves the input a little, reads the output again and puts the input back.
 fn by_trial(state: &mut State, component: usize, output: usize, input: usize) -> UnitResult<f64> {
     let value = state.courses.values[input];
-    let size = TRIAL * value.abs().max(1.0);
+    let description = &state.graph.components[component].description;
+    let variable = &description.variables[state.graph.inputs[input].variable];
+    let difference = CentralDifference::about(value, variable, 1.0);
     let member = &mut state.units.members[component];
     let output = [member.output_handles[output - member.outputs.start]];
     let input = [member.input_handles[input - member.inputs.start]];
     let mut responses = [0.0; 2];
-    for (response, tried) in responses.iter_mut().zip([value + size, value - size]) {
+    for (response, tried) in responses.iter_mut().zip(difference.points(1.0)) {
         member.slot.set_reals(&input, &[tried])?;
         let response = std::slice::from_mut(response);
         member.slot.get_reals(&output, response)?;
@@ -95,5 +95,5 @@ fn by_trial(state: &mut State, component: usize, output: usize, input: usize) ->
     member.slot.set_reals(&input, &[value])?;
     state.counters.set_calls += 3;
     state.counters.get_calls += 2;
-    Ok((responses[0] - responses[1]) / (2.0 * size))
+    Ok(difference.derivative(responses[0] - responses[1], 1.0))
 }

@@ -11,6 +11,7 @@ mod choice;
 pub(crate) mod derivative;
 mod plan;
 mod probe;
+mod probing;
 pub(crate) mod refresh;
 
 pub(crate) use choice::select_exchange;

@@ -1,4 +1,5 @@
-use crate::unit::{Handle, Unit, UnitResult};
+use super::probing::CentralDifference;
+use crate::unit::{Handle, Unit, UnitResult, Variable};
 
 /// ∂output/∂input of one component, outputs by inputs, row by row.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,20 +29,21 @@ impl Gains {
     }
 }
 
-/// Size of a probe, relative to the input's magnitude.
-const PROBE: f64 = 1e-6;
+/// Sizes of the two probes.
+const SMALL: f64 = 1.0;
+const LARGE: f64 = 10.0;
 /// A derivative that differs by more than this between two sizes of probe is not smooth.
 const SMOOTH: f64 = 0.05;
 
 /// Measures the direct feed-through of `outputs` from `inputs` by central differences about the
-/// present inputs `at`, within the inputs' `ranges`. The unit must be in Initialization Mode, where
-/// get after set is legal.
+/// present inputs `at`, within the ranges of the inputs' `variables`. The unit must be in
+/// Initialization Mode, where get after set is legal.
 pub(crate) fn probe(
     unit: &mut dyn Unit,
     inputs: &[Handle],
     outputs: &[Handle],
     at: &[f64],
-    ranges: &[(f64, f64)],
+    variables: &[&Variable],
 ) -> UnitResult<Gains> {
     let mut gains = Gains {
         inputs: inputs.to_vec(),
@@ -49,12 +51,10 @@ pub(crate) fn probe(
         values: vec![0.0; inputs.len() * outputs.len()],
         nonsmooth: Vec::new(),
     };
-    for (column, ((&input, &value), range)) in inputs.iter().zip(at).zip(ranges).enumerate() {
-        let size = PROBE * value.abs().max(1.0);
-        // The middle of the larger probe must leave room on both sides.
-        let middle = value.min(range.1 - 10.0 * size).max(range.0 + 10.0 * size);
-        let small = slopes(unit, input, outputs, middle, size)?;
-        let large = slopes(unit, input, outputs, middle, 10.0 * size)?;
+    for (column, ((&input, &value), variable)) in inputs.iter().zip(at).zip(variables).enumerate() {
+        let difference = CentralDifference::about(value, variable, LARGE);
+        let small = slopes(unit, input, outputs, &difference, SMALL)?;
+        let large = slopes(unit, input, outputs, &difference, LARGE)?;
         unit.set_reals(&[input], &[value])?;
         for (row, (small, large)) in small.into_iter().zip(large).enumerate() {
             // The larger probe has the smaller rounding error.
@@ -80,19 +80,16 @@ pub(crate) fn take_derivatives(unit: &mut dyn Unit, gains: &mut Gains) -> UnitRe
     Ok(())
 }
 
-/// ∂outputs/∂input by a central difference of ±`size` about `middle`; 0 where only rounding moves.
+/// ∂outputs/∂input by a central difference of so many `times` its size; 0 where only rounding moves.
 fn slopes(
     unit: &mut dyn Unit,
     input: Handle,
     outputs: &[Handle],
-    middle: f64,
-    size: f64,
+    difference: &CentralDifference,
+    times: f64,
 ) -> UnitResult<Vec<f64>> {
     let mut response = [vec![0.0; outputs.len()], vec![0.0; outputs.len()]];
-    for (at, response) in [middle + size, middle - size]
-        .into_iter()
-        .zip(&mut response)
-    {
+    for (at, response) in difference.points(times).into_iter().zip(&mut response) {
         unit.set_reals(&[input], &[at])?;
         unit.get_reals(outputs, response)?;
     }
@@ -101,7 +98,7 @@ fn slopes(
         let rounding = 64.0 * f64::EPSILON * above.abs().max(below.abs());
         let change = above - below;
         if change.abs() > rounding {
-            change / (2.0 * size)
+            difference.derivative(change, times)
         } else {
             0.0
         }
