@@ -19,6 +19,7 @@ mod interface_models;
 mod learning;
 mod learning_feed_forward;
 mod methods;
+mod nominal;
 mod quarter_car;
 mod rodriguez;
 mod slopes;

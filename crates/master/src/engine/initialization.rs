@@ -14,6 +14,8 @@ use crate::unit::{Causality, Period, Value};
 const SETTLED: f64 = 1e-12;
 /// Relative change that is accepted where rounding keeps a loop from settling further.
 const ACCEPTED: f64 = 1e-8;
+/// Rounding error of a sum of products, relative to the sum of their magnitudes.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
 const FIXED_POINT_ITERATIONS: usize = 50;
 const NEWTON_ITERATIONS: usize = 25;
 
@@ -197,12 +199,16 @@ fn iterate(state: &mut State, passes: &[InitialPass], step: &Step) -> Result<(),
         // A first guess: the outputs as the start values of the inputs make them.
         read_outputs(state, pass.component, step)?;
     }
+    let nominal: Vec<_> = unknowns
+        .iter()
+        .map(|output| state.graph.nominal_output(*output))
+        .collect();
     for _ in 0..FIXED_POINT_ITERATIONS {
-        if round(state, passes, &unknowns, step)? <= SETTLED {
+        if round(state, passes, &unknowns, &nominal, step)? <= SETTLED {
             return Ok(());
         }
     }
-    let change = newton(state, passes, &unknowns, step)?;
+    let change = newton(state, passes, &unknowns, &nominal, step)?;
     if change <= ACCEPTED {
         return Ok(());
     }
@@ -212,11 +218,13 @@ fn iterate(state: &mut State, passes: &[InitialPass], step: &Step) -> Result<(),
     })
 }
 
-/// One round of the fixed-point iteration; returns the largest relative change.
+/// One round of the fixed-point iteration; returns the largest change, each relative to its own
+/// signal.
 fn round(
     state: &mut State,
     passes: &[InitialPass],
     unknowns: &[usize],
+    nominal: &[Option<f64>],
     step: &Step,
 ) -> Result<f64, RunError> {
     let before: Vec<f64> = unknowns
@@ -227,15 +235,11 @@ fn round(
         evaluate(state, pass, step)?;
     }
     let after = unknowns.iter().map(|output| state.signals.reals[*output]);
-    let change = |(before, after): (&f64, f64)| {
-        let change = (after - before).abs() / before.abs().max(after.abs()).max(1e-300);
-        if change.is_nan() {
-            f64::INFINITY
-        } else {
-            change
-        }
+    let change = |((before, after), nominal): ((&f64, f64), &Option<f64>)| {
+        relative(after - before, before.abs().max(after.abs()), *nominal)
     };
-    Ok(before.iter().zip(after).map(change).fold(0.0, f64::max))
+    let changes = before.iter().zip(after).zip(nominal).map(change);
+    Ok(changes.fold(0.0, f64::max))
 }
 
 /// The loop's outputs as functions of the loop's outputs: y → g(y), all set before any is read.
@@ -261,10 +265,12 @@ fn image(
     Ok(image)
 }
 
+/// Newton's method from the present outputs on; returns what is left as [`remaining_change`].
 fn newton(
     state: &mut State,
     passes: &[InitialPass],
     unknowns: &[usize],
+    nominal: &[Option<f64>],
     step: &Step,
 ) -> Result<f64, RunError> {
     let size = unknowns.len();
@@ -278,29 +284,24 @@ fn newton(
     if at.amax() > 1e12 {
         at.fill(0.0);
     }
-    let mut change = f64::INFINITY;
+    let mut jacobian = DMatrix::zeros(size, size);
     for _ in 0..NEWTON_ITERATIONS {
         let residual = image(state, passes, unknowns, &at, step)? - &at;
-        let mut jacobian = DMatrix::zeros(size, size);
         for column in 0..size {
-            let shift = 1e-6 * at[column].abs().max(1.0);
+            let shift = 1e-6 * at[column].abs().max(nominal[column].unwrap_or(1.0));
             let mut moved = at.clone();
             moved[column] += shift;
             let difference =
                 (image(state, passes, unknowns, &moved, step)? - &moved - &residual) / shift;
             jacobian.set_column(column, &difference);
         }
-        let Some(correction) = jacobian.lu().solve(&residual) else {
+        let Some(correction) = jacobian.clone().lu().solve(&residual) else {
             break;
         };
         at -= &correction;
-        let relative = |(c, y): (&f64, &f64)| c.abs() / y.abs().max(1e-300);
-        change = correction
-            .iter()
-            .zip(at.iter())
-            .map(relative)
-            .fold(0.0, f64::max);
-        if correction.amax() == 0.0 || change <= SETTLED {
+        let change = correction.iter().zip(at.iter()).zip(nominal);
+        let change = change.map(|((change, at), nominal)| relative(*change, at.abs(), *nominal));
+        if change.fold(0.0, f64::max) <= SETTLED {
             break;
         }
     }
@@ -308,12 +309,50 @@ fn newton(
     for (output, value) in unknowns.iter().zip(settled.iter()) {
         state.signals.reals[*output] = *value;
     }
-    let error = (settled - &at).amax() / at.amax().max(1e-300);
-    Ok(if change <= ACCEPTED {
-        error.min(change)
+    Ok(remaining_change(jacobian, &(settled - &at), &at, nominal))
+}
+
+/// A change relative to the magnitude of its signal, which is at least the nominal value.
+fn relative(change: f64, magnitude: f64, nominal: Option<f64>) -> f64 {
+    if change == 0.0 {
+        return 0.0;
+    }
+    let relative = change.abs() / magnitude.max(nominal.unwrap_or(0.0)).max(1e-300);
+    if relative.is_nan() {
+        f64::INFINITY
     } else {
-        error
-    })
+        relative
+    }
+}
+
+/// The largest change that another step of Newton's method would make, each relative to its own
+/// signal; 0 where it is within the rounding error of the residual.
+///
+/// `residual` is g(y) − y at y = `at`, `jacobian` its derivative by y. Where the latter is singular,
+/// nothing but a residual that counts as settled is a solution.
+fn remaining_change(
+    jacobian: DMatrix<f64>,
+    residual: &DVector<f64>,
+    at: &DVector<f64>,
+    nominal: &[Option<f64>],
+) -> f64 {
+    // What is summed up in each residual: y, and all of which g is made.
+    let terms = (&jacobian + DMatrix::identity(at.len(), at.len())).abs() * at.abs() + at.abs();
+    let Some(inverse) = jacobian.try_inverse() else {
+        let mut pairs = residual.iter().zip(terms.iter());
+        let is_settled = pairs.all(|(residual, terms)| residual.abs() <= SETTLED * terms);
+        return if is_settled { 0.0 } else { f64::INFINITY };
+    };
+    let rounding = inverse.abs() * terms * ROUNDING;
+    let change = inverse * residual;
+    let judge = |row: usize| {
+        if rounding[row].is_finite() && change[row].abs() <= rounding[row] {
+            0.0
+        } else {
+            relative(change[row], at[row].abs(), nominal[row])
+        }
+    };
+    (0..at.len()).map(judge).fold(0.0, f64::max)
 }
 
 fn read_outputs(state: &mut State, component: usize, step: &Step) -> Result<(), RunError> {

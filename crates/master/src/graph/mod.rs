@@ -193,6 +193,29 @@ impl Graph {
         }
     }
 
+    /// The nominal value of a real output, in its own unit: from its description, else the least one
+    /// of the inputs that it feeds.
+    pub(crate) fn nominal_output(&self, output: usize) -> Option<f64> {
+        let variable = |component: usize, variable: usize| {
+            self.components[component].description.variables[variable].nominal_magnitude()
+        };
+        let source = &self.outputs[output];
+        let of_input = |component: &Component| {
+            let inputs = self.inputs[component.inputs.clone()].iter();
+            // An offset moves the value, not its usual size in changes.
+            inputs
+                .filter(|input| input.source == output && input.factor != 0.0)
+                .filter_map(|input| {
+                    let nominal =
+                        component.description.variables[input.variable].nominal_magnitude()?;
+                    Some(nominal / input.factor.abs())
+                })
+                .reduce(f64::min)
+        };
+        variable(source.component, source.variable)
+            .or_else(|| self.components.iter().filter_map(of_input).reduce(f64::min))
+    }
+
     /// Position of a real output of a component among its outputs, as a global index.
     pub(crate) fn output_index(&self, component: usize, variable: usize) -> Option<usize> {
         let range = self.components[component].outputs.clone();
