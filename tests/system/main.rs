@@ -24,4 +24,5 @@ mod quarter_car;
 mod rodriguez;
 mod slopes;
 mod slow_components;
+mod start_values;
 mod stop_time;

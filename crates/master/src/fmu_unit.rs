@@ -352,6 +352,7 @@ fn variable(model: &ModelDescription, variable: &fmu::ScalarVariable) -> Variabl
         causality,
         unit: variable.real().and_then(|real| physical_unit(model, real)),
         has_start: causality == Causality::Input || variable.settable_before_initialization(),
+        keeps_start: variable.initial == Some(fmu::Initial::Exact),
         start: variable.real().and_then(|real| real.start),
         range: variable
             .real()

@@ -84,6 +84,9 @@ pub struct Variable {
     pub unit: Option<PhysicalUnit>,
     /// Whether a start value may be set before initialisation (C-31).
     pub has_start: bool,
+    /// Whether the unit keeps the start value that is set: it is no guess (FMI 2.0 §2.2.7,
+    /// `initial = exact`).
+    pub keeps_start: bool,
     /// Start value of a real variable, where the description gives one.
     pub start: Option<f64>,
     /// Least and greatest legal value of a real variable; infinite where none is given.
@@ -108,6 +111,10 @@ impl Variable {
             causality,
             unit: None,
             has_start: !matches!(causality, Causality::Output | Causality::Local),
+            keeps_start: matches!(
+                causality,
+                Causality::Parameter | Causality::TunableParameter
+            ),
             start: None,
             range: (f64::NEG_INFINITY, f64::INFINITY),
             nominal: None,

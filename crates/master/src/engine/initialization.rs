@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::{outputs, slopes};
 use crate::exchange::{InitialPass, Stage, initial_stages, prepare_passes, select_exchange};
-use crate::fault::RunError;
+use crate::fault::{Cause, RunError};
 use crate::state::{State, call};
 use crate::step::Step;
 use crate::unit::{Causality, Period, Value};
@@ -44,16 +44,17 @@ pub(crate) fn initialize(state: &mut State, period: &Period) -> Result<Notes, Ru
     }
     set_start_values(state, &start, true)?;
     propagate(state, &start)?;
-    let (gains, notes) = select_exchange(state, &start)?;
+    let (gains, mut notes) = select_exchange(state, &start)?;
+    read_start_values_back(state, &start, true, &mut notes)?;
     for component in 0..state.units.members.len() {
         call(state, component, &start, |unit| {
             unit.exit_initialization_mode()
         })?;
     }
+    read_start_values_back(state, &start, false, &mut notes)?;
     read_all(state, &start)?;
     let loops = prepare_passes(state, &gains);
     super::select_phases(state);
-    let mut notes = notes;
     notes.extend(loops.iter().map(|members| {
         format!(
             "{} form an algebraic loop and are exchanged stale",
@@ -80,6 +81,65 @@ fn set_start_values(state: &mut State, step: &Step, inputs: bool) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Notes start values that their units have not kept. Outputs are read in Initialization Mode, all
+/// others after it, when FMI 2.0 §4.2.4 lets every variable be read.
+fn read_start_values_back(
+    state: &mut State,
+    step: &Step,
+    outputs: bool,
+    notes: &mut Notes,
+) -> Result<(), RunError> {
+    let graph = std::sync::Arc::clone(&state.graph);
+    for (component, node) in graph.components.iter().enumerate() {
+        for (variable, value) in &node.start_values {
+            let described = &node.description.variables[*variable];
+            let is_output = described.causality == Causality::Output;
+            if !described.keeps_start || is_output != outputs {
+                continue;
+            }
+            let mut found = value.clone();
+            let read = call(state, component, step, |unit| {
+                unit.get_value(described.handle, &mut found)
+            });
+            match read {
+                Ok(()) if is_kept(value, &found) => {}
+                Ok(()) => notes.push(format!(
+                    "{}.{}: the start value {} was set and not kept, the component has {}",
+                    node.name,
+                    described.name,
+                    in_words(value),
+                    in_words(&found)
+                )),
+                Err(RunError::Fault(fault))
+                    if matches!(fault.unit.cause, Cause::Discard | Cause::Unsupported) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a unit has the value that was set.
+fn is_kept(set: &Value, found: &Value) -> bool {
+    /// A unit that converts to its own unit of measure and back rounds twice.
+    const RELATIVE: f64 = 1e-9;
+    match (set, found) {
+        (Value::Real(set), Value::Real(found)) => {
+            set.to_bits() == found.to_bits() || (set - found).abs() <= RELATIVE * set.abs()
+        }
+        (set, found) => set == found,
+    }
+}
+
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::Real(value) => value.to_string(),
+        Value::Integer(value) => value.to_string(),
+        Value::Boolean(value) => value.to_string(),
+        Value::String(value) => format!("{value:?}"),
+    }
 }
 
 fn propagate(state: &mut State, step: &Step) -> Result<(), RunError> {
