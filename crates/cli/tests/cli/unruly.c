@@ -65,8 +65,14 @@ void fmi2FreeInstance(slave_t *s) {
     free(s);
 }
 int fmi2SetDebugLogging(slave_t *s, int on, size_t n, const char **categories) { return 0; }
-int fmi2SetupExperiment(slave_t *s, int d, double t, double start, int e, double stop) { return 0; }
-int fmi2EnterInitializationMode(slave_t *s) { return BREAKS == 50 ? 3 : 0; }
+int fmi2SetupExperiment(slave_t *s, int d, double t, double start, int e, double stop) {
+    if (BREAKS == 55) s->p = 2;
+    return 0;
+}
+int fmi2EnterInitializationMode(slave_t *s) {
+    if (BREAKS == 56) s->p = 2;
+    return BREAKS == 50 ? 3 : 0;
+}
 int fmi2ExitInitializationMode(slave_t *s) { return 0; }
 int fmi2Terminate(slave_t *s) { return 0; }
 int fmi2Reset(slave_t *s) { return 0; }

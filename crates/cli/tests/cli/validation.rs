@@ -158,6 +158,26 @@ fn refusals_of_instances_belong_to_the_rule_that_asks_for_them() {
 }
 
 #[test]
+fn v54_start_values_are_lost_before_or_after_setup() {
+    let bench = Bench::new();
+    for (breaks, expected) in [
+        (
+            55,
+            "start values that are set before fmi2SetupExperiment are lost in it, 1 of 1, such as p; those that are \
+             set after it are kept",
+        ),
+        (
+            56,
+            "p was set to 2.002 after fmi2SetupExperiment and is 2 after initialization",
+        ),
+    ] {
+        let fmu = build(&bench, breaks);
+        let (outcome, findings) = dynamic(&bench, &fmu);
+        assert_eq!(findings, [(54, expected.to_owned())], "{}", outcome.stderr);
+    }
+}
+
+#[test]
 fn v49_control_words_that_change_are_errors() {
     let bench = Bench::new();
     let fmu = build(&bench, 49);

@@ -11,6 +11,7 @@ mod references;
 mod repacking;
 mod running;
 mod simple_types;
+mod start_values;
 mod structure;
 mod units;
 mod variables;
@@ -35,6 +36,7 @@ pub static GROUPS: &[(&str, &[Rule])] = &[
     ("structure", structure::RULES),
     ("running", running::RULES),
     ("references", references::RULES),
+    ("start values", start_values::RULES),
 ];
 
 /// All rules.

@@ -8,6 +8,7 @@ use gyrator_fmu::{
 };
 
 use super::repacking::with_another_guid;
+use super::start_values::another;
 use crate::dynamic::{Outputs, STEPS, Stop, Trajectory, Trial};
 use crate::finding::Severity;
 use crate::rule::{Check, Rule};
@@ -412,11 +413,16 @@ fn dependencies_are_true(trial: &mut Trial) -> Result<(), Stop> {
     for (place, input) in places(Causality::Input).take(MOST) {
         let reference = [input.value_reference];
         let mut value = [0.0];
-        instance.get_real(&references, &mut before)?;
-        if let Some(start) = input.real().and_then(|real| real.start) {
+        let Some(real) = input.real() else { continue };
+        if let Some(start) = real.start {
             value[0] = start;
         }
-        instance.set_real(&reference, &[value[0] + 1e-3 * value[0].abs().max(1.0)])?;
+        let nominal = real.nominal.map_or(1.0, f64::abs);
+        let Some(moved) = another(real, value[0], value[0].abs().max(nominal)) else {
+            continue;
+        };
+        instance.get_real(&references, &mut before)?;
+        instance.set_real(&reference, &[moved])?;
         instance.get_real(&references, &mut after)?;
         instance.set_real(&reference, &value)?;
         for (number, (index, output)) in outputs.iter().enumerate() {
