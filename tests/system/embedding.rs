@@ -1,7 +1,10 @@
 //! A run in somebody else's loop: reading, writing, stopping.
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
-use gyrator::{LinearUnit, Run, RunError, RunOptions, StopReason, System, Value};
+use gyrator::{
+    FmuUnit, Handle, LinearUnit, LoadError, Run, RunError, RunOptions, StopReason, System, Unit,
+    UnitMaker, UnitOrder, UnitResult, UnitWrapper, Value,
+};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, Trace};
 
 const H: f64 = 0.1;
@@ -133,48 +136,29 @@ fn the_last_step_may_be_shorter() {
 }
 
 /// Reads a disturbed output: a sensor with an offset.
-struct Offset(gyrator::FmuUnit, f64);
+struct Offset(FmuUnit, f64);
 
-impl gyrator::Unit for Offset {
-    fn description(&self) -> &gyrator::UnitDescription {
-        self.0.description()
+impl UnitWrapper for Offset {
+    fn inner(&self) -> &dyn Unit {
+        &self.0
     }
 
-    fn setup_experiment(&mut self, period: &gyrator::Period) -> gyrator::UnitResult {
-        self.0.setup_experiment(period)
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.0
     }
 
-    fn enter_initialization_mode(&mut self) -> gyrator::UnitResult {
-        self.0.enter_initialization_mode()
-    }
-
-    fn exit_initialization_mode(&mut self) -> gyrator::UnitResult {
-        self.0.exit_initialization_mode()
-    }
-
-    fn set_reals(&mut self, handles: &[u32], values: &[f64]) -> gyrator::UnitResult {
-        self.0.set_reals(handles, values)
-    }
-
-    fn get_reals(&mut self, handles: &[u32], values: &mut [f64]) -> gyrator::UnitResult {
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
         self.0.get_reals(handles, values)?;
         values.iter_mut().for_each(|value| *value += self.1);
         Ok(())
-    }
-
-    fn step(&mut self, time: f64, step: f64) -> gyrator::UnitResult<gyrator::StepOutcome> {
-        self.0.step(time, step)
     }
 }
 
 /// Wraps the FMU of one component and leaves the others alone.
 struct Disturb(&'static str);
 
-impl gyrator::UnitMaker for Disturb {
-    fn make(
-        &mut self,
-        order: &gyrator::UnitOrder<'_>,
-    ) -> Result<Option<Box<dyn gyrator::Unit>>, gyrator::LoadError> {
+impl UnitMaker for Disturb {
+    fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError> {
         if order.name() != self.0 {
             return Ok(None);
         }

@@ -26,3 +26,4 @@ mod slopes;
 mod slow_components;
 mod start_values;
 mod stop_time;
+mod wrappers;

@@ -6,9 +6,9 @@ use crate::fault::{Cause, UnitFault};
 use crate::state::Slot;
 use crate::state_check;
 use crate::unit::{
-    Causality, Handle, Kind, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult,
-    Value,
+    Causality, Handle, Kind, SavedState, StepOutcome, Unit, UnitDescription, UnitResult,
 };
+use crate::unit_wrapper::UnitWrapper;
 
 /// Passes all calls on. A step that the unit discards is made in two parts from the state before it,
 /// each part the same way, down to a limit. The first part ends where the unit says that it came to
@@ -207,17 +207,13 @@ fn at_the_limit(mut fault: Box<UnitFault>, step: f64) -> Box<UnitFault> {
     fault
 }
 
-impl Unit for HalvingUnit {
-    fn description(&self) -> &UnitDescription {
-        self.unit.description()
+impl UnitWrapper for HalvingUnit {
+    fn inner(&self) -> &dyn Unit {
+        &*self.unit
     }
 
-    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
-        self.unit.setup_experiment(period)
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        self.unit.enter_initialization_mode()
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut *self.unit
     }
 
     fn exit_initialization_mode(&mut self) -> UnitResult {
@@ -226,16 +222,12 @@ impl Unit for HalvingUnit {
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
-        if self.description().capabilities.input_derivatives > 0 {
+        if self.unit.description().capabilities.input_derivatives > 0 {
             self.inputs.clear();
             let given = handles.iter().copied().zip(values.iter().copied());
             self.inputs.extend(given);
         }
         self.unit.set_reals(handles, values)
-    }
-
-    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
-        self.unit.get_reals(handles, values)
     }
 
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
@@ -253,14 +245,6 @@ impl Unit for HalvingUnit {
         outcome
     }
 
-    fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
-        self.unit.set_value(handle, value)
-    }
-
-    fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
-        self.unit.get_value(handle, value)
-    }
-
     fn set_input_derivatives(
         &mut self,
         handles: &[Handle],
@@ -273,42 +257,6 @@ impl Unit for HalvingUnit {
             .extend(given.map(|((handle, order), value)| (*handle, *order, *value)));
         self.unit.set_input_derivatives(handles, orders, values)
     }
-
-    fn output_derivatives(
-        &mut self,
-        handles: &[Handle],
-        orders: &[i32],
-        values: &mut [f64],
-    ) -> UnitResult {
-        self.unit.output_derivatives(handles, orders, values)
-    }
-
-    fn directional_derivative(
-        &mut self,
-        unknowns: &[Handle],
-        knowns: &[Handle],
-        seed: &[f64],
-        values: &mut [f64],
-    ) -> UnitResult {
-        self.unit
-            .directional_derivative(unknowns, knowns, seed, values)
-    }
-
-    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
-        self.unit.save(previous)
-    }
-
-    fn restore(&mut self, state: &SavedState) -> UnitResult {
-        self.unit.restore(state)
-    }
-
-    fn warnings(&self) -> u64 {
-        self.unit.warnings()
-    }
-
-    fn terminate(&mut self) -> UnitResult {
-        self.unit.terminate()
-    }
 }
 
 #[cfg(test)]
@@ -318,7 +266,7 @@ mod tests {
     use gyrator_system::Spanned;
 
     use super::*;
-    use crate::unit::{Capabilities, Variable};
+    use crate::unit::{Capabilities, Period, Variable};
 
     /// Integrates its input, a parabola, and discards steps that are longer than `longest`.
     struct Picky {

@@ -81,6 +81,7 @@ mod system;
 mod time;
 mod unit;
 mod unit_maker;
+mod unit_wrapper;
 mod variable_step;
 
 pub use alarm::{Alarm, Alarms};
@@ -121,3 +122,4 @@ pub use unit::{
     UnitDescription, UnitResult, Value, Variable,
 };
 pub use unit_maker::{InProcess, UnitMaker, UnitOrder};
+pub use unit_wrapper::UnitWrapper;

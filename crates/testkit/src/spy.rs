@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gyrator::{
-    Cause, Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value,
+    Cause, Handle, Period, SavedState, StepOutcome, Unit, UnitResult, UnitWrapper, Value,
 };
 
 /// Passes all calls on to a unit, and notes those that break the order of calls that [`Unit`] promises.
@@ -136,9 +136,13 @@ impl Spied {
 
 use State::{Initialization, Instantiated, SetUp, StepComplete, ValuesSet};
 
-impl<U: Unit> Unit for Spy<U> {
-    fn description(&self) -> &UnitDescription {
-        self.unit.description()
+impl<U: Unit> UnitWrapper for Spy<U> {
+    fn inner(&self) -> &dyn Unit {
+        &self.unit
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.unit
     }
 
     fn setup_experiment(&mut self, period: &Period) -> UnitResult {
@@ -240,6 +244,17 @@ impl<U: Unit> Unit for Spy<U> {
         self.note(result)
     }
 
+    fn output_derivatives(
+        &mut self,
+        handles: &[Handle],
+        orders: &[i32],
+        values: &mut [f64],
+    ) -> UnitResult {
+        self.expect_read("output_derivatives");
+        let result = self.unit.output_derivatives(handles, orders, values);
+        self.note(result)
+    }
+
     fn directional_derivative(
         &mut self,
         unknowns: &[Handle],
@@ -252,10 +267,6 @@ impl<U: Unit> Unit for Spy<U> {
             .unit
             .directional_derivative(unknowns, knowns, seed, values);
         self.note(result)
-    }
-
-    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
-        self.unit.save(previous)
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
@@ -283,6 +294,7 @@ mod tests {
     fn a_read_after_a_write_is_seen() {
         let unit = ModelUnit::<OscillatorForce>::new().without_fresh();
         let (mut spy, spied) = Spy::on(unit);
+        let spy: &mut dyn Unit = &mut spy;
         spy.setup_experiment(&Period {
             start: 0.0,
             stop: None,

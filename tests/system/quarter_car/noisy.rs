@@ -1,6 +1,6 @@
 //! A unit whose outputs are noisy.
 
-use gyrator::{Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value};
+use gyrator::{Handle, Unit, UnitResult, UnitWrapper};
 
 /// Every value that is read is off by up to `level` of itself, uniformly distributed.
 pub(super) struct Noisy<U> {
@@ -28,25 +28,13 @@ impl<U: Unit> Noisy<U> {
     }
 }
 
-impl<U: Unit> Unit for Noisy<U> {
-    fn description(&self) -> &UnitDescription {
-        self.unit.description()
+impl<U: Unit> UnitWrapper for Noisy<U> {
+    fn inner(&self) -> &dyn Unit {
+        &self.unit
     }
 
-    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
-        self.unit.setup_experiment(period)
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        self.unit.enter_initialization_mode()
-    }
-
-    fn exit_initialization_mode(&mut self) -> UnitResult {
-        self.unit.exit_initialization_mode()
-    }
-
-    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
-        self.unit.set_reals(handles, values)
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.unit
     }
 
     fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
@@ -57,41 +45,5 @@ impl<U: Unit> Unit for Noisy<U> {
             }
         }
         Ok(())
-    }
-
-    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
-        self.unit.step(time, step)
-    }
-
-    fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
-        self.unit.set_value(handle, value)
-    }
-
-    fn set_input_derivatives(
-        &mut self,
-        handles: &[Handle],
-        orders: &[i32],
-        values: &[f64],
-    ) -> UnitResult {
-        self.unit.set_input_derivatives(handles, orders, values)
-    }
-
-    fn directional_derivative(
-        &mut self,
-        unknowns: &[Handle],
-        knowns: &[Handle],
-        seed: &[f64],
-        values: &mut [f64],
-    ) -> UnitResult {
-        self.unit
-            .directional_derivative(unknowns, knowns, seed, values)
-    }
-
-    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
-        self.unit.save(previous)
-    }
-
-    fn restore(&mut self, state: &SavedState) -> UnitResult {
-        self.unit.restore(state)
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gyrator::{
-    FmuCache, Handle, LoadError, Period, RunOptions, SavedState, StepOutcome, System, Unit,
-    UnitDescription, UnitMaker, UnitOrder, UnitResult, Value as UnitValue,
+    FmuCache, Handle, LoadError, RunOptions, StepOutcome, System, Unit, UnitMaker, UnitOrder,
+    UnitResult, UnitWrapper,
 };
 use gyrator_system::{Choice, SystemFile, Value};
 
@@ -233,29 +233,13 @@ struct Watched {
     seen: Seen,
 }
 
-impl Unit for Watched {
-    fn description(&self) -> &UnitDescription {
-        self.unit.description()
+impl UnitWrapper for Watched {
+    fn inner(&self) -> &dyn Unit {
+        &*self.unit
     }
 
-    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
-        self.unit.setup_experiment(period)
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        self.unit.enter_initialization_mode()
-    }
-
-    fn exit_initialization_mode(&mut self) -> UnitResult {
-        self.unit.exit_initialization_mode()
-    }
-
-    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
-        self.unit.set_reals(handles, values)
-    }
-
-    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
-        self.unit.get_reals(handles, values)
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut *self.unit
     }
 
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
@@ -266,158 +250,5 @@ impl Unit for Watched {
             .unwrap_or_else(PoisonError::into_inner)
             .push(value[0]);
         self.unit.step(time, step)
-    }
-
-    fn set_value(&mut self, handle: Handle, value: &UnitValue) -> UnitResult {
-        self.unit.set_value(handle, value)
-    }
-
-    fn get_value(&mut self, handle: Handle, value: &mut UnitValue) -> UnitResult {
-        self.unit.get_value(handle, value)
-    }
-
-    fn set_input_derivatives(
-        &mut self,
-        handles: &[Handle],
-        orders: &[i32],
-        values: &[f64],
-    ) -> UnitResult {
-        self.unit.set_input_derivatives(handles, orders, values)
-    }
-
-    fn output_derivatives(
-        &mut self,
-        handles: &[Handle],
-        orders: &[i32],
-        values: &mut [f64],
-    ) -> UnitResult {
-        self.unit.output_derivatives(handles, orders, values)
-    }
-
-    fn directional_derivative(
-        &mut self,
-        unknowns: &[Handle],
-        knowns: &[Handle],
-        seed: &[f64],
-        values: &mut [f64],
-    ) -> UnitResult {
-        self.unit
-            .directional_derivative(unknowns, knowns, seed, values)
-    }
-
-    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
-        self.unit.save(previous)
-    }
-
-    fn restore(&mut self, state: &SavedState) -> UnitResult {
-        self.unit.restore(state)
-    }
-
-    fn warnings(&self) -> u64 {
-        self.unit.warnings()
-    }
-
-    fn terminate(&mut self) -> UnitResult {
-        self.unit.terminate()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use gyrator::{Capabilities, Cause, UnitFault};
-
-    use super::*;
-
-    /// Refuses each call under the name of its method.
-    struct Refusing(UnitDescription);
-
-    fn refused<T>(call: &'static str) -> UnitResult<T> {
-        Err(UnitFault::new(call, Cause::Error, ""))
-    }
-
-    #[rustfmt::skip]
-    impl Unit for Refusing {
-        fn description(&self) -> &UnitDescription { &self.0 }
-        fn setup_experiment(&mut self, _: &Period) -> UnitResult { refused("setup_experiment") }
-        fn enter_initialization_mode(&mut self) -> UnitResult { refused("enter_initialization_mode") }
-        fn exit_initialization_mode(&mut self) -> UnitResult { refused("exit_initialization_mode") }
-        fn set_reals(&mut self, _: &[Handle], _: &[f64]) -> UnitResult { refused("set_reals") }
-        fn get_reals(&mut self, _: &[Handle], _: &mut [f64]) -> UnitResult { Ok(()) }
-        fn step(&mut self, _: f64, _: f64) -> UnitResult<StepOutcome> { refused("step") }
-        fn set_value(&mut self, _: Handle, _: &UnitValue) -> UnitResult { refused("set_value") }
-        fn get_value(&mut self, _: Handle, _: &mut UnitValue) -> UnitResult { refused("get_value") }
-        fn set_input_derivatives(&mut self, _: &[Handle], _: &[i32], _: &[f64]) -> UnitResult {
-            refused("set_input_derivatives")
-        }
-        fn output_derivatives(&mut self, _: &[Handle], _: &[i32], _: &mut [f64]) -> UnitResult {
-            refused("output_derivatives")
-        }
-        fn directional_derivative(&mut self, _: &[Handle], _: &[Handle], _: &[f64], _: &mut [f64]) -> UnitResult {
-            refused("directional_derivative")
-        }
-        fn save(&mut self, _: Option<SavedState>) -> UnitResult<SavedState> { refused("save") }
-        fn restore(&mut self, _: &SavedState) -> UnitResult { refused("restore") }
-        fn warnings(&self) -> u64 { 7 }
-        fn terminate(&mut self) -> UnitResult { refused("terminate") }
-    }
-
-    #[test]
-    fn a_watched_unit_hears_every_call() {
-        let capabilities = Capabilities {
-            input_derivatives: 0,
-            output_derivatives: 0,
-            fresh_outputs: false,
-            directional_derivatives: false,
-            variable_step: false,
-            save_and_restore: false,
-        };
-        let description = UnitDescription::new(Vec::new(), BTreeMap::new(), capabilities);
-        let mut unit = Watched {
-            unit: Box::new(Refusing(description)),
-            output: 0,
-            seen: Seen::default(),
-        };
-        let period = Period {
-            start: 0.0,
-            stop: None,
-            tolerance: None,
-        };
-        let state: SavedState = Box::new(());
-        let mut word = UnitValue::Boolean(true);
-        let results = [
-            ("setup_experiment", unit.setup_experiment(&period)),
-            (
-                "enter_initialization_mode",
-                unit.enter_initialization_mode(),
-            ),
-            ("exit_initialization_mode", unit.exit_initialization_mode()),
-            ("set_reals", unit.set_reals(&[], &[])),
-            ("step", unit.step(0.0, 1.0).map(drop)),
-            ("set_value", unit.set_value(0, &word)),
-            ("get_value", unit.get_value(0, &mut word)),
-            (
-                "set_input_derivatives",
-                unit.set_input_derivatives(&[], &[], &[]),
-            ),
-            (
-                "output_derivatives",
-                unit.output_derivatives(&[], &[], &mut []),
-            ),
-            (
-                "directional_derivative",
-                unit.directional_derivative(&[], &[], &[], &mut []),
-            ),
-            ("save", unit.save(None).map(drop)),
-            ("restore", unit.restore(&state)),
-            ("terminate", unit.terminate()),
-        ];
-        for (call, result) in results {
-            let fault = result.unwrap_err();
-            assert_eq!((fault.call, fault.cause), (call, Cause::Error));
-        }
-        assert_eq!(unit.warnings(), 7);
-        assert_eq!(*unit.seen.lock().unwrap(), [0.0]);
     }
 }
