@@ -1,46 +1,15 @@
 //! Reading a Parquet file into a table.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
-use crate::csv_reader::{CsvError, read_csv};
 use crate::table::{Series, Table, Values};
-
-/// Why a table was not read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadTableError {
-    /// A CSV file was not read.
-    #[error(transparent)]
-    Csv(#[from] CsvError),
-    /// A Parquet file was not read.
-    #[error("cannot read {}: {message}", path.display())]
-    Parquet {
-        /// The path as it was given.
-        path: PathBuf,
-        /// What is wrong.
-        message: String,
-    },
-}
-
-/// Reads a result: a Parquet file where its name ends so, else comma-separated values
-/// ([`read_csv`]).
-///
-/// # Errors
-///
-/// [`ReadTableError`].
-pub fn read_table(path: &Path) -> Result<Table, ReadTableError> {
-    let ending = path.extension().unwrap_or_default();
-    if ending.eq_ignore_ascii_case("parquet") {
-        read_parquet(path)
-    } else {
-        Ok(read_csv(path)?)
-    }
-}
+use crate::table_reader::ReadTableError;
 
 /// Reads a Parquet file of plain columns: numbers, booleans as 0 and 1, texts. Its column `time`
 /// never decreases. A missing number is NaN, a missing text is empty.

@@ -5,8 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::csv_sink::CsvSink;
-use crate::parquet_writer::{Cells, ParquetWriter, write_whole};
+use crate::parquet_writer::{Cells, ParquetWriter};
 use crate::sink::{Cell, Column, Kind, RecordError, RowSink};
+use crate::whole_file::write_whole;
 
 /// Cells that are turned from rows into columns at a time.
 const BLOCK: usize = 1 << 20;

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::csv_sink::CsvSink;
+#[cfg(feature = "parquet")]
 use crate::parquet_sink::ParquetSink;
 
 /// The type of a column, as FMI 2.0.5 section 2.2.7 names the types of variables.
@@ -173,13 +174,14 @@ pub struct SinkInfo {
     pub create: fn(&Path) -> Result<Box<dyn RowSink>, RecordError>,
 }
 
-/// Every form of result files.
+/// Every form of result files; Parquet where the feature `parquet` is on.
 pub const SINKS: &[SinkInfo] = &[
     SinkInfo {
         ending: "csv",
         about: "comma-separated values (RFC 4180) with all digits",
         create: |path| Ok(Box::new(CsvSink::create(path)?)),
     },
+    #[cfg(feature = "parquet")]
     SinkInfo {
         ending: "parquet",
         about: "Apache Parquet, with units; as CSV until the run has ended",

@@ -5,9 +5,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use gyrator_record::{Cells, Kind, ParquetWriter, write_whole};
+use gyrator_record::write_whole;
+#[cfg(feature = "parquet")]
+use gyrator_record::{Cells, Kind, ParquetWriter};
 
-use crate::cell::{Cell, Column, ColumnKind, csv_line};
+#[cfg(feature = "parquet")]
+use crate::cell::ColumnKind;
+use crate::cell::{Cell, Column, csv_line};
 use crate::journal::{Header, JournalError, RowText, read_journal};
 
 /// Why a table was not written.
@@ -22,7 +26,7 @@ pub enum TableError {
         source: io::Error,
     },
     /// Tables are not written to files of this name.
-    #[error("no table format for {}: the name must end in .csv or .parquet", path.display())]
+    #[error("no table format for {}: the name must end in {}", path.display(), endings())]
     UnknownEnding {
         /// The path as it was given.
         path: PathBuf,
@@ -58,20 +62,30 @@ pub enum TableError {
 /// A form of tables.
 enum Form {
     Csv,
+    #[cfg(feature = "parquet")]
     Parquet,
+}
+
+fn endings() -> &'static str {
+    if cfg!(feature = "parquet") {
+        ".csv or .parquet"
+    } else {
+        ".csv"
+    }
 }
 
 fn form(path: &Path) -> Result<Form, TableError> {
     let ending = path.extension().unwrap_or_default();
     if ending.eq_ignore_ascii_case("csv") {
-        Ok(Form::Csv)
-    } else if ending.eq_ignore_ascii_case("parquet") {
-        Ok(Form::Parquet)
-    } else {
-        Err(TableError::UnknownEnding {
-            path: path.to_owned(),
-        })
+        return Ok(Form::Csv);
     }
+    #[cfg(feature = "parquet")]
+    if ending.eq_ignore_ascii_case("parquet") {
+        return Ok(Form::Parquet);
+    }
+    Err(TableError::UnknownEnding {
+        path: path.to_owned(),
+    })
 }
 
 /// Looks whether there is a table format of this name.
@@ -97,6 +111,7 @@ pub fn write_table(
     let form = form(path)?;
     let write = |file: &mut File| match form {
         Form::Csv => write_csv(file, columns, rows),
+        #[cfg(feature = "parquet")]
         Form::Parquet => write_parquet(file, columns, rows),
     };
     write_whole(path, write).map_err(|source| TableError::Write {
@@ -119,6 +134,7 @@ fn write_csv(
     output.flush()
 }
 
+#[cfg(feature = "parquet")]
 fn write_parquet(
     file: &mut File,
     columns: &[Column],
@@ -148,6 +164,7 @@ fn write_parquet(
     writer.finish().map(|_| ())
 }
 
+#[cfg(feature = "parquet")]
 fn recorded(column: &Column) -> gyrator_record::Column {
     gyrator_record::Column {
         name: column.name.clone(),

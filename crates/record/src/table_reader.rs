@@ -1,0 +1,48 @@
+//! Reading a table in the form that the ending of its file's name tells.
+
+use std::path::{Path, PathBuf};
+
+use crate::csv_reader::{CsvError, read_csv};
+use crate::table::Table;
+
+/// Why a table was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadTableError {
+    /// A CSV file was not read.
+    #[error(transparent)]
+    Csv(#[from] CsvError),
+    /// A Parquet file was not read.
+    #[error("cannot read {}: {message}", path.display())]
+    Parquet {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Reads a result: a Parquet file where its name ends so, else comma-separated values
+/// ([`read_csv`]).
+///
+/// # Errors
+///
+/// [`ReadTableError`]; for every Parquet file where the feature `parquet` is off.
+pub fn read_table(path: &Path) -> Result<Table, ReadTableError> {
+    let ending = path.extension().unwrap_or_default();
+    if ending.eq_ignore_ascii_case("parquet") {
+        parquet(path)
+    } else {
+        Ok(read_csv(path)?)
+    }
+}
+
+#[cfg(feature = "parquet")]
+use crate::parquet_reader::read_parquet as parquet;
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(path: &Path) -> Result<Table, ReadTableError> {
+    Err(ReadTableError::Parquet {
+        path: path.to_owned(),
+        message: "this program was built without Parquet; give the table as CSV".to_owned(),
+    })
+}
