@@ -8,7 +8,7 @@ mod double_oscillator;
 
 use double_oscillator::{Metrics, metrics};
 
-use crate::release;
+use crate::programs;
 
 /// A way to couple the two oscillators.
 struct Variant {
@@ -42,7 +42,7 @@ const VARIANTS: [Variant; 3] = [
 /// One sentence that says what failed.
 pub fn run(root: &Path, target: &Path) -> Result<(), String> {
     let fmus = crate::fmus::build_all().map_err(|error| error.to_string())?;
-    let program = release::gyrator(root, target)?;
+    let program = programs::gyrator(root, target)?;
     let folder = target.join("demo");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     println!(

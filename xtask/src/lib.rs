@@ -4,7 +4,7 @@
 pub mod bench;
 pub mod demo;
 pub mod fmus;
-mod release;
+mod programs;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};

@@ -5,10 +5,10 @@ use rayon::prelude::*;
 
 use crate::assembly::{COMPENSATED, FRESH, REFINED, STALE};
 use crate::cranes;
-use crate::plot::Chart;
 use crate::reference::NotConverged;
 use crate::role::{Cast, CastError, Role};
 use crate::row::{Bar, Figure, Row};
+use gyrator_chart::Chart;
 
 /// A system with a known solution, in several cases, and what co-simulations of it should show.
 #[derive(Debug, Clone, Copy)]

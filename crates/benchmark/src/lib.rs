@@ -24,7 +24,6 @@ mod multiple_oscillator;
 mod nonlinear_oscillator;
 mod oscillators;
 mod pendula;
-mod plot;
 mod published;
 mod quarter_car;
 mod quarter_car_better;
@@ -41,8 +40,6 @@ mod sweep_signal;
 
 pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
 pub use dual_mass::{DUAL_MASS_PARAMETERS, dual_mass_systems};
-pub use figures::h_infinity::error_chart;
-pub use plot::Chart;
 pub use role::{Cast, CastError, Role, Substitute, folder_of_fmus};
 pub use row::{Bar, Figure, Row};
 

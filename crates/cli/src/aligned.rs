@@ -2,7 +2,7 @@
 
 /// How the cells of a column stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
     /// Text.
     Left,
     /// Numbers.
@@ -11,14 +11,14 @@ pub(crate) enum Align {
 
 /// A table for the terminal: two spaces between columns, no lines.
 #[derive(Debug)]
-pub(crate) struct Aligned {
+pub struct Aligned {
     columns: Vec<Align>,
     rows: Vec<Vec<String>>,
 }
 
 impl Aligned {
     /// An empty table under these headings.
-    pub(crate) fn new(headings: &[(&str, Align)]) -> Self {
+    pub fn new(headings: &[(&str, Align)]) -> Self {
         Self {
             columns: headings.iter().map(|(_, align)| *align).collect(),
             rows: vec![
@@ -31,12 +31,12 @@ impl Aligned {
     }
 
     /// Adds a row with a cell for each column.
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
     /// The lines, each indented by two spaces. Columns in which no row has anything are left out.
-    pub(crate) fn render(&self) -> String {
+    pub fn render(&self) -> String {
         let mut text = String::new();
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| self.width(column))

@@ -6,7 +6,7 @@ use gyrator_worker::Cause;
 
 /// How the program ends, as other programs see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// The run reached its stop time, or ended on the wish of an FMU; what was asked for was shown.
     Success,
     /// An FMU returned an error, a value became NaN or infinite, or a file could not be written.
@@ -56,7 +56,7 @@ impl Exit {
     }
 
     /// The number.
-    pub(crate) fn code(self) -> u8 {
+    pub fn code(self) -> u8 {
         match self {
             Self::Success => 0,
             Self::Failed => 1,

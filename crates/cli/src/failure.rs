@@ -19,15 +19,15 @@ const SHOWN: usize = 25;
 
 /// What went wrong, and how the program ends for it.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     /// How the program ends.
-    pub(crate) exit: Exit,
+    pub exit: Exit,
     messages: Vec<Message>,
 }
 
 /// One message: where, what, what to do.
 #[derive(Debug, Clone)]
-pub(crate) struct Message {
+pub struct Message {
     text: String,
     rule: Option<&'static str>,
     /// What else there is to know, a line each.
@@ -39,7 +39,7 @@ pub(crate) struct Message {
 
 impl Message {
     /// An error without a place.
-    pub(crate) fn error(text: impl Into<String>) -> Self {
+    pub fn error(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             rule: None,
@@ -151,7 +151,7 @@ impl Diagnostic for Message {
 
 impl Failure {
     /// A failure with one message.
-    pub(crate) fn new(exit: Exit, message: Message) -> Self {
+    pub fn new(exit: Exit, message: Message) -> Self {
         Self {
             exit,
             messages: vec![message],
@@ -159,7 +159,7 @@ impl Failure {
     }
 
     /// Wrong use of the command.
-    pub(crate) fn usage(text: impl Into<String>) -> Self {
+    pub fn usage(text: impl Into<String>) -> Self {
         Self::new(Exit::Usage, Message::error(text))
     }
 
@@ -172,7 +172,7 @@ impl Failure {
     }
 
     /// Adds advice to the last message.
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         if let Some(last) = self.messages.last_mut() {
             last.help = Some(help.into());
         }
@@ -180,7 +180,7 @@ impl Failure {
     }
 
     /// Writes all messages to the standard error.
-    pub(crate) fn print(&self) {
+    pub fn print(&self) {
         let texts: Vec<String> = self.messages.iter().map(Message::render).collect();
         screen::message(&texts.join("\n"));
     }

@@ -1,7 +1,7 @@
 //! Numbers for people. Files have all digits; a table on the screen has six.
 
 /// A number with at most six significant digits.
-pub(crate) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     const DIGITS: i32 = 6;
     if value == 0.0 {
         return "0".to_owned();
@@ -34,7 +34,7 @@ fn without_trailing_zeros(number: &str) -> String {
 }
 
 /// `1 step`, `2 steps`.
-pub(crate) fn count(number: u64, noun: &str) -> String {
+pub fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }

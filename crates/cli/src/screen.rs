@@ -18,7 +18,7 @@ pub(crate) fn set_bar(bar: Option<ProgressBar>) {
 ///
 /// # Errors
 /// What the operating system says, unless the reader has gone: `gyrator list | head` is no error.
-pub(crate) fn print(text: &str) -> io::Result<()> {
+pub fn print(text: &str) -> io::Result<()> {
     let written = match Worker::current() {
         Some(worker) => worker.output().write_all(text.as_bytes()),
         None => {
@@ -34,7 +34,7 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 }
 
 /// Writes a text that ends in a line feed to the standard error, above the progress bar.
-pub(crate) fn message(text: &str) {
+pub fn message(text: &str) {
     // Where even the standard error is closed, there is nobody left to tell.
     let write = || {
         let _ = match Worker::current() {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::Case;
 use super::tiny::Tiny;
-use crate::release;
+use crate::programs;
 
 /// Communication step of the benchmark, s.
 const STEP_SIZE: f64 = 1e-3;
@@ -29,7 +29,7 @@ pub(super) struct GyratorLoop {
 impl GyratorLoop {
     pub(super) fn build(root: &Path, target: &Path, work: &Path) -> Result<Self, String> {
         Ok(Self {
-            program: release::gyrator(root, target)?,
+            program: programs::gyrator(root, target)?,
             work: work.to_owned(),
         })
     }

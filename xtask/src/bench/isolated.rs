@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{cell, median};
-use crate::release;
+use crate::programs;
 
 /// FMUs in a ring, and steps of it: the second and the third have more processes than small
 /// machines have cores, where nobody can spin.
@@ -18,7 +18,7 @@ pub(super) fn table(
     fmu: &Path,
     repetitions: usize,
 ) -> Result<String, String> {
-    let program = release::example(root, target, "gyrator-worker", "isolated_step")?;
+    let program = programs::example(root, target, "gyrator-worker", "isolated_step")?;
     let mut text = String::from("| FMUs | in one process, ns | isolated, ns |\n|--:|--:|--:|\n");
     for (instances, steps) in RINGS {
         let (mut here, mut isolated) = (Vec::new(), Vec::new());

@@ -82,13 +82,13 @@ fn help_of(command: &mut clap::Command, verb: Option<&str>) -> Result<String, St
 
 /// Asks the program, built from this checkout.
 fn gyrator_help(root: &Path, verb: Option<&str>) -> Result<String, String> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["run", "--quiet", "--package", "gyrator-cli", "--"])
+    let program = crate::programs::gyrator_for_tests(root, &crate::target())?;
+    let output = Command::new(&program)
         .args(verb)
         .arg("--help")
         .current_dir(root)
         .output()
-        .map_err(|error| format!("cargo does not start: {error}"))?;
+        .map_err(|error| format!("{}: {error}", program.display()))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

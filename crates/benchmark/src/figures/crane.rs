@@ -4,9 +4,9 @@ use super::{TIME, points};
 use crate::assembly::{COMPENSATED, STALE};
 use crate::benchmark::MeasureError;
 use crate::crane::{CORRECTED, Course, residual_power, run, steps};
-use crate::plot::{Chart, Line};
 use crate::reference::{HydraulicCrane, Reference};
 use crate::role::Cast;
+use gyrator_chart::{Chart, Line};
 
 /// All figures.
 pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {

@@ -8,8 +8,8 @@ use crate::benchmark::MeasureError;
 use crate::cranes::run::Workshop;
 use crate::cranes::setup::{Coupling, Formulation, Prediction, Setup, Solver};
 use crate::cranes::sweep::{METHODS, Method, curve, largest};
-use crate::plot::{Chart, Line};
 use crate::role::Cast;
+use gyrator_chart::{Chart, Line};
 
 const MACRO_STEP: &str = "macro-step H, ms";
 const RESIDUAL: &str = "residual energy, sum of magnitudes, J";

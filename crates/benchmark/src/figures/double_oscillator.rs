@@ -4,8 +4,8 @@ use super::{DISPLACEMENT, ENERGY, Shown, TIME, points};
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
 use crate::benchmark::MeasureError;
 use crate::double_oscillator::{multi_rate, table_1};
-use crate::plot::{Chart, Line};
 use crate::role::Cast;
+use gyrator_chart::{Chart, Line};
 
 const CORRECTED: Configuration = Configuration::corrected("corrected", &[("mu", 0.5)]);
 const CORRECTED_NU: Configuration =

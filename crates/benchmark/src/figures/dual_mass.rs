@@ -3,8 +3,8 @@
 use super::TIME;
 use crate::benchmark::MeasureError;
 use crate::dual_mass::{figure_course, figure_reference};
-use crate::plot::{Chart, Line};
 use crate::role::Cast;
+use gyrator_chart::{Chart, Line};
 
 const FORCE: &str = "coupling force, N";
 

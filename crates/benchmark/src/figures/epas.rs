@@ -3,8 +3,8 @@
 use super::TIME;
 use crate::benchmark::MeasureError;
 use crate::epas::{rack_reference, rack_velocities};
-use crate::plot::{Chart, Line};
 use crate::role::Cast;
+use gyrator_chart::{Chart, Line};
 
 const VELOCITY: &str = "velocity of the rack, m/s";
 

@@ -1,10 +1,10 @@
 //! Chen et al. (2021), figures 4 and 5.
 
-use gyrator_h_infinity::{Design, Specification, hold_error};
+use gyrator_chart::{Chart, Line, error_chart};
+use gyrator_h_infinity::Specification;
 
 use super::{TIME, points};
 use crate::benchmark::MeasureError;
-use crate::plot::{Chart, Line};
 use crate::role::Cast;
 use crate::sweep_signal::reception_of;
 
@@ -43,35 +43,4 @@ fn sweep_chart() -> Result<Chart, MeasureError> {
         }
     }
     Ok(chart)
-}
-
-/// The low-frequency part of the coupling error (eq. 3) of holds and of compensators, each with its
-/// label, over the normalised frequency.
-#[must_use]
-pub fn error_chart(designs: &[(String, &Design)]) -> Chart {
-    let frequencies = || (-300..=0).map(|step| 10.0_f64.powf(f64::from(step) / 100.0));
-    let curve = |error: &dyn Fn(f64) -> f64| -> Vec<(f64, f64)> {
-        frequencies()
-            .map(|frequency| (frequency, error(frequency)))
-            .collect()
-    };
-    let chart = Chart::new(
-        "chen2021-fig04",
-        "Error of a coupling variable by frequency",
-        "frequency × macro-step",
-        "|error|, relative",
-    );
-    let chart = chart
-        .source("counterpart of Chen et al. 2021, fig. 4")
-        .logarithmic()
-        .decades();
-    let holds = [(0, "held"), (1, "linear"), (2, "quadratic")];
-    let chart = holds.into_iter().fold(chart, |chart, (degree, label)| {
-        let points = curve(&|frequency| hold_error(degree, frequency));
-        chart.line(Line::new(label, points))
-    });
-    designs.iter().fold(chart, |chart, (label, design)| {
-        let points = curve(&|frequency| design.held_error(frequency));
-        chart.line(Line::new(label.clone(), points))
-    })
 }

@@ -5,8 +5,8 @@ use crate::assembly::{Configuration, STALE};
 use crate::benchmark::MeasureError;
 use crate::learned_oscillator::{Learnt, all_iterations, learn, oscillators};
 use crate::oscillators::Oscillators;
-use crate::plot::{Chart, Line};
 use crate::role::Cast;
+use gyrator_chart::{Chart, Line};
 
 const CORRECTED: Configuration = Configuration::corrected("corrected", &[("mu", 0.5)]);
 

@@ -14,15 +14,15 @@ pub(crate) mod quarter_car;
 use crate::assembly::Configuration;
 use crate::benchmark::MeasureError;
 use crate::oscillators::{Course, Oscillators};
-use crate::plot::Line;
 use crate::role::Cast;
+use gyrator_chart::Line;
 
 const TIME: &str = "t, s";
 const ENERGY: &str = "mechanical energy, J";
 const DISPLACEMENT: &str = "displacement of mass 2, m";
 
 /// A benchmark without figures.
-pub(crate) fn none(_: &Cast) -> Result<Vec<crate::Chart>, MeasureError> {
+pub(crate) fn none(_: &Cast) -> Result<Vec<gyrator_chart::Chart>, MeasureError> {
     Ok(Vec::new())
 }
 

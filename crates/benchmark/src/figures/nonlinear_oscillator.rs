@@ -4,8 +4,8 @@ use super::{DISPLACEMENT, ENERGY, Shown, TIME, points};
 use crate::assembly::{COMPENSATED, Configuration, STALE};
 use crate::benchmark::MeasureError;
 use crate::nonlinear_oscillator::{CORRECTED, CORRECTED_MU, CORRECTED_NU, table_3};
-use crate::plot::{Chart, Line};
 use crate::role::Cast;
+use gyrator_chart::{Chart, Line};
 
 const CORRECTED_MORE: Configuration = Configuration::corrected("corrected", &[("mu", 0.75)]);
 

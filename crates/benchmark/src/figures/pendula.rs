@@ -4,10 +4,10 @@ use super::{TIME, points};
 use crate::assembly::{COMPENSATED, Configuration, STALE};
 use crate::benchmark::MeasureError;
 use crate::pendula::{CORRECTED, energy_errors, system, table_4};
-use crate::plot::{Chart, Line};
 use crate::recording::Recording;
 use crate::reference::Reference;
 use crate::role::Cast;
+use gyrator_chart::{Chart, Line};
 
 /// All figures.
 pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {

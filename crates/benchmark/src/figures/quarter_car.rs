@@ -2,9 +2,9 @@
 
 use super::TIME;
 use crate::benchmark::MeasureError;
-use crate::plot::{Chart, Line};
 use crate::quarter_car_run::{Correction, Coupling, Cut, Ecco, LIN2, PLAIN};
 use crate::role::Cast;
+use gyrator_chart::{Chart, Line};
 
 const POWER_ERROR: &str = "average error in the power ΔP, W";
 

@@ -1,307 +1,71 @@
-//! `gyrator benchmark`: systems with known solutions.
+//! `gyrator benchmark`: a program of its own, which stands beside this one.
 
-mod table;
-
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::env::consts::EXE_SUFFIX;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::process::Command;
 
 use clap::Args;
-use gyrator_benchmark::{
-    BENCHMARKS, Benchmark, BenchmarkError, Case, Cast, CastError, MeasureError, Row, Substitute,
-    folder_of_fmus,
-};
 
-use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
-use crate::numbers::count;
-use crate::progress::ProgressMode;
-use crate::screen;
-use table::{figure, judgement, table};
 
 /// Options of `gyrator benchmark`.
 #[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
 pub(super) struct Options {
-    /// The benchmarks to run; where none is named, all of them, without cases that take minutes
-    #[arg(value_name = "NAME")]
-    names: Vec<String>,
-    /// List the benchmarks, their cases and their roles
-    #[arg(long)]
-    list: bool,
-    /// Run the case of this name only [repeatable]
-    #[arg(long, value_name = "CASE")]
-    case: Vec<String>,
-    /// Write the rows as JSON; - is the standard output, in place of the table
-    #[arg(long, value_name = "FILE.json")]
-    json: Option<PathBuf>,
-    /// Draw the counterparts of the papers' figures into this folder, as SVG
-    #[arg(long, value_name = "FOLDER")]
-    plots: Option<PathBuf>,
-    /// Put another FMU into a role, with its names for ports where they differ [repeatable]
-    #[arg(long, value_name = "ROLE=FMU[,OURS=THEIRS…]")]
-    with: Vec<Substitute>,
-    /// Folder with gyrator's own FMUs [default: fmus, next to the program or one folder above]
-    #[arg(long, value_name = "FOLDER")]
-    fmus: Option<PathBuf>,
-    /// Where each row is shown as soon as it is measured
-    #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
-    progress: ProgressMode,
+    /// As `gyrator benchmark --help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
 }
 
-/// A benchmark and the cases that are asked for.
-type Chosen = (&'static Benchmark, Vec<&'static Case>);
-
-/// Runs the benchmarks that are asked for.
+/// Runs the benchmarks.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
-    let begin = Instant::now();
-    let chosen = chosen(options)?;
-    if options.list {
-        screen::print(&list(&chosen))?;
-        return Ok(Exit::Success);
-    }
-    let cast = cast(options, &chosen)?;
-    let (mut rows, mut errors) = (Vec::new(), Vec::new());
-    for (benchmark, cases) in &chosen {
-        for result in benchmark.run(cases, &cast, &|row| show(options.progress, row)) {
-            match result {
-                Ok(of_case) => rows.extend(of_case),
-                Err(error) => errors.push(error),
-            }
-        }
-    }
-    print_rows(options.json.as_deref(), &rows)?;
-    if let Some(folder) = &options.plots {
-        draw(folder, &chosen, &cast)?;
-    }
-    let failed = rows.iter().filter(|row| row.ok == Some(false)).count();
-    screen::message(&closing(&rows, failed, begin.elapsed().as_secs_f64()));
-    if !errors.is_empty() {
-        return Err(failure(errors));
-    }
-    Ok(if failed == 0 {
-        Exit::Success
-    } else {
-        Exit::CheckFailed
-    })
+    let mut command = program()?;
+    command.args(&options.arguments);
+    // In place of this process, so that signals to it end the benchmarks.
+    #[cfg(unix)]
+    let outcome = {
+        let error = std::os::unix::process::CommandExt::exec(&mut command);
+        Err(failure(Path::new(command.get_program()), &error))
+    };
+    #[cfg(not(unix))]
+    let outcome = end_as(&mut command);
+    outcome
 }
 
 /// Runs a benchmark with this FMU in a role: `BENCHMARK:ROLE[,OURS=THEIRS…]`.
 pub(super) fn against(benchmark: &str, fmu: &Path) -> Result<Exit, Failure> {
-    let wrong = || Failure::usage("--against: write BENCHMARK:ROLE or BENCHMARK:ROLE,OURS=THEIRS");
-    let (name, role) = benchmark.split_once(':').ok_or_else(wrong)?;
-    let (role, names) = match role.split_once(',') {
-        Some((role, names)) => (role, names.split(',').collect()),
-        None => (role, Vec::new()),
-    };
-    let pair = |text: &str| {
-        let (ours, theirs) = text.split_once('=')?;
-        Some((ours.trim().to_owned(), theirs.trim().to_owned()))
-    };
-    let names = names.into_iter().map(pair).collect::<Option<_>>();
-    run(&Options {
-        names: vec![name.to_owned()],
-        list: false,
-        case: Vec::new(),
-        json: None,
-        plots: None,
-        with: vec![Substitute {
-            role: role.to_owned(),
-            fmu: fmu.to_owned(),
-            names: names.ok_or_else(wrong)?,
-        }],
-        fmus: None,
-        progress: ProgressMode::Auto,
+    end_as(program()?.arg("--against").arg(benchmark).arg(fmu))
+}
+
+/// The program of the benchmarks, which is installed and built with this one.
+fn program() -> Result<Command, Failure> {
+    let program = std::env::current_exe().map_err(|error| failure(Path::new("gyrator"), &error))?;
+    let program = program.with_file_name(format!("gyrator-benchmark{EXE_SUFFIX}"));
+    if program.is_file() {
+        Ok(Command::new(program))
+    } else {
+        Err(failure(&program, &io::ErrorKind::NotFound.into()))
+    }
+}
+
+fn end_as(command: &mut Command) -> Result<Exit, Failure> {
+    let status = command
+        .status()
+        .map_err(|error| failure(Path::new(command.get_program()), &error))?;
+    // Without a code it was ended by a signal, as an FMU that crashes does.
+    let code = status.code().map(u8::try_from);
+    Ok(match code {
+        Some(Ok(code)) => Exit::of(code),
+        Some(Err(_)) => Exit::Failed,
+        None => Exit::Crashed,
     })
 }
 
-fn chosen(options: &Options) -> Result<Vec<Chosen>, Failure> {
-    if let Some(unknown) = options
-        .names
-        .iter()
-        .find(|name| BENCHMARKS.iter().all(|known| known.name != **name))
-    {
-        let known: Vec<_> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
-        let failure = Failure::usage(format!("there is no benchmark `{unknown}`"));
-        return Err(failure.help(format!("the benchmarks are {}", known.join(", "))));
-    }
-    let is_named = |benchmark: &&Benchmark| {
-        options.names.is_empty() || options.names.iter().any(|name| name == benchmark.name)
-    };
-    let is_asked = |benchmark: &Benchmark, case: &Case| match &options.case[..] {
-        // Neither named nor listed: what takes long is left out.
-        [] => options.list || !options.names.is_empty() || !benchmark.is_long(case),
-        names => names.iter().any(|name| name == case.name),
-    };
-    let benchmarks = BENCHMARKS.iter().filter(is_named);
-    let chosen = benchmarks.map(|benchmark| {
-        let cases = benchmark.cases.iter();
-        let asked = cases.filter(|case| is_asked(benchmark, case)).collect();
-        (benchmark, asked)
-    });
-    let mut chosen: Vec<Chosen> = chosen.collect();
-    let unknown = |name: &&String| {
-        chosen
-            .iter()
-            .all(|(_, cases)| cases.iter().all(|case| case.name != **name))
-    };
-    if let Some(unknown) = options.case.iter().find(unknown) {
-        let failure = Failure::usage(format!("none of the benchmarks has a case `{unknown}`"));
-        return Err(failure.help("`gyrator benchmark --list` shows the cases"));
-    }
-    chosen.retain(|(_, cases)| !cases.is_empty());
-    Ok(chosen)
-}
-
-fn cast(options: &Options, chosen: &[Chosen]) -> Result<Cast, Failure> {
-    let beside = || {
-        std::env::current_exe()
-            .ok()
-            .and_then(|program| folder_of_fmus(&program))
-    };
-    let folder = options
-        .fmus
-        .clone()
-        .or_else(beside)
-        .unwrap_or_else(|| PathBuf::from("fmus"));
-    let mut cast = Cast::new(folder);
-    for substitute in &options.with {
-        let roles = chosen.iter().flat_map(|(benchmark, _)| benchmark.roles);
-        let Some(role) = roles.into_iter().find(|role| role.name == substitute.role) else {
-            let failure = Failure::usage(format!(
-                "--with: none of the benchmarks has a role `{}`",
-                substitute.role
-            ));
-            return Err(failure.help("`gyrator benchmark --list` shows the roles"));
-        };
-        cast.substitute(role, substitute.clone()).map_err(|error| {
-            let exit = if matches!(error, CastError::UnknownName { .. }) {
-                Exit::Usage
-            } else {
-                Exit::InvalidInput
-            };
-            Failure::new(exit, Message::error(error.to_string()))
-        })?;
-    }
-    Ok(cast)
-}
-
-fn draw(folder: &Path, chosen: &[Chosen], cast: &Cast) -> Result<(), Failure> {
-    let cannot = |path: &Path, error: std::io::Error| {
-        let text = format!("cannot write {}: {error}", path.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    };
-    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
-    for (benchmark, _) in chosen {
-        let charts = benchmark.figures(cast).map_err(|error| {
-            let text = format!("figures of {}: {error}", benchmark.name);
-            Failure::new(Exit::Failed, Message::error(text))
-        })?;
-        for chart in charts {
-            let path = folder.join(chart.name).with_extension("svg");
-            std::fs::write(&path, chart.to_svg()).map_err(|error| cannot(&path, error))?;
-        }
-    }
-    Ok(())
-}
-
-/// The failure that tells most of the errors; the others are told at once.
-fn failure(mut errors: Vec<BenchmarkError>) -> Failure {
-    let last = errors.remove(0);
-    for error in errors {
-        screen::message(&format!("error: {error}\n"));
-    }
-    let text = last.to_string();
-    let exit = match *last.error {
-        MeasureError::Cast(CastError::Missing(_)) => Exit::NotLoaded,
-        MeasureError::Start(error) => Failure::from(error).exit,
-        _ => Exit::Failed,
-    };
-    let failure = Failure::new(exit, Message::error(text));
-    if exit == Exit::NotLoaded {
-        failure.help("--fmus names the folder of our FMUs")
-    } else {
-        failure
-    }
-}
-
-fn show(progress: ProgressMode, row: &Row) {
-    match progress {
-        ProgressMode::Never => {}
-        ProgressMode::Auto => {
-            let Row {
-                benchmark,
-                case,
-                configuration,
-                metric,
-                unit,
-                ..
-            } = row;
-            let measured = figure(row.measured);
-            let text = format!("{benchmark} {case}, {configuration}: {metric} = {measured} {unit}");
-            let judgement = judgement(row.ok);
-            screen::message(&format!("{}  {judgement}\n", text.trim_end()));
-        }
-        ProgressMode::Json => {
-            if let Ok(text) = serde_json::to_string(row) {
-                screen::message(&format!("{text}\n"));
-            }
-        }
-    }
-}
-
-fn print_rows(json: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
-    let Some(path) = json else {
-        return Ok(screen::print(&table(rows))?);
-    };
-    let text = serde_json::to_string_pretty(rows).map_err(std::io::Error::from)? + "\n";
-    if path == Path::new("-") {
-        return Ok(screen::print(&text)?);
-    }
-    std::fs::write(path, text).map_err(|error| {
-        Failure::new(
-            Exit::Failed,
-            Message::error(format!("cannot write {}: {error}", path.display())),
-        )
-    })?;
-    Ok(screen::print(&table(rows))?)
-}
-
-fn closing(rows: &[Row], failed: usize, seconds: f64) -> String {
-    let judged = rows.iter().filter(|row| row.ok.is_some()).count();
-    let rows = count(rows.len() as u64, "row");
-    format!("{rows}, {judged} judged, {failed} failed, in {seconds:.1} s\n")
-}
-
-fn list(chosen: &[Chosen]) -> String {
-    let mut text = String::new();
-    for (benchmark, cases) in chosen {
-        text.push_str(&format!(
-            "{}: {}\n  {}\n",
-            benchmark.name, benchmark.summary, benchmark.source
-        ));
-        let mut table = Aligned::new(&[("case", Align::Left), ("", Align::Left)]);
-        for case in cases {
-            table.row([case.name, case.summary]);
-        }
-        text.push_str(&table.render());
-        let mut table = Aligned::new(&[
-            ("role", Align::Left),
-            ("FMU", Align::Left),
-            ("", Align::Left),
-        ]);
-        for role in benchmark.roles {
-            table.row([role.name, role.model, role.summary]);
-            for (name, unit, meaning) in role.ports.iter().chain(role.parameters) {
-                let unit = if unit.is_empty() {
-                    String::new()
-                } else {
-                    format!(", {unit}")
-                };
-                table.row(["", "", &format!("{name}: {meaning}{unit}")]);
-            }
-        }
-        text.push_str(&table.render());
-        text.push('\n');
-    }
-    text
+fn failure(program: &Path, error: &io::Error) -> Failure {
+    let text = format!("cannot run {}: {error}", program.display());
+    Failure::new(Exit::Failed, Message::error(text))
+        .help("it is built and installed together with gyrator, by the default feature `benchmark`")
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gyrator_benchmark::error_chart;
+use gyrator_chart::error_chart;
 use gyrator_h_infinity::{Complex, Design, Specification, TransferFunction, hold_error};
 use serde::Serialize;
 

@@ -69,15 +69,3 @@ impl Cli {
         }
     }
 }
-
-/// Help and version that were asked for, or what is wrong with the command line.
-pub(crate) fn usage(message: &clap::Error) -> Result<Exit, Failure> {
-    let exit = if message.use_stderr() {
-        Exit::Usage
-    } else {
-        Exit::Success
-    };
-    // A reader that has gone away needs no help.
-    let _ = message.print();
-    Ok(exit)
-}

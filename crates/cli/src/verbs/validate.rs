@@ -114,8 +114,10 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     }
     if let Some(role) = &options.against {
         for file in &options.fmus {
-            if benchmark::against(role, file)? != Exit::Success {
-                exit = Exit::CheckFailed;
+            match benchmark::against(role, file)? {
+                Exit::Success => {}
+                Exit::CheckFailed => exit = Exit::CheckFailed,
+                other => return Ok(other),
             }
         }
     }

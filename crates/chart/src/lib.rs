@@ -1,11 +1,16 @@
 //! Line charts as SVG, for talks: axes with units, a legend beside the curves' field and not on it,
 //! and colours that the colour-blind can tell apart.
 
+#![forbid(unsafe_code)]
+
+mod coupling_error;
 mod scale;
 
 use std::fmt::Write as _;
 
 use scale::Scale;
+
+pub use coupling_error::error_chart;
 
 /// Size of a chart, in pixels.
 const WIDTH: f64 = 960.0;
@@ -26,7 +31,7 @@ const REFERENCE_COLOUR: &str = "#222222";
 
 /// A curve of a chart.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub struct Line {
     label: String,
     points: Vec<(f64, f64)>,
     style: Style,
@@ -54,10 +59,7 @@ impl Style {
 
 impl Line {
     /// A curve through points (x, y).
-    pub(crate) fn new(
-        label: impl Into<String>,
-        points: impl IntoIterator<Item = (f64, f64)>,
-    ) -> Self {
+    pub fn new(label: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self {
             label: label.into(),
             points: points.into_iter().collect(),
@@ -67,7 +69,7 @@ impl Line {
     }
 
     /// A curve of what should be.
-    pub(crate) fn reference(
+    pub fn reference(
         label: impl Into<String>,
         points: impl IntoIterator<Item = (f64, f64)>,
     ) -> Self {
@@ -78,7 +80,7 @@ impl Line {
     }
 
     /// In the colour of the third curve, which is that of compensated runs.
-    pub(crate) fn compensated(label: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    pub fn compensated(label: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self {
             colour: Some(2),
             ..Self::new(label, points)
@@ -86,7 +88,8 @@ impl Line {
     }
 
     /// In the colour of this place in the palette.
-    pub(crate) fn coloured(self, place: usize) -> Self {
+    #[must_use]
+    pub fn coloured(self, place: usize) -> Self {
         Self {
             colour: Some(place),
             ..self
@@ -94,7 +97,8 @@ impl Line {
     }
 
     /// A mark at each point, for few points.
-    pub(crate) fn marked(self) -> Self {
+    #[must_use]
+    pub fn marked(self) -> Self {
         Self {
             style: Style::Marked,
             ..self
@@ -102,7 +106,8 @@ impl Line {
     }
 
     /// A mark at each point and no line, for points that do not follow one another.
-    pub(crate) fn dots(self) -> Self {
+    #[must_use]
+    pub fn dots(self) -> Self {
         Self {
             style: Style::Dots,
             ..self
@@ -129,12 +134,7 @@ pub struct Chart {
 
 impl Chart {
     /// An empty chart; `x` and `y` name the axes with their units.
-    pub(crate) fn new(
-        name: &'static str,
-        title: &'static str,
-        x: &'static str,
-        y: &'static str,
-    ) -> Self {
+    pub fn new(name: &'static str, title: &'static str, x: &'static str, y: &'static str) -> Self {
         Self {
             name,
             title,
@@ -150,36 +150,43 @@ impl Chart {
     }
 
     /// What the chart is the counterpart of.
-    pub(crate) fn source(mut self, source: &'static str) -> Self {
+    #[must_use]
+    pub fn source(mut self, source: &'static str) -> Self {
         self.source = source;
         self
     }
 
-    pub(crate) fn line(mut self, line: Line) -> Self {
+    /// Adds a curve.
+    #[must_use]
+    pub fn line(mut self, line: Line) -> Self {
         self.lines.push(line);
         self
     }
 
     /// Powers of ten on the y axis; what is not positive is left out.
-    pub(crate) fn logarithmic(mut self) -> Self {
+    #[must_use]
+    pub fn logarithmic(mut self) -> Self {
         self.is_logarithmic = true;
         self
     }
 
     /// Powers of ten on the x axis; what is not positive is left out.
-    pub(crate) fn decades(mut self) -> Self {
+    #[must_use]
+    pub fn decades(mut self) -> Self {
         self.has_decades = true;
         self
     }
 
     /// Shows this part of the x axis only.
-    pub(crate) fn between(mut self, from: f64, to: f64) -> Self {
+    #[must_use]
+    pub fn between(mut self, from: f64, to: f64) -> Self {
         self.x_range = Some((from, to));
         self
     }
 
     /// Names 0, 1, 2, … on the x axis, each with as much room.
-    pub(crate) fn categories(mut self, names: impl IntoIterator<Item = String>) -> Self {
+    #[must_use]
+    pub fn categories(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.categories = names.into_iter().collect();
         self.x_range = Some((-0.5, self.categories.len() as f64 - 0.5));
         self

@@ -1,12 +1,19 @@
-//! Release builds of the workspace's programs.
+//! Builds of the workspace's programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds the command line; where it is.
+/// Builds the command line as it is shipped; where it is.
 pub(crate) fn gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
-    build(root, target, &["--package", "gyrator-cli"])?;
+    let what = ["--release", "--package", "gyrator-cli", "--bin", "gyrator"];
+    build(root, target, &what)?;
     Ok(target.join("release/gyrator"))
+}
+
+/// Builds the command line as tests use it, with the program of the benchmarks; where it is.
+pub(crate) fn gyrator_for_tests(root: &Path, target: &Path) -> Result<PathBuf, String> {
+    build(root, target, &["--quiet", "--package", "gyrator-cli"])?;
+    Ok(target.join("debug/gyrator"))
 }
 
 /// Builds an example of a package; where it is.
@@ -16,14 +23,15 @@ pub(crate) fn example(
     package: &str,
     name: &str,
 ) -> Result<PathBuf, String> {
-    build(root, target, &["--package", package, "--example", name])?;
+    let what = ["--release", "--package", package, "--example", name];
+    build(root, target, &what)?;
     Ok(target.join("release/examples").join(name))
 }
 
 fn build(root: &Path, target: &Path, what: &[&str]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
-        .args(["build", "--release"])
+        .args(["build", "--locked"])
         .args(what)
         .arg("--target-dir")
         .arg(target)
@@ -33,6 +41,6 @@ fn build(root: &Path, target: &Path, what: &[&str]) -> Result<(), String> {
     if built.success() {
         Ok(())
     } else {
-        Err(format!("cargo build --release {} failed", what.join(" ")))
+        Err(format!("cargo build {} failed", what.join(" ")))
     }
 }

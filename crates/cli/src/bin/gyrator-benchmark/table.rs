@@ -2,11 +2,11 @@
 
 use gyrator_benchmark::{Figure, Row};
 
-use crate::aligned::{Align, Aligned};
-use crate::numbers::short;
+use gyrator_cli::aligned::{Align, Aligned};
+use gyrator_cli::numbers::short;
 
 /// A word for the judgement.
-pub(super) fn judgement(ok: Option<bool>) -> &'static str {
+pub(crate) fn judgement(ok: Option<bool>) -> &'static str {
     match ok {
         Some(true) => "ok",
         Some(false) => "FAILED",
@@ -15,7 +15,7 @@ pub(super) fn judgement(ok: Option<bool>) -> &'static str {
 }
 
 /// The figure with six digits.
-pub(super) fn figure(figure: Figure) -> String {
+pub(crate) fn figure(figure: Figure) -> String {
     match figure {
         Figure::Number(number) => short(number),
         Figure::Word(word) => word.to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn figure(figure: Figure) -> String {
 }
 
 /// All rows, benchmark by benchmark, each followed by its errors side by side.
-pub(super) fn table(rows: &[Row]) -> String {
+pub(crate) fn table(rows: &[Row]) -> String {
     const HEADINGS: [(&str, Align); 9] = [
         ("case", Align::Left),
         ("configuration", Align::Left),

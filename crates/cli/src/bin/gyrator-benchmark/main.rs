@@ -1,0 +1,332 @@
+//! `gyrator benchmark`: systems with known solutions. A program beside `gyrator`, which runs it, so
+//! that models and papers' systems are no part of what simulates.
+
+#![forbid(unsafe_code)]
+
+mod table;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use gyrator_benchmark::{
+    BENCHMARKS, Benchmark, BenchmarkError, Case, Cast, CastError, MeasureError, Row, Substitute,
+    folder_of_fmus,
+};
+
+use gyrator_cli::aligned::{Align, Aligned};
+use gyrator_cli::exit::Exit;
+use gyrator_cli::failure::{Failure, Message};
+use gyrator_cli::numbers::count;
+use gyrator_cli::progress::ProgressMode;
+use gyrator_cli::{screen, usage};
+use table::{figure, judgement, table};
+
+/// Run systems with known solutions, and judge what comes out
+#[derive(Debug, Parser)]
+#[command(name = "gyrator-benchmark", bin_name = "gyrator benchmark")]
+#[command(version, max_term_width = 100)]
+struct Options {
+    /// The benchmarks to run; where none is named, all of them, without cases that take minutes
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// List the benchmarks, their cases and their roles
+    #[arg(long)]
+    list: bool,
+    /// Run the case of this name only [repeatable]
+    #[arg(long, value_name = "CASE")]
+    case: Vec<String>,
+    /// Write the rows as JSON; - is the standard output, in place of the table
+    #[arg(long, value_name = "FILE.json")]
+    json: Option<PathBuf>,
+    /// Draw the counterparts of the papers' figures into this folder, as SVG
+    #[arg(long, value_name = "FOLDER")]
+    plots: Option<PathBuf>,
+    /// Put another FMU into a role, with its names for ports where they differ [repeatable]
+    #[arg(long, value_name = "ROLE=FMU[,OURS=THEIRS…]")]
+    with: Vec<Substitute>,
+    /// Folder with gyrator's own FMUs [default: fmus, next to the program or one folder above]
+    #[arg(long, value_name = "FOLDER")]
+    fmus: Option<PathBuf>,
+    /// Where each row is shown as soon as it is measured
+    #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
+    progress: ProgressMode,
+    /// For `gyrator validate --against`: the benchmark and role, and the FMU that plays it
+    #[arg(long, hide = true, num_args = 2, value_names = ["BENCHMARK:ROLE[,OURS=THEIRS…]", "FMU"])]
+    against: Option<Vec<OsString>>,
+}
+
+/// A benchmark and the cases that are asked for.
+type Chosen = (&'static Benchmark, Vec<&'static Case>);
+
+fn main() -> ExitCode {
+    let outcome = match Options::try_parse() {
+        Ok(options) => options.with_judged().and_then(|options| run(&options)),
+        Err(message) => Ok(usage(&message)),
+    };
+    let exit = outcome.unwrap_or_else(|failure| {
+        failure.print();
+        failure.exit
+    });
+    exit.into()
+}
+
+impl Options {
+    /// Turns `--against` into what a user would write.
+    fn with_judged(mut self) -> Result<Self, Failure> {
+        let Some(against) = self.against.take() else {
+            return Ok(self);
+        };
+        let wrong =
+            || Failure::usage("--against: write BENCHMARK:ROLE or BENCHMARK:ROLE,OURS=THEIRS");
+        let [benchmark, fmu] = &against[..] else {
+            return Err(wrong());
+        };
+        let benchmark = benchmark.to_str().ok_or_else(wrong)?;
+        let (name, role) = benchmark.split_once(':').ok_or_else(wrong)?;
+        let (role, names) = match role.split_once(',') {
+            Some((role, names)) => (role, names.split(',').collect()),
+            None => (role, Vec::new()),
+        };
+        let pair = |text: &str| {
+            let (ours, theirs) = text.split_once('=')?;
+            Some((ours.trim().to_owned(), theirs.trim().to_owned()))
+        };
+        let names = names.into_iter().map(pair).collect::<Option<_>>();
+        self.names.push(name.to_owned());
+        self.with.push(Substitute {
+            role: role.to_owned(),
+            fmu: fmu.into(),
+            names: names.ok_or_else(wrong)?,
+        });
+        Ok(self)
+    }
+}
+
+/// Runs the benchmarks that are asked for.
+fn run(options: &Options) -> Result<Exit, Failure> {
+    let begin = Instant::now();
+    let chosen = chosen(options)?;
+    if options.list {
+        screen::print(&list(&chosen))?;
+        return Ok(Exit::Success);
+    }
+    let cast = cast(options, &chosen)?;
+    let (mut rows, mut errors) = (Vec::new(), Vec::new());
+    for (benchmark, cases) in &chosen {
+        for result in benchmark.run(cases, &cast, &|row| show(options.progress, row)) {
+            match result {
+                Ok(of_case) => rows.extend(of_case),
+                Err(error) => errors.push(error),
+            }
+        }
+    }
+    print_rows(options.json.as_deref(), &rows)?;
+    if let Some(folder) = &options.plots {
+        draw(folder, &chosen, &cast)?;
+    }
+    let failed = rows.iter().filter(|row| row.ok == Some(false)).count();
+    screen::message(&closing(&rows, failed, begin.elapsed().as_secs_f64()));
+    if !errors.is_empty() {
+        return Err(failure(errors));
+    }
+    Ok(if failed == 0 {
+        Exit::Success
+    } else {
+        Exit::CheckFailed
+    })
+}
+
+fn chosen(options: &Options) -> Result<Vec<Chosen>, Failure> {
+    if let Some(unknown) = options
+        .names
+        .iter()
+        .find(|name| BENCHMARKS.iter().all(|known| known.name != **name))
+    {
+        let known: Vec<_> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
+        let failure = Failure::usage(format!("there is no benchmark `{unknown}`"));
+        return Err(failure.help(format!("the benchmarks are {}", known.join(", "))));
+    }
+    let is_named = |benchmark: &&Benchmark| {
+        options.names.is_empty() || options.names.iter().any(|name| name == benchmark.name)
+    };
+    let is_asked = |benchmark: &Benchmark, case: &Case| match &options.case[..] {
+        // Neither named nor listed: what takes long is left out.
+        [] => options.list || !options.names.is_empty() || !benchmark.is_long(case),
+        names => names.iter().any(|name| name == case.name),
+    };
+    let benchmarks = BENCHMARKS.iter().filter(is_named);
+    let chosen = benchmarks.map(|benchmark| {
+        let cases = benchmark.cases.iter();
+        let asked = cases.filter(|case| is_asked(benchmark, case)).collect();
+        (benchmark, asked)
+    });
+    let mut chosen: Vec<Chosen> = chosen.collect();
+    let unknown = |name: &&String| {
+        chosen
+            .iter()
+            .all(|(_, cases)| cases.iter().all(|case| case.name != **name))
+    };
+    if let Some(unknown) = options.case.iter().find(unknown) {
+        let failure = Failure::usage(format!("none of the benchmarks has a case `{unknown}`"));
+        return Err(failure.help("`gyrator benchmark --list` shows the cases"));
+    }
+    chosen.retain(|(_, cases)| !cases.is_empty());
+    Ok(chosen)
+}
+
+fn cast(options: &Options, chosen: &[Chosen]) -> Result<Cast, Failure> {
+    let beside = || {
+        std::env::current_exe()
+            .ok()
+            .and_then(|program| folder_of_fmus(&program))
+    };
+    let folder = options
+        .fmus
+        .clone()
+        .or_else(beside)
+        .unwrap_or_else(|| PathBuf::from("fmus"));
+    let mut cast = Cast::new(folder);
+    for substitute in &options.with {
+        let roles = chosen.iter().flat_map(|(benchmark, _)| benchmark.roles);
+        let Some(role) = roles.into_iter().find(|role| role.name == substitute.role) else {
+            let failure = Failure::usage(format!(
+                "--with: none of the benchmarks has a role `{}`",
+                substitute.role
+            ));
+            return Err(failure.help("`gyrator benchmark --list` shows the roles"));
+        };
+        cast.substitute(role, substitute.clone()).map_err(|error| {
+            let exit = if matches!(error, CastError::UnknownName { .. }) {
+                Exit::Usage
+            } else {
+                Exit::InvalidInput
+            };
+            Failure::new(exit, Message::error(error.to_string()))
+        })?;
+    }
+    Ok(cast)
+}
+
+fn draw(folder: &Path, chosen: &[Chosen], cast: &Cast) -> Result<(), Failure> {
+    let cannot = |path: &Path, error: std::io::Error| {
+        let text = format!("cannot write {}: {error}", path.display());
+        Failure::new(Exit::Failed, Message::error(text))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    for (benchmark, _) in chosen {
+        let charts = benchmark.figures(cast).map_err(|error| {
+            let text = format!("figures of {}: {error}", benchmark.name);
+            Failure::new(Exit::Failed, Message::error(text))
+        })?;
+        for chart in charts {
+            let path = folder.join(chart.name).with_extension("svg");
+            std::fs::write(&path, chart.to_svg()).map_err(|error| cannot(&path, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// The failure that tells most of the errors; the others are told at once.
+fn failure(mut errors: Vec<BenchmarkError>) -> Failure {
+    let last = errors.remove(0);
+    for error in errors {
+        screen::message(&format!("error: {error}\n"));
+    }
+    let text = last.to_string();
+    let exit = match *last.error {
+        MeasureError::Cast(CastError::Missing(_)) => Exit::NotLoaded,
+        MeasureError::Start(error) => Failure::from(error).exit,
+        _ => Exit::Failed,
+    };
+    let failure = Failure::new(exit, Message::error(text));
+    if exit == Exit::NotLoaded {
+        failure.help("--fmus names the folder of our FMUs")
+    } else {
+        failure
+    }
+}
+
+fn show(progress: ProgressMode, row: &Row) {
+    match progress {
+        ProgressMode::Never => {}
+        ProgressMode::Auto => {
+            let Row {
+                benchmark,
+                case,
+                configuration,
+                metric,
+                unit,
+                ..
+            } = row;
+            let measured = figure(row.measured);
+            let text = format!("{benchmark} {case}, {configuration}: {metric} = {measured} {unit}");
+            let judgement = judgement(row.ok);
+            screen::message(&format!("{}  {judgement}\n", text.trim_end()));
+        }
+        ProgressMode::Json => {
+            if let Ok(text) = serde_json::to_string(row) {
+                screen::message(&format!("{text}\n"));
+            }
+        }
+    }
+}
+
+fn print_rows(json: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
+    let Some(path) = json else {
+        return Ok(screen::print(&table(rows))?);
+    };
+    let text = serde_json::to_string_pretty(rows).map_err(std::io::Error::from)? + "\n";
+    if path == Path::new("-") {
+        return Ok(screen::print(&text)?);
+    }
+    std::fs::write(path, text).map_err(|error| {
+        Failure::new(
+            Exit::Failed,
+            Message::error(format!("cannot write {}: {error}", path.display())),
+        )
+    })?;
+    Ok(screen::print(&table(rows))?)
+}
+
+fn closing(rows: &[Row], failed: usize, seconds: f64) -> String {
+    let judged = rows.iter().filter(|row| row.ok.is_some()).count();
+    let rows = count(rows.len() as u64, "row");
+    format!("{rows}, {judged} judged, {failed} failed, in {seconds:.1} s\n")
+}
+
+fn list(chosen: &[Chosen]) -> String {
+    let mut text = String::new();
+    for (benchmark, cases) in chosen {
+        text.push_str(&format!(
+            "{}: {}\n  {}\n",
+            benchmark.name, benchmark.summary, benchmark.source
+        ));
+        let mut table = Aligned::new(&[("case", Align::Left), ("", Align::Left)]);
+        for case in cases {
+            table.row([case.name, case.summary]);
+        }
+        text.push_str(&table.render());
+        let mut table = Aligned::new(&[
+            ("role", Align::Left),
+            ("FMU", Align::Left),
+            ("", Align::Left),
+        ]);
+        for role in benchmark.roles {
+            table.row([role.name, role.model, role.summary]);
+            for (name, unit, meaning) in role.ports.iter().chain(role.parameters) {
+                let unit = if unit.is_empty() {
+                    String::new()
+                } else {
+                    format!(", {unit}")
+                };
+                table.row(["", "", &format!("{name}: {meaning}{unit}")]);
+            }
+        }
+        text.push_str(&table.render());
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,71 @@
+//! The command `gyrator`: couples FMUs and keeps the books of the energy between them.
+//!
+//! The only crate that prints, reads the command line and decides exit codes. A library, because two
+//! programs write messages and end alike: `gyrator`, and `gyrator-benchmark` beside it.
+
+#![forbid(unsafe_code)]
+
+pub mod aligned;
+pub mod exit;
+pub mod failure;
+mod fmu_log;
+mod fmu_options;
+mod input_file;
+mod interrupt;
+pub mod numbers;
+mod options;
+pub mod progress;
+mod recorder;
+mod result_output;
+pub mod screen;
+mod session;
+mod study_progress;
+mod study_supervision;
+mod summary;
+mod supervision;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::exit::Exit;
+
+/// What `gyrator` does, from its command line to its exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    gyrator_worker::survive_file_size_limit();
+    if let Err(error) = gyrator_worker::surroundings::remember() {
+        screen::message(&format!(
+            "warning: the working directory cannot be opened: {error}\n"
+        ));
+    }
+    gyrator_worker::hook(|_| run().code());
+    run().into()
+}
+
+fn run() -> Exit {
+    let outcome = match verbs::Cli::try_parse() {
+        Ok(cli) => cli.run(),
+        Err(message) => Ok(usage(&message)),
+    };
+    match outcome {
+        Ok(exit) => exit,
+        Err(failure) => {
+            failure.print();
+            failure.exit
+        }
+    }
+}
+
+/// Prints help and version that were asked for, or what is wrong with the command line.
+#[must_use]
+pub fn usage(message: &clap::Error) -> Exit {
+    // A reader that has gone away needs no help.
+    let _ = message.print();
+    if message.use_stderr() {
+        Exit::Usage
+    } else {
+        Exit::Success
+    }
+}
