@@ -10,6 +10,14 @@ pub(crate) fn gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
     Ok(target.join("release/gyrator"))
 }
 
+/// Builds the command line as fast as possible, without what a first run does not need; where it is.
+pub(crate) fn quickly_built_gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
+    let mut what = vec!["--profile", "quick", "--no-default-features"];
+    what.extend(["--package", "gyrator-cli", "--bin", "gyrator"]);
+    build(root, target, &what)?;
+    Ok(target.join("quick/gyrator"))
+}
+
 /// Builds the command line as tests use it, with the program of the benchmarks; where it is.
 pub(crate) fn gyrator_for_tests(root: &Path, target: &Path) -> Result<PathBuf, String> {
     build(root, target, &["--quiet", "--package", "gyrator-cli"])?;
