@@ -1,8 +1,9 @@
 //! Reading comma-separated values into a table.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use csv::StringRecord;
 
 use crate::table::{Series, Table, Values};
 
@@ -29,8 +30,8 @@ pub enum CsvError {
     },
 }
 
-/// Reads comma-separated values: names in the first line, the time in the first column; see
-/// [`parse_csv`].
+/// Reads comma-separated values: names in the first line, the time in the column `time` or else in
+/// the first; see [`parse_csv`].
 ///
 /// # Errors
 ///
@@ -43,11 +44,15 @@ pub fn read_csv(path: &Path) -> Result<Table, CsvError> {
     parse_csv(&bytes, path)
 }
 
-/// Reads comma-separated values (RFC 4180; lines may end in a line feed alone, a byte-order mark
-/// is skipped); `path` names them in errors.
+/// Reads comma-separated values (RFC 4180; lines may end in a line feed alone; a byte-order mark,
+/// empty lines and spaces around cells are skipped); `path` names them in errors.
 ///
 /// Times never decrease. Numbers are decimal or `NaN`, `inf`, `-inf`; `true` and `false` are read
-/// as 1 and 0. A column whose cells are all quoted, and not all numbers, is a column of text.
+/// as 1 and 0. A column is text if all its cells are quoted and one is no number, or if its first
+/// cell is neither quoted nor a number.
+///
+/// Results of Ecos get the names that its systems and ours have: the column `a::x[REAL]` is read
+/// as `a.x`, and the count of iterations before the time is left out.
 ///
 /// # Errors
 ///
@@ -68,25 +73,33 @@ fn read_table(bytes: &[u8]) -> Result<Table, Wrong> {
         let before = &bytes[..error.valid_up_to()];
         (1 + count_lines(before), "this is not UTF-8 text".to_owned())
     })?;
-    let mut fields = Fields::new(text.strip_prefix('\u{feff}').unwrap_or(text));
-    let mut builders = read_names(&mut fields)?;
+    let mut rows = Rows::new(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let names = read_names(&mut rows)?;
+    let is_of_ecos = names.iter().take(2).eq(["iterations", "time"]);
+    let of_time = names.iter().position(|name| name == "time").unwrap_or(0);
+    let builders = names.into_iter().map(|name| Builder::new(name, is_of_ecos));
+    let mut builders: Vec<Builder> = builders.collect();
     let mut time = Vec::new();
-    while !fields.at_end() {
-        let line = fields.line;
-        read_row(&mut fields, &mut builders).map_err(|message| (line, message))?;
-        let now = builders[0].numbers.last().copied().unwrap_or(f64::NAN);
-        check_time(now, time.last()).map_err(|message| (line, message))?;
+    while rows.next()? {
+        let fail = |message| (rows.line, message);
+        read_row(&rows, &mut builders).map_err(fail)?;
+        let now = builders[of_time].numbers.last().copied();
+        let now = now.unwrap_or(f64::NAN);
+        check_time(now, time.last()).map_err(fail)?;
         time.push(now);
     }
-    let series = builders.into_iter().skip(1).map(Builder::finish).collect();
-    Ok(Table { time, series })
+    builders.remove(of_time);
+    let series = builders.into_iter().map(Builder::finish).collect();
+    let mut table = Table { time, series };
+    if is_of_ecos {
+        table.series.remove(0);
+    }
+    Ok(table)
 }
 
 fn check_time(now: f64, last: Option<&f64>) -> Result<(), String> {
-    if !now.is_finite() {
-        return Err("the first column must be the time, a finite number".to_owned());
-    }
     match last {
+        _ if !now.is_finite() => Err("the time is not a finite number".to_owned()),
         Some(last) if now < *last => Err(format!(
             "the time {now} comes after {last}; times must not decrease"
         )),
@@ -98,55 +111,110 @@ fn count_lines(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()
 }
 
-fn read_names(fields: &mut Fields<'_>) -> Result<Vec<Builder>, Wrong> {
-    if fields.at_end() {
-        return Err((
-            1,
-            "the file is empty; its first line must name the columns".to_owned(),
-        ));
-    }
-    let mut builders = Vec::new();
-    let mut seen = BTreeSet::new();
-    loop {
-        let field = fields.next().map_err(|message| (1, message))?;
-        let name = if field.quoted {
-            &field.text
-        } else {
-            field.text.trim()
-        }
-        .to_owned();
-        if !seen.insert(name.clone()) {
-            return Err((1, format!("there are two columns `{name}`")));
-        }
-        builders.push(Builder::new(name));
-        if field.last {
-            break;
-        }
-    }
-    if builders.len() == 1 && builders[0].name.contains([';', '\t']) {
-        return Err((1, "columns must be separated by commas".to_owned()));
-    }
-    Ok(builders)
+/// Walks over the rows of a text.
+struct Rows<'a> {
+    text: &'a str,
+    reader: csv::Reader<&'a [u8]>,
+    record: StringRecord,
+    /// Whether each cell of the row stands in quotes.
+    quoted: Vec<bool>,
+    /// Line of the row.
+    line: usize,
 }
 
-fn read_row(fields: &mut Fields<'_>, builders: &mut [Builder]) -> Result<(), String> {
-    let expected = builders.len();
-    let mut found = 0;
-    loop {
-        let field = fields.next()?;
-        let last = field.last;
-        if let Some(builder) = builders.get_mut(found) {
-            builder.push(field)?;
-        }
-        found += 1;
-        if last {
-            break;
+impl<'a> Rows<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut builder = csv::ReaderBuilder::new();
+        let builder = builder.has_headers(false).flexible(true);
+        Self {
+            text,
+            reader: builder.from_reader(text.as_bytes()),
+            record: StringRecord::new(),
+            quoted: Vec::new(),
+            line: 1,
         }
     }
+
+    /// Goes to the next row. False if there is none.
+    fn next(&mut self) -> Result<bool, Wrong> {
+        let position = self.reader.position().clone();
+        let place = |position: &csv::Position| usize::try_from(position.byte()).unwrap_or(0);
+        let is_row = self.reader.read_record(&mut self.record);
+        let is_row = is_row.map_err(|error| (self.line, error.to_string()))?;
+        if !is_row {
+            return Ok(false);
+        }
+        let raw = &self.text[place(&position)..place(self.reader.position())];
+        let row = raw.trim_start_matches(['\r', '\n']);
+        let empty_lines = count_lines(&raw.as_bytes()[..raw.len() - row.len()]);
+        self.line = usize::try_from(position.line()).unwrap_or(0) + empty_lines;
+        self.find_quotes(row)
+            .map_err(|message| (self.line, message.to_owned()))?;
+        Ok(true)
+    }
+
+    /// Finds the cells in quotes, which the `csv` crate reads without a word, and without one on
+    /// quotes that stand where they may not.
+    fn find_quotes(&mut self, mut row: &str) -> Result<(), &'static str> {
+        self.quoted.clear();
+        for cell in &self.record {
+            let is_quoted = row.starts_with('"');
+            let quotes = if is_quoted {
+                2 + cell.matches('"').count()
+            } else {
+                0
+            };
+            let Some((raw, rest)) = row.split_at_checked(cell.len() + quotes) else {
+                return Err("a double quote is not closed");
+            };
+            let is_end = rest.is_empty() || rest.starts_with([',', '\r', '\n']);
+            if !is_end || is_quoted && !raw.ends_with('"') {
+                return Err("text follows a closing double quote; quotes within are doubled");
+            }
+            self.quoted.push(is_quoted);
+            row = rest.get(1..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// The cells, and whether they stand in quotes; without the spaces around those that do not.
+    fn cells(&self) -> impl Iterator<Item = (&str, bool)> {
+        let cells = self.record.iter().zip(&self.quoted);
+        cells.map(|(cell, quoted)| (if *quoted { cell } else { cell.trim() }, *quoted))
+    }
+
+    fn is_last(&self) -> bool {
+        let end = usize::try_from(self.reader.position().byte()).unwrap_or(0);
+        self.text[end..].trim_start_matches(['\r', '\n']).is_empty()
+    }
+}
+
+fn read_names(rows: &mut Rows<'_>) -> Result<Vec<String>, Wrong> {
+    if !rows.next()? {
+        let message = "the file is empty; its first line must name the columns";
+        return Err((1, message.to_owned()));
+    }
+    let names: Vec<String> = rows.cells().map(|(name, _)| name.to_owned()).collect();
+    let mut seen = BTreeSet::new();
+    if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
+        return Err((rows.line, format!("there are two columns `{name}`")));
+    }
+    if names.len() == 1 && names[0].contains([';', '\t']) {
+        return Err((rows.line, "columns must be separated by commas".to_owned()));
+    }
+    Ok(names)
+}
+
+fn read_row(rows: &Rows<'_>, builders: &mut [Builder]) -> Result<(), String> {
+    for ((cell, is_quoted), builder) in rows.cells().zip(builders.iter_mut()) {
+        builder.push(cell, is_quoted)?;
+    }
+    let (found, expected) = (rows.record.len(), builders.len());
     if found == expected {
         return Ok(());
     }
-    let cut = if fields.at_end() {
+    let is_cut = found < expected && rows.is_last();
+    let cut = if is_cut {
         "; was the file cut off?"
     } else {
         ""
@@ -154,135 +222,56 @@ fn read_row(fields: &mut Fields<'_>, builders: &mut [Builder]) -> Result<(), Str
     Err(format!("{found} cells for {expected} columns{cut}"))
 }
 
-/// A cell of the file.
-struct Field<'a> {
-    text: Cow<'a, str>,
-    quoted: bool,
-    /// Whether it ends its line.
-    last: bool,
-}
-
-/// Walks over the cells of a text.
-struct Fields<'a> {
-    rest: &'a str,
-    /// Line of `rest`.
-    line: usize,
-}
-
-impl<'a> Fields<'a> {
-    fn new(text: &'a str) -> Self {
-        Self {
-            rest: text,
-            line: 1,
-        }
-    }
-
-    /// Whether only empty lines are left.
-    fn at_end(&self) -> bool {
-        self.rest.bytes().all(|byte| byte == b'\n' || byte == b'\r')
-    }
-
-    fn next(&mut self) -> Result<Field<'a>, String> {
-        if let Some(rest) = self.rest.strip_prefix('"') {
-            return self.quoted(rest);
-        }
-        let end = self.rest.find([',', '\n']).unwrap_or(self.rest.len());
-        let (text, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        let last = self.separator();
-        let text = if last {
-            text.strip_suffix('\r').unwrap_or(text)
-        } else {
-            text
-        };
-        Ok(Field {
-            text: Cow::Borrowed(text),
-            quoted: false,
-            last,
-        })
-    }
-
-    /// A cell whose opening quote is before `rest`.
-    fn quoted(&mut self, mut rest: &'a str) -> Result<Field<'a>, String> {
-        let mut text = Cow::Borrowed("");
-        loop {
-            let Some((part, after)) = rest.split_once('"') else {
-                return Err("a double quote is not closed".to_owned());
-            };
-            self.line += count_lines(part.as_bytes());
-            text += part;
-            rest = after;
-            match rest.strip_prefix('"') {
-                Some(after) => rest = after,
-                None => break,
-            }
-            text += "\"";
-        }
-        self.rest = rest.strip_prefix('\r').unwrap_or(rest);
-        if !matches!(self.rest.bytes().next(), None | Some(b',' | b'\n')) {
-            return Err(
-                "text follows a closing double quote; quotes within are doubled".to_owned(),
-            );
-        }
-        let last = self.separator();
-        Ok(Field {
-            text,
-            quoted: true,
-            last,
-        })
-    }
-
-    /// Steps over a comma or the end of the line; true if it was the latter.
-    fn separator(&mut self) -> bool {
-        if let Some(rest) = self.rest.strip_prefix(',') {
-            self.rest = rest;
-            return false;
-        }
-        if let Some(rest) = self.rest.strip_prefix('\n') {
-            self.rest = rest;
-            self.line += 1;
-        }
-        true
-    }
-}
-
 /// A column while it is read.
 struct Builder {
     name: String,
     numbers: Vec<f64>,
-    /// The cells as they stand in the file, as long as all of them were quoted.
+    /// The cells as they stand in the file, as long as the column may be text.
     texts: Vec<String>,
+    /// Whether the cells need no quotes to be text.
+    is_bare_text: bool,
     is_text: bool,
 }
 
 impl Builder {
-    fn new(name: String) -> Self {
+    fn new(name: String, is_of_ecos: bool) -> Self {
+        let (variable, of_type) = match name.rsplit_once('[') {
+            Some((variable, of_type)) if is_of_ecos => (variable, of_type),
+            _ => (name.as_str(), ""),
+        };
+        let name = match variable.split_once("::") {
+            Some((component, variable)) if is_of_ecos => format!("{component}.{variable}"),
+            _ => variable.to_owned(),
+        };
+        let is_bare_text = of_type == "STR]";
         Self {
             name,
             numbers: Vec::new(),
             texts: Vec::new(),
-            is_text: false,
+            is_bare_text,
+            is_text: is_bare_text,
         }
     }
 
-    fn push(&mut self, field: Field<'_>) -> Result<(), String> {
-        let number = parse_number(&field.text);
-        let may_be_text = field.quoted && self.texts.len() == self.numbers.len();
-        if number.is_none() && !may_be_text || self.is_text && !field.quoted {
-            return Err(self.not_a_number(&field));
-        }
+    fn push(&mut self, text: &str, is_quoted: bool) -> Result<(), String> {
+        let number = parse_number(text);
+        self.is_bare_text |= self.numbers.is_empty() && number.is_none() && !is_quoted;
+        let may_be_text = self.is_bare_text || is_quoted && self.texts.len() == self.numbers.len();
         self.is_text |= number.is_none();
+        if self.is_text && !may_be_text {
+            return Err(self.not_a_number(text));
+        }
         self.numbers.push(number.unwrap_or(f64::NAN));
         if may_be_text {
-            self.texts.push(field.text.into_owned());
+            self.texts.push(text.to_owned());
         } else {
             self.texts = Vec::new();
         }
         Ok(())
     }
 
-    fn not_a_number(&self, field: &Field<'_>) -> String {
-        let (name, text) = (&self.name, &field.text);
+    fn not_a_number(&self, text: &str) -> String {
+        let name = &self.name;
         if text.trim().is_empty() {
             return format!("a cell of column `{name}` is empty");
         }

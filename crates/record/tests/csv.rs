@@ -261,6 +261,41 @@ fn files_of_other_tools_are_read() {
 }
 
 #[test]
+fn text_needs_no_quotes_where_a_column_begins_with_it() {
+    let table = parse("\"time\",\"a[1,2]\", b\n0,true,Set me!\n\n0,2,1\n").unwrap();
+    assert_eq!(table.time, [0.0, 0.0]);
+    assert_eq!(table.series[0].name, "a[1,2]");
+    assert_eq!(table.series[0].numbers().unwrap(), [1.0, 2.0]);
+    let text = ["Set me!", "1"].map(str::to_owned).to_vec();
+    assert_eq!(table.column("b").unwrap().values, Values::Text(text));
+    // The time may stand elsewhere, as in a Parquet file.
+    let table = parse("x,time\n5,0\n4,1\n").unwrap();
+    assert_eq!(table.time, [0.0, 1.0]);
+    assert_eq!(table.series[0].numbers().unwrap(), [5.0, 4.0]);
+}
+
+#[test]
+fn results_of_ecos_have_the_names_of_our_systems() {
+    // Written by ecospy 0.7.2 from FMUs of this repository; columns left out.
+    let table = parse(
+        "iterations, time, chassis::v_c[REAL], chassis::F[REAL], chassis::micro_steps[INT], \
+         all::boolean_parameter[BOOL], all::string_parameter[STR], all::prefix[STR]\n\
+         0, 0, 0.000000, 0.000000, 256, 1, smørrebrød & <\"ω\">, \n\
+         1, 0.001, 0.000000, 372.895113, 256, 1, smørrebrød & <\"ω\">, \n\
+         2, 0.002, 0.000932, 740.623814, 256, 1, smørrebrød & <\"ω\">, \n",
+    )
+    .unwrap();
+    assert_eq!(table.time, [0.0, 0.001, 0.002]);
+    assert_eq!(table.series.len(), 6);
+    let force = table.column("chassis.F").unwrap();
+    assert_eq!(force.numbers().unwrap(), [0.0, 372.895113, 740.623814]);
+    let text = |name: &str| table.column(name).unwrap().values.clone();
+    let same = |text: &str| Values::Text(vec![text.to_owned(); 3]);
+    assert_eq!(text("all.string_parameter"), same("smørrebrød & <\"ω\">"));
+    assert_eq!(text("all.prefix"), same(""));
+}
+
+#[test]
 fn broken_files_are_explained() {
     let texts = [
         "",
@@ -268,7 +303,7 @@ fn broken_files_are_explained() {
         "time,x,x\n",
         "time,x\n0,1\n1\n",
         "time,x\n0,1\n1,2,3\n2,3\n",
-        "time,x\n0,1\n\n2,3\n",
+        "time,x\n0,1\n\n2,y\n",
         "time,x\n0,\"a\n\nb\"\n1,2\n",
         "time,x\n0,1\n1,1.2.3\n",
         "time,x\n0,1\n1,\"abc\"\n",

@@ -7,19 +7,17 @@ mod experiment;
 mod judge;
 mod manifest;
 mod run;
-mod table;
 mod tube;
 
 pub use experiment::{Experiment, OptionsError};
 pub use judge::compare;
 pub use manifest::{Manifest, Related};
 pub(crate) use run::{Recording, run};
-pub use table::{TableError, parse_table, read_table};
 pub use tube::outliers;
 
 use std::path::{Path, PathBuf};
 
-use gyrator_record::Table;
+use gyrator_record::{CsvError, Table, parse_csv, read_csv};
 
 use crate::finding::{Finding, Severity};
 use crate::subject::Subject;
@@ -44,7 +42,15 @@ pub struct Reference {
 pub enum ReferenceError {
     /// A table of values.
     #[error(transparent)]
-    Table(#[from] TableError),
+    Table(#[from] CsvError),
+    /// A table without values.
+    #[error("{}: there are no {missing}", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+        /// Columns or rows.
+        missing: &'static str,
+    },
     /// An options file.
     #[error(transparent)]
     Options(#[from] OptionsError),
@@ -110,7 +116,10 @@ impl Reference {
         };
         for (name, entry) in manifest.results() {
             let table = contents.bytes(&entry, manifest::LARGEST).and_then(|bytes| {
-                parse_table(&bytes, Path::new(&entry)).map_err(|e| e.to_string())
+                let path = Path::new(&entry);
+                let table = parse_csv(&bytes, path).map_err(ReferenceError::from);
+                let table = table.and_then(|table| with_values(table, path));
+                table.map_err(|error| error.to_string())
             });
             match table {
                 Ok(results) => references.push(Self {
@@ -130,5 +139,42 @@ impl Reference {
             }
         }
         (references, findings)
+    }
+}
+
+/// Reads a table of inputs or of results: comma-separated values, with a column and a row at least.
+pub(crate) fn read_table(path: &Path) -> Result<Table, ReferenceError> {
+    with_values(read_csv(path)?, path)
+}
+
+fn with_values(table: Table, path: &Path) -> Result<Table, ReferenceError> {
+    let missing = match (table.series.is_empty(), table.time.is_empty()) {
+        (true, _) => "columns but the time",
+        (_, true) => "rows",
+        _ => return Ok(table),
+    };
+    Err(ReferenceError::Empty {
+        path: path.to_owned(),
+        missing,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_without_values_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, words) in [
+            ("time\n0\n", "no columns"),
+            ("time,a\n", "no rows"),
+            ("time;a\n0;1\n", "commas"),
+        ] {
+            let path = folder.path().join("a_ref.csv");
+            std::fs::write(&path, text).unwrap();
+            let error = Reference::read(&path, None, None).unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
     }
 }
