@@ -5,31 +5,35 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Machine numbers (ELF specification, `e_machine`).
-const MACHINES: &[(u16, &str)] = &[
-    (3, "x86 (32 bit)"),
-    (8, "MIPS"),
-    (20, "PowerPC"),
-    (21, "PowerPC 64"),
-    (40, "ARM (32 bit)"),
-    (62, "x86-64"),
-    (183, "AArch64"),
-    (243, "RISC-V"),
+use object::Endianness;
+use object::elf::{self, Machine};
+use object::read::elf::{FileHeader, ProgramHeader as _};
+
+/// Machines by their numbers (ELF specification, `e_machine`).
+const MACHINES: &[(Machine, &str)] = &[
+    (elf::EM_386, "x86 (32 bit)"),
+    (elf::EM_MIPS, "MIPS"),
+    (elf::EM_PPC, "PowerPC"),
+    (elf::EM_PPC64, "PowerPC 64"),
+    (elf::EM_ARM, "ARM (32 bit)"),
+    (elf::EM_X86_64, "x86-64"),
+    (elf::EM_AARCH64, "AArch64"),
+    (elf::EM_RISCV, "RISC-V"),
 ];
 
 /// Machine this program was built for.
-const OWN_MACHINE: u16 = if cfg!(target_arch = "x86_64") {
-    62
+const OWN_MACHINE: Machine = if cfg!(target_arch = "x86_64") {
+    elf::EM_X86_64
 } else if cfg!(target_arch = "aarch64") {
-    183
+    elf::EM_AARCH64
 } else if cfg!(target_arch = "x86") {
-    3
+    elf::EM_386
 } else if cfg!(target_arch = "arm") {
-    40
+    elf::EM_ARM
 } else if cfg!(any(target_arch = "riscv64", target_arch = "riscv32")) {
-    243
+    elf::EM_RISCV
 } else {
-    0
+    elf::EM_NONE
 };
 
 /// Bytes of the file that [`check`] looks at: linkers put all headers there.
@@ -63,75 +67,58 @@ pub(crate) fn broken_libraries(directory: &Path) -> std::io::Result<Vec<(String,
 }
 
 /// Looks at the head of a file of `length` bytes.
-fn check(bytes: &[u8], length: u64, own_machine: u16) -> Result<(), String> {
-    if !bytes.starts_with(b"\x7fELF") {
-        return Err(format!("not an ELF library{}", guess(bytes)));
-    }
-    let truncated = || "the file is truncated".to_owned();
-    let class = *bytes.get(4).ok_or_else(truncated)?;
-    let machine = number(bytes, 18, 2).ok_or_else(truncated)?;
-    if machine != u64::from(own_machine) {
+fn check(bytes: &[u8], length: u64, own_machine: Machine) -> Result<(), String> {
+    let check = match bytes {
+        [0x7f, b'E', b'L', b'F', 1, ..] => check_header::<elf::FileHeader32<Endianness>>,
+        [0x7f, b'E', b'L', b'F', 2, ..] => check_header::<elf::FileHeader64<Endianness>>,
+        [0x7f, b'E', b'L', b'F', ..] => return Err("the file is truncated or damaged".to_owned()),
+        _ => return Err(format!("not an ELF library{}", guess(bytes))),
+    };
+    check(bytes, length, own_machine)
+}
+
+fn check_header<Elf: FileHeader<Endian = Endianness>>(
+    bytes: &[u8],
+    length: u64,
+    own_machine: Machine,
+) -> Result<(), String> {
+    let damaged = |_| "the file is truncated or damaged".to_owned();
+    let header = Elf::parse(bytes).map_err(damaged)?;
+    let endian = header.endian().map_err(damaged)?;
+    let machine = header.e_machine(endian);
+    if machine != own_machine {
         return Err(format!(
             "built for {}, this machine is {}",
             machine_name(machine),
-            machine_name(u64::from(own_machine))
+            machine_name(own_machine)
         ));
     }
-    if (class == 2) != cfg!(target_pointer_width = "64") {
-        return Err(format!(
-            "built for {} bit",
-            if class == 2 { 64 } else { 32 }
-        ));
+    if header.is_type_64() != cfg!(target_pointer_width = "64") {
+        let width = if header.is_type_64() { 64 } else { 32 };
+        return Err(format!("built for {width} bit"));
     }
-    match segments_end(bytes, class == 2) {
-        Some(end) if end <= length => Ok(()),
-        Some(end) => Err(format!(
+    let segments = match header.program_headers(endian, bytes) {
+        Ok(segments) => segments.iter(),
+        // The table of segments is further back than anybody puts it: the system will judge.
+        Err(_) if length > HEAD => return Ok(()),
+        Err(error) => return Err(damaged(error)),
+    };
+    let end = segments.map(|segment| {
+        let (offset, size) = segment.file_range(endian);
+        offset.saturating_add(size)
+    });
+    match end.max() {
+        Some(end) if end > length => Err(format!(
             "the file is truncated: it has {length} bytes, its segments need {end}"
         )),
-        // The table of segments is further back than anybody puts it: the system will judge.
-        None if length > HEAD => Ok(()),
-        None => Err(truncated()),
+        _ => Ok(()),
     }
 }
 
-/// End of the segment that reaches furthest into the file.
-fn segments_end(bytes: &[u8], wide: bool) -> Option<u64> {
-    let (table, size_at, count_at) = if wide {
-        ((32, 8), 54, 56)
-    } else {
-        ((28, 4), 42, 44)
-    };
-    let start = number(bytes, table.0, table.1)?;
-    let size = number(bytes, size_at, 2)?;
-    let count = number(bytes, count_at, 2)?;
-    let (offset_at, length_at, width) = if wide { (8, 32, 8) } else { (4, 16, 4) };
-    let mut end = 0;
-    for index in 0..count {
-        let header = usize::try_from(start.checked_add(index.checked_mul(size)?)?).ok()?;
-        let offset = number(bytes, header.checked_add(offset_at)?, width)?;
-        let length = number(bytes, header.checked_add(length_at)?, width)?;
-        end = end.max(offset.checked_add(length)?);
-    }
-    Some(end)
-}
-
-/// A number in the byte order that every supported machine uses.
-fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {
-    let field = bytes.get(at..at.checked_add(width)?)?;
-    Some(
-        field
-            .iter()
-            .rev()
-            .fold(0, |value, byte| value << 8 | u64::from(*byte)),
-    )
-}
-
-fn machine_name(machine: u64) -> String {
-    let known = MACHINES
-        .iter()
-        .find(|(number, _)| u64::from(*number) == machine);
+fn machine_name(machine: Machine) -> String {
+    let known = MACHINES.iter().find(|(number, _)| *number == machine);
     known.map_or_else(
-        || format!("machine number {machine}"),
+        || format!("machine number {}", machine.0),
         |(_, name)| (*name).to_owned(),
     )
 }
@@ -152,7 +139,8 @@ mod tests {
 
     fn header(class: u8, machine: u16, length: u64) -> Vec<u8> {
         let mut bytes = vec![0; 64 + 56];
-        bytes[..5].copy_from_slice(&[0x7f, b'E', b'L', b'F', class]);
+        // Numbers in little-endian order, version 1.
+        bytes[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
         bytes[18..20].copy_from_slice(&machine.to_le_bytes());
         bytes[32..40].copy_from_slice(&64_u64.to_le_bytes());
         bytes[54..56].copy_from_slice(&56_u16.to_le_bytes());
@@ -162,7 +150,7 @@ mod tests {
     }
 
     fn checked(bytes: &[u8]) -> Result<(), String> {
-        check(bytes, bytes.len() as u64, 62)
+        check(bytes, bytes.len() as u64, elf::EM_X86_64)
     }
 
     #[test]

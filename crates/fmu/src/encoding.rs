@@ -3,58 +3,66 @@
 //! The standard wants UTF-8 (FMI 2.0.5 section 2.2), yet about half of the FMUs in use declare
 //! ISO-8859-1. What is declared is decoded, with a warning.
 
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+
 use crate::warning::Warning;
 
-/// Decodes the file. Never fails: bytes that fit no encoding are replaced, with a warning.
+/// Decodes the file. Never fails: bytes that fit no encoding are replaced, with a warning. An
+/// encoding is read as browsers read it: ISO-8859-1 as Windows-1252, which has more characters.
 #[must_use]
 pub fn decode(bytes: &[u8], warnings: &mut Vec<Warning>) -> String {
-    match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => {
-            warnings.push(Warning::new(
-                "modelDescription.xml starts with a byte order mark",
-            ));
-            decode_declared(rest, warnings)
-        }
-        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes, warnings),
-        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes, warnings),
-        [b'<', 0, ..] => utf16(bytes, u16::from_le_bytes, warnings),
-        [0, b'<', ..] => utf16(bytes, u16::from_be_bytes, warnings),
-        _ => decode_declared(bytes, warnings),
+    let (encoding, mark) = match (Encoding::for_bom(bytes), bytes) {
+        (Some(found), _) => found,
+        (None, [b'<', 0, ..]) => (UTF_16LE, 0),
+        (None, [0, b'<', ..]) => (UTF_16BE, 0),
+        (None, _) => return decode_declared(bytes, warnings),
+    };
+    if encoding == UTF_8 {
+        warnings.push(Warning::new(
+            "modelDescription.xml starts with a byte order mark",
+        ));
+        return decode_declared(&bytes[mark..], warnings);
     }
+    warnings.push(not_utf8("UTF-16"));
+    read_as(encoding, &bytes[mark..])
 }
 
 fn decode_declared(bytes: &[u8], warnings: &mut Vec<Warning>) -> String {
-    let declared = declared_encoding(bytes).unwrap_or_else(|| "UTF-8".to_owned());
-    let name = declared.to_ascii_lowercase();
-    let text = std::str::from_utf8(bytes);
-    match name.as_str() {
-        "utf-8" | "utf8" | "us-ascii" | "ascii" => match text {
+    let declared = declared_encoding(bytes).unwrap_or_else(|| UTF_8.name().to_owned());
+    // An encoding in which the declaration itself could not be read is not the file's.
+    let encoding = Encoding::for_label(declared.as_bytes());
+    let encoding = encoding.filter(|encoding| encoding.is_ascii_compatible());
+    let is_ascii = declared.to_ascii_lowercase().ends_with("ascii");
+    match (encoding, std::str::from_utf8(bytes)) {
+        (Some(encoding), text) if encoding == UTF_8 || is_ascii => match text {
             Ok(text) => text.to_owned(),
             Err(error) => {
                 warnings.push(Warning::new(format!(
-                    "modelDescription.xml is not valid {declared} at byte {}; read as ISO-8859-1",
-                    error.valid_up_to()
+                    "modelDescription.xml is not valid {declared} at byte {}; read as {}",
+                    error.valid_up_to(),
+                    WINDOWS_1252.name()
                 )));
-                latin1(bytes)
+                read_as(WINDOWS_1252, bytes)
             }
         },
-        "iso-8859-1" | "iso8859-1" | "latin1" | "latin-1" => {
+        (Some(encoding), _) => {
             warnings.push(not_utf8(&declared));
-            latin1(bytes)
+            read_as(encoding, bytes)
         }
-        "windows-1252" | "cp1252" => {
-            warnings.push(not_utf8(&declared));
-            bytes.iter().map(|byte| windows1252(*byte)).collect()
-        }
-        _ => {
+        (None, text) => {
+            let encoding = if text.is_ok() { UTF_8 } else { WINDOWS_1252 };
             warnings.push(Warning::new(format!(
                 "modelDescription.xml declares the encoding {declared:?}, which is not known; \
                  read as {}",
-                if text.is_ok() { "UTF-8" } else { "ISO-8859-1" }
+                encoding.name()
             )));
-            text.map_or_else(|_| latin1(bytes), str::to_owned)
+            read_as(encoding, bytes)
         }
     }
+}
+
+fn read_as(encoding: &'static Encoding, bytes: &[u8]) -> String {
+    encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 
 fn not_utf8(declared: &str) -> Warning {
@@ -77,34 +85,6 @@ fn declared_encoding(bytes: &[u8]) -> Option<String> {
         .trim_start();
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     Some(value[1..].split(quote).next()?.trim().to_owned())
-}
-
-fn latin1(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| char::from(*byte)).collect()
-}
-
-/// Windows-1252 differs from ISO-8859-1 in 0x80 to 0x9f only (table of the WHATWG encoding
-/// standard; unassigned bytes stay control characters).
-fn windows1252(byte: u8) -> char {
-    const HIGH: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
-        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
-        'ž', 'Ÿ',
-    ];
-    match byte {
-        0x80..=0x9f => HIGH[usize::from(byte - 0x80)],
-        _ => char::from(byte),
-    }
-}
-
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, warnings: &mut Vec<Warning>) -> String {
-    warnings.push(Warning::new(
-        "modelDescription.xml is encoded in UTF-16, not in UTF-8",
-    ));
-    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    char::decode_utf16(units)
-        .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::xml::XmlError;
+use crate::description::XmlError;
 
 /// An FMU could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -49,7 +49,7 @@ mod process_directory;
 mod search_path;
 mod unpacked;
 mod warning;
-mod xml;
+pub mod xml;
 
 pub use archive::Limits;
 pub use description::*;
@@ -59,6 +59,5 @@ pub use fmi2_abi::State;
 pub use fmu::{Fmu, InstanceOptions, OpenOptions, Peek};
 pub use instance::{CallResult, Conduct, FmuState, Instance, StepOutcome};
 pub use library::REQUIRED_FUNCTIONS;
-pub use needs::{NeededLibrary, Needs};
+pub use needs::{NeededLibrary, Needs, needed_libraries};
 pub use warning::{Position, Warning};
-pub use xml::XmlError;

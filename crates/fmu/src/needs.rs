@@ -6,9 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use elf::ElfBytes;
-use elf::abi;
-use elf::endian::AnyEndian;
+use object::read::elf::{Dyn as _, FileHeader, Sym as _};
+use object::{Endianness, FileKind, elf};
 
 use crate::elf_head;
 use crate::library::{GLOBAL, REQUIRED_FUNCTIONS};
@@ -179,36 +178,51 @@ impl Binary {
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let file = ElfBytes::<AnyEndian>::minimal_parse(bytes).ok()?;
-        let (symbols, names) = file.dynamic_symbol_table().ok()??;
-        let text = |offset: u64| {
-            let raw = names.get_raw(usize::try_from(offset).ok()?).ok()?;
-            Some(String::from_utf8_lossy(raw).into_owned())
-        };
+        match FileKind::parse(bytes) {
+            Ok(FileKind::Elf32) => Self::from_elf::<elf::FileHeader32<Endianness>>(bytes),
+            Ok(FileKind::Elf64) => Self::from_elf::<elf::FileHeader64<Endianness>>(bytes),
+            _ => None,
+        }
+    }
+
+    fn from_elf<Elf: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Option<Self> {
+        let header = Elf::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let sections = header.sections(endian, bytes).ok()?;
+        let (entries, names) = sections.dynamic(endian, bytes).ok()??;
+        let names = sections.strings(endian, bytes, names).ok()?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut binary = Self::default();
-        for entry in file.dynamic().ok()??.iter() {
-            let Some(value) = text(entry.d_val()) else {
+        for entry in entries {
+            let Ok(value) = entry.string(endian, names).map(text) else {
                 continue;
             };
-            match entry.d_tag {
-                abi::DT_NEEDED => binary.needed.push(value),
-                abi::DT_RPATH => binary.run_paths.rpath = value,
-                abi::DT_RUNPATH => binary.run_paths.runpath = value,
+            match entry.tag(endian) {
+                elf::DT_NEEDED => binary.needed.push(value),
+                elf::DT_RPATH => binary.run_paths.rpath = value,
+                elf::DT_RUNPATH => binary.run_paths.runpath = value,
                 _ => {}
             }
         }
+        let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).ok()?;
         for symbol in symbols.iter().skip(1) {
-            let Some(name) = text(symbol.st_name.into()) else {
+            let Ok(name) = symbol.name(endian, symbols.strings()).map(text) else {
                 continue;
             };
-            if !symbol.is_undefined() {
+            if !symbol.is_undefined(endian) {
                 binary.defined.insert(name);
-            } else if symbol.st_bind() == abi::STB_GLOBAL {
+            } else if symbol.st_bind() == elf::STB_GLOBAL {
                 binary.undefined.insert(name);
             }
         }
         Some(binary)
     }
+}
+
+/// Names of the libraries that an ELF library needs (`DT_NEEDED`); empty for files of other formats.
+#[must_use]
+pub fn needed_libraries(bytes: &[u8]) -> Vec<String> {
+    Binary::parse(bytes).unwrap_or_default().needed
 }
 
 /// A walk over all that a library needs.

@@ -17,7 +17,6 @@
 
 #![forbid(unsafe_code)]
 
-mod document;
 pub mod dynamic;
 mod finding;
 mod literal;
@@ -29,7 +28,6 @@ mod rules;
 mod schema;
 mod subject;
 
-pub use document::{Attribute, Document, Node, NotWellFormed, position};
 pub use finding::{Finding, Findings, Severity};
 pub use model::{Kind, Model, SimpleType, Unit, Unknown, Variable};
 pub use report::{Report, examine, examine_subject};

@@ -4,9 +4,9 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use gyrator_fmu::xml::{Document, Node};
 use gyrator_fmu::{BaseType, Causality, Initial, Variability};
 
-use crate::document::{Document, Node};
 use crate::literal;
 
 /// A description.

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::Path;
 
+use gyrator_fmu::xml::{Document, position};
 use gyrator_fmu::{Limits, Position};
 use serde::Serialize;
 
-use crate::document::{Document, position};
 use crate::finding::{Finding, Findings, Severity};
 use crate::model::Model;
 use crate::rule::{Check, Rule};

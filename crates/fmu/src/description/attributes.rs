@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use super::parser::Parser;
+use super::reader::{Element, XmlError};
 use crate::warning::{Position, Warning};
-use crate::xml::{Element, XmlError};
 
 /// Most warnings that are kept; a file may earn one per variable.
 const MAX_WARNINGS: usize = 200;
@@ -167,18 +167,18 @@ impl<'a> Parser<'a> {
     }
 
     /// Ends an element that has no children of interest.
-    pub(super) fn leaf(&mut self, element: Element<'a>) -> Result<(), XmlError> {
+    pub(super) fn leaf(&mut self, element: Element<'a>) {
         self.done(element);
-        self.xml.skip()
+        self.xml.skip();
     }
 
     /// Passes over an element that the standard does not know.
-    pub(super) fn unknown(&mut self, element: &Element<'a>) -> Result<(), XmlError> {
+    pub(super) fn unknown(&mut self, element: &Element<'a>) {
         self.warn(
             element.offset,
             format!("unknown element {}; ignored", element.name),
         );
-        self.xml.skip()
+        self.xml.skip();
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod parser;
+mod reader;
 mod structure_parser;
 mod type_parser;
 mod unit;
@@ -11,6 +12,7 @@ mod variable_parser;
 #[cfg(test)]
 mod tests;
 
+pub use reader::XmlError;
 pub use unit::{BaseUnit, DisplayUnit, UnitDefinition};
 pub use variable::{
     BaseType, Causality, Initial, Kind, RealAttributes, ScalarVariable, Variability, legal_initial,
@@ -19,7 +21,6 @@ pub use variable::{
 use std::collections::BTreeMap;
 
 use crate::warning::Warning;
-use crate::xml::XmlError;
 
 /// A model, as described by its FMU.
 #[derive(Debug, Clone)]

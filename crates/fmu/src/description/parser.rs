@@ -4,13 +4,14 @@
 //! makes the model unusable.
 
 use super::attributes::{Warnings, text};
+use super::reader::{Element, Reader, XmlError};
 use super::structure_parser::RawStructure;
 use super::{
     CoSimulation, DefaultExperiment, LogCategory, ModelDescription, ModelExchange,
     NamingConvention, VendorAnnotation,
 };
 use crate::warning::Warning;
-use crate::xml::{Element, Reader, XmlError};
+use crate::xml::Document;
 
 /// The reader and what it found wrong so far.
 pub(super) struct Parser<'a> {
@@ -23,37 +24,34 @@ pub(super) fn parse(
     warnings: Vec<Warning>,
 ) -> Result<(ModelDescription, Vec<Warning>), XmlError> {
     let mut parser = Parser {
-        xml: Reader::new(text),
+        xml: Reader::new(text)?,
         warnings: Warnings::new(warnings),
     };
-    let Some(root) = parser.xml.child()? else {
-        return Err(parser.xml.error(0, "the file holds no element".to_owned()));
+    let Some(root) = parser.xml.child() else {
+        return Err(parser.xml.error(0, "there is no element".to_owned()));
     };
     if root.name != "fmiModelDescription" {
         let message = format!("the root element is {}, not fmiModelDescription", root.name);
         return Err(parser.xml.error(root.offset, message));
     }
     let description = parser.root(root)?;
-    if let Some(second) = parser.xml.child()? {
-        let message = format!("a second root element, {}", second.name);
-        return Err(parser.xml.error(second.offset, message));
-    }
     Ok((description, parser.warnings.finish()))
 }
 
 /// The attribute `attribute` of the element `name` in our own annotation. A tool's annotation is one
 /// element by the schema, so several stand in one `<Declarations>`.
 pub(super) fn annotated(xml: &str, name: &str, attribute: &str) -> Option<String> {
-    let mut reader = Reader::new(xml);
-    while let Ok(Some(mut element)) = reader.child() {
-        if element.name == name {
-            return element.take(attribute).map(|value| value.to_string());
-        }
-        if element.name != "Declarations" {
-            reader.skip().ok()?;
-        }
-    }
-    None
+    let text = format!("<Tool>{xml}</Tool>");
+    let document = Document::parse(&text).ok()?;
+    let elements = document.children(document.root()).flat_map(|node| {
+        let is_list = document.local_name(node) == "Declarations";
+        let inner = is_list.then(|| document.children(node));
+        std::iter::once(node).chain(inner.into_iter().flatten())
+    });
+    let mut elements = elements.filter(|node| document.local_name(*node) == name);
+    document
+        .value(elements.next()?, attribute)
+        .map(str::to_owned)
 }
 
 impl<'a> Parser<'a> {
@@ -61,15 +59,15 @@ impl<'a> Parser<'a> {
         let mut description = self.root_attributes(&mut root)?;
         self.done(root);
         let mut structure = RawStructure::default();
-        while let Some(mut element) = self.xml.child()? {
+        while let Some(mut element) = self.xml.child() {
             match element.name {
                 "CoSimulation" => description.co_simulation = Some(self.co_simulation(element)?),
                 "ModelExchange" => {
                     description.model_exchange = Some(self.model_exchange(element)?);
                 }
-                "UnitDefinitions" => description.units = self.units()?,
-                "TypeDefinitions" => description.types = self.types()?,
-                "LogCategories" => description.log_categories = self.log_categories()?,
+                "UnitDefinitions" => description.units = self.units(),
+                "TypeDefinitions" => description.types = self.types(),
+                "LogCategories" => description.log_categories = self.log_categories(),
                 "DefaultExperiment" => {
                     description.default_experiment = DefaultExperiment {
                         start_time: self.number(&mut element, "startTime"),
@@ -77,14 +75,14 @@ impl<'a> Parser<'a> {
                         tolerance: self.number(&mut element, "tolerance"),
                         step_size: self.number(&mut element, "stepSize"),
                     };
-                    self.leaf(element)?;
+                    self.leaf(element);
                 }
-                "VendorAnnotations" => description.vendor_annotations = self.annotations()?,
+                "VendorAnnotations" => description.vendor_annotations = self.annotations(),
                 "ModelVariables" => {
                     description.variables = self.variables(&description.types)?;
                 }
                 "ModelStructure" => structure = self.structure()?,
-                _ => self.unknown(&element)?,
+                _ => self.unknown(&element),
             }
         }
         self.resolve(&mut description, structure)?;
@@ -159,7 +157,7 @@ impl<'a> Parser<'a> {
             source_files: Vec::new(),
         };
         self.done(element);
-        co_simulation.source_files = self.source_files()?;
+        co_simulation.source_files = self.source_files();
         Ok(co_simulation)
     }
 
@@ -181,7 +179,7 @@ impl<'a> Parser<'a> {
             source_files: Vec::new(),
         };
         self.done(element);
-        model_exchange.source_files = self.source_files()?;
+        model_exchange.source_files = self.source_files();
         Ok(model_exchange)
     }
 
@@ -220,44 +218,44 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    fn source_files(&mut self) -> Result<Vec<String>, XmlError> {
+    fn source_files(&mut self) -> Vec<String> {
         let mut files = Vec::new();
-        while let Some(child) = self.xml.child()? {
+        while let Some(child) = self.xml.child() {
             if child.name != "SourceFiles" {
-                self.unknown(&child)?;
+                self.unknown(&child);
                 continue;
             }
-            while let Some(mut file) = self.xml.child()? {
+            while let Some(mut file) = self.xml.child() {
                 files.extend(text(&mut file, "name"));
-                self.leaf(file)?;
+                self.leaf(file);
             }
         }
-        Ok(files)
+        files
     }
 
-    fn log_categories(&mut self) -> Result<Vec<LogCategory>, XmlError> {
+    fn log_categories(&mut self) -> Vec<LogCategory> {
         let mut categories = Vec::new();
-        while let Some(mut element) = self.xml.child()? {
+        while let Some(mut element) = self.xml.child() {
             let name = self.expected(&mut element, "name");
             let description = text(&mut element, "description");
             categories.push(LogCategory { name, description });
-            self.leaf(element)?;
+            self.leaf(element);
         }
-        Ok(categories)
+        categories
     }
 
     /// Content of `VendorAnnotations` or of the `Annotations` of a variable.
-    pub(super) fn annotations(&mut self) -> Result<Vec<VendorAnnotation>, XmlError> {
+    pub(super) fn annotations(&mut self) -> Vec<VendorAnnotation> {
         let mut annotations = Vec::new();
-        while let Some(mut element) = self.xml.child()? {
+        while let Some(mut element) = self.xml.child() {
             if element.name != "Tool" {
-                self.unknown(&element)?;
+                self.unknown(&element);
                 continue;
             }
             let tool = self.expected(&mut element, "name");
-            let xml = self.xml.inner_text()?.to_owned();
+            let xml = self.xml.inner_text(&element).to_owned();
             annotations.push(VendorAnnotation { tool, xml });
         }
-        Ok(annotations)
+        annotations
     }
 }

@@ -2,10 +2,10 @@
 
 use super::attributes::text;
 use super::parser::Parser;
+use super::reader::{Element, XmlError};
 use super::{
     Causality, Dependencies, DependencyKind, Kind, ModelDescription, ModelStructure, Unknown,
 };
-use crate::xml::{Element, XmlError};
 
 /// `ModelStructure` as written.
 #[derive(Default)]
@@ -25,12 +25,12 @@ struct RawUnknown {
 impl<'a> Parser<'a> {
     pub(super) fn structure(&mut self) -> Result<RawStructure, XmlError> {
         let mut structure = RawStructure::default();
-        while let Some(element) = self.xml.child()? {
+        while let Some(element) = self.xml.child() {
             match element.name {
                 "Outputs" => structure.outputs = self.unknowns()?,
                 "Derivatives" => structure.derivatives = self.unknowns()?,
                 "InitialUnknowns" => structure.initial_unknowns = self.unknowns()?,
-                _ => self.unknown(&element)?,
+                _ => self.unknown(&element),
             }
         }
         Ok(structure)
@@ -38,12 +38,12 @@ impl<'a> Parser<'a> {
 
     fn unknowns(&mut self) -> Result<Vec<RawUnknown>, XmlError> {
         let mut unknowns = Vec::new();
-        while let Some(mut element) = self.xml.child()? {
+        while let Some(mut element) = self.xml.child() {
             if element.name == "Unknown" {
                 unknowns.push(self.raw_unknown(&mut element)?);
-                self.leaf(element)?;
+                self.leaf(element);
             } else {
-                self.unknown(&element)?;
+                self.unknown(&element);
             }
         }
         Ok(unknowns)

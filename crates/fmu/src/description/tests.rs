@@ -1,5 +1,4 @@
 use super::*;
-use crate::xml::XmlError;
 
 /// A description with this content between the root's tags.
 fn xml(content: &str) -> String {
@@ -397,11 +396,11 @@ fn r03_malformed_xml_has_line_and_column() {
         ("<fmiModelDescription fmiVersion='2.0'>\n  <a", (2, 3)),
         (
             "<fmiModelDescription fmiVersion='2.0'>\n<a b='&nope;'/>",
-            (2, 1),
+            (2, 4),
         ),
         (
             "<fmiModelDescription fmiVersion='2.0'>\n\n<a b='1' b='2'/>",
-            (3, 1),
+            (3, 10),
         ),
         (
             "<fmiModelDescription fmiVersion='2.0'>\n<CoSimulation modelIdentifier='m'/>",

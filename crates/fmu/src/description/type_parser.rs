@@ -2,15 +2,15 @@
 
 use super::attributes::text;
 use super::parser::Parser;
+use super::reader::Element;
 use super::{BaseUnit, DisplayUnit, EnumerationItem, SimpleType, TypeKind, UnitDefinition};
-use crate::xml::{Element, XmlError};
 
 impl<'a> Parser<'a> {
-    pub(super) fn units(&mut self) -> Result<Vec<UnitDefinition>, XmlError> {
+    pub(super) fn units(&mut self) -> Vec<UnitDefinition> {
         let mut units = Vec::new();
-        while let Some(mut element) = self.xml.child()? {
+        while let Some(mut element) = self.xml.child() {
             if element.name != "Unit" {
-                self.unknown(&element)?;
+                self.unknown(&element);
                 continue;
             }
             let name = self.expected(&mut element, "name");
@@ -20,7 +20,7 @@ impl<'a> Parser<'a> {
                 base: None,
                 display_units: Vec::new(),
             };
-            while let Some(mut child) = self.xml.child()? {
+            while let Some(mut child) = self.xml.child() {
                 match child.name {
                     "BaseUnit" => unit.base = Some(self.base_unit(&mut child)),
                     "DisplayUnit" => unit.display_units.push(DisplayUnit {
@@ -29,15 +29,15 @@ impl<'a> Parser<'a> {
                         offset: self.number(&mut child, "offset").unwrap_or(0.0),
                     }),
                     _ => {
-                        self.unknown(&child)?;
+                        self.unknown(&child);
                         continue;
                     }
                 }
-                self.leaf(child)?;
+                self.leaf(child);
             }
             units.push(unit);
         }
-        Ok(units)
+        units
     }
 
     fn base_unit(&mut self, element: &mut Element<'a>) -> BaseUnit {
@@ -49,11 +49,11 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn types(&mut self) -> Result<Vec<SimpleType>, XmlError> {
+    pub(super) fn types(&mut self) -> Vec<SimpleType> {
         let mut types = Vec::new();
-        while let Some(mut element) = self.xml.child()? {
+        while let Some(mut element) = self.xml.child() {
             if element.name != "SimpleType" {
-                self.unknown(&element)?;
+                self.unknown(&element);
                 continue;
             }
             let name = self.expected(&mut element, "name");
@@ -61,8 +61,8 @@ impl<'a> Parser<'a> {
             let offset = element.offset;
             self.done(element);
             let mut kind = None;
-            while let Some(child) = self.xml.child()? {
-                match self.type_kind(child)? {
+            while let Some(child) = self.xml.child() {
+                match self.type_kind(child) {
                     Some(found) => kind = Some(found),
                     None => self.warn(offset, format!("unknown base type of type {name}")),
                 }
@@ -76,10 +76,10 @@ impl<'a> Parser<'a> {
                 None => self.warn(offset, format!("type {name} has no base type; ignored")),
             }
         }
-        Ok(types)
+        types
     }
 
-    fn type_kind(&mut self, mut element: Element<'a>) -> Result<Option<TypeKind>, XmlError> {
+    fn type_kind(&mut self, mut element: Element<'a>) -> Option<TypeKind> {
         let e = &mut element;
         let kind = match e.name {
             "Real" => TypeKind::Real(self.real_attributes(e, None)),
@@ -93,23 +93,23 @@ impl<'a> Parser<'a> {
             "Enumeration" => {
                 let quantity = text(e, "quantity");
                 self.done(element);
-                return Ok(Some(TypeKind::Enumeration {
+                return Some(TypeKind::Enumeration {
                     quantity,
-                    items: self.items()?,
-                }));
+                    items: self.items(),
+                });
             }
             _ => {
-                self.xml.skip()?;
-                return Ok(None);
+                self.xml.skip();
+                return None;
             }
         };
-        self.leaf(element)?;
-        Ok(Some(kind))
+        self.leaf(element);
+        Some(kind)
     }
 
-    fn items(&mut self) -> Result<Vec<EnumerationItem>, XmlError> {
+    fn items(&mut self) -> Vec<EnumerationItem> {
         let mut items = Vec::new();
-        while let Some(mut element) = self.xml.child()? {
+        while let Some(mut element) = self.xml.child() {
             let name = self.expected(&mut element, "name");
             let description = text(&mut element, "description");
             match self.number(&mut element, "value") {
@@ -120,8 +120,8 @@ impl<'a> Parser<'a> {
                 }),
                 None => self.warn(element.offset, format!("item {name} has no value; ignored")),
             }
-            self.leaf(element)?;
+            self.leaf(element);
         }
-        Ok(items)
+        items
     }
 }

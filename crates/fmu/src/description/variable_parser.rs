@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::attributes::text;
 use super::parser::Parser;
+use super::reader::{Element, XmlError};
 use super::variable::legal_initial;
 use super::{
     Causality, Initial, Kind, RealAttributes, ScalarVariable, SimpleType, TypeKind, Variability,
     VendorAnnotation,
 };
-use crate::xml::{Element, XmlError};
 
 /// Types by name.
 type Types<'t> = BTreeMap<&'t str, &'t TypeKind>;
@@ -21,11 +21,11 @@ impl<'a> Parser<'a> {
     ) -> Result<Vec<ScalarVariable>, XmlError> {
         let types: Types<'_> = types.iter().map(|t| (t.name.as_str(), &t.kind)).collect();
         let mut variables = Vec::new();
-        while let Some(element) = self.xml.child()? {
+        while let Some(element) = self.xml.child() {
             if element.name == "ScalarVariable" {
                 variables.push(self.variable(element, &types)?);
             } else {
-                self.unknown(&element)?;
+                self.unknown(&element);
             }
         }
         Ok(variables)
@@ -85,9 +85,9 @@ impl<'a> Parser<'a> {
     ) -> Result<(Kind, Option<String>, Vec<VendorAnnotation>), XmlError> {
         let mut kind = None;
         let mut annotations = Vec::new();
-        while let Some(mut child) = self.xml.child()? {
+        while let Some(mut child) = self.xml.child() {
             if child.name == "Annotations" {
-                annotations = self.annotations()?;
+                annotations = self.annotations();
                 continue;
             }
             let declared = text(&mut child, "declaredType");
@@ -100,9 +100,9 @@ impl<'a> Parser<'a> {
             match self.kind(&mut child, found) {
                 Some(attributes) => {
                     kind = Some((attributes, declared));
-                    self.leaf(child)?;
+                    self.leaf(child);
                 }
-                None => self.unknown(&child)?,
+                None => self.unknown(&child),
             }
         }
         match kind {

@@ -1,6 +1,7 @@
 //! The manifest of FMI-LS-REF (1.0.0-alpha.1), which names files in an FMU and their roles.
 
-use crate::document::{Document, NotWellFormed};
+use gyrator_fmu::xml::{Document, NotWellFormed};
+
 use crate::subject::{Contents, Subject};
 
 /// Name of the manifest in the archive.
@@ -48,7 +49,7 @@ impl Manifest {
     /// # Errors
     /// If it is no well-formed XML.
     pub fn parse(text: &str) -> Result<Self, NotWellFormed> {
-        let document = Document::parse(text.trim_start_matches('\u{feff}'))?;
+        let document = Document::parse(text)?;
         let related = document.children_named(document.root(), "Related");
         let of = |node, name| document.value(node, name).unwrap_or_default().to_owned();
         Ok(Self {

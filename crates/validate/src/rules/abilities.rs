@@ -113,7 +113,7 @@ fn source_files_are_unique(model: &Model<'_>, findings: &mut Findings<'_>) {
 /// Names of the children of an element, with their offsets.
 fn names_in<'m>(
     model: &'m Model<'_>,
-    parent: crate::document::Node,
+    parent: gyrator_fmu::xml::Node,
     children: &'m str,
 ) -> impl Iterator<Item = (&'m str, usize)> {
     let document = model.document;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use gyrator_fmu::REQUIRED_FUNCTIONS;
+use gyrator_fmu::xml::Document;
 use object::{Architecture, BinaryFormat, FileKind, Object as _};
 
-use crate::document::Document;
 use crate::finding::{Findings, Severity};
 use crate::literal;
 use crate::rule::{Check, Rule};
@@ -349,7 +349,7 @@ fn libraries_are_there(contents: &Contents, name: &str, bytes: &[u8], findings: 
         !EVERYWHERE.contains(&library.as_str())
             && contents.file(&format!("{folder}/{library}")).is_none()
     };
-    let missing: Vec<String> = needed_libraries(bytes)
+    let missing: Vec<String> = gyrator_fmu::needed_libraries(bytes)
         .into_iter()
         .filter(is_missing)
         .collect();
@@ -370,31 +370,4 @@ fn libraries_are_there(contents: &Contents, name: &str, bytes: &[u8], findings: 
         missing.join(", ")
     );
     findings.graded(severity, message);
-}
-
-/// `DT_NEEDED` of an ELF file; empty for others.
-fn needed_libraries(bytes: &[u8]) -> Vec<String> {
-    match FileKind::parse(bytes) {
-        Ok(FileKind::Elf64) => needed_of::<object::elf::FileHeader64<object::Endianness>>(bytes),
-        Ok(FileKind::Elf32) => needed_of::<object::elf::FileHeader32<object::Endianness>>(bytes),
-        _ => None,
-    }
-    .unwrap_or_default()
-}
-
-fn needed_of<Elf: object::read::elf::FileHeader<Endian = object::Endianness>>(
-    bytes: &[u8],
-) -> Option<Vec<String>> {
-    use object::read::elf::Dyn as _;
-    let header = Elf::parse(bytes).ok()?;
-    let endian = header.endian().ok()?;
-    let sections = header.sections(endian, bytes).ok()?;
-    let (entries, link) = sections.dynamic(endian, bytes).ok()??;
-    let strings = sections.strings(endian, bytes, link).ok()?;
-    let names = entries
-        .iter()
-        .filter(|entry| entry.tag(endian) == object::elf::DT_NEEDED)
-        .filter_map(|entry| entry.string(endian, strings).ok())
-        .map(|name| String::from_utf8_lossy(name).into_owned());
-    Some(names.collect())
 }

@@ -1,6 +1,7 @@
 //! V-07 to V-11: the description as a document.
 
-use crate::document::Document;
+use gyrator_fmu::xml::Document;
+
 use crate::finding::{Findings, Severity};
 use crate::model::Model;
 use crate::rule::{Check, Rule};

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
+use gyrator_fmu::xml::Document;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use crate::document::Document;
 use crate::subject::{DESCRIPTION, Subject};
 
 /// Writes a copy of the FMU whose description has another GUID; `None` where it has none.

@@ -1,9 +1,9 @@
 //! V-32: types.
 
+use gyrator_fmu::xml::Node;
 use std::collections::BTreeMap;
 
 use super::report_duplicates;
-use crate::document::Node;
 use crate::finding::{Findings, Severity};
 use crate::literal;
 use crate::model::{Kind, Model, SimpleType};

@@ -1,7 +1,8 @@
 //! V-33: units.
 
+use gyrator_fmu::xml::Node;
+
 use super::report_duplicates;
-use crate::document::Node;
 use crate::finding::{Findings, Severity};
 use crate::literal;
 use crate::model::{Kind, Model};

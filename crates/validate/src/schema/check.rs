@@ -1,8 +1,9 @@
 //! Holds a document against the tables.
 
+use gyrator_fmu::xml::{Attribute, Document, Node};
+
 use super::elements::ROOT;
 use super::{AttributeRule, Content, ElementRule, Part, ValueType};
-use crate::document::{Attribute, Document, Node};
 use crate::finding::Findings;
 use crate::literal;
 
