@@ -1,6 +1,5 @@
 //! Texts hold on any machine: no path of one.
 
-use super::rust_source::RustSource;
 use super::{Finding, TextFile};
 
 /// This file has to name what it looks for.
@@ -18,14 +17,10 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
 }
 
 fn findings_of(file: &TextFile) -> Vec<Finding> {
-    let source = file
-        .is_rust()
-        .then(|| RustSource::parse(&file.text).ok())
-        .flatten();
-    let test_modules = source.map(|source| source.test_modules).unwrap_or_default();
+    let before_tests = file.lines_before_tests();
     let mut findings = Vec::new();
     for (line, text) in (1..).zip(file.text.lines()) {
-        let in_tests = file.is_test() || test_modules.iter().any(|lines| lines.contains(&line));
+        let in_tests = file.is_test() || line > before_tests;
         let problems = problems(text, in_tests).into_iter();
         findings.extend(problems.map(|message| Finding::new(&file.path, line, message)));
     }

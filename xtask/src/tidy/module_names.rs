@@ -1,6 +1,5 @@
 //! Names that say nothing about what a module is for.
 
-use super::rust_source::RustSource;
 use super::{Finding, TextFile};
 
 const NOT_ALLOWED: &[&str] = &[
@@ -15,12 +14,16 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
                 findings.push(Finding::new(&file.path, 0, advice(part)));
             }
         }
-        let modules = RustSource::parse(&file.text)
-            .map(|source| source.modules)
-            .unwrap_or_default();
-        for (name, line) in modules {
-            if NOT_ALLOWED.contains(&name.as_str()) {
-                findings.push(Finding::new(&file.path, line, advice(&name)));
+        for (line, text) in (1..).zip(file.text.lines()) {
+            let words: Vec<&str> = text
+                .split([' ', ';'])
+                .filter(|word| !word.is_empty())
+                .collect();
+            if let ["mod", name, ..] | ["pub" | "pub(crate)" | "pub(super)", "mod", name, ..] =
+                words[..]
+                && NOT_ALLOWED.contains(&name)
+            {
+                findings.push(Finding::new(&file.path, line, advice(name)));
             }
         }
     }
