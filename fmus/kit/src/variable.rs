@@ -114,21 +114,7 @@ pub(crate) enum Kind<M> {
     Enumeration(Place<M, i32>, &'static Enumeration),
 }
 
-/// One variable of a model `M`, built by chained calls.
-///
-/// ```
-/// use fmu_kit::{Variable, unit};
-///
-/// struct Spring { stretch: f64, stiffness: f64, force: f64 }
-/// type Row = Variable<Spring>;
-///
-/// let table = vec![
-///     Row::input_real("e", |m| &mut m.stretch, "stretch").unit(unit::METRE),
-///     Row::parameter_real("k", |m| &mut m.stiffness, "stiffness").min(0.0),
-///     Row::output_real("f", |m| &mut m.force, "force").depends_on(&["e"]).starts_from(&["k"]),
-/// ];
-/// assert_eq!(table.len(), 3);
-/// ```
+/// One variable of a model `M`, built by chained calls: see [`variables!`](crate::variables).
 #[derive(Debug)]
 pub struct Variable<M> {
     pub(crate) name: &'static str,
@@ -141,6 +127,42 @@ pub struct Variable<M> {
     pub(crate) max: Option<f64>,
     pub(crate) depends_on: &'static [&'static str],
     pub(crate) starts_from: &'static [&'static str],
+}
+
+/// The table of variables of a model, one row each: the constructor of [`Variable`], the name, the
+/// field, perhaps the unit of [`unit`](crate::unit) and the enumeration, the description, and what
+/// else is to be called on the row.
+///
+/// ```
+/// use fmu_kit::{Variable, variables};
+///
+/// struct Spring { stretch: f64, stiffness: f64, force: f64 }
+///
+/// let table: Vec<Variable<Spring>> = variables! { Spring:
+///     input_real "e" = stretch in METRE, "stretch";
+///     parameter_real "k" = stiffness, "stiffness", min(0.0);
+///     output_real "f" = force, "force", depends_on(&["e"]), starts_from(&["k"]);
+/// };
+/// assert_eq!(table.len(), 3);
+/// ```
+#[macro_export]
+macro_rules! variables {
+    ($model:ty: $(
+        $constructor:ident $name:literal = $($field:ident).+ $([$index:expr])*
+        $(in $unit:ident)? $(of $items:ident)?, $description:expr
+        $(, $method:ident($($argument:expr),*))*;
+    )*) => {
+        vec![$(
+            $crate::Variable::<$model>::$constructor(
+                $name,
+                |m| &mut m.$($field).+ $([$index])*,
+                $(&$items,)?
+                $description,
+            )
+            $(.unit($crate::unit::$unit))?
+            $(.$method($($argument),*))*
+        ),*]
+    };
 }
 
 macro_rules! constructors {

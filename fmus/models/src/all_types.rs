@@ -1,9 +1,7 @@
 //! A model with variables of every type, which repeats what it is given.
 
-use fmu_kit::{Enumeration, Fault, Model, Variable};
+use fmu_kit::{Enumeration, Fault, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
-
-type Row = Variable<AllTypes>;
 
 const COLOUR: Enumeration = Enumeration {
     name: "Colour",
@@ -87,93 +85,47 @@ impl Model for AllTypes {
 }
 
 fn inputs() -> Vec<Variable<AllTypes>> {
-    vec![
-        Row::input_real("real_in", |m| &mut m.inputs.real, "a Real"),
-        Row::input_integer("integer_in", |m| &mut m.inputs.integer, "an Integer"),
-        Row::input_boolean("boolean_in", |m| &mut m.inputs.boolean, "a Boolean"),
-        Row::input_string("string_in", |m| &mut m.inputs.string, "a String"),
-        Row::input_enumeration("colour_in", |m| &mut m.inputs.colour, &COLOUR, "a colour"),
-    ]
+    variables! { AllTypes:
+        input_real "real_in" = inputs.real, "a Real";
+        input_integer "integer_in" = inputs.integer, "an Integer";
+        input_boolean "boolean_in" = inputs.boolean, "a Boolean";
+        input_string "string_in" = inputs.string, "a String";
+        input_enumeration "colour_in" = inputs.colour of COLOUR, "a colour";
+    }
 }
 
 fn outputs() -> Vec<Variable<AllTypes>> {
-    vec![
-        Row::output_real("real_out", |m| &mut m.outputs.real, "gain times real_in")
-            .depends_on(&["real_in"])
-            .starts_from(&["gain"]),
-        Row::output_integer("integer_out", |m| &mut m.outputs.integer, "integer_in")
-            .depends_on(&["integer_in"]),
-        Row::output_boolean("boolean_out", |m| &mut m.outputs.boolean, "boolean_in")
-            .depends_on(&["boolean_in"]),
-        Row::output_string(
-            "string_out",
-            |m| &mut m.outputs.string,
-            "prefix, then string_in",
-        )
-        .depends_on(&["string_in"])
-        .starts_from(&["prefix"]),
-        Row::output_enumeration(
-            "colour_out",
-            |m| &mut m.outputs.colour,
-            &COLOUR,
-            "colour_in",
-        )
-        .depends_on(&["colour_in"]),
-        Row::output_real("real_parameter_out", |m| &mut m.echo.real, "real_parameter")
-            .starts_from(&["real_parameter"]),
-        Row::output_integer(
-            "integer_parameter_out",
-            |m| &mut m.echo.integer,
-            "integer_parameter",
-        )
-        .starts_from(&["integer_parameter"]),
-        Row::output_boolean(
-            "boolean_parameter_out",
-            |m| &mut m.echo.boolean,
-            "boolean_parameter",
-        )
-        .starts_from(&["boolean_parameter"]),
-        Row::output_string(
-            "string_parameter_out",
-            |m| &mut m.echo.string,
-            "string_parameter",
-        )
-        .starts_from(&["string_parameter"]),
-        Row::output_enumeration(
-            "colour_parameter_out",
-            |m| &mut m.echo.colour,
-            &COLOUR,
-            "colour_parameter",
-        )
-        .starts_from(&["colour_parameter"]),
-    ]
+    variables! { AllTypes:
+        output_real "real_out" = outputs.real, "gain times real_in",
+            depends_on(&["real_in"]), starts_from(&["gain"]);
+        output_integer "integer_out" = outputs.integer, "integer_in", depends_on(&["integer_in"]);
+        output_boolean "boolean_out" = outputs.boolean, "boolean_in", depends_on(&["boolean_in"]);
+        output_string "string_out" = outputs.string, "prefix, then string_in",
+            depends_on(&["string_in"]), starts_from(&["prefix"]);
+        output_enumeration "colour_out" = outputs.colour of COLOUR, "colour_in",
+            depends_on(&["colour_in"]);
+        output_real "real_parameter_out" = echo.real, "real_parameter",
+            starts_from(&["real_parameter"]);
+        output_integer "integer_parameter_out" = echo.integer, "integer_parameter",
+            starts_from(&["integer_parameter"]);
+        output_boolean "boolean_parameter_out" = echo.boolean, "boolean_parameter",
+            starts_from(&["boolean_parameter"]);
+        output_string "string_parameter_out" = echo.string, "string_parameter",
+            starts_from(&["string_parameter"]);
+        output_enumeration "colour_parameter_out" = echo.colour of COLOUR, "colour_parameter",
+            starts_from(&["colour_parameter"]);
+    }
 }
 
 fn parameters() -> Vec<Variable<AllTypes>> {
-    vec![
-        Row::parameter_real("gain", |m| &mut m.gain, "factor on real_in").tunable(),
-        Row::parameter_string("prefix", |m| &mut m.prefix, "text before string_in"),
-        Row::parameter_real("real_parameter", |m| &mut m.parameters.real, "a Real")
-            .min(-1e6)
-            .max(1e6),
-        Row::parameter_integer(
-            "integer_parameter",
-            |m| &mut m.parameters.integer,
-            "an Integer",
-        )
-        .min(-100.0)
-        .max(100.0),
-        Row::parameter_boolean(
-            "boolean_parameter",
-            |m| &mut m.parameters.boolean,
-            "a Boolean",
-        ),
-        Row::parameter_string("string_parameter", |m| &mut m.parameters.string, "a String"),
-        Row::parameter_enumeration(
-            "colour_parameter",
-            |m| &mut m.parameters.colour,
-            &COLOUR,
-            "a colour",
-        ),
-    ]
+    variables! { AllTypes:
+        parameter_real "gain" = gain, "factor on real_in", tunable();
+        parameter_string "prefix" = prefix, "text before string_in";
+        parameter_real "real_parameter" = parameters.real, "a Real", min(-1e6), max(1e6);
+        parameter_integer "integer_parameter" = parameters.integer, "an Integer",
+            min(-100.0), max(100.0);
+        parameter_boolean "boolean_parameter" = parameters.boolean, "a Boolean";
+        parameter_string "string_parameter" = parameters.string, "a String";
+        parameter_enumeration "colour_parameter" = parameters.colour of COLOUR, "a colour";
+    }
 }

@@ -1,6 +1,6 @@
 //! The hydraulic cylinder of a crane, with its valve.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
@@ -192,112 +192,42 @@ impl<const INTERPOLATES: bool> Model for Cylinder<INTERPOLATES> {
 
 fn coupling<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
     const EQUILIBRIUM: &[&str] = &["load", "a_p", "p_pump", "p_tank"];
-    vec![
-        Row::<INTERPOLATES>::input_real("s", |m| &mut m.s, "length of the cylinder")
-            .unit(unit::METRE),
-        Row::<INTERPOLATES>::input_real("v", |m| &mut m.v, "rate of the cylinder's length")
-            .unit(unit::METRE_PER_SECOND),
-        Row::<INTERPOLATES>::output_real(
-            "f",
-            |m| &mut m.f,
-            "force of the cylinder, positive outwards",
-        )
-        .unit(unit::NEWTON)
-        .depends_on(&["v"])
-        .starts_from(&["load", "a_p", "p_pump", "p_tank", "c"]),
-        Row::<INTERPOLATES>::output_real(
-            "p1",
-            |m| &mut m.pressure[0],
-            "pressure in the chamber that pulls",
-        )
-        .unit(unit::PASCAL)
-        .starts_from(EQUILIBRIUM),
-        Row::<INTERPOLATES>::output_real(
-            "p2",
-            |m| &mut m.pressure[1],
-            "pressure in the chamber that pushes",
-        )
-        .unit(unit::PASCAL)
-        .starts_from(EQUILIBRIUM),
-        Row::<INTERPOLATES>::output_real(
-            "gamma",
-            |m| &mut m.gamma,
-            "position of the spool, 0 to 1",
-        )
-        .starts_from(EQUILIBRIUM),
-    ]
+    variables! { Cylinder<INTERPOLATES>:
+        input_real "s" = s in METRE, "length of the cylinder";
+        input_real "v" = v in METRE_PER_SECOND, "rate of the cylinder's length";
+        output_real "f" = f in NEWTON, "force of the cylinder, positive outwards",
+            depends_on(&["v"]), starts_from(&["load", "a_p", "p_pump", "p_tank", "c"]);
+        output_real "p1" = pressure[0] in PASCAL, "pressure in the chamber that pulls",
+            starts_from(EQUILIBRIUM);
+        output_real "p2" = pressure[1] in PASCAL, "pressure in the chamber that pushes",
+            starts_from(EQUILIBRIUM);
+        output_real "gamma" = gamma, "position of the spool, 0 to 1", starts_from(EQUILIBRIUM);
+    }
 }
 
 fn mechanical_parameters<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
-    vec![
-        Row::<INTERPOLATES>::parameter_real(
-            "l3",
-            |m| &mut m.l3,
-            "length of both chambers together",
-        )
-        .unit(unit::METRE)
-        .min(1e-9),
-        Row::<INTERPOLATES>::parameter_real(
-            "s_start",
-            |m| &mut m.s_start,
-            "length of the cylinder with the piston in the middle",
-        )
-        .unit(unit::METRE),
-        Row::<INTERPOLATES>::parameter_real(
-            "load",
-            |m| &mut m.load,
-            "force that the cylinder holds at the start",
-        )
-        .unit(unit::NEWTON),
-        Row::<INTERPOLATES>::parameter_real("c", |m| &mut m.c, "friction of the piston")
-            .unit(unit::NEWTON_SECOND_PER_METRE)
-            .min(0.0),
-        Row::<INTERPOLATES>::parameter_real("a_p", |m| &mut m.a_p, "area of the piston")
-            .unit(unit::SQUARE_METRE)
-            .min(1e-9),
-    ]
+    variables! { Cylinder<INTERPOLATES>:
+        parameter_real "l3" = l3 in METRE, "length of both chambers together", min(1e-9);
+        parameter_real "s_start" = s_start in METRE,
+            "length of the cylinder with the piston in the middle";
+        parameter_real "load" = load in NEWTON, "force that the cylinder holds at the start";
+        parameter_real "c" = c in NEWTON_SECOND_PER_METRE, "friction of the piston", min(0.0);
+        parameter_real "a_p" = a_p in SQUARE_METRE, "area of the piston", min(1e-9);
+    }
 }
 
 fn hydraulic_parameters<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
-    vec![
-        Row::<INTERPOLATES>::parameter_real("a", |m| &mut m.a, "compressibility of the fluid")
-            .unit(unit::PER_PASCAL),
-        Row::<INTERPOLATES>::parameter_real(
-            "b",
-            |m| &mut m.b,
-            "how compressibility changes with pressure",
-        )
-        .unit(unit::PER_PASCAL_SQUARED),
-        Row::<INTERPOLATES>::parameter_real(
-            "c_d",
-            |m| &mut m.c_d,
-            "discharge coefficient of the valve",
-        )
-        .min(0.0),
-        Row::<INTERPOLATES>::parameter_real("rho", |m| &mut m.rho, "density of the fluid")
-            .unit(unit::KILOGRAM_PER_CUBIC_METRE)
-            .min(1e-9),
-        Row::<INTERPOLATES>::parameter_real("p_pump", |m| &mut m.p_pump, "pressure of the pump")
-            .unit(unit::PASCAL),
-        Row::<INTERPOLATES>::parameter_real("p_tank", |m| &mut m.p_tank, "pressure of the tank")
-            .unit(unit::PASCAL),
-        Row::<INTERPOLATES>::parameter_real(
-            "valve_area",
-            |m| &mut m.valve_area,
-            "area of the open valve",
-        )
-        .unit(unit::SQUARE_METRE)
-        .min(0.0),
-        Row::<INTERPOLATES>::parameter_real(
-            "spool_amplitude",
-            |m| &mut m.spool_amplitude,
-            "swing of the spool, relative to its initial position",
-        ),
-        Row::<INTERPOLATES>::parameter_real(
-            "spool_frequency",
-            |m| &mut m.spool_frequency,
-            "frequency of the spool",
-        )
-        .unit(unit::HERTZ),
-    ]
+    variables! { Cylinder<INTERPOLATES>:
+        parameter_real "a" = a in PER_PASCAL, "compressibility of the fluid";
+        parameter_real "b" = b in PER_PASCAL_SQUARED, "how compressibility changes with pressure";
+        parameter_real "c_d" = c_d, "discharge coefficient of the valve", min(0.0);
+        parameter_real "rho" = rho in KILOGRAM_PER_CUBIC_METRE, "density of the fluid", min(1e-9);
+        parameter_real "p_pump" = p_pump in PASCAL, "pressure of the pump";
+        parameter_real "p_tank" = p_tank in PASCAL, "pressure of the tank";
+        parameter_real "valve_area" = valve_area in SQUARE_METRE, "area of the open valve",
+            min(0.0);
+        parameter_real "spool_amplitude" = spool_amplitude,
+            "swing of the spool, relative to its initial position";
+        parameter_real "spool_frequency" = spool_frequency in HERTZ, "frequency of the spool";
+    }
 }

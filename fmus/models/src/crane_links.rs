@@ -1,6 +1,6 @@
 //! The two links of a hydraulic crane, moved by the force of its cylinder.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_6};
 
@@ -103,67 +103,37 @@ impl Model for CraneLinks {
 }
 
 fn coupling() -> Vec<Row> {
-    vec![
-        Row::input_real(
-            "f",
-            |m| &mut m.f,
-            "force of the cylinder, positive outwards",
-        )
-        .unit(unit::NEWTON),
-        Row::output_real("s", |m| &mut m.s, "length of the cylinder")
-            .unit(unit::METRE)
-            .starts_from(&["l1", "x_b", "y_b", "theta1_start"]),
-        Row::output_real("v", |m| &mut m.v, "rate of the cylinder's length")
-            .unit(unit::METRE_PER_SECOND),
-    ]
+    variables! { CraneLinks:
+        input_real "f" = f in NEWTON, "force of the cylinder, positive outwards";
+        output_real "s" = s in METRE, "length of the cylinder",
+            starts_from(&["l1", "x_b", "y_b", "theta1_start"]);
+        output_real "v" = v in METRE_PER_SECOND, "rate of the cylinder's length";
+    }
 }
 
 fn motion() -> Vec<Row> {
-    vec![
-        Row::output_real("theta1", |m| &mut m.state[0], "angle of link 1")
-            .unit(unit::RADIAN)
-            .starts_from(&["theta1_start"]),
-        Row::output_real("theta2", |m| &mut m.state[1], "angle of link 2")
-            .unit(unit::RADIAN)
-            .starts_from(&["theta2_start"]),
-        Row::output_real("omega1", |m| &mut m.state[2], "rate of theta1")
-            .unit(unit::RADIAN_PER_SECOND),
-        Row::output_real("omega2", |m| &mut m.state[3], "rate of theta2")
-            .unit(unit::RADIAN_PER_SECOND),
-    ]
+    variables! { CraneLinks:
+        output_real "theta1" = state[0] in RADIAN, "angle of link 1",
+            starts_from(&["theta1_start"]);
+        output_real "theta2" = state[1] in RADIAN, "angle of link 2",
+            starts_from(&["theta2_start"]);
+        output_real "omega1" = state[2] in RADIAN_PER_SECOND, "rate of theta1";
+        output_real "omega2" = state[3] in RADIAN_PER_SECOND, "rate of theta2";
+    }
 }
 
 fn parameters() -> Vec<Row> {
-    vec![
-        Row::parameter_real("l1", |m| &mut m.links.l1, "length of link 1")
-            .unit(unit::METRE)
-            .min(1e-9),
-        Row::parameter_real("l2", |m| &mut m.links.l2, "length of link 2")
-            .unit(unit::METRE)
-            .min(1e-9),
-        Row::parameter_real("m1", |m| &mut m.links.m1, "mass of link 1, a uniform rod")
-            .unit(unit::KILOGRAM)
-            .min(1e-9),
-        Row::parameter_real("m2", |m| &mut m.links.m2, "point mass between the links")
-            .unit(unit::KILOGRAM)
-            .min(0.0),
-        Row::parameter_real("m3", |m| &mut m.links.m3, "point mass at the end of link 2")
-            .unit(unit::KILOGRAM)
-            .min(1e-9),
-        Row::parameter_real("x_b", |m| &mut m.x_b, "position of the fixed point B")
-            .unit(unit::METRE),
-        Row::parameter_real("y_b", |m| &mut m.y_b, "height of the fixed point B").unit(unit::METRE),
-        Row::parameter_real(
-            "theta1_start",
-            |m| &mut m.theta1_start,
-            "initial angle of link 1 above the x axis",
-        )
-        .unit(unit::RADIAN),
-        Row::parameter_real(
-            "theta2_start",
-            |m| &mut m.theta2_start,
-            "initial angle of link 2 above the x axis",
-        )
-        .unit(unit::RADIAN),
-    ]
+    variables! { CraneLinks:
+        parameter_real "l1" = links.l1 in METRE, "length of link 1", min(1e-9);
+        parameter_real "l2" = links.l2 in METRE, "length of link 2", min(1e-9);
+        parameter_real "m1" = links.m1 in KILOGRAM, "mass of link 1, a uniform rod", min(1e-9);
+        parameter_real "m2" = links.m2 in KILOGRAM, "point mass between the links", min(0.0);
+        parameter_real "m3" = links.m3 in KILOGRAM, "point mass at the end of link 2", min(1e-9);
+        parameter_real "x_b" = x_b in METRE, "position of the fixed point B";
+        parameter_real "y_b" = y_b in METRE, "height of the fixed point B";
+        parameter_real "theta1_start" = theta1_start in RADIAN,
+            "initial angle of link 1 above the x axis";
+        parameter_real "theta2_start" = theta2_start in RADIAN,
+            "initial angle of link 2 above the x axis";
+    }
 }

@@ -1,6 +1,6 @@
 //! The structure of a hydraulic crane with one or two actuators.
 
-use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, unit, variables};
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
@@ -386,49 +386,20 @@ fn interface() -> Vec<Row> {
 }
 
 fn choices() -> Vec<Row> {
-    vec![
-        Row::parameter_integer("actuators", |m| &mut m.actuators, "how many actuators act")
-            .min(1.0)
-            .max(2.0),
-        Row::parameter_enumeration(
-            "coupling",
-            |m| &mut m.coupling,
-            &COUPLINGS,
-            "what drives the actuators",
-        ),
-        Row::parameter_enumeration(
-            "formulation",
-            |m| &mut m.formulation,
-            &FORMULATIONS,
-            "formulation and integrator",
-        ),
-        Row::parameter_boolean(
-            "restart",
-            |m| &mut m.restart,
-            "index-3: each step starts from the acceleration under its own inputs, not from the last step's",
-        ),
-        Row::parameter_real("alpha", |m| &mut m.alpha, "index-1: penalty factor α").min(0.0),
-        Row::parameter_real(
-            "omega",
-            |m| &mut m.omega,
-            "index-1: frequency ω of the stabilisation",
-        )
-        .unit(unit::RADIAN_PER_SECOND)
-        .min(0.0),
-        Row::parameter_real(
-            "xi",
-            |m| &mut m.xi,
-            "index-1: damping ratio ξ of the stabilisation",
-        )
-        .min(0.0),
-        Row::parameter_real(
-            "penalty_mass",
-            |m| &mut m.penalty_mass,
-            "index-3: penalty factor times a quarter of the squared step, α·h²/4",
-        )
-        .unit(unit::KILOGRAM)
-        .min(1.0),
-    ]
+    variables! { CraneMechanics:
+        parameter_integer "actuators" = actuators, "how many actuators act", min(1.0), max(2.0);
+        parameter_enumeration "coupling" = coupling of COUPLINGS, "what drives the actuators";
+        parameter_enumeration "formulation" = formulation of FORMULATIONS,
+            "formulation and integrator";
+        parameter_boolean "restart" = restart,
+            "index-3: each step starts from the acceleration under its own inputs, not from the last step's";
+        parameter_real "alpha" = alpha, "index-1: penalty factor α", min(0.0);
+        parameter_real "omega" = omega in RADIAN_PER_SECOND,
+            "index-1: frequency ω of the stabilisation", min(0.0);
+        parameter_real "xi" = xi, "index-1: damping ratio ξ of the stabilisation", min(0.0);
+        parameter_real "penalty_mass" = penalty_mass in KILOGRAM,
+            "index-3: penalty factor times a quarter of the squared step, α·h²/4", min(1.0);
+    }
 }
 
 fn structure() -> Vec<Row> {

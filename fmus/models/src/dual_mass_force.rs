@@ -1,9 +1,7 @@
 //! Half 1 of the dual mass-spring-damper, with the coupling spring and damper.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
-
-type Row = Variable<DualMassForce>;
 
 /// m·v' = −k·x − d·v − F, x' = v with the coupling force F = k_c·(x − x_c) + d_c·(v − v2) as output,
 /// which follows the input v2 at once (direct feed-through); x_c' = v2.
@@ -53,26 +51,18 @@ impl Model for DualMassForce {
     const STOP_TIME: f64 = 5.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        vec![
-            Row::input_real("v2", |m| &mut m.v2, "velocity of mass 2").unit(unit::METRE_PER_SECOND),
-            Row::output_real("F", |m| &mut m.force, "coupling force on mass 2")
-                .unit(unit::NEWTON)
-                .depends_on(&["v2"])
-                .starts_from(&["k_c", "d_c"]),
-            Row::output_real("x", |m| &mut m.state[0], "position").unit(unit::METRE),
-            Row::output_real("v", |m| &mut m.state[1], "velocity").unit(unit::METRE_PER_SECOND),
-            Row::parameter_real("m", |m| &mut m.m, "mass")
-                .unit(unit::KILOGRAM)
-                .min(1e-9),
-            Row::parameter_real("k", |m| &mut m.k, "stiffness of the spring to the wall")
-                .unit(unit::NEWTON_PER_METRE),
-            Row::parameter_real("d", |m| &mut m.d, "damping to the wall")
-                .unit(unit::NEWTON_SECOND_PER_METRE),
-            Row::parameter_real("k_c", |m| &mut m.k_c, "stiffness of the coupling spring")
-                .unit(unit::NEWTON_PER_METRE),
-            Row::parameter_real("d_c", |m| &mut m.d_c, "damping of the coupling damper")
-                .unit(unit::NEWTON_SECOND_PER_METRE),
-        ]
+        variables! { DualMassForce:
+            input_real "v2" = v2 in METRE_PER_SECOND, "velocity of mass 2";
+            output_real "F" = force in NEWTON, "coupling force on mass 2",
+                depends_on(&["v2"]), starts_from(&["k_c", "d_c"]);
+            output_real "x" = state[0] in METRE, "position";
+            output_real "v" = state[1] in METRE_PER_SECOND, "velocity";
+            parameter_real "m" = m in KILOGRAM, "mass", min(1e-9);
+            parameter_real "k" = k in NEWTON_PER_METRE, "stiffness of the spring to the wall";
+            parameter_real "d" = d in NEWTON_SECOND_PER_METRE, "damping to the wall";
+            parameter_real "k_c" = k_c in NEWTON_PER_METRE, "stiffness of the coupling spring";
+            parameter_real "d_c" = d_c in NEWTON_SECOND_PER_METRE, "damping of the coupling damper";
+        }
     }
 
     fn state(&mut self) -> &mut [f64] {

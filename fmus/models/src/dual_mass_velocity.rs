@@ -1,9 +1,7 @@
 //! Half 2 of the dual mass-spring-damper, which two pulses of force excite.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
-
-type Row = Variable<DualMassVelocity>;
 
 /// m·v' = −k·x − d·v + F + external force, x' = v, with the velocity as output.
 ///
@@ -64,31 +62,18 @@ impl Model for DualMassVelocity {
     const STOP_TIME: f64 = 5.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        vec![
-            Row::input_real("F", |m| &mut m.force, "coupling force on the mass").unit(unit::NEWTON),
-            Row::output_real("v", |m| &mut m.state[1], "velocity").unit(unit::METRE_PER_SECOND),
-            Row::output_real("x", |m| &mut m.state[0], "position").unit(unit::METRE),
-            Row::parameter_real("m", |m| &mut m.m, "mass")
-                .unit(unit::KILOGRAM)
-                .min(1e-9),
-            Row::parameter_real("k", |m| &mut m.k, "stiffness of the spring to the wall")
-                .unit(unit::NEWTON_PER_METRE),
-            Row::parameter_real("d", |m| &mut m.d, "damping to the wall")
-                .unit(unit::NEWTON_SECOND_PER_METRE),
-            Row::parameter_real("pulse_force", |m| &mut m.pulse_force, "force of the pulses")
-                .unit(unit::NEWTON),
-            Row::parameter_real(
-                "pulse_width",
-                |m| &mut m.pulse_width,
-                "length of the pulses",
-            )
-            .unit(unit::SECOND)
-            .min(0.0),
-            Row::parameter_real("pulse_time_1", |m| &mut m.pulse_time_1, "start of pulse 1")
-                .unit(unit::SECOND),
-            Row::parameter_real("pulse_time_2", |m| &mut m.pulse_time_2, "start of pulse 2")
-                .unit(unit::SECOND),
-        ]
+        variables! { DualMassVelocity:
+            input_real "F" = force in NEWTON, "coupling force on the mass";
+            output_real "v" = state[1] in METRE_PER_SECOND, "velocity";
+            output_real "x" = state[0] in METRE, "position";
+            parameter_real "m" = m in KILOGRAM, "mass", min(1e-9);
+            parameter_real "k" = k in NEWTON_PER_METRE, "stiffness of the spring to the wall";
+            parameter_real "d" = d in NEWTON_SECOND_PER_METRE, "damping to the wall";
+            parameter_real "pulse_force" = pulse_force in NEWTON, "force of the pulses";
+            parameter_real "pulse_width" = pulse_width in SECOND, "length of the pulses", min(0.0);
+            parameter_real "pulse_time_1" = pulse_time_1 in SECOND, "start of pulse 1";
+            parameter_real "pulse_time_2" = pulse_time_2 in SECOND, "start of pulse 2";
+        }
     }
 
     fn state(&mut self) -> &mut [f64] {

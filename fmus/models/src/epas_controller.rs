@@ -1,11 +1,9 @@
 //! The control unit of an electric power steering.
 
-use fmu_kit::{Fault, Model, Variable, unit};
+use fmu_kit::{Fault, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::epas_steering::MOTOR_TO_RACK;
-
-type Row = Variable<EpasController>;
 
 /// Assists the driver by the torque of the torsion bar, filtered, with lead and damping, in samples
 /// of 1 ms; the torque follows the newest sample at once (direct feed-through).
@@ -56,23 +54,12 @@ impl Model for EpasController {
     const STOP_TIME: f64 = 20.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        vec![
-            Row::input_real(
-                "pinion_torque",
-                |m| &mut m.pinion_torque,
-                "torque of the torsion bar",
-            )
-            .unit(unit::NEWTON_METRE),
-            Row::input_real("motor_speed", |m| &mut m.motor_speed, "rate of the motor")
-                .unit(unit::RADIAN_PER_SECOND),
-            Row::output_real(
-                "motor_torque",
-                |m| &mut m.motor_torque,
-                "torque of the motor",
-            )
-            .unit(unit::NEWTON_METRE)
-            .depends_on(&["pinion_torque", "motor_speed"]),
-        ]
+        variables! { EpasController:
+            input_real "pinion_torque" = pinion_torque in NEWTON_METRE, "torque of the torsion bar";
+            input_real "motor_speed" = motor_speed in RADIAN_PER_SECOND, "rate of the motor";
+            output_real "motor_torque" = motor_torque in NEWTON_METRE, "torque of the motor",
+                depends_on(&["pinion_torque", "motor_speed"]);
+        }
     }
 
     // A sampled state, saved and restored with the continuous ones; its rate is 0.

@@ -2,10 +2,8 @@
 
 use std::f64::consts::PI;
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
-
-type Row = Variable<EpasSteering>;
 
 /// Column, motor and rack, joined by an elastic torsion bar and an elastic belt, with friction after
 /// LuGre at column and rack.
@@ -144,44 +142,19 @@ impl Model for EpasSteering {
     const STOP_TIME: f64 = 20.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        vec![
-            Row::input_real(
-                "motor_torque",
-                |m| &mut m.motor_torque,
-                "torque of the motor",
-            )
-            .unit(unit::NEWTON_METRE),
-            Row::input_real(
-                "F",
-                |m| &mut m.rack_force,
-                "force of the vehicle on the rack",
-            )
-            .unit(unit::NEWTON),
-            Row::output_real("v", |m| &mut m.state[5], "velocity of the rack")
-                .unit(unit::METRE_PER_SECOND),
-            Row::output_real(
-                "pinion_torque",
-                |m| &mut m.pinion_torque,
-                "torque of the torsion bar, as its sensor has it",
-            )
-            .unit(unit::NEWTON_METRE),
-            Row::output_real("motor_speed", |m| &mut m.state[3], "rate of the motor")
-                .unit(unit::RADIAN_PER_SECOND),
-            Row::output_real("angle", |m| &mut m.state[0], "angle of the steering column")
-                .unit(unit::RADIAN),
-            Row::parameter_real(
-                "torque_amplitude",
-                |m| &mut m.torque_amplitude,
-                "amplitude of the driver's torque",
-            )
-            .unit(unit::NEWTON_METRE),
-            Row::parameter_real(
-                "torque_frequency",
-                |m| &mut m.torque_frequency,
-                "frequency of the driver's torque after 20 s, from 0",
-            )
-            .unit(unit::HERTZ),
-        ]
+        variables! { EpasSteering:
+            input_real "motor_torque" = motor_torque in NEWTON_METRE, "torque of the motor";
+            input_real "F" = rack_force in NEWTON, "force of the vehicle on the rack";
+            output_real "v" = state[5] in METRE_PER_SECOND, "velocity of the rack";
+            output_real "pinion_torque" = pinion_torque in NEWTON_METRE,
+                "torque of the torsion bar, as its sensor has it";
+            output_real "motor_speed" = state[3] in RADIAN_PER_SECOND, "rate of the motor";
+            output_real "angle" = state[0] in RADIAN, "angle of the steering column";
+            parameter_real "torque_amplitude" = torque_amplitude in NEWTON_METRE,
+                "amplitude of the driver's torque";
+            parameter_real "torque_frequency" = torque_frequency in HERTZ,
+                "frequency of the driver's torque after 20 s, from 0";
+        }
     }
 
     fn state(&mut self) -> &mut [f64] {

@@ -1,9 +1,7 @@
 //! A vehicle with an elastic link from the steering rack to its front wheels.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
-
-type Row = Variable<EpasVehicle>;
 
 /// A single-track vehicle at constant speed with relaxing tyres; its front wheels turn about their
 /// pivot, moved by the rack over an elastic tie rod.
@@ -100,30 +98,17 @@ impl Model for EpasVehicle {
     const STOP_TIME: f64 = 20.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        vec![
-            Row::input_real("v", |m| &mut m.velocity, "velocity of the rack")
-                .unit(unit::METRE_PER_SECOND),
-            Row::output_real("F", |m| &mut m.force, "force of the vehicle on the rack")
-                .unit(unit::NEWTON)
-                .depends_on(&["v"])
-                .starts_from(&["stiffness", "damping"]),
-            Row::output_real("yaw_rate", |m| &mut m.state[4], "yaw rate")
-                .unit(unit::RADIAN_PER_SECOND),
-            Row::output_real("lateral_velocity", |m| &mut m.state[3], "lateral velocity")
-                .unit(unit::METRE_PER_SECOND),
-            Row::parameter_real(
-                "stiffness",
-                |m| &mut m.tie_rod.stiffness,
-                "stiffness of the tie rod",
-            )
-            .unit(unit::NEWTON_PER_METRE),
-            Row::parameter_real(
-                "damping",
-                |m| &mut m.tie_rod.damping,
-                "damping of the tie rod",
-            )
-            .unit(unit::NEWTON_SECOND_PER_METRE),
-        ]
+        variables! { EpasVehicle:
+            input_real "v" = velocity in METRE_PER_SECOND, "velocity of the rack";
+            output_real "F" = force in NEWTON, "force of the vehicle on the rack",
+                depends_on(&["v"]), starts_from(&["stiffness", "damping"]);
+            output_real "yaw_rate" = state[4] in RADIAN_PER_SECOND, "yaw rate";
+            output_real "lateral_velocity" = state[3] in METRE_PER_SECOND, "lateral velocity";
+            parameter_real "stiffness" = tie_rod.stiffness in NEWTON_PER_METRE,
+                "stiffness of the tie rod";
+            parameter_real "damping" = tie_rod.damping in NEWTON_SECOND_PER_METRE,
+                "damping of the tie rod";
+        }
     }
 
     fn state(&mut self) -> &mut [f64] {

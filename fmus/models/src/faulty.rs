@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fmu_kit::{Enumeration, Fault, Model, Variable, crash, unit};
+use fmu_kit::{Enumeration, Fault, Model, Variable, crash, variables};
 use serde::{Deserialize, Serialize};
-
-type Row = Variable<Faulty>;
 
 const FAULT: Enumeration = Enumeration {
     name: "Fault",
@@ -230,26 +228,20 @@ impl Model for Faulty {
         "Repeats its input until the fault that its parameters choose";
 
     fn variables() -> Vec<Variable<Self>> {
-        vec![
-            Row::input_real("u", |m| &mut m.u, "input"),
-            Row::output_real("y", |m| &mut m.y, "the input, until the fault")
-                .depends_on(&["u"])
-                .starts_from(&["fault", "function", "fault_time", "sleep_time"]),
-            Row::parameter_enumeration("fault", |m| &mut m.fault, &FAULT, "what goes wrong"),
-            Row::parameter_enumeration("function", |m| &mut m.function, &FUNCTION, "where"),
-            Row::parameter_real("fault_time", |m| &mut m.fault_time, "when").unit(unit::SECOND),
-            Row::parameter_real("sleep_time", |m| &mut m.sleep_time, "how long a sleep is")
-                .unit(unit::SECOND)
-                .min(0.0)
-                .max(86_400.0),
-            Row::parameter_integer(
-                "parts",
-                |m| &mut m.parts,
+        variables! { Faulty:
+            input_real "u" = u, "input";
+            output_real "y" = y, "the input, until the fault",
+                depends_on(&["u"]),
+                starts_from(&["fault", "function", "fault_time", "sleep_time"]);
+            parameter_enumeration "fault" = fault of FAULT, "what goes wrong";
+            parameter_enumeration "function" = function of FUNCTION, "where";
+            parameter_real "fault_time" = fault_time in SECOND, "when";
+            parameter_real "sleep_time" = sleep_time in SECOND, "how long a sleep is",
+                min(0.0), max(86_400.0);
+            parameter_integer "parts" = parts,
                 "inner steps of a communication step; a discarded one ends where the last of them has ended",
-            )
-            .min(1.0)
-            .max(1e6),
-        ]
+                min(1.0), max(1e6);
+        }
     }
 
     fn micro_steps(&self) -> Option<i32> {

@@ -1,6 +1,6 @@
 //! The hydraulic circuit of an actuator: valve, throttle, cylinder.
 
-use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, unit, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
@@ -307,43 +307,19 @@ impl Model for HydraulicCircuit {
 const REST: &[&str] = &["load", "p2_start", "d1", "d2"];
 
 fn coupling() -> Vec<Row> {
-    vec![
-        Row::input_real("s", |m| &mut m.s, "length of the actuator").unit(unit::METRE),
-        Row::input_real("v", |m| &mut m.v, "rate of the actuator's length")
-            .unit(unit::METRE_PER_SECOND),
-        Row::input_real(
-            "u_ref",
-            |m| &mut m.u_ref,
-            "where the spool is to go, with spool_program = input",
-        )
-        .unit(unit::VOLT),
-        Row::output_real(
-            "f",
-            |m| &mut m.f,
-            "force of the actuator, positive outwards",
-        )
-        .unit(unit::NEWTON)
-        .depends_on(&["s", "v"])
-        .starts_from(&[
-            "load", "p2_start", "d1", "d2", "c", "k_d", "c_d", "l_d", "l1_start", "l2_start",
-            "s_start",
-        ]),
-        Row::output_real("f_p", |m| &mut m.f_p, "force of the pressures alone")
-            .unit(unit::NEWTON)
-            .starts_from(REST),
-        Row::output_real("f_p_rate", |m| &mut m.f_p_rate, "rate of f_p")
-            .unit(unit::NEWTON_PER_SECOND)
-            .depends_on(&["s", "v"])
-            .starts_from(STIFFNESS),
-        Row::output_real(
-            "k_eff",
-            |m| &mut m.k_eff,
-            "stiffness of the oil: −∂f_p_rate/∂v",
-        )
-        .unit(unit::NEWTON_PER_METRE)
-        .depends_on(&["s"])
-        .starts_from(STIFFNESS),
-    ]
+    variables! { HydraulicCircuit:
+        input_real "s" = s in METRE, "length of the actuator";
+        input_real "v" = v in METRE_PER_SECOND, "rate of the actuator's length";
+        input_real "u_ref" = u_ref in VOLT, "where the spool is to go, with spool_program = input";
+        output_real "f" = f in NEWTON, "force of the actuator, positive outwards",
+            depends_on(&["s", "v"]),
+            starts_from(&["load", "p2_start", "d1", "d2", "c", "k_d", "c_d", "l_d", "l1_start", "l2_start", "s_start"]);
+        output_real "f_p" = f_p in NEWTON, "force of the pressures alone", starts_from(REST);
+        output_real "f_p_rate" = f_p_rate in NEWTON_PER_SECOND, "rate of f_p",
+            depends_on(&["s", "v"]), starts_from(STIFFNESS);
+        output_real "k_eff" = k_eff in NEWTON_PER_METRE, "stiffness of the oil: −∂f_p_rate/∂v",
+            depends_on(&["s"]), starts_from(STIFFNESS);
+    }
 }
 
 /// What the stiffness of the oil at the start is computed from.
@@ -352,55 +328,27 @@ const STIFFNESS: &[&str] = &[
 ];
 
 fn pressures() -> Vec<Row> {
-    vec![
-        Row::output_real(
-            "p1",
-            |m| &mut m.state[1],
-            "pressure on the piston's side, volume 1",
-        )
-        .unit(unit::PASCAL)
-        .starts_from(REST),
-        Row::output_real(
-            "p2",
-            |m| &mut m.state[2],
-            "pressure on the rod's side, volume 2",
-        )
-        .unit(unit::PASCAL)
-        .starts_from(&["p2_start"]),
-        Row::output_real(
-            "p3",
-            |m| &mut m.state[3],
-            "pressure between valve and throttle, volume 3",
-        )
-        .unit(unit::PASCAL)
-        .starts_from(REST),
-        Row::output_real("u", |m| &mut m.state[0], "position of the spool").unit(unit::VOLT),
-    ]
+    variables! { HydraulicCircuit:
+        output_real "p1" = state[1] in PASCAL, "pressure on the piston's side, volume 1",
+            starts_from(REST);
+        output_real "p2" = state[2] in PASCAL, "pressure on the rod's side, volume 2",
+            starts_from(&["p2_start"]);
+        output_real "p3" = state[3] in PASCAL, "pressure between valve and throttle, volume 3",
+            starts_from(REST);
+        output_real "u" = state[0] in VOLT, "position of the spool";
+    }
 }
 
 fn choices() -> Vec<Row> {
-    vec![
-        Row::parameter_enumeration(
-            "integrator",
-            |m| &mut m.integrator,
-            &INTEGRATORS,
-            "how the circuit is integrated, by inner steps of step_size",
-        ),
-        Row::parameter_enumeration(
-            "spool_program",
-            |m| &mut m.spool_program,
-            &SPOOL_PROGRAMS,
-            "where the spool's reference comes from",
-        ),
-        Row::parameter_real("load", |m| &mut m.load, "force that f has at the start")
-            .unit(unit::NEWTON),
-        Row::parameter_real(
-            "p2_start",
-            |m| &mut m.p2_start,
-            "initial pressure of volume 2; p1 = p3 follow from the load",
-        )
-        .unit(unit::PASCAL),
-    ]
+    variables! { HydraulicCircuit:
+        parameter_enumeration "integrator" = integrator of INTEGRATORS,
+            "how the circuit is integrated, by inner steps of step_size";
+        parameter_enumeration "spool_program" = spool_program of SPOOL_PROGRAMS,
+            "where the spool's reference comes from";
+        parameter_real "load" = load in NEWTON, "force that f has at the start";
+        parameter_real "p2_start" = p2_start in PASCAL,
+            "initial pressure of volume 2; p1 = p3 follow from the load";
+    }
 }
 
 fn length(

@@ -1,11 +1,9 @@
 //! Mass 1 of the double oscillator, with the coupling spring and damper.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::oscillator_elements::{DAMPER, LINEAR, SPRING, damper_force, spring_force};
-
-type Row = Variable<OscillatorForce>;
 
 /// m·x'' = −k·x − c·v − f with the coupling force f = k_c·(x − x2) + c_c·(v − v2) as output: it
 /// follows the inputs x2 and v2 at once (direct feed-through).
@@ -64,55 +62,26 @@ impl Model for OscillatorForce {
     const POSITIONS: usize = 1;
 
     fn variables() -> Vec<Variable<Self>> {
-        vec![
-            Row::input_real("x2", |m| &mut m.x2, "position of mass 2").unit(unit::METRE),
-            Row::input_real("v2", |m| &mut m.v2, "velocity of mass 2").unit(unit::METRE_PER_SECOND),
-            Row::output_real("f", |m| &mut m.f, "coupling force on mass 2")
-                .unit(unit::NEWTON)
-                .depends_on(&["x2", "v2"])
-                .starts_from(&["k_c", "c_c", "spring", "damper", "x_start", "v_start"]),
-            Row::output_real("x", |m| &mut m.state[0], "position")
-                .unit(unit::METRE)
-                .starts_from(&["x_start"]),
-            Row::output_real("v", |m| &mut m.state[1], "velocity")
-                .unit(unit::METRE_PER_SECOND)
-                .starts_from(&["v_start"]),
-            Row::parameter_real("m", |m| &mut m.m, "mass")
-                .unit(unit::KILOGRAM)
-                .min(1e-9),
-            Row::parameter_real(
-                "k",
-                |m| &mut m.k,
-                "stiffness of the spring to the wall; N/m^0.5 if sqrt",
-            )
-            .unit(unit::NEWTON_PER_METRE),
-            Row::parameter_real(
-                "c",
-                |m| &mut m.c,
-                "damping to the wall; N.s2/m2 if quadratic",
-            )
-            .unit(unit::NEWTON_SECOND_PER_METRE),
-            Row::parameter_real("k_c", |m| &mut m.k_c, "stiffness of the coupling spring")
-                .unit(unit::NEWTON_PER_METRE),
-            Row::parameter_real("c_c", |m| &mut m.c_c, "damping of the coupling damper")
-                .unit(unit::NEWTON_SECOND_PER_METRE),
-            Row::parameter_enumeration(
-                "spring",
-                |m| &mut m.spring,
-                &SPRING,
-                "kind of both springs",
-            ),
-            Row::parameter_enumeration(
-                "damper",
-                |m| &mut m.damper,
-                &DAMPER,
-                "kind of both dampers",
-            ),
-            Row::parameter_real("x_start", |m| &mut m.x_start, "initial position")
-                .unit(unit::METRE),
-            Row::parameter_real("v_start", |m| &mut m.v_start, "initial velocity")
-                .unit(unit::METRE_PER_SECOND),
-        ]
+        variables! { OscillatorForce:
+            input_real "x2" = x2 in METRE, "position of mass 2";
+            input_real "v2" = v2 in METRE_PER_SECOND, "velocity of mass 2";
+            output_real "f" = f in NEWTON, "coupling force on mass 2",
+                depends_on(&["x2", "v2"]),
+                starts_from(&["k_c", "c_c", "spring", "damper", "x_start", "v_start"]);
+            output_real "x" = state[0] in METRE, "position", starts_from(&["x_start"]);
+            output_real "v" = state[1] in METRE_PER_SECOND, "velocity", starts_from(&["v_start"]);
+            parameter_real "m" = m in KILOGRAM, "mass", min(1e-9);
+            parameter_real "k" = k in NEWTON_PER_METRE,
+                "stiffness of the spring to the wall; N/m^0.5 if sqrt";
+            parameter_real "c" = c in NEWTON_SECOND_PER_METRE,
+                "damping to the wall; N.s2/m2 if quadratic";
+            parameter_real "k_c" = k_c in NEWTON_PER_METRE, "stiffness of the coupling spring";
+            parameter_real "c_c" = c_c in NEWTON_SECOND_PER_METRE, "damping of the coupling damper";
+            parameter_enumeration "spring" = spring of SPRING, "kind of both springs";
+            parameter_enumeration "damper" = damper of DAMPER, "kind of both dampers";
+            parameter_real "x_start" = x_start in METRE, "initial position";
+            parameter_real "v_start" = v_start in METRE_PER_SECOND, "initial velocity";
+        }
     }
 
     fn state(&mut self) -> &mut [f64] {

@@ -1,11 +1,9 @@
 //! Mass 2 of the double oscillator, moved by the coupling force.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::oscillator_elements::{DAMPER, LINEAR, SPRING, damper_force, spring_force};
-
-type Row = Variable<OscillatorMotion>;
 
 /// m·x'' = −k·x − c·v + f; no direct feed-through.
 ///
@@ -47,36 +45,20 @@ impl Model for OscillatorMotion {
     const POSITIONS: usize = 1;
 
     fn variables() -> Vec<Variable<Self>> {
-        vec![
-            Row::input_real("f", |m| &mut m.f, "coupling force").unit(unit::NEWTON),
-            Row::output_real("x", |m| &mut m.state[0], "position")
-                .unit(unit::METRE)
-                .starts_from(&["x_start"]),
-            Row::output_real("v", |m| &mut m.state[1], "velocity")
-                .unit(unit::METRE_PER_SECOND)
-                .starts_from(&["v_start"]),
-            Row::parameter_real("m", |m| &mut m.m, "mass")
-                .unit(unit::KILOGRAM)
-                .min(1e-9),
-            Row::parameter_real(
-                "k",
-                |m| &mut m.k,
-                "stiffness of the spring to the wall; N/m^0.5 if sqrt",
-            )
-            .unit(unit::NEWTON_PER_METRE),
-            Row::parameter_real(
-                "c",
-                |m| &mut m.c,
-                "damping to the wall; N.s2/m2 if quadratic",
-            )
-            .unit(unit::NEWTON_SECOND_PER_METRE),
-            Row::parameter_enumeration("spring", |m| &mut m.spring, &SPRING, "kind of the spring"),
-            Row::parameter_enumeration("damper", |m| &mut m.damper, &DAMPER, "kind of the damper"),
-            Row::parameter_real("x_start", |m| &mut m.x_start, "initial position")
-                .unit(unit::METRE),
-            Row::parameter_real("v_start", |m| &mut m.v_start, "initial velocity")
-                .unit(unit::METRE_PER_SECOND),
-        ]
+        variables! { OscillatorMotion:
+            input_real "f" = f in NEWTON, "coupling force";
+            output_real "x" = state[0] in METRE, "position", starts_from(&["x_start"]);
+            output_real "v" = state[1] in METRE_PER_SECOND, "velocity", starts_from(&["v_start"]);
+            parameter_real "m" = m in KILOGRAM, "mass", min(1e-9);
+            parameter_real "k" = k in NEWTON_PER_METRE,
+                "stiffness of the spring to the wall; N/m^0.5 if sqrt";
+            parameter_real "c" = c in NEWTON_SECOND_PER_METRE,
+                "damping to the wall; N.s2/m2 if quadratic";
+            parameter_enumeration "spring" = spring of SPRING, "kind of the spring";
+            parameter_enumeration "damper" = damper of DAMPER, "kind of the damper";
+            parameter_real "x_start" = x_start in METRE, "initial position";
+            parameter_real "v_start" = v_start in METRE_PER_SECOND, "initial velocity";
+        }
     }
 
     fn state(&mut self) -> &mut [f64] {

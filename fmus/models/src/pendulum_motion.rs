@@ -1,6 +1,6 @@
 //! Pendulum 2 of the coupled pendula, moved by the coupling force.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
@@ -61,66 +61,30 @@ impl Model for PendulumMotion {
 }
 
 fn motion() -> Vec<Row> {
-    vec![
-        Row::input_real("fx", |m| &mut m.force[0], "force on the tip along x").unit(unit::NEWTON),
-        Row::input_real("fy", |m| &mut m.force[1], "force on the tip along y").unit(unit::NEWTON),
-        Row::output_real("x", |m| &mut m.state[0], "position of the tip")
-            .unit(unit::METRE)
-            .starts_from(&["l", "x_pivot", "theta_start"]),
-        Row::output_real("y", |m| &mut m.state[1], "height of the tip")
-            .unit(unit::METRE)
-            .starts_from(&["l", "y_pivot", "theta_start"]),
-        Row::output_real("vx", |m| &mut m.state[2], "velocity of the tip along x")
-            .unit(unit::METRE_PER_SECOND),
-        Row::output_real("vy", |m| &mut m.state[3], "velocity of the tip along y")
-            .unit(unit::METRE_PER_SECOND),
-    ]
+    variables! { PendulumMotion:
+        input_real "fx" = force[0] in NEWTON, "force on the tip along x";
+        input_real "fy" = force[1] in NEWTON, "force on the tip along y";
+        output_real "x" = state[0] in METRE, "position of the tip",
+            starts_from(&["l", "x_pivot", "theta_start"]);
+        output_real "y" = state[1] in METRE, "height of the tip",
+            starts_from(&["l", "y_pivot", "theta_start"]);
+        output_real "vx" = state[2] in METRE_PER_SECOND, "velocity of the tip along x";
+        output_real "vy" = state[3] in METRE_PER_SECOND, "velocity of the tip along y";
+    }
 }
 
 fn parameters() -> Vec<Row> {
-    vec![
-        Row::parameter_real("m", |m| &mut m.pendulum.m, "mass at the tip")
-            .unit(unit::KILOGRAM)
-            .min(1e-9),
-        Row::parameter_real("l", |m| &mut m.pendulum.l, "length of the rod")
-            .unit(unit::METRE)
-            .min(1e-9),
-        Row::parameter_real(
-            "x_pivot",
-            |m| &mut m.pendulum.pivot[0],
-            "position of the pivot",
-        )
-        .unit(unit::METRE),
-        Row::parameter_real(
-            "y_pivot",
-            |m| &mut m.pendulum.pivot[1],
-            "height of the pivot",
-        )
-        .unit(unit::METRE),
-        Row::parameter_real(
-            "theta_start",
-            |m| &mut m.pendulum.theta_start,
-            "initial angle of the rod below the x axis",
-        )
-        .unit(unit::RADIAN),
-        Row::parameter_real(
-            "alpha",
-            |m| &mut m.pendulum.alpha,
-            "penalty factor of the rod's length, kg/m2",
-        )
-        .min(0.0),
-        Row::parameter_real(
-            "xi",
-            |m| &mut m.pendulum.xi,
-            "damping ratio of the length's error",
-        )
-        .min(0.0),
-        Row::parameter_real(
-            "omega",
-            |m| &mut m.pendulum.omega,
-            "natural frequency of the length's error",
-        )
-        .unit(unit::RADIAN_PER_SECOND)
-        .min(0.0),
-    ]
+    variables! { PendulumMotion:
+        parameter_real "m" = pendulum.m in KILOGRAM, "mass at the tip", min(1e-9);
+        parameter_real "l" = pendulum.l in METRE, "length of the rod", min(1e-9);
+        parameter_real "x_pivot" = pendulum.pivot[0] in METRE, "position of the pivot";
+        parameter_real "y_pivot" = pendulum.pivot[1] in METRE, "height of the pivot";
+        parameter_real "theta_start" = pendulum.theta_start in RADIAN,
+            "initial angle of the rod below the x axis";
+        parameter_real "alpha" = pendulum.alpha, "penalty factor of the rod's length, kg/m2",
+            min(0.0);
+        parameter_real "xi" = pendulum.xi, "damping ratio of the length's error", min(0.0);
+        parameter_real "omega" = pendulum.omega in RADIAN_PER_SECOND,
+            "natural frequency of the length's error", min(0.0);
+    }
 }

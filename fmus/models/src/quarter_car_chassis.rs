@@ -1,11 +1,9 @@
 //! The chassis of the quarter car, reticulation 1.
 
-use fmu_kit::{Integrator, Model, Variable, unit};
+use fmu_kit::{Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::quarter_car_elements::{Stepping, stepping_rows};
-
-type Row = Variable<QuarterCarChassis>;
 
 /// m_c·v_c' = F; no direct feed-through. F lifts the chassis: F·v_c is the power taken in.
 ///
@@ -37,19 +35,12 @@ impl Model for QuarterCarChassis {
     const STOP_TIME: f64 = 4.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        let mut rows = vec![
-            Row::input_real(
-                "F",
-                |m| &mut m.force,
-                "suspension force on the chassis, up; F.v_c is the power taken in",
-            )
-            .unit(unit::NEWTON),
-            Row::output_real("v_c", |m| &mut m.v_c[0], "velocity of the chassis, up")
-                .unit(unit::METRE_PER_SECOND),
-            Row::parameter_real("m_c", |m| &mut m.m_c, "mass of the chassis")
-                .unit(unit::KILOGRAM)
-                .min(1e-9),
-        ];
+        let mut rows = variables! { QuarterCarChassis:
+            input_real "F" = force in NEWTON,
+                "suspension force on the chassis, up; F.v_c is the power taken in";
+            output_real "v_c" = v_c[0] in METRE_PER_SECOND, "velocity of the chassis, up";
+            parameter_real "m_c" = m_c in KILOGRAM, "mass of the chassis", min(1e-9);
+        };
         rows.extend(stepping_rows(
             |m: &mut Self| &mut m.stepping.micro_steps,
             |m| &mut m.stepping.integrator,

@@ -1,11 +1,9 @@
 //! Chassis and suspension of the quarter car, reticulation 2.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::quarter_car_elements::{Stepping, Suspension, stepping_rows, suspension_rows};
-
-type Row = Variable<QuarterCarChassisSuspension>;
 
 /// m_c·v_c' = F with F = k_c·(z_w − z_c) + F_d(v_w − v_c) as output: it follows the input v_w at
 /// once (direct feed-through). F·v_w is the power taken in.
@@ -53,31 +51,16 @@ impl Model for QuarterCarChassisSuspension {
     const STOP_TIME: f64 = 4.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        let mut rows = vec![
-            Row::input_real("v_w", |m| &mut m.v_w, "velocity of the wheel, up")
-                .unit(unit::METRE_PER_SECOND),
-            Row::output_real(
-                "F",
-                |m| &mut m.force,
+        let mut rows = variables! { QuarterCarChassisSuspension:
+            input_real "v_w" = v_w in METRE_PER_SECOND, "velocity of the wheel, up";
+            output_real "F" = force in NEWTON,
                 "suspension force on the wheel, down; F.v_w is the power taken in",
-            )
-            .unit(unit::NEWTON)
-            .depends_on(&["v_w"])
-            .starts_from(&["d_c", "damper_exponent"]),
-            Row::output_real("v_c", |m| &mut m.state[0], "velocity of the chassis, up")
-                .local()
-                .unit(unit::METRE_PER_SECOND),
-            Row::output_real(
-                "stretch",
-                |m| &mut m.state[1],
-                "stretch z_w - z_c of the spring",
-            )
-            .local()
-            .unit(unit::METRE),
-            Row::parameter_real("m_c", |m| &mut m.m_c, "mass of the chassis")
-                .unit(unit::KILOGRAM)
-                .min(1e-9),
-        ];
+                depends_on(&["v_w"]), starts_from(&["d_c", "damper_exponent"]);
+            output_real "v_c" = state[0] in METRE_PER_SECOND, "velocity of the chassis, up",
+                local();
+            output_real "stretch" = state[1] in METRE, "stretch z_w - z_c of the spring", local();
+            parameter_real "m_c" = m_c in KILOGRAM, "mass of the chassis", min(1e-9);
+        };
         rows.extend(suspension_rows(
             |m: &mut Self| &mut m.suspension.k_c,
             |m| &mut m.suspension.d_c,

@@ -1,11 +1,9 @@
 //! The wheel of the quarter car, reticulation 2.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::quarter_car_elements::{Road, Stepping, road_rows, stepping_rows};
-
-type Row = Variable<QuarterCarWheel>;
 
 /// m_w·v_w' = k_w·(z − z_w) − F; no direct feed-through. F presses the wheel down: F·v_w is the
 /// power given away.
@@ -44,24 +42,14 @@ impl Model for QuarterCarWheel {
     const STOP_TIME: f64 = 4.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        let mut rows = vec![
-            Row::input_real(
-                "F",
-                |m| &mut m.force,
-                "suspension force on the wheel, down; F.v_w is the power given away",
-            )
-            .unit(unit::NEWTON),
-            Row::output_real("v_w", |m| &mut m.state[1], "velocity of the wheel, up")
-                .unit(unit::METRE_PER_SECOND),
-            Row::output_real("z_w", |m| &mut m.state[0], "height of the wheel")
-                .local()
-                .unit(unit::METRE),
-            Row::parameter_real("m_w", |m| &mut m.m_w, "mass of the wheel")
-                .unit(unit::KILOGRAM)
-                .min(1e-9),
-            Row::parameter_real("k_w", |m| &mut m.k_w, "stiffness of the tyre")
-                .unit(unit::NEWTON_PER_METRE),
-        ];
+        let mut rows = variables! { QuarterCarWheel:
+            input_real "F" = force in NEWTON,
+                "suspension force on the wheel, down; F.v_w is the power given away";
+            output_real "v_w" = state[1] in METRE_PER_SECOND, "velocity of the wheel, up";
+            output_real "z_w" = state[0] in METRE, "height of the wheel", local();
+            parameter_real "m_w" = m_w in KILOGRAM, "mass of the wheel", min(1e-9);
+            parameter_real "k_w" = k_w in NEWTON_PER_METRE, "stiffness of the tyre";
+        };
         rows.extend(road_rows(
             |m: &mut Self| &mut m.road.step,
             |m| &mut m.road.second_step,

@@ -1,13 +1,11 @@
 //! Wheel and suspension of the quarter car, reticulation 1.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, unit};
+use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::quarter_car_elements::{
     Road, Stepping, Suspension, road_rows, stepping_rows, suspension_rows,
 };
-
-type Row = Variable<QuarterCarWheelSuspension>;
 
 /// m_w·v_w' = k_w·(z − z_w) − F with F = k_c·(z_w − z_c) + F_d(v_w − v_c) as output: it follows
 /// the input v_c at once (direct feed-through). F·v_c is the power given away.
@@ -59,36 +57,17 @@ impl Model for QuarterCarWheelSuspension {
     const STOP_TIME: f64 = 4.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        let mut rows = vec![
-            Row::input_real("v_c", |m| &mut m.v_c, "velocity of the chassis, up")
-                .unit(unit::METRE_PER_SECOND),
-            Row::output_real(
-                "F",
-                |m| &mut m.force,
+        let mut rows = variables! { QuarterCarWheelSuspension:
+            input_real "v_c" = v_c in METRE_PER_SECOND, "velocity of the chassis, up";
+            output_real "F" = force in NEWTON,
                 "suspension force on the chassis, up; F.v_c is the power given away",
-            )
-            .unit(unit::NEWTON)
-            .depends_on(&["v_c"])
-            .starts_from(&["d_c", "damper_exponent"]),
-            Row::output_real("v_w", |m| &mut m.state[1], "velocity of the wheel, up")
-                .local()
-                .unit(unit::METRE_PER_SECOND),
-            Row::output_real("z_w", |m| &mut m.state[0], "height of the wheel")
-                .local()
-                .unit(unit::METRE),
-            Row::output_real(
-                "stretch",
-                |m| &mut m.state[2],
-                "stretch z_w - z_c of the spring",
-            )
-            .local()
-            .unit(unit::METRE),
-            Row::parameter_real("m_w", |m| &mut m.m_w, "mass of the wheel")
-                .unit(unit::KILOGRAM)
-                .min(1e-9),
-            Row::parameter_real("k_w", |m| &mut m.k_w, "stiffness of the tyre")
-                .unit(unit::NEWTON_PER_METRE),
-        ];
+                depends_on(&["v_c"]), starts_from(&["d_c", "damper_exponent"]);
+            output_real "v_w" = state[1] in METRE_PER_SECOND, "velocity of the wheel, up", local();
+            output_real "z_w" = state[0] in METRE, "height of the wheel", local();
+            output_real "stretch" = state[2] in METRE, "stretch z_w - z_c of the spring", local();
+            parameter_real "m_w" = m_w in KILOGRAM, "mass of the wheel", min(1e-9);
+            parameter_real "k_w" = k_w in NEWTON_PER_METRE, "stiffness of the tyre";
+        };
         rows.extend(suspension_rows(
             |m: &mut Self| &mut m.suspension.k_c,
             |m| &mut m.suspension.d_c,

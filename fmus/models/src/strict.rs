@@ -1,9 +1,7 @@
 //! A model that insists on the order of calls, to test importers.
 
-use fmu_kit::{Model, Variable};
+use fmu_kit::{Model, Variable, variables};
 use serde::{Deserialize, Serialize};
-
-type Row = Variable<Strict>;
 
 /// A lag with feed-through: ẋ = rate·(u − x), y = x + gain·u.
 ///
@@ -39,15 +37,14 @@ impl Model for Strict {
     const RESETS_IN_SETUP: bool = true;
 
     fn variables() -> Vec<Variable<Self>> {
-        vec![
-            Row::input_real("u", |m| &mut m.u, "input"),
-            Row::output_real("x", |m| &mut m.state[0], "lagging output"),
-            Row::output_real("y", |m| &mut m.y, "output with feed-through")
-                .depends_on(&["u"])
-                .starts_from(&["gain"]),
-            Row::parameter_real("rate", |m| &mut m.rate, "how fast x follows u, 1/s"),
-            Row::parameter_real("gain", |m| &mut m.gain, "of the feed-through"),
-        ]
+        variables! { Strict:
+            input_real "u" = u, "input";
+            output_real "x" = state[0], "lagging output";
+            output_real "y" = y, "output with feed-through",
+                depends_on(&["u"]), starts_from(&["gain"]);
+            parameter_real "rate" = rate, "how fast x follows u, 1/s";
+            parameter_real "gain" = gain, "of the feed-through";
+        }
     }
 
     fn state(&mut self) -> &mut [f64] {

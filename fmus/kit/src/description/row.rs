@@ -17,8 +17,28 @@ pub struct Row {
     pub variability: Variability,
     /// Unit of a Real.
     pub unit: Option<Unit>,
+    /// What it stands for.
+    pub description: &'static str,
     /// The inputs that an output follows without a step between.
     pub depends_on: &'static [&'static str],
+}
+
+impl Row {
+    /// What the variable stands for, with the items of an enumeration and their numbers.
+    #[must_use]
+    pub fn meaning(&self) -> String {
+        let BaseType::Enumeration(Enumeration { items, .. }) = self.base_type else {
+            return self.description.to_owned();
+        };
+        let items = (1..)
+            .zip(*items)
+            .map(|(number, (name, _))| format!("{number} {name}"));
+        format!(
+            "{}: {}",
+            self.description,
+            items.collect::<Vec<_>>().join(", ")
+        )
+    }
 }
 
 /// Base type of a variable (FMI 2.0, section 2.2.7).
@@ -52,6 +72,7 @@ pub(super) fn rows<M>(table: &Table<M>) -> Vec<Row> {
         causality: variable.causality,
         variability: variable.variability,
         unit: variable.unit,
+        description: variable.description,
         depends_on: variable.depends_on,
     })
     .collect()
