@@ -103,7 +103,7 @@ impl<'a> Assembly<'a> {
             }
         }
         // Models with `micro_steps` have those instead.
-        let divides_evenly = role.parameters.iter().any(|p| p.0 == "micro_steps");
+        let divides_evenly = role.parameters.contains(&"micro_steps");
         if !divides_evenly && !self.cast.is_foreign(std::slice::from_ref(role)) {
             component.set_start_value("step_size", Value::Real(place.inner_step));
         }

@@ -22,15 +22,7 @@ pub(crate) const LINKS: Role = Role {
     name: "links",
     model: "CraneLinks",
     summary: "the two links of the crane, with the parameters of table 5",
-    ports: &[
-        ("f", "N", "force of the cylinder, positive outwards"),
-        ("s", "m", "length of the cylinder"),
-        ("v", "m/s", "rate of the cylinder's length"),
-        ("theta1", "rad", "angle of link 1 above the x axis"),
-        ("theta2", "rad", "angle of link 2 above the x axis"),
-        ("omega1", "rad/s", "rate of theta1"),
-        ("omega2", "rad/s", "rate of theta2"),
-    ],
+    ports: &["f", "s", "v", "theta1", "theta2", "omega1", "omega2"],
     parameters: &[],
 };
 
@@ -38,11 +30,7 @@ pub(crate) const CYLINDER: Role = Role {
     name: "cylinder",
     model: "CraneCylinder",
     summary: "the cylinder with its valve, with the parameters of table 5, at first in equilibrium",
-    ports: &[
-        ("s", "m", "length of the cylinder"),
-        ("v", "m/s", "rate of the cylinder's length"),
-        ("f", "N", "force of the cylinder, positive outwards"),
-    ],
+    ports: &["s", "v", "f"],
     parameters: &[],
 };
 

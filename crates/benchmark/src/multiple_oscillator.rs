@@ -16,14 +16,7 @@ const HUB: Role = Role {
     name: "hub",
     model: "OscillatorHub",
     summary: "a mass on a spring and damper to the wall, moved by up to four forces",
-    ports: &[
-        ("f1", "N", "force of coupling 1"),
-        ("f2", "N", "force of coupling 2"),
-        ("f3", "N", "force of coupling 3"),
-        ("f4", "N", "force of coupling 4"),
-        ("x", "m", "position"),
-        ("v", "m/s", "velocity"),
-    ],
+    ports: &["f1", "f2", "f3", "f4", "x", "v"],
     parameters: HUB_PARAMETERS,
 };
 

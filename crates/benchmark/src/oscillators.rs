@@ -16,57 +16,19 @@ pub(crate) const FORCE: Role = Role {
     name: "force",
     model: "OscillatorForce",
     summary: "a mass on a spring and damper to the wall, with the spring and damper to the other mass",
-    ports: &[
-        ("x2", "m", "position of the other mass"),
-        ("v2", "m/s", "velocity of the other mass"),
-        (
-            "f",
-            "N",
-            "force on the other mass, k_c·(x − x2) + c_c·(v − v2)",
-        ),
-        ("x", "m", "position"),
-        ("v", "m/s", "velocity"),
-    ],
-    parameters: &[
-        ("m", "kg", "mass"),
-        ("k", "N/m", "stiffness of the spring to the wall"),
-        ("c", "N.s/m", "damping to the wall"),
-        ("k_c", "N/m", "stiffness of the spring to the other mass"),
-        ("c_c", "N.s/m", "damping to the other mass"),
-        ("spring", "", "enumeration: 1 linear, 2 square root"),
-        ("damper", "", "enumeration: 1 linear, 2 quadratic"),
-        (
-            "v_start",
-            "m/s",
-            "initial velocity; the initial position is 0",
-        ),
-    ],
+    ports: &["x2", "v2", "f", "x", "v"],
+    parameters: &["m", "k", "c", "k_c", "c_c", "spring", "damper", "v_start"],
 };
 
 pub(crate) const MOTION: Role = Role {
     name: "motion",
     model: "OscillatorMotion",
     summary: "a mass on a spring and damper to the wall, moved by the force of the coupling",
-    ports: &[
-        ("f", "N", "force of the coupling"),
-        ("x", "m", "position"),
-        ("v", "m/s", "velocity"),
-    ],
+    ports: &["f", "x", "v"],
     parameters: HUB_PARAMETERS,
 };
 
-pub(crate) const HUB_PARAMETERS: &[(&str, &str, &str)] = &[
-    ("m", "kg", "mass"),
-    ("k", "N/m", "stiffness of the spring to the wall"),
-    ("c", "N.s/m", "damping to the wall"),
-    ("spring", "", "enumeration: 1 linear, 2 square root"),
-    ("damper", "", "enumeration: 1 linear, 2 quadratic"),
-    (
-        "v_start",
-        "m/s",
-        "initial velocity; the initial position is 0",
-    ),
-];
+pub(crate) const HUB_PARAMETERS: &[&str] = &["m", "k", "c", "spring", "damper", "v_start"];
 
 /// Simulated time of all oscillator benchmarks, s.
 pub(crate) const STOP: f64 = 10.0;

@@ -21,36 +21,15 @@ const FIRST: Role = Role {
     name: "pendulum-force",
     model: "PendulumForce",
     summary: "a point mass on a massless rod, with the spring from its tip to tip 2",
-    ports: &[
-        ("x2", "m", "position of tip 2"),
-        ("y2", "m", "height of tip 2"),
-        ("vx2", "m/s", "velocity of tip 2 along x"),
-        ("vy2", "m/s", "velocity of tip 2 along y"),
-        ("fx", "N", "force on tip 2 along x"),
-        ("fy", "N", "force on tip 2 along y"),
-        ("x", "m", "position of the tip"),
-        ("y", "m", "height of the tip"),
-        ("vx", "m/s", "velocity of the tip along x"),
-        ("vy", "m/s", "velocity of the tip along y"),
-    ],
-    parameters: &[
-        ("k", "N/m", "stiffness of the spring, unloaded at the start"),
-        ("c", "N.s/m", "damping between the tips"),
-    ],
+    ports: &["x2", "y2", "vx2", "vy2", "fx", "fy", "x", "y", "vx", "vy"],
+    parameters: &["k", "c"],
 };
 
 const SECOND: Role = Role {
     name: "pendulum-motion",
     model: "PendulumMotion",
     summary: "a point mass on a massless rod, with a force at its tip",
-    ports: &[
-        ("fx", "N", "force on the tip along x"),
-        ("fy", "N", "force on the tip along y"),
-        ("x", "m", "position of the tip"),
-        ("y", "m", "height of the tip"),
-        ("vx", "m/s", "velocity of the tip along x"),
-        ("vy", "m/s", "velocity of the tip along y"),
-    ],
+    ports: &["fx", "fy", "x", "y", "vx", "vy"],
     parameters: &[],
 };
 

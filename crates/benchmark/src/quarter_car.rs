@@ -10,32 +10,26 @@ const CHASSIS: Role = Role {
     name: "chassis",
     model: "QuarterCarChassis",
     summary: "the mass of the chassis, lifted by the suspension force; reticulation 1",
-    ports: &[
-        ("F", "N", "suspension force, up"),
-        ("v_c", "m/s", "velocity of the chassis, up"),
-    ],
-    parameters: &[MASS_OF_CHASSIS, MICRO_STEPS, INTEGRATOR],
+    ports: &["F", "v_c"],
+    parameters: &["m_c", "micro_steps", "integrator"],
 };
 
 const WHEEL_SUSPENSION: Role = Role {
     name: "wheel-suspension",
     model: "QuarterCarWheelSuspension",
     summary: "wheel on its tyre, with spring and damper to the chassis; reticulation 1",
-    ports: &[
-        ("v_c", "m/s", "velocity of the chassis, up"),
-        ("F", "N", "suspension force on the chassis, up"),
-    ],
+    ports: &["v_c", "F"],
     parameters: &[
-        MASS_OF_WHEEL,
-        TYRE,
-        SPRING,
-        DAMPER,
-        EXPONENT,
-        ROAD,
-        SECOND_ROAD,
-        SECOND_TIME,
-        MICRO_STEPS,
-        INTEGRATOR,
+        "m_w",
+        "k_w",
+        "k_c",
+        "d_c",
+        "damper_exponent",
+        "road_step",
+        "second_road_step",
+        "second_road_time",
+        "micro_steps",
+        "integrator",
     ],
 };
 
@@ -43,17 +37,14 @@ const CHASSIS_SUSPENSION: Role = Role {
     name: "chassis-suspension",
     model: "QuarterCarChassisSuspension",
     summary: "chassis, with spring and damper to the wheel; reticulation 2",
-    ports: &[
-        ("v_w", "m/s", "velocity of the wheel, up"),
-        ("F", "N", "suspension force on the wheel, down"),
-    ],
+    ports: &["v_w", "F"],
     parameters: &[
-        MASS_OF_CHASSIS,
-        SPRING,
-        DAMPER,
-        EXPONENT,
-        MICRO_STEPS,
-        INTEGRATOR,
+        "m_c",
+        "k_c",
+        "d_c",
+        "damper_exponent",
+        "micro_steps",
+        "integrator",
     ],
 };
 
@@ -61,42 +52,17 @@ const WHEEL: Role = Role {
     name: "wheel",
     model: "QuarterCarWheel",
     summary: "wheel on its tyre, pressed down by the suspension force; reticulation 2",
-    ports: &[
-        ("F", "N", "suspension force, down"),
-        ("v_w", "m/s", "velocity of the wheel, up"),
-    ],
+    ports: &["F", "v_w"],
     parameters: &[
-        MASS_OF_WHEEL,
-        TYRE,
-        ROAD,
-        SECOND_ROAD,
-        SECOND_TIME,
-        MICRO_STEPS,
-        INTEGRATOR,
+        "m_w",
+        "k_w",
+        "road_step",
+        "second_road_step",
+        "second_road_time",
+        "micro_steps",
+        "integrator",
     ],
 };
-
-type Parameter = (&'static str, &'static str, &'static str);
-
-const MASS_OF_CHASSIS: Parameter = ("m_c", "kg", "mass of the chassis");
-const MASS_OF_WHEEL: Parameter = ("m_w", "kg", "mass of the wheel");
-const TYRE: Parameter = ("k_w", "N/m", "stiffness of the tyre");
-const SPRING: Parameter = ("k_c", "N/m", "stiffness of the suspension spring");
-const DAMPER: Parameter = ("d_c", "N.s/m", "damper coefficient");
-const EXPONENT: Parameter = (
-    "damper_exponent",
-    "",
-    "p of the damper force d_c·sgn(v)·|v|^p",
-);
-const ROAD: Parameter = ("road_step", "m", "height of the road from the start");
-const SECOND_ROAD: Parameter = ("second_road_step", "m", "further change of the height");
-const SECOND_TIME: Parameter = ("second_road_time", "s", "time of the further change");
-const MICRO_STEPS: Parameter = ("micro_steps", "", "micro-steps of a communication step");
-const INTEGRATOR: Parameter = (
-    "integrator",
-    "",
-    "enumeration: 1 forward Euler, 2 Runge-Kutta 4",
-);
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "quarter-car",

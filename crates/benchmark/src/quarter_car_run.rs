@@ -181,7 +181,7 @@ impl Cut {
                 exchange: coupling.exchange,
             };
             let mut parameters = self.parameters(coupling);
-            parameters.retain(|(name, _)| role.parameters.iter().any(|p| p.0 == *name));
+            parameters.retain(|(name, _)| role.parameters.contains(name));
             assembly.add(place, &parameters)?;
         }
         // F lifts the chassis, and velocities count upwards: F·v_w is taken from the wheel.

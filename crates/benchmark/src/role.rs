@@ -14,10 +14,45 @@ pub struct Role {
     pub model: &'static str,
     /// What it has to be.
     pub summary: &'static str,
-    /// Its inputs and outputs: name, unit, meaning. Without them it cannot play.
-    pub ports: &'static [(&'static str, &'static str, &'static str)],
-    /// Its parameters, likewise. An FMU that lacks one has to hold the value itself.
-    pub parameters: &'static [(&'static str, &'static str, &'static str)],
+    /// Names of its inputs and outputs. Without them it cannot play.
+    pub ports: &'static [&'static str],
+    /// Names of its parameters. An FMU that lacks one has to hold the value itself.
+    pub parameters: &'static [&'static str],
+}
+
+/// A port or a parameter of a role, as our FMU declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleVariable {
+    /// Our name.
+    pub name: &'static str,
+    /// Its unit; empty where it has none.
+    pub unit: &'static str,
+    /// What it stands for.
+    pub meaning: String,
+}
+
+impl Role {
+    /// Names of its ports, then of its parameters.
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.ports.iter().chain(self.parameters).copied()
+    }
+
+    /// Its ports, then its parameters.
+    #[must_use]
+    pub fn variables(&self) -> Vec<RoleVariable> {
+        let mut models = fmu_models::MODELS.iter();
+        let model = models.find(|model| model.name == self.model);
+        let declared = model.map_or_else(Vec::new, |model| (model.describe)().variables);
+        let variable = |name| {
+            let row = declared.iter().find(|row| row.name == name)?;
+            Some(RoleVariable {
+                name,
+                unit: row.unit.map_or("", |unit| unit.name),
+                meaning: row.meaning(),
+            })
+        };
+        self.names().filter_map(variable).collect()
+    }
 }
 
 /// An FMU that somebody puts into a role.
@@ -96,7 +131,7 @@ pub enum CastError {
         /// The name that was looked for.
         name: String,
         /// What the port means.
-        meaning: &'static str,
+        meaning: String,
     },
     /// A name in `--with` that is neither a port nor a parameter of the role.
     #[error("--with {role}: the role has no port or parameter `{name}`; it has {known}")]
@@ -124,10 +159,9 @@ impl Cast {
     /// # Errors
     /// An FMU that cannot be opened or lacks a port; a name that the role does not have.
     pub fn substitute(&mut self, role: &Role, substitute: Substitute) -> Result<(), CastError> {
-        let named = || role.ports.iter().chain(role.parameters);
         for name in substitute.names.keys() {
-            if !named().any(|(known, _, _)| known == name) {
-                let known: Vec<&str> = named().map(|(known, _, _)| *known).collect();
+            if !role.names().any(|known| known == name) {
+                let known: Vec<&str> = role.names().collect();
                 return Err(CastError::UnknownName {
                     role: role.name.to_owned(),
                     name: name.clone(),
@@ -144,15 +178,17 @@ impl Cast {
             variables: variables.map(|variable| variable.name.clone()).collect(),
             substitute,
         };
-        for (port, _, meaning) in role.ports {
+        for port in role.ports {
             let name = player.name(port);
             if !player.variables.contains(name) {
+                let mut variables = role.variables().into_iter();
+                let meaning = variables.find(|variable| variable.name == *port);
                 return Err(CastError::NoPort {
                     role: role.name.to_owned(),
                     fmu: player.substitute.fmu.clone(),
                     port,
                     name: name.to_owned(),
-                    meaning,
+                    meaning: meaning.map_or_else(String::new, |variable| variable.meaning),
                 });
             }
         }
@@ -193,7 +229,7 @@ impl Cast {
     /// Parameters of `roles` that a substitute lacks, in a sentence.
     pub(crate) fn lacking(&self, roles: &[Role]) -> Option<String> {
         let lacking = roles.iter().flat_map(|role| {
-            let parameters = role.parameters.iter().map(|(name, _, _)| *name);
+            let parameters = role.parameters.iter();
             parameters
                 .filter(|name| self.name(role, name).is_none())
                 .map(|name| format!("{}.{name}", role.name))
@@ -227,6 +263,19 @@ pub fn folder_of_fmus(executable: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BENCHMARKS;
+
+    #[test]
+    fn our_models_declare_all_that_their_roles_need() {
+        for role in BENCHMARKS.iter().flat_map(|benchmark| benchmark.roles) {
+            let names: Vec<&str> = role
+                .variables()
+                .iter()
+                .map(|variable| variable.name)
+                .collect();
+            assert_eq!(names, role.names().collect::<Vec<_>>(), "{}", role.model);
+        }
+    }
 
     #[test]
     fn substitutes_are_read() {

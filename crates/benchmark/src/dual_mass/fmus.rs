@@ -16,44 +16,20 @@ use crate::metrics::greatest;
 use crate::recording::Recorder;
 use crate::role::{Cast, CastError, Role};
 
-type Parameter = (&'static str, &'static str, &'static str);
-
-const MASS: Parameter = ("m", "kg", "mass");
-const SPRING: Parameter = ("k", "N/m", "stiffness of the spring to the wall");
-const DAMPER: Parameter = ("d", "N.s/m", "damping to the wall");
-
 pub(crate) const FORCE: Role = Role {
     name: "force",
     model: "DualMassForce",
     summary: "mass 1 with the coupling spring and damper, in steps of forward Euler",
-    ports: &[
-        ("v2", "m/s", "velocity of mass 2"),
-        ("F", "N", "coupling force on mass 2"),
-    ],
-    parameters: &[
-        MASS,
-        SPRING,
-        DAMPER,
-        ("k_c", "N/m", "stiffness of the coupling spring"),
-        ("d_c", "N.s/m", "damping of the coupling damper"),
-    ],
+    ports: &["v2", "F"],
+    parameters: &["m", "k", "d", "k_c", "d_c"],
 };
 
 pub(crate) const VELOCITY: Role = Role {
     name: "velocity",
     model: "DualMassVelocity",
     summary: "mass 2, which two pulses of 1 N pull, in steps of forward Euler",
-    ports: &[
-        ("F", "N", "coupling force on the mass"),
-        ("v", "m/s", "velocity"),
-    ],
-    parameters: &[
-        MASS,
-        SPRING,
-        DAMPER,
-        ("pulse_width", "s", "length of the pulses"),
-        ("pulse_time_2", "s", "start of the second pulse"),
-    ],
+    ports: &["F", "v"],
+    parameters: &["m", "k", "d", "pulse_width", "pulse_time_2"],
 };
 
 /// How the engine couples the FMUs.

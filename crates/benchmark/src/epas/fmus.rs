@@ -13,29 +13,21 @@ pub(crate) const STEERING: Role = Role {
     model: "EpasSteering",
     summary: "steering column, motor and rack with friction; a stand-in",
     ports: &[
-        ("motor_torque", "N.m", "torque of the motor"),
-        ("F", "N", "force of the vehicle on the rack"),
-        ("v", "m/s", "velocity of the rack"),
-        ("pinion_torque", "N.m", "torque of the torsion bar"),
-        ("motor_speed", "rad/s", "rate of the motor"),
-        ("angle", "rad", "angle of the steering column"),
+        "motor_torque",
+        "F",
+        "v",
+        "pinion_torque",
+        "motor_speed",
+        "angle",
     ],
-    parameters: &[(
-        "torque_frequency",
-        "Hz",
-        "frequency of the driver's torque after 20 s",
-    )],
+    parameters: &["torque_frequency"],
 };
 
 pub(crate) const CONTROLLER: Role = Role {
     name: "controller",
     model: "EpasController",
     summary: "control unit in samples of 1 ms; a stand-in",
-    ports: &[
-        ("pinion_torque", "N.m", "torque of the torsion bar"),
-        ("motor_speed", "rad/s", "rate of the motor"),
-        ("motor_torque", "N.m", "torque of the motor"),
-    ],
+    ports: &["pinion_torque", "motor_speed", "motor_torque"],
     parameters: &[],
 };
 
@@ -43,14 +35,8 @@ pub(crate) const VEHICLE: Role = Role {
     name: "vehicle",
     model: "EpasVehicle",
     summary: "single-track vehicle with an elastic tie rod; a stand-in",
-    ports: &[
-        ("v", "m/s", "velocity of the rack"),
-        ("F", "N", "force of the vehicle on the rack"),
-    ],
-    parameters: &[
-        ("stiffness", "N/m", "stiffness of the tie rod"),
-        ("damping", "N.s/m", "damping of the tie rod"),
-    ],
+    ports: &["v", "F"],
+    parameters: &["stiffness", "damping"],
 };
 
 /// How the vehicle is coupled.

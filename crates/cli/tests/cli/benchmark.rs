@@ -133,7 +133,7 @@ fn mistakes_are_named() {
         (
             &["--with", "force=fmus/OscillatorMotion.fmu"],
             3,
-            "has no variable `x2`, the position of the other mass",
+            "has no variable `x2`, the position of mass 2",
         ),
         (&["pendula", "--fmus", "nowhere"], 4, "cargo xtask fmus"),
     ] {

@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use gyrator_benchmark::{
-    BENCHMARKS, Benchmark, BenchmarkError, Case, Cast, CastError, MeasureError, Row, Substitute,
-    folder_of_fmus,
+    BENCHMARKS, Benchmark, BenchmarkError, Case, Cast, CastError, MeasureError, RoleVariable, Row,
+    Substitute, folder_of_fmus,
 };
 
 use gyrator_cli::aligned::{Align, Aligned};
@@ -316,13 +316,14 @@ fn list(chosen: &[Chosen]) -> String {
         ]);
         for role in benchmark.roles {
             table.row([role.name, role.model, role.summary]);
-            for (name, unit, meaning) in role.ports.iter().chain(role.parameters) {
-                let unit = if unit.is_empty() {
-                    String::new()
-                } else {
-                    format!(", {unit}")
-                };
-                table.row(["", "", &format!("{name}: {meaning}{unit}")]);
+            for RoleVariable {
+                name,
+                unit,
+                meaning,
+            } in role.variables()
+            {
+                let comma = if unit.is_empty() { "" } else { ", " };
+                table.row(["", "", &format!("{name}: {meaning}{comma}{unit}")]);
             }
         }
         text.push_str(&table.render());
