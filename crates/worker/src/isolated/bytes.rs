@@ -1,5 +1,7 @@
 //! Numbers and texts as bytes, little-endian; reading trusts nothing.
 
+use serde::{Deserialize, Serialize};
+
 /// What was sent is not what the protocol says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the other process sent what cannot be understood")]
@@ -91,11 +93,11 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(self.block()?).map_err(|_| Malformed)
     }
 
-    /// A number that may be missing.
-    pub(super) fn optional_real(&mut self) -> Result<Option<f64>, Malformed> {
-        let is_there = self.flag()?;
-        let value = self.real()?;
-        Ok(is_there.then_some(value))
+    /// A message of postcard, from the front of the rest.
+    pub(super) fn postcard<T: Deserialize<'a>>(&mut self) -> Result<T, Malformed> {
+        let (message, rest) = postcard::take_from_bytes(self.rest).map_err(|_| Malformed)?;
+        self.rest = rest;
+        Ok(message)
     }
 }
 
@@ -158,7 +160,7 @@ pub(super) trait Put {
     fn words(&mut self, words: &[u32]);
     fn integers(&mut self, integers: &[i32]);
     fn block(&mut self, bytes: &[u8]);
-    fn optional_real(&mut self, real: Option<f64>);
+    fn postcard(&mut self, message: &impl Serialize);
 }
 
 impl Put for Vec<u8> {
@@ -195,9 +197,11 @@ impl Put for Vec<u8> {
         self.extend_from_slice(bytes);
     }
 
-    fn optional_real(&mut self, real: Option<f64>) {
-        self.push(u8::from(real.is_some()));
-        self.real(real.unwrap_or(0.0));
+    fn postcard(&mut self, message: &impl Serialize) {
+        // It fails for values of unknown length only, which no message has.
+        if let Ok(bytes) = postcard::to_extend(message, std::mem::take(self)) {
+            *self = bytes;
+        }
     }
 }
 

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gyrator::{Cause, FmuUnit, Handle, Kind, SavedState, Unit, UnitFault, UnitResult, Value};
+use gyrator::{
+    Cause, FmuUnit, Handle, Kind, Period, SavedState, Unit, UnitFault, UnitResult, Value,
+};
 use gyrator_fmu::{Fmu, Limits, OpenOptions};
 
 use super::bytes::{Cursor, Malformed};
@@ -17,7 +19,7 @@ use super::log_lines::Writer;
 use super::mailbox::{Mailbox, MailboxError, Side};
 use super::patience::Patience;
 use super::reply::Reply;
-use super::request::{Operation, Start};
+use super::request::{Operation, Rare, Start};
 use super::{ROLE, layout};
 use crate::channel::Received;
 use crate::process::{self, Streams};
@@ -147,7 +149,7 @@ impl Host {
 
     #[inline]
     fn make(&mut self, operation: &Operation<'_>) -> Result<(), Refusal> {
-        if let Operation::Start(start) = operation {
+        if let Operation::Rare(Rare::Start(start)) = operation {
             self.unit = Some(load(start).map_err(Refusal::NotLoaded)?);
             return Ok(());
         }
@@ -169,17 +171,12 @@ impl Host {
                 unit.get_reals(&scratch.handles, &mut scratch.results)?;
                 reply.reals(&scratch.results);
             }
-            Operation::Save(_)
-            | Operation::Restore(_)
-            | Operation::Serialize
-            | Operation::Deserialize(_) => {
-                make_with_states(unit, &mut self.states, operation, reply)?;
-            }
-            Operation::Leave => {
+            Operation::Rare(Rare::Leave) => {
                 self.states.clear();
                 self.unit = None;
             }
-            other => make_rare(unit, other, scratch, reply)?,
+            Operation::Rare(rare) => make_rare(unit, rare, &mut self.states, reply)?,
+            other => make_other(unit, other, scratch, reply)?,
         }
         Ok(())
     }
@@ -205,16 +202,13 @@ fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
-fn make_rare(
+fn make_other(
     unit: &mut FmuUnit,
     operation: &Operation<'_>,
     scratch: &mut Scratch,
     reply: &mut Reply,
 ) -> Result<(), Refusal> {
     match operation {
-        Operation::SetupExperiment(period) => unit.setup_experiment(period)?,
-        Operation::EnterInitializationMode => unit.enter_initialization_mode()?,
-        Operation::ExitInitializationMode => unit.exit_initialization_mode()?,
         Operation::SetValue { handle, value } => {
             let room = scratch
                 .text
@@ -266,7 +260,6 @@ fn make_rare(
             )?;
             reply.reals(&scratch.results);
         }
-        Operation::Terminate => unit.terminate()?,
         // The others are made elsewhere.
         _ => return Err(Malformed.into()),
     }
@@ -284,14 +277,22 @@ fn prepare(room: &mut Value, kind: Kind) {
     }
 }
 
-fn make_with_states(
+fn make_rare(
     unit: &mut FmuUnit,
+    operation: &Rare<'_>,
     states: &mut Vec<Option<SavedState>>,
-    operation: &Operation<'_>,
     reply: &mut Reply,
 ) -> UnitResult {
     match operation {
-        Operation::Save(number) => {
+        Rare::SetupExperiment(start, stop, tolerance) => unit.setup_experiment(&Period {
+            start: *start,
+            stop: *stop,
+            tolerance: *tolerance,
+        })?,
+        Rare::EnterInitializationMode => unit.enter_initialization_mode()?,
+        Rare::ExitInitializationMode => unit.exit_initialization_mode()?,
+        Rare::Terminate => unit.terminate()?,
+        Rare::Save(number) => {
             let number = *number as usize;
             if number >= MOST_STATES {
                 let message = format!("{number} states are too many");
@@ -303,19 +304,20 @@ fn make_with_states(
             let previous = states[number].take();
             states[number] = Some(unit.save(previous)?);
         }
-        Operation::Restore(number) => match states.get(*number as usize) {
+        Rare::Restore(number) => match states.get(*number as usize) {
             Some(Some(state)) => unit.restore(state)?,
             _ => {
                 let message = "there is no such state";
                 return Err(UnitFault::new("fmi2SetFMUstate", Cause::Error, message));
             }
         },
-        Operation::Serialize => {
+        Rare::Serialize => {
             let bytes = unit.serialize()?;
             reply.state(&bytes);
         }
-        Operation::Deserialize(bytes) => unit.deserialize(bytes)?,
-        _ => {}
+        Rare::Deserialize(bytes) => unit.deserialize(bytes)?,
+        // These are made elsewhere.
+        Rare::Start(_) | Rare::Leave => {}
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use gyrator_system::Restart;
 
-use super::request::Request;
+use super::request::{Rare, Request};
 
 /// Keeps what a new worker has to be told, for a component that may be started anew.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Journal {
         self.left = self.left.checked_sub(1)?;
         let mut request = self.beginning.clone();
         if let Some(state) = &self.state {
-            request.deserialize(state);
+            request.rare(&Rare::Deserialize(state));
         }
         request.append(&self.since);
         Some(request)
@@ -99,7 +99,7 @@ mod tests {
     fn a_new_worker_is_told_the_beginning_the_state_and_what_came_since() {
         let mut journal = Journal::new(Restart { times: 2, every: 2 });
         let mut beginning = Request::default();
-        beginning.exit_initialization_mode();
+        beginning.rare(&Rare::ExitInitializationMode);
         journal.note(&beginning);
         journal.exit_initialization_mode();
         assert!(!journal.count_step());
@@ -112,7 +112,7 @@ mod tests {
         journal.keep(&[1, 2, 3]);
         journal.note(&step(1.0));
         let mut expected = beginning;
-        expected.deserialize(&[1, 2, 3]);
+        expected.rare(&Rare::Deserialize(&[1, 2, 3]));
         expected.append(&step(1.0));
         assert_eq!(journal.restart(), Some(expected));
         assert_eq!(journal.count(), (2, 2));

@@ -10,7 +10,7 @@ use gyrator::{LoadError, LoadErrorKind, Unit, UnitMaker, UnitOrder};
 use super::connection::Terms;
 use super::journal::Journal;
 use super::patience::Spinning;
-use super::request::{Request, Start};
+use super::request::{Rare, Request, Start};
 use super::unit::{IsolatedUnit, NotStarted};
 
 /// Makes units of FMUs, in processes of their own where the system asks for it.
@@ -134,7 +134,7 @@ fn can_serialize(order: &UnitOrder<'_>) -> bool {
 fn request(order: &UnitOrder<'_>) -> Request {
     let options = order.fmu.options();
     let mut request = Request::default();
-    request.start(&Start {
+    request.rare(&Rare::Start(Start {
         fmu: order.fmu.path().as_os_str().as_bytes(),
         name: order.name(),
         logging: order.options.log_fmu_calls,
@@ -148,6 +148,6 @@ fn request(order: &UnitOrder<'_>) -> Request {
             .cache
             .as_ref()
             .map(|path| path.as_os_str().as_bytes()),
-    });
+    }));
     request
 }

@@ -1,6 +1,7 @@
 //! What a worker answers: a head that says how far it came, then what each operation has to tell.
 
 use gyrator::{Cause, StepOutcome, UnitFault, Value};
+use serde::{Deserialize, Serialize};
 
 use super::bytes::{Cursor, Malformed, Numbers, Put};
 use super::calls;
@@ -8,7 +9,6 @@ use super::request::{Encoded, put_value};
 
 const DONE: u8 = 0;
 const FAILED: u8 = 1;
-const NOT_LOADED: u8 = 2;
 
 const STEPPED: u8 = 1;
 const TERMINATED: u8 = 2;
@@ -76,31 +76,45 @@ impl Reply {
 
     /// The operation number `index` has failed.
     pub(super) fn failed(&mut self, index: u32, fault: &UnitFault, warnings: u64) {
-        let start = self.bytes.len();
-        let bytes = &mut self.bytes;
-        bytes.word(index);
-        bytes.push(calls::number(fault.call));
-        bytes.push(cause_number(fault.cause));
-        bytes.block(fault.message.as_bytes());
-        bytes.push(u8::from(fault.log.is_some()));
-        bytes.block(fault.log.as_deref().unwrap_or_default().as_bytes());
-        bytes.optional_real(fault.reached);
-        self.end(start, warnings, FAILED);
+        let failure = Failure::Fault {
+            index,
+            call: calls::number(fault.call),
+            cause: cause_number(fault.cause),
+            message: &fault.message,
+            log: fault.log.as_deref(),
+            reached: fault.reached,
+        };
+        self.end(&failure, warnings);
     }
 
     /// The FMU could not be loaded because of `message`.
     pub(super) fn not_loaded(&mut self, message: &str) {
-        let start = self.bytes.len();
-        self.bytes.block(message.as_bytes());
-        self.end(start, 0, NOT_LOADED);
+        self.end(&Failure::NotLoaded(message), 0);
     }
 
-    fn end(&mut self, start: usize, warnings: u64, code: u8) {
+    fn end(&mut self, failure: &Failure<'_>, warnings: u64) {
+        let start = self.bytes.len();
+        self.bytes.postcard(failure);
         let length = self.bytes.len() - start;
         self.bytes.word(super::bytes::length(length));
         self.bytes.long(warnings);
-        self.bytes.push(code);
+        self.bytes.push(FAILED);
     }
+}
+
+/// What a worker tells of a failure.
+#[derive(Debug, Serialize, Deserialize)]
+enum Failure<'a> {
+    Fault {
+        index: u32,
+        call: u8,
+        cause: u8,
+        message: &'a str,
+        #[serde(borrow)]
+        log: Option<&'a str>,
+        reached: Option<f64>,
+    },
+    NotLoaded(&'a str),
 }
 
 /// How a worker's work ended.
@@ -141,13 +155,26 @@ impl Head {
         let length = u32::from_le_bytes(length) as usize;
         let start = rest.len().checked_sub(length).ok_or(Malformed)?;
         let mut cursor = Cursor::new(&rest[start..]);
-        let ending = match code[0] {
-            FAILED => Ending::Failed {
-                index: cursor.word()?,
-                fault: take_fault(&mut cursor)?,
+        let ending = match cursor.postcard()? {
+            _ if code != [FAILED] => return Err(Malformed),
+            Failure::Fault {
+                index,
+                call,
+                cause,
+                message,
+                log,
+                reached,
+            } => Ending::Failed {
+                index,
+                fault: Box::new(UnitFault {
+                    call: calls::name(call),
+                    cause: cause_of(cause)?,
+                    message: message.to_owned(),
+                    log: log.map(str::to_owned),
+                    reached,
+                }),
             },
-            NOT_LOADED => Ending::NotLoaded(cursor.text()?.to_owned()),
-            _ => return Err(Malformed),
+            Failure::NotLoaded(message) => Ending::NotLoaded(message.to_owned()),
         };
         if !cursor.is_at_end() {
             return Err(Malformed);
@@ -163,20 +190,6 @@ impl Head {
 fn split_end<const N: usize>(bytes: &[u8]) -> Result<(&[u8], [u8; N]), Malformed> {
     let (rest, end) = bytes.split_last_chunk().ok_or(Malformed)?;
     Ok((rest, *end))
-}
-
-fn take_fault(cursor: &mut Cursor<'_>) -> Result<Box<UnitFault>, Malformed> {
-    let (call, cause) = (calls::name(cursor.byte()?), cause_of(cursor.byte()?)?);
-    let message = cursor.text()?.to_owned();
-    let has_log = cursor.flag()?;
-    let log = cursor.text()?;
-    Ok(Box::new(UnitFault {
-        call,
-        cause,
-        message,
-        log: has_log.then(|| log.to_owned()),
-        reached: cursor.optional_real()?,
-    }))
 }
 
 const CAUSES: [Cause; 6] = [

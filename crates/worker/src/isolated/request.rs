@@ -1,27 +1,22 @@
 //! What the run asks of a worker: a list of operations, one after the other.
+//!
+//! Operations that a step may have are written by hand: numbers go in one block each, and nothing
+//! is allocated. The [rare](Rare) ones are written by postcard.
 
-use gyrator::{Handle, Kind, Period, Value};
+use gyrator::{Handle, Kind, Value};
+use serde::{Deserialize, Serialize};
 
 use super::bytes::{Cursor, Malformed, Numbers, Put, length};
 
-const START: u8 = 1;
-const SETUP_EXPERIMENT: u8 = 2;
-const EXIT_INITIALIZATION_MODE: u8 = 3;
-const SET_REALS: u8 = 4;
-const SET_VALUE: u8 = 5;
-const SET_INPUT_DERIVATIVES: u8 = 6;
-const STEP: u8 = 7;
-const GET_REALS: u8 = 8;
-const GET_VALUE: u8 = 9;
-const OUTPUT_DERIVATIVES: u8 = 10;
-const DIRECTIONAL_DERIVATIVE: u8 = 11;
-const SAVE: u8 = 12;
-const RESTORE: u8 = 13;
-const SERIALIZE: u8 = 14;
-const DESERIALIZE: u8 = 15;
-const TERMINATE: u8 = 16;
-const LEAVE: u8 = 17;
-const ENTER_INITIALIZATION_MODE: u8 = 18;
+const RARE: u8 = 1;
+const SET_REALS: u8 = 2;
+const SET_VALUE: u8 = 3;
+const SET_INPUT_DERIVATIVES: u8 = 4;
+const STEP: u8 = 5;
+const GET_REALS: u8 = 6;
+const GET_VALUE: u8 = 7;
+const OUTPUT_DERIVATIVES: u8 = 8;
+const DIRECTIONAL_DERIVATIVE: u8 = 9;
 
 const REAL: u8 = 0;
 const INTEGER: u8 = 1;
@@ -35,8 +30,34 @@ pub(super) struct Request {
     operations: u32,
 }
 
+/// An operation that most messages do not have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Rare<'a> {
+    /// Loads an FMU and makes an instance; only as the first operation of all.
+    #[serde(borrow)]
+    Start(Start<'a>),
+    /// [`Unit::setup_experiment`](gyrator::Unit::setup_experiment), with the parts of the period.
+    SetupExperiment(f64, Option<f64>, Option<f64>),
+    /// [`Unit::enter_initialization_mode`](gyrator::Unit::enter_initialization_mode).
+    EnterInitializationMode,
+    /// [`Unit::exit_initialization_mode`](gyrator::Unit::exit_initialization_mode).
+    ExitInitializationMode,
+    /// Saves the state under a number, or anew under one that is in use.
+    Save(u32),
+    /// Goes back to the state that was saved under a number.
+    Restore(u32),
+    /// Asks for the state as bytes.
+    Serialize,
+    /// Goes to the state in these bytes.
+    Deserialize(&'a [u8]),
+    /// [`Unit::terminate`](gyrator::Unit::terminate).
+    Terminate,
+    /// Frees the instance.
+    Leave,
+}
+
 /// What a worker is to host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Start<'a> {
     /// Path of the FMU, as the operating system has it.
     pub(super) fmu: &'a [u8],
@@ -45,10 +66,13 @@ pub(super) struct Start<'a> {
     /// Whether the FMU logs all that it can.
     pub(super) logging: bool,
     /// Libraries to load first.
+    #[serde(borrow)]
     pub(super) preload: Vec<&'a str>,
     /// Directories where libraries are looked for first, as the operating system has them.
+    #[serde(borrow)]
     pub(super) library_path: Vec<&'a [u8]>,
     /// Directory where unpacked FMUs are kept, as the operating system has it.
+    #[serde(borrow)]
     pub(super) cache: Option<&'a [u8]>,
 }
 
@@ -90,40 +114,9 @@ impl Request {
         &mut self.bytes
     }
 
-    /// Loads an FMU and makes an instance; only as the first operation of all.
-    pub(super) fn start(&mut self, start: &Start<'_>) {
-        let bytes = self.begin(START);
-        bytes.block(start.fmu);
-        bytes.block(start.name.as_bytes());
-        bytes.push(u8::from(start.logging));
-        bytes.word(length(start.preload.len()));
-        for library in &start.preload {
-            bytes.block(library.as_bytes());
-        }
-        bytes.word(length(start.library_path.len()));
-        for directory in &start.library_path {
-            bytes.block(directory);
-        }
-        bytes.push(u8::from(start.cache.is_some()));
-        bytes.block(start.cache.unwrap_or_default());
-    }
-
-    /// [`Unit::setup_experiment`](gyrator::Unit::setup_experiment).
-    pub(super) fn setup_experiment(&mut self, period: &Period) {
-        let bytes = self.begin(SETUP_EXPERIMENT);
-        bytes.real(period.start);
-        bytes.optional_real(period.stop);
-        bytes.optional_real(period.tolerance);
-    }
-
-    /// [`Unit::enter_initialization_mode`](gyrator::Unit::enter_initialization_mode).
-    pub(super) fn enter_initialization_mode(&mut self) {
-        self.begin(ENTER_INITIALIZATION_MODE);
-    }
-
-    /// [`Unit::exit_initialization_mode`](gyrator::Unit::exit_initialization_mode).
-    pub(super) fn exit_initialization_mode(&mut self) {
-        self.begin(EXIT_INITIALIZATION_MODE);
+    /// Adds a rare operation.
+    pub(super) fn rare(&mut self, operation: &Rare<'_>) {
+        self.begin(RARE).postcard(operation);
     }
 
     /// [`Unit::set_reals`](gyrator::Unit::set_reals); arrays of equal lengths.
@@ -206,36 +199,6 @@ impl Request {
         bytes.words(knowns);
         bytes.reals(seed);
     }
-
-    /// Saves the state under a number, or anew under one that is in use.
-    pub(super) fn save(&mut self, slot: u32) {
-        self.begin(SAVE).word(slot);
-    }
-
-    /// Goes back to the state that was saved under a number.
-    pub(super) fn restore(&mut self, slot: u32) {
-        self.begin(RESTORE).word(slot);
-    }
-
-    /// Asks for the state as bytes.
-    pub(super) fn serialize(&mut self) {
-        self.begin(SERIALIZE);
-    }
-
-    /// Goes to the state in `state`.
-    pub(super) fn deserialize(&mut self, state: &[u8]) {
-        self.begin(DESERIALIZE).block(state);
-    }
-
-    /// [`Unit::terminate`](gyrator::Unit::terminate).
-    pub(super) fn terminate(&mut self) {
-        self.begin(TERMINATE);
-    }
-
-    /// Frees the instance.
-    pub(super) fn leave(&mut self) {
-        self.begin(LEAVE);
-    }
 }
 
 /// A value of one of FMI's types, as bytes.
@@ -276,10 +239,7 @@ pub(super) fn read_value(cursor: &mut Cursor<'_>, target: &mut Value) -> Result<
 /// One operation of a message, as it was sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Operation<'a> {
-    Start(Start<'a>),
-    SetupExperiment(Period),
-    EnterInitializationMode,
-    ExitInitializationMode,
+    Rare(Rare<'a>),
     SetReals {
         handles: Numbers<'a, 4>,
         values: Numbers<'a, 8>,
@@ -313,12 +273,6 @@ pub(super) enum Operation<'a> {
         knowns: Numbers<'a, 4>,
         seed: Numbers<'a, 8>,
     },
-    Save(u32),
-    Restore(u32),
-    Serialize,
-    Deserialize(&'a [u8]),
-    Terminate,
-    Leave,
 }
 
 /// A value that was found to be one, still as bytes.
@@ -370,14 +324,7 @@ impl<'a> Operation<'a> {
 
     fn take_rare(code: u8, cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
         Ok(match code {
-            START => Self::Start(take_start(cursor)?),
-            SETUP_EXPERIMENT => Self::SetupExperiment(Period {
-                start: cursor.real()?,
-                stop: cursor.optional_real()?,
-                tolerance: cursor.optional_real()?,
-            }),
-            ENTER_INITIALIZATION_MODE => Self::EnterInitializationMode,
-            EXIT_INITIALIZATION_MODE => Self::ExitInitializationMode,
+            RARE => Self::Rare(cursor.postcard()?),
             SET_VALUE => Self::SetValue {
                 handle: cursor.word()?,
                 value: Encoded::take(cursor)?,
@@ -409,43 +356,9 @@ impl<'a> Operation<'a> {
                     seed: cursor.numbers(knowns)?,
                 }
             }
-            SAVE => Self::Save(cursor.word()?),
-            RESTORE => Self::Restore(cursor.word()?),
-            SERIALIZE => Self::Serialize,
-            DESERIALIZE => Self::Deserialize(cursor.block()?),
-            TERMINATE => Self::Terminate,
-            LEAVE => Self::Leave,
             _ => return Err(Malformed),
         })
     }
-}
-
-fn take_start<'a>(cursor: &mut Cursor<'a>) -> Result<Start<'a>, Malformed> {
-    let (fmu, name, logging) = (cursor.block()?, cursor.text()?, cursor.flag()?);
-    Ok(Start {
-        fmu,
-        name,
-        logging,
-        preload: take_list(cursor, Cursor::text)?,
-        library_path: take_list(cursor, Cursor::block)?,
-        cache: {
-            let is_there = cursor.flag()?;
-            Some(cursor.block()?).filter(|_| is_there)
-        },
-    })
-}
-
-/// Elements after their number. Room is made for what really comes, not for what is announced.
-fn take_list<'a, T>(
-    cursor: &mut Cursor<'a>,
-    take: impl Fn(&mut Cursor<'a>) -> Result<T, Malformed>,
-) -> Result<Vec<T>, Malformed> {
-    let count = cursor.word()?;
-    let mut list = Vec::new();
-    for _ in 0..count {
-        list.push(take(cursor)?);
-    }
-    Ok(list)
 }
 
 fn take_kind(cursor: &mut Cursor<'_>) -> Result<Kind, Malformed> {
@@ -491,21 +404,17 @@ mod tests {
             .take(handles.len())
             .copied()
             .collect();
-        request.start(&Start {
+        request.rare(&Rare::Start(Start {
             fmu: text.as_bytes(),
             name: text,
             logging: true,
             preload: vec![text, text],
             library_path: vec![text.as_bytes()],
             cache: Some(text.as_bytes()),
-        });
-        request.setup_experiment(&Period {
-            start: numbers[0],
-            stop: Some(numbers[0]),
-            tolerance: None,
-        });
-        request.enter_initialization_mode();
-        request.exit_initialization_mode();
+        }));
+        request.rare(&Rare::SetupExperiment(numbers[0], Some(numbers[0]), None));
+        request.rare(&Rare::EnterInitializationMode);
+        request.rare(&Rare::ExitInitializationMode);
         request.set_reals(handles, &values);
         request.set_value(7, &Value::String(text.to_owned()));
         request.set_value(8, &Value::Boolean(true));
@@ -517,12 +426,12 @@ mod tests {
         request.get_value(7, &Value::String(String::new()));
         request.output_derivatives(handles, &orders);
         request.directional_derivative(handles, &[1, 2], &[0.5, 1.0]);
-        request.save(3);
-        request.restore(3);
-        request.serialize();
-        request.deserialize(text.as_bytes());
-        request.terminate();
-        request.leave();
+        request.rare(&Rare::Save(3));
+        request.rare(&Rare::Restore(3));
+        request.rare(&Rare::Serialize);
+        request.rare(&Rare::Deserialize(text.as_bytes()));
+        request.rare(&Rare::Terminate);
+        request.rare(&Rare::Leave);
         request
     }
 

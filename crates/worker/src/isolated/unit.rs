@@ -14,7 +14,7 @@ use super::connection::{Connection, Loss, Terms};
 use super::journal::Journal;
 use super::read_ahead::{Known, ReadAhead};
 use super::reply::{Answer, Ending, Head};
-use super::request::Request;
+use super::request::{Rare, Request};
 
 /// How long an instance may take to be freed where calls may take for ever.
 const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
@@ -219,7 +219,7 @@ impl IsolatedUnit {
 
     /// The present state as bytes, which the journal begins anew from.
     fn serialize(&mut self) -> UnitResult<Vec<u8>> {
-        self.change().serialize();
+        self.change().rare(&Rare::Serialize);
         let head = self.settle()?;
         let mut cursor = Cursor::new(self.reply.get(..head.length).unwrap_or_default());
         match (Answer::take(&mut cursor), &mut self.hosted.journal) {
@@ -402,17 +402,19 @@ impl Unit for IsolatedUnit {
     }
 
     fn setup_experiment(&mut self, period: &Period) -> UnitResult {
-        self.change().setup_experiment(period);
+        let (stop, tolerance) = (period.stop, period.tolerance);
+        let setup = Rare::SetupExperiment(period.start, stop, tolerance);
+        self.change().rare(&setup);
         self.settle().map(drop)
     }
 
     fn enter_initialization_mode(&mut self) -> UnitResult {
-        self.change().enter_initialization_mode();
+        self.change().rare(&Rare::EnterInitializationMode);
         self.settle().map(drop)
     }
 
     fn exit_initialization_mode(&mut self) -> UnitResult {
-        self.change().exit_initialization_mode();
+        self.change().rare(&Rare::ExitInitializationMode);
         self.settle()?;
         if let Some(journal) = &mut self.hosted.journal {
             journal.exit_initialization_mode();
@@ -441,7 +443,7 @@ impl Unit for IsolatedUnit {
         let journal = self.hosted.journal.as_mut();
         let with_state = journal.is_some_and(Journal::count_step);
         if with_state {
-            self.queue.serialize();
+            self.queue.rare(&Rare::Serialize);
         }
         let head = self.send()?;
         self.conclude_step(head, index, reads, with_state)
@@ -503,17 +505,17 @@ impl Unit for IsolatedUnit {
         });
         if let Some(KeptState(number)) = kept.downcast_ref() {
             // What was read ahead stays as it is.
-            self.queue.save(*number);
+            self.queue.rare(&Rare::Save(*number));
         }
         Ok(kept)
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
         if let Some(State(bytes)) = state.downcast_ref() {
-            self.change().deserialize(bytes);
+            self.change().rare(&Rare::Deserialize(bytes));
         } else if let Some(KeptState(number)) = state.downcast_ref() {
             let number = *number;
-            self.change().restore(number);
+            self.change().rare(&Rare::Restore(number));
         } else {
             let message = "the state is another unit's";
             return Err(UnitFault::new("fmi2SetFMUstate", Cause::Error, message));
@@ -526,7 +528,7 @@ impl Unit for IsolatedUnit {
     }
 
     fn terminate(&mut self) -> UnitResult {
-        self.change().terminate();
+        self.change().rare(&Rare::Terminate);
         self.settle().map(drop)
     }
 }
@@ -537,7 +539,7 @@ impl Drop for IsolatedUnit {
         if self.hosted.lost.is_some() {
             return;
         }
-        self.question().leave();
+        self.question().rare(&Rare::Leave);
         let timeout = self.hosted.terms.timeout.unwrap_or(LONGEST_FAREWELL);
         let request = self.question.bytes();
         let (slot, connection) = (self.hosted.claim.slot(), &mut self.hosted.connection);
