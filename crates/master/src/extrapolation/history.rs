@@ -39,7 +39,7 @@ impl History {
     }
 
     /// The polynomial of this degree through the newest values, about `now`; of lower degree where
-    /// there are too few. Newton's form, expanded.
+    /// there are too few. Newton's form with divided differences, expanded.
     pub(super) fn polynomial(&self, degree: usize, now: f64) -> Curve {
         let degree = degree.min(self.degree());
         let mut differences = self.samples.map(|sample| sample.value);
@@ -49,18 +49,21 @@ impl History {
                 differences[newer] = (differences[newer - 1] - differences[newer]) / span;
             }
         }
-        let mut curve = Curve::constant(differences[degree]);
-        for node in (0..degree).rev() {
-            let since = now - self.samples[node].time;
-            let [a, b, c, _] = curve.coefficients;
-            curve.coefficients = [
-                differences[node] + since * a,
-                a + since * b,
-                b + since * c,
-                c,
-            ];
+        if degree == 0 {
+            return Curve::constant(differences[0]);
         }
-        curve
+        differences[degree + 1..].fill(0.0);
+        let [d0, d1, d2, d3] = differences;
+        let [s0, s1, s2, _] = self.samples.map(|sample| now - sample.time);
+        let bend = d2 + s2 * d3;
+        Curve {
+            coefficients: [
+                d0 + s0 * (d1 + s1 * bend),
+                d1 + bend * (s0 + s1) + s0 * s1 * d3,
+                bend + s1 * d3 + s0 * d3,
+                d3,
+            ],
+        }
     }
 }
 

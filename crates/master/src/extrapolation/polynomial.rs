@@ -1,3 +1,4 @@
+use super::history::History;
 use super::{Extrapolation, Sample};
 use crate::curve::Curve;
 use crate::registry::{Entry, Maker};
@@ -7,9 +8,7 @@ use crate::registry::{Entry, Maker};
 #[derive(Debug, Clone)]
 struct Polynomial {
     degree: usize,
-    /// Newest first.
-    history: [Sample; 3],
-    filled: usize,
+    history: History,
 }
 
 pub(super) const LINEAR: Entry<Maker<dyn Extrapolation>> = Entry {
@@ -32,50 +31,22 @@ impl Polynomial {
     fn new(degree: usize) -> Self {
         Self {
             degree,
-            history: [Sample::default(); 3],
-            filled: 0,
+            history: History::default(),
         }
     }
 }
 
 impl Extrapolation for Polynomial {
     fn observe(&mut self, sample: Sample) {
-        if self.filled == 0 || sample.time > self.history[0].time {
-            self.history.rotate_right(1);
-            self.filled = (self.filled + 1).min(self.degree + 1);
-        }
-        self.history[0] = sample;
+        self.history.push(sample);
     }
 
     fn curve(&self, now: f64, _step: f64) -> Curve {
-        let [newest, middle, oldest] = self.history;
-        let slope = |a: Sample, b: Sample| (a.value - b.value) / (a.time - b.time);
-        let since_newest = now - newest.time;
-        match self.filled {
-            0 | 1 => Curve::constant(newest.value),
-            2 => {
-                let first = slope(newest, middle);
-                Curve::line(newest.value + first * since_newest, first)
-            }
-            _ => {
-                // Newton's form, expanded about `now`.
-                let first = slope(newest, middle);
-                let second = (first - slope(middle, oldest)) / (newest.time - oldest.time);
-                let since_middle = now - middle.time;
-                Curve {
-                    coefficients: [
-                        newest.value + since_newest * (first + second * since_middle),
-                        first + second * (since_newest + since_middle),
-                        second,
-                        0.0,
-                    ],
-                }
-            }
-        }
+        self.history.polynomial(self.degree, now)
     }
 
     fn clear(&mut self) {
-        self.filled = self.filled.min(1);
+        self.history.clear();
     }
 
     fn degree(&self) -> usize {
@@ -83,7 +54,7 @@ impl Extrapolation for Polynomial {
     }
 
     fn order(&self) -> usize {
-        self.filled.saturating_sub(1)
+        self.history.degree().min(self.degree)
     }
 
     fn duplicate(&self) -> Box<dyn Extrapolation> {
