@@ -1,0 +1,91 @@
+"""Rows of a reference script: printing them, and checking them against the data files.
+
+A row is (case, configuration, metric, value, unit). The data file of a benchmark,
+`crates/benchmark/data/<benchmark>.csv`, has a line for each of them, with how near another program has
+to come (`norm` and `tolerance`) and the source of the value.
+"""
+
+import argparse
+import csv
+import os
+import sys
+
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "crates", "benchmark", "data")
+
+
+def published(benchmark):
+    """Lines of the data file of `benchmark`, as dictionaries; lines that begin with # are comments."""
+    with open(os.path.join(DATA, benchmark + ".csv"), encoding="utf-8", newline="") as file:
+        lines = [line for line in file if not line.startswith("#")]
+    return list(csv.DictReader(lines))
+
+
+def is_near(value, line):
+    """Whether `value` is within the tolerance of a line of a data file; lines without one are only shown."""
+    norm = line["norm"]
+    if norm == "":
+        return True
+    if norm == "same":
+        return value == line["value"]
+    tolerance = float(line["tolerance"])
+    if norm == "at most":
+        return abs(value) <= tolerance
+    if norm == "at least":
+        return value >= tolerance
+    reference = float(line["value"])
+    if norm == "relative":
+        return abs(value - reference) <= tolerance * abs(reference)
+    if norm == "absolute":
+        return abs(value - reference) <= tolerance
+    if norm == "factor":
+        return 1 / tolerance <= value / reference <= tolerance
+    raise ValueError(f"unknown norm {norm!r}")
+
+
+def text(value):
+    return value if isinstance(value, str) else f"{value:.12g}"
+
+
+def check(benchmark, rows, script):
+    """Prints the rows that are not those of the data file; their number is returned."""
+    lines = {(line["case"], line["configuration"], line["metric"]): line for line in published(benchmark)}
+    wrong = 0
+    seen = set()
+    for *name, value, unit in rows:
+        name = tuple(name)
+        seen.add(name)
+        line = lines.get(name)
+        if line is None:
+            problem = f"has no line in {benchmark}.csv"
+        elif line["unit"] != unit:
+            problem = f"has the unit {unit!r}, in {benchmark}.csv {line['unit']!r}"
+        elif not is_near(value, line):
+            problem = f"is {text(value)}, in {benchmark}.csv {line['value']} ({line['norm']} {line['tolerance']})"
+        else:
+            continue
+        wrong += 1
+        print(f"{benchmark}/{'/'.join(name)} {problem}")
+    for name, line in lines.items():
+        if line["source"].startswith("reference/" + script) and name not in seen:
+            wrong += 1
+            print(f"{benchmark}/{'/'.join(name)} is not computed by {script}")
+    return wrong
+
+
+def main(script, benchmarks):
+    """Runs a script: `benchmarks` maps the name of each benchmark to a function that yields its rows."""
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--check", action="store_true", help="compare with the data files instead of printing")
+    arguments = parser.parse_args()
+    script = os.path.basename(script)
+    wrong = 0
+    for benchmark, rows in benchmarks.items():
+        rows = list(rows())
+        if arguments.check:
+            problems = check(benchmark, rows, script)
+            print(f"{script}: {benchmark}: {len(rows)} rows, {problems} wrong")
+            wrong += problems
+        else:
+            for *name, value, unit in rows:
+                print(f"{benchmark}/{'/'.join(name)}\t{text(value)}\t{unit}")
+    sys.exit(1 if wrong else 0)
