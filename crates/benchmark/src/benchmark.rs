@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use crate::assembly::{COMPENSATED, FRESH, REFINED, STALE};
 use crate::cranes;
+use crate::published;
 use crate::reference::NotConverged;
 use crate::role::{Cast, CastError, Role};
 use crate::row::{Bar, Figure, Row};
@@ -105,6 +106,7 @@ impl Progress<'_> {
                 configuration,
                 ..row
             };
+            row = published::judge(row);
             if self.is_foreign {
                 row = judge_foreign(row, &all, self.lacking.as_deref());
             }
@@ -191,6 +193,11 @@ impl Benchmark {
     /// A run that is shown and cannot be made.
     pub fn figures(&self, cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
         (self.figures)(cast)
+    }
+
+    /// Case, configuration and metric of its rows that published figures judge: the lines of its data file.
+    pub fn published(&self) -> impl Iterator<Item = [&'static str; 3]> + use<> {
+        published::names(self.name)
     }
 
     /// The case of that name.

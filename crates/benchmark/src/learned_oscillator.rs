@@ -14,7 +14,7 @@ use crate::nonlinear_oscillator::table_3;
 use crate::oscillators::{FORCE, MOTION, Oscillators};
 use crate::recording::Recorder;
 use crate::role::Cast;
-use crate::row::{Bar, Figure, Metric, Row};
+use crate::row::{Bar, Metric, Row};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "learning",
@@ -66,9 +66,7 @@ const NEEDED: Metric = Metric::figure("iterations to 1e-6", "");
 const OUTCOME: Metric = Metric::figure("outcome", "");
 const BEST: Metric = Metric::figure("best iteration", "");
 
-const SOURCE: &str = "independent reproduction of Thielemans et al. 2023, H = 1 ms, T = 20 s";
 const PAPER: &str = "Thielemans et al. 2023, section 4";
-const EXTENSION: &str = "independent reproduction, extended to this system";
 const PROJECT: &str = "bar of this project";
 
 /// Names of the iterations in the table.
@@ -86,33 +84,6 @@ const NAMES: [&str; ITERATIONS as usize + 1] = [
     "iteration 10",
     "iteration 11",
     "iteration 12",
-];
-
-/// Iteration, ‖e‖₂ and max |e| in N, max |E − E_monolithic| in J.
-type Published = (u32, f64, f64, f64);
-
-const DAMPED: [Published; 9] = [
-    (0, 8.627e2, 20.0, 1437.0),
-    (1, 3.466e2, 4.46, 263.0),
-    (2, 1.303e2, 2.36, 93.8),
-    (3, 37.84, 0.855, 20.0),
-    (4, 8.808, 0.233, 4.86),
-    (6, 0.2805, 9.2e-3, 0.141),
-    (8, 5.12e-3, 1.96e-4, 2.4e-3),
-    (10, 6.02e-5, 2.6e-6, 2.6e-5),
-    (12, 4.95e-7, 2.33e-8, 2.02e-7),
-];
-
-const UNDAMPED: [Published; 9] = [
-    (0, 2.400e3, 41.2, 4.68e4),
-    (1, 1.775e3, 38.6, 6102.0),
-    (2, 8.051e2, 21.1, 7505.0),
-    (3, 256.5, 7.65, 1590.0),
-    (4, 63.04, 2.08, 390.0),
-    (6, 2.131, 0.0824, 11.2),
-    (8, 0.04006, 1.7e-3, 0.187),
-    (10, 4.79e-4, 2.3e-5, 2.0e-3),
-    (12, 3.97e-6, 2.06e-7, 1.51e-5),
 ];
 
 /// A run of a sequence.
@@ -183,12 +154,12 @@ pub(crate) fn oscillators(case: &str) -> Oscillators {
 
 fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
     match case.name {
-        "damped" => measure_table(cast, case.name, &DAMPED, 5e-7, progress),
-        "undamped" => measure_table(cast, case.name, &UNDAMPED, 5e-5, progress),
-        "slow-force" => measure_needed(cast, &multi_rate(true, "hold"), 11.0, progress),
-        "fast-force" => measure_needed(cast, &multi_rate(false, "hold"), 9.0, progress),
-        "square-root" => measure_needed(cast, &table_3("1"), 8.0, progress),
-        "quadratic" => measure_needed(cast, &table_3("2"), 9.0, progress),
+        "damped" => measure_table(cast, case.name, 5e-7, progress),
+        "undamped" => measure_table(cast, case.name, 5e-5, progress),
+        "slow-force" => measure_needed(cast, &multi_rate(true, "hold"), progress),
+        "fast-force" => measure_needed(cast, &multi_rate(false, "hold"), progress),
+        "square-root" => measure_needed(cast, &table_3("1"), progress),
+        "quadratic" => measure_needed(cast, &table_3("2"), progress),
         _ => measure_crane(cast, progress),
     }
 }
@@ -196,7 +167,6 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
 fn measure_table(
     cast: &Cast,
     case: &str,
-    published: &[Published],
     bar: f64,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -211,18 +181,11 @@ fn measure_table(
             (MAX, iteration.max),
             (ENERGY, max),
         ];
-        let known = published
-            .iter()
-            .find(|(number, ..)| *number == iteration.number);
-        let references = known.map(|(_, norm, error, energy)| [*norm, *error, *energy]);
-        let row = |(index, (metric, measured)): (usize, (Metric, f64))| match references {
-            Some(references) => {
-                Row::new(metric, measured).against(references[index], Bar::Factor(3.0), SOURCE)
-            }
-            None => Row::new(metric, measured),
-        };
         let name = NAMES[iteration.number as usize];
-        progress.add(name, rows.into_iter().enumerate().map(row));
+        progress.add(
+            name,
+            rows.map(|(metric, measured)| Row::new(metric, measured)),
+        );
         if iteration.number == ITERATIONS {
             progress.add(
                 name,
@@ -241,21 +204,15 @@ fn measure_table(
 fn measure_needed(
     cast: &Cast,
     oscillators: &Oscillators,
-    expected: f64,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     let Learnt { learned, .. } = learn(cast, oscillators, &Learning::default())?;
     let last = learned.iterations.last();
-    let needed = Row::new(NEEDED, f64::from(last.map_or(0, |last| last.number)));
-    let needed = needed.within(Bar::AtMost(13.0), PROJECT);
+    let needed = f64::from(last.map_or(0, |last| last.number));
     let rows = [
-        Row {
-            reference: Some(Figure::Number(expected)),
-            source: Some(EXTENSION),
-            ..needed
-        },
+        Row::new(NEEDED, needed),
         Row::new(MAX, last.map_or(f64::NAN, |last| last.max)).within(Bar::AtMost(1e-6), PROJECT),
-        Row::new(OUTCOME, word(&learned.outcome)).against("converged", Bar::Same, EXTENSION),
+        Row::new(OUTCOME, word(&learned.outcome)),
     ];
     progress.add("learned", rows);
     Ok(())
@@ -269,8 +226,8 @@ fn measure_crane(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureErro
     progress.add(
         "gain 1",
         [
-            Row::new(OUTCOME, word(&learned.outcome)).against("diverged", Bar::Same, EXTENSION),
-            Row::new(BEST, f64::from(best.number)).against(2.0, Bar::Absolute(0.0), EXTENSION),
+            Row::new(OUTCOME, word(&learned.outcome)),
+            Row::new(BEST, f64::from(best.number)),
             Row::new(NORM, best.norm_2),
         ],
     );
@@ -283,8 +240,8 @@ fn measure_crane(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureErro
     progress.add(
         "gain 1, from fresh",
         [
-            Row::new(OUTCOME, word(&learned.outcome)).against("converged", Bar::Same, EXTENSION),
-            Row::new(NEEDED, last).within(Bar::AtMost(3.0), EXTENSION),
+            Row::new(OUTCOME, word(&learned.outcome)),
+            Row::new(NEEDED, last),
         ],
     );
     Ok(())

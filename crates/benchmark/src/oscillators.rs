@@ -6,7 +6,6 @@ use gyrator_system::{SystemFile, Value};
 use crate::assembly::{Assembly, Configuration, Place, REFINED, REFINEMENT, STALE};
 use crate::benchmark::{MeasureError, Progress};
 use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
-use crate::published::{Published, find, rows};
 use crate::recording::Recording;
 use crate::reference::{Damper, Element, Mass, NotConverged, Reference, Spring, StarOscillator};
 use crate::role::{Cast, CastError, Role};
@@ -226,13 +225,10 @@ impl Oscillators {
 /// How a case is measured.
 pub(crate) struct Plan<'a> {
     pub(crate) oscillators: Oscillators,
-    pub(crate) case: &'static str,
     pub(crate) configurations: &'a [Configuration],
     pub(crate) has_monolithic: bool,
     /// Names of the errors of the hub's position and of mass 1's.
     pub(crate) positions: [Metric; 2],
-    pub(crate) published: &'a [Published<5>],
-    pub(crate) source: &'static str,
 }
 
 /// Makes further rows of a run and its energy's errors, J.
@@ -251,7 +247,7 @@ impl Plan<'_> {
         for configuration in self.configurations {
             let course = oscillators.run(cast, configuration)?;
             let measured = oscillators.metrics(&course.states, &exact);
-            progress.add(configuration.name, self.rows(configuration.name, measured));
+            progress.add(configuration.name, self.rows(measured));
             let errors = oscillators.energy_errors(&course.states, &exact);
             progress.add(
                 configuration.name,
@@ -260,22 +256,24 @@ impl Plan<'_> {
         }
         if self.has_monolithic {
             let measured = oscillators.metrics(&oscillators.monolithic(), &exact);
-            progress.add("monolithic", self.rows("monolithic", measured));
+            progress.add("monolithic", self.rows(measured));
         }
         if progress.is_foreign() {
             let refined = oscillators.refined();
             let course = refined.run(cast, &REFINED)?;
             let measured = refined.metrics(&course.states, &refined.exact()?);
-            progress.add(REFINED.name, self.rows(REFINED.name, measured));
+            progress.add(REFINED.name, self.rows(measured));
         }
         Ok(())
     }
 
-    fn rows(&self, configuration: &str, measured: [f64; 5]) -> Vec<Row> {
+    fn rows(&self, measured: [f64; 5]) -> impl Iterator<Item = Row> {
         let [hub, first] = self.positions;
         let metrics = [ENERGY_END, ENERGY_MAX, ENERGY_LAST, hub, first];
-        let published = find(self.published, self.case, configuration);
-        rows(metrics, measured, published, self.source)
+        metrics
+            .into_iter()
+            .zip(measured)
+            .map(|(metric, measured)| Row::new(metric, measured))
     }
 }
 

@@ -88,8 +88,8 @@ fn exponential_and_integration_agree() {
     }
 }
 
-/// Energies at 10 s, J, of an independent reproduction of Rodríguez et al. (2022), tables 2 and 3
-/// (eigenvalues, and DOP853 at 1e-12).
+/// Energies at 10 s, J, of tables 2 and 3 of Rodríguez et al. (2022), by another program (eigenvalues, and DOP853 at
+/// 1e-12); `reference/star.py` has the same.
 #[test]
 fn energies_at_the_end_are_those_of_another_solution() {
     let quadratic = StarOscillator {
@@ -119,7 +119,7 @@ fn spring_of_the_pendula_has_the_printed_length() {
 }
 
 /// γ0 ≈ 0.45435 is printed by Rodríguez et al. (2022), section 4.4; further digits, and the values
-/// at 10 s, are of an independent reproduction with DOP853 at 1e-12.
+/// at 10 s, are of another program with DOP853 at 1e-12; `reference/crane_energy.py` has the same.
 #[test]
 fn crane_starts_in_equilibrium_and_ends_where_another_solution_does() {
     let crane = HydraulicCrane::table_5();

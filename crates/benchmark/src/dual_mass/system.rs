@@ -128,7 +128,7 @@ pub(crate) fn external(index: usize, pulse: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Figures of an independent reproduction, which draws in the same order.
+    /// Figures of `reference/dual_mass.py`, which draws in the same order.
     #[test]
     fn the_random_systems_are_those_of_the_reproduction() {
         let mut numbers = SplitMix64::new(2021);

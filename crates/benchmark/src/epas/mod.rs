@@ -51,7 +51,6 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     figures: figures::epas::figures,
 };
 
-const SOURCE: &str = "an independent reproduction with the same stand-in";
 const PROJECT: &str = "bar of this project";
 
 /// Errors of column angle, rack velocity, yaw rate and lateral velocity.
@@ -71,37 +70,6 @@ const SECOND: &str = "h-infinity, W2";
 const THIRD: &str = "h-infinity, W3";
 const UNSMOOTHED: &str = "h-infinity, W2 without smoother";
 const METHODS: [&str; 7] = [HOLD, LINEAR, QUADRATIC, FIRST, SECOND, THIRD, UNSMOOTHED];
-
-const NO: f64 = f64::NAN;
-
-/// Known errors; NaN where there is none.
-#[rustfmt::skip]
-const REFERENCES: &[(&str, &str, [f64; 4])] = &[
-    ("A-1Hz", HOLD, [NO, 0.0209, NO, NO]),
-    ("A-1Hz", LINEAR, [NO, 0.0018, NO, NO]),
-    ("A-1Hz", FIRST, [NO, 0.0125, NO, NO]),
-    ("A-1Hz", THIRD, [NO, 0.0049, NO, NO]),
-    ("A-3Hz", HOLD, [NO, 0.0325, NO, NO]),
-    ("A-3Hz", LINEAR, [NO, 0.0063, NO, NO]),
-    ("A-3Hz", FIRST, [NO, 0.0199, NO, NO]),
-    ("A-3Hz", THIRD, [NO, 0.0046, NO, NO]),
-    ("R-1Hz", HOLD, [0.0228, 0.0209, 0.0227, 0.0224]),
-    ("R-1Hz", FIRST, [0.0146, 0.0125, 0.0166, 0.0161]),
-    ("R-1Hz", SECOND, [0.0079, 0.0054, 0.0071, 0.0069]),
-    ("R-1Hz", THIRD, [0.0078, 0.0049, 0.0066, 0.0063]),
-    ("R-1Hz", UNSMOOTHED, [0.0093, 0.0083, 0.0071, 0.0068]),
-    ("R-3Hz", HOLD, [0.0211, 0.0329, 0.0275, 0.0346]),
-    ("R-3Hz", FIRST, [0.0134, 0.0202, 0.0175, 0.0215]),
-    ("R-3Hz", SECOND, [0.0056, 0.0069, 0.0079, 0.0099]),
-    ("R-3Hz", THIRD, [0.0049, 0.0046, 0.0063, 0.0076]),
-    ("R-3Hz", UNSMOOTHED, [0.0082, 0.0153, 0.0091, 0.0119]),
-    ("S-1Hz", HOLD, [0.0231, 0.0211, 0.0228, 0.0224]),
-    ("S-1Hz", FIRST, [NO, 0.0126, NO, NO]),
-    ("S-1Hz", THIRD, [NO, 0.0050, NO, NO]),
-    ("S-3Hz", HOLD, [0.0215, 0.0334, 0.0278, 0.0349]),
-    ("S-3Hz", FIRST, [NO, 0.0207, NO, NO]),
-    ("S-3Hz", THIRD, [NO, 0.0047, NO, NO]),
-];
 
 fn channels(method: &str) -> Result<[Channel; 2], MeasureError> {
     let both = |design: Design| {
@@ -168,19 +136,7 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
     let all = all?;
     let hold = all[0].1[RACK];
     for (method, errors) in all {
-        let known = REFERENCES
-            .iter()
-            .find(|(of, with, _)| (*of, *with) == (case.name, method));
-        let known = known.map_or([NO; 4], |(.., known)| *known);
-        let rows = (0..4).map(|variable| {
-            let row = Row::new(ERRORS[variable], errors[variable]);
-            if known[variable].is_nan() {
-                return judge(row, case.name, method, variable);
-            }
-            // Some references have two digits only.
-            let distance = (0.03 * known[variable]).max(5.1e-5);
-            row.against(known[variable], Bar::Absolute(distance), SOURCE)
-        });
+        let rows = (0..4).map(|variable| Row::new(ERRORS[variable], errors[variable]));
         progress.add(method, rows);
         let share = match method {
             FIRST => 0.65,
@@ -223,7 +179,7 @@ fn measure_fmus(
         let course = course(cast, manoeuvre, setup)?;
         let samples: Vec<Sample> = course
             .iter()
-            .map(|[angle, velocity]| [*angle, *velocity, NO, NO, NO])
+            .map(|[angle, velocity]| [*angle, *velocity, f64::NAN, f64::NAN, f64::NAN])
             .collect();
         Ok::<_, MeasureError>(samples)
     };
@@ -239,13 +195,3 @@ fn measure_fmus(
 }
 
 const BESIDE_HOLD: Metric = Metric::figure("rack velocity, error by hold's", "");
-
-/// Errors without a figure to compare with: what is unstable has a velocity beyond its whole range.
-fn judge(row: Row, case: &str, method: &str, variable: usize) -> Row {
-    let is_unstable = method == QUADRATIC || method == LINEAR && case.starts_with('S');
-    if variable == RACK && is_unstable {
-        row.within(Bar::AtLeast(1.0), PROJECT)
-    } else {
-        row
-    }
-}

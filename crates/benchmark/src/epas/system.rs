@@ -171,7 +171,7 @@ impl Manoeuvre {
 mod tests {
     use super::*;
 
-    /// An independent reproduction (numpy) with the same stand-in parameters, at t = 10 s.
+    /// `reference/epas_stand_in.py`, with the same stand-in parameters, at t = 10 s.
     #[test]
     fn the_reference_is_that_of_the_reproduction() {
         let tie_rod = TieRod {
