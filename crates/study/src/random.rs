@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// First numbers for the seed 2021, from an independent reproduction of Chen et al. 2021.
+    /// First numbers for the seed 2021, from `reference/dual_mass.py`.
     #[test]
     fn units_are_the_upper_bits() {
         let mut stream = SplitMix64::new(2021);

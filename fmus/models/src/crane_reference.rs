@@ -188,7 +188,7 @@ fn energy(state: &State) -> f64 {
 mod tests {
     use super::{Crane, CraneMotion, Throttle};
 
-    /// s1, s2, f1 or f2, N, and three pressures, MPa, by an independent reproduction of the paper.
+    /// s1, s2, f1 or f2, N, and three pressures, MPa, by `reference/cranes.py`.
     const SINGLE: &[(f64, [f64; 6])] = &[
         (2.5, [0.549847, 0.405036, 7618.3, 3.8291, 1.9748, 4.7323]),
         (5.0, [0.641186, 0.355367, 6035.9, 3.6191, 2.0800, 4.5726]),

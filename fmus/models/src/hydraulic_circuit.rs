@@ -466,7 +466,7 @@ mod tests {
         }
     }
 
-    /// Values of an independent reproduction of the paper, to eight digits.
+    /// Values of an independent reproduction of the paper, to eight digits; `reference/hydraulics.py` has the equations.
     #[test]
     fn rates_at_the_start() {
         let closed = [0.0, -1.238_685_6e8, 3.162_172_7e7, 0.0];

@@ -150,41 +150,17 @@ impl Pair {
         Self { left, right }
     }
 
-    /// One macro-step of 1 ms; `fresh`: the force is read again after x2 and v2 were set.
-    fn step(&mut self, k: u32, fresh: bool) {
-        let stale = self.left.get("f");
+    /// One macro-step of 1 ms; the force is read again after x2 and v2 were set.
+    fn step(&mut self, k: u32) {
         let (x2, v2) = (self.right.get("x"), self.right.get("v"));
         self.left.set("x2", x2);
         self.left.set("v2", v2);
-        let f = if fresh { self.left.get("f") } else { stale };
+        let f = self.left.get("f");
         self.right.set("f", f);
         let time = f64::from(k) * 1e-3;
         self.left.0.step(time, 1e-3).unwrap();
         self.right.0.step(time, 1e-3).unwrap();
     }
-
-    fn energy(&mut self) -> f64 {
-        let (x1, v1) = (self.left.get("x"), self.left.get("v"));
-        let (x2, v2) = (self.right.get("x"), self.right.get("v"));
-        let springs = 10.0 * x1 * x1 + 1000.0 * x2 * x2 + 100.0 * (x1 - x2).powi(2);
-        (v1 * v1 + v2 * v2 + springs) / 2.0
-    }
-}
-
-/// Largest deviation from 10 kJ in 10 s of stale exchange: 10338.564335589701 J in an independent
-/// reproduction of Rodríguez et al. (2022), table 1, case 1, single rate, H = 1 ms.
-#[test]
-fn stale_coupling_invents_the_published_energy() {
-    let mut pair = Pair::new();
-    let mut largest: f64 = 0.0;
-    for k in 0..10_000 {
-        pair.step(k, false);
-        largest = largest.max((pair.energy() - 1e4).abs());
-    }
-    assert!(
-        (largest / 10_338.564_335_589_701 - 1.0).abs() < 1e-9,
-        "{largest}"
-    );
 }
 
 /// With the force read again, the coupled units are symplectic Euler on the whole system.
@@ -193,7 +169,7 @@ fn fresh_coupling_is_the_monolithic_system() {
     let mut pair = Pair::new();
     let (mut x, mut v) = ([0.0; 2], [100.0, -100.0]);
     for k in 0..10_000 {
-        pair.step(k, true);
+        pair.step(k);
         let f = 100.0 * (x[0] - x[1]);
         v[0] += 1e-3 * (-10.0 * x[0] - f);
         v[1] += 1e-3 * (-1000.0 * x[1] + f);

@@ -1,6 +1,7 @@
 //! The models of the hydraulic cranes of Rahikainen et al. (2020).
 //!
-//! Numbers without another source are those of an independent reproduction of the paper.
+//! Numbers without another source are those of an independent reproduction of the paper; `reference/crane_mechanics.py` and
+//! `hydraulics.py` have the equations.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]

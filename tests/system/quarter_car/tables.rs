@@ -1,4 +1,4 @@
-//! The rows of tables 4 to 9.
+//! First steps of the rows of tables 4 to 9, whose whole runs `gyrator benchmark quarter-car` judges.
 
 use super::{Case, Coupling, LIN1, LIN2, NL1, NL2, Outcome, PLAIN, assert_near};
 
@@ -19,62 +19,6 @@ fn corrected(case: &Case, alpha: f64, modified: bool, coupling: &Coupling<'_>) -
     })
 }
 
-#[track_caller]
-fn expect(
-    outcome: &Outcome,
-    power_error: (f64, f64),
-    residual_energy: (f64, f64),
-    steps: (u64, u64),
-) {
-    assert_near("dP", outcome.power_error, power_error.0, power_error.1);
-    let (energy, tolerance) = residual_energy;
-    assert_near("dE", outcome.residual_energy.abs(), energy, tolerance);
-    assert_near(
-        "steps",
-        outcome.steps as f64,
-        steps.0 as f64,
-        steps.1 as f64,
-    );
-}
-
-#[test]
-fn constant_steps_without_correction() {
-    for (case, power_error, energy, steps) in [
-        (LIN1, (0.92, 0.03), (6.30, 0.03), 4000),
-        (LIN2, (10.35, 0.15), (22.4, 0.1), 4000),
-        (NL1, (1.25, 0.06), (4.73, 0.03), 2000),
-        (NL2, (22.7, 0.5), (44.0, 0.3), 2000),
-    ] {
-        expect(&case.run(&PLAIN), power_error, energy, (steps, 0));
-    }
-}
-
-#[test]
-fn constant_steps_with_nepce() {
-    for (case, alpha, power_error, energy, steps) in [
-        (LIN1, 0.95, (0.19, 0.02), (3.205, 0.02), 4000),
-        (LIN2, 0.85, (3.75, 0.12), (10.57, 0.1), 4000),
-        (NL1, 0.6, (0.47, 0.06), (2.944, 0.02), 2000),
-        (NL2, 0.4, (13.6, 0.3), (29.8, 0.2), 2000),
-    ] {
-        let outcome = corrected(&case, alpha, false, &PLAIN);
-        expect(&outcome, power_error, energy, (steps, 0));
-    }
-}
-
-#[test]
-fn constant_steps_with_modified_nepce() {
-    for (case, alpha, power_error, energy, steps) in [
-        (LIN1, 0.95, (0.12, 0.015), (3.203, 0.02), 4000),
-        (LIN2, 0.85, (2.7, 0.15), (10.1, 0.1), 4000),
-        (NL1, 0.6, (0.46, 0.07), (2.95, 0.03), 2000),
-        (NL2, 0.4, (11.2, 0.4), (29.2, 0.4), 2000),
-    ] {
-        let outcome = corrected(&case, alpha, true, &PLAIN);
-        expect(&outcome, power_error, energy, (steps, 0));
-    }
-}
-
 /// ECCO as in the paper, at one of its tolerances.
 fn ecco(tolerance: f64) -> Coupling<'static> {
     Coupling {
@@ -84,62 +28,7 @@ fn ecco(tolerance: f64) -> Coupling<'static> {
     }
 }
 
-#[test]
-fn ecco_with_nepce() {
-    for (case, alpha, tolerance, power_error, energy, steps) in [
-        (LIN1, 0.95, 1.6e-6, (0.080, 0.01), (0.80, 0.04), (3900, 120)),
-        (LIN2, 0.85, 1.4e-6, (0.28, 0.06), (0.32, 0.04), (3900, 250)),
-        (NL1, 0.6, 4.7e-6, (0.21, 0.02), (1.00, 0.04), (1987, 50)),
-        (NL2, 0.4, 2.6e-5, (3.85, 0.4), (3.85, 0.2), (1990, 50)),
-    ] {
-        let outcome = corrected(&case, alpha, false, &ecco(tolerance));
-        expect(&outcome, power_error, energy, steps);
-    }
-}
-
-#[test]
-fn ecco_with_modified_nepce() {
-    for (case, alpha, tolerance, power_error, energy, steps) in [
-        (
-            LIN1,
-            0.95,
-            1.6e-6,
-            (0.050, 0.008),
-            (0.815, 0.04),
-            (3900, 120),
-        ),
-        (LIN2, 0.85, 1.4e-6, (0.195, 0.03), (0.26, 0.04), (3900, 250)),
-        (NL1, 0.6, 4.6e-6, (0.195, 0.02), (1.00, 0.04), (2013, 50)),
-        (NL2, 0.4, 2.7e-5, (3.0, 0.3), (3.8, 0.2), (1997, 50)),
-    ] {
-        let outcome = corrected(&case, alpha, true, &ecco(tolerance));
-        expect(&outcome, power_error, energy, steps);
-    }
-}
-
-/// P-mean, and ECCO without correction, at the paper's tolerances.
-#[test]
-fn mean_power_and_plain_ecco() {
-    assert_near("P-mean", LIN1.run(&PLAIN).mean_power, 0.389, 1e-3);
-    assert_near("P-mean", LIN2.run(&PLAIN).mean_power, -189.1, 0.1);
-    for (case, tolerance, steps, power_error, energy) in [
-        (LIN1, 1.6e-6, 5452, 0.328, 1.136),
-        (LIN2, 1.4e-6, 4822, 0.781, 0.456),
-        (NL1, 4.7e-6, 2497, 0.500, 1.266),
-        (NL2, 2.6e-5, 2240, 5.58, 4.51),
-    ] {
-        let bars = (steps, steps / 50);
-        let outcome = case.run(&ecco(tolerance));
-        expect(
-            &outcome,
-            (power_error, 0.03 * power_error),
-            (energy, 0.03 * energy),
-            bars,
-        );
-    }
-}
-
-/// Outputs of S1 and S2 after some steps, to nine digits.
+/// Outputs of S1 and S2 after some steps, to nine digits (`reference/quarter_car.py`).
 #[test]
 fn coupled_motion() {
     let forces_and_velocities = |outcome: &Outcome, n: usize| {

@@ -8,7 +8,7 @@ fn designs_are_told_to_programs() {
     let outcome = Bench::new().run(arguments);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let facts: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
-    // Anchor of an independent reproduction of Chen et al. (2021).
+    // Anchor by `reference/hinfinity.py`, after Chen et al. (2021).
     let gamma = facts["gamma"].as_f64().unwrap();
     assert!((gamma / 0.016092 - 1.0).abs() < 1e-3, "{gamma}");
     assert_eq!(facts["poles"].as_array().map(Vec::len), Some(4));

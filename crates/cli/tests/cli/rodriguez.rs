@@ -1,18 +1,8 @@
-//! The double oscillator of Rodríguez et al. 2022 from its system file to its CSV: FMUs, command
-//! line and result file together.
-//!
-//! Numbers: an independent reproduction of the paper's table 1, H = 1 ms, 10 s, against the exact
-//! solution; relative tolerance 1e-6, corrected 1e-4, because the correction divides by the
-//! velocity and so amplifies rounding.
+//! The audit of the energy correction (Rodríguez et al. 2022), from a system file to its summary.
 
-use gyrator_testkit::{DoubleOscillator, TABLE_1};
+use gyrator_testkit::TABLE_1;
 
 use crate::bench::Bench;
-
-/// Greatest energy error, J, and rms error of x2, m: uncorrected and corrected.
-type Expected = [[f64; 2]; 2];
-
-const OFF: &str = r#""off""#;
 
 fn system_file(number: usize, [force, motion]: [f64; 2], inputs: &str, correction: &str) -> String {
     let table = |values: &[(&str, f64)]| {
@@ -55,85 +45,6 @@ correction = {correction}
     )
 }
 
-/// Runs the file and compares its CSV with the exact solution.
-#[track_caller]
-fn expect(bench: &Bench, number: usize, file: &str, expected: [f64; 2], tolerance: f64) {
-    bench.write("system.toml", file);
-    let outcome = bench.run(["run", "system.toml", "-o", "out.csv"]);
-    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let (header, rows) = bench.rows("out.csv");
-    assert_eq!(rows.len(), 10_001);
-    let columns = ["force.x", "force.v", "motion.x", "motion.v"]
-        .map(|name| header.iter().position(|column| column == name).unwrap());
-    let states: Vec<_> = rows
-        .iter()
-        .map(|row| columns.map(|column| row[column]))
-        .collect();
-    let metrics = DoubleOscillator::metrics(&TABLE_1[number - 1], 1e-3, &states);
-    for (measured, expected) in [metrics.energy_max, metrics.rms_x2]
-        .into_iter()
-        .zip(expected)
-    {
-        assert!(
-            (measured / expected - 1.0).abs() <= tolerance,
-            "{measured} instead of {expected} with {file}"
-        );
-    }
-}
-
-/// μ = 0.5 in single rate, that of eqs 20–21 in multi-rate.
-#[track_caller]
-fn expect_both(number: usize, steps: [f64; 2], inputs: &str, mu: f64, expected: Expected) {
-    let bench = Bench::new();
-    let corrected = format!(r#"{{ name = "residual-power", mu = {mu:?} }}"#);
-    for (correction, expected, tolerance) in
-        [(OFF, expected[0], 1e-6), (&corrected, expected[1], 1e-4)]
-    {
-        let file = system_file(number, steps, inputs, correction);
-        expect(&bench, number, &file, expected, tolerance);
-    }
-}
-
-#[test]
-fn single_rate() {
-    #[rustfmt::skip]
-    let table: [(usize, Expected); 4] = [
-        (1, [[10338.5643356, 0.801912542069], [217.309656832, 0.0429487707138]]),
-        (2, [[1365.56940935, 0.362479146505], [132.678067877, 0.0457010898862]]),
-        (7, [[10540.5824062, 0.817674648738], [1028.39843333, 0.61867673661]]),
-        (8, [[2940.03668138, 0.0670809733811], [4858.86414202, 0.120653507092]]),
-    ];
-    for (number, expected) in table {
-        expect_both(number, [1e-3, 1e-3], "hold", 0.5, expected);
-    }
-}
-
-#[test]
-fn slow_force() {
-    #[rustfmt::skip]
-    let table: [(&str, f64, Expected); 3] = [
-        ("hold", 0.725, [[20199.479598, 1.32773086237], [128.437114598, 0.158136024263]]),
-        ("linear", 0.5, [[10177.455539, 0.802307314401], [140.048546016, 0.040588816037]]),
-        ("quadratic", 0.5, [[10156.6536784, 0.80128278762], [141.142839654, 0.0585348142945]]),
-    ];
-    for (inputs, mu, expected) in table {
-        expect_both(1, [1e-3, 1e-4], inputs, mu, expected);
-    }
-}
-
-#[test]
-fn fast_force() {
-    #[rustfmt::skip]
-    let table: [(&str, f64, Expected); 3] = [
-        ("hold", 0.5, [[10900.274309, 0.845798578517], [161.61613186, 0.0300793348191]]),
-        ("linear", 0.05, [[746.924152062, 0.0793778901423], [121.034154745, 0.0232516028278]]),
-        ("quadratic", 0.05, [[734.801298603, 0.0701109686933], [126.411535781, 0.0269449395921]]),
-    ];
-    for (inputs, mu, expected) in table {
-        expect_both(1, [1e-4, 1e-3], inputs, mu, expected);
-    }
-}
-
 /// What the audit finds beside the correction, for a share μ as it stands in the file.
 fn audited(bench: &Bench, number: usize, mu: &str) -> serde_json::Value {
     let correction = format!(r#"{{ name = "residual-power", mu = {mu} }}"#);
@@ -145,7 +56,7 @@ fn audited(bench: &Bench, number: usize, mu: &str) -> serde_json::Value {
 }
 
 /// The share adapts to the one that is right in hindsight: 0.5 in cases 1 and 7, 0.26 in case 3 and
-/// 0.18 in case 8 (an independent reproduction), where 0.5 harms or takes far too much.
+/// 0.18 in case 8 (`reference/residual_share.py`), where 0.5 harms or takes far too much.
 #[test]
 fn the_audit_finds_the_share() {
     let bench = Bench::new();
