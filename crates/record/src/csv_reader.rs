@@ -49,7 +49,7 @@ pub fn read_csv(path: &Path) -> Result<Table, CsvError> {
 ///
 /// Times never decrease. Numbers are decimal or `NaN`, `inf`, `-inf`; `true` and `false` are read
 /// as 1 and 0. A column is text if all its cells are quoted and one is no number, or if its first
-/// cell is neither quoted nor a number.
+/// cell is not empty, not quoted and not a number.
 ///
 /// Results of Ecos get the names that its systems and ours have: the column `a::x[REAL]` is read
 /// as `a.x`, and the count of iterations before the time is left out.
@@ -255,7 +255,8 @@ impl Builder {
 
     fn push(&mut self, text: &str, is_quoted: bool) -> Result<(), String> {
         let number = parse_number(text);
-        self.is_bare_text |= self.numbers.is_empty() && number.is_none() && !is_quoted;
+        let is_bare = !is_quoted && number.is_none() && !text.is_empty();
+        self.is_bare_text |= is_bare && self.numbers.is_empty();
         let may_be_text = self.is_bare_text || is_quoted && self.texts.len() == self.numbers.len();
         self.is_text |= number.is_none();
         if self.is_text && !may_be_text {

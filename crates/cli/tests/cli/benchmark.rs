@@ -62,7 +62,7 @@ fn the_list_names_cases_roles_and_ports() {
         "crane-energy: ",
         "slow-hold",
         "OscillatorForce",
-        "k_c: stiffness of the spring to the other mass, N/m",
+        "k_c: stiffness of the coupling spring, N/m",
     ] {
         assert!(
             run.stdout.contains(text),
