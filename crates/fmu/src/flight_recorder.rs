@@ -216,18 +216,20 @@ impl Slot {
         self.measures_memory.store(1, Relaxed);
     }
 
-    /// What the slot says now; `None` where nobody uses it.
+    /// What the slot says now; `None` where it is free, or its name makes no sense: an FMU may have
+    /// written over it.
     #[must_use]
     pub fn read(&self) -> Option<Reading> {
         let length = self.name_length.load(Relaxed) as usize;
-        if length == 0 {
+        if length == 0 || length > NAME_BYTES {
             return None;
         }
         let words = self.name.iter().map(|word| word.load(Relaxed));
         let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).take(length).collect();
+        let name = String::from_utf8(bytes).ok()?;
         let (activity, time, marker) = self.words();
         Some(Reading {
-            name: String::from_utf8_lossy(&bytes).into_owned(),
+            name,
             activity: u8::try_from(activity).ok().and_then(Activity::from_code),
             marker,
             time: (time != 0).then(|| f64::from_bits(time.wrapping_sub(1))),
@@ -235,11 +237,12 @@ impl Slot {
         })
     }
 
-    /// The [marker](Reading::marker), and whether an activity goes on.
+    /// The [marker](Reading::marker), and whether code of the FMU may be running.
     #[must_use]
     pub fn progress(&self) -> (u64, bool) {
         let (activity, _, marker) = self.words();
-        (marker, activity != 0)
+        let activity = u8::try_from(activity).ok().and_then(Activity::from_code);
+        (marker, activity.is_some_and(Activity::runs_the_fmu))
     }
 
     /// The activity, the time and the [marker](Reading::marker).
@@ -353,12 +356,39 @@ mod tests {
     }
 
     #[test]
+    fn r25_unpacking_is_no_call_of_the_fmu() {
+        let slot = Slot::new();
+        for (activity, is_timed) in [
+            (Activity::Open, false),
+            (Activity::Unpack, false),
+            (Activity::LoadLibrary, true),
+            (Activity::Instantiate, true),
+            (Activity::Call(Function::DoStep), true),
+        ] {
+            let (_, is_call) = slot.during(activity, || slot.progress());
+            assert_eq!(is_call, is_timed, "{activity:?}");
+        }
+        assert!(!slot.progress().1);
+    }
+
+    #[test]
     fn long_names_are_cut_between_characters() {
         let slot = Slot::new();
         slot.set_name(&"ä".repeat(60));
         assert_eq!(slot.read().unwrap().name, "ä".repeat(NAME_BYTES / 2));
         slot.set_name(&format!("x{}", "ä".repeat(60)));
         assert_eq!(slot.read().unwrap().name.len(), NAME_BYTES - 1);
+    }
+
+    #[test]
+    fn r47_a_name_that_was_overwritten_is_none() {
+        let slot = Slot::new();
+        slot.set_name("wheel");
+        slot.name_length.store(u32::MAX, Relaxed);
+        assert_eq!(slot.read(), None);
+        slot.name_length.store(5, Relaxed);
+        slot.name[0].store(u64::MAX, Relaxed);
+        assert_eq!(slot.read(), None);
     }
 
     #[test]

@@ -28,6 +28,10 @@ const SLOTS_OFFSET: usize = 4096;
 /// Bytes of the name of a library.
 pub(crate) const LIBRARY_BYTES: usize = 256;
 
+/// A word that says yes; no other does, so that an FMU that writes somewhere by accident asks for
+/// nothing.
+const YES: u32 = 0x5eed_a110;
+
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -42,14 +46,14 @@ pub(crate) enum Phase {
 shareable! {
     /// What is told once per run or step; each field has one writer.
     pub(crate) struct Header {
-        /// Parent: not 0 asks the run to end at its next communication point. A futex.
+        /// Parent: [`YES`] asks the run to end at its next communication point. A futex.
         stop: AtomicU32,
-        /// Worker: a [`Phase`].
-        phase: AtomicU32,
-        /// Worker: the exit code that goes with the phase.
-        code: AtomicU32,
-        /// Worker: not 0 if its own code has panicked.
+        /// Worker: [`YES`] if its own code has panicked.
         panicked: AtomicU32,
+        /// Worker: a [`Phase`], and in its second byte the exit code that goes with it.
+        phase: AtomicU64,
+        /// [`check`] of the phase.
+        phase_check: AtomicU64,
         /// Worker: communication points so far, and 1.
         points: AtomicU64,
         /// Worker: simulated time of the last communication point, s, as bits.
@@ -60,19 +64,93 @@ shareable! {
 }
 
 shareable! {
-    /// How far the result file is, in bytes from its beginning.
+    /// How far the result file is: two notes that are written in turn. A process that dies in
+    /// between leaves the older one, and what an FMU has overwritten is seen by its check.
     pub(crate) struct Rows {
-        /// Up to the end of the last whole row.
-        pub(crate) end: AtomicU64,
-        /// What the file has for certain.
-        pub(crate) written: AtomicU64,
-        /// Rows up to `end`.
-        pub(crate) count: AtomicU64,
+        notes: [RowsNote; 2],
         /// Not 0 while bytes are being written.
         pub(crate) is_writing: AtomicU32,
-        /// Not 0 if the file is written from its beginning, so that rows have places in it.
-        pub(crate) has_places: AtomicU32,
+        spare: AtomicU32,
     }
+}
+
+shareable! {
+    struct RowsNote {
+        number: AtomicU64,
+        end: AtomicU64,
+        written: AtomicU64,
+        count: AtomicU64,
+        check: AtomicU64,
+    }
+}
+
+/// How far a result file is, in bytes from its beginning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Up to the end of the last whole row.
+    pub(crate) end: u64,
+    /// What the file has for certain.
+    pub(crate) written: u64,
+    /// Rows up to `end`.
+    pub(crate) count: u64,
+}
+
+impl Rows {
+    /// Notes the extent. `number` counts the notes, from 1 on.
+    #[inline]
+    pub(crate) fn note(&self, number: u64, extent: Extent) {
+        let note = &self.notes[(number % 2) as usize];
+        note.number.store(number, Relaxed);
+        note.end.store(extent.end, Relaxed);
+        note.written.store(extent.written, Relaxed);
+        note.count.store(extent.count, Relaxed);
+        // Last of all, after the bytes of the rows as well.
+        note.check.store(extent.check(number), Release);
+    }
+
+    /// The last note that is whole, nothing before the first one; `None` where both were
+    /// overwritten.
+    pub(crate) fn last(&self) -> Option<Extent> {
+        let is_zero = |note: &RowsNote| note.check.load(Acquire) | note.number.load(Relaxed) == 0;
+        if self.notes.iter().all(is_zero) {
+            return Some(Extent::default());
+        }
+        let whole = self.notes.iter().filter_map(|note| {
+            let check = note.check.load(Acquire);
+            let number = note.number.load(Relaxed);
+            let extent = Extent {
+                end: note.end.load(Relaxed),
+                written: note.written.load(Relaxed),
+                count: note.count.load(Relaxed),
+            };
+            (number > 0 && extent.check(number) == check).then_some((number, extent))
+        });
+        whole
+            .max_by_key(|(number, _)| *number)
+            .map(|(_, extent)| extent)
+    }
+}
+
+impl Extent {
+    fn check(self, number: u64) -> u64 {
+        let Self {
+            end,
+            written,
+            count,
+        } = self;
+        check([number, end, written, count])
+    }
+}
+
+/// A number by which words are recognised that were written by accident: differs in all bits for
+/// words that differ in one, and is 0 for none that are likely.
+#[inline]
+fn check<const N: usize>(words: [u64; N]) -> u64 {
+    // 2⁶⁴ by the golden ratio, odd: as in Knuth, The Art of Computer Programming 3, section 6.4.
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    words.into_iter().fold(SPREAD, |sum, word| {
+        (sum ^ word).wrapping_mul(SPREAD).rotate_left(29)
+    })
 }
 
 shareable! {
@@ -117,7 +195,7 @@ impl Crash {
     }
 
     fn is_noted(&self) -> bool {
-        self.signal.load(Acquire) != 0
+        (1..=64).contains(&self.signal.load(Acquire))
     }
 }
 
@@ -156,43 +234,68 @@ impl Board {
 
     /// Asks the run to end at its next communication point.
     pub(crate) fn request_stop(&self) {
-        self.header.stop.store(1, Release);
+        self.header.stop.store(YES, Release);
         // Nobody waits where the worker does not listen.
         let _ = shared_memory::wake(&self.header.stop, u32::MAX);
     }
 
     /// Waits until the run is asked to end.
     pub(crate) fn wait_for_stop(&self) {
-        while self.header.stop.load(Acquire) == 0 {
-            if shared_memory::wait(&self.header.stop, 0, None).is_err() {
-                return;
+        loop {
+            match self.header.stop.load(Acquire) {
+                YES => return,
+                other if shared_memory::wait(&self.header.stop, other, None).is_err() => return,
+                _ => {}
             }
+        }
+    }
+
+    /// Overwrites the notes on the rows.
+    #[cfg(test)]
+    pub(crate) fn fill_rows(&self, byte: u8) {
+        let word = u64::from_ne_bytes([byte; 8]);
+        for note in &self.header.rows.notes {
+            let words = [
+                &note.number,
+                &note.end,
+                &note.written,
+                &note.count,
+                &note.check,
+            ];
+            words.map(|target| target.store(word, Relaxed));
         }
     }
 
     /// Notes the phase, and the exit code that goes with it.
     pub(crate) fn enter(&self, phase: Phase, code: u8) {
-        self.header.code.store(code.into(), Relaxed);
-        self.header.phase.store(phase as u32, Release);
+        let word = phase as u64 | u64::from(code) << 8;
+        self.header.phase.store(word, Relaxed);
+        self.header.phase_check.store(check([word]), Release);
     }
 
-    /// The phase, and the exit code that goes with it.
+    /// The phase, and the exit code that goes with it; [`Phase::Running`] where the note of it makes
+    /// no sense.
     pub(crate) fn phase(&self) -> (Phase, u8) {
-        let phase = match self.header.phase.load(Acquire) {
-            1 => Phase::Complete,
-            2 => Phase::Leaving,
-            _ => Phase::Running,
-        };
-        (phase, self.header.code.load(Relaxed) as u8)
+        let noted = self.header.phase_check.load(Acquire);
+        let word = self.header.phase.load(Relaxed);
+        if check([word]) != noted {
+            return (Phase::Running, 0);
+        }
+        let [phase, code, ..] = word.to_le_bytes();
+        match phase {
+            1 => (Phase::Complete, code),
+            2 => (Phase::Leaving, code),
+            _ => (Phase::Running, code),
+        }
     }
 
     /// Notes that code of the worker itself has panicked.
     pub(crate) fn panicked(&self) {
-        self.header.panicked.store(1, Release);
+        self.header.panicked.store(YES, Release);
     }
 
     pub(crate) fn has_panicked(&self) -> bool {
-        self.header.panicked.load(Acquire) != 0
+        self.header.panicked.load(Acquire) == YES
     }
 
     /// Notes a communication point.
@@ -209,5 +312,59 @@ impl Board {
         let step = self.header.points.load(Relaxed).checked_sub(1)?;
         let time = f64::from_bits(self.header.time.load(Relaxed));
         Some(Position { time, step })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXTENT: Extent = Extent {
+        end: 300,
+        written: 200,
+        count: 7,
+    };
+
+    #[test]
+    fn the_last_whole_note_counts() {
+        let board = Board::create().unwrap();
+        let rows = &board.header.rows;
+        assert_eq!(rows.last(), Some(Extent::default()), "there is none yet");
+        rows.note(1, EXTENT);
+        assert_eq!(rows.last(), Some(EXTENT));
+        let next = Extent {
+            count: 8,
+            end: 340,
+            ..EXTENT
+        };
+        rows.note(2, next);
+        assert_eq!(rows.last(), Some(next));
+        // The process has died in the middle of a third note.
+        rows.notes[1].end.store(380, Relaxed);
+        assert_eq!(rows.last(), Some(next));
+        rows.notes[0].count.store(u64::MAX, Relaxed);
+        assert_eq!(rows.last(), None);
+    }
+
+    #[test]
+    fn r47_what_was_written_by_accident_says_nothing() {
+        let board = Board::create().unwrap();
+        for word in [u64::MAX, 1, 2, 0x0202_0202_0202_0202] {
+            let half = word as u32;
+            let header = board.header;
+            for target in [&header.stop, &header.panicked] {
+                target.store(half, Relaxed);
+            }
+            header.phase.store(word, Relaxed);
+            header.phase_check.store(word, Relaxed);
+            board.fill_rows(word as u8);
+            header.crash.signal.store(half.cast_signed() << 8, Relaxed);
+            assert_eq!(board.phase().0, Phase::Running);
+            assert!(!board.has_panicked());
+            assert_eq!(header.rows.last(), None);
+            assert_eq!(header.crash.library(), None);
+        }
+        board.enter(Phase::Leaving, 5);
+        assert_eq!(board.phase(), (Phase::Leaving, 5));
     }
 }

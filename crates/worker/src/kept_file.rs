@@ -2,14 +2,18 @@
 //!
 //! A sink collects rows and writes them in blocks. Each whole row is copied to shared memory as
 //! well until its block is written; what is there when the worker has died, the parent writes.
+//!
+//! An FMU shares the worker's memory and may have written anywhere. The parent knows by itself
+//! which file it is and how long that is, and believes the notes on the rows only as far as they
+//! have their check and agree with that.
 
 use std::fs::File;
-use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::io::{self, BufRead as _, Write as _};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Release};
 
-use crate::board::{Board, Rows};
+use crate::board::{Board, Extent, Rows};
 use crate::shared_memory::SharedMemory;
 
 /// Bytes of rows that are kept; a power of two.
@@ -45,7 +49,7 @@ impl Ring {
         self.0.store_bytes(0, &bytes[first..]);
     }
 
-    fn load(&mut self, offset: u64, bytes: &mut [u8]) {
+    fn load(&self, offset: u64, bytes: &mut [u8]) {
         let place = offset % CAPACITY;
         let first = bytes.len().min((CAPACITY - place) as usize);
         self.0.load_bytes(place as usize, &mut bytes[..first]);
@@ -53,34 +57,46 @@ impl Ring {
     }
 }
 
+/// Whether rows have places in the file: it is empty, and is written from its beginning. Not so for
+/// pipes, and for a standard output to which something was written before.
+pub(crate) fn has_places(file: &File) -> bool {
+    let metadata = file.metadata();
+    metadata.is_ok_and(|file| file.is_file() && file.len() == 0)
+}
+
 /// The file, as the worker writes it.
 pub struct KeptFile {
     file: File,
     ring: Ring,
     rows: &'static Rows,
+    has_places: bool,
     /// Bytes that the file took.
     position: u64,
     /// End of the last whole row that was staged or written.
     end: u64,
-    /// Rows before it that found no room and are still to be written.
+    /// Rows up to it; [`NOT_COUNTED`] after a cut.
+    count: u64,
+    /// Rows before `end` that found no room and are still to be written.
     unstaged: u64,
+    /// Notes that were made of it.
+    notes: u64,
 }
 
+/// In place of a number of rows: they have to be counted in the file.
+const NOT_COUNTED: u64 = u64::MAX;
+
 impl KeptFile {
-    pub(crate) fn new(file: File, ring: Ring, board: &Board) -> Self {
-        let rows = &board.header.rows;
-        // Not so for pipes, and for a standard output to which somebody has written before.
-        let is_empty = file
-            .metadata()
-            .is_ok_and(|file| file.is_file() && file.len() == 0);
-        rows.has_places.store(is_empty.into(), Relaxed);
+    pub(crate) fn new(file: File, ring: Ring, board: &Board, has_places: bool) -> Self {
         Self {
             file,
             ring,
-            rows,
+            rows: &board.header.rows,
+            has_places,
             position: 0,
             end: 0,
+            count: 0,
             unstaged: 0,
+            notes: 0,
         }
     }
 
@@ -91,13 +107,26 @@ impl KeptFile {
         let fits = end - self.position <= CAPACITY;
         if fits {
             self.ring.store(self.end, row);
-            self.rows.end.store(end, Release);
-            self.rows.count.fetch_add(1, Relaxed);
+            self.count = self.count.saturating_add(1);
         } else {
             self.unstaged += 1;
         }
+        let is_noted = fits && self.unstaged == 0;
         self.end = end;
+        if is_noted {
+            self.note();
+        }
         fits
+    }
+
+    fn note(&mut self) {
+        self.notes += 1;
+        let extent = Extent {
+            end: self.end,
+            written: self.position,
+            count: self.count,
+        };
+        self.rows.note(self.notes, extent);
     }
 
     /// Cuts the file after its first `length` bytes, if it can be. Nothing after them is kept.
@@ -106,12 +135,13 @@ impl KeptFile {
     /// What the operating system says.
     pub fn truncate(&mut self, length: u64) -> io::Result<()> {
         (self.position, self.end, self.unstaged) = (length, length, 0);
-        self.rows.end.store(length, Relaxed);
-        self.rows.written.store(length, Release);
-        if self.rows.has_places.load(Relaxed) == 0 {
-            return Ok(());
+        self.count = NOT_COUNTED;
+        self.note();
+        if self.has_places {
+            self.file.set_len(length)
+        } else {
+            Ok(())
         }
-        self.file.set_len(length)
     }
 
     /// Makes sure that all bytes are stored.
@@ -136,10 +166,9 @@ impl io::Write for KeptFile {
             if self.position >= self.end {
                 // Also what was never staged: the names of the columns.
                 self.end = self.position;
-                self.rows.end.store(self.end, Relaxed);
-                self.rows.written.store(self.position, Release);
                 let unstaged = std::mem::take(&mut self.unstaged);
-                self.rows.count.fetch_add(unstaged, Relaxed);
+                self.count = self.count.saturating_add(unstaged);
+                self.note();
             }
         }
         self.rows.is_writing.store(0, Release);
@@ -151,32 +180,99 @@ impl io::Write for KeptFile {
     }
 }
 
-/// Writes the rows that a dead worker had collected, and cuts the file after them.
-///
-/// # Errors
-/// What the operating system says; the file then ends after the last row that it had for certain.
-pub(crate) fn complete(file: &File, ring: &mut Ring, board: &Board) -> io::Result<()> {
+/// What a dead worker's result file holds in the end.
+#[derive(Debug)]
+pub(crate) struct Completed {
+    /// Whole rows.
+    pub(crate) rows: u64,
+    /// Why it does not hold all that the worker has recorded.
+    pub(crate) error: Option<io::Error>,
+}
+
+/// Writes the rows that a dead worker had collected, and cuts the file after them. Where that fails,
+/// or the notes of the rows make no sense, the file ends after the last whole row that is in it.
+pub(crate) fn complete(file: &File, ring: &Ring, board: &Board, has_places: bool) -> Completed {
     let rows = &board.header.rows;
-    let written = rows.written.load(Acquire);
-    let end = rows.end.load(Acquire).clamp(written, written + CAPACITY);
-    let mut bytes = vec![0; (end - written) as usize];
-    ring.load(written, &mut bytes);
-    if rows.has_places.load(Acquire) == 0 {
-        // What it has taken of an unfinished block cannot be known.
-        return if rows.is_writing.load(Acquire) == 0 {
-            (&*file).write_all(&bytes)
+    let noted = match rows.last() {
+        Some(extent) if extent.end.wrapping_sub(extent.written) <= CAPACITY => Ok(extent),
+        _ => Err(io::Error::other(
+            "the notes on them were overwritten in memory",
+        )),
+    };
+    let added = noted.and_then(|extent| {
+        let added = if has_places {
+            append(file, ring, extent)
         } else {
-            Err(io::Error::other("it died while it wrote them"))
+            pass_on(file, ring, extent, rows)
         };
+        added.map(|()| extent.count)
+    });
+    match added {
+        Ok(rows) if rows != NOT_COUNTED => Completed { rows, error: None },
+        other => Completed {
+            rows: if has_places { cut_to_rows(file) } else { 0 },
+            error: other.err(),
+        },
     }
-    if bytes.is_empty() && file.metadata()?.len() == end {
+}
+
+fn append(file: &File, ring: &Ring, extent: Extent) -> io::Result<()> {
+    let Extent { end, written, .. } = extent;
+    let length = file.metadata()?.len();
+    if length < written {
+        let text = format!("the file has {length} bytes, where {written} were written");
+        return Err(io::Error::other(text));
+    }
+    if length == end && written == end {
         return Ok(());
     }
-    if let Err(error) = file.write_all_at(&bytes, written) {
-        file.set_len(written)?;
-        return Err(error);
+    let mut bytes = vec![0; (end - written) as usize];
+    ring.load(written, &mut bytes);
+    // First of all: a file that is open for appending takes all bytes at its end.
+    file.set_len(written)?;
+    file.write_all_at(&bytes, written)
+}
+
+/// The same for a pipe.
+fn pass_on(file: &File, ring: &Ring, extent: Extent, rows: &Rows) -> io::Result<()> {
+    if rows.is_writing.load(Acquire) != 0 {
+        // What it has taken of an unfinished block cannot be known.
+        return Err(io::Error::other("it died while it wrote them"));
     }
-    file.set_len(end)
+    let mut bytes = vec![0; (extent.end - extent.written) as usize];
+    ring.load(extent.written, &mut bytes);
+    (&*file).write_all(&bytes)
+}
+
+/// Cuts a file after its last whole row, and counts the rows after the names of the columns. What
+/// cannot be read or cut stays as it is.
+fn cut_to_rows(file: &File) -> u64 {
+    // The file may be open for writing only.
+    let path = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+    let Ok(reader) = File::open(path) else {
+        return 0;
+    };
+    let mut reader = io::BufReader::with_capacity(1 << 16, reader);
+    let (mut lines, mut position, mut end, mut is_quoted) = (0_u64, 0_u64, 0_u64, false);
+    while let Ok(block) = reader.fill_buf()
+        && !block.is_empty()
+    {
+        for byte in block {
+            position += 1;
+            match byte {
+                b'"' => is_quoted = !is_quoted,
+                b'\n' if !is_quoted => (lines, end) = (lines + 1, position),
+                _ => {}
+            }
+        }
+        let length = block.len();
+        reader.consume(length);
+    }
+    if end < position {
+        // Where this fails as well, the last row is cut short, and readers say so.
+        let _ = file.set_len(end);
+    }
+    lines.saturating_sub(1)
 }
 
 #[cfg(test)]
@@ -202,8 +298,9 @@ mod tests {
             let file = File::create(folder.path().join("out.csv")).unwrap();
             let board = Board::create().unwrap();
             let (ring, other) = rings();
+            assert!(has_places(&file));
             Self {
-                kept: KeptFile::new(file.try_clone().unwrap(), other, &board),
+                kept: KeptFile::new(file.try_clone().unwrap(), other, &board, true),
                 folder,
                 file,
                 ring,
@@ -212,12 +309,17 @@ mod tests {
         }
 
         fn count(&self) -> u64 {
-            self.board.header.rows.count.load(Acquire)
+            self.board.header.rows.last().unwrap().count
         }
 
         /// What the file holds after the death of the worker.
-        fn completed(mut self) -> Vec<u8> {
-            complete(&self.file, &mut self.ring, &self.board).unwrap();
+        fn completed(self) -> Vec<u8> {
+            let completed = complete(&self.file, &self.ring, &self.board, true);
+            assert!(completed.error.is_none(), "{completed:?}");
+            self.content()
+        }
+
+        fn content(&self) -> Vec<u8> {
             read(self.folder.path().join("out.csv")).unwrap()
         }
     }
@@ -238,7 +340,7 @@ mod tests {
 
     #[test]
     fn bytes_beyond_the_end_lie_at_the_beginning() {
-        let (mut one, mut other) = rings();
+        let (mut one, other) = rings();
         one.store(CAPACITY - 3, b"abcdef");
         let (mut all, mut first) = ([0; 6], [0; 3]);
         other.load(CAPACITY - 3, &mut all);
@@ -308,5 +410,94 @@ mod tests {
         assert!(!bench.kept.stage(&vec![b'2'; FULL]));
         assert_eq!(bench.count(), 1);
         assert_eq!(bench.completed(), b"1\n");
+    }
+
+    /// Two rows in the file and the beginning of a third one, a fourth one in memory.
+    fn half_written() -> Bench {
+        let mut bench = Bench::new();
+        bench.kept.write_all(b"names\n").unwrap();
+        for row in [b"1\n", b"2\n"] {
+            assert!(bench.kept.stage(row));
+            bench.kept.write_all(row).unwrap();
+        }
+        assert!(bench.kept.stage(b"3\n"));
+        bench
+    }
+
+    #[test]
+    fn r47_notes_that_make_no_sense_are_not_believed() {
+        let truth = half_written().board.header.rows.last().unwrap();
+        assert_eq!((truth.written, truth.end, truth.count), (10, 12, 3));
+        for wild in [
+            (1 << 41, (1 << 41) + 2),
+            (u64::MAX - 3, u64::MAX),
+            (10, u64::MAX),
+            (10, 9),
+            (10, 10 + CAPACITY + 1),
+            (11, 12),
+        ] {
+            let bench = half_written();
+            let (written, end) = wild;
+            let extent = Extent {
+                written,
+                end,
+                count: u64::MAX - 1,
+            };
+            bench.board.header.rows.note(99, extent);
+            let completed = complete(&bench.file, &bench.ring, &bench.board, true);
+            assert!(completed.error.is_some(), "{wild:?}");
+            assert_eq!(completed.rows, 2, "{wild:?}");
+            assert_eq!(bench.content(), b"names\n1\n2\n", "{wild:?}");
+        }
+    }
+
+    #[test]
+    fn r47_notes_without_their_check_are_not_believed() {
+        let bench = half_written();
+        // As an FMU does that writes zeros, ones or anything else behind the end of its own memory.
+        for byte in [0xff, 0x01, 0x5a] {
+            bench.board.fill_rows(byte);
+            (&bench.file).write_all_at(b"4", 10).unwrap();
+            let completed = complete(&bench.file, &bench.ring, &bench.board, true);
+            let error = completed.error.unwrap().to_string();
+            assert_eq!(error, "the notes on them were overwritten in memory");
+            assert_eq!(completed.rows, 2);
+            assert_eq!(bench.content(), b"names\n1\n2\n", "ends with a whole row");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_cut_short_is_told() {
+        let bench = half_written();
+        bench.file.set_len(8).unwrap();
+        let completed = complete(&bench.file, &bench.ring, &bench.board, true);
+        let error = completed.error.unwrap().to_string();
+        assert_eq!(error, "the file has 8 bytes, where 10 were written");
+        assert_eq!(
+            (completed.rows, bench.content()),
+            (1, b"names\n1\n".to_vec())
+        );
+    }
+
+    #[test]
+    fn rows_are_counted_in_a_file_that_was_cut() {
+        let mut bench = half_written();
+        bench.kept.truncate(8).unwrap();
+        let completed = complete(&bench.file, &bench.ring, &bench.board, true);
+        assert!(completed.error.is_none());
+        assert_eq!(
+            (completed.rows, bench.content()),
+            (1, b"names\n1\n".to_vec())
+        );
+    }
+
+    #[test]
+    fn line_feeds_in_quotes_end_no_row() {
+        let bench = Bench::new();
+        (&bench.file)
+            .write_all(b"time,\"a\nb\"\n0,\"x\ny\"\n1,\"z\n")
+            .unwrap();
+        assert_eq!(cut_to_rows(&bench.file), 1);
+        assert_eq!(bench.content(), b"time,\"a\nb\"\n0,\"x\ny\"\n");
     }
 }

@@ -10,6 +10,7 @@ use std::io;
 use std::mem::{align_of, size_of};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use std::time::Duration;
 
@@ -150,29 +151,50 @@ impl SharedMemory {
         Some(unsafe { std::slice::from_raw_parts(first.as_ptr(), count) })
     }
 
-    /// Copies bytes into the memory, at `offset`. The memory must not be in use by anybody else in
-    /// this process, which `&mut` sees to. What does not fit in is left out.
+    /// Copies bytes into the memory, at `offset`, through atomics: another process, or an FMU that
+    /// writes where it must not, may use them at the same time. What does not fit in is left out.
     pub fn store_bytes(&mut self, offset: usize, bytes: &[u8]) {
         let length = bytes.len().min(self.length.saturating_sub(offset));
-        if length == 0 {
-            return;
+        let (head, words, tail) = self.parts(offset, length);
+        let (first, rest) = bytes[..length].split_at(head.len());
+        let (chunks, last) = rest.as_chunks::<8>();
+        for (target, byte) in head.iter().zip(first).chain(tail.iter().zip(last)) {
+            target.store(*byte, Relaxed);
         }
-        // SAFETY: the offset is within the mapping.
-        let target = unsafe { self.start.add(offset) }.as_ptr();
-        // SAFETY: the target has room for them, and no reference into the mapping exists.
-        unsafe { target.copy_from_nonoverlapping(bytes.as_ptr(), length) };
+        for (target, chunk) in words.iter().zip(chunks) {
+            target.store(u64::from_ne_bytes(*chunk), Relaxed);
+        }
     }
 
-    /// Copies bytes out of the memory, from `offset`. What lies beyond it is left as it is.
-    pub fn load_bytes(&mut self, offset: usize, bytes: &mut [u8]) {
+    /// Copies bytes out of the memory, from `offset`, as [`Self::store_bytes`] does. What lies
+    /// beyond it is left as it is.
+    pub fn load_bytes(&self, offset: usize, bytes: &mut [u8]) {
         let length = bytes.len().min(self.length.saturating_sub(offset));
-        if length == 0 {
-            return;
+        let (head, words, tail) = self.parts(offset, length);
+        let (first, rest) = bytes[..length].split_at_mut(head.len());
+        let (chunks, last) = rest.as_chunks_mut::<8>();
+        for (chunk, source) in chunks.iter_mut().zip(words) {
+            *chunk = source.load(Relaxed).to_ne_bytes();
         }
-        // SAFETY: the offset is within the mapping.
-        let source = unsafe { self.start.add(offset) }.as_ptr();
-        // SAFETY: so many bytes are there, and no reference into the mapping exists.
-        unsafe { source.copy_to_nonoverlapping(bytes.as_mut_ptr(), length) };
+        let first = first.iter_mut().zip(head);
+        for (byte, source) in first.chain(last.iter_mut().zip(tail)) {
+            *byte = source.load(Relaxed);
+        }
+    }
+
+    /// `length` bytes from `offset`, in whole words as far as they are aligned: the bytes before
+    /// the first word, the words, and the bytes after them. Empty where they do not fit in.
+    fn parts(&self, offset: usize, length: usize) -> (&[AtomicU8], &[AtomicU64], &[AtomicU8]) {
+        let head = (offset.wrapping_neg() % size_of::<u64>()).min(length);
+        let words = (length - head) / size_of::<u64>();
+        let middle = offset.saturating_add(head);
+        let end = middle.saturating_add(words * size_of::<u64>());
+        let tail = length - head - words * size_of::<u64>();
+        (
+            self.views(offset, head).unwrap_or_default(),
+            self.views(middle, words).unwrap_or_default(),
+            self.views(end, tail).unwrap_or_default(),
+        )
     }
 
     /// Keeps the memory mapped until the process ends.
@@ -227,7 +249,7 @@ pub fn wake(word: &AtomicU32, waiters: u32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd as _;
-    use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+    use std::sync::atomic::Ordering::{Acquire, Release};
 
     use super::*;
 
@@ -270,12 +292,31 @@ mod tests {
 
     #[test]
     fn bytes_are_copied_as_far_as_they_fit() {
-        let (mut one, mut other) = twice();
+        let (mut one, other) = twice();
         one.store_bytes(4094, b"abc");
         let mut found = *b"....";
         other.load_bytes(4093, &mut found);
         assert_eq!(&found, b"\0ab.");
         one.store_bytes(usize::MAX, b"abc");
+        other.load_bytes(usize::MAX, &mut found);
+    }
+
+    #[test]
+    fn bytes_of_any_place_and_length_come_through() {
+        let (mut one, other) = twice();
+        let bytes: Vec<u8> = (1..=40).collect();
+        for offset in 0..17 {
+            for length in 0..=bytes.len() {
+                one.store_bytes(0, &[0; 64]);
+                one.store_bytes(offset, &bytes[..length]);
+                let mut expected = [0; 64];
+                expected[offset..offset + length].copy_from_slice(&bytes[..length]);
+                let (mut all, mut part) = ([1; 64], vec![1; length]);
+                other.load_bytes(0, &mut all);
+                other.load_bytes(offset, &mut part);
+                assert_eq!((&all[..], &part[..]), (&expected[..], &bytes[..length]));
+            }
+        }
     }
 
     #[test]
@@ -297,7 +338,7 @@ mod tests {
             });
             let word = one.view::<AtomicU32>(0).unwrap();
             while word.load(Acquire) == 0 {
-                assert!(wait(word, 0, Some(Duration::from_secs(10))).unwrap());
+                assert!(wait(word, 0, Some(Duration::from_secs(300))).unwrap());
             }
         });
         let word = one.view::<AtomicU32>(0).unwrap();

@@ -16,6 +16,8 @@ pub(crate) struct Stalls {
     last_look: Option<Instant>,
     /// For each slot in a call: its marker, and how long that has been so.
     calls: BTreeMap<usize, (u64, Stretch)>,
+    /// The same for reading and unpacking archives.
+    unpacking: BTreeMap<usize, (u64, Stretch)>,
     /// The same, counted from the wish to stop on.
     since_stop: BTreeMap<usize, (u64, Stretch)>,
     leaving: Stretch,
@@ -23,8 +25,10 @@ pub(crate) struct Stalls {
 
 /// Longest stretches at this moment.
 pub(crate) struct Longest {
-    /// Of a call, or a phase of loading.
+    /// Of a call, or of loading a library.
     pub(crate) call: Duration,
+    /// Of reading or unpacking an archive, in which no code of the FMU runs.
+    pub(crate) unpacking: Duration,
     /// Of a call since the run was asked to stop.
     pub(crate) since_stop: Duration,
     /// Of the worker's own end.
@@ -41,26 +45,32 @@ impl Stalls {
             .replace(now)
             .map_or(Duration::ZERO, |last| (now - last).min(2 * interval));
         // A call in a process of its own is timed there.
-        let (mut active, mut timed) = (BTreeMap::new(), BTreeMap::new());
+        let (mut active, mut calls, mut unpacking) =
+            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for (index, slot) in board.slots.iter().enumerate() {
             if let Some(reading) = slot.read()
                 && let Some(activity) = reading.activity
             {
                 active.insert(index, reading.marker);
-                if activity != Activity::OwnProcess {
-                    timed.insert(index, reading.marker);
-                }
+                let timed = match activity {
+                    Activity::OwnProcess => continue,
+                    Activity::Open | Activity::Unpack => &mut unpacking,
+                    _ => &mut calls,
+                };
+                timed.insert(index, reading.marker);
             }
         }
         if stops {
             advance(&mut self.since_stop, &active, passed);
         }
-        advance(&mut self.calls, &timed, passed);
+        advance(&mut self.calls, &calls, passed);
+        advance(&mut self.unpacking, &unpacking, passed);
         if board.phase().0 == Phase::Leaving {
             self.leaving += passed;
         }
         Longest {
             call: longest(&self.calls),
+            unpacking: longest(&self.unpacking),
             since_stop: longest(&self.since_stop),
             leaving: self.leaving,
         }

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal};
 use crate::board::{Board, Phase};
 use crate::channel::{Channel, Received};
 use crate::death::{Cause, Death};
-use crate::kept_file::{self, Ring};
+use crate::kept_file::{self, Completed, Ring};
 use crate::memory_watch::MemoryWatch;
 use crate::process;
 use crate::stall::Stalls;
@@ -33,6 +33,10 @@ const SHORT_INTERVAL: Duration = Duration::from_millis(1);
 /// How long a call may go on after the user has interrupted the run, and how long a worker may
 /// take to leave when all is done.
 pub const GRACE: Duration = Duration::from_secs(3);
+
+/// Least time for reading or unpacking an archive, which depends on its size and on what else the
+/// machine does: it is no call of the FMU, and other limits end what is made to be endless.
+const LEAST_UNPACKING: Duration = Duration::from_secs(60);
 
 /// The wish that a run ends, shared with a signal handler, for example.
 #[derive(Debug, Clone, Default)]
@@ -146,7 +150,8 @@ impl Supervisor {
         self
     }
 
-    /// Longest time that one call of an FMU, or one phase of loading it, may take. `None`: for ever.
+    /// Longest time that one call of an FMU may take, or loading its library; reading and unpacking
+    /// its archive may take a minute where that is longer. `None`: for ever.
     #[must_use]
     pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;
@@ -246,7 +251,7 @@ pub struct Supervised {
     /// `None` once the worker has closed it.
     channel: Option<Channel>,
     notes: File,
-    results: Option<(String, File)>,
+    results: Option<Kept>,
     stalls: Stalls,
     memory: MemoryWatch,
     timeout: Option<Duration>,
@@ -290,7 +295,7 @@ impl Supervised {
         }
         let results = self.results.take();
         Ok(Ending {
-            results: results.map(|(name, file)| keep(name, file, &mut self.ring, &self.board)),
+            results: results.map(|kept| kept.complete(&self.ring, &self.board)),
             outcome,
             warnings,
             notes: self.notes,
@@ -302,12 +307,13 @@ impl Supervised {
         let mut warnings = self.memory.warnings();
         let (phase, code) = self.board.phase();
         let has_panicked = code == PANICKED && self.board.has_panicked();
-        if phase == Phase::Leaving && !has_panicked {
+        let is_left = status.code() == Some(code.into());
+        if phase == Phase::Leaving && !has_panicked && (is_left || killed.is_some()) {
             return (Outcome::Finished(code), warnings);
         }
         let process = self.child.id();
         let death = killed.unwrap_or_else(|| Death::of_status(status, &self.board, process));
-        if phase == Phase::Complete && death.cause != Cause::Panic {
+        if phase != Phase::Running && death.cause != Cause::Panic {
             warnings.push(format!(
                 "{death}, after the last step: the results are complete"
             ));
@@ -351,10 +357,11 @@ impl Supervised {
             return;
         };
         match channel.receive() {
-            Ok(Received::Message(name, files)) => {
-                let name = String::from_utf8_lossy(&name).into_owned();
-                let file = files.into_iter().next().map(File::from);
-                self.results = file.map(|file| (name, file));
+            Ok(Received::Message(message, files)) => {
+                // One file of a run can be kept.
+                if self.results.is_none() {
+                    self.results = Kept::read(&message, files);
+                }
             }
             // It is about to end, if it has not only closed its files.
             Ok(Received::Closed) | Err(_) => self.channel = None,
@@ -382,8 +389,13 @@ impl Supervised {
         if requests > 1 || idle.since_stop > GRACE {
             return Some(Cause::Interrupted);
         }
-        if let Some(timeout) = self.timeout.filter(|timeout| idle.call > *timeout) {
-            return Some(Cause::Timeout(timeout));
+        if let Some(timeout) = self.timeout {
+            let unpacking = timeout.max(LEAST_UNPACKING);
+            for (time, limit) in [(idle.call, timeout), (idle.unpacking, unpacking)] {
+                if time > limit {
+                    return Some(Cause::Timeout(limit));
+                }
+            }
         }
         self.memory.look(self.child.id(), &self.board)
     }
@@ -398,14 +410,34 @@ impl Supervised {
     }
 }
 
-fn keep(name: String, file: File, ring: &mut Ring, board: &Board) -> KeptResults {
-    let error = kept_file::complete(&file, ring, board).err();
-    let links = rustix::fs::fstat(&file).map_or(1, |status| status.st_nlink);
-    KeptResults {
-        name,
-        rows: board.header.rows.count.load(Ordering::Acquire),
-        error,
-        is_deleted: links == 0,
-        file,
+/// A result file that the worker writes, as this process knows it.
+struct Kept {
+    name: String,
+    file: File,
+    has_places: bool,
+}
+
+impl Kept {
+    /// Takes what [`Worker::keep`](crate::Worker::keep) has sent.
+    fn read(message: &[u8], files: Vec<OwnedFd>) -> Option<Self> {
+        let (has_places, name) = message.split_first()?;
+        Some(Self {
+            name: String::from_utf8_lossy(name).into_owned(),
+            file: files.into_iter().next()?.into(),
+            has_places: *has_places == 1,
+        })
+    }
+
+    fn complete(self, ring: &Ring, board: &Board) -> KeptResults {
+        let Completed { rows, error } =
+            kept_file::complete(&self.file, ring, board, self.has_places);
+        let links = rustix::fs::fstat(&self.file).map_or(1, |status| status.st_nlink);
+        KeptResults {
+            name: self.name,
+            rows,
+            error,
+            is_deleted: links == 0,
+            file: self.file,
+        }
     }
 }

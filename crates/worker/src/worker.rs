@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::board::{Board, Phase, Position};
 use crate::channel::{Channel, Received};
-use crate::kept_file::{KeptFile, Ring};
+use crate::kept_file::{self, KeptFile, Ring};
 use crate::process::{self, Streams};
 use crate::{crash_handler, isolated, leaving};
 
@@ -161,10 +161,12 @@ impl Worker {
     pub fn keep(&self, file: &File, name: &str) -> Option<KeptFile> {
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         let copy = file.try_clone().ok()?;
-        let name = &name[..name.floor_char_boundary(crate::channel::MAX_MESSAGE)];
+        let name = &name[..name.floor_char_boundary(crate::channel::MAX_MESSAGE - 1)];
         let ring = ring.take()?;
-        self.channel.send(name.as_bytes(), &[file.as_fd()]).ok()?;
-        Some(KeptFile::new(copy, ring, &self.board))
+        let has_places = kept_file::has_places(file);
+        let message = [&[u8::from(has_places)], name.as_bytes()].concat();
+        self.channel.send(&message, &[file.as_fd()]).ok()?;
+        Some(KeptFile::new(copy, ring, &self.board, has_places))
     }
 }
 

@@ -123,6 +123,27 @@ pub fn crash_at_exit() {
     unsafe { libc::atexit(crash) };
 }
 
+/// Overwrites all memory of this process that other processes may see, as a loop does that runs past
+/// the end of its array. Does nothing where the system does not tell which it is.
+pub fn overwrite_shared_memory() {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    // Lines are `start-end rights offset device inode path`; the last of the rights is `s`.
+    for line in maps.lines().filter(|line| line.contains(" rw-s ")) {
+        let range = line
+            .split(' ')
+            .next()
+            .and_then(|range| range.split_once('-'));
+        let number = |text: &str| usize::from_str_radix(text, 16).ok();
+        let ends = range.and_then(|(start, end)| number(start).zip(number(end)));
+        if let Some((start, end)) = ends {
+            let start = ptr::with_exposed_provenance_mut::<u8>(start);
+            let length = end - start.addr();
+            // SAFETY: the memory is mapped and may be written; what becomes of it is the point.
+            unsafe { start.write_bytes(0xff, length) };
+        }
+    }
+}
+
 /// The logger that the last instance was given.
 static LOGGER: Mutex<Option<usize>> = Mutex::new(None);
 

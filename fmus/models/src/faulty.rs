@@ -72,6 +72,11 @@ const FAULT: Enumeration = Enumeration {
             "the output is a random number that the process shares",
         ),
         ("trap", "the code runs into a breakpoint"),
+        (
+            "scribble",
+            "memory that the process shares with others is overwritten",
+        ),
+        ("scribble_and_abort", "the same, and the process is aborted"),
     ],
 };
 
@@ -216,6 +221,11 @@ impl Faulty {
             "round_upwards" => crash::round_upwards(),
             "ignore_signals" => crash::ignore_signals(),
             "misuse_logger" => crash::misuse_logger(),
+            "scribble" => crash::overwrite_shared_memory(),
+            "scribble_and_abort" => {
+                crash::overwrite_shared_memory();
+                std::process::abort();
+            }
             "leak" => std::mem::forget(std::hint::black_box(vec![1_u8; LEAK])),
             _ => {}
         }

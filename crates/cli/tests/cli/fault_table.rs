@@ -649,6 +649,39 @@ fn the_supervisor_changes_no_result() {
     assert_eq!(bench.read("with.csv"), bench.read("without.csv"));
 }
 
+/// The FMU overwrites all that this process shares with others, and the run goes on.
+#[test]
+fn r47_overwritten_shared_memory() {
+    let bench = Bench::new();
+    let outcome = run(&bench, "scribble", "do_step", &["-o", "out.csv"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(bench.rows("out.csv").1.len(), 11);
+
+    let bench = Bench::new();
+    let outcome = run(&bench, "scribble_and_abort", "do_step", &["-o", "out.csv"]);
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    for part in [
+        "SIGABRT",
+        "the last rows of out.csv are lost: ",
+        "were overwritten",
+    ] {
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+    // How many rows were written before depends on the machine; they are whole.
+    let (header, rows) = bench.rows("out.csv");
+    assert!(rows.len() <= 5 && rows.iter().all(|row| row.len() == header.len()));
+
+    let bench = Bench::new();
+    let options = ["-o", "out.csv", "--isolate=bad"];
+    let outcome = run(&bench, "scribble", "do_step", &options);
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("5 rows in out.csv"),
+        "{}",
+        outcome.stderr
+    );
+}
+
 #[test]
 fn without_a_supervisor_a_crash_is_the_end() {
     let bench = Bench::new();

@@ -18,7 +18,7 @@ mod saved_state;
 mod values;
 
 pub(crate) use making::Making;
-pub use saved_state::FmuState;
+pub use saved_state::{FmuState, LONGEST_STATE};
 
 use std::fmt;
 use std::sync::Arc;

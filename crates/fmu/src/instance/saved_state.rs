@@ -12,6 +12,11 @@ use fmi2_abi::{Function, State};
 use super::{CallResult, Instance};
 use crate::error::{CallError, Refusal};
 
+/// Most bytes that a serialized state may take. A choice: so much fits into the memory of the
+/// computers in use, and a size that an FMU has not set, or has computed wrongly, is refused before
+/// it takes the memory.
+pub const LONGEST_STATE: usize = 1 << 30;
+
 /// A state that an instance has saved. It can be restored any number of times, and is given back
 /// by [`Instance::free_state`], or with the instance.
 #[derive(Debug)]
@@ -91,6 +96,19 @@ impl Instance {
             .slot
             .call(F, || unsafe { get(component, &mut pointer) });
         self.conclude(F, status)?;
+        self.given(F, pointer)
+    }
+
+    /// Refuses the NULL that an FMU gives for a state although it says that all went well.
+    fn given(
+        &self,
+        function: Function,
+        pointer: fmi2_abi::FmuState,
+    ) -> Result<fmi2_abi::FmuState, Box<CallError>> {
+        if pointer.is_null() {
+            let detail = "the FMU returned OK and NULL for the state".to_owned();
+            return Err(self.refuse(function, Refusal::Arguments, detail));
+        }
         Ok(pointer)
     }
 
@@ -167,8 +185,10 @@ impl Instance {
             .call(SIZE, || unsafe { get_size(component, pointer, &mut size) });
         self.conclude(SIZE, status)?;
         let mut bytes = Vec::new();
-        if bytes.try_reserve_exact(size).is_err() {
-            let detail = format!("the FMU asks for {size} bytes");
+        if size > LONGEST_STATE || bytes.try_reserve_exact(size).is_err() {
+            let detail = format!(
+                "the FMU says that its state takes {size} bytes; {LONGEST_STATE} are the limit"
+            );
             return Err(self.refuse(F, Refusal::Arguments, detail));
         }
         bytes.resize(size, 0_u8);
@@ -197,6 +217,7 @@ impl Instance {
             deserialize(component, bytes.as_ptr().cast(), bytes.len(), &mut pointer)
         });
         self.conclude(F, status)?;
+        let pointer = self.given(F, pointer)?;
         let slot = self.cold.saved.insert(pointer);
         Ok(FmuState {
             instance: self.cold.sink.id(),

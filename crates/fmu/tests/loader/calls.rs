@@ -443,6 +443,25 @@ fn c73_serialized_state_restores_the_values() {
 }
 
 #[test]
+fn r48_a_state_that_is_none_is_refused() {
+    let mut instance = ready(&fixture(), "no state");
+    let error = instance.save_state().unwrap_err().to_string();
+    assert!(error.contains("returned OK and NULL"), "{error}");
+    let mut instance = ready(&fixture(), "bytes");
+    let error = instance.deserialize_state(&[]).unwrap_err().to_string();
+    assert!(error.contains("returned OK and NULL"), "{error}");
+}
+
+#[test]
+fn r48_a_size_that_makes_no_sense_is_refused() {
+    let mut instance = ready(&fixture(), "huge state");
+    let saved = instance.save_state().unwrap();
+    let error = instance.serialize_state(&saved).unwrap_err().to_string();
+    let expected = "the FMU says that its state takes 9223372036854775808 bytes";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
 fn c76_an_instance_can_move_to_another_thread() {
     let mut instance = ready(&fixture(), "thread");
     let step = std::thread::spawn(move || instance.do_step(0.0, 0.1, true).unwrap());

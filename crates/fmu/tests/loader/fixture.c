@@ -12,7 +12,8 @@
  *           2: always reads as 2
  * Strings   0: always NULL   1: resource location   2: a text   3: bytes that are no UTF-8
  *
- * An instance whose name starts with "trace" appends the name of each function that is called to
+ * An instance whose name starts with "no state" returns OK and no state, one of "huge state" says that
+ * its state is enormous; an empty state becomes none. One whose name starts with "trace" appends the name of each function that is called to
  * trace.txt in its resources.
  */
 #include <pthread.h>
@@ -267,6 +268,7 @@ int fmi2GetBooleanStatus(void *c, int kind, int *v) {
 
 int fmi2GetFMUstate(void *c, void **state) {
     slave_t *s = c;
+    if (strncmp(s->name, "no state", 8) == 0) return 0;
     trace(s, *state == NULL ? "save" : "save again");
     if (*state == NULL) *state = malloc(sizeof *s);
     memcpy(*state, s, sizeof *s);
@@ -284,8 +286,9 @@ int fmi2FreeFMUstate(void *c, void **state) {
     return 0;
 }
 int fmi2SerializedFMUstateSize(void *c, void *state, size_t *size) {
-    (void)c, (void)state;
-    *size = sizeof(slave_t);
+    (void)state;
+    int is_huge = strncmp(((slave_t *)c)->name, "huge state", 10) == 0;
+    *size = is_huge ? (size_t)-1 / 2 + 1 : sizeof(slave_t);
     return 0;
 }
 int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) {
@@ -295,6 +298,7 @@ int fmi2SerializeFMUstate(void *c, void *state, char *bytes, size_t size) {
 }
 int fmi2DeSerializeFMUstate(void *c, const char *bytes, size_t size, void **state) {
     (void)c;
+    if (size == 0) return 0;
     if (size != sizeof(slave_t)) return 2;
     *state = malloc(size);
     memcpy(*state, bytes, size);

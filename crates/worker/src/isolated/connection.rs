@@ -16,6 +16,7 @@ use rustix::process::{Pid, Signal};
 use super::bytes::{Malformed, Put as _};
 use super::mailbox::{Mailbox, MailboxError, Side};
 use super::patience::{Patience, Spinning};
+use super::request::Request;
 use super::{ROLE, layout, log_lines};
 use crate::board::Crash;
 use crate::channel::Channel;
@@ -24,8 +25,8 @@ use crate::process;
 use crate::shared_memory::SharedMemory;
 
 /// A worker that owes an answer and is in no call for so long will not give it, where calls have
-/// less time than that.
-const IDLE: Duration = Duration::from_secs(30);
+/// less time than that. It may be unpacking an archive, or wait for a core.
+const IDLE: Duration = Duration::from_secs(60);
 
 /// How a worker is started and talked to.
 #[derive(Debug, Clone)]
@@ -129,7 +130,7 @@ impl Connection {
 
     /// Sends a request and waits for the reply. After a loss the process is gone.
     #[inline]
-    pub(super) fn ask(&mut self, request: &[u8], reply: &mut Vec<u8>) -> Result<(), Box<Loss>> {
+    pub(super) fn ask(&mut self, request: &Request, reply: &mut Vec<u8>) -> Result<(), Box<Loss>> {
         self.ask_within(self.timeout, request, reply)
     }
 
@@ -137,7 +138,7 @@ impl Connection {
     pub(super) fn ask_within(
         &mut self,
         timeout: Option<Duration>,
-        request: &[u8],
+        request: &Request,
         reply: &mut Vec<u8>,
     ) -> Result<(), Box<Loss>> {
         let (child, memory) = (&mut self.child, Arc::clone(self.mailbox.memory()));
@@ -153,8 +154,9 @@ impl Connection {
                 None => Ok(()),
             }
         };
-        let sent = self.mailbox.send(request, &mut while_quiet);
-        let received = sent.and_then(|()| self.mailbox.receive(reply, &mut while_quiet));
+        let (mailbox, longest) = (&mut self.mailbox, request.longest_answer());
+        let sent = mailbox.send(request.bytes(), &mut while_quiet);
+        let received = sent.and_then(|()| mailbox.receive(reply, longest, &mut while_quiet));
         if log_lines::has_come(self.mailbox.memory(), layout::LOG) {
             self.pass_log_on();
         }

@@ -63,7 +63,7 @@ fn serve() -> Result<Infallible, MailboxError> {
     // The run ends this process when it needs it no more, and it dies with the run.
     let mut while_quiet = || Ok::<_, MailboxError>(());
     loop {
-        mailbox.receive(&mut request, &mut while_quiet)?;
+        mailbox.receive(&mut request, usize::MAX, &mut while_quiet)?;
         host.answer(&request);
         mailbox.send(host.reply.bytes(), &mut while_quiet)?;
     }

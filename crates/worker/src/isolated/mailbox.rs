@@ -44,7 +44,7 @@ pub(super) const LENGTH: usize = BODIES[1] + BODY;
 /// The first byte after the lanes.
 pub(super) const SPARE: usize = 256;
 
-/// A message that is longer than this is none.
+/// Longest message that is sent, bytes.
 const LONGEST_MESSAGE: usize = 1 << 31;
 /// Shortest and longest sleep between two looks at whether the other side is still alive.
 const SLEEPS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
@@ -156,31 +156,38 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Receives a message into `message`, in place of what is in there.
+    /// Receives a message of at most `longest` bytes into `message`, in place of what is in there.
+    /// `while_quiet` is called as by [`Self::send`], and between two parts.
     #[inline]
     pub(super) fn receive<E: From<MailboxError>>(
         &mut self,
         message: &mut Vec<u8>,
+        longest: usize,
         while_quiet: &mut impl FnMut() -> Result<(), E>,
     ) -> Result<(), E> {
         message.clear();
         loop {
             self.await_other(while_quiet)?;
-            if self.take_part(message)? == WHOLE {
+            if self.take_part(message, longest)? == WHOLE {
                 return Ok(());
             }
+            // One that sends on and on is never waited for.
+            while_quiet()?;
             self.post(&[], ACKNOWLEDGED)?;
         }
     }
 
     #[inline]
-    fn take_part(&self, message: &mut Vec<u8>) -> Result<u32, MailboxError> {
+    fn take_part(&self, message: &mut Vec<u8>, longest: usize) -> Result<u32, MailboxError> {
         let (lane, body) = Self::direction(&self.memory, self.other())?;
         let (kind, length) = (lane.kind.load(Relaxed), lane.length.load(Relaxed) as usize);
         if length > BODY || kind > PART {
             return Err(Malformed.into());
         }
-        if message.len() + length > LONGEST_MESSAGE {
+        if length == 0 && kind == PART {
+            return Err(Malformed.into());
+        }
+        if message.len() + length > longest {
             return Err(MailboxError::TooLong(message.len() + length));
         }
         let start = message.len();
@@ -257,6 +264,7 @@ fn sleep(lane: &Lane, before: u32, longest: Duration) -> Result<bool, MailboxErr
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd as _;
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
 
@@ -273,10 +281,10 @@ mod tests {
         (0..length).map(|index| (index % 251) as u8).collect()
     }
 
-    /// Gives up after ten seconds, so that a test that fails ends.
+    /// Gives up after five minutes, so that a test that fails ends.
     fn patient() -> impl FnMut() -> Result<(), MailboxError> {
         let begin = std::time::Instant::now();
-        move || match begin.elapsed() < Duration::from_secs(10) {
+        move || match begin.elapsed() < Duration::from_secs(300) {
             true => Ok(()),
             false => Err(MailboxError::System(io::ErrorKind::TimedOut.into())),
         }
@@ -291,7 +299,9 @@ mod tests {
                 scope.spawn(|| {
                     let mut message = Vec::new();
                     for _ in lengths {
-                        worker.receive(&mut message, &mut patient()).unwrap();
+                        worker
+                            .receive(&mut message, usize::MAX, &mut patient())
+                            .unwrap();
                         message.push(7);
                         worker.send(&message, &mut patient()).unwrap();
                     }
@@ -300,7 +310,8 @@ mod tests {
                 for length in lengths {
                     let mut message = bytes(length);
                     run.send(&message, &mut patient()).unwrap();
-                    run.receive(&mut answer, &mut patient()).unwrap();
+                    run.receive(&mut answer, usize::MAX, &mut patient())
+                        .unwrap();
                     message.push(7);
                     assert!(answer == message, "{length} bytes");
                 }
@@ -319,7 +330,10 @@ mod tests {
                 _ => Ok(()),
             }
         };
-        assert!(run.receive(&mut Vec::new(), &mut while_quiet).is_err());
+        assert!(
+            run.receive(&mut Vec::new(), usize::MAX, &mut while_quiet)
+                .is_err()
+        );
         assert_eq!(looks, 3);
     }
 
@@ -328,7 +342,7 @@ mod tests {
         let (mut run, worker) = ends(Duration::ZERO);
         let (lane, _) = Mailbox::direction(worker.memory(), Side::Worker).unwrap();
         lane.sequence.store(12, SeqCst);
-        let received = run.receive(&mut Vec::new(), &mut patient());
+        let received = run.receive(&mut Vec::new(), usize::MAX, &mut patient());
         assert!(matches!(received, Err(MailboxError::Malformed(_))));
     }
 
@@ -340,8 +354,60 @@ mod tests {
             let (lane, _) = Mailbox::direction(worker.memory(), Side::Worker).unwrap();
             lane.length.store(length, Relaxed);
             lane.kind.store(kind, Relaxed);
-            let received = run.receive(&mut Vec::new(), &mut patient());
+            let received = run.receive(&mut Vec::new(), usize::MAX, &mut patient());
             assert!(matches!(received, Err(MailboxError::Malformed(_))));
         }
+    }
+
+    /// A worker that sends parts without end, which takes the acknowledgements for requests.
+    #[test]
+    fn r48_a_message_without_end_is_cut_off() {
+        for part in [BODY, 1, 0] {
+            let (mut run, mut worker) = ends(Duration::ZERO);
+            let longest = 4 * part + 3;
+            let has_ended = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let part = vec![0; part];
+                    let mut until_the_end = || match has_ended.load(SeqCst) {
+                        true => Err(MailboxError::TooLong(0)),
+                        false => Ok(()),
+                    };
+                    while worker.post(&part, PART).is_ok()
+                        && worker.await_other(&mut until_the_end).is_ok()
+                    {}
+                });
+                let mut message = Vec::new();
+                let received = run.receive(&mut message, longest, &mut patient());
+                has_ended.store(true, SeqCst);
+                let error = received.unwrap_err();
+                assert!(
+                    matches!(error, MailboxError::TooLong(_) | MailboxError::Malformed(_)),
+                    "{error}"
+                );
+                assert!(message.len() <= longest);
+            });
+        }
+    }
+
+    #[test]
+    fn r48_a_message_in_parts_is_timed() {
+        let (mut run, mut worker) = ends(Duration::ZERO);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                worker.post(&[1; 8], PART).unwrap();
+            });
+            let mut looks = 0;
+            let mut out_of_time = || {
+                looks += 1;
+                Err(MailboxError::TooLong(0))
+            };
+            // The part may be there before it is waited for: the clock is looked at all the same.
+            assert!(
+                run.receive(&mut Vec::new(), usize::MAX, &mut out_of_time)
+                    .is_err()
+            );
+            assert_eq!(looks, 1);
+        });
     }
 }

@@ -37,9 +37,10 @@ impl Isolation {
         Self::default()
     }
 
-    /// Longest time that one call of a component's FMU may take, or one phase of loading it; a
-    /// worker that takes longer is ended. So is one that has not answered and was in no call for
-    /// that long, or for 30 s if that is longer: it may have to wait for a core. `None`: for ever.
+    /// Longest time that one call of a component's FMU may take, or loading its library; a worker
+    /// that takes longer is ended. So is one that has not answered and was in no call for that long,
+    /// or for a minute if that is longer: it may have to unpack an archive, or to wait for a core.
+    /// `None`: for ever.
     #[must_use]
     pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;

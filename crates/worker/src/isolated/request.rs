@@ -4,6 +4,7 @@
 //! is allocated. The [rare](Rare) ones are written by postcard.
 
 use gyrator::{Handle, Kind, Value};
+use gyrator_fmu::LONGEST_STATE;
 use serde::{Deserialize, Serialize};
 
 use super::bytes::{Cursor, Malformed, Numbers, Put, length};
@@ -28,6 +29,8 @@ const STRING: u8 = 3;
 pub(super) struct Request {
     bytes: Vec<u8>,
     operations: u32,
+    /// States that are asked for.
+    states: u32,
 }
 
 /// An operation that most messages do not have.
@@ -55,6 +58,9 @@ pub(super) enum Rare<'a> {
     /// Frees the instance.
     Leave,
 }
+
+/// Longest answer without states in it, bytes: some million numbers.
+const LONGEST_ANSWER: usize = 1 << 26;
 
 /// What a worker is to host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +95,14 @@ impl Request {
         self.operations
     }
 
+    /// Bytes of the longest answer that makes sense.
+    #[must_use]
+    pub(super) fn longest_answer(&self) -> usize {
+        (self.states as usize)
+            .saturating_mul(LONGEST_STATE)
+            .saturating_add(LONGEST_ANSWER)
+    }
+
     /// Whether there is none.
     #[must_use]
     pub(super) fn is_empty(&self) -> bool {
@@ -98,13 +112,14 @@ impl Request {
     /// Takes all operations out.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
-        self.operations = 0;
+        (self.operations, self.states) = (0, 0);
     }
 
     /// Adds all operations of another message.
     pub(super) fn append(&mut self, other: &Self) {
         self.bytes.extend_from_slice(&other.bytes);
         self.operations += other.operations;
+        self.states += other.states;
     }
 
     #[inline]
@@ -116,6 +131,7 @@ impl Request {
 
     /// Adds a rare operation.
     pub(super) fn rare(&mut self, operation: &Rare<'_>) {
+        self.states += u32::from(matches!(operation, Rare::Serialize));
         self.begin(RARE).postcard(operation);
     }
 

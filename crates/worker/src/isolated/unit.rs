@@ -248,9 +248,7 @@ fn load(terms: &Terms, start: &Request, reply: &mut Vec<u8>) -> Result<Connectio
     let no_process =
         |error| NotStarted::NotLoaded(format!("it gets no process of its own: {error}"));
     let mut connection = Connection::open(terms).map_err(no_process)?;
-    connection
-        .ask(start.bytes(), reply)
-        .map_err(NotStarted::Lost)?;
+    connection.ask(start, reply).map_err(NotStarted::Lost)?;
     match Head::read(reply).map(|head| head.ending) {
         Ok(Ending::Done) => Ok(connection),
         Ok(Ending::NotLoaded(message)) => Err(NotStarted::NotLoaded(message)),
@@ -267,7 +265,7 @@ impl Hosted {
             return Err(lost.clone());
         }
         let (slot, connection) = (self.claim.slot(), &mut self.connection);
-        let ask = || connection.ask(request.bytes(), reply);
+        let ask = || connection.ask(request, reply);
         let loss = match slot.during(Activity::OwnProcess, ask) {
             Ok(()) => match Head::read(reply) {
                 Ok(head) => return Ok(head),
@@ -328,14 +326,14 @@ impl Hosted {
         request: &Request,
         reply: &mut Vec<u8>,
     ) -> Result<Head, BringUp> {
-        self.connection.ask(replay.bytes(), reply)?;
+        self.connection.ask(replay, reply)?;
         let read = |connection: &mut Connection, reply: &[u8]| {
             Head::read(reply).map_err(|malformed| connection.lose_for(malformed))
         };
         if let Ending::Failed { fault, .. } = read(&mut self.connection, reply)?.ending {
             return Err(BringUp::Fault(fault));
         }
-        self.connection.ask(request.bytes(), reply)?;
+        self.connection.ask(request, reply)?;
         Ok(read(&mut self.connection, reply)?)
     }
 
@@ -541,7 +539,7 @@ impl Drop for IsolatedUnit {
         }
         self.question().rare(&Rare::Leave);
         let timeout = self.hosted.terms.timeout.unwrap_or(LONGEST_FAREWELL);
-        let request = self.question.bytes();
+        let request = &self.question;
         let (slot, connection) = (self.hosted.claim.slot(), &mut self.hosted.connection);
         let leave = || connection.ask_within(Some(timeout), request, &mut self.reply);
         if let Err(loss) = slot.during(Activity::OwnProcess, leave) {
