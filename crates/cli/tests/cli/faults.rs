@@ -250,9 +250,9 @@ fn r25_many_long_calls_are_no_call_that_hangs() {
     let bench = Bench::new();
     let back = "\n[[connections]]\nfrom = \"bad.y\"\nto = \"good.f\"\n";
     bench.write("system.toml", &format!("{FAULTY}{back}"));
-    let slow = "bad.fault=sleep bad.function=get bad.fault_time=0 bad.sleep_time=0.4";
+    let slow = "bad.fault=sleep bad.function=get bad.fault_time=0 bad.sleep_time=0.6";
     let slow = slow.split(' ').flat_map(|value| ["--start-value", value]);
-    let options = "-e 0.1 --exchange compensated --timeout 1 -o out.csv";
+    let options = "-e 0.1 --exchange compensated --timeout 3 -o out.csv";
     let command = ["run", "system.toml"].into_iter().chain(slow);
     let outcome = bench.run(command.chain(options.split(' ')));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);

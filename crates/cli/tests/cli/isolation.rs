@@ -1,7 +1,7 @@
 //! Components in processes of their own.
 
-use crate::bench::{Bench, Outcome, lines};
-use crate::fault_table::{self, TABLE};
+use crate::bench::{Bench, Outcome, lines, wait_until};
+use crate::fault_table;
 use crate::faults::FAULTY;
 
 fn run(bench: &Bench, fault: &str, more: &[&str]) -> Outcome {
@@ -49,10 +49,10 @@ fn isolation_changes_no_bit() {
 /// Every fault of the table of docs/reliability.md, with the same outcome: code, rows and message.
 #[test]
 fn r22_to_r37_every_fault_is_told_as_without_isolation() {
-    let mut wrong = Vec::new();
-    for (row, fault, function, code, rows, part) in TABLE {
+    fault_table::each_entry(|(row, fault, function, code, rows, part)| {
         let bench = Bench::new();
-        let options = ["-o", "out.csv", "--timeout", "0.5", "--isolate=bad"];
+        let limit = fault_table::timeout_for(fault);
+        let options = ["-o", "out.csv", "--timeout", limit, "--isolate=bad"];
         let outcome = fault_table::run(&bench, fault, function, &options);
         let found = lines(&bench.path("out.csv")).saturating_sub(1);
         // Where the crash was is a line of its own here, and so is the number of rows.
@@ -63,15 +63,15 @@ fn r22_to_r37_every_fault_is_told_as_without_isolation() {
         };
         if outcome.code != Some(*code) || found != *rows || !outcome.stderr.contains(part) {
             let Outcome { code, stderr, .. } = outcome;
-            wrong.push(format!(
+            return Err(format!(
                 "{row} {fault} {function}: {code:?}, {found} rows, {stderr}"
             ));
         } else if *code == 5 && *rows > 0 {
             let kept = format!("{rows} rows in out.csv");
             assert!(outcome.stderr.contains(&kept), "{}", outcome.stderr);
         }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        Ok(())
+    });
 }
 
 #[test]
@@ -175,15 +175,9 @@ fn r40_no_worker_outlives_a_killed_run() {
         child.kill().unwrap();
         child.wait().unwrap();
         let folder = bench.path("");
-        let begin = std::time::Instant::now();
-        while !processes_in(&folder).is_empty() {
-            assert!(
-                begin.elapsed().as_secs() < 10,
-                "{:?}",
-                processes_in(&folder)
-            );
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        wait_until("all its processes are gone", || {
+            processes_in(&folder).is_empty()
+        });
     }
 }
 
@@ -209,9 +203,5 @@ fn a_lost_component_leaves_no_directory() {
         let process = name.split('-').nth(1).unwrap_or_default().to_owned();
         !before.contains(path) && !std::path::Path::new("/proc").join(process).exists()
     };
-    let begin = std::time::Instant::now();
-    while unpacked().iter().any(is_left) {
-        assert!(begin.elapsed().as_secs() < 10, "{:?}", unpacked());
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_until("no directory is left", || !unpacked().iter().any(is_left));
 }

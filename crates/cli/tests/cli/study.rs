@@ -241,7 +241,7 @@ fn crashes_are_rows() {
     bench.write("system.toml", FAULTY);
     bench.write("study.toml", CRASHES);
     let run = |table: &str, more: &[&str]| {
-        let all = ["study", "study.toml", "--timeout", "1", "-o", table];
+        let all = ["study", "study.toml", "--timeout", "3", "-o", table];
         succeed(&bench, [&all, more].concat())
     };
     let told = run("one.csv", &["--worker-threads", "1"]);
@@ -262,7 +262,7 @@ fn crashes_are_rows() {
         ),
         (
             "crashed",
-            "bad: no return within 1 s from fmi2DoStep at t = 0.4 s",
+            "bad: no return within 3 s from fmi2DoStep at t = 0.4 s",
         ),
         ("crashed", "bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s"),
         ("stop-time", ""),
@@ -423,7 +423,7 @@ fn without_a_supervisor_a_crash_ends_the_study() {
     let alone = [&options[..], &["--no-supervisor"]].concat();
     assert_eq!(bench.run(alone).code, None, "a signal");
     assert_eq!(lines(&bench.path("study.csv.journal")), 2);
-    let told = succeed(&bench, [&options[..], &["--timeout", "1"]].concat());
+    let told = succeed(&bench, [&options[..], &["--timeout", "3"]].concat());
     assert!(told.contains("7 rows, 1 of them earlier"), "{told}");
 }
 

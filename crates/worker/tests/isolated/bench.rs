@@ -49,7 +49,7 @@ pub(crate) fn set(
 pub(crate) fn isolation() -> Isolation {
     let arguments = ["--exact", "become_a_worker", "--nocapture", "--quiet"];
     Isolation::new()
-        .timeout(Some(Duration::from_secs(20)))
+        .timeout(Some(Duration::from_secs(300)))
         .arguments(arguments.map(Into::into))
 }
 
