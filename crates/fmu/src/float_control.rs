@@ -5,11 +5,13 @@
 //! sets the rounding mode, a debugging aid turns traps on. All other FMUs of the thread would then
 //! silently compute something else.
 //!
-//! Reading MXCSR takes 4 ns on some processors (AMD Zen), as long as a step of a small FMU; reading
-//! the control word of the x87 less than 1 ns, and `fesetround` and `feenableexcept` change both. So
-//! both are looked at after every call that comes a few times a run, the first step of an instance and
-//! every 16th; the x87 after every step and every call but `fmi2SetReal` and `fmi2GetReal`. From the
-//! first change on everything is looked at after every call.
+//! So no call of an FMU may be followed by one of another before a change is found. Reading MXCSR takes
+//! 4 ns on some processors (AMD Zen), as long as a step of a small FMU; one packed addition tells as
+//! much of what can change a result: four sums that come out differently for every rounding mode, and
+//! where denormal numbers are taken for zero. These sums and the control word of the x87 are looked at
+//! after every call. Only traps need MXCSR itself, which is looked at after every call that comes a few
+//! times a run, the first step of an instance and every 16th, and after every call from the first change
+//! on.
 
 #![expect(unsafe_code, reason = "reads and writes control registers")]
 
@@ -23,7 +25,25 @@ use std::sync::atomic::{AtomicU16, Ordering};
 pub(crate) struct FloatControl {
     sse: u32,
     x87: u16,
+    /// The sums of [`TERMS`].
+    sums: Sums,
 }
+
+type Sums = [u32; 4];
+
+#[repr(C, align(16))]
+struct Terms([[f32; 4]; 2]);
+
+/// 1 + ¾ε and 1 + ¼ε are 1 + ε and 1 to nearest, 1 + ε twice upwards, 1 twice downwards and to zero;
+/// −1 − ¼ε is −1 to zero only; the denormal sum is 0 where denormal numbers are flushed or taken for 0.
+static TERMS: Terms = {
+    let epsilon = f32::EPSILON;
+    let denormal = f32::from_bits(3);
+    Terms([
+        [1.0, 1.0, -1.0, denormal],
+        [0.75 * epsilon, 0.25 * epsilon, -0.25 * epsilon, denormal],
+    ])
+};
 
 /// Bits of MXCSR that are no control: flags of what has happened.
 const SSE_FLAGS: u32 = 0x3f;
@@ -62,13 +82,47 @@ impl FloatControl {
         Self {
             sse: sse() & !SSE_FLAGS,
             x87: x87(),
+            sums: sums(),
         }
     }
 
-    /// Whether the calling thread has these control words, as far as can be told cheaply.
+    /// Whether the calling thread computes as with these control words.
     #[inline(always)]
-    pub(crate) fn seems_to_hold(self) -> bool {
-        self.x87 == x87()
+    pub(crate) fn seems_to_hold(&self) -> bool {
+        self.has_sums() && self.x87 == x87()
+    }
+
+    /// Whether the sums are those of these control words.
+    #[inline(always)]
+    fn has_sums(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let equal_bytes: u32;
+            // SAFETY: reads sixteen bytes of each of three places that have them; the terms are aligned.
+            unsafe {
+                asm!(
+                    "movaps {sums}, [{terms}]",
+                    "addps {sums}, [{terms} + 16]",
+                    "movdqu {expected}, [{own}]",
+                    "pcmpeqd {sums}, {expected}",
+                    "pmovmskb {equal:e}, {sums}",
+                    sums = out(xmm_reg) _,
+                    expected = out(xmm_reg) _,
+                    equal = out(reg) equal_bytes,
+                    terms = in(reg) &raw const TERMS,
+                    own = in(reg) &raw const self.sums,
+                    options(nostack, readonly, preserves_flags)
+                );
+            }
+            equal_bytes == 0xffff
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        true
+    }
+
+    /// Whether `other` is told from these control words after every call: not so if only traps differ.
+    pub(crate) fn is_seen_at_once(&self, other: &Self) -> bool {
+        self.sums != other.sums || self.x87 != other.x87
     }
 
     /// Gives the calling thread these control words again.
@@ -131,6 +185,25 @@ fn sse() -> u32 {
     0
 }
 
+/// The sums of [`TERMS`] as the calling thread computes them.
+fn sums() -> Sums {
+    let mut sums = [0; 4];
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads the terms, which are aligned, and writes sixteen bytes to a place that is ours.
+    unsafe {
+        asm!(
+            "movaps {sums}, [{terms}]",
+            "addps {sums}, [{terms} + 16]",
+            "movups [{target}], {sums}",
+            sums = out(xmm_reg) _,
+            terms = in(reg) &raw const TERMS,
+            target = in(reg) &raw mut sums,
+            options(nostack, preserves_flags)
+        );
+    }
+    sums
+}
+
 #[inline(always)]
 fn x87() -> u16 {
     #[cfg(target_arch = "x86_64")]
@@ -163,14 +236,79 @@ mod tests {
             let odd = FloatControl {
                 sse: usual.sse ^ sse,
                 x87: usual.x87 ^ x87,
+                ..usual
             };
             odd.restore();
+            let is_seen = !usual.seems_to_hold();
             let seen = FloatControl::current();
             usual.restore();
             assert_eq!(FloatControl::current(), usual);
-            assert_eq!(seen, odd);
+            assert_eq!((seen.sse, seen.x87), (odd.sse, odd.x87));
             assert_eq!(usual.changes_to(seen), name);
+            assert!(is_seen && usual.is_seen_at_once(&seen), "{name}");
         }
+    }
+
+    /// Every rounding mode, and both ways to treat denormal numbers, from each of the others.
+    #[test]
+    fn c77_every_mode_is_told_from_every_other() {
+        let usual = FloatControl::current();
+        let roundings = [0, 1 << 13, 2 << 13, 3 << 13];
+        let denormals = [0, SSE_DENORMALS_ARE_ZERO, SSE_FLUSH_TO_ZERO];
+        let modes = roundings
+            .iter()
+            .flat_map(|rounding| denormals.map(|denormal| rounding | denormal));
+        let held: Vec<(u32, FloatControl)> = modes
+            .map(|mode| {
+                let cleared =
+                    usual.sse & !(SSE_ROUNDING | SSE_DENORMALS_ARE_ZERO | SSE_FLUSH_TO_ZERO);
+                let sse = cleared | mode;
+                FloatControl { sse, ..usual }.restore();
+                let control = FloatControl::current();
+                usual.restore();
+                (mode, control)
+            })
+            .collect();
+        for (mode, control) in &held {
+            for (other_mode, other) in &held {
+                other.restore();
+                let holds = control.seems_to_hold();
+                usual.restore();
+                let is_denormal = |mode: u32| mode & !SSE_ROUNDING != 0;
+                let same = mode & SSE_ROUNDING == other_mode & SSE_ROUNDING
+                    && is_denormal(*mode) == is_denormal(*other_mode);
+                assert_eq!(holds, same, "{mode:#x} {other_mode:#x}");
+            }
+        }
+    }
+
+    /// The price of a look (docs/reliability.md). Of use in a release build only:
+    /// `cargo test --release -p gyrator-fmu --lib price -- --ignored --nocapture`.
+    #[test]
+    #[ignore = "measures"]
+    fn price_of_a_look() {
+        let usual = FloatControl::current();
+        let function: fn(u64) -> u64 = std::hint::black_box(|number| number ^ 1);
+        let nanoseconds = |look: &dyn Fn() -> bool| {
+            const CALLS: u64 = 20_000;
+            let stretch = |_| {
+                let begin = std::time::Instant::now();
+                for number in 0..CALLS {
+                    std::hint::black_box(function(number));
+                    assert!(look());
+                }
+                begin.elapsed().as_secs_f64() * 1e9 / CALLS as f64
+            };
+            (0..500).map(stretch).fold(f64::INFINITY, f64::min)
+        };
+        let bare = nanoseconds(&|| true);
+        println!(
+            "more than a bare call of {bare:.2} ns: x87 {:.2} ns, sums {:.2} ns, both {:.2} ns, MXCSR {:.2} ns",
+            nanoseconds(&|| usual.x87 == x87()) - bare,
+            nanoseconds(&|| usual.has_sums()) - bare,
+            nanoseconds(&|| usual.seems_to_hold()) - bare,
+            nanoseconds(&|| usual.sse == sse() & !SSE_FLAGS) - bare
+        );
     }
 
     #[test]

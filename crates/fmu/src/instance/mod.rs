@@ -254,7 +254,9 @@ impl Instance {
         }
         self.float_control.restore();
         self.cold.float_control_was_changed = true;
-        let is_certain = float_control::watch_all() || self.step <= 1;
+        let is_certain = float_control::watch_all()
+            || self.step <= 1
+            || self.float_control.is_seen_at_once(&found);
         let who = match is_certain {
             true if std::mem::replace(&mut self.cold.has_changed_float_control, true) => return,
             true => "",

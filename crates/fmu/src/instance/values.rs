@@ -35,7 +35,10 @@ impl Instance {
         let status = self.slot.call_of_step(F, || unsafe {
             (self.set_real)(self.component, refs.as_ptr(), refs.len(), values.as_ptr())
         });
-        if status == fmi2_abi::OK && !float_control::all_are_watched() {
+        if status == fmi2_abi::OK
+            && self.float_control.seems_to_hold()
+            && !float_control::all_are_watched()
+        {
             return Ok(());
         }
         self.conclude_values(F, status, BaseType::Real, refs, &|i| values[i].to_string())
@@ -56,7 +59,10 @@ impl Instance {
         let status = self.slot.call_of_step(F, || unsafe {
             (self.get_real)(self.component, refs.as_ptr(), refs.len(), values)
         });
-        if status == fmi2_abi::OK && !float_control::all_are_watched() {
+        if status == fmi2_abi::OK
+            && self.float_control.seems_to_hold()
+            && !float_control::all_are_watched()
+        {
             return Ok(());
         }
         self.conclude_slowly(F, status)

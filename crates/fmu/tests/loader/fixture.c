@@ -146,6 +146,9 @@ int fmi2SetReal(void *c, const unsigned *r, size_t n, const double *v) {
     for (size_t i = 0; i < n; ++i) {
         if (r[i] > 3) return 3;
         if (r[i] == 1 && v[i] < 0) return 2;
+#if defined(__x86_64__)
+static void set_sse_control(unsigned word) { __builtin_ia32_ldmxcsr(word); }
+#endif
         s->real[r[i]] = v[i];
     }
 #if defined(__x86_64__)
@@ -160,6 +163,10 @@ int fmi2SetReal(void *c, const unsigned *r, size_t n, const double *v) {
 int fmi2GetReal(void *c, const unsigned *r, size_t n, double *v) {
     slave_t *s = c;
     trace(s, "get");
+    if (s->integer[5] == 3) {
+        set_sse_control(0x9fc0);
+        s->integer[5] = 0;
+    }
     for (size_t i = 0; i < n; ++i) v[i] = s->real[r[i]];
     return 0;
 }
@@ -226,7 +233,6 @@ int fmi2GetStringStatus(void *c, int kind, const char **text) {
 }
 #endif
 #if defined(__x86_64__)
-static void set_sse_control(unsigned word) { __builtin_ia32_ldmxcsr(word); }
 #ifdef FAST_MATH
 __attribute__((constructor)) static void as_fast_math_does(void) { set_sse_control(0x9fc0); }
 #endif
