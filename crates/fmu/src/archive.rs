@@ -32,6 +32,18 @@ pub struct Limits {
     pub free_space: u64,
 }
 
+impl Limits {
+    /// Most bytes that may be unpacked of an archive of so many bytes.
+    #[must_use]
+    pub fn budget(&self, archive: u64) -> u64 {
+        self.ratio_budget(archive).min(self.total_size)
+    }
+
+    fn ratio_budget(&self, archive: u64) -> u64 {
+        archive.saturating_mul(self.ratio).max(self.ratio_from)
+    }
+}
+
 impl Default for Limits {
     /// 20 000 entries, 8 GiB in all, 1 GiB of XML, ratio 100 beyond 64 MiB, 32 folders within each
     /// other, 64 MiB to stay free.
@@ -93,10 +105,7 @@ impl Archive {
                 reason,
             }
         })?;
-        let allowed = metadata
-            .len()
-            .saturating_mul(limits.ratio)
-            .max(limits.ratio_from);
+        let allowed = limits.ratio_budget(metadata.len());
         let mut archive = Self {
             path: path.to_owned(),
             file: same,

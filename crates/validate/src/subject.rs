@@ -40,6 +40,8 @@ pub struct Contents {
     /// Whether two entries have the same name, byte by byte.
     pub has_duplicates: bool,
     limits: Limits,
+    /// Bytes that an entry may have, as for a run.
+    budget: u64,
 }
 
 /// What is validated.
@@ -111,6 +113,7 @@ impl Contents {
     /// `again` is the same file, opened once more.
     fn read(file: File, again: File, limits: Limits) -> Result<Self, String> {
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| error.to_string())?;
+        let budget = limits.budget(again.metadata().map_or(0, |file| file.len()));
         let count = zip.len();
         if count as u64 > limits.entries {
             return Err(format!("{count} entries, {} are read", limits.entries));
@@ -143,6 +146,7 @@ impl Contents {
             entries,
             has_duplicates,
             limits,
+            budget,
         })
     }
 
@@ -159,6 +163,7 @@ impl Contents {
     /// Why not.
     pub fn bytes(&self, name: &str, limit: u64) -> Result<Vec<u8>, String> {
         let entry = self.file(name).ok_or("it is not there")?;
+        let limit = limit.min(self.budget);
         read_entry(&mut *self.zip.borrow_mut(), entry.index, limit)
     }
 
@@ -222,4 +227,33 @@ fn read_entry<R: Read + Seek>(
         return Err(format!("it has more than {limit} bytes"));
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn r61_entries_are_limited_as_for_a_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bomb.fmu");
+        let mut zip = zip::ZipWriter::new(File::create(&path).unwrap());
+        let options = zip::write::SimpleFileOptions::default();
+        zip.start_file(DESCRIPTION, options).unwrap();
+        zip.write_all(&vec![b' '; 100_000]).unwrap();
+        zip.finish().unwrap();
+        let described = |limits: Limits| {
+            let subject = Subject::read(&path, limits).unwrap();
+            subject.text.map(|text| text.len())
+        };
+        assert_eq!(described(Limits::default()), Some(100_000));
+        let strict = Limits {
+            ratio: 10,
+            ratio_from: 1000,
+            ..Limits::default()
+        };
+        assert_eq!(described(strict), None, "it unpacks to too much");
+    }
 }

@@ -1,7 +1,9 @@
 //! What an FMU says about itself.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use gyrator_fmu::{
     Causality, CoSimulation, Dependencies, Kind, ModelDescription, Peek, ScalarVariable,
@@ -63,8 +65,40 @@ struct Variable {
     items: Vec<String>,
     /// Inputs on which an output directly depends.
     #[serde(skip_serializing_if = "Option::is_none")]
-    direct_feedthrough: Option<Vec<String>>,
+    direct_feedthrough: Option<Names>,
     description: Option<String>,
+}
+
+/// Names that many variables may share: outputs whose dependencies an FMU does not tell depend on all
+/// inputs.
+#[derive(Clone)]
+struct Names(Rc<[String]>);
+
+impl Serialize for Names {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter())
+    }
+}
+
+/// The inputs of a model, by index, and their names in alphabetical order.
+struct Inputs {
+    indices: BTreeSet<usize>,
+    all: Names,
+}
+
+impl Inputs {
+    fn of(model: &ModelDescription) -> Self {
+        let variables = model.variables.iter().enumerate();
+        let inputs = variables.filter(|(_, variable)| variable.causality == Causality::Input);
+        let (indices, mut names): (BTreeSet<usize>, Vec<String>) = inputs
+            .map(|(index, variable)| (index, variable.name.clone()))
+            .unzip();
+        names.sort();
+        Self {
+            indices,
+            all: Names(names.into()),
+        }
+    }
 }
 
 impl Facts {
@@ -73,6 +107,7 @@ impl Facts {
         let model = &*peek.description;
         let default = model.default_experiment;
         let runs_here = peek.platforms.iter().any(|folder| is_ours(folder));
+        let inputs = Inputs::of(model);
         Self {
             path: path.to_owned(),
             fmi_version: model.fmi_version.clone(),
@@ -105,7 +140,7 @@ impl Facts {
                 .map(|category| category.name.clone())
                 .collect(),
             variables: (0..model.variables.len())
-                .map(|index| variable(model, index))
+                .map(|index| variable(model, index, &inputs))
                 .collect(),
             warnings: peek.warnings.iter().map(ToString::to_string).collect(),
             needs,
@@ -259,7 +294,7 @@ fn abilities(claims: &CoSimulation) -> Vec<&'static str> {
         .collect()
 }
 
-fn variable(model: &ModelDescription, index: usize) -> Variable {
+fn variable(model: &ModelDescription, index: usize, inputs: &Inputs) -> Variable {
     let described = &model.variables[index];
     let is_output = described.causality == Causality::Output;
     let items = model.enumeration_items(described);
@@ -271,7 +306,7 @@ fn variable(model: &ModelDescription, index: usize) -> Variable {
         unit: described.real().and_then(|real| real.unit.clone()),
         start: start(model, described),
         items: items.iter().map(|item| item.name.clone()).collect(),
-        direct_feedthrough: is_output.then(|| feedthrough(model, index)),
+        direct_feedthrough: is_output.then(|| feedthrough(model, index, inputs)),
         description: described.description.clone(),
     }
 }
@@ -291,19 +326,14 @@ fn start(model: &ModelDescription, variable: &ScalarVariable) -> serde_json::Val
 }
 
 /// Inputs on which an output directly depends; all of them where the FMU does not say.
-fn feedthrough(model: &ModelDescription, index: usize) -> Vec<String> {
-    let dependencies = model.output_dependencies(index);
-    let inputs = model.variables.iter().enumerate();
-    let mut names: Vec<String> = inputs
-        .filter(|(known, variable)| {
-            variable.causality == Causality::Input && dependencies.contains(*known)
-        })
-        .map(|(_, variable)| variable.name.clone())
-        .collect();
-    if matches!(dependencies, Dependencies::All) && names.len() > 1 {
-        names.sort();
-    }
-    names
+fn feedthrough(model: &ModelDescription, index: usize, inputs: &Inputs) -> Names {
+    let Dependencies::Listed(dependencies) = model.output_dependencies(index) else {
+        return inputs.all.clone();
+    };
+    let known: BTreeSet<usize> = dependencies.iter().map(|(index, _)| *index).collect();
+    let known = known.intersection(&inputs.indices);
+    let names = known.map(|input| model.variables[*input].name.clone());
+    Names(names.collect())
 }
 
 fn table(variables: &[&Variable]) -> String {
@@ -362,7 +392,8 @@ impl Variable {
     }
 
     fn dependency_text(&self) -> String {
-        let names = self.direct_feedthrough.as_deref().unwrap_or_default();
+        let names = self.direct_feedthrough.as_ref();
+        let names = names.map_or(&[][..], |names| &names.0);
         match names.len().checked_sub(DEPENDENCIES_SHOWN + 1) {
             None => names.join(", "),
             Some(more) => {
