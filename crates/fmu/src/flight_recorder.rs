@@ -7,7 +7,7 @@
 //! has died in a call, or does not come back from it.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 
 use fmi2_abi::Function;
@@ -279,8 +279,17 @@ impl Slot {
 /// Slots that nobody uses.
 static FREE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 
-/// Lets instances that are made from now on use these slots first. They all have to be zero.
+static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Whether another process watches the calls of this one, and ends it where one takes too long.
+pub(crate) fn is_watched() -> bool {
+    IS_WATCHED.load(Relaxed)
+}
+
+/// Lets instances that are made from now on use these slots first. They all have to be zero. Whoever
+/// shares them has to limit the time of calls: steps in the background have no limit of their own then.
 pub fn record_to(slots: &'static [Slot]) {
+    IS_WATCHED.store(true, Relaxed);
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
     // The last one is taken first.
     free.extend(slots.iter().rev());

@@ -355,6 +355,14 @@ fn hint(reason: &str) -> String {
     if let Some(library) = missing_library(reason) {
         return format!("; install {library}, or name its directory with library_path");
     }
+    if reason.contains("failed to map segment") {
+        return "; the directory of unpacked FMUs may forbid programs (mount option noexec): set TMPDIR \
+                to another one"
+            .to_owned();
+    }
+    if reason.contains("Too many open files") {
+        return "; this process may open too few files: raise the limit (ulimit -n)".to_owned();
+    }
     if reason.contains("GLIBC") && reason.contains("not found") {
         return "; the FMU was built for a newer C library than this system has".to_owned();
     }

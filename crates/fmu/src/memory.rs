@@ -12,15 +12,30 @@ pub fn resident_bytes_of(process: u32) -> Option<u64> {
     read(&format!("/proc/{process}/statm"))
 }
 
-#[cfg(unix)]
+/// Memory of the process of this number that is really there and shared with no other process, bytes.
+#[must_use]
+pub fn own_bytes_of(process: u32) -> Option<u64> {
+    let path = format!("/proc/{process}/statm");
+    column(&path, RESIDENT)?.checked_sub(column(&path, SHARED)?)
+}
+
+/// Columns of `statm`, in pages.
+const RESIDENT: usize = 1;
+const SHARED: usize = 2;
+
 fn read(path: &str) -> Option<u64> {
+    column(path, RESIDENT)
+}
+
+#[cfg(unix)]
+fn column(path: &str, column: usize) -> Option<u64> {
     let text = std::fs::read_to_string(path).ok()?;
-    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
+    let pages: u64 = text.split(' ').nth(column)?.parse().ok()?;
     pages.checked_mul(rustix::param::page_size() as u64)
 }
 
 #[cfg(not(unix))]
-fn read(_path: &str) -> Option<u64> {
+fn column(_path: &str, _column: usize) -> Option<u64> {
     None
 }
 
@@ -43,6 +58,7 @@ mod tests {
         );
         let known = resident_bytes_of(std::process::id()).unwrap();
         assert!(known > 1 << 20, "{known}");
+        assert!(own_bytes_of(std::process::id()).unwrap() < known);
         assert_eq!(resident_bytes_of(u32::MAX), None);
     }
 }

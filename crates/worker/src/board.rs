@@ -60,8 +60,13 @@ shareable! {
         time: AtomicU64,
         pub(crate) rows: Rows,
         pub(crate) crash: Crash,
+        /// Worker: what it could not write to the standard error, up to the first 0.
+        unsaid: [AtomicU8; UNSAID_BYTES],
     }
 }
+
+/// Bytes of messages that the parent writes in place of the worker.
+const UNSAID_BYTES: usize = 2048;
 
 shareable! {
     /// How far the result file is: two notes that are written in turn. A process that dies in
@@ -194,7 +199,7 @@ impl Crash {
         self.is_noted() && thread != process
     }
 
-    fn is_noted(&self) -> bool {
+    pub(crate) fn is_noted(&self) -> bool {
         (1..=64).contains(&self.signal.load(Acquire))
     }
 }
@@ -255,14 +260,15 @@ impl Board {
     pub(crate) fn fill_rows(&self, byte: u8) {
         let word = u64::from_ne_bytes([byte; 8]);
         for note in &self.header.rows.notes {
-            let words = [
+            for target in [
                 &note.number,
                 &note.end,
                 &note.written,
                 &note.count,
                 &note.check,
-            ];
-            words.map(|target| target.store(word, Relaxed));
+            ] {
+                target.store(word, Relaxed);
+            }
         }
     }
 
@@ -296,6 +302,23 @@ impl Board {
 
     pub(crate) fn has_panicked(&self) -> bool {
         self.header.panicked.load(Acquire) == YES
+    }
+
+    /// Keeps a text for the parent to write, after those that are there, as far as there is room.
+    pub(crate) fn leave_unsaid(&self, text: &str) {
+        let bytes = text.bytes().filter(|byte| *byte != 0);
+        let free = self.header.unsaid[..UNSAID_BYTES - 1].iter();
+        let free = free.skip_while(|place| place.load(Relaxed) != 0);
+        free.zip(bytes)
+            .for_each(|(place, byte)| place.store(byte, Relaxed));
+    }
+
+    /// The text of [`Self::leave_unsaid`].
+    pub(crate) fn unsaid(&self) -> Option<String> {
+        let bytes = self.header.unsaid.iter().map(|byte| byte.load(Relaxed));
+        let text: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+        // What an FMU has overwritten is no message.
+        String::from_utf8(text).ok().filter(|text| !text.is_empty())
     }
 
     /// Notes a communication point.
@@ -344,6 +367,17 @@ mod tests {
         assert_eq!(rows.last(), Some(next));
         rows.notes[0].count.store(u64::MAX, Relaxed);
         assert_eq!(rows.last(), None);
+    }
+
+    #[test]
+    fn r62_texts_are_kept_one_after_the_other_as_far_as_they_fit() {
+        let board = Board::create().unwrap();
+        assert_eq!(board.unsaid(), None);
+        board.leave_unsaid("error: one\n");
+        board.leave_unsaid("two\n");
+        assert_eq!(board.unsaid().as_deref(), Some("error: one\ntwo\n"));
+        board.leave_unsaid(&"x".repeat(2 * UNSAID_BYTES));
+        assert_eq!(board.unsaid().unwrap().len(), UNSAID_BYTES - 1);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use crate::board::Crash;
@@ -30,12 +31,15 @@ const SIGNALS: [c_int; 7] = [
 const STACK_REACH: (usize, usize) = (1 << 20, 4096);
 
 static CRASH: OnceLock<&'static Crash> = OnceLock::new();
+/// The process whose crashes are noted: copies of it that FMUs make are not.
+static PROCESS: AtomicI32 = AtomicI32::new(0);
 
 /// Notes crashes of this process from now on.
 pub(crate) fn install(crash: &'static Crash) {
     if CRASH.set(crash).is_err() {
         return;
     }
+    PROCESS.store(process(), Relaxed);
     // SAFETY: all zero is an action without flags.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = note as *const () as usize;
@@ -46,6 +50,21 @@ pub(crate) fn install(crash: &'static Crash) {
     for signal in SIGNALS {
         // SAFETY: the action is complete, and its handler does only what a handler may.
         // Where it cannot be installed, less is known of a crash.
+        let _ = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+    }
+}
+
+/// Leaves it to the parent what becomes of signals that ask to end: they may go to all processes of a
+/// service or a job. Programs that an FMU starts get the usual action back.
+pub(crate) fn leave_ending_to_parent() {
+    extern "C" fn nothing(_: c_int) {}
+    // SAFETY: all zero is an action without flags.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = nothing as *const () as usize;
+    action.sa_flags = libc::SA_RESTART;
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the action is complete, and its handler does nothing.
+        // Where it cannot be installed, the signal ends this process, and the parent says so.
         let _ = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
     }
 }
@@ -62,7 +81,8 @@ extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_vo
     // SAFETY: the system gives a valid pointer to a handler with SA_SIGINFO.
     let info = unsafe { &*info };
     let code = info.si_code;
-    if let Some(crash) = CRASH.get() {
+    let is_copy = PROCESS.load(Relaxed) != process();
+    if let Some(crash) = CRASH.get().filter(|_| !is_copy) {
         match crash.thread.compare_exchange(0, thread(), Relaxed, Relaxed) {
             Ok(_) => note_first(crash, signal, info, context),
             Err(first) if first != thread() => wait_until_noted(crash),
@@ -110,6 +130,11 @@ fn wait_until_noted(crash: &Crash) {
         // SAFETY: the pause is valid during the call, and what remains of it is not asked for.
         unsafe { libc::nanosleep(&raw const pause, ptr::null_mut()) };
     }
+}
+
+fn process() -> c_int {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::getpid() }
 }
 
 fn thread() -> c_int {

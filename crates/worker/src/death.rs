@@ -37,6 +37,14 @@ pub enum Cause {
     Panic,
 }
 
+impl Cause {
+    /// Whether it is a signal that asks a process to end.
+    pub(crate) fn is_wish_to_end(&self) -> bool {
+        const WISHES: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+        matches!(self, Self::Signal { number, .. } if WISHES.contains(number))
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -102,6 +110,9 @@ pub struct Death {
     pub is_other_thread: bool,
     /// The library whose code was running, if it is known.
     pub library: Option<String>,
+    /// Whether nothing was noted of a crash that should have been: no stack was left for that, or an
+    /// FMU has put its own signal handler in place.
+    pub is_unseen: bool,
     /// The last communication point; `None` before the first one.
     pub position: Option<Position>,
 }
@@ -120,12 +131,15 @@ impl Death {
             places,
             is_other_thread: crash.is_in_other_thread(process),
             library: crash.library(),
+            is_unseen: false,
             position: board.position(),
         }
     }
 
     /// Decodes how the process ended by itself.
     pub(crate) fn of_status(status: ExitStatus, board: &Board, process: u32) -> Self {
+        let is_fault = |number| matches!(number, libc::SIGSEGV | libc::SIGBUS);
+        let is_unseen = status.signal().is_some_and(is_fault) && !board.header.crash.is_noted();
         let cause = match (status.signal(), status.code()) {
             _ if board.has_panicked() => Cause::Panic,
             (Some(number), _) => Cause::Signal {
@@ -136,7 +150,10 @@ impl Death {
                 code: code.unwrap_or(0),
             },
         };
-        Self::new(cause, board, process)
+        Self {
+            is_unseen,
+            ..Self::new(cause, board, process)
+        }
     }
 
     /// Where in simulated time it was.
@@ -170,7 +187,10 @@ impl fmt::Display for Death {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (cause, when, calls) = (&self.cause, self.when(), self.calls());
         let library = self.library.as_deref();
-        let library = library.map_or(String::new(), |library| format!(", in {library}"));
+        let mut library = library.map_or(String::new(), |library| format!(", in {library}"));
+        if self.is_unseen {
+            library.push_str(UNSEEN);
+        }
         let from = match cause {
             Cause::Timeout(_) | Cause::Interrupted => "from",
             _ => "in",
@@ -202,6 +222,9 @@ impl fmt::Display for Death {
         }
     }
 }
+
+/// Why nothing more is known of a crash.
+const UNSEEN: &str = ", which no handler has seen: the stack of a thread was full, or the FMU handles signals itself";
 
 fn signal_name(number: i32) -> String {
     let name = match number {
@@ -248,6 +271,7 @@ mod tests {
             places,
             is_other_thread: false,
             library: None,
+            is_unseen: false,
             position,
         }
     }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use gyrator_fmu::memory::resident_bytes_of;
+use gyrator_fmu::memory::{own_bytes_of, resident_bytes_of};
 
 use crate::board::Board;
 use crate::death::Cause;
+use crate::descendants::descendants_of;
 
 /// Growth since the first step at which the steps are measured, to find who it is.
 const SUSPICIOUS: u64 = 64 << 20;
@@ -47,7 +48,12 @@ impl MemoryWatch {
             });
             self.is_measuring |= resident.saturating_sub(start) > margin;
         }
-        let limit = self.limit.filter(|limit| resident > *limit);
+        let limit = self.limit.filter(|limit| {
+            // Isolated components, and what FMUs have started.
+            let others = descendants_of(process).into_iter();
+            let others: u64 = others.filter_map(own_bytes_of).sum();
+            resident.saturating_add(others) > *limit
+        });
         self.is_measuring |= limit.is_some();
         if self.is_measuring {
             self.measure(board);

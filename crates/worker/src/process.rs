@@ -14,6 +14,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 use crate::channel::Channel;
+use crate::crash_handler;
 
 /// `<role> <parent's process>`. The number keeps programs that an FMU starts from taking
 /// themselves for workers.
@@ -73,6 +74,7 @@ pub(crate) fn begin() -> io::Result<Channel> {
     // A session of its own: Ctrl-C and a closed terminal are the parent's to handle, and the
     // parent can end all processes that FMUs have started.
     rustix::process::setsid()?;
+    crash_handler::leave_ending_to_parent();
     let channel = Channel::new(private(rustix::stdio::stdin())?);
     let nothing = File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;

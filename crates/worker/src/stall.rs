@@ -21,6 +21,9 @@ pub(crate) struct Stalls {
     /// The same, counted from the wish to stop on.
     since_stop: BTreeMap<usize, (u64, Stretch)>,
     leaving: Stretch,
+    /// Since the wish to stop: no call, and the same communication point.
+    outside: Stretch,
+    point: Option<u64>,
 }
 
 /// Longest stretches at this moment.
@@ -31,6 +34,8 @@ pub(crate) struct Longest {
     pub(crate) unpacking: Duration,
     /// Of a call since the run was asked to stop.
     pub(crate) since_stop: Duration,
+    /// Of no call and no step since the run was asked to stop.
+    pub(crate) outside: Duration,
     /// Of the worker's own end.
     pub(crate) leaving: Duration,
 }
@@ -60,8 +65,16 @@ impl Stalls {
                 timed.insert(index, reading.marker);
             }
         }
+        let point = board.position().map(|position| position.step);
+        let is_idle = active.is_empty() && point == self.point;
+        self.point = point;
         if stops {
             advance(&mut self.since_stop, &active, passed);
+            self.outside = if is_idle {
+                self.outside + passed
+            } else {
+                Duration::ZERO
+            };
         }
         advance(&mut self.calls, &calls, passed);
         advance(&mut self.unpacking, &unpacking, passed);
@@ -72,6 +85,7 @@ impl Stalls {
             call: longest(&self.calls),
             unpacking: longest(&self.unpacking),
             since_stop: longest(&self.since_stop),
+            outside: self.outside,
             leaving: self.leaving,
         }
     }

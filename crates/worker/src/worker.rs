@@ -127,6 +127,15 @@ impl Worker {
         &self.streams.errors
     }
 
+    /// Writes a message to the standard error; the parent does where an FMU has closed all
+    /// descriptors.
+    pub fn say(&self, text: &str) {
+        use std::io::Write as _;
+        if self.errors().write_all(text.as_bytes()).is_err() {
+            self.board.leave_unsaid(text);
+        }
+    }
+
     /// Notes a communication point of the run, for messages about a crash after it.
     #[inline]
     pub fn at(&self, position: Position) {

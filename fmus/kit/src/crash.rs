@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "calls the C library")]
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Mutex;
 
@@ -58,6 +58,26 @@ pub fn stack_overflow(depth: u64) -> u64 {
         return 0;
     }
     stack_overflow(depth + 1).wrapping_add(std::hint::black_box(frame)[0])
+}
+
+/// Uses the whole stack of a thread that has no other one for signal handlers, as those of C have
+/// none, and waits for it.
+pub fn stack_overflow_in_thread() {
+    extern "C" fn overflow(_: *mut c_void) -> *mut c_void {
+        std::hint::black_box(stack_overflow(0));
+        ptr::null_mut()
+    }
+    let mut thread = std::mem::MaybeUninit::uninit();
+    // SAFETY: the thread takes no argument.
+    let made = unsafe {
+        libc::pthread_create(thread.as_mut_ptr(), ptr::null(), overflow, ptr::null_mut())
+    };
+    if made == 0 {
+        // SAFETY: the thread was made.
+        let thread = unsafe { thread.assume_init() };
+        // SAFETY: nobody else waits for it.
+        unsafe { libc::pthread_join(thread, ptr::null_mut()) };
+    }
 }
 
 /// Closes standard input, output and error.
@@ -141,6 +161,44 @@ pub fn overwrite_shared_memory() {
             // SAFETY: the memory is mapped and may be written; what becomes of it is the point.
             unsafe { start.write_bytes(0xff, length) };
         }
+    }
+}
+
+/// Starts a process that has left its parent, its session and its terminal, and never ends by itself.
+pub fn start_daemon() {
+    // SAFETY: the new process calls nothing but functions that are allowed after a fork.
+    if unsafe { libc::fork() } != 0 {
+        return;
+    }
+    // SAFETY: leaves the session.
+    unsafe { libc::setsid() };
+    // SAFETY: as above.
+    if unsafe { libc::fork() } != 0 {
+        // SAFETY: ends the process in between, as a daemon's parent does.
+        unsafe { libc::_exit(0) };
+    }
+    loop {
+        // SAFETY: waits for a signal.
+        unsafe { libc::pause() };
+    }
+}
+
+/// Starts a process that is a copy of this one and crashes, and waits for its end.
+pub fn crash_in_fork() {
+    // SAFETY: the new process crashes at once.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        segmentation_fault();
+    }
+    // SAFETY: the status is not asked for.
+    unsafe { libc::waitpid(child, ptr::null_mut(), 0) };
+}
+
+/// Closes all descriptors of the process, also those that it does not know.
+pub fn close_all_descriptors() {
+    for descriptor in 0..1024 {
+        // SAFETY: that their owner still needs them is the point.
+        unsafe { libc::close(descriptor) };
     }
 }
 

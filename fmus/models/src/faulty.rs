@@ -54,7 +54,7 @@ const FAULT: Enumeration = Enumeration {
         ("strict_mask", "files get no rights when they are made"),
         (
             "delete_results",
-            "out.csv in the working directory is deleted",
+            "out.csv in the working directory is deleted, also where it is not whole",
         ),
         ("locale", "numbers have a decimal comma from now on"),
         ("round_upwards", "the processor rounds upwards from now on"),
@@ -72,6 +72,25 @@ const FAULT: Enumeration = Enumeration {
             "the output is a random number that the process shares",
         ),
         ("trap", "the code runs into a breakpoint"),
+        (
+            "truncate_results",
+            "the same files are cut after five bytes",
+        ),
+        ("occupy_results", "out.csv is made by the FMU"),
+        (
+            "delete_folder",
+            "the folder `results` in the working directory is deleted",
+        ),
+        ("daemon", "a process is started that outlives its parent"),
+        (
+            "fork_and_abort",
+            "a copy of the process crashes, then the process is aborted",
+        ),
+        (
+            "thread_stack_overflow",
+            "a thread uses its whole stack, as one of C",
+        ),
+        ("close_all", "all descriptors of the process are closed"),
         (
             "scribble",
             "memory that the process shares with others is overwritten",
@@ -103,6 +122,9 @@ const GET: i32 = 3;
 const TERMINATE: i32 = 4;
 const FREE: i32 = 5;
 const SERIALIZE: i32 = 6;
+
+/// The result of a run that writes to `out.csv`, whole or not.
+const RESULTS: [&str; 2] = ["out.csv", "out.csv.part"];
 
 /// Bytes that a leak takes.
 const LEAK: usize = 256 << 10;
@@ -215,12 +237,27 @@ impl Faulty {
             "close_streams" => crash::close_standard_streams(),
             // Where these cannot be done, nothing goes wrong.
             "change_folder" => drop(std::env::set_current_dir("/")),
-            "delete_results" => drop(std::fs::remove_file("out.csv")),
+            "delete_results" => RESULTS.into_iter().for_each(|name| {
+                drop(std::fs::remove_file(name));
+            }),
+            "truncate_results" => RESULTS.into_iter().for_each(|name| {
+                let file = std::fs::OpenOptions::new().write(true).open(name);
+                drop(file.and_then(|file| file.set_len(5)));
+            }),
+            "occupy_results" => drop(std::fs::write(RESULTS[0], "the FMU's own")),
+            "delete_folder" => drop(std::fs::remove_dir_all("results")),
             "strict_mask" => crash::set_strict_mask(),
             "locale" => crash::set_locale(),
             "round_upwards" => crash::round_upwards(),
             "ignore_signals" => crash::ignore_signals(),
             "misuse_logger" => crash::misuse_logger(),
+            "daemon" => crash::start_daemon(),
+            "fork_and_abort" => {
+                crash::crash_in_fork();
+                std::process::abort();
+            }
+            "thread_stack_overflow" => crash::stack_overflow_in_thread(),
+            "close_all" => crash::close_all_descriptors(),
             "scribble" => crash::overwrite_shared_memory(),
             "scribble_and_abort" => {
                 crash::overwrite_shared_memory();

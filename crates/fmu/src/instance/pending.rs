@@ -8,6 +8,7 @@ use fmi2_abi::{Function, State};
 
 use super::Instance;
 use crate::error::Status;
+use crate::flight_recorder;
 
 /// Shortest and longest pause between two questions to the FMU.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(2));
@@ -16,16 +17,33 @@ impl Instance {
     /// Waits for the end of a step that has returned Pending: the status it ends with, or why
     /// there is none.
     pub(super) fn wait_for_step(&mut self) -> Result<fmi2_abi::Status, String> {
+        if !self.calls_back() {
+            return Err("its description does not declare canRunAsynchronuously".into());
+        }
         self.state = State::StepInProgress;
+        // Whoever watches sees one call that has not returned, and ends it in the end.
+        let status = self
+            .slot
+            .call_of_step(Function::DoStep, || self.ask_until_the_end());
+        match status? {
+            Some(status) => {
+                self.state = State::StepComplete;
+                Ok(status)
+            }
+            None => Err(self.give_up()),
+        }
+    }
+
+    /// The status that the step ends with; `None` if that takes too long.
+    fn ask_until_the_end(&self) -> Result<Option<fmi2_abi::Status>, String> {
         let begin = Instant::now();
         let mut pause = PAUSES.0;
         loop {
             if let Some(status) = self.status_of_step()? {
-                self.state = State::StepComplete;
-                return Ok(status);
+                return Ok(Some(status));
             }
-            if begin.elapsed() >= self.cold.pending_timeout {
-                return Err(self.give_up());
+            if !flight_recorder::is_watched() && begin.elapsed() >= self.cold.pending_timeout {
+                return Ok(None);
             }
             self.cold.sink.wait_for_step(pause);
             pause = (pause * 2).min(PAUSES.1);
@@ -37,18 +55,14 @@ impl Instance {
     fn status_of_step(&self) -> Result<Option<fmi2_abi::Status>, String> {
         let called_back = self.cold.sink.take_step_status();
         let Some(get_status) = self.cold.functions.get_status else {
-            if called_back.is_none() && !self.calls_back() {
-                return Err("the library does not export fmi2GetStatus to ask for its end".into());
-            }
             return Ok(called_back);
         };
         let mut answer = fmi2_abi::PENDING;
         // SAFETY: the component is alive and a step is in progress, which allows the call.
-        let call = || unsafe { get_status(self.component, fmi2_abi::DO_STEP_STATUS, &mut answer) };
-        let status = self.slot.call(Function::GetStatus, call);
+        let status = unsafe { get_status(self.component, fmi2_abi::DO_STEP_STATUS, &mut answer) };
         match Status::from_raw(status) {
             Status::Ok | Status::Warning => Ok((answer != fmi2_abi::PENDING).then_some(answer)),
-            Status::Discard if self.calls_back() => Ok(called_back),
+            Status::Discard => Ok(called_back),
             other => Err(format!("fmi2GetStatus {other}")),
         }
     }

@@ -6,7 +6,7 @@ use std::ffi::CString;
 
 use fmi2_abi::{Boolean, Function, State};
 
-use super::{CallResult, Instance};
+use super::{CallResult, Cold, Instance};
 use crate::description::BaseType;
 use crate::error::{CallError, Refusal};
 use crate::float_control;
@@ -195,11 +195,19 @@ impl Instance {
             get(self.component, refs.as_ptr(), refs.len(), pointers)
         });
         self.conclude(F, status)?;
-        for (value, pointer) in values.iter_mut().zip(self.cold.strings.drain(..)) {
-            self.cold.warnings_count += u64::from(pointer.is_null());
-            // SAFETY: NULL or a C string that lives until the next call of the FMU.
-            *value = unsafe { crate::logger::text(pointer) };
-        }
+        let Cold {
+            strings,
+            warnings_count,
+            ..
+        } = &mut *self.cold;
+        // A pointer to nowhere is the FMU's fault, too.
+        self.slot.call(F, || {
+            for (value, pointer) in values.iter_mut().zip(strings.drain(..)) {
+                *warnings_count += u64::from(pointer.is_null());
+                // SAFETY: NULL or a C string that lives until the next call of the FMU.
+                *value = unsafe { crate::logger::text(pointer) };
+            }
+        });
         Ok(())
     }
 
