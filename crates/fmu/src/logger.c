@@ -26,7 +26,9 @@ extern void gyrator_fmu_receive_log(void *environment, const char *instance, int
 /* One conversion, such as "%-8.3f". */
 struct conversion {
     char text[LONGEST_CONVERSION]; /* with widths filled in */
+    size_t width;                  /* least bytes, 0 where none are asked for */
     size_t precision;              /* most bytes of a string */
+    int has_precision;
     char length;                   /* 'H' for hh, 'q' for ll, else the modifier, 0 for none */
     char kind;                     /* the letter at its end */
 };
@@ -58,27 +60,35 @@ static void copy_string(char *target, const char *source, size_t most) {
 
 /* Reads the conversion that follows a '%'. Returns its end, or NULL if it is not one to trust. */
 static const char *read_conversion(struct conversion *result, const char *at, va_list *arguments) {
-    size_t used = 0;
-    int after_point = 0;
+    size_t used = 0, point = 0;
     result->text[used++] = '%';
-    result->precision = LONGEST_STRING - 1;
+    result->width = result->precision = 0;
+    result->has_precision = 0;
     result->length = 0;
     for (; *at != '\0' && strchr("-+ #0123456789.*'", *at) != NULL; ++at) {
+        size_t *number = result->has_precision ? &result->precision : &result->width;
         if (used + 16 > sizeof result->text) return NULL;
         if (*at == '*') {
-            int number = va_arg(*arguments, int);
-            if (after_point && number >= 0) result->precision = (size_t)number;
-            used += (size_t)snprintf(result->text + used, 13, "%d", number);
+            int given = va_arg(*arguments, int);
+            if (result->has_precision && given < 0) { /* as if there were none */
+                result->has_precision = 0;
+                result->precision = 0;
+                used = point;
+                continue;
+            }
+            *number = given < 0 ? (size_t)-(long long)given : (size_t)given;
+            used += (size_t)snprintf(result->text + used, 13, "%d", given);
             continue;
         }
         if (*at == '.') {
-            after_point = 1;
-            result->precision = 0;
-        } else if (after_point && *at >= '0' && *at <= '9' && result->precision < LONGEST) {
-            result->precision = result->precision * 10 + (size_t)(*at - '0');
+            result->has_precision = 1;
+            point = used;
+        } else if (*at >= '0' && *at <= '9' && *number < LONGEST) {
+            *number = *number * 10 + (size_t)(*at - '0');
         }
         result->text[used++] = *at;
     }
+    if (result->width >= LONGEST) return NULL;
     for (; *at != '\0' && strchr("hlLqjzt", *at) != NULL; ++at) {
         if (used + 3 > sizeof result->text) return NULL;
         if (result->length == 'h' && *at == 'h') result->length = 'H';
@@ -89,7 +99,10 @@ static const char *read_conversion(struct conversion *result, const char *at, va
     }
     if (*at == '\0' || strchr("diouxXeEfFgGaAcsp%", *at) == NULL) return NULL;
     if (strchr("cs", *at) != NULL && result->length != 0) return NULL; /* wide characters */
-    if (result->precision >= LONGEST_STRING) result->precision = LONGEST_STRING - 1;
+    if (*at != 's' && result->precision >= LONGEST) return NULL; /* formatting it takes seconds */
+    if (!result->has_precision || result->precision >= LONGEST_STRING) {
+        result->precision = LONGEST_STRING - 1;
+    }
     result->kind = *at;
     result->text[used++] = *at;
     result->text[used] = '\0';

@@ -34,6 +34,12 @@ unsafe extern "C" {
     pub(crate) fn free(memory: *mut c_void);
 }
 
+/// Bytes of the name of an instance or a category that are shown.
+const LONGEST_NAME: usize = 256;
+/// Bytes of a message after its references were replaced by names, which may be long themselves: four
+/// times what `logger.c` lets through.
+const LONGEST_MESSAGE: usize = 65_536;
+
 /// Lines kept while an instance is being made, to explain a failure.
 const KEPT_LINES: usize = 20;
 
@@ -234,9 +240,9 @@ unsafe extern "C" fn gyrator_fmu_receive_log(
     // A panic must not unwind into C. One that a subscriber raises loses its message only.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: NULL or a C string, by the contract of this function.
-        let instance = unsafe { text(instance) };
+        let instance = shortened(unsafe { text(instance) }, LONGEST_NAME);
         // SAFETY: as above.
-        let category = unsafe { text(category) };
+        let category = shortened(unsafe { text(category) }, LONGEST_NAME);
         // SAFETY: `message` points to `length` bytes that live during this call.
         let message = unsafe { std::slice::from_raw_parts(message.cast::<u8>(), length) };
         let message = String::from_utf8_lossy(message);
@@ -249,6 +255,15 @@ unsafe extern "C" fn gyrator_fmu_receive_log(
             None => emit(&instance, status, &category, message.trim_end()),
         }
     }));
+}
+
+/// A text with an ellipsis in place of what is beyond `most` bytes.
+fn shortened(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
+    }
+    text
 }
 
 /// A copy of a C string, bytes that are no UTF-8 replaced; empty for NULL.
@@ -284,6 +299,9 @@ fn expand_references(message: &str, description: &ModelDescription) -> String {
     let mut result = String::with_capacity(message.len());
     let mut rest = message;
     while let Some(hash) = rest.find('#') {
+        if result.len() > LONGEST_MESSAGE {
+            return shortened(result, LONGEST_MESSAGE);
+        }
         result.push_str(&rest[..hash]);
         let after = &rest[hash + 1..];
         if let Some(tail) = after.strip_prefix('#') {
@@ -298,7 +316,7 @@ fn expand_references(message: &str, description: &ModelDescription) -> String {
         }
     }
     result.push_str(rest);
-    result
+    shortened(result, LONGEST_MESSAGE)
 }
 
 /// The name for `r123#…` and the length of that reference.

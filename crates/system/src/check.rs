@@ -65,8 +65,47 @@ fn check_experiment(experiment: &Experiment, problems: &mut Vec<Problem>) {
         problems.push(Problem::error("stop-before-start", message).at(&stop.span));
     }
     check_positive("step_size", experiment.step_size.as_ref(), problems);
+    check_steps(experiment, problems);
     check_positive("tolerance", experiment.tolerance.as_ref(), problems);
     check_exchange(experiment.exchange.as_ref(), problems);
+}
+
+/// Units in the last place of the latest time that a step must have: with fewer, neighbouring
+/// communication points are unevenly rounded, or fall together.
+const LEAST_STEP_IN_ULPS: f64 = 4.0;
+/// Steps that take days with the smallest FMUs, at 0.1 µs each.
+const MANY_STEPS: f64 = 1e12;
+
+/// Finds steps that make no sense for the times of the experiment.
+fn check_steps(experiment: &Experiment, problems: &mut Vec<Problem>) {
+    let value = |time: &Option<Spanned<f64>>| time.as_ref().map(|time| time.value);
+    let Some(step) = experiment
+        .step_size
+        .as_ref()
+        .filter(|step| step.value > 0.0 && step.value.is_finite())
+    else {
+        return;
+    };
+    let start = value(&experiment.start_time).unwrap_or(0.0);
+    let stop = value(&experiment.stop_time).unwrap_or(start);
+    let latest = start.abs().max(stop.abs());
+    if !latest.is_finite() {
+        return;
+    }
+    // The distance to the next double.
+    let ulp = f64::from_bits(latest.to_bits() + 1) - latest;
+    let steps = (stop - start) / step.value;
+    if step.value < LEAST_STEP_IN_ULPS * ulp {
+        let message = format!(
+            "`step_size` is {:e} s, too little for times up to {latest:e} s: a double there has a \
+             resolution of {ulp:.1e} s, and a step needs {LEAST_STEP_IN_ULPS} times that",
+            step.value
+        );
+        problems.push(Problem::error("step-too-small", message).at(&step.span));
+    } else if steps > MANY_STEPS {
+        let message = format!("these are {steps:.1e} steps, which take days with any FMU");
+        problems.push(Problem::warning("many-steps", message).at(&step.span));
+    }
 }
 
 /// Only a process of its own can be started anew.

@@ -17,6 +17,29 @@ fn wired(wires: &str) -> String {
 }
 
 #[test]
+fn r59_steps_that_make_no_sense_for_the_times() {
+    let rule_of = |start: &str, stop: &str, step: &str| {
+        let times = format!("start_time = {start}\nstop_time = {stop}\nstep_size = {step}\n");
+        let text = format!("[experiment]\n{times}{UNITS}");
+        match parse(&text, "system.toml") {
+            Ok((_, warnings)) => warnings.first().map(|warning| warning.rule),
+            Err(problems) => problems.list.first().map(|problem| problem.rule),
+        }
+    };
+    for (start, stop, step, rule) in [
+        ("0.0", "1.0", "1e-300", Some("step-too-small")),
+        ("1e16", "1.00000000000001e16", "0.1", Some("step-too-small")),
+        ("0.0", "1.0", "8e-16", Some("step-too-small")),
+        ("0.0", "1.0", "1e-15", Some("many-steps")),
+        ("0.0", "1e6", "1e-7", Some("many-steps")),
+        ("0.0", "1e5", "1e-6", None),
+        ("1e9", "1000000001.0", "1e-6", None),
+    ] {
+        assert_eq!(rule_of(start, stop, step), rule, "{start} {stop} {step}");
+    }
+}
+
+#[test]
 fn misspelt_keys() {
     insta::assert_snapshot!(problems(
         "[experiment]\nstep_sise = 1e-3\nstart = 0\nqqq = 1\n[component.a]\nfmu = \"a.fmu\"\n"

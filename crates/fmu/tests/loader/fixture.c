@@ -76,6 +76,12 @@ static void log_message(slave_t *s) {
     case 7: LOG(s, 1, "reads %s there", (const char *)8); break;
     case 8: s->callbacks->logger(NULL, NULL, 77, NULL, NULL); break;
     case 9: LOG(s, 3, "bad"); break;
+    case 10: LOG(s, 1, "%.*s|%*d|%-*d|%.*d", -1, "whole", 4, 7, 4, 7, -1, 7); break;
+    case 11: LOG(s, 1, "%999999999d", 7); break;
+    case 12: LOG(s, 1, "%*d", 999999999, 7); break;
+    case 13: LOG(s, 1, "%.999999999f", 7.0); break;
+    case 14: memset(endless, 'e', sizeof endless - 1);
+             s->callbacks->logger(environment(s), endless, 1, endless, "short"); break;
     default: break;
     }
     s->integer[1] = 0;
@@ -140,15 +146,15 @@ int fmi2Terminate(void *c) { trace(c, "terminate"); return 0; }
 int fmi2Reset(void *c) { trace(c, "reset"); return 0; }
 #endif
 
+#if defined(__x86_64__)
+static void set_sse_control(unsigned word) { __builtin_ia32_ldmxcsr(word); }
+#endif
 int fmi2SetReal(void *c, const unsigned *r, size_t n, const double *v) {
     slave_t *s = c;
     trace(s, "set");
     for (size_t i = 0; i < n; ++i) {
         if (r[i] > 3) return 3;
         if (r[i] == 1 && v[i] < 0) return 2;
-#if defined(__x86_64__)
-static void set_sse_control(unsigned word) { __builtin_ia32_ldmxcsr(word); }
-#endif
         s->real[r[i]] = v[i];
     }
 #if defined(__x86_64__)
@@ -157,16 +163,16 @@ static void set_sse_control(unsigned word) { __builtin_ia32_ldmxcsr(word); }
         __asm__ volatile("fldcw %0" : : "m"(rounds_upwards));
         s->integer[5] = 0;
     }
+    if (s->integer[5] == 3) {
+        set_sse_control(0x9fc0);
+        s->integer[5] = 0;
+    }
 #endif
     return 0;
 }
 int fmi2GetReal(void *c, const unsigned *r, size_t n, double *v) {
     slave_t *s = c;
     trace(s, "get");
-    if (s->integer[5] == 3) {
-        set_sse_control(0x9fc0);
-        s->integer[5] = 0;
-    }
     for (size_t i = 0; i < n; ++i) v[i] = s->real[r[i]];
     return 0;
 }

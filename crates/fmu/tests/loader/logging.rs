@@ -47,6 +47,24 @@ fn c20_references_become_names() {
 }
 
 #[test]
+fn r60_a_negative_precision_is_none() {
+    assert_eq!(fresh(10), "whole|   7|7   |7");
+}
+
+/// Formatting them would take seconds and gigabytes.
+#[test]
+fn r60_enormous_widths_are_not_formatted() {
+    for (number, expected) in [(11, "%999999999d"), (12, "%*d"), (13, "%.999999999f")] {
+        assert_eq!(fresh(number), expected);
+    }
+}
+
+#[test]
+fn r60_an_endless_name_is_cut() {
+    assert_eq!(fresh(14), "short");
+}
+
+#[test]
 fn c19_endless_message_is_cut() {
     let message = fresh(6);
     assert!(

@@ -379,11 +379,13 @@ impl System {
 
     /// Names and numbers that the readers of files check, and that code can get wrong, too.
     fn check_names(&self, problems: &mut Vec<Problem>) {
-        const RULES: [&str; 4] = [
+        const RULES: [&str; 6] = [
             "duplicate-name",
             "empty-name",
             "invalid-sense",
+            "many-steps",
             "no-components",
+            "step-too-small",
         ];
         let known = |found: &Problem| problems.iter().any(|problem| problem == found);
         let mut found = gyrator_system::check(&self.file);
