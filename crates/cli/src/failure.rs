@@ -87,15 +87,15 @@ impl Message {
     }
 
     fn render_plain(&self) -> String {
-        let head = self.head();
+        let (head, message) = (self.head(), screen::harmless(&self.text));
         let mut text = if screen::has_colours() {
-            format!("\x1b[1;31m{head}:\x1b[0m {}\n", self.text)
+            format!("\x1b[1;31m{head}:\x1b[0m {message}\n")
         } else {
-            format!("{head}: {}\n", self.text)
+            format!("{head}: {message}\n")
         };
         let help = self.help.iter().map(|help| format!("help: {help}"));
         for line in self.details.iter().cloned().chain(help) {
-            text.push_str(&format!("  {line}\n"));
+            text.push_str(&format!("  {}\n", screen::harmless(&line)));
         }
         text
     }
@@ -177,6 +177,19 @@ impl Failure {
             last.help = Some(help.into());
         }
         self
+    }
+
+    /// Adds to the text of the last message.
+    pub(crate) fn add(mut self, text: &str) -> Self {
+        if let Some(last) = self.messages.last_mut() {
+            last.text.push_str(text);
+        }
+        self
+    }
+
+    /// The text of the first message.
+    pub(crate) fn text(&self) -> &str {
+        self.messages.first().map_or("", |message| &message.text)
     }
 
     /// Writes all messages to the standard error.

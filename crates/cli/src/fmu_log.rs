@@ -51,7 +51,11 @@ impl<S: Subscriber> Layer<S> for Lines {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut parts = Parts::default();
         event.record(&mut parts);
-        screen::message(&parts.line(*event.metadata().level()));
+        // An FMU that calls something an error may go on all the same.
+        let is_fmu = event.metadata().target() == "fmu" && parts.category != "gyrator";
+        let says = if is_fmu { "the FMU says: " } else { "" };
+        let line = parts.line(*event.metadata().level());
+        screen::message(&format!("{says}{line}"));
     }
 }
 
@@ -79,8 +83,7 @@ impl Parts {
         if !self.category.is_empty() {
             let _ = write!(line, " [{}]", self.category);
         }
-        // Control characters of an FMU's text do not reach the terminal.
-        line.retain(|c| c == '\n' || c == '\t' || !c.is_control());
+        line = screen::harmless(&line);
         line.push('\n');
         line
     }
@@ -100,5 +103,21 @@ impl Visit for Parts {
         if field.name() == "message" {
             self.message = format!("{value:?}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r60_an_fmu_forges_no_line_of_another() {
+        let parts = Parts {
+            instance: "bad\nerror".to_owned(),
+            category: "c\x1b[2J".to_owned(),
+            message: "first\nerror: good: forged\r\n".to_owned(),
+        };
+        let expected = "info: bad\n    error: first\n    error: good: forged\n     [c[2J]\n";
+        assert_eq!(parts.line(tracing::Level::INFO), expected);
     }
 }

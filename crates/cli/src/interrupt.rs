@@ -62,7 +62,12 @@ impl Interrupt {
     /// Runs on a thread of its own.
     fn signal(&self) {
         if self.stop() {
+            if let Some(Err(error)) = self.result.get().map(ResultFile::abandon) {
+                screen::message(&format!("error: {error}\n"));
+            }
             screen::message("interrupted again: the run is abandoned\n");
+            gyrator_worker::end_orphans();
+            gyrator_worker::program_ends();
             std::process::exit(i32::from(Exit::Interrupted.code()));
         }
         screen::message(

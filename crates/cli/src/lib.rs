@@ -14,6 +14,7 @@ mod input_file;
 mod interrupt;
 pub mod numbers;
 mod options;
+mod overwriting;
 pub mod progress;
 mod recorder;
 mod result_output;
@@ -41,7 +42,15 @@ pub fn main() -> ExitCode {
         ));
     }
     gyrator_worker::hook(|_| run().code());
-    run().into()
+    if let Err(error) = gyrator_worker::adopt_orphans() {
+        screen::message(&format!(
+            "warning: processes that FMUs start may outlive the run: {error}\n"
+        ));
+    }
+    let exit = run();
+    gyrator_worker::program_ends();
+    gyrator_worker::end_orphans();
+    exit.into()
 }
 
 fn run() -> Exit {

@@ -1,6 +1,6 @@
 //! Options that several verbs share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -10,6 +10,7 @@ use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 
 use crate::failure::Failure;
 use crate::fmu_log::LogLevel;
+use crate::overwriting::Named;
 use crate::progress::ProgressMode;
 
 /// When the simulation starts and ends, and in which steps.
@@ -124,6 +125,17 @@ pub(crate) struct ResultOptions {
     /// Write what the run did, for programs
     #[arg(long, value_name = "FILE.json")]
     pub(crate) summary: Option<PathBuf>,
+}
+
+impl ResultOptions {
+    /// The files that are written, by their options.
+    pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
+        let output = self.output_file.as_deref();
+        let output = output.filter(|path| *path != Path::new("-"));
+        let output = output.map(|path| ("--output-file", path));
+        let summary = self.summary.as_deref().map(|path| ("--summary", path));
+        output.into_iter().chain(summary).collect()
+    }
 }
 
 /// How the simulation is carried out, and what is said about it; none of it changes a result.

@@ -1,8 +1,8 @@
 //! Writes the results of a run, row by row, so that a readable part is always on disk.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -31,8 +31,6 @@ const BOND_COLUMNS: [(&str, &str); 7] = [
 /// What is to be recorded, and where.
 #[derive(Debug, Clone)]
 pub(crate) struct Recording {
-    /// The file; `-` is the standard output.
-    pub(crate) file: PathBuf,
     /// Simulated time between rows, s; every communication point where `None`.
     pub(crate) interval: Option<f64>,
     /// Patterns of columns to record; all where empty.
@@ -49,16 +47,22 @@ struct Shared {
     sink: Box<dyn RowSink>,
     /// An error of the flushing thread, which the next row tells.
     failure: Option<RecordError>,
+    /// A row could not be written, which was told.
+    has_failed: bool,
+    /// Why the file is not what it should be in the end.
+    trouble: Option<String>,
     columns: usize,
 }
 
 impl ResultFile {
     /// Creates the file, in the form that the ending of its name asks for.
-    fn create(path: &Path) -> Result<Self, RecordError> {
+    pub(crate) fn create(path: &Path) -> Result<Self, RecordError> {
         let sink = surroundings::in_own(|| ResultOutput::sink(path))?;
         Ok(Self(Arc::new(Mutex::new(Shared {
             sink,
             failure: None,
+            has_failed: false,
+            trouble: None,
             columns: 0,
         }))))
     }
@@ -69,11 +73,56 @@ impl ResultFile {
         (shared.sink.rows(), shared.columns)
     }
 
+    /// What went wrong without harm to the rows, and why the file is not what it should be, when it
+    /// has ended.
+    pub(crate) fn end(&self) -> (Option<String>, Option<String>) {
+        let shared = self.lock();
+        let warning = shared.sink.warning().map(str::to_owned);
+        (warning, shared.trouble.clone())
+    }
+
+    /// Ends the file of a run that is abandoned, unless another thread is writing it.
+    pub(crate) fn abandon(&self) -> Result<(), RecordError> {
+        self.try_lock().map_or(Ok(()), Self::end_of)
+    }
+
+    /// Ends the file.
+    fn finish(&self) -> Result<(), RecordError> {
+        Self::end_of(self.lock())
+    }
+
+    fn end_of(mut shared: MutexGuard<'_, Shared>) -> Result<(), RecordError> {
+        let earlier = shared.failure.take();
+        // A file gets its name only now, and a Parquet file is made.
+        let finished = surroundings::in_own(|| shared.sink.finish());
+        let outcome = match earlier {
+            Some(failure) => Err(failure),
+            None => finished,
+        };
+        let again =
+            |error: &&RecordError| shared.has_failed && matches!(error, RecordError::Write { .. });
+        let trouble = outcome.as_ref().err().filter(|error| !again(error));
+        let trouble = trouble.map(ToString::to_string);
+        shared.trouble = trouble;
+        outcome
+    }
+
     /// Makes what is recorded readable for other programs. What goes wrong, the next row tells.
+    /// Waits for no thread that is writing: a pipe may take nothing any more.
     pub(crate) fn flush(&self) {
-        let mut shared = self.lock();
+        let Some(mut shared) = self.try_lock() else {
+            return;
+        };
         if shared.failure.is_none() {
             shared.failure = shared.sink.flush().err();
+        }
+    }
+
+    fn try_lock(&self) -> Option<MutexGuard<'_, Shared>> {
+        match self.0.try_lock() {
+            Ok(shared) => Some(shared),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
         }
     }
 
@@ -113,15 +162,14 @@ struct Row {
 }
 
 impl Recorder {
-    /// Chooses the columns of a run, then creates the file.
-    pub(crate) fn create(recording: &Recording, run: &Run) -> Result<Self, Failure> {
+    /// Chooses the columns of a run.
+    pub(crate) fn new(recording: &Recording, run: &Run, file: ResultFile) -> Result<Self, Failure> {
         let graph = run.graph();
         let mut selected = Selected::default();
         let columns = selected.choose(run, recording)?;
         let every = recording.interval.map_or(1, |interval| {
             ((interval / graph.macro_step()).round() as u64).max(1)
         });
-        let file = ResultFile::create(&recording.file)?;
         Ok(Self {
             file,
             columns,
@@ -130,11 +178,6 @@ impl Recorder {
             pending: None,
             flusher: None,
         })
-    }
-
-    /// The file, to be shared.
-    pub(crate) fn file(&self) -> ResultFile {
-        self.file.clone()
     }
 
     /// Writes a row, or keeps it in case that it is the last one.
@@ -281,20 +324,28 @@ fn recorded_kind(kind: Kind) -> gyrator_record::Kind {
 
 fn write_row(file: &ResultFile, row: &Row) -> Result<(), RecordError> {
     let mut shared = file.lock();
-    if let Some(failure) = shared.failure.take() {
-        return Err(failure);
+    let written = shared.write_row(row);
+    shared.has_failed |= written.is_err();
+    written
+}
+
+impl Shared {
+    fn write_row(&mut self, row: &Row) -> Result<(), RecordError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        if row.signals.is_empty() {
+            return self.sink.real_row(row.time, &row.reals);
+        }
+        let reals = row.reals.iter().map(|value| Cell::Real(*value));
+        let signals = row.signals.iter().map(|value| match value {
+            Value::Real(value) => Cell::Real(*value),
+            Value::Integer(value) => Cell::Integer(i64::from(*value)),
+            Value::Boolean(value) => Cell::Boolean(*value),
+            Value::String(value) => Cell::String(value),
+        });
+        self.sink.row(row.time, &mut reals.chain(signals))
     }
-    if row.signals.is_empty() {
-        return shared.sink.real_row(row.time, &row.reals);
-    }
-    let reals = row.reals.iter().map(|value| Cell::Real(*value));
-    let signals = row.signals.iter().map(|value| match value {
-        Value::Real(value) => Cell::Real(*value),
-        Value::Integer(value) => Cell::Integer(i64::from(*value)),
-        Value::Boolean(value) => Cell::Boolean(*value),
-        Value::String(value) => Cell::String(value),
-    });
-    shared.sink.row(row.time, &mut reals.chain(signals))
 }
 
 impl Observer for Recorder {
@@ -316,15 +367,11 @@ impl Observer for Recorder {
 
     fn finish(&mut self, _: &Report) -> Result<(), ObserverError> {
         drop(self.flusher.take());
-        if let Some(row) = self.pending.take().filter(|row| !row.time.is_nan()) {
-            write_row(&self.file, &row)?;
-        }
-        let mut shared = self.file.lock();
-        if let Some(failure) = shared.failure.take() {
-            return Err(failure.into());
-        }
-        // A Parquet file is made only now, by its name.
-        Ok(surroundings::in_own(|| shared.sink.finish())?)
+        let last = self.pending.take().filter(|row| !row.time.is_nan());
+        let written = last.map_or(Ok(()), |row| write_row(&self.file, &row));
+        let finished = self.file.finish();
+        written?;
+        Ok(finished?)
     }
 }
 

@@ -20,9 +20,10 @@ impl ResultOutput {
     /// Creates the file in the form that the ending of its name asks for; `-` is the standard
     /// output.
     pub(crate) fn sink(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
-        let is_csv = path
-            .extension()
-            .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+        let is_named = |ending: &str| {
+            let found = path.extension();
+            found.is_some_and(|found| found.eq_ignore_ascii_case(ending))
+        };
         let keep = |worker: &Worker, file: File, name: &str| match worker.keep(&file, name) {
             Some(kept) => Self::Kept(kept),
             None => Self::Plain(file),
@@ -38,9 +39,17 @@ impl ResultOutput {
                 let output = keep(worker, file, "the standard output");
                 Ok(Box::new(CsvSink::new(output, "-")))
             }
-            Some(worker) if is_csv => {
+            Some(worker) if is_named("csv") => {
                 let name = path.display().to_string();
                 let sink = CsvSink::create_with(path, |file| keep(worker, file, &name))?;
+                Ok(Box::new(sink))
+            }
+            #[cfg(feature = "parquet")]
+            Some(worker) if is_named("parquet") => {
+                let name = gyrator_record::rows_path(path).display().to_string();
+                let sink = gyrator_record::ParquetSink::create_with(path, |file| {
+                    keep(worker, file, &name)
+                })?;
                 Ok(Box::new(sink))
             }
             None if path == Path::new("-") => Ok(Box::new(CsvSink::new(io::stdout(), "-"))),

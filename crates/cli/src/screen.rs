@@ -1,8 +1,10 @@
 //! What is written to the terminal. A reader that goes away ends nothing but the text.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use gyrator_record::write_whole;
 use gyrator_worker::Worker;
 use indicatif::ProgressBar;
 
@@ -14,11 +16,28 @@ pub(crate) fn set_bar(bar: Option<ProgressBar>) {
     *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
 }
 
-/// Writes a text to the standard output.
+/// A text of an FMU or a file as it may be shown: without control characters, which could do anything
+/// to a terminal, and with its further lines indented, so that none passes for a message.
+pub(crate) fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.trim_end().chars() {
+        match character {
+            '\n' => shown.push_str("\n    "),
+            '\t' => shown.push('\t'),
+            other if other.is_control() => {}
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// Writes a text to the standard output, without control characters that names in it may have.
 ///
 /// # Errors
 /// What the operating system says, unless the reader has gone: `gyrator list | head` is no error.
 pub fn print(text: &str) -> io::Result<()> {
+    let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let text = text.replace(is_harmful, "");
     let written = match Worker::current() {
         Some(worker) => worker.output().write_all(text.as_bytes()),
         None => {
@@ -33,14 +52,20 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
+/// Writes a file that is whole or, where that fails, is not changed.
+///
+/// # Errors
+/// What the operating system says.
+pub fn file(path: &Path, text: &str) -> io::Result<()> {
+    write_whole(path, |file| file.write_all(text.as_bytes()))
+}
+
 /// Writes a text that ends in a line feed to the standard error, above the progress bar.
 pub fn message(text: &str) {
     // Where even the standard error is closed, there is nobody left to tell.
-    let write = || {
-        let _ = match Worker::current() {
-            Some(worker) => worker.errors().write_all(text.as_bytes()),
-            None => io::stderr().lock().write_all(text.as_bytes()),
-        };
+    let write = || match Worker::current() {
+        Some(worker) => worker.say(text),
+        None => drop(io::stderr().lock().write_all(text.as_bytes())),
     };
     let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match bar {

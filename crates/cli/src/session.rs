@@ -5,8 +5,8 @@ use std::time::Instant;
 use gyrator::{FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, System};
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, SystemFile};
-use gyrator_worker::Worker;
 use gyrator_worker::isolated::Isolation;
+use gyrator_worker::{Worker, surroundings};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
@@ -14,11 +14,13 @@ use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
 use crate::input_file::InputFile;
 use crate::interrupt::Interrupt;
+use crate::numbers::short;
 use crate::options::{ExecutionOptions, ResultOptions};
+use crate::overwriting;
 use crate::progress::Progress;
 use crate::recorder::{Recorder, Recording, ResultFile};
 use crate::screen;
-use crate::summary::{OutputFile, Summary, WallClock};
+use crate::summary::{self, OutputFile, Summary, WallClock};
 use crate::supervision;
 
 /// What is to be run.
@@ -83,6 +85,14 @@ impl Session<'_> {
                 "add `stop_time = …` to [experiment], or pass --stop-time",
             ));
         }
+        self.refuse_overwriting()?;
+        if let Some(path) = &self.results.summary {
+            surroundings::in_own(|| summary::remove_earlier(path));
+        }
+        // Before anything that may take long or crash: an older result must not stand for this run, and
+        // one that another run writes is told at once.
+        let output = self.results.output_file.as_deref();
+        let file = output.map(ResultFile::create).transpose()?;
         let not_started = |error| Failure::not_started(error, &self.system);
         let fmus = FmuCache::new(self.fmus.open_options());
         let system = System::from_file_with(self.system.clone(), &fmus);
@@ -109,13 +119,13 @@ impl Session<'_> {
             initialising: since.elapsed().as_secs_f64(),
             stepping: 0.0,
         };
-        let recorder = self
-            .recording()
-            .map(|recording| Recorder::create(&recording, &run));
+        let recorder = file
+            .clone()
+            .map(|file| Recorder::new(&self.recording(), &run, file));
         let recorder = recorder.transpose()?;
         Ok(Running {
             run,
-            file: recorder.as_ref().map(Recorder::file),
+            file,
             recorder,
             clock,
             stepping_since: Instant::now(),
@@ -131,13 +141,21 @@ impl Session<'_> {
         .into()
     }
 
-    fn recording(&self) -> Option<Recording> {
-        Some(Recording {
-            file: self.results.output_file.clone()?,
+    /// Refuses outputs that are FMUs; other inputs were compared before they were read.
+    fn refuse_overwriting(&self) -> Result<(), Failure> {
+        let fmus = self.system.components.iter();
+        let inputs: Vec<_> = fmus
+            .map(|component| ("an FMU of the system", &*component.fmu.value))
+            .collect();
+        overwriting::refuse(&self.results.outputs(), &inputs)
+    }
+
+    fn recording(&self) -> Recording {
+        Recording {
             interval: self.results.output_interval,
             variables: self.results.output_variable.clone(),
             single: self.single.as_ref().map(|(name, _)| name.clone()),
-        })
+        }
     }
 
     fn observe_and_step(
@@ -147,7 +165,9 @@ impl Session<'_> {
     ) -> Result<(), RunError> {
         let run = &mut running.run;
         if let Some(recorder) = running.recorder.take() {
-            interrupt.set_result(recorder.file());
+            if let Some(file) = &running.file {
+                interrupt.set_result(file.clone());
+            }
             run.observe(Box::new(recorder))?;
         }
         let stop = self
@@ -185,25 +205,27 @@ impl Session<'_> {
             .file
             .as_ref()
             .map(|file| OutputFile::new(&self.results.output_file, file));
-        let warnings: Vec<String> = self
-            .warnings
-            .iter()
-            .map(|problem| self.warning(problem))
-            .collect();
-        let summary = Summary::new(&self.system, report, &warnings, running.clock, output);
-        if let Some(path) = &self.results.summary {
-            summary.write(path)?;
+        let (warning, trouble) = running
+            .file
+            .as_ref()
+            .map(ResultFile::end)
+            .unwrap_or_default();
+        if let Some(warning) = &warning {
+            screen::message(&format!("warning: {warning}\n"));
         }
+        let problems = self.warnings.iter().map(|problem| self.warning(problem));
+        let shortened = self.shortened_step(report);
+        let warnings: Vec<String> = problems.chain(warning).chain(shortened).collect();
+        let summary = Summary::new(&self.system, report, &warnings, running.clock, output);
+        let path = self.results.summary.as_ref();
+        let written = path.map_or(Ok(()), |path| summary.write(path));
         if let Err(error) = outcome {
             if is_broken_pipe(&error) {
-                return Ok(Exit::Success);
+                return written.map(|()| Exit::Success);
             }
-            let failure = Failure::from(error);
-            return Err(match summary.kept_rows() {
-                Some(kept) => failure.detail(kept),
-                None => failure,
-            });
+            return Err(failed(error, &summary, trouble.as_deref(), written.err()));
         }
+        written?;
         let text = summary.for_people();
         if self
             .results
@@ -223,6 +245,25 @@ impl Session<'_> {
         }
     }
 
+    /// Says that the last step was shorter than the others, for the run to end at its stop time.
+    fn shortened_step(&self, report: &Report) -> Option<String> {
+        let experiment = &self.system.experiment;
+        let value =
+            |time: &Option<gyrator_system::Spanned<f64>>| time.as_ref().map(|time| time.value);
+        let (stop, step) = value(&experiment.stop_time).zip(value(&experiment.step_size))?;
+        let start = value(&experiment.start_time).unwrap_or(0.0);
+        let is_due = report.step_control == "fixed" && report.stop_reason == StopReason::StopTime;
+        let steps = (stop - start) / step;
+        // What is left of a step, but for rounding.
+        let rounding = 1e-9 * steps.max(1.0);
+        let rest = steps.fract();
+        let is_shortened = is_due && rest > rounding && rest < 1.0 - rounding;
+        is_shortened.then(|| {
+            let last = short(rest * step);
+            format!("the last step is shortened to {last} s, to end at the stop time")
+        })
+    }
+
     fn warning(&self, problem: &Problem) -> String {
         let source = &self.system.source;
         let place = problem.span.as_ref().map_or(String::new(), |span| {
@@ -234,6 +275,33 @@ impl Session<'_> {
             .as_ref()
             .map_or(String::new(), |help| format!("; {help}"));
         format!("{}:{place}{}{help}", source.path.display(), problem.message)
+    }
+}
+
+/// A run that failed, with what is left of it.
+fn failed(
+    error: RunError,
+    summary: &Summary<'_>,
+    trouble: Option<&str>,
+    not_written: Option<Failure>,
+) -> Failure {
+    let mut failure = Failure::from(error);
+    failure = match (summary.kept_rows(), trouble) {
+        // It says itself where the rows are, if there are any.
+        (_, Some(trouble)) if failure.text().contains(trouble) => failure,
+        (_, Some(trouble)) => failure.detail(trouble),
+        // As where the process of the whole run was lost.
+        (Some((rows, file)), None) if failure.exit == Exit::Crashed => {
+            failure.add(&format!("; {rows} kept in {file}"))
+        }
+        (Some((rows, file)), None) => failure.detail(format!(
+            "what was recorded until then is kept: {rows} in {file}"
+        )),
+        (None, None) => failure,
+    };
+    match not_written {
+        Some(other) => failure.detail(other.text()),
+        None => failure,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a run did, for people and for programs.
 
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use gyrator::{
@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::numbers::{count, short};
 use crate::recorder::ResultFile;
+use crate::screen;
 
 /// Where the time of the computer went, s.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -34,7 +35,7 @@ pub(crate) struct WallClock {
 pub(crate) struct OutputFile {
     file: PathBuf,
     rows: u64,
-    columns: usize,
+    columns: Option<usize>,
 }
 
 impl OutputFile {
@@ -44,7 +45,7 @@ impl OutputFile {
         Self {
             file: path.clone().unwrap_or_default(),
             rows,
-            columns,
+            columns: Some(columns),
         }
     }
 
@@ -57,27 +58,48 @@ impl OutputFile {
     }
 }
 
-/// Everything about a finished run.
-#[derive(Debug, Serialize)]
+/// Everything about a run. What a run that crashed or never began cannot tell is absent, under the
+/// same keys.
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Summary<'a> {
     gyrator: &'static str,
     system: PathBuf,
     stop_reason: &'static str,
     /// What went wrong or which limit was exceeded.
     stop_detail: Option<&'a str>,
-    start_time: f64,
-    stop_time: f64,
+    start_time: Option<f64>,
+    /// The last communication point.
+    stop_time: Option<f64>,
     steps: u64,
     step_size: Option<f64>,
-    method: &'a str,
-    step_control: &'a str,
+    method: Option<&'a str>,
+    step_control: Option<&'a str>,
     components: &'a [ComponentReport],
+    /// Components that were in a call when the run crashed.
+    components_in_call: Vec<&'a str>,
     bonds: &'a [BondReport],
     interface_models: &'a [InterfaceModelReport],
-    counters: Counters,
+    counters: Option<Counters>,
     notes: Vec<&'a str>,
-    wall_clock: WallClock,
+    wall_clock: Option<WallClock>,
     output: Option<OutputFile>,
+}
+
+/// What is known of a run that has no report.
+#[derive(Debug)]
+pub(crate) struct Remains<'a> {
+    /// The system file, or the FMU.
+    pub(crate) system: &'a Path,
+    /// A word for programs.
+    pub(crate) stop_reason: &'static str,
+    /// What went wrong.
+    pub(crate) stop_detail: &'a str,
+    /// Time and number of the last communication point.
+    pub(crate) position: Option<(f64, u64)>,
+    /// Components that were in a call.
+    pub(crate) components_in_call: Vec<&'a str>,
+    /// The result file and its rows.
+    pub(crate) output: Option<(PathBuf, u64)>,
 }
 
 impl<'a> Summary<'a> {
@@ -104,22 +126,45 @@ impl<'a> Summary<'a> {
                 StopReason::Failed(detail) | StopReason::Limit(detail) => Some(detail),
                 _ => None,
             },
-            start_time: experiment
-                .start_time
-                .as_ref()
-                .map_or(0.0, |time| time.value),
-            stop_time: report.stop_time,
+            start_time: Some(
+                experiment
+                    .start_time
+                    .as_ref()
+                    .map_or(0.0, |time| time.value),
+            ),
+            stop_time: Some(report.stop_time),
             steps: report.steps,
             step_size: experiment.step_size.as_ref().map(|step| step.value),
-            method: report.method,
-            step_control: report.step_control,
+            method: Some(report.method),
+            step_control: Some(report.step_control),
             components: &report.components,
+            components_in_call: Vec::new(),
             bonds: &report.bonds,
             interface_models: &report.interface_models,
-            counters: report.counters,
+            counters: Some(report.counters),
             notes,
-            wall_clock,
+            wall_clock: Some(wall_clock),
             output,
+        }
+    }
+
+    /// Puts together what is known without a report.
+    pub(crate) fn of_remains(remains: Remains<'a>) -> Self {
+        let output = remains.output;
+        Self {
+            gyrator: env!("CARGO_PKG_VERSION"),
+            system: remains.system.to_owned(),
+            stop_reason: remains.stop_reason,
+            stop_detail: Some(remains.stop_detail),
+            stop_time: remains.position.map(|(time, _)| time),
+            steps: remains.position.map_or(0, |(_, step)| step),
+            components_in_call: remains.components_in_call,
+            output: output.map(|(file, rows)| OutputFile {
+                file,
+                rows,
+                columns: None,
+            }),
+            ..Self::default()
         }
     }
 
@@ -131,14 +176,10 @@ impl<'a> Summary<'a> {
         })
     }
 
-    /// The rows of a run that failed, and where they are.
-    pub(crate) fn kept_rows(&self) -> Option<String> {
+    /// The rows of a run that failed, and where they are: `5 rows`, `out.csv`.
+    pub(crate) fn kept_rows(&self) -> Option<(String, String)> {
         let output = self.output.as_ref()?;
-        let rows = count(output.rows, "row");
-        Some(format!(
-            "what was recorded until then is kept: {rows} in {}",
-            output.name()
-        ))
+        Some((count(output.rows, "row"), output.name()))
     }
 
     /// The summary for people.
@@ -169,15 +210,17 @@ impl<'a> Summary<'a> {
                 text,
                 "results: {} ({rows}, {} columns)",
                 output.name(),
-                output.columns
+                output.columns.unwrap_or(0)
             );
+        } else {
+            text.push_str("results: not recorded; -o FILE records them\n");
         }
         text.push_str(&self.time_line());
         text
     }
 
     fn headline(&self) -> String {
-        let time = short(self.stop_time);
+        let time = short(self.stop_time.unwrap_or(f64::NAN));
         let end = match self.stop_reason {
             "stop-time" => format!("reached the stop time, t = {time} s"),
             "terminated" => format!("ended by an FMU at t = {time} s"),
@@ -252,12 +295,16 @@ impl<'a> Summary<'a> {
     }
 
     fn time_line(&self) -> String {
-        let WallClock {
+        let Some(WallClock {
             loading,
             initialising,
             stepping,
-        } = self.wall_clock;
-        let simulated = self.stop_time - self.start_time;
+        }) = self.wall_clock
+        else {
+            return String::new();
+        };
+        let (start, stop) = (self.start_time.unwrap_or(0.0), self.stop_time);
+        let simulated = stop.map_or(0.0, |stop| stop - start);
         let mut line = format!(
             "time: loading {loading:.3} s, initialising {initialising:.3} s, stepping {stepping:.3} s"
         );
@@ -273,11 +320,31 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// Writes a summary for programs.
-pub(crate) fn write(path: &Path, summary: &impl Serialize) -> io::Result<()> {
+/// Removes the summary of an earlier run, so that it stands for no later one.
+pub(crate) fn remove_earlier(path: &Path) {
+    // What cannot be removed is replaced, or that fails and is told.
+    if path.is_file() {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Writes a summary for programs: the whole file at once, in place of another summary only.
+fn write(path: &Path, summary: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_string_pretty(summary)?;
     text.push('\n');
-    surroundings::in_own(|| std::fs::write(path, text))
+    surroundings::in_own(|| {
+        if path.is_file() && !is_summary(path) {
+            return Err(io::Error::other("the file is no summary"));
+        }
+        screen::file(path, &text)
+    })
+}
+
+/// Whether a file may be a summary: what is none may be an input that was not read yet.
+fn is_summary(path: &Path) -> bool {
+    let mut first = [0];
+    let file = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
+    matches!(file, Ok(0)) || first == [b'{']
 }
 
 /// One line: between whom, how often, in which order.

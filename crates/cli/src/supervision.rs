@@ -6,16 +6,17 @@
 use std::path::{Path, PathBuf};
 
 use gyrator::{Observer, ObserverError, Verdict, View};
+use gyrator_record::{PartFile, is_same, rows_path};
 use gyrator_worker::{
     Cause, Death, Ending, KeptResults, Outcome, Position, Stop, Supervisor, Worker,
 };
-use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::numbers::count;
 use crate::options::ExecutionOptions;
-use crate::{screen, summary};
+use crate::screen;
+use crate::summary::{Remains, Summary};
 
 /// What the parent has to know of a run.
 pub(crate) struct Plan<'a> {
@@ -23,6 +24,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) system: &'a Path,
     /// How it is carried out.
     pub(crate) execution: &'a ExecutionOptions,
+    /// The result.
+    pub(crate) output: Option<&'a Path>,
     /// The summary for programs.
     pub(crate) summary: Option<&'a Path>,
 }
@@ -30,7 +33,11 @@ pub(crate) struct Plan<'a> {
 impl Plan<'_> {
     /// Runs it in a worker; `None` if it is to be run in this process, which may be the worker.
     pub(crate) fn carry_out(&self) -> Option<Result<Exit, Failure>> {
-        if self.execution.no_supervisor || Worker::current().is_some() {
+        if Worker::current().is_some() {
+            return None;
+        }
+        if self.execution.no_supervisor {
+            gyrator_worker::tell_exit_of_fmus(Exit::Crashed.code());
             return None;
         }
         let supervisor = Supervisor::new()
@@ -52,53 +59,158 @@ impl Plan<'_> {
         }
     }
 
-    fn conclude(&self, ending: Ending) -> Result<Exit, Failure> {
-        let warn = |text: String| screen::message(&format!("warning: {text}\n"));
-        ending.warnings.into_iter().for_each(warn);
-        let results = ending.results;
-        if let Some(results) = &results {
-            self.look_after(results);
-        }
-        match ending.outcome {
-            Outcome::Finished(code) => Ok(Exit::of(code)),
-            Outcome::Died(death) => Err(self.failure(&death, results.as_ref())),
-        }
-    }
-
-    /// Writes a result file again that an FMU has deleted.
-    fn look_after(&self, results: &KeptResults) {
-        if !results.is_deleted {
-            return;
-        }
-        let name = &results.name;
-        let text = match results.restore(Path::new(name)) {
-            Ok(()) => format!("{name} was deleted while the run went on; it is written again"),
-            Err(error) => format!("{name} was deleted while the run went on: {error}"),
+    /// Does the work in this process, and writes a summary also where a run does not begin.
+    pub(crate) fn with_summary(
+        &self,
+        work: impl FnOnce() -> Result<Exit, Failure>,
+    ) -> Result<Exit, Failure> {
+        let outcome = work();
+        let (Err(failure), Some(path)) = (&outcome, self.summary) else {
+            return outcome;
         };
-        screen::message(&format!("warning: {text}\n"));
+        let remains = Remains {
+            system: self.system,
+            stop_reason: "failed",
+            stop_detail: failure.text(),
+            position: None,
+            components_in_call: Vec::new(),
+            output: None,
+        };
+        match (Summary::of_remains(remains).write(path), outcome) {
+            (Err(error), Err(failure)) => Err(failure.detail(error.text())),
+            (_, outcome) => outcome,
+        }
     }
 
-    fn failure(&self, death: &Death, results: Option<&KeptResults>) -> Failure {
-        let kept = results.map(|results| {
-            let rows = count(results.rows, "row");
-            match &results.error {
-                None => format!("; {rows} kept in {}", results.name),
-                Some(error) => format!("; the last rows of {} are lost: {error}", results.name),
+    fn conclude(&self, ending: Ending) -> Result<Exit, Failure> {
+        ending.warnings.iter().for_each(|text| warn(text));
+        if let Some(text) = &ending.unsaid {
+            screen::message(&format!("{}\n", screen::harmless(text)));
+        }
+        let file = ending.results.filter(|results| self.is_result(results));
+        match ending.outcome {
+            Outcome::Finished(code) => self.check(Exit::of(code), file),
+            Outcome::Died(death) => Err(self.failure(&death, file)),
+        }
+    }
+
+    /// Whether this is the result file, and not the standard output.
+    fn is_result(&self, results: &KeptResults) -> bool {
+        let name = Path::new(&results.name);
+        let output = self.output.filter(|output| *output != Path::new("-"));
+        output.is_some_and(|output| name == output || name == rows_path(output))
+    }
+
+    /// Makes sure that the result of a run that has come to its end is there: an FMU may have deleted
+    /// it since.
+    fn check(&self, exit: Exit, file: Option<KeptResults>) -> Result<Exit, Failure> {
+        // The rows of a Parquet file are gone by then; nothing was recorded where there are no names.
+        let file = file
+            .filter(|file| Some(Path::new(&file.name)) == self.output && file.length != Some(0));
+        let Some(file) = file else {
+            return Ok(exit);
+        };
+        if exit == Exit::Failed {
+            // The worker has told why. Where an FMU has closed its descriptors, it could not save what
+            // it had.
+            let (name, rows) = (file.name.clone(), count(file.rows, "row"));
+            if file.error.is_none() && !has_its_name(&file) && publish(file).is_ok() {
+                screen::message(&format!("{rows} kept in {name}\n"));
             }
+            return Ok(exit);
+        }
+        let warning = publish(file);
+        let warning = warning.map_err(|error| Failure::new(Exit::Failed, Message::error(error)))?;
+        warning.iter().for_each(|text| warn(text));
+        Ok(exit)
+    }
+
+    fn failure(&self, death: &Death, file: Option<KeptResults>) -> Failure {
+        // Nothing was recorded where there are no names of columns.
+        let file = file.filter(|file| {
+            let is_empty = file.length == Some(0);
+            if is_empty {
+                discard(file);
+            }
+            !is_empty
         });
-        let text = format!("{death}{}", kept.unwrap_or_default());
+        let output = file
+            .as_ref()
+            .map(|file| (PathBuf::from(&file.name), file.rows));
+        let mut text = death.to_string();
+        if let Some(file) = file {
+            let rows = count(file.rows, "row");
+            text.push_str(&format!("; {rows} kept in {}", file.name));
+            if let Some(error) = &file.error {
+                text.push_str(&format!("; the last ones are lost: {error}"));
+            }
+            match publish(file) {
+                Ok(warning) => warning.iter().for_each(|text| warn(text)),
+                Err(error) => text.push_str(&format!("; {error}")),
+            }
+        }
         let mut failure = Failure::new(Exit::after(&death.cause), Message::error(text));
         if let Some(advice) = advice(&death.cause) {
             failure = failure.help(advice);
         }
         if let Some(path) = self.summary {
-            let remains = Remains::new(self.system, death, results);
-            if let Err(error) = summary::write(path, &remains) {
-                let path = path.display();
-                failure = failure.detail(format!("cannot write the summary {path}: {error}"));
+            let detail = death.to_string();
+            let summary = Summary::of_remains(remains(self.system, death, &detail, output));
+            if let Err(error) = summary.write(path) {
+                failure = failure.detail(error.text());
             }
         }
         failure
+    }
+}
+
+fn warn(text: &str) {
+    screen::message(&format!("warning: {text}\n"));
+}
+
+fn has_its_name(file: &KeptResults) -> bool {
+    let there = Path::new(&file.name).metadata();
+    let here = file.file.metadata();
+    there.is_ok_and(|there| here.is_ok_and(|here| is_same(&here, &there)))
+}
+
+/// Gives a result file its name, and checks its length.
+fn publish(file: KeptResults) -> Result<Option<String>, String> {
+    let part = PartFile::adopt(Path::new(&file.name), file.file);
+    let part = part.map_err(|error| format!("the result file {} is lost: {error}", file.name))?;
+    part.publish(file.length).map_err(|error| error.to_string())
+}
+
+/// Removes a result file that never got anything.
+fn discard(file: &KeptResults) {
+    let copy = file.file.try_clone();
+    if let Ok(part) = copy.and_then(|copy| PartFile::adopt(Path::new(&file.name), copy)) {
+        part.discard();
+    }
+}
+
+/// What is known of a run whose worker has died.
+fn remains<'a>(
+    system: &'a Path,
+    death: &'a Death,
+    detail: &'a str,
+    output: Option<(PathBuf, u64)>,
+) -> Remains<'a> {
+    let places = death.places.iter();
+    Remains {
+        system,
+        stop_reason: match death.cause {
+            Cause::Interrupted => "interrupted",
+            Cause::Timeout(_) => "timeout",
+            Cause::MemoryLimit(_) => "memory-limit",
+            _ => "crashed",
+        },
+        stop_detail: detail,
+        position: death
+            .position
+            .map(|position| (position.time, position.step)),
+        components_in_call: places.map(|place| place.component.as_str()).collect(),
+        output,
     }
 }
 
@@ -152,50 +264,5 @@ pub(crate) fn advice(cause: &Cause) -> Option<&'static str> {
         Cause::MemoryLimit(_) => Some("give it more with --memory-limit MIB"),
         Cause::Panic => Some("please report it, with the lines above"),
         _ => None,
-    }
-}
-
-/// The summary of a run whose worker has died: what is known without it.
-#[derive(Serialize)]
-struct Remains<'a> {
-    gyrator: &'static str,
-    system: &'a Path,
-    stop_reason: &'static str,
-    stop_detail: String,
-    /// The last communication point; absent before the first one.
-    stop_time: Option<f64>,
-    steps: u64,
-    /// Components that were in a call.
-    components_in_call: Vec<&'a str>,
-    output: Option<RemainingOutput>,
-}
-
-#[derive(Serialize)]
-struct RemainingOutput {
-    file: PathBuf,
-    rows: u64,
-}
-
-impl<'a> Remains<'a> {
-    fn new(system: &'a Path, death: &'a Death, results: Option<&KeptResults>) -> Self {
-        let places = death.places.iter();
-        Self {
-            gyrator: env!("CARGO_PKG_VERSION"),
-            system,
-            stop_reason: match death.cause {
-                Cause::Interrupted => "interrupted",
-                Cause::Timeout(_) => "timeout",
-                Cause::MemoryLimit(_) => "memory-limit",
-                _ => "crashed",
-            },
-            stop_detail: death.to_string(),
-            stop_time: death.position.map(|position| position.time),
-            steps: death.position.map_or(0, |position| position.step),
-            components_in_call: places.map(|place| place.component.as_str()).collect(),
-            output: results.map(|results| RemainingOutput {
-                file: PathBuf::from(&results.name),
-                rows: results.rows,
-            }),
-        }
     }
 }

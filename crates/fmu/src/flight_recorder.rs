@@ -55,6 +55,11 @@ impl Activity {
         }
     }
 
+    /// Whether code of the FMU may be running.
+    const fn runs_the_fmu(self) -> bool {
+        !matches!(self, Self::Open | Self::Unpack | Self::OwnProcess)
+    }
+
     #[inline]
     const fn code(self) -> u8 {
         match self {

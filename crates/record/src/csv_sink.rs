@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::part_file::PartFile;
 use crate::sink::{Cell, Column, RecordError, RowSink};
 
 /// Bytes that are collected before they go to the operating system.
@@ -77,11 +78,17 @@ impl Output for Vec<u8> {
 /// `NaN`, `inf` and `-inf` are written so; booleans are 0 and 1, enumerations their number, as the
 /// rules of the FMI cross-check ask for. Names are quoted where they must be, strings always.
 /// Rows are handed over in large blocks. Where a block fails, the output is cut after its last
-/// whole row. Dropping the sink hands over what was collected, without a word on errors.
+/// whole row. A file that the sink has created is a [`PartFile`] and gets its name in the end, also
+/// after a failure. Dropping the sink does all that without a word on errors.
 #[derive(Debug)]
 pub struct CsvSink<W: Output = File> {
     output: W,
     path: PathBuf,
+    /// The file, where the sink has created it and has not given it its name yet.
+    part: Option<PartFile>,
+    /// What [`finish`](RowSink::finish) has to warn of.
+    warning: Option<String>,
+    has_begun: bool,
     columns: usize,
     buffer: Vec<u8>,
     /// Length of the buffer that ends with a whole row.
@@ -93,39 +100,33 @@ pub struct CsvSink<W: Output = File> {
 }
 
 impl CsvSink {
-    /// Creates a file, or empties the one that is there.
+    /// Creates a file, in place of the one that is there.
     ///
     /// # Errors
     ///
-    /// [`RecordError::Create`], which says whether the folder is missing.
+    /// As [`PartFile::create`].
     pub fn create(path: &Path) -> Result<Self, RecordError> {
         Self::create_with(path, |file| file)
     }
 }
 
-fn why_not_created(path: &Path, error: &io::Error) -> String {
-    let missing = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
-    match missing {
-        Some(folder) => format!("the folder {} does not exist", folder.display()),
-        None => error.to_string(),
-    }
-}
-
 impl<W: Output> CsvSink<W> {
-    /// Creates a file, or empties the one that is there, and writes to what `wrap` makes of it.
+    /// Creates a file, in place of the one that is there, and writes to what `wrap` makes of it.
     ///
     /// # Errors
     ///
-    /// As [`CsvSink::create`].
+    /// As [`PartFile::create`].
     pub fn create_with(path: &Path, wrap: impl FnOnce(File) -> W) -> Result<Self, RecordError> {
-        let file = File::create(path).map_err(|source| RecordError::Create {
+        let part = PartFile::create(path)?;
+        let file = part.file().try_clone();
+        let file = file.map_err(|source| RecordError::Create {
             path: path.to_owned(),
-            reason: why_not_created(path, &source),
+            reason: source.to_string(),
             source,
         })?;
-        Ok(Self::new(wrap(file), path))
+        let mut sink = Self::new(wrap(file), path);
+        sink.part = Some(part);
+        Ok(sink)
     }
 
     /// Writes to an open output; `path` names it in errors.
@@ -133,6 +134,9 @@ impl<W: Output> CsvSink<W> {
         Self {
             output,
             path: path.into(),
+            part: None,
+            warning: None,
+            has_begun: false,
             columns: 0,
             buffer: Vec::with_capacity(BLOCK + BLOCK / 4),
             complete: 0,
@@ -192,10 +196,27 @@ impl<W: Output> CsvSink<W> {
         let (rows, _) = whole_rows(&self.buffer[..self.complete]);
         let (kept_rows, kept_bytes) = whole_rows(&self.buffer[..taken]);
         self.rows = self.rows.saturating_sub(rows - kept_rows);
+        self.written += kept_bytes;
         // Where this fails as well, the last row is cut short, and readers say so.
-        let _ = self.output.truncate(self.written + kept_bytes);
+        let _ = self.output.truncate(self.written);
         self.failed = true;
         self.error(source)
+    }
+
+    /// Gives the file its name, whatever was written; it says more that writing has failed.
+    fn publish(&mut self, written: Result<(), RecordError>) -> Result<(), RecordError> {
+        let Some(part) = self.part.take() else {
+            return written;
+        };
+        let published = part.publish(written.is_ok().then_some(self.written));
+        match (published, written) {
+            (Ok(warning), written) => {
+                self.warning = warning;
+                written
+            }
+            // It says where the rows are, and whether there are any.
+            (Err(error), _) => Err(error),
+        }
     }
 
     fn error(&self, source: io::Error) -> RecordError {
@@ -230,6 +251,7 @@ fn whole_rows(block: &[u8]) -> (u64, u64) {
 impl<W: Output> RowSink for CsvSink<W> {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
         self.check_usable()?;
+        self.has_begun = true;
         self.columns = columns.len();
         self.buffer.extend_from_slice(b"time");
         for column in columns {
@@ -273,8 +295,14 @@ impl<W: Output> RowSink for CsvSink<W> {
     }
 
     fn finish(&mut self) -> Result<(), RecordError> {
-        self.flush()?;
-        self.output.sync().map_err(|error| self.error(error))
+        let flushed = self.flush();
+        let synced = self.output.sync();
+        let written = flushed.and_then(|()| synced.map_err(|error| self.error(error)));
+        self.publish(written)
+    }
+
+    fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
     }
 
     fn rows(&self) -> u64 {
@@ -284,9 +312,15 @@ impl<W: Output> RowSink for CsvSink<W> {
 
 impl<W: Output> Drop for CsvSink<W> {
     fn drop(&mut self) {
-        if !self.failed {
-            // Nobody is left to be told; `finish` tells.
-            let _ = self.hand_over();
+        // Nobody is left to be told; `finish` tells.
+        let written = match self.failed {
+            true => self.check_usable(),
+            false => self.hand_over(),
+        };
+        if self.has_begun {
+            let _ = self.publish(written);
+        } else if let Some(part) = self.part.take() {
+            part.discard();
         }
     }
 }

@@ -19,11 +19,11 @@ mod parquet_reader;
 mod parquet_sink;
 #[cfg(feature = "parquet")]
 mod parquet_writer;
+mod part_file;
 mod same_time;
 mod sink;
 mod table;
 mod table_reader;
-mod whole_file;
 
 pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
 pub use csv_reader::{CsvError, parse_csv, read_csv};
@@ -35,8 +35,8 @@ pub use parquet_reader::read_parquet;
 pub use parquet_sink::ParquetSink;
 #[cfg(feature = "parquet")]
 pub use parquet_writer::{Cells, ParquetWriter};
+pub use part_file::{PartFile, is_same, rows_path, write_whole};
 pub use same_time::is_same_time;
 pub use sink::{Cell, Column, Kind, RecordError, RowSink, SINKS, SinkInfo, create_sink};
 pub use table::{Series, Table, Values};
 pub use table_reader::{ReadTableError, read_table};
-pub use whole_file::write_whole;

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::csv_sink::CsvSink;
+use crate::csv_sink::{CsvSink, Output};
 use crate::parquet_writer::{Cells, ParquetWriter};
+use crate::part_file::{rows_path, write_whole};
 use crate::sink::{Cell, Column, Kind, RecordError, RowSink};
-use crate::whole_file::write_whole;
 
 /// Cells that are turned from rows into columns at a time.
 const BLOCK: usize = 1 << 20;
@@ -15,13 +15,13 @@ const BLOCK: usize = 1 << 20;
 /// Writes `time` and the columns to a Parquet file: see [`ParquetWriter`].
 ///
 /// A Parquet file cannot be read before its end is written. Until then the rows are in a CSV file
-/// with `.csv` after its name, where other programs can read them, and where they stay if the
-/// process dies. [`finish`](RowSink::finish) turns them into the Parquet file and removes them.
+/// with `.csv.part` after its name, where other programs can read them. It becomes `.csv` if the run
+/// dies. [`finish`](RowSink::finish) turns the rows into the Parquet file and removes the other one.
 #[derive(Debug)]
-pub struct ParquetSink {
+pub struct ParquetSink<W: Output = File> {
     path: PathBuf,
     rows_path: PathBuf,
-    rows: CsvSink<File>,
+    rows: CsvSink<W>,
     columns: Vec<Column>,
 }
 
@@ -33,10 +33,19 @@ impl ParquetSink {
     ///
     /// As [`CsvSink::create`].
     pub fn create(path: &Path) -> Result<Self, RecordError> {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".csv");
-        let rows_path = PathBuf::from(name);
-        let rows = CsvSink::create(&rows_path)?;
+        Self::create_with(path, |file| file)
+    }
+}
+
+impl<W: Output> ParquetSink<W> {
+    /// As [`ParquetSink::create`], writing rows to what `wrap` makes of the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`CsvSink::create`].
+    pub fn create_with(path: &Path, wrap: impl FnOnce(File) -> W) -> Result<Self, RecordError> {
+        let rows_path = rows_path(path);
+        let rows = CsvSink::create_with(&rows_path, wrap)?;
         // What cannot be removed cannot be replaced either: `finish` tells.
         let _ = std::fs::remove_file(path);
         Ok(Self {
@@ -92,7 +101,7 @@ fn push(cells: &mut Cells, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-impl RowSink for ParquetSink {
+impl<W: Output> RowSink for ParquetSink<W> {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
         self.columns = columns.to_vec();
         self.rows.begin(columns)
@@ -124,6 +133,10 @@ impl RowSink for ParquetSink {
         // The Parquet file has all rows: what is left of the others is in nobody's way.
         let _ = std::fs::remove_file(&self.rows_path);
         Ok(())
+    }
+
+    fn warning(&self) -> Option<&str> {
+        self.rows.warning()
     }
 
     fn rows(&self) -> u64 {

@@ -99,12 +99,19 @@ pub trait RowSink: Send {
     /// [`RecordError::Write`] if they could not be written.
     fn flush(&mut self) -> Result<(), RecordError>;
 
-    /// Ends the result and makes sure that it is stored.
+    /// Ends the result, makes sure that it is stored, and gives it its name, also where an earlier
+    /// row could not be written.
     ///
     /// # Errors
     ///
-    /// [`RecordError::Write`] if that is not so.
+    /// [`RecordError::Write`] if rows are missing, [`RecordError::Changed`] or
+    /// [`RecordError::NotNamed`] if something else has interfered.
     fn finish(&mut self) -> Result<(), RecordError>;
+
+    /// What went wrong without harm to the result, after [`finish`](Self::finish).
+    fn warning(&self) -> Option<&str> {
+        None
+    }
 
     /// Number of rows taken; after an error, of those that are kept.
     fn rows(&self) -> u64;
@@ -120,6 +127,40 @@ pub enum RecordError {
         path: PathBuf,
         /// What is in the way.
         reason: String,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Another run writes it.
+    #[error(
+        "cannot create the result file {}: another run is writing it; choose another name, or wait \
+         for its end",
+        path.display()
+    )]
+    InUse {
+        /// The path as it was given.
+        path: PathBuf,
+    },
+    /// The file is not as long as what was written.
+    #[error(
+        "the result file {} was changed by an FMU or another program: it has {found} bytes, and \
+         {written} were written; rows are missing in it",
+        path.display()
+    )]
+    Changed {
+        /// The path as it was given.
+        path: PathBuf,
+        /// Bytes of the file.
+        found: u64,
+        /// Bytes that were written.
+        written: u64,
+    },
+    /// The file cannot be given its name.
+    #[error("cannot give the result file {} its name: {source}; {place}", path.display())]
+    NotNamed {
+        /// The path as it was given.
+        path: PathBuf,
+        /// Where the rows are, in words.
+        place: String,
         /// What the operating system says.
         source: io::Error,
     },

@@ -95,7 +95,7 @@ fn an_unfinished_file_is_readable_as_csv() {
     sink.flush().unwrap();
     std::mem::forget(sink);
     assert!(!path.exists());
-    let table = read_csv(Path::new(&format!("{}.csv", path.display()))).unwrap();
+    let table = read_csv(Path::new(&format!("{}.csv.part", path.display()))).unwrap();
     assert_eq!(table.time.len(), 4);
     assert_eq!(bits(&table, "left.x")[0], NUMBERS[0].to_bits());
 }

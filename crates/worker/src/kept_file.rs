@@ -80,6 +80,8 @@ pub struct KeptFile {
     unstaged: u64,
     /// Notes that were made of it.
     notes: u64,
+    /// An FMU has closed the file; the parent has it still, and writes what was kept.
+    is_closed: bool,
 }
 
 /// In place of a number of rows: they have to be counted in the file.
@@ -97,6 +99,7 @@ impl KeptFile {
             count: 0,
             unstaged: 0,
             notes: 0,
+            is_closed: false,
         }
     }
 
@@ -134,6 +137,9 @@ impl KeptFile {
     /// # Errors
     /// What the operating system says.
     pub fn truncate(&mut self, length: u64) -> io::Result<()> {
+        if self.is_closed {
+            return Ok(());
+        }
         (self.position, self.end, self.unstaged) = (length, length, 0);
         self.count = NOT_COUNTED;
         self.note();
@@ -172,6 +178,9 @@ impl io::Write for KeptFile {
             }
         }
         self.rows.is_writing.store(0, Release);
+        if let Err(error) = &result {
+            self.is_closed |= error.raw_os_error() == Some(libc::EBADF);
+        }
         result
     }
 
@@ -185,6 +194,8 @@ impl io::Write for KeptFile {
 pub(crate) struct Completed {
     /// Whole rows.
     pub(crate) rows: u64,
+    /// Bytes of the file with them, if they are known.
+    pub(crate) length: Option<u64>,
     /// Why it does not hold all that the worker has recorded.
     pub(crate) error: Option<io::Error>,
 }
@@ -205,12 +216,17 @@ pub(crate) fn complete(file: &File, ring: &Ring, board: &Board, has_places: bool
         } else {
             pass_on(file, ring, extent, rows)
         };
-        added.map(|()| extent.count)
+        added.map(|()| extent)
     });
     match added {
-        Ok(rows) if rows != NOT_COUNTED => Completed { rows, error: None },
+        Ok(Extent { count, end, .. }) if count != NOT_COUNTED => Completed {
+            rows: count,
+            length: has_places.then_some(end),
+            error: None,
+        },
         other => Completed {
             rows: if has_places { cut_to_rows(file) } else { 0 },
+            length: None,
             error: other.err(),
         },
     }
@@ -457,7 +473,7 @@ mod tests {
         // As an FMU does that writes zeros, ones or anything else behind the end of its own memory.
         for byte in [0xff, 0x01, 0x5a] {
             bench.board.fill_rows(byte);
-            (&bench.file).write_all_at(b"4", 10).unwrap();
+            bench.file.write_all_at(b"4", 10).unwrap();
             let completed = complete(&bench.file, &bench.ring, &bench.board, true);
             let error = completed.error.unwrap().to_string();
             assert_eq!(error, "the notes on them were overwritten in memory");

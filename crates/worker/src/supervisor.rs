@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +17,8 @@ use rustix::process::{Pid, Signal};
 use crate::board::{Board, Phase};
 use crate::channel::{Channel, Received};
 use crate::death::{Cause, Death};
-use crate::kept_file::{self, Completed, Ring};
+use crate::descendants::{Watched, end_orphans};
+use crate::kept_file::{self, Ring};
 use crate::memory_watch::MemoryWatch;
 use crate::process;
 use crate::stall::Stalls;
@@ -33,6 +33,10 @@ const SHORT_INTERVAL: Duration = Duration::from_millis(1);
 /// How long a call may go on after the user has interrupted the run, and how long a worker may
 /// take to leave when all is done.
 pub const GRACE: Duration = Duration::from_secs(3);
+
+/// How long a run that was interrupted may take for what comes after its last step, in no call of an
+/// FMU: to write results and to make a Parquet file of them.
+const LONGEST_END: Duration = Duration::from_secs(60);
 
 /// Least time for reading or unpacking an archive, which depends on its size and on what else the
 /// machine does: it is no call of the FMU, and other limits end what is made to be endless.
@@ -87,6 +91,8 @@ pub struct Ending {
     pub results: Option<KeptResults>,
     /// What went wrong without harm to the results.
     pub warnings: Vec<String>,
+    /// What it could not write itself, because an FMU has closed its standard error.
+    pub unsaid: Option<String>,
     /// What it has written to [`Worker::notes`](crate::Worker::notes).
     pub notes: File,
 }
@@ -109,24 +115,11 @@ pub struct KeptResults {
     pub rows: u64,
     /// What went wrong when the last rows were written after the worker's death.
     pub error: Option<io::Error>,
-    /// Whether its folder names it no more: an FMU has deleted it.
-    pub is_deleted: bool,
-    file: File,
-}
-
-impl KeptResults {
-    /// Writes the file once more, where it was deleted.
-    ///
-    /// # Errors
-    /// What the operating system says.
-    pub fn restore(&self, path: &Path) -> io::Result<()> {
-        // The file may be open for writing only.
-        let descriptor = self.file.as_fd().as_raw_fd();
-        let mut source = File::open(format!("/proc/self/fd/{descriptor}"))?;
-        let mut target = File::create_new(path)?;
-        io::copy(&mut source, &mut target)?;
-        target.sync_data()
-    }
+    /// Bytes that the file should have; `None` where that is not known, and for what is no file that
+    /// was written from its beginning.
+    pub length: Option<u64>,
+    /// The file, also where its folder names it no more.
+    pub file: File,
 }
 
 impl Supervisor {
@@ -179,7 +172,8 @@ impl Supervisor {
     /// If there can be no worker: what the operating system says.
     pub fn start(self) -> io::Result<Supervised> {
         // First of all: until the worker asks for what it needs, it is made.
-        let (mut child, channel) = process::spawn(RUN, self.arguments)?;
+        let start = || process::spawn(RUN, self.arguments);
+        let (mut child, channel, watched) = Watched::spawn(start)?;
         let equipment = Equipment::make(&self.job).inspect_err(|_| {
             // It may have ended by itself.
             let _ = child.kill();
@@ -193,6 +187,7 @@ impl Supervisor {
             board: equipment.board,
             ring: equipment.ring,
             end: process::end_of(&child),
+            watched: Some(watched),
             child,
             channel: Some(channel),
             notes: equipment.notes,
@@ -246,6 +241,7 @@ pub struct Supervised {
     board: Board,
     ring: Ring,
     child: Child,
+    watched: Option<Watched>,
     /// Readable when the worker has ended; `None` where the system has no such thing.
     end: Option<OwnedFd>,
     /// `None` once the worker has closed it.
@@ -283,10 +279,13 @@ impl Supervised {
             }
         };
         self.drain();
-        let (outcome, warnings) = self.judge(status, killed);
+        let interrupted = stop.requests() > 0;
+        let (outcome, warnings) = self.judge(status, killed, interrupted);
+        // What FMUs have started has nobody to talk to any more.
+        self.kill();
+        drop(self.watched.take());
+        end_orphans();
         if self.board.phase().0 != Phase::Leaving {
-            // What FMUs have started has nobody to talk to any more.
-            self.kill();
             leftovers::remove_of(process);
         }
         if let Some(sweeper) = self.sweeper.take() {
@@ -298,12 +297,18 @@ impl Supervised {
             results: results.map(|kept| kept.complete(&self.ring, &self.board)),
             outcome,
             warnings,
+            unsaid: self.board.unsaid(),
             notes: self.notes,
         })
     }
 
     /// How the worker has ended, and what there is to warn of.
-    fn judge(&self, status: ExitStatus, killed: Option<Death>) -> (Outcome, Vec<String>) {
+    fn judge(
+        &self,
+        status: ExitStatus,
+        killed: Option<Death>,
+        interrupted: bool,
+    ) -> (Outcome, Vec<String>) {
         let mut warnings = self.memory.warnings();
         let (phase, code) = self.board.phase();
         let has_panicked = code == PANICKED && self.board.has_panicked();
@@ -312,7 +317,11 @@ impl Supervised {
             return (Outcome::Finished(code), warnings);
         }
         let process = self.child.id();
-        let death = killed.unwrap_or_else(|| Death::of_status(status, &self.board, process));
+        let mut death = killed.unwrap_or_else(|| Death::of_status(status, &self.board, process));
+        if interrupted && death.cause.is_wish_to_end() {
+            // The signal went to all processes, and an FMU has put its own handler in place.
+            death.cause = Cause::Interrupted;
+        }
         if phase != Phase::Running && death.cause != Cause::Panic {
             warnings.push(format!(
                 "{death}, after the last step: the results are complete"
@@ -386,7 +395,12 @@ impl Supervised {
         if phase == Phase::Leaving {
             return (idle.leaving > GRACE).then_some(Cause::Timeout(GRACE));
         }
-        if requests > 1 || idle.since_stop > GRACE {
+        let patience = match self.board.position() {
+            // It may be waiting for a file that no other program writes.
+            None => GRACE,
+            Some(_) => LONGEST_END,
+        };
+        if requests > 1 || idle.since_stop > GRACE || idle.outside > patience {
             return Some(Cause::Interrupted);
         }
         if let Some(timeout) = self.timeout {
@@ -429,14 +443,12 @@ impl Kept {
     }
 
     fn complete(self, ring: &Ring, board: &Board) -> KeptResults {
-        let Completed { rows, error } =
-            kept_file::complete(&self.file, ring, board, self.has_places);
-        let links = rustix::fs::fstat(&self.file).map_or(1, |status| status.st_nlink);
+        let completed = kept_file::complete(&self.file, ring, board, self.has_places);
         KeptResults {
             name: self.name,
-            rows,
-            error,
-            is_deleted: links == 0,
+            rows: completed.rows,
+            error: completed.error,
+            length: completed.length,
             file: self.file,
         }
     }

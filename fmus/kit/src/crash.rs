@@ -120,6 +120,31 @@ pub fn round_upwards() {
     unsafe { fesetround(UPWARDS) };
 }
 
+/// Changes, or does not change, how this thread computes from now on: another rounding mode, or denormal
+/// numbers taken for zero, or a lower precision of the x87.
+pub fn change_float_control_at_random() {
+    match (shared_random_number() * 4.0) as u32 {
+        0 => round_upwards(),
+        #[cfg(target_arch = "x86_64")]
+        1 => {
+            let flushes_denormals = 0x9fc0_u32;
+            // SAFETY: sets a control word, all traps of which are off.
+            unsafe {
+                std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const flushes_denormals);
+            };
+        }
+        #[cfg(target_arch = "x86_64")]
+        2 => {
+            let single_precision = 0x007f_u16;
+            // SAFETY: as above.
+            unsafe {
+                std::arch::asm!("fldcw [{}]", in(reg) &raw const single_precision);
+            };
+        }
+        _ => {}
+    }
+}
+
 /// Ignores Ctrl-C and other wishes that the process ends.
 pub fn ignore_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM] {

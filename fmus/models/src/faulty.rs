@@ -73,6 +73,10 @@ const FAULT: Enumeration = Enumeration {
         ),
         ("trap", "the code runs into a breakpoint"),
         (
+            "change_float_control",
+            "rounding, denormal numbers or the x87 are changed in random steps",
+        ),
+        (
             "truncate_results",
             "the same files are cut after five bytes",
         ),
@@ -249,6 +253,7 @@ impl Faulty {
             "strict_mask" => crash::set_strict_mask(),
             "locale" => crash::set_locale(),
             "round_upwards" => crash::round_upwards(),
+            "change_float_control" => crash::change_float_control_at_random(),
             "ignore_signals" => crash::ignore_signals(),
             "misuse_logger" => crash::misuse_logger(),
             "daemon" => crash::start_daemon(),

@@ -103,7 +103,7 @@ impl Options {
 fn draw(path: &Path, design: &Design) -> Result<(), Failure> {
     let label = format!("H∞, W{}", design.specification.weight_order);
     let chart = error_chart(&[(label, design)]);
-    std::fs::write(path, chart.to_svg()).map_err(|error| {
+    screen::file(path, &chart.to_svg()).map_err(|error| {
         let text = format!("cannot write {}: {error}", path.display());
         Failure::new(Exit::Failed, Message::error(text))
     })

@@ -23,8 +23,8 @@ use crate::options::{
     CouplingOptions, ExecutionOptions, ExperimentOptions, assignment, finite, positive,
     set_start_values,
 };
-use crate::screen;
 use crate::supervision::{Plan, Tracker};
+use crate::{overwriting, screen};
 
 /// Options of `gyrator learn`.
 #[derive(Debug, Args)]
@@ -141,9 +141,16 @@ impl LawOptions {
 
 /// Learns, and prints the errors run by run.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let output = options.output_file.as_deref();
+    let outputs: Vec<_> = output
+        .map(|path| ("--output-file", path))
+        .into_iter()
+        .collect();
+    overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
     let plan = Plan {
         system: &options.system,
         execution: &options.execution,
+        output: None,
         summary: None,
     };
     if let Some(outcome) = plan.carry_out() {
@@ -258,7 +265,8 @@ fn scientific(value: f64) -> String {
 }
 
 fn save(feed_forward: &FeedForward, path: &Path) -> Result<(), Failure> {
-    let write = || std::fs::write(path, feed_forward.to_string());
+    let text = feed_forward.to_string();
+    let write = || screen::file(path, &text);
     surroundings::in_own(write).map_err(|error| {
         let text = format!("cannot write {}: {error}", path.display());
         Failure::new(Exit::Failed, Message::error(text))

@@ -14,6 +14,7 @@ use crate::options::{
     CouplingOptions, ExecutionOptions, ExperimentOptions, ResultOptions, assignment,
     set_start_values,
 };
+use crate::overwriting;
 use crate::session::Session;
 use crate::supervision::Plan;
 
@@ -46,20 +47,29 @@ pub(super) struct Options {
 
 /// Runs the system.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let mut inputs = vec![("the system file", &*options.system)];
+    let feed_forward = options.feed_forward.as_deref();
+    inputs.extend(feed_forward.map(|path| ("the feed-forward", path)));
+    overwriting::refuse(&options.results.outputs(), &inputs)?;
     let plan = Plan {
         system: &options.system,
         execution: &options.execution,
+        output: options.results.output_file.as_deref(),
         summary: options.results.summary.as_deref(),
     };
-    if let Some(outcome) = plan.carry_out() {
-        return outcome;
+    match plan.carry_out() {
+        Some(outcome) => outcome,
+        None => plan.with_summary(|| run_here(&options)),
     }
+}
+
+fn run_here(options: &Options) -> Result<Exit, Failure> {
     let begin = Instant::now();
     let (mut system, warnings) = toml_file::read(&options.system)?;
     options.experiment.apply(&mut system.experiment);
     options.coupling.apply(&mut system);
     options.halving.apply(&mut system);
-    set_start_values(&mut system, options.start_value)?;
+    set_start_values(&mut system, options.start_value.iter().cloned())?;
     let feed_forward = options.feed_forward.as_deref().map(learn::read);
     let (results, execution) = (&options.results, &options.execution);
     Session {

@@ -14,6 +14,7 @@ use crate::input_file::InputFile;
 use crate::options::{
     ExecutionOptions, ExperimentOptions, ResultOptions, assignment, set_start_values,
 };
+use crate::overwriting;
 use crate::session::Session;
 use crate::supervision::Plan;
 
@@ -44,14 +45,23 @@ pub(super) struct Options {
 
 /// Simulates the FMU.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let mut inputs = vec![("the FMU", &*options.fmu)];
+    let input_file = options.input_file.as_deref();
+    inputs.extend(input_file.map(|path| ("the input file", path)));
+    overwriting::refuse(&options.results.outputs(), &inputs)?;
     let plan = Plan {
         system: &options.fmu,
         execution: &options.execution,
+        output: options.results.output_file.as_deref(),
         summary: options.results.summary.as_deref(),
     };
-    if let Some(outcome) = plan.carry_out() {
-        return outcome;
+    match plan.carry_out() {
+        Some(outcome) => outcome,
+        None => plan.with_summary(|| simulate_here(&options)),
     }
+}
+
+fn simulate_here(options: &Options) -> Result<Exit, Failure> {
     let begin = Instant::now();
     let peek = Fmu::peek_with(&options.fmu, options.fmus.limits());
     let peek = peek.map_err(|error| not_opened(&error))?;
@@ -67,7 +77,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         .map_or(0.0, |time| time.value);
     system.components.push(Component::new(&name, &options.fmu));
     options.halving.apply(&mut system);
-    let values = options.start_value.into_iter();
+    let values = options.start_value.iter().cloned();
     set_start_values(
         &mut system,
         values.map(|(variable, value)| (format!("{name}.{variable}"), value)),

@@ -25,9 +25,9 @@ use crate::interrupt::Interrupt;
 use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ProgressMode;
-use crate::screen;
 use crate::study_progress::StudyProgress;
 use crate::study_supervision::{Job, Plan};
+use crate::{overwriting, screen};
 
 /// Options of `gyrator study`.
 #[derive(Debug, Args)]
@@ -166,6 +166,8 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
     };
     check_ending(&output)?;
     let journal = journal_of(&output);
+    let outputs = [("--output-file", &*output), ("the journal", &*journal)];
+    overwriting::refuse(&outputs, &[("the study file", path)])?;
     if !options.no_supervisor && Worker::current().is_none() {
         let plan = Plan {
             journal: &journal,
@@ -333,6 +335,11 @@ impl From<StudyError> for Failure {
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
         let exit = match error {
+            JournalError::Io { ref source, .. }
+                if source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                Exit::InvalidInput
+            }
             JournalError::Io { .. } => Exit::Failed,
             _ => Exit::InvalidInput,
         };

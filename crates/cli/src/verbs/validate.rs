@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
-use crate::failure::{Failure, Message, advice_on_missing};
+use crate::failure::{Failure, Message, advice_on_missing, is_named};
 use crate::numbers::count;
 use crate::options::positive;
 use crate::screen;
@@ -214,7 +214,12 @@ fn limit(options: &Options) -> Severity {
 
 fn unreadable(file: &Path, error: &std::io::Error) -> Failure {
     let text = format!("{}: {error}", file.display());
-    let failure = Failure::new(Exit::InvalidInput, Message::error(text));
+    // As where it is to be run.
+    let exit = match error.kind() {
+        std::io::ErrorKind::NotFound if !is_named(file, "xml") => Exit::NotLoaded,
+        _ => Exit::InvalidInput,
+    };
+    let failure = Failure::new(exit, Message::error(text));
     match advice_on_missing(file) {
         Some(advice) => failure.help(advice),
         None => failure,

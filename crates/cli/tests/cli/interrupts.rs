@@ -32,7 +32,9 @@ fn command(bench: &Bench, fault: &str) -> Vec<String> {
 fn the_first_one_ends_the_run_at_a_communication_point() {
     let bench = Bench::new();
     let mut child = start(&bench, "sleep");
-    wait_until("rows are on disk", || lines(&bench.path("out.csv")) > 5);
+    wait_until("rows are on disk", || {
+        lines(&bench.path("out.csv.part")) > 5
+    });
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let (header, rows) = bench.rows("out.csv");
@@ -57,7 +59,9 @@ fn the_second_one_ends_a_program_whose_fmu_does_not_return() {
             .stderr(std::fs::File::create(&stderr).unwrap())
             .spawn()
             .unwrap();
-        wait_until("rows are on disk", || lines(&bench.path("out.csv")) == 6);
+        wait_until("rows are on disk", || {
+            lines(&bench.path("out.csv.part")) == 6
+        });
         interrupt(&child);
         wait_until("the first one is heard", || lines(&stderr) > 0);
         interrupt(&child);
@@ -73,7 +77,9 @@ fn the_first_one_ends_a_call_that_does_not_return() {
     for signal in ["-INT", "-TERM"] {
         let bench = Bench::new();
         let mut child = start(&bench, "endless_loop");
-        wait_until("rows are on disk", || lines(&bench.path("out.csv")) == 6);
+        wait_until("rows are on disk", || {
+            lines(&bench.path("out.csv.part")) == 6
+        });
         let status = Command::new("kill")
             .args([signal, &child.id().to_string()])
             .status();
@@ -91,7 +97,9 @@ fn the_first_one_ends_a_call_that_does_not_return() {
 fn r34_an_fmu_that_ignores_it() {
     let bench = Bench::new();
     let mut child = start(&bench, "ignore_signals");
-    wait_until("rows are on disk", || lines(&bench.path("out.csv")) > 6);
+    wait_until("rows are on disk", || {
+        lines(&bench.path("out.csv.part")) > 6
+    });
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(bench.json("summary.json")["stop_reason"], "interrupted");

@@ -35,7 +35,9 @@ fn start(bench: &Bench) -> Child {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    wait_until("rows are on disk", || lines(&bench.path("out.csv")) > 1);
+    wait_until("rows are on disk", || {
+        lines(&bench.path("out.csv.part")) > 1
+    });
     child
 }
 
@@ -68,10 +70,14 @@ fn is_alive(process: u32) -> bool {
     status.is_ok_and(|status| !status.contains(") Z "))
 }
 
-/// All rows are whole and follow each other; where the writing process was killed itself, the
-/// last one may be cut short.
+/// All rows are whole and follow each other; where the writing process was killed itself, they are in
+/// the unfinished file, and the last one may be cut short.
 fn rows(bench: &Bench, may_be_cut: bool) -> usize {
-    let text = bench.read("out.csv");
+    let text = bench.read(if may_be_cut {
+        "out.csv.part"
+    } else {
+        "out.csv"
+    });
     let mut lines: Vec<&str> = text.lines().skip(1).collect();
     if may_be_cut && !text.ends_with('\n') {
         lines.pop();

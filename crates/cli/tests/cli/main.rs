@@ -5,6 +5,7 @@
 mod bench;
 mod benchmark;
 mod cranes;
+mod ends;
 mod errors;
 mod fault_table;
 mod faults;
@@ -17,6 +18,7 @@ mod isolation;
 mod killed;
 mod learning;
 mod limits;
+mod outputs;
 mod results;
 mod rodriguez;
 mod single_fmu;

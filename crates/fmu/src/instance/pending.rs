@@ -17,10 +17,10 @@ impl Instance {
     /// Waits for the end of a step that has returned Pending: the status it ends with, or why
     /// there is none.
     pub(super) fn wait_for_step(&mut self) -> Result<fmi2_abi::Status, String> {
+        self.state = State::StepInProgress;
         if !self.calls_back() {
             return Err("its description does not declare canRunAsynchronuously".into());
         }
-        self.state = State::StepInProgress;
         // Whoever watches sees one call that has not returned, and ends it in the end.
         let status = self
             .slot

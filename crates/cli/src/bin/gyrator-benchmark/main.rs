@@ -223,7 +223,7 @@ fn draw(folder: &Path, chosen: &[Chosen], cast: &Cast) -> Result<(), Failure> {
         })?;
         for chart in charts {
             let path = folder.join(chart.name).with_extension("svg");
-            std::fs::write(&path, chart.to_svg()).map_err(|error| cannot(&path, error))?;
+            screen::file(&path, &chart.to_svg()).map_err(|error| cannot(&path, error))?;
         }
     }
     Ok(())
@@ -282,7 +282,7 @@ fn print_rows(json: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
     if path == Path::new("-") {
         return Ok(screen::print(&text)?);
     }
-    std::fs::write(path, text).map_err(|error| {
+    screen::file(path, &text).map_err(|error| {
         Failure::new(
             Exit::Failed,
             Message::error(format!("cannot write {}: {error}", path.display())),

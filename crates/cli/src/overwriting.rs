@@ -1,0 +1,82 @@
+//! Outputs that would overwrite an input, or each other.
+
+use std::path::{Path, PathBuf};
+
+use gyrator_record::is_same;
+
+use crate::failure::Failure;
+
+/// A file of the command line: what it is, and where.
+pub(crate) type Named<'a> = (&'a str, &'a Path);
+
+/// Refuses outputs that are one of the inputs or another output: by device and inode where they are
+/// there, by their place where they are not.
+///
+/// # Errors
+/// A wrong use of the command, which names both.
+pub(crate) fn refuse(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), Failure> {
+    for (index, (option, output)) in outputs.iter().enumerate() {
+        let others = inputs.iter().chain(&outputs[..index]);
+        for (what, other) in others {
+            if is_one(output, other) {
+                let text = format!("{option} {} is {what}", output.display());
+                return Err(Failure::usage(text).help("write to another file"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_one(one: &Path, other: &Path) -> bool {
+    match (one.metadata(), other.metadata()) {
+        // Everything may go to one terminal or nowhere.
+        (Ok(one), Ok(_)) if !one.is_file() => false,
+        (Ok(one), Ok(other)) => is_same(&one, &other),
+        (Err(_), Err(_)) => place(one).is_some_and(|one| place(other) == Some(one)),
+        _ => false,
+    }
+}
+
+/// Where a file that is not there would be.
+fn place(path: &Path) -> Option<(PathBuf, &std::ffi::OsStr)> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    Some((folder.canonicalize().ok()?, path.file_name()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::write;
+
+    use super::*;
+
+    #[test]
+    fn r52_outputs_that_are_inputs_or_each_other_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        write(path("in.csv"), "").unwrap();
+        std::fs::hard_link(path("in.csv"), path("link.csv")).unwrap();
+        let (input, link) = (path("in.csv"), path("link.csv"));
+        let inputs: [Named<'_>; 1] = [("the input file", &input)];
+        let (new, same) = (path("new.csv"), folder.path().join("./new.csv"));
+        for (outputs, is_refused) in [
+            (vec![("-o", &*input)], true),
+            (vec![("-o", &*link)], true),
+            (vec![("-o", &*new)], false),
+            (vec![("-o", &*new), ("--summary", &*same)], true),
+            (
+                vec![
+                    ("-o", Path::new("/dev/null")),
+                    ("--summary", Path::new("/dev/null")),
+                ],
+                false,
+            ),
+            (vec![("-o", Path::new("/no/such/folder/out.csv"))], false),
+        ] {
+            let refused = refuse(&outputs, &inputs);
+            assert_eq!(refused.is_err(), is_refused, "{outputs:?}");
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Limits and signals end a run whatever its FMUs do, and nothing of it is left.
+
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::bench::{Bench, lines, wait_until};
+use crate::fault_table::run;
+use crate::faults::FAULTY;
+use crate::isolation::processes_in;
+
+fn signal(name: &str, process: u32) {
+    let number = process.to_string();
+    let status = Command::new("kill").args([name, &number]).status();
+    assert!(status.unwrap().success());
+}
+
+/// The only child of a process.
+fn worker_of(parent: u32) -> Option<u32> {
+    let path = format!("/proc/{parent}/task/{parent}/children");
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+#[test]
+fn r53_the_memory_of_isolated_components_counts() {
+    let bench = Bench::new();
+    let more = "--memory-limit 300 --stop-time 1e6 --no-nan-check --isolate=bad -o out.csv";
+    let more: Vec<&str> = more.split(' ').collect();
+    let outcome = run(&bench, "leak", "do_step", &more);
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    for part in ["more than 300 MiB of memory", "rows kept in out.csv"] {
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn r59_nonsense_times_are_refused() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    for (options, code, told) in [
+        ("--step-size 1e-300", 3, "too little for times up to"),
+        (
+            "-b 1e16 -d 10 --step-size 0.1",
+            3,
+            "too little for times up to",
+        ),
+    ] {
+        let outcome = bench.run(["run", "system.toml"].into_iter().chain(options.split(' ')));
+        assert_eq!(outcome.code, Some(code), "{options} {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(told),
+            "{options} {}",
+            outcome.stderr
+        );
+        let simulate = "simulate fmus/Faulty.fmu -e 1".split(' ');
+        let outcome = bench.run(simulate.chain(["--step-size", "1e-300"]));
+        assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    }
+}
+
+/// A system with an FMU whose steps go on in the background for ever.
+fn endless_steps(bench: &Bench) {
+    let claim = "canHandleVariableCommunicationStepSize=";
+    let both = format!("canRunAsynchronuously=\"true\" {claim}");
+    bench.alter_fmu("Faulty", "Background.fmu", |text| {
+        text.replace(claim, &both)
+    });
+    let system = FAULTY.replace("fmus/Faulty.fmu", "Background.fmu");
+    bench.write("pending.toml", &system);
+}
+
+const PENDING: &str = "run pending.toml --start-value bad.fault=pending -o out.csv";
+
+#[test]
+fn r54_a_step_that_stays_pending_is_ended() {
+    for way in [None, Some("--isolate")] {
+        let bench = Bench::new();
+        endless_steps(&bench);
+        let outcome = bench.run(PENDING.split(' ').chain(["--timeout", "3"]).chain(way));
+        assert_eq!(outcome.code, Some(5), "{way:?} {}", outcome.stderr);
+        let told = "bad: no return within 3 s from fmi2DoStep at t = 0.4 s (step 4)";
+        assert!(outcome.stderr.contains(told), "{way:?} {}", outcome.stderr);
+        assert_eq!(bench.rows("out.csv").1.len(), 5);
+    }
+}
+
+#[test]
+fn r54_an_interrupted_step_that_stays_pending_is_ended() {
+    for way in [None, Some("--isolate")] {
+        let bench = Bench::new();
+        endless_steps(&bench);
+        let mut child = bench.start(PENDING.split(' ').chain(way));
+        wait_until("rows are on disk", || {
+            lines(&bench.path("out.csv.part")) == 6
+        });
+        signal("-INT", child.id());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{way:?}");
+        assert_eq!(bench.rows("out.csv").1.len(), 5);
+    }
+}
+
+#[test]
+fn r54_a_pending_that_was_not_declared_is_an_error() {
+    let bench = Bench::new();
+    let outcome = run(&bench, "pending", "do_step", &[]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let told = "its description does not declare canRunAsynchronuously";
+    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+}
+
+fn pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
+#[test]
+fn r55_a_run_that_waits_for_a_pipe_is_ended() {
+    for command in [
+        "run pipe.toml",
+        "run system.toml -o pipe.csv",
+        "simulate fmus/Faulty.fmu --step-size 0.1 -e 1 --input-file pipe.csv",
+    ] {
+        let bench = Bench::new();
+        bench.write("system.toml", FAULTY);
+        pipe(&bench.path("pipe.toml"));
+        pipe(&bench.path("pipe.csv"));
+        let mut child = bench.start(command.split(' '));
+        wait_until("it has a worker", || worker_of(child.id()).is_some());
+        signal("-TERM", child.id());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{command}");
+    }
+}
+
+/// As systemd, Slurm and Kubernetes do it.
+#[test]
+fn r56_a_signal_to_all_processes_of_a_run() {
+    for way in [None, Some("--isolate")] {
+        let bench = Bench::new();
+        bench.write("system.toml", FAULTY);
+        let command = "run system.toml --start-value bad.fault=sleep --stop-time 1e6 -o out.csv";
+        let mut child = bench.start(command.split(' ').chain(way));
+        wait_until("rows are on disk", || {
+            lines(&bench.path("out.csv.part")) > 1
+        });
+        // The parent last of all, so that nothing protects the others.
+        for process in processes_in(&bench.path("")) {
+            let number: u32 = process
+                .file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .parse()
+                .unwrap();
+            if number != child.id() {
+                signal("-TERM", number);
+            }
+        }
+        let before = lines(&bench.path("out.csv.part"));
+        wait_until("it goes on", || lines(&bench.path("out.csv.part")) > before);
+        signal("-TERM", child.id());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{way:?}");
+        let (header, rows) = bench.rows("out.csv");
+        assert!(rows.len() > 1 && rows.iter().all(|row| row.len() == header.len()));
+    }
+}
+
+#[test]
+fn r57_processes_that_an_fmu_has_started_end_with_the_run() {
+    for way in [&[][..], &["--isolate"], &["--no-supervisor"]] {
+        let bench = Bench::new();
+        let outcome = run(&bench, "daemon", "do_step", way);
+        assert_eq!(outcome.code, Some(0), "{way:?} {}", outcome.stderr);
+        let left = processes_in(&bench.path(""));
+        assert!(left.is_empty(), "{way:?} {left:?}");
+    }
+}
+
+#[test]
+fn r57_a_crash_of_a_copy_is_not_the_crash_of_the_process() {
+    let bench = Bench::new();
+    let outcome = run(&bench, "fork_and_abort", "do_step", &[]);
+    let told = "error: bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4)\n";
+    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+}
+
+#[test]
+fn r58_a_killed_worker_leaves_no_directory() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("tmp")).unwrap();
+    bench.write("system.toml", FAULTY);
+    let command =
+        "run system.toml --start-value bad.fault=sleep --stop-time 1e6 --isolate -o out.csv";
+    let child: Child = bench
+        .command(command.split(' '))
+        .env("TMPDIR", bench.path("tmp"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until("rows are on disk", || {
+        lines(&bench.path("out.csv.part")) > 1
+    });
+    signal("-KILL", worker_of(child.id()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5));
+    let left = std::fs::read_dir(bench.path("tmp")).unwrap().count();
+    assert_eq!(left, 0, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// With time that grew with the square of their number, this would take minutes.
+#[test]
+fn r61_outputs_share_the_names_of_their_inputs() {
+    use std::io::Write as _;
+    const OUTPUTS: usize = 50_000;
+    let bench = Bench::new();
+    let mut text = String::from(
+        "<fmiModelDescription fmiVersion=\"2.0\" modelName=\"m\" guid=\"g\">\
+         <CoSimulation modelIdentifier=\"m\"/><ModelVariables>\
+         <ScalarVariable name=\"u\" valueReference=\"0\" causality=\"input\"><Real start=\"0\"/>\
+         </ScalarVariable>",
+    );
+    for output in 1..=OUTPUTS {
+        text.push_str(&format!(
+            "<ScalarVariable name=\"y{output}\" valueReference=\"{output}\" causality=\"output\">\
+             <Real/></ScalarVariable>"
+        ));
+    }
+    text.push_str("</ModelVariables><ModelStructure><Outputs>");
+    for output in 1..=OUTPUTS {
+        text.push_str(&format!("<Unknown index=\"{}\"/>", output + 1));
+    }
+    text.push_str("</Outputs></ModelStructure></fmiModelDescription>");
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(bench.path("wide.fmu")).unwrap());
+    let options = zip::write::SimpleFileOptions::default();
+    archive.start_file("modelDescription.xml", options).unwrap();
+    archive.write_all(text.as_bytes()).unwrap();
+    archive.finish().unwrap();
+    let outcome = bench.run(["inspect", "--json", "wide.fmu"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let facts: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let variables = facts["variables"].as_array().unwrap();
+    assert_eq!(variables.len(), OUTPUTS + 1);
+    let last = &variables[OUTPUTS];
+    assert_eq!(last["direct_feedthrough"], serde_json::json!(["u"]));
+}
+
+#[test]
+fn r62_what_an_fmu_silences_is_told() {
+    let bench = Bench::new();
+    let outcome = run(&bench, "close_all", "do_step", &["-o", "out.csv"]);
+    // Debug builds of Rust's library end a process that closes a file twice.
+    assert!(matches!(outcome.code, Some(1 | 5)), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("error: "), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("rows kept in out.csv"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(bench.rows("out.csv").1.len() >= 5);
+}
+
+#[test]
+fn r62_exit_without_a_supervisor_is_no_success() {
+    for fault in ["exit_0", "exit_7"] {
+        let bench = Bench::new();
+        let outcome = run(&bench, fault, "do_step", &["--no-supervisor"]);
+        assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("an FMU called exit"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn r62_a_thread_without_a_stack_for_handlers() {
+    let bench = Bench::new();
+    let outcome = run(&bench, "thread_stack_overflow", "do_step", &[]);
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    for part in [
+        "bad: SIGSEGV in fmi2DoStep",
+        "the stack of a thread was full",
+    ] {
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+}
+
+/// 3, and 4 for an FMU.
+#[test]
+fn r62_a_file_that_is_not_found_has_one_exit_code() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    bench.write("no-fmu.toml", &FAULTY.replace("Faulty.fmu", "no.fmu"));
+    let simulate = "simulate fmus/Faulty.fmu --step-size 0.1 -e 1";
+    for (command, code) in [
+        ("run no.toml".to_owned(), 3),
+        ("run no-fmu.toml".to_owned(), 4),
+        ("run system.toml --feed-forward no.csv".to_owned(), 3),
+        ("simulate no.fmu".to_owned(), 4),
+        (format!("{simulate} --input-file no.csv"), 3),
+        ("learn no.toml".to_owned(), 3),
+        ("study no.toml".to_owned(), 3),
+        ("study merge no.csv -o out.csv".to_owned(), 3),
+        ("compare no.csv no.csv".to_owned(), 3),
+        ("inspect no.toml".to_owned(), 3),
+        ("inspect no.fmu".to_owned(), 4),
+        ("inspect --deps no.fmu".to_owned(), 4),
+        ("validate no.fmu".to_owned(), 4),
+    ] {
+        let outcome = bench.run(command.split(' '));
+        assert_eq!(outcome.code, Some(code), "{command}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn r62_what_a_run_leaves_out_is_told() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    let outcome = bench.run(["run", "system.toml", "-e", "0.95"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    for part in [
+        "results: not recorded; -o FILE records them",
+        "note: the last step is shortened to 0.05 s, to end at the stop time",
+    ] {
+        assert!(outcome.stdout.contains(part), "{}", outcome.stdout);
+    }
+    let outcome = bench.run(["run", "system.toml", "-o", "out.csv"]);
+    for part in ["not recorded", "shortened"] {
+        assert!(!outcome.stdout.contains(part), "{}", outcome.stdout);
+    }
+}
