@@ -82,7 +82,6 @@ mod time;
 mod unit;
 mod unit_maker;
 mod unit_wrapper;
-mod variable_step;
 
 pub use alarm::{Alarm, Alarms};
 pub use audit::{Audit, BondAudit, Verdict as AuditVerdict};

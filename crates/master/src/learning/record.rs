@@ -35,7 +35,7 @@ impl<'a> Record<'a> {
 
     /// Notes the step that `run` has just made.
     pub(super) fn note_step(&mut self, run: &Run) {
-        let inputs = &run.state().courses.inputs;
+        let inputs = &run.state.courses.inputs;
         for (learner, used) in self.learners.iter().zip(&mut self.used) {
             used.push(inputs[learner.input].curve);
         }
@@ -48,7 +48,7 @@ impl<'a> Record<'a> {
     }
 
     fn note_point(&mut self, run: &Run) {
-        let state = run.state();
+        let state = &run.state;
         let inputs = &state.courses.inputs;
         self.times.push(run.time() - state.graph.clock.start());
         for (learner, due) in self.learners.iter().zip(&mut self.due) {

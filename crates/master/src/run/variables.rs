@@ -3,7 +3,7 @@
 use super::Run;
 use crate::engine::{read_variable, write_variable};
 use crate::fault::RunError;
-use crate::graph::{Component, Signal, SignalWire};
+use crate::graph::{Component, Graph, Signal, SignalWire};
 use crate::unit::{Causality, Kind, Value};
 
 impl Run {
@@ -18,7 +18,7 @@ impl Run {
     /// A name that the system does not have; a unit that refuses; a variable that is no output
     /// after a [`write`](Self::write) and before the next step (FMI 2.0 §4.2.4, C-28).
     pub fn read(&mut self, name: &str) -> Result<Value, RunError> {
-        let (component, variable) = self.find(name)?;
+        let (component, variable) = find(&self.state.graph, name)?;
         if let Some(output) = self.state.graph.output_index(component, variable) {
             return Ok(Value::Real(self.state.signals.reals[output]));
         }
@@ -33,7 +33,7 @@ impl Run {
             );
             return Err(RunError::Variable(message));
         }
-        let step = self.next_step();
+        let step = self.timeline.next_step();
         read_variable(&mut self.state, component, variable)
             .map_err(|cause| RunError::Fault(self.state.graph.fault(component, &step, cause)))
     }
@@ -59,7 +59,7 @@ impl Run {
     /// A name that the system does not have, a variable that cannot be set now, a value of another
     /// kind, a unit that refuses.
     pub fn write(&mut self, name: &str, value: &Value) -> Result<(), RunError> {
-        let (component, variable) = self.find(name)?;
+        let (component, variable) = find(&self.state.graph, name)?;
         let described = &self.state.graph.components[component].description.variables[variable];
         let refuse = |why: &str| Err(RunError::Variable(format!("{name} {why}")));
         let signal = |wire: &SignalWire| (wire.component, wire.variable) == (component, variable);
@@ -86,7 +86,7 @@ impl Run {
                 described.kind
             ));
         }
-        let step = self.next_step();
+        let step = self.timeline.next_step();
         match write_variable(&mut self.state, component, variable, value, &step) {
             Ok(is_set) => {
                 self.written |= is_set;
@@ -106,24 +106,25 @@ impl Run {
     pub fn write_real(&mut self, name: &str, value: f64) -> Result<(), RunError> {
         self.write(name, &Value::Real(value))
     }
+}
 
-    fn find(&self, name: &str) -> Result<(usize, usize), RunError> {
-        let components = &self.state.graph.components;
-        let of = |(index, component): (usize, &Component)| {
-            let variable = name
-                .strip_prefix(component.name.as_str())?
-                .strip_prefix('.')?;
-            Some((index, component.description.index(variable)?))
-        };
-        components
-            .iter()
-            .enumerate()
-            .filter_map(of)
-            .next_back()
-            .ok_or_else(|| {
-                RunError::Variable(format!(
-                    "the system has no variable {name}; names are component.variable"
-                ))
-            })
-    }
+/// Component and variable that `component.variable` names.
+fn find(graph: &Graph, name: &str) -> Result<(usize, usize), RunError> {
+    let components = &graph.components;
+    let of = |(index, component): (usize, &Component)| {
+        let variable = name
+            .strip_prefix(component.name.as_str())?
+            .strip_prefix('.')?;
+        Some((index, component.description.index(variable)?))
+    };
+    components
+        .iter()
+        .enumerate()
+        .filter_map(of)
+        .next_back()
+        .ok_or_else(|| {
+            RunError::Variable(format!(
+                "the system has no variable {name}; names are component.variable"
+            ))
+        })
 }

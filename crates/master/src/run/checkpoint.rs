@@ -1,0 +1,86 @@
+//! The way back to the state before a step.
+
+use crate::alarm::Alarms;
+use crate::audit::Audit;
+use crate::fault::Fault;
+use crate::ledger::Ledger;
+use crate::state::{Saved, State, restore, save};
+use crate::state_check;
+use crate::step::Step;
+use crate::step_control::StepControl;
+
+/// The state of a run before a step.
+pub(crate) struct Checkpoint {
+    state: Saved,
+    energies: (Ledger, Audit, Alarms),
+}
+
+impl Checkpoint {
+    /// Room for checkpoints, if the step control may want to go back and the units can.
+    pub(crate) fn if_possible(
+        state: &State,
+        control: &dyn StepControl,
+        notes: &mut Vec<String>,
+    ) -> Option<Self> {
+        if !control.may_repeat() {
+            return None;
+        }
+        let components = &state.graph.components;
+        let cannot = |names: Vec<&str>, why: &str| {
+            format!("no step is made again: {} {why}", names.join(", "))
+        };
+        let names = |test: &dyn Fn(&crate::graph::Component) -> bool| -> Vec<&str> {
+            let found = components.iter().filter(|component| test(component));
+            found.map(|component| component.name.as_str()).collect()
+        };
+        let forgetful = names(&|c| !c.description.capabilities.save_and_restore);
+        let slow = names(&|c| c.rate.every() > 1);
+        if !forgetful.is_empty() {
+            notes.push(cannot(forgetful, "cannot restore a state"));
+            return None;
+        }
+        if !slow.is_empty() {
+            notes.push(cannot(slow, "communicates more slowly than the macro-step"));
+            return None;
+        }
+        Some(Self {
+            state: Saved::default(),
+            energies: (Ledger::default(), Audit::default(), Alarms::default()),
+        })
+    }
+
+    pub(crate) fn save(
+        &mut self,
+        state: &mut State,
+        (ledger, audit, alarms): (&Ledger, &Audit, &Alarms),
+        step: &Step,
+    ) -> Result<(), Fault> {
+        self.energies.0.clone_from(ledger);
+        self.energies.1.clone_from(audit);
+        self.energies.2.clone_from(alarms);
+        if step.index == 0 {
+            check_states(state, step)?;
+        }
+        save(state, &mut self.state, step)
+    }
+
+    pub(crate) fn restore(&self, state: &mut State, step: &Step) -> Result<(), Fault> {
+        restore(state, &self.state, step)
+    }
+
+    pub(crate) fn energies(&self) -> (Ledger, Audit, Alarms) {
+        self.energies.clone()
+    }
+}
+
+/// Tries whether the components can go back, before it is needed.
+fn check_states(state: &mut State, step: &Step) -> Result<(), Fault> {
+    for component in 0..state.units.members.len() {
+        let member = &mut state.units.members[component];
+        let size = step.size / f64::from(member.substeps);
+        let outputs = member.output_handles.clone();
+        let checked = state_check::check(member.slot.unit(), &outputs, step.time, size);
+        checked.map_err(|fault| state.graph.fault(component, step, fault))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,350 @@
+//! A running system.
+
+mod checkpoint;
+mod reporting;
+mod stop_time;
+mod timeline;
+mod variables;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::alarm::Alarms;
+use crate::audit::Audit;
+use crate::engine;
+use crate::fault::RunError;
+use crate::graph::Graph;
+use crate::ledger::Ledger;
+use crate::method::Method;
+use crate::observer::{Observer, StopRequest, Verdict, View};
+use crate::report::{Report, StopReason};
+use crate::state::State;
+use crate::step::Step;
+use crate::step_control::{Decision, StepAudit, StepControl};
+use crate::unit::Period;
+use checkpoint::Checkpoint;
+use stop_time::end_as_stepped;
+use timeline::Timeline;
+
+/// The parts that a [`System`](crate::System) starts a run with.
+pub(crate) struct Parts {
+    pub(crate) state: State,
+    pub(crate) method: (&'static str, Box<dyn Method>),
+    pub(crate) control: (&'static str, Box<dyn StepControl>),
+    pub(crate) period: Period,
+    pub(crate) interrupt: Option<Arc<AtomicBool>>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// A system that runs: initialised, at a communication point, ready for its next macro-step.
+///
+/// Between steps its variables can be read and written, so that a test bench can put physical
+/// parts into the loop. Nothing is ever rolled back, unless a step control is asked to.
+pub struct Run {
+    pub(crate) state: State,
+    method: (&'static str, Box<dyn Method>),
+    control: (&'static str, Box<dyn StepControl>),
+    ledger: Ledger,
+    audit: Audit,
+    alarms: Alarms,
+    observers: Vec<Box<dyn Observer>>,
+    interrupt: Option<Arc<AtomicBool>>,
+    timeline: Timeline,
+    /// The state before the step in progress, where steps may be made again.
+    checkpoint: Option<Checkpoint>,
+    stop_reason: StopReason,
+    notes: Vec<String>,
+    faulty: Option<String>,
+    written: bool,
+}
+
+impl Run {
+    pub(crate) fn start(parts: Parts) -> Result<Self, RunError> {
+        let Parts {
+            mut state,
+            mut method,
+            mut control,
+            period,
+            mut notes,
+            interrupt,
+        } = parts;
+        method.1.begin(&mut state);
+        // A unit may refuse to step beyond the stop time that it was told (FMI 2.0.4, 4.2.1).
+        let told = Period {
+            stop: period
+                .stop
+                .filter(|_| !control.1.may_overshoot())
+                .map(|stop| end_as_stepped(&state.graph, stop, control.1.is_fixed())),
+            ..period
+        };
+        notes.extend(engine::initialize(&mut state, &told)?);
+        let has_bonds = !state.graph.bonds.is_empty();
+        let first = control.1.first(state.graph.macro_step, has_bonds);
+        let timeline = Timeline::new(&state.graph, control.1.as_ref(), &period, first);
+        let mut run = Self {
+            ledger: Ledger::new(&state, control.1.is_fixed()),
+            audit: Audit::new(&state),
+            alarms: Alarms::new(state.graph.bonds.len()),
+            checkpoint: Checkpoint::if_possible(&state, control.1.as_ref(), &mut notes),
+            timeline,
+            state,
+            method,
+            control,
+            observers: Vec::new(),
+            interrupt,
+            stop_reason: StopReason::Running,
+            notes,
+            faulty: None,
+            written: false,
+        };
+        run.end_if_due()?;
+        Ok(run)
+    }
+
+    /// Adds an observer, which sees the present communication point at once.
+    ///
+    /// # Errors
+    /// What the observer's [`begin`](Observer::begin) reports; the run has then ended.
+    pub fn observe(&mut self, mut observer: Box<dyn Observer>) -> Result<(), RunError> {
+        let verdict = observer.begin(&self.view());
+        self.observers.push(observer);
+        match verdict {
+            Ok(verdict) => self.apply_verdict(verdict),
+            Err(error) => Err(self.fail(RunError::Observer(error))),
+        }
+    }
+
+    /// Makes one macro-step; `false` when it was the last one.
+    ///
+    /// # Errors
+    /// A fault of a unit or an observer, after which the run has ended: the observers have finished
+    /// what they recorded, and [`report`](Self::report) tells the rest.
+    pub fn step(&mut self) -> Result<bool, RunError> {
+        if self.has_ended() {
+            return Err(RunError::Ended(self.stop_reason.word()));
+        }
+        loop {
+            let step = self.timeline.next_step();
+            self.keep_state(&step)?;
+            let given = engine::give_held_values(&mut self.state, &step);
+            let made = given.and_then(|()| self.method.1.step(&mut self.state, &step));
+            if let Err(fault) = made {
+                self.faulty = Some(fault.component.clone());
+                return Err(self.fail(RunError::Fault(fault)));
+            }
+            self.written = false;
+            self.ledger.observe(&self.state, &step);
+            self.audit.observe(&self.state, &step);
+            self.alarms.observe(&self.ledger, step.time + step.size);
+            if self.timeline.is_fixed() || !self.size_next_step(&step)? {
+                self.timeline.advance(&step);
+                break;
+            }
+        }
+        if !self.observers.is_empty() {
+            self.notify_observers()?;
+        }
+        if !self.has_ended() {
+            self.end_if_due()?;
+        }
+        Ok(!self.has_ended())
+    }
+
+    /// Steps until the stop time, or until a unit or an observer ends the run.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn run(&mut self) -> Result<Report, RunError> {
+        while !self.has_ended() {
+            self.step()?;
+        }
+        Ok(self.report())
+    }
+
+    /// Ends the run here: the units are terminated and the observers finish.
+    ///
+    /// # Errors
+    /// What the observers could not finish.
+    pub fn stop(&mut self) -> Result<Report, RunError> {
+        if !self.has_ended() {
+            self.end(StopReason::Stopped)?;
+        }
+        Ok(self.report())
+    }
+
+    /// Whether the run has ended.
+    pub fn has_ended(&self) -> bool {
+        self.stop_reason != StopReason::Running
+    }
+
+    /// Simulated time, s.
+    pub fn time(&self) -> f64 {
+        self.timeline.time()
+    }
+
+    /// Stop reason, counters, energies and notes of the run so far.
+    pub fn report(&self) -> Report {
+        reporting::report(self)
+    }
+
+    /// The resolved system.
+    pub fn graph(&self) -> &Graph {
+        &self.state.graph
+    }
+
+    /// The energies of the bonds.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What stale direct feed-through did to the bonds.
+    pub fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
+    /// Spikes of the bonds' residual powers.
+    pub fn alarms(&self) -> &Alarms {
+        &self.alarms
+    }
+
+    /// What the step control records: names and values; empty where the steps are fixed.
+    pub fn control_signals(&self) -> &[(&'static str, f64)] {
+        self.control.1.signals()
+    }
+
+    /// The system at its present communication point, as observers see it.
+    pub fn view(&self) -> View<'_> {
+        View {
+            time: self.time(),
+            steps: self.timeline.steps(),
+            graph: &self.state.graph,
+            reals: &self.state.signals.reals,
+            signals: &self.state.signals.discrete,
+            ledger: &self.ledger,
+            audit: &self.audit,
+            control: self.control.1.signals(),
+            alarms: &self.alarms,
+        }
+    }
+
+    fn keep_state(&mut self, step: &Step) -> Result<(), RunError> {
+        let Some(checkpoint) = &mut self.checkpoint else {
+            return Ok(());
+        };
+        let energies = (&self.ledger, &self.audit, &self.alarms);
+        if let Err(fault) = checkpoint.save(&mut self.state, energies, step) {
+            return Err(self.fail(RunError::Fault(fault)));
+        }
+        Ok(())
+    }
+
+    /// Asks the step control for the size of the next step; `true` if `step` is to be made again,
+    /// and everything is as it was before it.
+    fn size_next_step(&mut self, step: &Step) -> Result<bool, RunError> {
+        let may_change = self.timeline.may_change(step.index + 1);
+        let decision = self.control.1.next(&StepAudit {
+            step,
+            ledger: &self.ledger,
+            order: engine::order_in_use(&self.state),
+            had_event: self.state.signals.had_event,
+            may_change,
+        });
+        let (Decision::Continue(size) | Decision::Repeat(size)) = decision;
+        self.timeline.set_size(size, step);
+        let (Decision::Repeat(_), Some(checkpoint)) = (decision, &self.checkpoint) else {
+            return Ok(false);
+        };
+        if let Err(fault) = checkpoint.restore(&mut self.state, step) {
+            return Err(self.fail(RunError::Fault(fault)));
+        }
+        (self.ledger, self.audit, self.alarms) = checkpoint.energies();
+        self.state.counters.repeated_steps += 1;
+        Ok(true)
+    }
+
+    fn notify_observers(&mut self) -> Result<(), RunError> {
+        let mut observers = std::mem::take(&mut self.observers);
+        let mut outcome = Ok(Verdict::Continue);
+        for observer in &mut observers {
+            match observer.step(&self.view()) {
+                Ok(Verdict::Continue) => {}
+                other if matches!(outcome, Ok(Verdict::Continue)) => outcome = other,
+                _ => {}
+            }
+        }
+        self.observers = observers;
+        match outcome {
+            Ok(verdict) => self.apply_verdict(verdict),
+            Err(error) => Err(self.fail(RunError::Observer(error))),
+        }
+    }
+
+    fn apply_verdict(&mut self, verdict: Verdict) -> Result<(), RunError> {
+        match verdict {
+            Verdict::Continue => Ok(()),
+            Verdict::Stop(StopRequest::Interrupted) => self.end(StopReason::Interrupted),
+            Verdict::Stop(StopRequest::Limit(limit)) => self.end(StopReason::Limit(limit)),
+        }
+    }
+
+    #[inline]
+    fn end_if_due(&mut self) -> Result<(), RunError> {
+        let interrupt = self.interrupt.as_ref();
+        if interrupt.is_some_and(|requested| requested.load(Ordering::Relaxed)) {
+            return self.end(StopReason::Interrupted);
+        }
+        if self.state.units.terminated.is_some() {
+            return self.end(StopReason::Terminated);
+        }
+        if let Some(limit) = reporting::exceeded_limit(self) {
+            return self.end(StopReason::Limit(limit));
+        }
+        if self.timeline.is_over() {
+            return self.end(StopReason::StopTime);
+        }
+        Ok(())
+    }
+
+    /// Terminates the units that may still be called, and lets the observers finish.
+    fn end(&mut self, reason: StopReason) -> Result<(), RunError> {
+        self.stop_reason = reason;
+        let step = self.timeline.next_step();
+        let mut first = Ok(());
+        for component in 0..self.state.units.members.len() {
+            let name = &self.state.graph.components[component].name;
+            if self.faulty.as_ref() == Some(name) {
+                continue;
+            }
+            if let Err(fault) = self.state.units.members[component].slot.unit().terminate()
+                && first.is_ok()
+            {
+                first = Err(RunError::Fault(
+                    self.state.graph.fault(component, &step, fault),
+                ));
+            }
+        }
+        if let Err(error) = &first {
+            self.stop_reason = StopReason::Failed(error.to_string());
+        }
+        let report = self.report();
+        for observer in &mut self.observers {
+            if let Err(error) = observer.finish(&report)
+                && first.is_ok()
+            {
+                self.stop_reason = StopReason::Failed(error.to_string());
+                first = Err(RunError::Observer(error));
+            }
+        }
+        first
+    }
+
+    /// Ends the run because of `error`, which stays the one that is told.
+    fn fail(&mut self, error: RunError) -> RunError {
+        if !self.has_ended() {
+            // What fails on the way out is a consequence: the first error is the one to tell.
+            let _ = self.end(StopReason::Failed(error.to_string()));
+            self.stop_reason = StopReason::Failed(error.to_string());
+        }
+        error
+    }
+}

@@ -1,0 +1,129 @@
+//! The report of a run, made from its parts.
+
+use super::Run;
+use crate::audit::Verdict as AuditVerdict;
+use crate::exchange_mode::Exchange;
+use crate::graph::{Axis, Bond, Component};
+use crate::ledger::BondEnergy;
+use crate::report::{BondReport, ComponentReport, InterfaceModelReport, Report};
+
+/// Stop reason, counters, energies and notes of a run so far.
+pub(super) fn report(run: &Run) -> Report {
+    let graph = &run.state.graph;
+    let component = |(node, mode): (&Component, &Exchange)| ComponentReport {
+        name: node.name.clone(),
+        step_size: graph.macro_step * node.rate.ratio(),
+        exchange: *mode,
+    };
+    let mut counters = run.state.counters;
+    counters.macro_steps = run.timeline.steps();
+    counters.unit_warnings = run
+        .state
+        .units
+        .members
+        .iter()
+        .map(|member| member.slot.warnings())
+        .sum();
+    Report {
+        stop_reason: run.stop_reason.clone(),
+        stop_time: run.time(),
+        steps: run.timeline.steps(),
+        method: run.method.0,
+        step_control: run.control.0,
+        components: graph
+            .components
+            .iter()
+            .zip(&run.state.exchange.modes)
+            .map(component)
+            .collect(),
+        bonds: (0..graph.bonds.len())
+            .map(|index| bond_report(run, index))
+            .collect(),
+        interface_models: InterfaceModelReport::all(graph),
+        counters,
+        notes: notes(run),
+    }
+}
+
+/// Notes of the start, and those that the bonds have given since.
+fn notes(run: &Run) -> Vec<String> {
+    let mut notes = run.notes.clone();
+    for index in 0..run.state.graph.bonds.len() {
+        let bond = bond_report(run, index);
+        if bond.verdict == Some(AuditVerdict::Harmed) {
+            let net = bond.net_energy_error.unwrap_or(f64::NAN);
+            let stale = bond.stale_energy.unwrap_or(f64::NAN);
+            notes.push(format!(
+                "bond {}: the correction harms: the coupling's energy error is {net:.4e} J with it and would \
+                 have been {stale:.4e} J without; use another exchange mode, or another mu",
+                bond.name
+            ));
+        }
+        for alarm in &bond.alarms {
+            notes.push(format!(
+                "bond {}: residual power out of the usual from t = {:.6} s to {:.6} s, at most {:.4e} W at t = {:.6} s",
+                bond.name, alarm.start, alarm.end, alarm.max_residual_power, alarm.max_time
+            ));
+        }
+    }
+    notes
+}
+
+fn bond_report(run: &Run, index: usize) -> BondReport {
+    let bond = &run.state.graph.bonds[index];
+    let corrector = run
+        .state
+        .bonds
+        .correctors
+        .iter()
+        .find(|corrector| corrector.bond == index);
+    let parameters = corrector.map(|corrector| corrector.correction.parameters_in_force());
+    let energy = run.ledger.bond(index).copied().unwrap_or_default();
+    let audit = run.audit.bond(index).copied().unwrap_or_default();
+    BondReport {
+        name: bond.name.clone(),
+        energy,
+        stale_energy: audit.known_stale_energy(),
+        net_energy_error: audit.net_energy_error(energy.correction_energy),
+        verdict: corrector
+            .filter(|corrector| corrector.correction.removes_stale_energy())
+            .map(|_| audit.verdict(energy.correction_energy)),
+        hindsight_mu: audit.hindsight_share(energy.residual_energy),
+        alarms: run.alarms.bond(index).to_vec(),
+        correction: match &bond.correction {
+            Some((entry, _)) => entry.name,
+            None if is_fed_forward(run, bond) => "learned",
+            None => "off",
+        },
+        correction_parameters: parameters.unwrap_or_default().into_iter().collect(),
+        is_power: bond.is_power,
+    }
+}
+
+/// Whether learned feed-forward adds to an input of the bond.
+fn is_fed_forward(run: &Run, bond: &Bond) -> bool {
+    let signals = &run.state.courses.feed_forward;
+    let inputs = |axis: &Axis| [axis.effort_input, axis.flow_input];
+    let mut inputs = bond.axes.iter().flat_map(inputs);
+    inputs.any(|input| signals.iter().any(|signal| signal.input == input))
+}
+
+/// The limit of residual energy that a bond has exceeded, in words.
+pub(super) fn exceeded_limit(run: &Run) -> Option<String> {
+    if !run.state.graph.has_energy_limits {
+        return None;
+    }
+    let bonds = run.state.graph.bonds.iter().zip(run.ledger.bonds());
+    let exceeded = |(bond, energy): (&Bond, &BondEnergy)| {
+        let limit = bond
+            .max_residual_energy
+            .filter(|limit| energy.residual_energy.abs() > *limit)?;
+        Some(format!(
+            "the residual energy of bond {} is {:.6e} J at t = {} s; its limit is {limit} J",
+            bond.name,
+            energy.residual_energy,
+            run.time()
+        ))
+    };
+    bonds.filter_map(exceeded).next()
+}

@@ -1,0 +1,231 @@
+//! Where a run is in time, and how long its next step is.
+
+use crate::graph::Graph;
+use crate::step::Step;
+use crate::step_control::StepControl;
+use crate::time::{Clock, Ticks};
+use crate::unit::Period;
+
+/// The communication points of a run.
+pub(super) struct Timeline {
+    clock: Clock,
+    /// Macro-step of the experiment, s.
+    macro_step: f64,
+    now: Ticks,
+    /// Macro-steps made.
+    index: u64,
+    /// Stop time, from the start and in s.
+    stop: Option<(Ticks, f64)>,
+    next_length: Ticks,
+    sizes: Sizes,
+    is_fixed: bool,
+    may_overshoot: bool,
+}
+
+impl Timeline {
+    /// From the start of `period`, with a first step of `first` s.
+    pub(super) fn new(
+        graph: &Graph,
+        control: &dyn StepControl,
+        period: &Period,
+        first: f64,
+    ) -> Self {
+        let sizes = Sizes::of(graph, control.is_fixed());
+        let clock = graph.clock;
+        let stop = |stop: f64| (sizes.stop(&clock, stop - period.start), stop);
+        Self {
+            macro_step: graph.macro_step,
+            now: 0,
+            index: 0,
+            stop: period.stop.map(stop),
+            next_length: sizes.length(first, &clock),
+            is_fixed: control.is_fixed(),
+            may_overshoot: control.may_overshoot(),
+            sizes,
+            clock,
+        }
+    }
+
+    /// Simulated time, s.
+    pub(super) fn time(&self) -> f64 {
+        match self.stop {
+            Some((ticks, stop)) if self.now == ticks => stop,
+            _ => self.clock.seconds(self.now),
+        }
+    }
+
+    /// Macro-steps made.
+    pub(super) fn steps(&self) -> u64 {
+        self.index
+    }
+
+    /// All steps but the last are the experiment's macro-step.
+    #[inline]
+    pub(super) fn is_fixed(&self) -> bool {
+        self.is_fixed
+    }
+
+    /// The stop time is reached.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.stop.is_some_and(|(stop, _)| self.now >= stop)
+    }
+
+    /// The step that was made is final.
+    #[inline]
+    pub(super) fn advance(&mut self, step: &Step) {
+        self.now += step.length;
+        self.index += 1;
+    }
+
+    /// Whether the size may change before the macro-step with this index.
+    pub(super) fn may_change(&self, index: u64) -> bool {
+        self.sizes.may_change(index)
+    }
+
+    /// Sets the size of the step after `step`, s. All macro-steps within a slow component's step are
+    /// equal.
+    pub(super) fn set_size(&mut self, size: f64, step: &Step) {
+        self.next_length = if self.may_change(step.index + 1) {
+            self.sizes.length(size, &self.clock)
+        } else {
+            step.length
+        };
+    }
+
+    /// The step that comes next.
+    #[inline(always)]
+    pub(super) fn next_step(&self) -> Step {
+        let clock = &self.clock;
+        if !self.is_fixed {
+            return self.next_variable_step();
+        }
+        let (mut length, mut size, time) = (
+            clock.ticks_per_step(),
+            self.macro_step,
+            clock.seconds_after(self.index),
+        );
+        if let Some((stop, seconds)) = self.stop
+            && length > stop - self.now
+        {
+            (length, size) = (stop - self.now, seconds - time);
+        }
+        Step {
+            index: self.index,
+            from: self.now,
+            length,
+            time,
+            size,
+        }
+    }
+
+    /// The next step of a run whose step control sizes the steps.
+    fn next_variable_step(&self) -> Step {
+        let clock = &self.clock;
+        let time = clock.seconds(self.now);
+        let mut length = self.next_length;
+        let mut size = clock.duration(length);
+        if let Some((stop, seconds)) = self.stop
+            && !self.may_overshoot
+        {
+            length = self.sizes.within(length, stop - self.now, self.index);
+            size = if length == stop - self.now {
+                seconds - time
+            } else {
+                clock.duration(length)
+            };
+        }
+        Step {
+            index: self.index,
+            from: self.now,
+            length,
+            time,
+            size,
+        }
+    }
+}
+
+/// Which lengths macro-steps may have, so that the steps of all components are whole.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    /// Macro-steps in a row that have one length: those of the slowest component's step.
+    cycle: Ticks,
+    /// The length is a multiple of this, so that fast components divide it.
+    grain: Ticks,
+    is_fixed: bool,
+}
+
+impl Sizes {
+    fn of(graph: &Graph, is_fixed: bool) -> Self {
+        let every = graph.components.iter().map(|c| c.rate.every());
+        Self {
+            cycle: Ticks::from(every.fold(1, crate::time::common_macro_steps)),
+            grain: graph.clock.grain(),
+            is_fixed,
+        }
+    }
+
+    /// The length nearest to `size`, s.
+    fn length(&self, size: f64, clock: &Clock) -> Ticks {
+        let grains = clock.ticks(size) as f64 / self.grain as f64;
+        (grains.round() as Ticks).max(1) * self.grain
+    }
+
+    /// Ticks from the start to the stop time, `duration` s later. Steps of variable length need a
+    /// number that they can divide; the last one ends at the exact time in any case.
+    fn stop(&self, clock: &Clock, duration: f64) -> Ticks {
+        let ticks = clock.ticks(duration);
+        if self.is_fixed {
+            return ticks;
+        }
+        let unit = self.cycle * self.grain;
+        ((ticks as f64 / unit as f64).round() as Ticks).max(Ticks::from(duration > 0.0)) * unit
+    }
+
+    /// Whether the length may change before the macro-step with this index.
+    fn may_change(&self, index: u64) -> bool {
+        index.is_multiple_of(self.cycle as u64)
+    }
+
+    /// `length`, or less so that the steps end where nothing `remains`. What would leave a small rest
+    /// is made in two equal parts.
+    fn within(&self, length: Ticks, remains: Ticks, index: u64) -> Ticks {
+        if !self.may_change(index) {
+            return length;
+        }
+        let unit = self.cycle * self.grain;
+        if remains <= length * self.cycle {
+            remains / self.cycle
+        } else if remains < 2 * length * self.cycle {
+            (remains / 2 / unit).max(1) * self.grain
+        } else {
+            length
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sizes;
+
+    #[test]
+    fn the_steps_of_a_cycle_are_equal_and_end_exactly() {
+        let sizes = Sizes {
+            cycle: 3,
+            grain: 10,
+            is_fixed: false,
+        };
+        let (mut now, stop, mut length) = (0, 3 * 10 * 1001, 70);
+        for index in 0.. {
+            if now == stop {
+                assert!(index % 3 == 0 && index > 100);
+                break;
+            }
+            let next = sizes.within(length, stop - now, index);
+            assert!(next > 0 && next % 10 == 0 && next <= 70);
+            assert!(index % 3 == 0 || next == length);
+            length = next;
+            now += next;
+        }
+    }
+}
