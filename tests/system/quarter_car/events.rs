@@ -104,6 +104,22 @@ fn what_is_made_again_leaves_no_trace() {
     assert_eq!(plain_energy, energy);
 }
 
+/// The shortest step is a whole number of ticks, which may be more than the limit of the step control: a
+/// step that cannot be made shorter stands, however great its error is.
+#[test]
+fn a_step_that_cannot_be_made_shorter_is_not_made_again() {
+    let mut system = TABLE_1[0].system(&gyrator_testkit::Coupling::default());
+    system.stop_time(2e-3);
+    let parameters = [("tolerance", 1e-12), ("reject_above", 0.0)];
+    let parameters = parameters.map(|(key, value)| (key.to_owned(), Value::Real(value)));
+    system.experiment().step_control = Some(word("ecco", parameters));
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    let report = run.run().unwrap();
+    assert_eq!(report.stop_reason, gyrator::StopReason::StopTime);
+    // The shortest step is a hundredth of the macro-step of 1 ms.
+    assert!(report.steps >= 199, "{}", report.steps);
+}
+
 fn multirate(chassis_step: f64, suspension_step: f64) -> System {
     let mut system = System::new(1e-3);
     system.stop_time(0.5);

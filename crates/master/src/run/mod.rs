@@ -254,6 +254,10 @@ impl Run {
         let (Decision::Repeat(_), Some(checkpoint)) = (decision, &self.checkpoint) else {
             return Ok(false);
         };
+        // A step that cannot be made shorter, because lengths are whole ticks, stands.
+        if self.timeline.next_step().length >= step.length {
+            return Ok(false);
+        }
         if let Err(fault) = checkpoint.restore(&mut self.state, step) {
             return Err(self.fail(RunError::Fault(fault)));
         }
