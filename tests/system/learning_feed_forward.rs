@@ -159,10 +159,10 @@ fn feed_forward_goes_with_methods_that_do_not_look_ahead() {
     let learned = learn(&exactly(1), || TABLE_1[1].system(&coupling));
     for entry in METHODS {
         let choice = Choice::new(entry.name);
-        let (_, arguments) = look_up(METHODS, "method", &choice).unwrap();
+        let facts = look_up(METHODS, &choice).unwrap().usual_facts();
         let mut system = TABLE_1[1].system(&coupling);
         system.experiment().method = Some(choice);
-        if (entry.build)(&arguments).looks_ahead() {
+        if facts.looks_ahead {
             let expected = format!("feed-forward and method `{}` do not go", entry.name);
             expect_misfit(system, &learned.feed_forward, &expected);
         } else {

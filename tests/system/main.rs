@@ -21,6 +21,7 @@ mod learning_feed_forward;
 mod methods;
 mod nominal;
 mod quarter_car;
+mod registries;
 mod rodriguez;
 mod slopes;
 mod slow_components;

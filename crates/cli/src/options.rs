@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Entry, Exchange};
+use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Entry, EntryKind, Exchange};
 use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 
 use crate::failure::Failure;
@@ -238,7 +238,10 @@ pub(crate) fn set_start_values(
     Ok(())
 }
 
-fn words<B>(registry: &[Entry<B>], others: &[&'static str]) -> PossibleValuesParser {
+fn words<K: EntryKind + ?Sized>(
+    registry: &[Entry<K>],
+    others: &[&'static str],
+) -> PossibleValuesParser {
     let names = registry.iter().map(|entry| entry.name);
     PossibleValuesParser::new(names.chain(others.iter().copied()))
 }

@@ -1,3 +1,8 @@
+//! Exchange modes: how outputs with direct feed-through are passed on.
+
+use crate::need::{Facts, Need};
+use crate::registry::{Arguments, Entry, EntryKind};
+
 /// How the outputs of a component with direct feed-through are passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -21,32 +26,20 @@ impl Exchange {
 
     /// The mode that a word of a system file names.
     pub fn from_word(word: &str) -> Option<Self> {
-        let modes = [Self::Auto, Self::Stale, Self::Fresh, Self::Compensated];
-        Self::WORDS
-            .iter()
-            .position(|known| *known == word)
-            .map(|index| modes[index])
+        let entry = EXCHANGE_MODES.iter().find(|entry| entry.name == word)?;
+        Some((entry.build)(&Arguments::default()))
     }
 
-    /// One line for `gyrator list`.
-    pub fn summary(self) -> &'static str {
-        match self {
-            Self::Auto => {
-                "fresh where the unit declares it safe, compensated where D is known and smooth, else stale"
-            }
-            Self::Stale => "outputs as the step left them",
-            Self::Fresh => {
-                "outputs read again after the new inputs were set; FMI 2.0 does not promise that they are right"
-            }
-            Self::Compensated => {
-                "stale plus D·(u − ũ), D being the derivative of outputs by inputs"
-            }
-            Self::NoFeedthrough => "no output depends directly on a connected input",
+    /// What is known of the mode.
+    pub const fn facts(self) -> ExchangeFacts {
+        ExchangeFacts {
+            follows_inputs: matches!(self, Self::Fresh | Self::Compensated),
+            reads_again: matches!(self, Self::Fresh),
         }
     }
 
     /// The word of a system file; `none` where there is nothing to choose.
-    pub fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Stale => "stale",
@@ -54,5 +47,76 @@ impl Exchange {
             Self::Compensated => "compensated",
             Self::NoFeedthrough => "none",
         }
+    }
+}
+
+/// What is known of an exchange mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExchangeFacts {
+    /// The outputs that are passed on agree with the new inputs.
+    pub follows_inputs: bool,
+    /// Outputs are read again after inputs were set, without a step between.
+    pub reads_again: bool,
+}
+
+impl Facts for ExchangeFacts {
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+}
+
+impl EntryKind for Exchange {
+    const NAME: &'static str = "exchange";
+    type Made = Self;
+    type Context = ();
+    type Facts = ExchangeFacts;
+    const USUAL: () = ();
+}
+
+/// Every exchange mode, by its word in a system file.
+pub const EXCHANGE_MODES: &[Entry<Exchange>] = &[
+    Entry {
+        name: Exchange::Auto.word(),
+        summary: "fresh where the unit declares it safe, compensated where D is known and smooth, else stale",
+        source: "own",
+        parameters: &[],
+        facts: |_, ()| Exchange::Auto.facts(),
+        build: |_| Exchange::Auto,
+    },
+    Entry {
+        name: Exchange::Stale.word(),
+        summary: "outputs as the step left them",
+        source: "FMI 2.0 §4.2.4",
+        parameters: &[],
+        facts: |_, ()| Exchange::Stale.facts(),
+        build: |_| Exchange::Stale,
+    },
+    Entry {
+        name: Exchange::Fresh.word(),
+        summary: "outputs read again after the new inputs were set; FMI 2.0 does not promise that they are right",
+        source: "Thielemans 2023 §3.1",
+        parameters: &[],
+        facts: |_, ()| Exchange::Fresh.facts(),
+        build: |_| Exchange::Fresh,
+    },
+    Entry {
+        name: Exchange::Compensated.word(),
+        summary: "stale plus D·(u − ũ), D being the derivative of outputs by inputs",
+        source: "own; D: FMI 2.0 §2.1.9",
+        parameters: &[],
+        facts: |_, ()| Exchange::Compensated.facts(),
+        build: |_| Exchange::Compensated,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Readers of system files check the words before there is an engine.
+    #[test]
+    fn a_system_file_takes_the_words_of_all_modes() {
+        let words: Vec<_> = EXCHANGE_MODES.iter().map(|entry| entry.name).collect();
+        assert_eq!(words, Exchange::WORDS);
     }
 }

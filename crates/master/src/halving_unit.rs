@@ -1,7 +1,8 @@
 //! A unit whose steps are divided and tried again when it discards them (C-39).
 
-use gyrator_system::{Component, Problem};
+use gyrator_system::Component;
 
+use crate::compatibility::{HALVING_NEEDS, withheld_by};
 use crate::fault::{Cause, UnitFault};
 use crate::state::Slot;
 use crate::state_check;
@@ -33,7 +34,8 @@ impl HalvingUnit {
         let Some(halvings) = &component.step_halvings else {
             return slot;
         };
-        if misfit(component, description).is_some() {
+        let missing = withheld_by(description);
+        if HALVING_NEEDS.iter().any(|need| missing.contains(need)) {
             return slot;
         }
         let unit = match slot {
@@ -182,20 +184,6 @@ fn taylor(
         let factorial: f64 = (1..=by - order).map(f64::from).product();
         sum + value * since.powi(by - order) / factorial
     })
-}
-
-/// Why the steps of a component cannot be halved although the system file asks for it.
-pub(crate) fn misfit(component: &Component, description: &UnitDescription) -> Option<Problem> {
-    let halvings = component.step_halvings.as_ref()?;
-    let abilities = &description.capabilities;
-    let lack = match (abilities.save_and_restore, abilities.variable_step) {
-        (true, true) => return None,
-        (false, _) => "save its state (canGetAndSetFMUstate)",
-        (true, false) => "vary its step (canHandleVariableCommunicationStepSize)",
-    };
-    let name = &component.name.value;
-    let message = format!("`{name}` cannot {lack}: its steps are never halved");
-    Some(Problem::warning("no-step-halvings", message).at(&halvings.span))
 }
 
 /// Says of a refused step that it was the smallest one.

@@ -46,6 +46,7 @@
 mod alarm;
 mod audit;
 mod closure_unit;
+mod compatibility;
 mod correction;
 mod counters;
 mod curve;
@@ -64,9 +65,11 @@ mod learning;
 mod ledger;
 mod linear_unit;
 mod method;
+mod need;
 mod observer;
 mod order;
 mod physical_unit;
+mod registries;
 mod registry;
 mod report;
 mod resolve;
@@ -86,34 +89,42 @@ mod unit_wrapper;
 pub use alarm::{Alarm, Alarms};
 pub use audit::{Audit, BondAudit, Verdict as AuditVerdict};
 pub use closure_unit::{Call, ClosureUnit};
-pub use correction::{BondFacts, BondPoint, CORRECTIONS, Correction, Increments, Limit, Side};
+pub use compatibility::{Claims, claims};
+pub use correction::{
+    BondFacts, BondPoint, CORRECTIONS, Correction, CorrectionFacts, Increments, Limit, Side,
+};
 pub use counters::Counters;
 pub use curve::Curve;
-pub use exchange_mode::Exchange;
-pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, Sample, SignalSteps};
+pub use exchange_mode::{EXCHANGE_MODES, Exchange, ExchangeFacts};
+pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, ExtrapolationFacts, Sample, SignalSteps};
 pub use fault::{Cause, Fault, RunError, UnitFault};
 pub use feed_forward::{FeedForward, FeedForwardError};
 pub use fmu_unit::FmuUnit;
 pub use graph::{Graph, RecordedVariable};
 pub use interface_model::{
-    FastInputs, INTERFACE_ORDERS, InterfaceOrder, PassedForce, Schedule, ScheduleMaker,
+    FastInputs, INTERFACE_ORDERS, InterfaceOrder, PassedForce, Schedule, ScheduleFacts,
 };
 pub use learning::{
     Base, ChannelError, Interpolation, Iteration, Learned, Learning, LearningError, Outcome, Watch,
 };
 pub use ledger::{BondEnergy, Ledger};
 pub use linear_unit::LinearUnit;
-pub use method::{METHODS, Method};
+pub use method::{METHODS, Method, MethodFacts};
+pub use need::{Facts, Need};
 pub use observer::{Observer, ObserverError, StopRequest, Verdict, View};
 pub use physical_unit::PhysicalUnit;
-pub use registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind, Registry, look_up};
+pub use registries::Registries;
+pub use registry::{
+    Arguments, Chosen, Entry, EntryError, EntryKind, ParameterInfo, ParameterKind, Registry,
+    look_up,
+};
 pub use report::{BondReport, ComponentReport, InterfaceModelReport, Report, StopReason};
 pub use run::Run;
 pub use run_options::RunOptions;
 pub use start_error::{LoadError, LoadErrorKind, StartError};
 pub use state::State;
 pub use step::Step;
-pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl};
+pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl, StepControlFacts};
 pub use system::{BondSettings, ComponentSettings, FmuCache, InterfaceModelSettings, System};
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{

@@ -1,9 +1,11 @@
 //! `gyrator list`: the words of the registries.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use gyrator::{
-    CORRECTIONS, EXTRAPOLATIONS, Entry, Exchange, INTERFACE_ORDERS, METHODS, ParameterInfo,
-    ParameterKind, STEP_CONTROLS,
+    Claims, EXCHANGE_MODES, Entry, EntryKind, Facts, Need, ParameterInfo, ParameterKind,
+    Registries, claims,
 };
 use serde::Serialize;
 
@@ -23,12 +25,15 @@ pub(super) struct Options {
 
 /// Prints all registries.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
-    let registries = registries();
+    let registries = listed_registries();
     if options.json {
         let text = serde_json::to_string_pretty(&registries).map_err(std::io::Error::from)?;
         screen::print(&format!("{text}\n"))?;
     } else {
-        let texts: Vec<String> = registries.iter().map(Listed::render).collect();
+        let texts = registries.iter().map(Listed::render);
+        let texts: Vec<String> = texts
+            .chain([needs(&claims(&Registries::default()))])
+            .collect();
         screen::print(&texts.join("\n"))?;
     }
     Ok(Exit::Success)
@@ -46,8 +51,12 @@ struct Listed {
 struct Word {
     name: &'static str,
     summary: &'static str,
-    source: Option<&'static str>,
+    source: &'static str,
     parameters: Vec<Parameter>,
+    /// What it needs of the rest of a system, with some of its parameters.
+    needs: Vec<&'static str>,
+    /// What nothing else can have beside it, likewise.
+    withholds: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -62,35 +71,57 @@ struct Parameter {
     takes_names: bool,
 }
 
-fn registries() -> Vec<Listed> {
+fn listed_registries() -> Vec<Listed> {
+    let all = Registries::default();
     vec![
-        listed("methods", "method of [experiment]", METHODS),
+        listed("methods", "method of [experiment]", all.methods.entries()),
         listed(
             "extrapolations",
             "extrapolation of [experiment] and [components.NAME]",
-            EXTRAPOLATIONS,
+            all.extrapolations.entries(),
         ),
-        listed("corrections", "correction of [[bonds]]", CORRECTIONS),
+        listed(
+            "corrections",
+            "correction of [[bonds]]",
+            all.corrections.entries(),
+        ),
         listed(
             "step controls",
             "step_control of [experiment]",
-            STEP_CONTROLS,
+            all.step_controls.entries(),
         ),
         listed(
             "interface orders",
             "order of [[interface_models]], whose parameters are keys beside it",
-            INTERFACE_ORDERS,
+            all.interface_orders.entries(),
         ),
-        exchange_modes(),
+        listed(
+            "exchange modes",
+            "exchange of [experiment] and [components.NAME]",
+            EXCHANGE_MODES,
+        ),
     ]
 }
 
-fn listed<B>(registry: &'static str, key: &'static str, entries: &[Entry<B>]) -> Listed {
-    let word = |entry: &Entry<B>| Word {
-        name: entry.name,
-        summary: entry.summary,
-        source: Some(entry.source),
-        parameters: entry.parameters.iter().map(parameter).collect(),
+fn listed<K: EntryKind + ?Sized>(
+    registry: &'static str,
+    key: &'static str,
+    entries: &[Entry<K>],
+) -> Listed {
+    let word = |entry: &Entry<K>| {
+        let variants = entry.variants();
+        let facts: Vec<_> = variants
+            .iter()
+            .map(|(_, chosen)| chosen.usual_facts())
+            .collect();
+        Word {
+            name: entry.name,
+            summary: entry.summary,
+            source: entry.source,
+            parameters: entry.parameters.iter().map(parameter).collect(),
+            needs: words(facts.iter().flat_map(Facts::needs)),
+            withholds: words(facts.iter().flat_map(Facts::withholds)),
+        }
     };
     Listed {
         registry,
@@ -99,23 +130,26 @@ fn listed<B>(registry: &'static str, key: &'static str, entries: &[Entry<B>]) ->
     }
 }
 
-fn exchange_modes() -> Listed {
-    let mode = |word: &str| Exchange::from_word(word);
-    let word = |mode: Exchange| Word {
-        name: mode.word(),
-        summary: mode.summary(),
-        source: None,
-        parameters: Vec::new(),
-    };
-    Listed {
-        registry: "exchange modes",
-        key: "exchange of [experiment] and [components.NAME]",
-        entries: Exchange::WORDS
-            .iter()
-            .filter_map(|known| mode(known))
-            .map(word)
-            .collect(),
+fn words(needs: impl Iterator<Item = Need>) -> Vec<&'static str> {
+    let distinct: BTreeSet<Need> = needs.collect();
+    distinct.into_iter().map(Need::words).collect()
+}
+
+/// The table of what needs what, a paragraph a need.
+fn needs(table: &[Claims]) -> String {
+    let mut text = "needs (what has one and what withholds it do not go together)\n".to_owned();
+    for claims in table {
+        text.push_str(&format!("  {}\n", claims.need.words()));
+        text.push_str(&format!(
+            "      needed by    {}\n",
+            claims.needed_by.join(", ")
+        ));
+        text.push_str(&format!(
+            "      withheld by  {}\n",
+            claims.withheld_by.join(", ")
+        ));
     }
+    text
 }
 
 fn parameter(info: &ParameterInfo) -> Parameter {
@@ -162,9 +196,7 @@ impl Listed {
             .unwrap_or(0);
         for word in &self.entries {
             text.push_str(&format!("  {:width$}  {}\n", word.name, word.summary));
-            if let Some(source) = word.source {
-                text.push_str(&format!("  {:width$}  [{source}]\n", ""));
-            }
+            text.push_str(&format!("  {:width$}  [{}]\n", "", word.source));
             text.push_str(&parameter_table(&word.parameters));
         }
         text

@@ -4,7 +4,8 @@ mod nepce;
 mod residual_power;
 
 use crate::curve::Curve;
-use crate::registry::Registry;
+use crate::need::{Facts, Need};
+use crate::registry::{Entry, EntryKind};
 
 /// What a correction knows of its bond before the run.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +57,7 @@ pub struct BondPoint {
     /// Length of the step that starts here, s.
     pub next_step: f64,
     /// ∂fed effort/∂flow input used, as far as stale direct feed-through makes it: axes by axes, row
-    /// by row. Zeros unless the correction [wants them](Correction::wants_jacobian).
+    /// by row. Zeros unless the correction [wants them](CorrectionFacts::wants_jacobian).
     pub effort_by_flow: Vec<f64>,
     /// ∂fed flow/∂effort input used, likewise.
     pub flow_by_effort: Vec<f64>,
@@ -97,6 +98,33 @@ pub struct Limit {
     pub absolute: f64,
 }
 
+/// What is known of a correction before it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CorrectionFacts {
+    /// Highest degree of the increments' curves.
+    pub degree: usize,
+    /// It needs the interface Jacobian at each point.
+    pub wants_jacobian: bool,
+    /// It is there to take out the energy that stale feed-through puts in, so that the energy audit
+    /// can judge it. What corrects other errors, of held inputs for example, is not judged by that.
+    pub removes_stale_energy: bool,
+}
+
+impl Facts for CorrectionFacts {
+    fn needs(&self) -> Vec<Need> {
+        vec![Need::InputCourse, Need::LastValues]
+    }
+}
+
+impl EntryKind for dyn Correction {
+    const NAME: &'static str = "correction";
+    const RESERVED: &'static [&'static str] = &["off"];
+    type Made = Box<dyn Correction>;
+    type Context = ();
+    type Facts = CorrectionFacts;
+    const USUAL: () = ();
+}
+
 /// Corrects the inputs of one bond.
 pub trait Correction: Send {
     /// Called once, before the run.
@@ -108,23 +136,6 @@ pub trait Correction: Send {
     /// The limit on what [`correct`](Self::correct) asks for.
     fn limit(&self) -> Option<Limit> {
         None
-    }
-
-    /// Whether the correction is there to take out the energy that stale feed-through puts in, so
-    /// that the energy audit can judge it. What corrects other errors, of held inputs for example,
-    /// is not judged by that.
-    fn removes_stale_energy(&self) -> bool {
-        false
-    }
-
-    /// Highest degree of the increments' curves.
-    fn degree(&self) -> usize {
-        0
-    }
-
-    /// Whether it needs the interface Jacobian at each point.
-    fn wants_jacobian(&self) -> bool {
-        false
     }
 
     /// Another one in the same state, to go back to.
@@ -143,5 +154,5 @@ impl Clone for Box<dyn Correction> {
 }
 
 /// Every correction, by its word in a system file.
-pub const CORRECTIONS: &Registry<dyn Correction> =
+pub const CORRECTIONS: &[Entry<dyn Correction>] =
     &[residual_power::ENTRY, nepce::ENTRY, nepce::WITH_FEEDTHROUGH];

@@ -1,7 +1,7 @@
-use super::{BondFacts, BondPoint, Correction, Increments, Side};
+use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
 use crate::curve::Curve;
 use crate::elimination::Elimination;
-use crate::registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 
 /// Nearly energy-preserving coupling elements (Sadjina & Pedersen 2019, eqs 11–12): what an input
 /// was short of over a step, on average, is added to it over the next.
@@ -47,15 +47,16 @@ const ALPHA: ParameterInfo = ParameterInfo {
     kind: ParameterKind::NumberOrAuto { range: (0.0, 2.0) },
 };
 
-pub(super) const ENTRY: Entry<Maker<dyn Correction>> = Entry {
+pub(super) const ENTRY: Entry<dyn Correction> = Entry {
     name: "nepce",
     summary: "adds to each input what it was short of over the last step, so that nearly no energy is lost",
     source: "Sadjina 2019 eq. 11; automatic α: own",
     parameters: &[ALPHA],
+    facts: |_, ()| CorrectionFacts::default(),
     build: |arguments| Box::new(Nepce::new(arguments, None)),
 };
 
-pub(super) const WITH_FEEDTHROUGH: Entry<Maker<dyn Correction>> = Entry {
+pub(super) const WITH_FEEDTHROUGH: Entry<dyn Correction> = Entry {
     name: "nepce-feedthrough",
     summary: "as nepce, with the interface Jacobian: what an output that follows its input at once makes of the error counts, too",
     source: "Sadjina 2019 eq. 12",
@@ -70,6 +71,10 @@ pub(super) const WITH_FEEDTHROUGH: Entry<Maker<dyn Correction>> = Entry {
             },
         },
     ],
+    facts: |_, ()| CorrectionFacts {
+        wants_jacobian: true,
+        ..CorrectionFacts::default()
+    },
     build: |arguments| {
         Box::new(Nepce::new(
             arguments,
@@ -146,10 +151,6 @@ impl Correction for Nepce {
                 None => way.correct_as_learnt(point, curves),
             }
         }
-    }
-
-    fn wants_jacobian(&self) -> bool {
-        self.jacobian_limit.is_some()
     }
 
     fn duplicate(&self) -> Box<dyn Correction> {

@@ -1,6 +1,6 @@
-use super::{BondFacts, BondPoint, Correction, Increments, Limit, Side};
+use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Limit, Side};
 use crate::curve::Curve;
-use crate::registry::{Entry, Maker, ParameterInfo, ParameterKind};
+use crate::registry::{Entry, ParameterInfo, ParameterKind};
 
 /// The energy correction of Rodríguez et al. 2022, §3.
 ///
@@ -87,7 +87,7 @@ struct Book {
     open: f64,
 }
 
-pub(super) const ENTRY: Entry<Maker<dyn Correction>> = Entry {
+pub(super) const ENTRY: Entry<dyn Correction> = Entry {
     name: "residual-power",
     summary: "a force along the flow removes the energy that the residual power stands for",
     source: "Rodríguez 2022 eqs 8–19; μ from eqs 20–21",
@@ -146,6 +146,10 @@ pub(super) const ENTRY: Entry<Maker<dyn Correction>> = Entry {
             kind: ParameterKind::Word(&["auto", "effort", "flow"]),
         },
     ],
+    facts: |_, ()| CorrectionFacts {
+        removes_stale_energy: true,
+        ..CorrectionFacts::default()
+    },
     build: |arguments| {
         Box::new(ResidualPower {
             mu: match arguments.number_or_auto("mu") {
@@ -212,10 +216,6 @@ impl Correction for ResidualPower {
 
     fn limit(&self) -> Option<Limit> {
         Some(self.limit)
-    }
-
-    fn removes_stale_energy(&self) -> bool {
-        true
     }
 
     fn duplicate(&self) -> Box<dyn Correction> {

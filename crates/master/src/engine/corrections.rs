@@ -10,7 +10,7 @@ use crate::step::Step;
 /// Marks the inputs that corrections may change.
 pub(super) fn mark_inputs(bonds: &Bonds, courses: &mut Courses) {
     for corrector in &bonds.correctors {
-        let degree = corrector.correction.degree();
+        let degree = corrector.facts.degree;
         for axis in &corrector.axes {
             for input in [axis.effort_input, axis.flow_input] {
                 let input = &mut courses.inputs[input];
@@ -92,7 +92,7 @@ fn limit_groups(correctors: &mut [Corrector]) {
 fn measure_jacobians(state: &mut State, step: &Step) -> Result<(), Fault> {
     let mut correctors = std::mem::take(&mut state.bonds.correctors);
     let is_due = |corrector: &&mut Corrector| {
-        corrector.correction.wants_jacobian() && step.index.is_multiple_of(corrector.every)
+        corrector.facts.wants_jacobian && step.index.is_multiple_of(corrector.every)
     };
     let mut due = correctors.iter_mut().filter(is_due);
     let result = due.try_for_each(|corrector| measure_jacobian(state, corrector, step));

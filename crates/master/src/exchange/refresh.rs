@@ -13,8 +13,7 @@ use crate::unit::Handle;
 pub(crate) fn prepare_passes(state: &mut State, gains: &[Option<Gains>]) -> Vec<Vec<usize>> {
     let graph = &state.graph;
     let modes = &state.exchange.modes;
-    let treated =
-        |component: usize| matches!(modes[component], Exchange::Fresh | Exchange::Compensated);
+    let treated = |component: usize| modes[component].facts().follows_inputs;
     let audited =
         |component: usize| modes[component] == Exchange::Stale && gains[component].is_some();
     let handle = |component: usize, variable: usize| {

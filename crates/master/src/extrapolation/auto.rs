@@ -1,7 +1,7 @@
 use super::history::History;
-use super::{Extrapolation, Sample};
+use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
-use crate::registry::{Entry, Maker};
+use crate::registry::Entry;
 
 /// The polynomial of the degree, 0 to 3, that would have predicted the past values best.
 #[derive(Debug, Clone, Default)]
@@ -17,11 +17,16 @@ const MEMORY: f64 = 0.9;
 /// A higher degree is taken if its squared error is less than this share of the present one's.
 const GAIN: f64 = 0.5;
 
-pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
+pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "auto",
     summary: "a polynomial of degree 0 to 3, chosen signal by signal from past prediction errors",
     source: "own; degrees as in Sadjina 2019 §2",
     parameters: &[],
+    facts: |_, _| ExtrapolationFacts {
+        // Each degree needs a value more than it has coefficients, to be judged by.
+        values_to_settle: 5,
+        ..ExtrapolationFacts::polynomial(3)
+    },
     build: |_| Box::<Auto>::default(),
 };
 
@@ -69,17 +74,8 @@ impl Extrapolation for Auto {
         self.errors = [None; 4];
     }
 
-    fn degree(&self) -> usize {
-        3
-    }
-
     fn order(&self) -> usize {
         self.order.min(self.history.degree())
-    }
-
-    fn values_to_settle(&self) -> usize {
-        // Each degree needs a value more than it has coefficients, to be judged by.
-        5
     }
 
     fn duplicate(&self) -> Box<dyn Extrapolation> {

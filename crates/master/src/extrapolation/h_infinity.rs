@@ -1,22 +1,20 @@
-use gyrator_h_infinity::{Compensator, Smoother, Specification};
+use gyrator_h_infinity::{Compensator, Design, Smoother, Specification};
 
-use super::{Extrapolation, Sample, SignalSteps};
+use super::{Extrapolation, ExtrapolationFacts, Sample, SignalSteps};
 use crate::curve::Curve;
-use crate::registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 
 /// A compensator at each communication step of the source, held in between; perhaps a smoother at
 /// each communication step of the receiver.
 #[derive(Clone)]
 struct HInfinity {
     specification: Specification,
-    /// `None`: what is sent is the signal itself.
+    /// `None`: the signal is sent as it is.
     compensator: Option<Compensator>,
     smoother: Option<Smoothing>,
     newest: Option<Sample>,
     /// No sample after the first time has come.
     is_at_rest: bool,
-    /// The signal is sent as it is.
-    is_held: bool,
 }
 
 #[derive(Clone)]
@@ -33,7 +31,7 @@ struct Smoothing {
 const ONE_SIDED_PARTS: u32 = 5;
 const SMOOTHED_PARTS: u32 = 10;
 
-pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
+pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "hinfinity",
     summary: "a compensator that leads as much as hold lags, at each communication step of the source",
     source: "Chen et al. 2021; one-sided: own",
@@ -76,6 +74,7 @@ pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
             },
         },
     ],
+    facts,
     build: |arguments| Box::new(HInfinity::new(specification(arguments))),
 };
 
@@ -112,7 +111,6 @@ impl HInfinity {
             smoother: None,
             newest: None,
             is_at_rest: true,
-            is_held: false,
         }
     }
 
@@ -142,13 +140,9 @@ impl HInfinity {
 
 impl Extrapolation for HInfinity {
     fn prepare(&mut self, steps: &SignalSteps) -> Result<(), String> {
-        self.is_held = self.is_one_sided() && steps.feeds_through;
-        if self.is_held {
+        let Some(design) = design(&self.specification, steps)? else {
             return Ok(());
-        }
-        check(self.is_one_sided(), steps)?;
-        let design = self.specification.design();
-        let design = design.map_err(|error| error.to_string())?;
+        };
         let step = |parts: u32| steps.exchange / f64::from(parts);
         self.compensator = Some(design.discretise(steps.exchange, step(steps.source_parts)));
         self.smoother = self.specification.smoother_cutoff.map(|cutoff| Smoothing {
@@ -208,21 +202,39 @@ impl Extrapolation for HInfinity {
         }
     }
 
-    fn degree(&self) -> usize {
+    fn order(&self) -> usize {
         usize::from(!self.is_one_sided())
-    }
-
-    fn wants_substeps(&self) -> bool {
-        !self.is_held
-    }
-
-    fn comes_in_pieces(&self) -> bool {
-        !self.is_one_sided()
     }
 
     fn duplicate(&self) -> Box<dyn Extrapolation> {
         Box::new(self.clone())
     }
+}
+
+fn facts(arguments: &Arguments, steps: &SignalSteps) -> ExtrapolationFacts {
+    let specification = specification(arguments);
+    let is_smoothed = specification.smoother_cutoff.is_some();
+    ExtrapolationFacts {
+        wants_substeps: !is_held(&specification, steps),
+        comes_in_pieces: is_smoothed,
+        misfit: design(&specification, steps).err(),
+        ..ExtrapolationFacts::polynomial(usize::from(is_smoothed))
+    }
+}
+
+/// Without a smoother, a signal that follows an input of its source at once is sent as it is.
+fn is_held(specification: &Specification, steps: &SignalSteps) -> bool {
+    specification.smoother_cutoff.is_none() && steps.feeds_through
+}
+
+/// The compensator for a signal; `None` where it is sent as it is.
+fn design(specification: &Specification, steps: &SignalSteps) -> Result<Option<Design>, String> {
+    if is_held(specification, steps) {
+        return Ok(None);
+    }
+    check(specification.smoother_cutoff.is_none(), steps)?;
+    let design = specification.design();
+    design.map(Some).map_err(|error| error.to_string())
 }
 
 /// Whether both sides make small enough steps.
@@ -284,8 +296,7 @@ mod tests {
         let word = gyrator_system::Value::String(variant.to_owned());
         let choice = Choice::new("hinfinity").with("variant", word);
         let registry = super::super::EXTRAPOLATIONS;
-        let (entry, arguments) = look_up(registry, "extrapolation", &choice).unwrap();
-        let mut made = (entry.build)(&arguments);
+        let mut made = look_up(registry, &choice).unwrap().build();
         made.prepare(&steps).map(|()| made)
     }
 
@@ -326,7 +337,6 @@ mod tests {
             ..STEPS
         };
         let mut held = made("one-sided", steps).unwrap();
-        assert!(!held.wants_substeps());
         held.observe(sample(0, 1.0));
         held.observe(sample(10, 3.0));
         assert_eq!(held.curve(0.05, 0.05), Curve::constant(3.0));

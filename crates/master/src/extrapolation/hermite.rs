@@ -1,7 +1,7 @@
 use super::history::History;
-use super::{Extrapolation, Sample};
+use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
-use crate::registry::{Entry, Maker};
+use crate::registry::Entry;
 
 /// The parabola through the last two values with the declared slope at the newest.
 #[derive(Debug, Clone, Default)]
@@ -9,11 +9,15 @@ pub(super) struct Hermite {
     history: History,
 }
 
-pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
+pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "hermite",
     summary: "the parabola through the last two values with the slope that the source declares; as quadratic where it declares none",
     source: "Hermite interpolation; FMI 2.0 §2.2.7 (derivative) and §4.2.3 (output derivatives)",
     parameters: &[],
+    facts: |_, _| ExtrapolationFacts {
+        wants_slope: true,
+        ..ExtrapolationFacts::polynomial(2)
+    },
     build: |_| Box::<Hermite>::default(),
 };
 
@@ -40,12 +44,8 @@ impl Extrapolation for Hermite {
         self.history.clear();
     }
 
-    fn degree(&self) -> usize {
+    fn order(&self) -> usize {
         2
-    }
-
-    fn wants_slope(&self) -> bool {
-        true
     }
 
     fn duplicate(&self) -> Box<dyn Extrapolation> {

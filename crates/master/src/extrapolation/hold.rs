@@ -1,6 +1,6 @@
-use super::{Extrapolation, Sample};
+use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
-use crate::registry::{Entry, Maker};
+use crate::registry::Entry;
 
 /// Zero-order hold: the newest value, constant.
 #[derive(Debug, Clone, Default)]
@@ -8,11 +8,15 @@ struct Hold {
     value: f64,
 }
 
-pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
+pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "hold",
     summary: "the newest value, held constant (zero-order hold)",
     source: "FMI 2.0 §4.1; Rodríguez 2022 §2",
     parameters: &[],
+    facts: |_, _| ExtrapolationFacts {
+        is_plain_hold: true,
+        ..ExtrapolationFacts::polynomial(0)
+    },
     build: |_| Box::<Hold>::default(),
 };
 
@@ -27,7 +31,7 @@ impl Extrapolation for Hold {
 
     fn clear(&mut self) {}
 
-    fn degree(&self) -> usize {
+    fn order(&self) -> usize {
         0
     }
 

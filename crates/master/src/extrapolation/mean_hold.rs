@@ -1,13 +1,13 @@
-use super::{Extrapolation, Sample, auto, polynomial};
+use super::{Extrapolation, ExtrapolationFacts, Sample, auto, polynomial};
 use crate::curve::Curve;
-use crate::registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 
 /// The mean that another extrapolation predicts for the step, held constant.
 struct MeanHold {
     prediction: Box<dyn Extrapolation>,
 }
 
-pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
+pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "mean-hold",
     summary: "the mean of a prediction over the step, held constant, for units that take values only",
     source: "own",
@@ -16,6 +16,7 @@ pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
         summary: "the extrapolation whose mean is held",
         kind: ParameterKind::Word(&["linear", "quadratic", "auto"]),
     }],
+    facts: |_, _| ExtrapolationFacts::polynomial(0),
     build: |arguments| {
         let entry = match arguments.word("of") {
             "quadratic" => &polynomial::QUADRATIC,
@@ -41,7 +42,7 @@ impl Extrapolation for MeanHold {
         self.prediction.clear();
     }
 
-    fn degree(&self) -> usize {
+    fn order(&self) -> usize {
         0
     }
 

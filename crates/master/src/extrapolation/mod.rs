@@ -10,7 +10,8 @@ mod polynomial;
 mod secant_linear;
 
 use crate::curve::Curve;
-use crate::registry::Registry;
+use crate::need::{Facts, Need, where_true};
+use crate::registry::{Entry, EntryKind};
 
 /// A published value of the signal that feeds an input.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -20,7 +21,7 @@ pub struct Sample {
     /// The value, in the input's unit.
     pub value: f64,
     /// Its derivative by time as the source declares it, per second; asked for where the
-    /// extrapolation [wants it](Extrapolation::wants_slope).
+    /// extrapolation [wants it](ExtrapolationFacts::wants_slope).
     pub slope: Option<f64>,
 }
 
@@ -39,12 +40,68 @@ pub struct SignalSteps {
     pub feeds_through: bool,
 }
 
+/// What is known of an extrapolation before it is made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExtrapolationFacts {
+    /// Highest degree of the curves.
+    pub degree: usize,
+    /// Published values after the first until a polynomial of that degree is continued exactly.
+    pub values_to_settle: usize,
+    /// The curve is the newest value, which the engine copies without a past.
+    pub is_plain_hold: bool,
+    /// Samples should come with a slope where the source can tell it.
+    pub wants_slope: bool,
+    /// The value at each communication step of the source is to be observed, and not only those
+    /// that are published. Macro-steps have to be equal then.
+    pub wants_substeps: bool,
+    /// Each communication step of the receiver has a curve of its own
+    /// ([`next_piece`](Extrapolation::next_piece)), of which [`curve`](Extrapolation::curve) gives
+    /// the ends only.
+    pub comes_in_pieces: bool,
+    /// Why the extrapolation cannot work in the steps of this signal, and what to do.
+    pub misfit: Option<String>,
+}
+
+impl ExtrapolationFacts {
+    /// Of curves of this degree through as many values as that takes.
+    pub fn polynomial(degree: usize) -> Self {
+        Self {
+            degree,
+            values_to_settle: degree,
+            ..Self::default()
+        }
+    }
+}
+
+impl Facts for ExtrapolationFacts {
+    fn needs(&self) -> Vec<Need> {
+        where_true([
+            (Need::WithinStep, self.wants_substeps),
+            (Need::EqualSteps, self.wants_substeps),
+        ])
+    }
+}
+
+impl EntryKind for dyn Extrapolation {
+    const NAME: &'static str = "extrapolation";
+    type Made = Box<dyn Extrapolation>;
+    type Context = SignalSteps;
+    type Facts = ExtrapolationFacts;
+    const USUAL: SignalSteps = SignalSteps {
+        exchange: 1.0,
+        source_parts: 10,
+        receiver_parts: 10,
+        takes_slopes: true,
+        feeds_through: false,
+    };
+}
+
 /// Extrapolates one input.
 pub trait Extrapolation: Send {
-    /// Told once, before the first value, in which steps the signal is given and taken.
+    /// Takes, once and before the first value, the steps in which the signal is given and taken.
     ///
     /// # Errors
-    /// Why the extrapolation cannot work in these steps, and what to do.
+    /// The [misfit](ExtrapolationFacts::misfit) of the entry's facts.
     fn prepare(&mut self, steps: &SignalSteps) -> Result<(), String> {
         let _ = steps;
         Ok(())
@@ -57,7 +114,8 @@ pub trait Extrapolation: Send {
     fn curve(&self, now: f64, step: f64) -> Curve;
 
     /// The course of the input over the next communication step of the receiver, of length `size`, s,
-    /// from its start on; asked for in turn where the course [comes in pieces](Self::comes_in_pieces).
+    /// from its start on; asked for in turn where the course
+    /// [comes in pieces](ExtrapolationFacts::comes_in_pieces).
     fn next_piece(&mut self, size: f64) -> Curve {
         self.curve(0.0, size)
     }
@@ -65,35 +123,8 @@ pub trait Extrapolation: Send {
     /// Forgets the past, all but the newest value: after a discontinuity.
     fn clear(&mut self);
 
-    /// Highest degree of the curves; 0 lets the engine feed the input with a plain copy.
-    fn degree(&self) -> usize;
-
     /// Order of the prediction that is in use now; a curve may keep less of it.
-    fn order(&self) -> usize {
-        self.degree()
-    }
-
-    /// Published values after the first until a polynomial of that degree is continued exactly.
-    fn values_to_settle(&self) -> usize {
-        self.degree()
-    }
-
-    /// Whether samples should come with a slope where the source can tell it.
-    fn wants_slope(&self) -> bool {
-        false
-    }
-
-    /// Whether the value at each communication step of the source is to be observed, and not only
-    /// those that are published. Macro-steps have to be equal then.
-    fn wants_substeps(&self) -> bool {
-        false
-    }
-
-    /// Whether each communication step of the receiver has a curve of its own, of which
-    /// [`curve`](Self::curve) tells the ends only.
-    fn comes_in_pieces(&self) -> bool {
-        false
-    }
+    fn order(&self) -> usize;
 
     /// Another one with the same past, to go back to.
     fn duplicate(&self) -> Box<dyn Extrapolation>;
@@ -106,7 +137,7 @@ impl Clone for Box<dyn Extrapolation> {
 }
 
 /// Every extrapolation, by its word in a system file.
-pub const EXTRAPOLATIONS: &Registry<dyn Extrapolation> = &[
+pub const EXTRAPOLATIONS: &[Entry<dyn Extrapolation>] = &[
     hold::ENTRY,
     polynomial::LINEAR,
     polynomial::QUADRATIC,

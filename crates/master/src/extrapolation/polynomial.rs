@@ -1,7 +1,7 @@
 use super::history::History;
-use super::{Extrapolation, Sample};
+use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
-use crate::registry::{Entry, Maker};
+use crate::registry::Entry;
 
 /// The polynomial through the newest `degree + 1` published values; of lower degree until the
 /// history is full.
@@ -11,19 +11,21 @@ struct Polynomial {
     history: History,
 }
 
-pub(super) const LINEAR: Entry<Maker<dyn Extrapolation>> = Entry {
+pub(super) const LINEAR: Entry<dyn Extrapolation> = Entry {
     name: "linear",
     summary: "the line through the last two values (first-order hold)",
     source: "Rodríguez 2022 §2; Sadjina 2019 §2",
     parameters: &[],
+    facts: |_, _| ExtrapolationFacts::polynomial(1),
     build: |_| Box::new(Polynomial::new(1)),
 };
 
-pub(super) const QUADRATIC: Entry<Maker<dyn Extrapolation>> = Entry {
+pub(super) const QUADRATIC: Entry<dyn Extrapolation> = Entry {
     name: "quadratic",
     summary: "the parabola through the last three values (second-order hold)",
     source: "Rodríguez 2022 §2; Sadjina 2019 §2",
     parameters: &[],
+    facts: |_, _| ExtrapolationFacts::polynomial(2),
     build: |_| Box::new(Polynomial::new(2)),
 };
 
@@ -47,10 +49,6 @@ impl Extrapolation for Polynomial {
 
     fn clear(&mut self) {
         self.history.clear();
-    }
-
-    fn degree(&self) -> usize {
-        self.degree
     }
 
     fn order(&self) -> usize {

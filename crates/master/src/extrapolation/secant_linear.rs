@@ -1,13 +1,13 @@
-use super::{Extrapolation, Sample, auto, hermite, polynomial};
+use super::{Extrapolation, ExtrapolationFacts, Sample, auto, hermite, polynomial};
 use crate::curve::Curve;
-use crate::registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 
 /// The line with the mean and the end value that another extrapolation predicts for the step.
 struct SecantLinear {
     prediction: Box<dyn Extrapolation>,
 }
 
-pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
+pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "secant-linear",
     summary: "the line with the mean and the end value of a prediction of higher degree, for units that take first derivatives only",
     source: "own",
@@ -16,17 +16,24 @@ pub(super) const ENTRY: Entry<Maker<dyn Extrapolation>> = Entry {
         summary: "the extrapolation whose mean and end value are kept",
         kind: ParameterKind::Word(&["auto", "quadratic", "hermite"]),
     }],
+    facts: |arguments, steps| ExtrapolationFacts {
+        degree: 1,
+        ..(predicted(arguments).facts)(&Arguments::default(), steps)
+    },
     build: |arguments| {
-        let entry = match arguments.word("of") {
-            "quadratic" => &polynomial::QUADRATIC,
-            "hermite" => &hermite::ENTRY,
-            _ => &auto::ENTRY,
-        };
         Box::new(SecantLinear {
-            prediction: (entry.build)(&Arguments::default()),
+            prediction: (predicted(arguments).build)(&Arguments::default()),
         })
     },
 };
+
+fn predicted(arguments: &Arguments) -> Entry<dyn Extrapolation> {
+    match arguments.word("of") {
+        "quadratic" => polynomial::QUADRATIC,
+        "hermite" => hermite::ENTRY,
+        _ => auto::ENTRY,
+    }
+}
 
 impl Extrapolation for SecantLinear {
     fn observe(&mut self, sample: Sample) {
@@ -46,20 +53,8 @@ impl Extrapolation for SecantLinear {
         self.prediction.clear();
     }
 
-    fn degree(&self) -> usize {
-        1
-    }
-
     fn order(&self) -> usize {
         self.prediction.order()
-    }
-
-    fn values_to_settle(&self) -> usize {
-        self.prediction.values_to_settle()
-    }
-
-    fn wants_slope(&self) -> bool {
-        self.prediction.wants_slope()
     }
 
     fn duplicate(&self) -> Box<dyn Extrapolation> {
@@ -86,8 +81,7 @@ mod tests {
             name: Spanned::unplaced("secant-linear".to_owned()),
             parameters: vec![of],
         };
-        let (entry, arguments) = look_up(EXTRAPOLATIONS, "extrapolation", &choice).unwrap();
-        let mut secant = (entry.build)(&arguments);
+        let mut secant = look_up(EXTRAPOLATIONS, &choice).unwrap().build();
         for time in [0.0, 1.0, 2.0] {
             secant.observe(Sample {
                 time,

@@ -104,12 +104,9 @@ impl FeedForward {
         )
     }
 
-    /// Why it cannot be applied to the system.
-    pub(crate) fn misfits(&self, graph: &Graph, period: &Period, fixed_steps: bool) -> Vec<String> {
+    /// Why it cannot be applied to the system, which is not the one on which it was learned.
+    pub(crate) fn misfits(&self, graph: &Graph, period: &Period) -> Vec<String> {
         let mut found = Vec::new();
-        if !fixed_steps {
-            found.push("it needs macro-steps of one size: `step_control = \"fixed\"`".to_owned());
-        }
         if !same(self.macro_step, graph.macro_step) {
             found.push(format!(
                 "it was learned with a macro-step of {} s and the system has {} s",

@@ -2,21 +2,20 @@
 
 mod signal_steps;
 
+pub(crate) use signal_steps::extrapolation_place;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::correction::Correction;
 use crate::exchange_mode::Exchange;
-use crate::extrapolation::Extrapolation;
+use crate::extrapolation::{Extrapolation, ExtrapolationFacts};
 use crate::fault::{Fault, UnitFault};
 use crate::interface_model::InterfaceModel;
-use crate::registry::{Arguments, Entry, Maker};
+use crate::registry::Chosen;
 use crate::step::Step;
 use crate::time::{Clock, Rate};
 use crate::unit::{Kind, UnitDescription, Value};
-
-/// A registry entry with the arguments it will be built with.
-pub(crate) type Chosen<T> = (&'static Entry<Maker<T>>, Arguments);
 
 /// The resolved system.
 ///
@@ -63,6 +62,8 @@ pub(crate) struct Input {
     /// Variable of the source's component that the file names as the output's derivative.
     pub(crate) derivative: Option<usize>,
     pub(crate) extrapolation: Chosen<dyn Extrapolation>,
+    /// What is known of it at this input.
+    pub(crate) facts: ExtrapolationFacts,
 }
 
 /// A real output.

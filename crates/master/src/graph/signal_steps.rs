@@ -1,5 +1,7 @@
 //! In which steps the signals of a system are given and taken.
 
+use std::ops::Range;
+
 use gyrator_system::{Problem, SystemFile};
 
 use super::{Graph, Input};
@@ -25,38 +27,38 @@ impl Graph {
         }
     }
 
-    /// Extrapolations that cannot work in the steps of their signals; `are_equal` tells whether all
-    /// macro-steps are of one length.
-    pub(crate) fn check_signal_steps(
-        &self,
-        file: &SystemFile,
-        are_equal: bool,
-        problems: &mut Vec<Problem>,
-    ) {
-        for (receiver, component) in self.components.iter().enumerate() {
-            for input in &self.inputs[component.inputs.clone()] {
-                let (entry, arguments) = &input.extrapolation;
-                let mut extrapolation = (entry.build)(arguments);
-                let mut prepared = extrapolation.prepare(&self.steps_of(receiver, input));
-                if prepared.is_ok() && extrapolation.wants_substeps() && !are_equal {
-                    prepared = Err(
-                        "its filters need macro-steps of one length; use step control `fixed`"
-                            .to_owned(),
-                    );
-                }
-                let Err(reason) = prepared else {
-                    continue;
-                };
-                let name = self.variable_name(receiver, input.variable);
-                let message = format!("`{}` cannot feed `{name}`: {reason}", entry.name);
-                let listed = file.components.iter();
-                let choice = listed
-                    .filter(|listed| listed.name.value == component.name)
-                    .find_map(|listed| listed.extrapolation.as_ref())
-                    .or(file.experiment.extrapolation.as_ref());
-                let span = choice.map_or(0..0, |choice| choice.name.span.clone());
-                problems.push(Problem::error("extrapolation-refused", message).at(&span));
+    /// Finds what is known of the extrapolation of each input in the steps of its signal.
+    pub(crate) fn find_facts(&mut self) {
+        for receiver in 0..self.components.len() {
+            for index in self.components[receiver].inputs.clone() {
+                let input = &self.inputs[index];
+                let facts = input.extrapolation.facts(&self.steps_of(receiver, input));
+                self.inputs[index].facts = facts;
             }
         }
     }
+
+    /// Extrapolations that cannot work in the steps of their signals.
+    pub(crate) fn check_signal_steps(&self, file: &SystemFile, problems: &mut Vec<Problem>) {
+        for (receiver, component) in self.components.iter().enumerate() {
+            for input in &self.inputs[component.inputs.clone()] {
+                if let Some(reason) = &input.facts.misfit {
+                    let name = self.variable_name(receiver, input.variable);
+                    let word = input.extrapolation.name();
+                    let message = format!("`{word}` cannot feed `{name}`: {reason}");
+                    let problem = Problem::error("extrapolation-refused", message);
+                    problems.push(problem.at(&extrapolation_place(file, &component.name)));
+                }
+            }
+        }
+    }
+}
+
+/// Where the file chooses the extrapolation of a component.
+pub(crate) fn extrapolation_place(file: &SystemFile, component: &str) -> Range<usize> {
+    let mut listed = file.components.iter();
+    let own = listed.find(|listed| listed.name.value == component);
+    let own = own.and_then(|listed| listed.extrapolation.as_ref());
+    let choice = own.or(file.experiment.extrapolation.as_ref());
+    choice.map_or(0..0, |choice| choice.name.span.clone())
 }

@@ -8,7 +8,8 @@
 mod prediction;
 mod schedule;
 
-use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::need::{Facts, Need, where_true};
+use crate::registry::{Arguments, Entry, EntryKind, ParameterInfo, ParameterKind};
 
 pub(crate) use prediction::{Prediction, Sides};
 pub use schedule::{FastInputs, InterfaceOrder, PassedForce, Schedule};
@@ -60,16 +61,47 @@ const LAG: ParameterInfo = ParameterInfo {
     },
 };
 
-/// Makes a schedule from checked arguments.
-pub type ScheduleMaker = fn(&Arguments) -> Schedule;
+/// What is known of an order of an interface model before it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScheduleFacts {
+    /// It feeds displacement errors back, and needs the positions.
+    pub wants_positions: bool,
+    /// It predicts forces, and needs to know how those of the fast side change.
+    pub wants_force_rates: bool,
+}
+
+fn facts(arguments: &Arguments, (): &()) -> ScheduleFacts {
+    ScheduleFacts {
+        wants_positions: arguments.number("displacement_correction") > 0.0,
+        wants_force_rates: arguments.word("force") == PassedForce::Predicted.word(),
+    }
+}
+
+impl Facts for ScheduleFacts {
+    fn needs(&self) -> Vec<Need> {
+        where_true([
+            (Need::Positions, self.wants_positions),
+            (Need::ForceRates, self.wants_force_rates),
+        ])
+    }
+}
+
+impl EntryKind for Schedule {
+    const NAME: &'static str = "order";
+    type Made = Self;
+    type Context = ();
+    type Facts = ScheduleFacts;
+    const USUAL: () = ();
+}
 
 /// Every order of an interface model, by its word in a system file.
-pub const INTERFACE_ORDERS: &[Entry<ScheduleMaker>] = &[
+pub const INTERFACE_ORDERS: &[Entry<Schedule>] = &[
     Entry {
         name: InterfaceOrder::Parallel.word(),
         summary: "both sides step over the same interval; the multibody component receives nothing from within it",
         source: "Rahikainen 2020 §2.3.1",
         parameters: &[FORCE, INPUTS, DISPLACEMENT_CORRECTION, MASS_FACTOR, LAG],
+        facts,
         build: |arguments| Schedule::new(InterfaceOrder::Parallel, arguments),
     },
     Entry {
@@ -83,6 +115,7 @@ pub const INTERFACE_ORDERS: &[Entry<ScheduleMaker>] = &[
             MASS_FACTOR,
             LAG,
         ],
+        facts,
         build: |arguments| Schedule::new(InterfaceOrder::FastFirst, arguments),
     },
     Entry {
@@ -96,6 +129,7 @@ pub const INTERFACE_ORDERS: &[Entry<ScheduleMaker>] = &[
             MASS_FACTOR,
             LAG,
         ],
+        facts,
         build: |arguments| Schedule::new(InterfaceOrder::Pipelined, arguments),
     },
 ];
@@ -114,6 +148,8 @@ pub(crate) struct InterfaceModel {
     pub(crate) efforts: Vec<Effort>,
     pub(crate) mass: Mass,
     pub(crate) schedule: Schedule,
+    /// What is known of its order.
+    pub(crate) facts: ScheduleFacts,
 }
 
 /// A velocity at the bonds, and what belongs to it.

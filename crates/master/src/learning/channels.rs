@@ -127,7 +127,7 @@ fn mode_for(graph: &Graph, component: usize, learning: &Learning) -> Exchange {
         (Base::Stale, _) => Exchange::Stale,
         (Base::Fresh, _) => Exchange::Fresh,
         (Base::Compensated, _) => Exchange::Compensated,
-        (Base::Delay, mode @ (Exchange::Fresh | Exchange::Compensated)) => mode,
+        (Base::Delay, mode) if mode.facts().follows_inputs => mode,
         (Base::Delay, _) if node.description.capabilities.fresh_outputs => Exchange::Fresh,
         (Base::Delay, _) => Exchange::Compensated,
     }

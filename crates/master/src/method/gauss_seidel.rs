@@ -1,9 +1,8 @@
-use super::Method;
 use super::turns::{FAST_FIRST, FEEDTHROUGH_LAST, Order};
+use super::{Method, MethodFacts};
 use crate::engine::{self, Passing, Turns};
 use crate::fault::Fault;
-use crate::graph::Graph;
-use crate::registry::{Entry, Maker, ParameterInfo, ParameterKind};
+use crate::registry::{Entry, ParameterInfo, ParameterKind};
 use crate::state::State;
 use crate::step::Step;
 
@@ -13,7 +12,7 @@ struct GaussSeidel {
     turns: Option<Turns>,
 }
 
-pub(super) const ENTRY: Entry<Maker<dyn Method>> = Entry {
+pub(super) const ENTRY: Entry<dyn Method> = Entry {
     name: "gauss-seidel",
     summary: "units step one after the other; a later one receives the end values of those before it, on a line where \
               it can follow one",
@@ -23,6 +22,10 @@ pub(super) const ENTRY: Entry<Maker<dyn Method>> = Entry {
         summary: "who steps first: units with direct feed-through last, fast units first, or names separated by commas",
         kind: ParameterKind::Names(&[FEEDTHROUGH_LAST, FAST_FIRST]),
     }],
+    facts: |_, ()| MethodFacts {
+        looks_ahead: true,
+        passes_means: false,
+    },
     build: |arguments| {
         let order = Order::new(arguments.text("order"));
         Box::new(GaussSeidel { order, turns: None })
@@ -30,17 +33,9 @@ pub(super) const ENTRY: Entry<Maker<dyn Method>> = Entry {
 };
 
 impl Method for GaussSeidel {
-    fn misfits(&self, graph: &Graph) -> Vec<String> {
-        self.order.misfits("gauss-seidel", graph)
-    }
-
     fn begin(&mut self, state: &mut State) {
         let order = self.order.components(&state.graph);
         self.turns = Some(Turns::new(state, order, Passing::End));
-    }
-
-    fn looks_ahead(&self) -> bool {
-        true
     }
 
     fn step(&mut self, state: &mut State, step: &Step) -> Result<(), Fault> {

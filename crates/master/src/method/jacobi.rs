@@ -1,7 +1,7 @@
-use super::Method;
+use super::{Method, MethodFacts};
 use crate::engine::{head, step_all};
 use crate::fault::Fault;
-use crate::registry::{Entry, Maker};
+use crate::registry::Entry;
 use crate::state::State;
 use crate::step::Step;
 
@@ -9,11 +9,12 @@ use crate::step::Step;
 #[derive(Debug)]
 struct Jacobi;
 
-pub(super) const ENTRY: Entry<Maker<dyn Method>> = Entry {
+pub(super) const ENTRY: Entry<dyn Method> = Entry {
     name: "jacobi",
     summary: "all units step in parallel, single- and multi-rate, explicit and non-iterative",
     source: "FMI 2.0 §4.2; Rodríguez 2022 §2",
     parameters: &[],
+    facts: |_, ()| MethodFacts::default(),
     build: |_| Box::new(Jacobi),
 };
 

@@ -6,28 +6,49 @@ mod mean_force;
 mod turns;
 
 use crate::fault::Fault;
-use crate::graph::Graph;
-use crate::registry::Registry;
+use crate::need::{Facts, Need, where_true};
+use crate::registry::{Entry, EntryKind};
 use crate::state::State;
 use crate::step::Step;
 
-/// Advances a system by one macro-step.
-pub trait Method: Send {
-    /// Why the method cannot run this system, in sentences; none where it can.
-    fn misfits(&self, graph: &Graph) -> Vec<String> {
-        let _ = graph;
+/// What is known of a method before it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MethodFacts {
+    /// An input may carry outputs of the end of its source's communication step before that is
+    /// over: where components are stepped one after the other.
+    pub looks_ahead: bool,
+    /// Such an input carries means over the step, and not the values of its end.
+    pub passes_means: bool,
+}
+
+impl Facts for MethodFacts {
+    fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
 
+    fn withholds(&self) -> Vec<Need> {
+        where_true([
+            (Need::WithinStep, self.looks_ahead),
+            (Need::StepOrder, self.looks_ahead),
+            (Need::Delay, self.looks_ahead),
+            (Need::LastValues, self.passes_means),
+        ])
+    }
+}
+
+impl EntryKind for dyn Method {
+    const NAME: &'static str = "method";
+    type Made = Box<dyn Method>;
+    type Context = ();
+    type Facts = MethodFacts;
+    const USUAL: () = ();
+}
+
+/// Advances a system by one macro-step.
+pub trait Method: Send {
     /// Prepares the state, before it is initialised.
     fn begin(&mut self, state: &mut State) {
         let _ = state;
-    }
-
-    /// Whether an input may carry outputs of the end of its source's communication step before that
-    /// is over: where components are stepped one after the other.
-    fn looks_ahead(&self) -> bool {
-        false
     }
 
     /// Makes `step`.
@@ -38,4 +59,4 @@ pub trait Method: Send {
 }
 
 /// Every method, by its word in a system file.
-pub const METHODS: &Registry<dyn Method> = &[jacobi::ENTRY, gauss_seidel::ENTRY, mean_force::ENTRY];
+pub const METHODS: &[Entry<dyn Method>] = &[jacobi::ENTRY, gauss_seidel::ENTRY, mean_force::ENTRY];

@@ -1,8 +1,6 @@
 //! The order in which components take their turns.
 
-use gyrator_system::closest;
-
-use crate::graph::{Graph, Input};
+use crate::graph::Graph;
 use crate::order::dependency_order;
 
 /// Components with direct feed-through come after those that feed them; fast ones before slow ones.
@@ -29,46 +27,6 @@ impl Order {
                 Self::Named(names.filter(|name| !name.is_empty()).collect())
             }
         }
-    }
-
-    /// Why the order cannot be kept in this system.
-    pub(super) fn misfits(&self, method: &str, graph: &Graph) -> Vec<String> {
-        let mut misfits = Vec::new();
-        if let Self::Named(names) = self {
-            for (index, name) in names.iter().enumerate() {
-                if !graph.component_names().any(|known| known == name) {
-                    let near = closest(name, graph.component_names());
-                    let help = near.map_or(
-                        "write names of components, separated by commas".to_owned(),
-                        |near| format!("did you mean `{near}`?"),
-                    );
-                    misfits.push(format!(
-                        "`order` of `{method}`: there is no component `{name}`; {help}"
-                    ));
-                } else if names[..index].contains(name) {
-                    misfits.push(format!("`order` of `{method}` names `{name}` twice"));
-                }
-            }
-        }
-        let wants_substeps = |input: &&Input| {
-            let (entry, arguments) = &input.extrapolation;
-            (entry.build)(arguments).wants_substeps()
-        };
-        if let Some(input) = graph.inputs.iter().find(wants_substeps) {
-            misfits.push(format!(
-                "method `{method}` and extrapolation `{}` do not go together: both use what a source computes within the \
-                 step; use method `jacobi`, or another extrapolation",
-                input.extrapolation.0.name
-            ));
-        }
-        if let Some(model) = graph.interface_models.first() {
-            misfits.push(format!(
-                "method `{method}` and interface model `{}` do not go together: the interface model has an order of its \
-                 own; use method `jacobi`",
-                model.name
-            ));
-        }
-        misfits
     }
 
     /// All components in this order. Components that get nothing back from those they feed come

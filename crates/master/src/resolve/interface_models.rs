@@ -7,10 +7,9 @@ use gyrator_system::{self as file, Choice, Port, Problem, Spanned, SystemFile, c
 
 use crate::graph::{Axis, Bond, Graph};
 use crate::interface_model::{
-    Coordinate, Effort, INTERFACE_ORDERS, InterfaceModel, InterfaceOrder, Mass, PassedForce,
-    Schedule,
+    Coordinate, Effort, InterfaceModel, InterfaceOrder, Mass, PassedForce, Schedule,
 };
-use crate::registry::look_up;
+use crate::registry::{Chosen, Registry};
 use crate::unit::{Causality, Kind};
 
 /// The exchange step of the interface model that has `component` on its fast side.
@@ -28,8 +27,8 @@ pub(super) fn exchange_step<'a>(file: &'a SystemFile, component: &str) -> Option
 
 /// All interface models of the file, in the order of their names.
 pub(super) fn interface_models(
-    file: &SystemFile,
-    by_name: &BTreeMap<&str, usize>,
+    (file, by_name): (&SystemFile, &BTreeMap<&str, usize>),
+    orders: &Registry<Schedule>,
     graph: &Graph,
     problems: &mut Vec<Problem>,
 ) -> Vec<InterfaceModel> {
@@ -38,6 +37,7 @@ pub(super) fn interface_models(
         let mut resolver = Resolver {
             described,
             by_name,
+            orders,
             graph,
             problems: &mut *problems,
         };
@@ -70,6 +70,7 @@ pub(super) fn interface_models(
 struct Resolver<'a> {
     described: &'a file::InterfaceModel,
     by_name: &'a BTreeMap<&'a str, usize>,
+    orders: &'a Registry<Schedule>,
     graph: &'a Graph,
     problems: &'a mut Vec<Problem>,
 }
@@ -83,7 +84,7 @@ impl<'a> Resolver<'a> {
 
     fn resolve(&mut self) -> Option<InterfaceModel> {
         let described = self.described;
-        let schedule = self.schedule();
+        let chosen = self.order();
         let Some(&component) = self.by_name.get(described.component.value.as_str()) else {
             let near = closest(&described.component.value, self.by_name.keys().copied());
             let help = near.map_or("name a component".to_owned(), |near| {
@@ -96,14 +97,14 @@ impl<'a> Resolver<'a> {
         let axes = self.axes(component)?;
         let (coordinates, efforts) = self.coordinates(component, &axes)?;
         let mass = self.mass(component, coordinates.len())?;
-        let schedule = schedule?;
-        self.check_schedule(&schedule, &coordinates)?;
+        let chosen = chosen?;
+        let schedule = chosen.build();
+        self.check_lag(&schedule)?;
         let of = |(bond, _): &(&Bond, Axis)| bond.effort_side;
         let mut fast: Vec<usize> = axes.iter().map(of).collect();
         fast.sort_unstable();
         fast.dedup();
         let exchanges = self.exchanges(component, &fast)?;
-        self.check_inputs(&fast, &efforts)?;
         Some(InterfaceModel {
             name: described.name.value.clone(),
             component,
@@ -113,11 +114,12 @@ impl<'a> Resolver<'a> {
             efforts,
             mass,
             schedule,
+            facts: chosen.facts(&()),
         })
     }
 
     /// The order and its options; `force` alone tells the order, too.
-    fn schedule(&mut self) -> Option<Schedule> {
+    fn order(&mut self) -> Option<Chosen<Schedule>> {
         let described = self.described;
         let mean = file::Value::String(PassedForce::Mean.word().to_owned());
         let mut options = described.options.iter();
@@ -131,8 +133,8 @@ impl<'a> Resolver<'a> {
             name: described.order.clone().unwrap_or(unplaced),
             parameters: described.options.clone(),
         };
-        match look_up(INTERFACE_ORDERS, "order", &choice) {
-            Ok((entry, arguments)) => Some((entry.build)(&arguments)),
+        match self.orders.look_up(&choice) {
+            Ok(chosen) => Some(chosen),
             Err(found) => {
                 self.problems.extend(found);
                 None
@@ -182,12 +184,6 @@ impl<'a> Resolver<'a> {
             return Some((
                 format!("the flow of bond `{name}` is not an output of `{owner}`"),
                 "the multibody component gives the flows (velocities), the fast components give the efforts (forces)",
-            ));
-        }
-        if bond.correction.is_some() {
-            return Some((
-                format!("bond `{name}` has a correction"),
-                "the interface model feeds the inputs that the correction would change: set `correction = \"off\"`",
             ));
         }
         None
@@ -266,16 +262,6 @@ impl<'a> Resolver<'a> {
             );
             return None;
         }
-        let capabilities = self.graph.components[component].description.capabilities;
-        if !capabilities.directional_derivatives && !capabilities.fresh_outputs {
-            let name = &self.graph.components[component].name;
-            self.refuse(
-                &described.name.span,
-                format!("`{name}` gives no directional derivatives of its accelerations"),
-                "name outputs for `inverse_mass` and `free_acceleration` instead",
-            );
-            return None;
-        }
         let accelerations = &described.accelerations;
         self.outputs_of(component, "accelerations", accelerations, count)
             .map(Mass::Accelerations)
@@ -309,35 +295,11 @@ impl<'a> Resolver<'a> {
         Some(pairs.map(element).collect())
     }
 
-    fn check_schedule(&mut self, schedule: &Schedule, coordinates: &[Coordinate]) -> Option<()> {
+    fn check_lag(&mut self, schedule: &Schedule) -> Option<()> {
         let span = &self.described.name.span;
         if schedule.lag.fract() != 0.0 {
             let message = format!("`lag` is {}; it counts whole macro-steps", schedule.lag);
             self.refuse(span, message, "write 0, 1, 2, …");
-            return None;
-        }
-        let lacks = |part: fn(&Coordinate) -> Option<usize>| {
-            coordinates
-                .iter()
-                .any(|coordinate| part(coordinate).is_none())
-        };
-        if schedule.displacement_correction > 0.0 && lacks(|c| c.position) {
-            self.refuse(
-                span,
-                "`displacement_correction` needs the positions".to_owned(),
-                "name outputs for `positions`",
-            );
-            return None;
-        }
-        if schedule.force == PassedForce::Predicted
-            && (lacks(|c| c.stiffness) || lacks(|c| c.force_rate))
-        {
-            self.refuse(
-                span,
-                "`force = \"predicted\"` needs to know how the forces of the fast side change"
-                    .to_owned(),
-                "name outputs for `stiffness` and `force_rates`",
-            );
             return None;
         }
         Some(())
@@ -388,52 +350,6 @@ impl<'a> Resolver<'a> {
             }
         }
         Some(exchanges)
-    }
-
-    /// Inputs that the interface model feeds must leave it the choice of their course.
-    fn check_inputs(&mut self, fast: &[usize], efforts: &[Effort]) -> Option<()> {
-        let components = fast.iter().map(|fast| &self.graph.components[*fast]);
-        let fed = components.flat_map(|fast| fast.inputs.clone());
-        let fed: Vec<usize> = fed
-            .chain(efforts.iter().map(|effort| effort.input))
-            .collect();
-        self.check_extrapolations(&fed)?;
-        self.check_corrections(&fed)
-    }
-
-    fn check_extrapolations(&mut self, fed: &[usize]) -> Option<()> {
-        let graph = self.graph;
-        for &input in fed {
-            let (entry, arguments) = &graph.inputs[input].extrapolation;
-            if (entry.build)(arguments).wants_substeps() {
-                let message = format!(
-                    "it does not go together with extrapolation `{}`: both use what a source computes within the step",
-                    entry.name
-                );
-                let help = "choose another extrapolation for the components at its bonds";
-                self.refuse(&self.described.name.span, message, help);
-                return None;
-            }
-        }
-        Some(())
-    }
-
-    /// Corrections of other bonds: those of its own are refused with the bond.
-    fn check_corrections(&mut self, fed: &[usize]) -> Option<()> {
-        let graph = self.graph;
-        let is_fed =
-            |axis: &Axis| fed.contains(&axis.effort_input) || fed.contains(&axis.flow_input);
-        let corrected = |bond: &&Bond| bond.correction.is_some() && bond.axes.iter().any(is_fed);
-        let Some(bond) = graph.bonds.iter().find(corrected) else {
-            return Some(());
-        };
-        let message = format!(
-            "bond `{}` has a correction, and the interface model feeds an input of that bond without it",
-            bond.name
-        );
-        let help = "set `correction = \"off\"` at that bond";
-        self.refuse(&self.described.name.span, message, help);
-        None
     }
 
     /// Real outputs of a component, as many as `count`, or none.

@@ -12,13 +12,13 @@ use gyrator_system::{self as file, Choice, Port, Problem, Severity, Spanned, Sys
 
 use numbering::{bonds, generalised_bonds, number_inputs, number_outputs, signal_wires};
 
-use crate::correction::{CORRECTIONS, Correction};
-use crate::exchange_mode::Exchange;
-use crate::extrapolation::{EXTRAPOLATIONS, Extrapolation};
-use crate::graph::{Chosen, Component, Graph};
-use crate::halving_unit::misfit;
+use crate::correction::Correction;
+use crate::exchange_mode::{EXCHANGE_MODES, Exchange};
+use crate::extrapolation::Extrapolation;
+use crate::graph::{Component, Graph};
 use crate::physical_unit::Conversion;
-use crate::registry::{Registry, look_up};
+use crate::registries::Registries;
+use crate::registry::{Chosen, EntryKind, Registry, look_up};
 use crate::time::{Clock, Rate};
 use crate::unit::{Causality, Kind, UnitDescription, Value};
 
@@ -30,6 +30,7 @@ use crate::unit::{Causality, Kind, UnitDescription, Value};
 pub(crate) fn resolve(
     file: &SystemFile,
     descriptions: &[Arc<UnitDescription>],
+    registries: &Registries,
     problems: &mut Vec<Problem>,
 ) -> Option<(Graph, Vec<usize>)> {
     let mut places: Vec<usize> = (0..file.components.len()).collect();
@@ -46,6 +47,7 @@ pub(crate) fn resolve(
         .collect();
     let mut resolver = Resolver {
         file,
+        registries,
         by_name,
         components: Vec::new(),
         problems,
@@ -60,6 +62,7 @@ pub(crate) fn resolve(
 
 struct Resolver<'a> {
     file: &'a SystemFile,
+    registries: &'a Registries,
     by_name: BTreeMap<&'a str, usize>,
     components: Vec<Component>,
     problems: &'a mut Vec<Problem>,
@@ -109,7 +112,6 @@ impl Resolver<'_> {
         macro_step: f64,
     ) {
         let rate = self.rate(component, macro_step);
-        self.problems.extend(misfit(component, description));
         let requested = component
             .exchange
             .as_ref()
@@ -153,20 +155,17 @@ impl Resolver<'_> {
         let Some(word) = requested else {
             return Exchange::Auto;
         };
-        Exchange::from_word(&word.value).unwrap_or_else(|| {
-            let known = Exchange::WORDS;
-            let near = closest(&word.value, known)
-                .map_or(String::new(), |w| format!("did you mean `{w}`? "));
-            self.problems.push(
-                Problem::error(
-                    "unknown-word",
-                    format!("there is no exchange `{}`", word.value),
-                )
-                .at(&word.span)
-                .help(format!("{near}known: {}", known.join(", "))),
-            );
-            Exchange::Auto
-        })
+        let choice = Choice {
+            name: word.clone(),
+            parameters: Vec::new(),
+        };
+        match look_up(EXCHANGE_MODES, &choice) {
+            Ok(mode) => mode.build(),
+            Err(problems) => {
+                self.problems.extend(problems);
+                Exchange::Auto
+            }
+        }
     }
 
     fn start_values(
@@ -423,8 +422,14 @@ impl Resolver<'_> {
         };
         graph.bonds = bonds(self.file, &self.by_name, &graph, corrections);
         self.problems.extend(generalised_bonds(self.file, &graph));
-        graph.interface_models =
-            interface_models::interface_models(self.file, &self.by_name, &graph, self.problems);
+        graph.find_facts();
+        let orders = &self.registries.interface_orders;
+        graph.interface_models = interface_models::interface_models(
+            (self.file, &self.by_name),
+            orders,
+            &graph,
+            self.problems,
+        );
         Some(graph)
     }
 
@@ -511,7 +516,7 @@ impl Resolver<'_> {
         let mut chosen = BTreeMap::new();
         for component in &self.file.components {
             let choice = component.extrapolation.as_ref().unwrap_or(&default);
-            if let Some(entry) = self.choose(EXTRAPOLATIONS, "extrapolation", choice) {
+            if let Some(entry) = self.choose(&self.registries.extrapolations, choice) {
                 chosen.insert(component.name.value.clone(), entry);
             }
         }
@@ -522,19 +527,18 @@ impl Resolver<'_> {
         let file = self.file;
         let one = |bond: &file::Bond| match &bond.correction {
             Some(choice) if choice.name.value == "off" => None,
-            Some(choice) => self.choose(CORRECTIONS, "correction", choice),
+            Some(choice) => self.choose(&self.registries.corrections, choice),
             None => None,
         };
         file.bonds.iter().map(one).collect()
     }
 
-    fn choose<T: ?Sized>(
+    fn choose<K: EntryKind + ?Sized>(
         &mut self,
-        registry: &'static Registry<T>,
-        what: &str,
+        registry: &Registry<K>,
         choice: &Choice,
-    ) -> Option<Chosen<T>> {
-        match look_up(registry, what, choice) {
+    ) -> Option<Chosen<K>> {
+        match registry.look_up(choice) {
             Ok(found) => Some(found),
             Err(problems) => {
                 self.problems.extend(problems);

@@ -6,8 +6,9 @@ use gyrator_system::{self as file, Port, Problem, SystemFile};
 
 use super::Wire;
 use crate::correction::Correction;
-use crate::extrapolation::Extrapolation;
-use crate::graph::{Axis, Bond, Chosen, Component, Graph, Input, Output, Signal, SignalWire};
+use crate::extrapolation::{Extrapolation, ExtrapolationFacts};
+use crate::graph::{Axis, Bond, Component, Graph, Input, Output, Signal, SignalWire};
+use crate::registry::Chosen;
 use crate::time::common_macro_steps;
 use crate::unit::{Causality, Kind};
 
@@ -64,6 +65,7 @@ pub(super) fn number_inputs(
             offset: wire.offset,
             derivative: wire.derivative,
             extrapolation: extrapolations[&node.name].clone(),
+            facts: ExtrapolationFacts::default(),
         });
     }
     inputs

@@ -7,7 +7,7 @@ use crate::ledger::Ledger;
 use crate::state::{Saved, State, restore, save};
 use crate::state_check;
 use crate::step::Step;
-use crate::step_control::StepControl;
+use crate::step_control::StepControlFacts;
 
 /// The state of a run before a step.
 pub(crate) struct Checkpoint {
@@ -19,10 +19,10 @@ impl Checkpoint {
     /// Room for checkpoints, if the step control may want to go back and the units can.
     pub(crate) fn if_possible(
         state: &State,
-        control: &dyn StepControl,
+        control: StepControlFacts,
         notes: &mut Vec<String>,
     ) -> Option<Self> {
-        if !control.may_repeat() {
+        if !control.may_repeat {
             return None;
         }
         let components = &state.graph.components;

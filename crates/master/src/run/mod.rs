@@ -20,7 +20,7 @@ use crate::observer::{Observer, StopRequest, Verdict, View};
 use crate::report::{Report, StopReason};
 use crate::state::State;
 use crate::step::Step;
-use crate::step_control::{Decision, StepAudit, StepControl};
+use crate::step_control::{Decision, StepAudit, StepControl, StepControlFacts};
 use crate::unit::Period;
 use checkpoint::Checkpoint;
 use stop_time::end_as_stepped;
@@ -31,6 +31,7 @@ pub(crate) struct Parts {
     pub(crate) state: State,
     pub(crate) method: (&'static str, Box<dyn Method>),
     pub(crate) control: (&'static str, Box<dyn StepControl>),
+    pub(crate) control_facts: StepControlFacts,
     pub(crate) period: Period,
     pub(crate) interrupt: Option<Arc<AtomicBool>>,
     pub(crate) notes: Vec<String>,
@@ -64,6 +65,7 @@ impl Run {
             mut state,
             mut method,
             mut control,
+            control_facts,
             period,
             mut notes,
             interrupt,
@@ -73,19 +75,19 @@ impl Run {
         let told = Period {
             stop: period
                 .stop
-                .filter(|_| !control.1.may_overshoot())
-                .map(|stop| end_as_stepped(&state.graph, stop, control.1.is_fixed())),
+                .filter(|_| !control_facts.may_overshoot)
+                .map(|stop| end_as_stepped(&state.graph, stop, control_facts.is_fixed)),
             ..period
         };
         notes.extend(engine::initialize(&mut state, &told)?);
         let has_bonds = !state.graph.bonds.is_empty();
         let first = control.1.first(state.graph.macro_step, has_bonds);
-        let timeline = Timeline::new(&state.graph, control.1.as_ref(), &period, first);
+        let timeline = Timeline::new(&state.graph, control_facts, &period, first);
         let mut run = Self {
-            ledger: Ledger::new(&state, control.1.is_fixed()),
+            ledger: Ledger::new(&state, control_facts.is_fixed),
             audit: Audit::new(&state),
             alarms: Alarms::new(state.graph.bonds.len()),
-            checkpoint: Checkpoint::if_possible(&state, control.1.as_ref(), &mut notes),
+            checkpoint: Checkpoint::if_possible(&state, control_facts, &mut notes),
             timeline,
             state,
             method,

@@ -86,12 +86,12 @@ fn bond_report(run: &Run, index: usize) -> BondReport {
         stale_energy: audit.known_stale_energy(),
         net_energy_error: audit.net_energy_error(energy.correction_energy),
         verdict: corrector
-            .filter(|corrector| corrector.correction.removes_stale_energy())
+            .filter(|corrector| corrector.facts.removes_stale_energy)
             .map(|_| audit.verdict(energy.correction_energy)),
         hindsight_mu: audit.hindsight_share(energy.residual_energy),
         alarms: run.alarms.bond(index).to_vec(),
         correction: match &bond.correction {
-            Some((entry, _)) => entry.name,
+            Some(chosen) => chosen.name(),
             None if is_fed_forward(run, bond) => "learned",
             None => "off",
         },

@@ -2,7 +2,7 @@
 
 use crate::graph::Graph;
 use crate::step::Step;
-use crate::step_control::StepControl;
+use crate::step_control::StepControlFacts;
 use crate::time::{Clock, Ticks};
 use crate::unit::Period;
 
@@ -26,11 +26,11 @@ impl Timeline {
     /// From the start of `period`, with a first step of `first` s.
     pub(super) fn new(
         graph: &Graph,
-        control: &dyn StepControl,
+        control: StepControlFacts,
         period: &Period,
         first: f64,
     ) -> Self {
-        let sizes = Sizes::of(graph, control.is_fixed());
+        let sizes = Sizes::of(graph, control.is_fixed);
         let clock = graph.clock;
         let stop = |stop: f64| (sizes.stop(&clock, stop - period.start), stop);
         Self {
@@ -39,8 +39,8 @@ impl Timeline {
             index: 0,
             stop: period.stop.map(stop),
             next_length: sizes.length(first, &clock),
-            is_fixed: control.is_fixed(),
-            may_overshoot: control.may_overshoot(),
+            is_fixed: control.is_fixed,
+            may_overshoot: control.may_overshoot,
             sizes,
             clock,
         }

@@ -1,5 +1,5 @@
 use super::InputCourse;
-use crate::correction::{BondFacts, BondPoint, Correction, Increments, Side};
+use crate::correction::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
 use crate::curve::Curve;
 use crate::graph::{Axis, Bond, Graph};
 use crate::step::Step;
@@ -8,6 +8,7 @@ use crate::step::Step;
 #[derive(Clone)]
 pub(crate) struct Corrector {
     pub(crate) bond: usize,
+    pub(crate) facts: CorrectionFacts,
     pub(crate) correction: Box<dyn Correction>,
     pub(crate) axes: Vec<Axis>,
     pub(crate) every: u64,
@@ -23,10 +24,10 @@ impl Corrector {
     pub(crate) fn all(graph: &Graph) -> Vec<Self> {
         let mut correctors: Vec<Self> = Vec::new();
         for (index, bond) in graph.bonds.iter().enumerate() {
-            let Some((entry, arguments)) = &bond.correction else {
+            let Some(chosen) = &bond.correction else {
                 continue;
             };
-            let mut correction = (entry.build)(arguments);
+            let mut correction = chosen.build();
             correction.begin(&facts(graph, bond));
             let flows =
                 |axes: &[Axis]| axes.iter().map(|axis| axis.flow_output).collect::<Vec<_>>();
@@ -47,6 +48,7 @@ impl Corrector {
             };
             correctors.push(Self {
                 bond: index,
+                facts: chosen.facts(&()),
                 correction,
                 axes: bond.axes.clone(),
                 every: u64::from(bond.every),
@@ -72,10 +74,7 @@ impl Corrector {
 
 fn facts(graph: &Graph, bond: &Bond) -> BondFacts {
     let step = |component: usize| graph.components[component].rate.ratio() / f64::from(bond.every);
-    let degree = |input: usize| {
-        let (entry, arguments) = &graph.inputs[input].extrapolation;
-        (entry.build)(arguments).degree()
-    };
+    let degree = |input: usize| graph.inputs[input].facts.degree;
     let feeds_through =
         |output: usize, input: usize| graph.feedthrough(output, false).contains(&input);
     let any = |test: &dyn Fn(&Axis) -> bool| bond.axes.iter().any(test);

@@ -18,6 +18,8 @@ pub(crate) struct InputCourse {
     is_discrete: bool,
     /// The extrapolation is told each communication step of the source.
     pub(crate) wants_substeps: bool,
+    /// The extrapolation uses slopes.
+    pub(crate) wants_slope: bool,
     /// A method passes the mean over its source's communication steps on to it.
     pub(crate) takes_mean: bool,
     /// Each communication step of the receiver has a curve of its own.
@@ -42,30 +44,29 @@ fn is_discrete(output: &Output, graph: &Graph) -> bool {
 
 impl InputCourse {
     pub(crate) fn new(component: usize, input: &Input, graph: &Graph) -> Self {
-        let (entry, arguments) = &input.extrapolation;
-        let mut extrapolation = (entry.build)(arguments);
+        let facts = &input.facts;
+        let mut extrapolation = input.extrapolation.build();
         // What is refused here was refused when the graph was made.
         let _ = extrapolation.prepare(&graph.steps_of(component, input));
-        let degree = extrapolation.degree();
-        let needs_history = degree > 0 || entry.name != "hold";
         Self {
             source: input.source,
             source_component: graph.outputs[input.source].component,
             component,
             factor: input.factor,
             offset: input.offset,
-            wants_substeps: extrapolation.wants_substeps(),
+            wants_substeps: facts.wants_substeps,
+            wants_slope: facts.wants_slope,
             takes_mean: false,
-            comes_in_pieces: extrapolation.comes_in_pieces(),
+            comes_in_pieces: facts.comes_in_pieces,
             piece: Curve::default(),
-            extrapolation: needs_history.then_some(extrapolation),
+            extrapolation: (!facts.is_plain_hold).then_some(extrapolation),
             is_discrete: is_discrete(&graph.outputs[input.source], graph),
             jumps: JumpDetector::default(),
             correction: Curve::default(),
             feed_forward: Curve::default(),
             is_corrected: false,
             curve: Curve::default(),
-            degree,
+            degree: facts.degree,
         }
     }
 
@@ -123,12 +124,6 @@ impl InputCourse {
             extrapolation.clear();
             self.jumps = JumpDetector::default();
         }
-    }
-
-    pub(crate) fn wants_slope(&self) -> bool {
-        self.extrapolation
-            .as_ref()
-            .is_some_and(|extrapolation| extrapolation.wants_slope())
     }
 
     /// The course of the input without correction, from `now` (s since the start) on.

@@ -1,6 +1,6 @@
-use super::{Decision, StepAudit, StepControl};
+use super::{Decision, StepAudit, StepControl, StepControlFacts};
 use crate::ledger::BondEnergy;
-use crate::registry::{Arguments, Entry, Maker, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 
 /// Energy-conservation-based co-simulation (Sadjina & Pedersen 2019, §4): the steps are as long as
 /// the residual energy of the bonds allows.
@@ -17,7 +17,6 @@ struct Ecco {
     maximum_step: Option<f64>,
     limits: (f64, f64),
     is_signed: bool,
-    overshoots: bool,
     reject_above: f64,
     /// There are no bonds: every step is this long, s.
     macro_step: f64,
@@ -50,7 +49,7 @@ const fn automatic(name: &'static str, summary: &'static str, range: (f64, f64))
 
 const POSITIVE: (f64, f64) = (f64::MIN_POSITIVE, f64::INFINITY);
 
-pub(super) const ENTRY: Entry<Maker<dyn StepControl>> = Entry {
+pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     name: "ecco",
     summary: "steps as long as the residual energies of the power bonds allow",
     source: "Sadjina 2019 §4, eqs 13–14",
@@ -123,6 +122,12 @@ pub(super) const ENTRY: Entry<Maker<dyn StepControl>> = Entry {
             kind: ParameterKind::Flag,
         },
     ],
+    facts: |arguments, ()| StepControlFacts {
+        is_fixed: false,
+        needs_bonds: true,
+        may_repeat: arguments.number("reject_above").is_finite(),
+        may_overshoot: arguments.flag("overshoot"),
+    },
     build: |arguments| Box::new(Ecco::new(arguments)),
 };
 
@@ -143,7 +148,6 @@ impl Ecco {
             maximum_step: arguments.number_or_auto("maximum_step"),
             limits: (0.0, f64::INFINITY),
             is_signed: arguments.word("indicator") == "signed",
-            overshoots: arguments.flag("overshoot"),
             reject_above: arguments.number("reject_above"),
             macro_step: 0.0,
             worst: 0.0,
@@ -241,22 +245,6 @@ impl StepControl for Ecco {
             return Decision::Continue(self.limits.0);
         }
         Decision::Continue(self.limited(size * ratio))
-    }
-
-    fn is_fixed(&self) -> bool {
-        false
-    }
-
-    fn needs_bonds(&self) -> bool {
-        true
-    }
-
-    fn may_repeat(&self) -> bool {
-        self.reject_above.is_finite()
-    }
-
-    fn may_overshoot(&self) -> bool {
-        self.overshoots
     }
 
     fn signals(&self) -> &[(&'static str, f64)] {

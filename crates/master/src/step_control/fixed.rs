@@ -1,5 +1,5 @@
-use super::{Decision, StepAudit, StepControl};
-use crate::registry::{Entry, Maker};
+use super::{Decision, StepAudit, StepControl, StepControlFacts};
+use crate::registry::Entry;
 
 /// The experiment's macro-step, always.
 #[derive(Debug, Default)]
@@ -7,11 +7,15 @@ struct Fixed {
     macro_step: f64,
 }
 
-pub(super) const ENTRY: Entry<Maker<dyn StepControl>> = Entry {
+pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     name: "fixed",
     summary: "every macro-step has the size that the experiment gives",
     source: "FMI 2.0 §4.2.2",
     parameters: &[],
+    facts: |_, ()| StepControlFacts {
+        is_fixed: true,
+        ..StepControlFacts::default()
+    },
     build: |_| Box::<Fixed>::default(),
 };
 
@@ -23,9 +27,5 @@ impl StepControl for Fixed {
 
     fn next(&mut self, _audit: &StepAudit<'_>) -> Decision {
         Decision::Continue(self.macro_step)
-    }
-
-    fn is_fixed(&self) -> bool {
-        true
     }
 }

@@ -4,7 +4,8 @@ mod ecco;
 mod fixed;
 
 use crate::ledger::Ledger;
-use crate::registry::Registry;
+use crate::need::{Facts, Need, where_true};
+use crate::registry::{Entry, EntryKind};
 use crate::step::Step;
 
 /// What a step control is told of the step that was made.
@@ -31,6 +32,41 @@ pub enum Decision {
     Repeat(f64),
 }
 
+/// What is known of a step control before it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StepControlFacts {
+    /// All steps but the last are the experiment's macro-step.
+    pub is_fixed: bool,
+    /// It looks at power bonds and needs at least one.
+    pub needs_bonds: bool,
+    /// It may ask for a [repetition](Decision::Repeat).
+    pub may_repeat: bool,
+    /// The last step may go beyond the stop time instead of being shortened.
+    pub may_overshoot: bool,
+}
+
+impl Facts for StepControlFacts {
+    fn needs(&self) -> Vec<Need> {
+        where_true([
+            (Need::AnyStepSize, !self.is_fixed),
+            (Need::PowerBonds, self.needs_bonds),
+            (Need::SavedStates, self.may_repeat),
+        ])
+    }
+
+    fn withholds(&self) -> Vec<Need> {
+        where_true([(Need::EqualSteps, !self.is_fixed)])
+    }
+}
+
+impl EntryKind for dyn StepControl {
+    const NAME: &'static str = "step control";
+    type Made = Box<dyn StepControl>;
+    type Context = ();
+    type Facts = StepControlFacts;
+    const USUAL: () = ();
+}
+
 /// Chooses the size of the macro-steps.
 pub trait StepControl: Send {
     /// The size of the first step, s, where the experiment's macro-step is `macro_step`.
@@ -39,24 +75,6 @@ pub trait StepControl: Send {
     /// The size of the steps after the one that was made.
     fn next(&mut self, audit: &StepAudit<'_>) -> Decision;
 
-    /// Whether all steps but the last are the experiment's macro-step.
-    fn is_fixed(&self) -> bool;
-
-    /// Whether it looks at power bonds and needs at least one.
-    fn needs_bonds(&self) -> bool {
-        false
-    }
-
-    /// Whether it may ask for a [repetition](Decision::Repeat).
-    fn may_repeat(&self) -> bool {
-        false
-    }
-
-    /// Whether the last step may go beyond the stop time instead of being shortened.
-    fn may_overshoot(&self) -> bool {
-        false
-    }
-
     /// What it records at each communication point: names and values.
     fn signals(&self) -> &[(&'static str, f64)] {
         &[]
@@ -64,4 +82,4 @@ pub trait StepControl: Send {
 }
 
 /// Every step control, by its word in a system file.
-pub const STEP_CONTROLS: &Registry<dyn StepControl> = &[fixed::ENTRY, ecco::ENTRY];
+pub const STEP_CONTROLS: &[Entry<dyn StepControl>] = &[fixed::ENTRY, ecco::ENTRY];

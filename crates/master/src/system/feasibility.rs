@@ -3,9 +3,7 @@
 use gyrator_system::{Component, Problem, Spanned, Value as FileValue};
 
 use super::System;
-use crate::graph::{Chosen, Graph};
-use crate::method::Method;
-use crate::step_control::StepControl;
+use crate::graph::Graph;
 use crate::unit::{Kind, Variable};
 
 impl System {
@@ -20,80 +18,6 @@ impl System {
                 out_of_range(component, node.description.variable(&name.value)?, value)
             });
             problems.extend(odd);
-        }
-    }
-
-    /// The method must suit the system, and learned feed-forward the method.
-    pub(crate) fn check_method(
-        &self,
-        graph: &Graph,
-        method: Option<&Chosen<dyn Method>>,
-        problems: &mut Vec<Problem>,
-    ) {
-        let Some((entry, arguments)) = method else {
-            return;
-        };
-        let span = match &self.description().experiment.method {
-            Some(choice) => choice.name.span.clone(),
-            None => 0..0,
-        };
-        let method = (entry.build)(arguments);
-        let mut misfits = method.misfits(graph);
-        if self.has_feed_forward() {
-            if method.looks_ahead() {
-                let name = entry.name;
-                misfits.push(format!(
-                    "learned feed-forward and method `{name}` do not go together: it makes up for a delay that the \
-                     method does not have everywhere; use method `jacobi`"
-                ));
-            }
-            misfits.extend(graph.interface_models.iter().map(|model| {
-                let name = &model.name;
-                format!("learned feed-forward and interface model `{name}` do not go together: both feed the same inputs")
-            }));
-        }
-        let problem = |text: String| Problem::error("method", text).at(&span);
-        problems.extend(misfits.into_iter().map(problem));
-    }
-
-    /// Steps of variable size need components that can make them, and bonds to judge them by.
-    pub(crate) fn check_step_control(
-        &self,
-        graph: &Graph,
-        control: Option<&Chosen<dyn StepControl>>,
-        problems: &mut Vec<Problem>,
-    ) {
-        let Some((entry, arguments)) = control else {
-            return;
-        };
-        let control = (entry.build)(arguments);
-        let span = match &self.description().experiment.step_control {
-            Some(choice) => choice.name.span.clone(),
-            None => 0..0,
-        };
-        let cannot = graph
-            .components
-            .iter()
-            .filter(|component| !component.description.capabilities.variable_step);
-        let names: Vec<_> = cannot.map(|component| component.name.as_str()).collect();
-        if !control.is_fixed() && !names.is_empty() {
-            let message = format!(
-                "step control `{}` changes the size of the steps, which {} cannot follow",
-                entry.name,
-                names.join(", ")
-            );
-            problems.push(
-                Problem::error("step-size-cannot-vary", message)
-                    .at(&span)
-                    .help("their descriptions do not set canHandleVariableCommunicationStepSize; use step control `fixed`"),
-            );
-        }
-        if control.needs_bonds() && graph.bonds.is_empty() {
-            let message = format!(
-                "step control `{}` has no power bond to look at and keeps the macro-step",
-                entry.name
-            );
-            problems.push(Problem::warning("no-bonds", message).at(&span));
         }
     }
 

@@ -16,18 +16,20 @@ use gyrator_system::{
     Problems, Severity, Source, Spanned, SystemFile,
 };
 
+use crate::compatibility::{self, Parts as Together};
 use crate::engine;
 use crate::feed_forward::{FeedForward, macro_steps};
-use crate::graph::{Chosen, Graph};
+use crate::graph::Graph;
 use crate::halving_unit::HalvingUnit;
-use crate::method::{METHODS, Method};
-use crate::registry::{Registry, look_up};
+use crate::method::Method;
+use crate::registries::Registries;
+use crate::registry::{Chosen, EntryKind, Registry};
 use crate::resolve::resolve;
 use crate::run::{Parts, Run};
 use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, StartError};
 use crate::state::{Member, Slot, State};
-use crate::step_control::{STEP_CONTROLS, StepControl};
+use crate::step_control::StepControl;
 use crate::unit::{Period, Unit, UnitDescription};
 use crate::unit_maker::{InProcess, UnitMaker, UnitOrder};
 
@@ -39,6 +41,7 @@ pub struct System {
     file: SystemFile,
     parts: Vec<Part>,
     warnings: Vec<Problem>,
+    registries: Registries,
     feed_forward: Option<FeedForward>,
 }
 
@@ -82,6 +85,7 @@ impl System {
             file,
             parts: Vec::new(),
             warnings: Vec::new(),
+            registries: Registries::default(),
             feed_forward: None,
         }
     }
@@ -91,6 +95,7 @@ impl System {
             file,
             parts,
             warnings,
+            registries: Registries::default(),
             feed_forward: None,
         }
     }
@@ -185,8 +190,9 @@ impl System {
         self
     }
 
-    pub(crate) fn has_feed_forward(&self) -> bool {
-        self.feed_forward.is_some()
+    /// The words that the description may use; a program adds its own to them.
+    pub fn registries(&mut self) -> &mut Registries {
+        &mut self.registries
     }
 
     /// The description as it stands.
@@ -276,12 +282,12 @@ impl System {
             let signals = feed_forward.signals(&state.graph);
             engine::add_feed_forward(&mut state, signals);
         }
-        let ((method, method_arguments), (control, control_arguments)) =
-            (resolved.method, resolved.control);
+        let (method, control) = (resolved.method, resolved.control);
         Ok(Run::start(Parts {
             state,
-            method: (method.name, (method.build)(&method_arguments)),
-            control: (control.name, (control.build)(&control_arguments)),
+            method: (method.name(), method.build()),
+            control: (control.name(), control.build()),
+            control_facts: control.facts(&()),
             period: resolved.period,
             interrupt: options.interrupt.clone(),
             notes: problems
@@ -330,28 +336,15 @@ impl System {
             .collect();
         self.check_names(problems);
         let experiment = &self.file.experiment;
-        let method = choose(
-            METHODS,
-            "method",
-            experiment.method.as_ref(),
-            "jacobi",
-            problems,
-        );
-        let control = choose(
-            STEP_CONTROLS,
-            "step control",
-            experiment.step_control.as_ref(),
-            "fixed",
-            problems,
-        );
-        let (mut graph, places) = resolve(&self.file, &descriptions, problems)?;
-        let is_fixed = control
-            .as_ref()
-            .is_none_or(|(entry, arguments)| (entry.build)(arguments).is_fixed());
-        graph.check_signal_steps(&self.file, is_fixed, problems);
+        let registries = &self.registries;
+        let asked = experiment.method.as_ref();
+        let method = choose(&registries.methods, asked, "jacobi", problems);
+        let asked = experiment.step_control.as_ref();
+        let control = choose(&registries.step_controls, asked, "fixed", problems);
+        let (mut graph, places) = resolve(&self.file, &descriptions, registries, problems)?;
+        graph.check_signal_steps(&self.file, problems);
         self.check_period(&graph, problems);
         self.check_start_values(&graph, problems);
-        self.check_step_control(&graph, control.as_ref(), problems);
         let period = Period {
             start: graph.clock.start(),
             stop: experiment.stop_time.as_ref().map(|time| time.value),
@@ -361,13 +354,20 @@ impl System {
                 .map(|tolerance| tolerance.value),
         };
         if let Some(feed_forward) = &self.feed_forward {
-            for misfit in feed_forward.misfits(&graph, &period, is_fixed) {
+            for misfit in feed_forward.misfits(&graph, &period) {
                 let text = format!("the feed-forward does not fit: {misfit}");
                 problems.push(Problem::error("feed-forward", text));
             }
             feed_forward.set_exchange(&mut graph);
         }
-        self.check_method(&graph, method.as_ref(), problems);
+        let together = Together {
+            file: &self.file,
+            graph: &graph,
+            method: method.as_ref(),
+            control: control.as_ref(),
+            has_feed_forward: self.feed_forward.is_some(),
+        };
+        compatibility::check(&together, problems);
         Some(Resolved {
             graph,
             places,
@@ -480,18 +480,17 @@ fn thread_pool(threads: usize, problems: &mut Vec<Problem>) -> Option<rayon::Thr
     }
 }
 
-fn choose<T: ?Sized>(
-    registry: &'static Registry<T>,
-    what: &str,
+fn choose<K: EntryKind + ?Sized>(
+    registry: &Registry<K>,
     choice: Option<&Choice>,
     default: &str,
     problems: &mut Vec<Problem>,
-) -> Option<Chosen<T>> {
+) -> Option<Chosen<K>> {
     let default = Choice {
         name: Spanned::unplaced(default.to_owned()),
         parameters: Vec::new(),
     };
-    match look_up(registry, what, choice.unwrap_or(&default)) {
+    match registry.look_up(choice.unwrap_or(&default)) {
         Ok(found) => Some(found),
         Err(found) => {
             problems.extend(found);

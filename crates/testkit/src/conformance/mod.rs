@@ -3,6 +3,7 @@
 //! A new word in a registry is tried on all systems here without a line of test code.
 
 mod draft;
+mod facts;
 mod parameters;
 mod runs;
 mod signals;
@@ -169,12 +170,14 @@ const CHECKS: &[(&str, Check)] = &[
     ),
 ];
 
-/// Tries every combination on one system, every pair of words with all rules, and the parameters of every entry. Returns the number of checks made.
+/// Tries every combination on one system, every pair of words with all rules, and the parameters and
+/// facts of every entry. Returns the number of checks made.
 ///
 /// # Errors
 /// All rules that were broken.
 pub fn run_all() -> Result<usize, Vec<Failure>> {
     let mut failures = parameters::check_all();
+    failures.extend(facts::check_all());
     let (mut made, combinations) = (0, Combination::all());
     for combination in &combinations {
         let mut fail = |message: String| {
@@ -206,6 +209,13 @@ pub fn run_all() -> Result<usize, Vec<Failure>> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn facts_are_what_entries_do() {
+        let failures = super::facts::check_all();
+        let lines: Vec<_> = failures.iter().map(ToString::to_string).collect();
+        assert!(lines.is_empty(), "{}", lines.join("\n"));
+    }
+
     #[test]
     fn every_word_of_every_registry_keeps_the_rules() {
         match super::run_all() {

@@ -1,6 +1,6 @@
 use gyrator::{
-    CORRECTIONS, EXTRAPOLATIONS, Entry, METHODS, ParameterInfo, ParameterKind, STEP_CONTROLS,
-    look_up,
+    CORRECTIONS, EXTRAPOLATIONS, Entry, EntryKind, METHODS, ParameterInfo, ParameterKind,
+    STEP_CONTROLS, look_up,
 };
 use gyrator_system::{Spanned, Value};
 
@@ -10,27 +10,27 @@ use super::draft::choice;
 /// Offers every entry of every registry values that it must take and others that it must refuse.
 pub(super) fn check_all() -> Vec<Failure> {
     let mut failures = Vec::new();
-    check_registry(METHODS, "method", &mut failures);
-    check_registry(EXTRAPOLATIONS, "extrapolation", &mut failures);
-    check_registry(CORRECTIONS, "correction", &mut failures);
-    check_registry(STEP_CONTROLS, "step control", &mut failures);
+    check_registry(METHODS, &mut failures);
+    check_registry(EXTRAPOLATIONS, &mut failures);
+    check_registry(CORRECTIONS, &mut failures);
+    check_registry(STEP_CONTROLS, &mut failures);
     failures
 }
 
-fn check_registry<B>(registry: &[Entry<B>], what: &str, failures: &mut Vec<Failure>) {
+fn check_registry<K: EntryKind + ?Sized>(registry: &[Entry<K>], failures: &mut Vec<Failure>) {
     let takes =
-        |entry: &Entry<B>, parameter: Option<(&str, Value)>| {
+        |entry: &Entry<K>, parameter: Option<(&str, Value)>| {
             let mut choice = choice(entry.name);
             choice.parameters.extend(parameter.map(|(name, value)| {
                 (Spanned::unplaced(name.to_owned()), Spanned::unplaced(value))
             }));
-            look_up(registry, what, &choice).is_ok()
+            look_up(registry, &choice).is_ok()
         };
     for entry in registry {
         let mut expect = |parameter: Option<(&str, Value)>, expected: bool| {
             if takes(entry, parameter.clone()) != expected {
                 failures.push(Failure {
-                    subject: format!("{what} {}", entry.name),
+                    subject: format!("{} {}", K::NAME, entry.name),
                     message: if expected {
                         format!("{parameter:?} must be taken")
                     } else {

@@ -49,9 +49,9 @@ fn received(
 
 /// Whether the method passes on outputs of the end of a step that is not over.
 fn looks_ahead(combination: &Combination) -> Result<bool, String> {
-    let (entry, arguments) = look_up(METHODS, "method", &choice(combination.method))
+    let method = look_up(METHODS, &choice(combination.method))
         .map_err(|problems| format!("{problems:?}"))?;
-    Ok((entry.build)(&arguments).looks_ahead())
+    Ok(method.usual_facts().looks_ahead)
 }
 
 /// Two signals that part after some time must be received alike until the first communication
@@ -148,10 +148,10 @@ pub(super) fn polynomials_pass(combination: &Combination) -> Result<(), String> 
         return Ok(());
     }
     let name = choice(combination.extrapolation);
-    let (entry, arguments) = look_up(EXTRAPOLATIONS, "extrapolation", &name)
-        .map_err(|problems| format!("{problems:?}"))?;
-    let extrapolation = (entry.build)(&arguments);
-    let (degree, values) = (extrapolation.degree(), extrapolation.values_to_settle());
+    let extrapolation =
+        look_up(EXTRAPOLATIONS, &name).map_err(|problems| format!("{problems:?}"))?;
+    let facts = extrapolation.usual_facts();
+    let (degree, values) = (facts.degree, facts.values_to_settle);
     let signal = move |t: f64| match degree {
         0 => 2.0,
         1 => 2.0 - 3.0 * t,

@@ -5,7 +5,6 @@ mod reading;
 
 use super::{inputs, outputs, steps, tail};
 use crate::curve::Curve;
-use crate::exchange_mode::Exchange;
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::interface_model::{FastInputs, InterfaceModel, InterfaceOrder, PassedForce};
@@ -180,7 +179,7 @@ fn read_fast_outputs_again(
         state.courses.values[fast.input] = value * input.factor + input.offset;
     }
     for &fast in &model.fast {
-        if state.exchange.modes[fast] != Exchange::Fresh {
+        if !state.exchange.modes[fast].facts().reads_again {
             continue;
         }
         let member = &mut state.units.members[fast];

@@ -1,7 +1,6 @@
 //! What a reduced model reads from both sides: forces, masses, free accelerations.
 
 use crate::exchange::derivative;
-use crate::exchange_mode::Exchange;
 use crate::fault::Fault;
 use crate::interface_model::{InterfaceModel, Mass, Sides};
 use crate::state::{Drive, ReducedModel, Signals, State};
@@ -59,10 +58,7 @@ fn derive_mass(
     step: &Step,
 ) -> Result<(), Fault> {
     let count = accelerations.len();
-    let follows = matches!(
-        state.exchange.modes[model.component],
-        Exchange::Fresh | Exchange::Compensated
-    );
+    let follows = state.exchange.modes[model.component].facts().follows_inputs;
     running.acceleration.copy_from_slice(&running.force);
     for effort in &model.efforts {
         let input = &state.courses.inputs[effort.input];

@@ -1,28 +1,6 @@
-//! Registries: slices of entries that the file format, the help, the conformance suite and the
-//! documentation all read. A new method is one new file and one word in its slice.
+//! Parameters of registry entries: what they may be, and their checked values.
 
 use gyrator_system::{Choice, Problem, Value, closest};
-
-/// One word of a registry: what it is called, where it is from, what it takes, how it is made.
-#[derive(Debug, Clone, Copy)]
-pub struct Entry<B> {
-    /// The word in a system file.
-    pub name: &'static str,
-    /// One line for `gyrator list`.
-    pub summary: &'static str,
-    /// Paper and equation, or section of the standard.
-    pub source: &'static str,
-    /// The parameters it takes.
-    pub parameters: &'static [ParameterInfo],
-    /// Makes one.
-    pub build: B,
-}
-
-/// Makes a `T` from checked arguments.
-pub type Maker<T> = fn(&Arguments) -> Box<T>;
-
-/// All words for one kind of thing.
-pub type Registry<T> = [Entry<Maker<T>>];
 
 /// A parameter of a registry entry.
 #[derive(Debug, Clone, Copy)]
@@ -123,27 +101,7 @@ impl Arguments {
     }
 }
 
-/// Finds the entry that `choice` names and checks its parameters.
-///
-/// # Errors
-/// All problems at once: an unknown word, unknown parameters, values of a wrong type or out of range.
-pub fn look_up<'r, B>(
-    registry: &'r [Entry<B>],
-    what: &str,
-    choice: &Choice,
-) -> Result<(&'r Entry<B>, Arguments), Vec<Problem>> {
-    let word = choice.name.value.as_str();
-    let Some(entry) = registry.iter().find(|entry| entry.name == word) else {
-        let names: Vec<_> = registry.iter().map(|entry| entry.name).collect();
-        let problem = Problem::error("unknown-word", format!("there is no {what} `{word}`"))
-            .at(&choice.name.span)
-            .help(suggestion(word, &names));
-        return Err(vec![problem]);
-    };
-    arguments(entry.name, entry.parameters, choice).map(|arguments| (entry, arguments))
-}
-
-fn suggestion(word: &str, known: &[&str]) -> String {
+pub(super) fn suggestion(word: &str, known: &[&str]) -> String {
     match closest(word, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`? known: {}", known.join(", ")),
         None if known.is_empty() => "it takes no parameters".to_owned(),
@@ -151,7 +109,8 @@ fn suggestion(word: &str, known: &[&str]) -> String {
     }
 }
 
-fn arguments(
+/// The parameters of `choice`, checked.
+pub(super) fn arguments(
     entry: &str,
     parameters: &'static [ParameterInfo],
     choice: &Choice,
@@ -291,4 +250,47 @@ fn number_within(value: &Value, (least, greatest): (f64, f64)) -> Result<f64, St
                 format!("a number from {least} to {greatest}")
             }
         })
+}
+
+impl ParameterKind {
+    /// Values that it may have: its words, its limits and 1 where that is between them.
+    pub fn samples(&self) -> Vec<Value> {
+        let words = |words: &'static [&'static str]| {
+            let texts = words.iter().map(|word| (*word).to_owned());
+            texts.map(Value::String)
+        };
+        let numbers = |(least, greatest): (f64, f64)| {
+            let numbers = [least, 1.0, greatest].into_iter();
+            let allowed = move |n: &f64| n.is_finite() && (least..=greatest).contains(n);
+            numbers.filter(allowed).map(Value::Real)
+        };
+        match *self {
+            Self::Number { range, .. } | Self::NumberOrAuto { range } => numbers(range).collect(),
+            Self::NumberOrWord { words: all, range } => words(all).chain(numbers(range)).collect(),
+            Self::Flag => [false, true].map(Value::Boolean).into(),
+            Self::Word(all) | Self::Names(all) => words(all).collect(),
+        }
+    }
+
+    /// Why nobody could choose a value, in words that follow the name of the parameter.
+    pub(super) fn misfit(&self) -> Option<String> {
+        let range = match *self {
+            Self::Number { range, .. }
+            | Self::NumberOrAuto { range }
+            | Self::NumberOrWord { range, .. } => Some(range),
+            _ => None,
+        };
+        if let Some((least, greatest)) = range.filter(|(least, greatest)| !(least <= greatest)) {
+            return Some(format!("has no number from {least} to {greatest}"));
+        }
+        match *self {
+            Self::Number { default, range } if !(range.0..=range.1).contains(&default) => {
+                Some(format!("has the default {default}, which is not allowed"))
+            }
+            Self::NumberOrWord { words: [], .. } | Self::Word([]) | Self::Names([]) => {
+                Some("has no words to choose from".to_owned())
+            }
+            _ => None,
+        }
+    }
 }

@@ -1,0 +1,171 @@
+//! What does not go together: the needs of all parts of a system, compared with what other parts
+//! withhold. Registry entries state both in their [facts](crate::need::Facts).
+
+mod parts;
+mod rules;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gyrator_system::{Problem, SystemFile};
+
+use crate::graph::Graph;
+use crate::method::Method;
+use crate::need::Need;
+use crate::registry::Chosen;
+use crate::step_control::StepControl;
+pub(crate) use parts::{HALVING_NEEDS, withheld_by};
+use parts::{Part, Reach, parts};
+use rules::{RULES, Rule, Times, unknown_names, unworded};
+pub use table::{Claims, claims};
+
+/// What is compared: a system and the choices that are not part of its graph.
+pub(crate) struct Parts<'a> {
+    pub(crate) file: &'a SystemFile,
+    pub(crate) graph: &'a Graph,
+    pub(crate) method: Option<&'a Chosen<dyn Method>>,
+    pub(crate) control: Option<&'a Chosen<dyn StepControl>>,
+    pub(crate) has_feed_forward: bool,
+}
+
+/// A part with a need that another one withholds.
+#[derive(Clone, Copy)]
+struct Conflict<'a> {
+    need: Need,
+    needing: &'a Part,
+    withholding: &'a Part,
+}
+
+/// Finds all parts of a system that do not go together.
+pub(crate) fn check(system: &Parts<'_>, problems: &mut Vec<Problem>) {
+    problems.extend(unknown_names(system));
+    let parts = parts(system);
+    let mut conflicts: Vec<Conflict<'_>> = Vec::new();
+    for need in Need::ALL {
+        conflicts.extend(conflicts_over(need, &parts));
+    }
+    for rule in RULES {
+        let (of_rule, others) = conflicts.into_iter().partition(|c| rule.is_about(c));
+        conflicts = others;
+        problems.extend(report(rule, of_rule, system));
+    }
+    problems.extend(conflicts.iter().map(unworded));
+}
+
+/// The comparison of all parts that need something with all that withhold it.
+fn conflicts_over(need: Need, parts: &[Part]) -> Vec<Conflict<'_>> {
+    let withholding = Index::of(parts.iter().filter(|part| part.withholds.contains(&need)));
+    let needing = parts.iter().filter(|part| part.needs.contains(&need));
+    let conflicts = needing.flat_map(|needing| {
+        let met = withholding.met_by(&needing.reach).into_iter();
+        met.map(move |withholding| Conflict {
+            need,
+            needing,
+            withholding,
+        })
+    });
+    conflicts.collect()
+}
+
+fn report(rule: &Rule, mut conflicts: Vec<Conflict<'_>>, system: &Parts<'_>) -> Vec<Problem> {
+    let same = |a: &Part, b: &Part| std::ptr::eq(a, b);
+    if rule.times == Times::OncePerWithholding {
+        let mut met: Vec<&Part> = Vec::new();
+        conflicts.retain(|conflict| {
+            let is_new = !met.iter().any(|known| same(known, conflict.withholding));
+            met.extend(is_new.then_some(conflict.withholding));
+            is_new
+        });
+    }
+    let groups = conflicts
+        .chunk_by(|a, b| rule.times == Times::OncePerNeeding && same(a.needing, b.needing));
+    let problem = |group: &[Conflict<'_>]| {
+        let withholding: Vec<&Part> = group.iter().map(|conflict| conflict.withholding).collect();
+        (rule.problem)(system, group[0].needing, &withholding)
+    };
+    groups.filter_map(problem).collect()
+}
+
+/// Parts by the place where they act.
+#[derive(Default)]
+struct Index<'a> {
+    all: Vec<&'a Part>,
+    everywhere: Vec<&'a Part>,
+    by_component: BTreeMap<usize, Vec<&'a Part>>,
+    by_input: BTreeMap<usize, Vec<&'a Part>>,
+}
+
+impl<'a> Index<'a> {
+    fn of(parts: impl Iterator<Item = &'a Part>) -> Self {
+        let mut index = Self::default();
+        for part in parts {
+            index.all.push(part);
+            match &part.reach {
+                Reach::Everywhere => index.everywhere.push(part),
+                Reach::Component(component) => {
+                    index.by_component.entry(*component).or_default().push(part);
+                }
+                Reach::Inputs(inputs) => {
+                    for input in inputs {
+                        index.by_input.entry(*input).or_default().push(part);
+                    }
+                }
+            }
+        }
+        index
+    }
+
+    /// The parts that act where `reach` is, in part.
+    fn met_by(&self, reach: &Reach) -> Vec<&'a Part> {
+        let places = match reach {
+            Reach::Everywhere => return self.all.clone(),
+            Reach::Component(component) => self
+                .by_component
+                .get(component)
+                .cloned()
+                .unwrap_or_default(),
+            Reach::Inputs(inputs) => {
+                let at = inputs.iter().filter_map(|input| self.by_input.get(input));
+                let mut met: Vec<&Part> = at.flatten().copied().collect();
+                let mut seen = BTreeSet::new();
+                met.retain(|part| seen.insert(std::ptr::from_ref::<Part>(part)));
+                met
+            }
+        };
+        self.everywhere.iter().copied().chain(places).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts::PartKind;
+    use super::*;
+
+    fn part(kind: PartKind, needs: &[Need], withholds: &[Need], reach: Reach) -> Part {
+        Part {
+            needs: needs.to_vec(),
+            withholds: withholds.to_vec(),
+            ..Part::new(kind, "name", reach)
+        }
+    }
+
+    #[test]
+    fn parts_conflict_where_they_meet() {
+        let need = [Need::InputCourse];
+        let inputs = |list: &[usize]| Reach::Inputs(list.to_vec());
+        let count = |reach: Reach| {
+            let model = part(PartKind::InterfaceModel, &[], &need, reach);
+            let alone = part(PartKind::Correction, &[Need::LastValues], &[], inputs(&[2]));
+            let parts = [
+                part(PartKind::Correction, &need, &[], inputs(&[2, 3])),
+                model,
+                alone,
+            ];
+            conflicts_over(Need::InputCourse, &parts).len()
+        };
+        assert_eq!(count(inputs(&[1, 2, 3])), 1);
+        assert_eq!(count(inputs(&[1, 4])), 0);
+        assert_eq!(count(Reach::Component(2)), 0);
+        assert_eq!(count(Reach::Everywhere), 1);
+    }
+}

@@ -1,0 +1,249 @@
+//! The parts of a system, each with its needs and what it withholds.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use gyrator_system::Choice;
+
+use super::Parts;
+use crate::graph::{Graph, extrapolation_place};
+use crate::interface_model::{Coordinate, InterfaceModel, Mass};
+use crate::need::{Facts, Need, where_true};
+use crate::unit::UnitDescription;
+
+/// What halving steps needs of a unit.
+pub(crate) const HALVING_NEEDS: [Need; 2] = [Need::SavedStates, Need::AnyStepSize];
+/// What learned feed-forward needs.
+pub(super) const FEED_FORWARD_NEEDS: [Need; 3] = [Need::EqualSteps, Need::Delay, Need::InputCourse];
+/// What an interface model needs, and what it withholds at the inputs that it feeds.
+pub(super) const MODEL_NEEDS: [Need; 1] = [Need::StepOrder];
+pub(super) const MODEL_WITHHOLDS: [Need; 2] = [Need::WithinStep, Need::InputCourse];
+/// What the accelerations of an interface model need of their unit.
+pub(super) const ACCELERATIONS_NEED: [Need; 1] = [Need::Derivatives];
+
+/// What a unit cannot give.
+pub(crate) fn withheld_by(description: &UnitDescription) -> Vec<Need> {
+    let can = &description.capabilities;
+    where_true([
+        (Need::AnyStepSize, !can.variable_step),
+        (Need::SavedStates, !can.save_and_restore),
+        (
+            Need::Derivatives,
+            !can.directional_derivatives && !can.fresh_outputs,
+        ),
+    ])
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PartKind {
+    Method,
+    StepControl,
+    Extrapolation,
+    Correction,
+    InterfaceModel,
+    /// The order of an interface model and where its mass comes from.
+    InterfaceOrder,
+    /// The outputs that an interface model names.
+    InterfaceOutputs,
+    FeedForward,
+    Unit,
+    Halving,
+    /// All power bonds of the system.
+    Bonds,
+}
+
+/// A part of a system.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) kind: PartKind,
+    /// The word of an entry; the name of a component or an interface model.
+    pub(super) name: String,
+    /// The input or the bond at which it acts.
+    pub(super) at: String,
+    pub(super) needs: Vec<Need>,
+    pub(super) withholds: Vec<Need>,
+    pub(super) reach: Reach,
+    pub(super) span: Range<usize>,
+}
+
+/// Where in a system a part acts.
+#[derive(Debug)]
+pub(super) enum Reach {
+    Everywhere,
+    Inputs(Vec<usize>),
+    Component(usize),
+}
+
+impl Part {
+    pub(super) fn new(kind: PartKind, name: &str, reach: Reach) -> Self {
+        Self {
+            kind,
+            name: name.to_owned(),
+            at: String::new(),
+            needs: Vec::new(),
+            withholds: Vec::new(),
+            reach,
+            span: 0..0,
+        }
+    }
+
+    fn with(self, facts: &impl Facts) -> Self {
+        Self {
+            needs: facts.needs(),
+            withholds: facts.withholds(),
+            ..self
+        }
+    }
+}
+
+/// All parts of a system that need or withhold anything.
+pub(super) fn parts(system: &Parts<'_>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    choices(system, &mut parts);
+    units(system, &mut parts);
+    extrapolations(system, &mut parts);
+    corrections(system.graph, &mut parts);
+    interface_models(system, &mut parts);
+    parts.retain(|part| !part.needs.is_empty() || !part.withholds.is_empty());
+    parts
+}
+
+fn choices(system: &Parts<'_>, parts: &mut Vec<Part>) {
+    let experiment = &system.file.experiment;
+    let span = |choice: &Option<Choice>| {
+        choice
+            .as_ref()
+            .map_or(0..0, |choice| choice.name.span.clone())
+    };
+    if let Some(method) = system.method {
+        let part = Part::new(PartKind::Method, method.name(), Reach::Everywhere);
+        parts.push(Part {
+            span: span(&experiment.method),
+            ..part.with(&method.facts(&()))
+        });
+    }
+    if let Some(control) = system.control {
+        let part = Part::new(PartKind::StepControl, control.name(), Reach::Everywhere);
+        parts.push(Part {
+            span: span(&experiment.step_control),
+            ..part.with(&control.facts(&()))
+        });
+    }
+    if system.has_feed_forward {
+        parts.push(Part {
+            needs: FEED_FORWARD_NEEDS.to_vec(),
+            ..Part::new(PartKind::FeedForward, "", Reach::Everywhere)
+        });
+    }
+    if system.graph.bonds.is_empty() {
+        parts.push(Part {
+            withholds: vec![Need::PowerBonds],
+            ..Part::new(PartKind::Bonds, "", Reach::Everywhere)
+        });
+    }
+}
+
+fn units(system: &Parts<'_>, parts: &mut Vec<Part>) {
+    let listed = system.file.components.iter();
+    let halved = listed.filter_map(|c| Some((&c.name.value, c.step_halvings.as_ref()?)));
+    let halved: BTreeMap<_, _> = halved.collect();
+    for (index, component) in system.graph.components.iter().enumerate() {
+        let unit = Part::new(PartKind::Unit, &component.name, Reach::Component(index));
+        parts.push(Part {
+            withholds: withheld_by(&component.description),
+            ..unit
+        });
+        if let Some(halvings) = halved.get(&component.name) {
+            let halving = Part::new(PartKind::Halving, &component.name, Reach::Component(index));
+            parts.push(Part {
+                needs: HALVING_NEEDS.to_vec(),
+                span: halvings.span.clone(),
+                ..halving
+            });
+        }
+    }
+}
+
+fn extrapolations(system: &Parts<'_>, parts: &mut Vec<Part>) {
+    let graph = system.graph;
+    for (receiver, component) in graph.components.iter().enumerate() {
+        for index in component.inputs.clone() {
+            let input = &graph.inputs[index];
+            // One that is refused already needs nothing more.
+            if input.facts.misfit.is_some() || input.facts.needs().is_empty() {
+                continue;
+            }
+            let word = input.extrapolation.name();
+            let part = Part::new(PartKind::Extrapolation, word, Reach::Inputs(vec![index]));
+            parts.push(Part {
+                at: graph.variable_name(receiver, input.variable),
+                span: extrapolation_place(system.file, &component.name),
+                ..part.with(&input.facts)
+            });
+        }
+    }
+}
+
+fn corrections(graph: &Graph, parts: &mut Vec<Part>) {
+    for bond in &graph.bonds {
+        if let Some(correction) = &bond.correction {
+            let axes = bond.axes.iter();
+            let inputs = axes.flat_map(|axis| [axis.effort_input, axis.flow_input]);
+            let reach = Reach::Inputs(inputs.collect());
+            let part = Part::new(PartKind::Correction, correction.name(), reach);
+            parts.push(Part {
+                at: bond.name.clone(),
+                ..part.with(&correction.facts(&()))
+            });
+        }
+    }
+}
+
+fn interface_models(system: &Parts<'_>, parts: &mut Vec<Part>) {
+    for model in &system.graph.interface_models {
+        let mut described = system.file.interface_models.iter();
+        let described = described.find(|described| described.name.value == model.name);
+        let span = described.map_or(0..0, |described| described.name.span.clone());
+        let part = |kind: PartKind, reach: Reach| Part {
+            span: span.clone(),
+            ..Part::new(kind, &model.name, reach)
+        };
+        parts.push(Part {
+            needs: MODEL_NEEDS.to_vec(),
+            withholds: MODEL_WITHHOLDS.to_vec(),
+            ..part(
+                PartKind::InterfaceModel,
+                Reach::Inputs(fed(model, system.graph)),
+            )
+        });
+        let at = || Reach::Component(model.component);
+        let mut order = part(PartKind::InterfaceOrder, at()).with(&model.facts);
+        if matches!(model.mass, Mass::Accelerations(_)) {
+            order.needs.extend(ACCELERATIONS_NEED);
+        }
+        parts.push(order);
+        let lacks = |output: fn(&Coordinate) -> Option<usize>| {
+            model.coordinates.iter().any(|c| output(c).is_none())
+        };
+        parts.push(Part {
+            withholds: where_true([
+                (Need::Positions, lacks(|c| c.position)),
+                (
+                    Need::ForceRates,
+                    lacks(|c| c.stiffness) || lacks(|c| c.force_rate),
+                ),
+            ]),
+            ..part(PartKind::InterfaceOutputs, at())
+        });
+    }
+}
+
+/// The inputs of which an interface model chooses the course.
+fn fed(model: &InterfaceModel, graph: &Graph) -> Vec<usize> {
+    let fast = model
+        .fast
+        .iter()
+        .map(|fast| graph.components[*fast].inputs.clone());
+    let efforts = model.efforts.iter().map(|effort| effort.input);
+    fast.flatten().chain(efforts).collect()
+}

@@ -1,0 +1,361 @@
+//! How it is said that two parts do not go together.
+
+use gyrator_system::{Problem, closest};
+
+use super::parts::{Part, PartKind};
+use super::{Conflict, Parts};
+use crate::need::Need;
+use crate::registry::ParameterKind;
+
+/// Words for a conflict over `need` between two kinds of parts.
+pub(super) struct Rule {
+    need: Need,
+    needing: PartKind,
+    withholding: PartKind,
+    pub(super) times: Times,
+    /// The words; `None` where another rule has said it, or the run says it when it starts.
+    pub(super) problem: fn(&Parts<'_>, &Part, &[&Part]) -> Option<Problem>,
+}
+
+/// How often it is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Times {
+    /// For each two parts.
+    Always,
+    /// For each part with the need, all others together.
+    OncePerNeeding,
+    /// For each part that withholds, with the first that has the need.
+    OncePerWithholding,
+}
+
+impl Rule {
+    pub(super) fn is_about(&self, conflict: &Conflict<'_>) -> bool {
+        let kinds = (conflict.needing.kind, conflict.withholding.kind);
+        conflict.need == self.need && kinds == (self.needing, self.withholding)
+    }
+}
+
+/// All rules, in the order in which problems are listed.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        need: Need::SavedStates,
+        needing: PartKind::Halving,
+        withholding: PartKind::Unit,
+        times: Times::Always,
+        problem: |_, halving, _| {
+            let lack = "save its state (canGetAndSetFMUstate)";
+            Some(not_halved(halving, lack))
+        },
+    },
+    Rule {
+        need: Need::AnyStepSize,
+        needing: PartKind::Halving,
+        withholding: PartKind::Unit,
+        times: Times::Always,
+        problem: |_, halving, unit| {
+            let lack = "vary its step (canHandleVariableCommunicationStepSize)";
+            let is_said = unit[0].withholds.contains(&Need::SavedStates);
+            (!is_said).then(|| not_halved(halving, lack))
+        },
+    },
+    Rule {
+        need: Need::InputCourse,
+        needing: PartKind::Correction,
+        withholding: PartKind::InterfaceModel,
+        times: Times::Always,
+        problem: |system, correction, model| Some(corrected(system, correction, model[0])),
+    },
+    Rule {
+        need: Need::Derivatives,
+        needing: PartKind::InterfaceOrder,
+        withholding: PartKind::Unit,
+        times: Times::Always,
+        problem: |_, model, unit| {
+            let name = &unit[0].name;
+            let message = format!("`{name}` gives no directional derivatives of its accelerations");
+            let help = "name outputs for `inverse_mass` and `free_acceleration` instead";
+            Some(of_model(model, &message, help))
+        },
+    },
+    Rule {
+        need: Need::Positions,
+        needing: PartKind::InterfaceOrder,
+        withholding: PartKind::InterfaceOutputs,
+        times: Times::Always,
+        problem: |_, model, _| {
+            let message = "`displacement_correction` needs the positions";
+            Some(of_model(model, message, "name outputs for `positions`"))
+        },
+    },
+    Rule {
+        need: Need::ForceRates,
+        needing: PartKind::InterfaceOrder,
+        withholding: PartKind::InterfaceOutputs,
+        times: Times::Always,
+        problem: |_, model, _| {
+            let message =
+                "`force = \"predicted\"` needs to know how the forces of the fast side change";
+            let help = "name outputs for `stiffness` and `force_rates`";
+            Some(of_model(model, message, help))
+        },
+    },
+    Rule {
+        need: Need::WithinStep,
+        needing: PartKind::Extrapolation,
+        withholding: PartKind::InterfaceModel,
+        times: Times::OncePerWithholding,
+        problem: |_, extrapolation, model| {
+            let message = format!(
+                "it does not go together with extrapolation `{}`: both use what a source computes within the step",
+                extrapolation.name
+            );
+            let help = "choose another extrapolation for the components at its bonds";
+            Some(of_model(model[0], &message, help))
+        },
+    },
+    Rule {
+        need: Need::EqualSteps,
+        needing: PartKind::Extrapolation,
+        withholding: PartKind::StepControl,
+        times: Times::Always,
+        problem: |_, extrapolation, _| {
+            let message = format!(
+                "`{}` cannot feed `{}`: its filters need macro-steps of one length; use step control `fixed`",
+                extrapolation.name, extrapolation.at
+            );
+            let problem = Problem::error("extrapolation-refused", message);
+            Some(problem.at(&extrapolation.span))
+        },
+    },
+    Rule {
+        need: Need::AnyStepSize,
+        needing: PartKind::StepControl,
+        withholding: PartKind::Unit,
+        times: Times::OncePerNeeding,
+        problem: |_, control, units| {
+            let names: Vec<_> = units.iter().map(|unit| unit.name.as_str()).collect();
+            let message = format!(
+                "step control `{}` changes the size of the steps, which {} cannot follow",
+                control.name,
+                names.join(", ")
+            );
+            let problem = Problem::error("step-size-cannot-vary", message).at(&control.span);
+            Some(problem.help("their descriptions do not set canHandleVariableCommunicationStepSize; use step control `fixed`"))
+        },
+    },
+    Rule {
+        need: Need::PowerBonds,
+        needing: PartKind::StepControl,
+        withholding: PartKind::Bonds,
+        times: Times::Always,
+        problem: |_, control, _| {
+            let message = format!(
+                "step control `{}` has no power bond to look at and keeps the macro-step",
+                control.name
+            );
+            Some(Problem::warning("no-bonds", message).at(&control.span))
+        },
+    },
+    Rule {
+        // The run goes on without repetitions and says so.
+        need: Need::SavedStates,
+        needing: PartKind::StepControl,
+        withholding: PartKind::Unit,
+        times: Times::OncePerNeeding,
+        problem: |_, _, _| None,
+    },
+    Rule {
+        need: Need::EqualSteps,
+        needing: PartKind::FeedForward,
+        withholding: PartKind::StepControl,
+        times: Times::Always,
+        problem: |_, _, _| {
+            let message = "the feed-forward does not fit: it needs macro-steps of one size: `step_control = \"fixed\"`";
+            Some(Problem::error("feed-forward", message))
+        },
+    },
+    Rule {
+        need: Need::WithinStep,
+        needing: PartKind::Extrapolation,
+        withholding: PartKind::Method,
+        times: Times::OncePerWithholding,
+        problem: |_, extrapolation, method| {
+            let message = format!(
+                "method `{}` and extrapolation `{}` do not go together: both use what a source computes within the \
+                 step; use method `jacobi`, or another extrapolation",
+                method[0].name, extrapolation.name
+            );
+            Some(Problem::error("method", message).at(&method[0].span))
+        },
+    },
+    Rule {
+        need: Need::StepOrder,
+        needing: PartKind::InterfaceModel,
+        withholding: PartKind::Method,
+        times: Times::OncePerWithholding,
+        problem: |_, model, method| {
+            let message = format!(
+                "method `{}` and interface model `{}` do not go together: the interface model has an order of its \
+                 own; use method `jacobi`",
+                method[0].name, model.name
+            );
+            Some(Problem::error("method", message).at(&method[0].span))
+        },
+    },
+    Rule {
+        need: Need::LastValues,
+        needing: PartKind::Correction,
+        withholding: PartKind::Method,
+        times: Times::Always,
+        problem: |_, correction, method| {
+            let message = format!(
+                "method `{}` and correction `{}` of bond `{}` do not go together: the correction takes the \
+                 difference between a mean and the last value for an error; use method `jacobi` or `gauss-seidel`, \
+                 or no correction",
+                method[0].name, correction.name, correction.at
+            );
+            Some(Problem::error("method", message).at(&method[0].span))
+        },
+    },
+    Rule {
+        need: Need::Delay,
+        needing: PartKind::FeedForward,
+        withholding: PartKind::Method,
+        times: Times::Always,
+        problem: |_, _, method| {
+            let message = format!(
+                "learned feed-forward and method `{}` do not go together: it makes up for a delay that the \
+                 method does not have everywhere; use method `jacobi`",
+                method[0].name
+            );
+            Some(Problem::error("method", message).at(&method[0].span))
+        },
+    },
+    Rule {
+        need: Need::InputCourse,
+        needing: PartKind::FeedForward,
+        withholding: PartKind::InterfaceModel,
+        times: Times::Always,
+        problem: |system, _, model| {
+            let message = format!(
+                "learned feed-forward and interface model `{}` do not go together: both feed the same inputs",
+                model[0].name
+            );
+            let method = system.file.experiment.method.as_ref();
+            let span = method.map_or(0..0, |method| method.name.span.clone());
+            Some(Problem::error("method", message).at(&span))
+        },
+    },
+];
+
+fn not_halved(halving: &Part, lack: &str) -> Problem {
+    let message = format!(
+        "`{}` cannot {lack}: its steps are never halved",
+        halving.name
+    );
+    Problem::warning("no-step-halvings", message).at(&halving.span)
+}
+
+fn of_model(model: &Part, message: &str, help: &str) -> Problem {
+    let message = format!("interface model `{}`: {message}", model.name);
+    Problem::error("interface-model", message)
+        .at(&model.span)
+        .help(help)
+}
+
+/// A correction of a bond of the interface model, or of another bond at an input that it feeds.
+fn corrected(system: &Parts<'_>, correction: &Part, model: &Part) -> Problem {
+    let bond = &correction.at;
+    let models = system.file.interface_models.iter();
+    let described = models.filter(|described| described.name.value == model.name);
+    let mut bonds = described.flat_map(|described| &described.bonds);
+    if let Some(own) = bonds.find(|name| name.value == *bond) {
+        let message = format!(
+            "interface model `{}`: bond `{bond}` has a correction",
+            model.name
+        );
+        let help = "the interface model feeds the inputs that the correction would change: set `correction = \"off\"`";
+        return Problem::error("interface-model", message)
+            .at(&own.span)
+            .help(help);
+    }
+    let message = format!(
+        "bond `{bond}` has a correction, and the interface model feeds an input of that bond without it"
+    );
+    of_model(model, &message, "set `correction = \"off\"` at that bond")
+}
+
+/// A conflict that no rule words: one over a need that an added entry states.
+pub(super) fn unworded(conflict: &Conflict<'_>) -> Problem {
+    let Conflict {
+        need,
+        needing,
+        withholding,
+    } = conflict;
+    let message = format!(
+        "{} and {} do not go together: the former needs {}",
+        needing.title(),
+        withholding.title(),
+        need.words()
+    );
+    Problem::error("incompatible", message)
+        .at(&withholding.span)
+        .help("`gyrator list` shows what needs what")
+}
+
+impl Part {
+    fn title(&self) -> String {
+        let kind = match self.kind {
+            PartKind::Method => "method",
+            PartKind::StepControl => "step control",
+            PartKind::Extrapolation => "extrapolation",
+            PartKind::Correction => "correction",
+            PartKind::InterfaceModel | PartKind::InterfaceOutputs => "interface model",
+            PartKind::InterfaceOrder => "the order of interface model",
+            PartKind::FeedForward => return "learned feed-forward".to_owned(),
+            PartKind::Unit => "component",
+            PartKind::Halving => "`step_halvings` of component",
+            PartKind::Bonds => return "a system without power bonds".to_owned(),
+        };
+        format!("{kind} `{}`", self.name)
+    }
+}
+
+/// Names of components in the parameters of the method that are none.
+pub(super) fn unknown_names(system: &Parts<'_>) -> Vec<Problem> {
+    let Some(method) = system.method else {
+        return Vec::new();
+    };
+    let graph = system.graph;
+    let mut found = Vec::new();
+    for parameter in method.entry.parameters {
+        let ParameterKind::Names(words) = parameter.kind else {
+            continue;
+        };
+        let (key, word) = (parameter.name, method.name());
+        let text = method.arguments.text(key);
+        if words.contains(&text) {
+            continue;
+        }
+        let names = text.split(',').map(str::trim);
+        let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+        for (index, name) in names.iter().enumerate() {
+            if !graph.component_names().any(|known| known == *name) {
+                let near = closest(name, graph.component_names());
+                let help = near.map_or(
+                    "write names of components, separated by commas".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                found.push(format!(
+                    "`{key}` of `{word}`: there is no component `{name}`; {help}"
+                ));
+            } else if names[..index].contains(name) {
+                found.push(format!("`{key}` of `{word}` names `{name}` twice"));
+            }
+        }
+    }
+    let choice = system.file.experiment.method.as_ref();
+    let span = choice.map_or(0..0, |choice| choice.name.span.clone());
+    let problem = |text: String| Problem::error("method", text).at(&span);
+    found.into_iter().map(problem).collect()
+}

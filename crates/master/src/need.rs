@@ -1,0 +1,84 @@
+//! What parts of a system need of each other, and what they keep others from having.
+
+/// Something that one part of a system may need and another may withhold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// Macro-steps of one length.
+    EqualSteps,
+    /// Units whose communication steps may have any length.
+    AnyStepSize,
+    /// Units that can save and restore their states.
+    SavedStates,
+    /// A power bond.
+    PowerBonds,
+    /// The sole use of what a source computes within its step.
+    WithinStep,
+    /// The choice of who steps first.
+    StepOrder,
+    /// The course of an input, with nothing else added to it.
+    InputCourse,
+    /// Inputs that continue the last values of their sources, and not means.
+    LastValues,
+    /// Inputs that know nothing from within the step.
+    Delay,
+    /// Derivatives of a unit's outputs by its inputs, or outputs that may be read again after
+    /// inputs were set.
+    Derivatives,
+    /// Positions at the bonds of an interface model.
+    Positions,
+    /// How the forces of the fast side of an interface model change.
+    ForceRates,
+}
+
+impl Need {
+    /// All of them, in the order of the table that `gyrator list` prints.
+    pub const ALL: [Self; 12] = [
+        Self::EqualSteps,
+        Self::AnyStepSize,
+        Self::SavedStates,
+        Self::PowerBonds,
+        Self::WithinStep,
+        Self::StepOrder,
+        Self::InputCourse,
+        Self::LastValues,
+        Self::Delay,
+        Self::Derivatives,
+        Self::Positions,
+        Self::ForceRates,
+    ];
+
+    /// In words, for tables.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::EqualSteps => "macro-steps of one length",
+            Self::AnyStepSize => "units whose steps may have any length",
+            Self::SavedStates => "units that can restore a state",
+            Self::PowerBonds => "a power bond",
+            Self::WithinStep => "alone to use what a source computes within its step",
+            Self::StepOrder => "alone to choose who steps first",
+            Self::InputCourse => "alone to choose the course of an input",
+            Self::LastValues => "inputs that continue last values, not means",
+            Self::Delay => "inputs that know nothing from within the step",
+            Self::Derivatives => "derivatives of outputs by inputs",
+            Self::Positions => "positions at the bonds",
+            Self::ForceRates => "stiffness and force rates",
+        }
+    }
+}
+
+/// What is known of a registry entry with its arguments, without making one.
+pub trait Facts {
+    /// What it needs.
+    fn needs(&self) -> Vec<Need>;
+
+    /// What nothing else in the system can have beside it.
+    fn withholds(&self) -> Vec<Need> {
+        Vec::new()
+    }
+}
+
+/// The needs whose condition holds.
+pub(crate) fn where_true<const N: usize>(needs: [(Need, bool); N]) -> Vec<Need> {
+    let wanted = needs.into_iter().filter(|(_, holds)| *holds);
+    wanted.map(|(need, _)| need).collect()
+}
