@@ -280,7 +280,9 @@ impl ParameterKind {
             | Self::NumberOrWord { range, .. } => Some(range),
             _ => None,
         };
-        if let Some((least, greatest)) = range.filter(|(least, greatest)| !(least <= greatest)) {
+        if let Some((least, greatest)) = range
+            .filter(|(least, greatest)| least.is_nan() || greatest.is_nan() || least > greatest)
+        {
             return Some(format!("has no number from {least} to {greatest}"));
         }
         match *self {
