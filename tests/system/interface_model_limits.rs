@@ -406,7 +406,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let bond = corrected.bond("rod 2", ("oil.f", "mass.f"), ("mass.v", "oil.v"));
     bond.correction("nepce", &[]);
     let model = corrected.interface_model("model", "mass", 1e-3);
-    model.bonds(&["rod 2"]).mass(&["w"], &["c"]);
+    model.bonds(&["rod 2"]).mass(&["w"], &["b"]);
     expect_refusal(corrected, &["bond `rod 2` has a correction"]);
     let mut beside = System::new(5e-3);
     beside.add("mass", mass());
