@@ -5,6 +5,7 @@
 
 pub mod conformance;
 mod double_oscillator;
+mod element;
 mod extrapolations;
 mod fmu_fixture;
 mod model_unit;

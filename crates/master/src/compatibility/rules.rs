@@ -271,8 +271,8 @@ fn corrected(system: &Parts<'_>, correction: &Part, model: &Part) -> Problem {
     let mut bonds = described.flat_map(|described| &described.bonds);
     if let Some(own) = bonds.find(|name| name.value == *bond) {
         let message = format!(
-            "interface model `{}`: bond `{bond}` has a correction",
-            model.name
+            "interface model `{}`: bond `{bond}` has a correction, `{}`",
+            model.name, correction.name
         );
         let help = "the interface model feeds the inputs that the correction would change: set `correction = \"off\"`";
         return Problem::error("interface-model", message)

@@ -1,9 +1,12 @@
-//! What every method, extrapolation, correction, exchange mode and step control must do.
+//! What every method, extrapolation, correction, exchange mode, step control and interface order must
+//! do.
 //!
 //! A new word in a registry is tried on all systems here without a line of test code.
 
+mod accuracy;
 mod draft;
 mod facts;
+mod interface_models;
 mod parameters;
 mod runs;
 mod signals;
@@ -156,6 +159,14 @@ const CHECKS: &[(&str, Check)] = &[
     ("calls come in FMI's order", runs::calls_come_in_order),
     ("calls are counted", runs::calls_are_counted),
     (
+        "errors fall with the step as the entries declare",
+        accuracy::errors_fall,
+    ),
+    (
+        "the ledger books what the units store",
+        accuracy::ledger_closes,
+    ),
+    (
         "no input knows of later outputs",
         signals::no_input_knows_the_future,
     ),
@@ -170,15 +181,16 @@ const CHECKS: &[(&str, Check)] = &[
     ),
 ];
 
-/// Tries every combination on one system, every pair of words with all rules, and the parameters and
-/// facts of every entry. Returns the number of checks made.
+/// Tries every combination on one system, every pair of words with all rules and with each order of
+/// an interface model, and the parameters and facts of every entry. Returns the number of checks made.
 ///
 /// # Errors
 /// All rules that were broken.
 pub fn run_all() -> Result<usize, Vec<Failure>> {
     let mut failures = parameters::check_all();
     failures.extend(facts::check_all());
-    let (mut made, combinations) = (0, Combination::all());
+    let mut made = interface_models::check_all(&mut failures);
+    let combinations = Combination::all();
     for combination in &combinations {
         let mut fail = |message: String| {
             failures.push(Failure {

@@ -1,4 +1,4 @@
-use gyrator::{Report, RunOptions, StopReason};
+use gyrator::{Report, RunOptions, StopReason, System};
 use gyrator_system::Severity;
 
 use super::Combination;
@@ -35,12 +35,17 @@ fn run(
     })
 }
 
-/// Whether the system is refused as it is combined. A refusal must tell which two words it is about.
+/// Whether the system is refused as it is combined. A refusal must tell which two words it is about;
+/// `others` are words beside those of the combination.
 ///
 /// # Errors
 /// The refusal, where it does not tell.
-fn is_refused(draft: Draft, combination: &Combination) -> Result<bool, String> {
-    let problems = draft.assemble(Assembly::default(), combination).check();
+pub(super) fn is_refused(
+    system: &System,
+    combination: &Combination,
+    others: &[&'static str],
+) -> Result<bool, String> {
+    let problems = system.check();
     let mut refusals = problems
         .iter()
         .filter(|p| p.severity == Severity::Error)
@@ -49,7 +54,8 @@ fn is_refused(draft: Draft, combination: &Combination) -> Result<bool, String> {
     for refusal in refusals {
         let is_named = |word: &&str| refusal.message.contains(&format!("`{word}`"));
         let is_of_combination = combination.words().into_iter().any(|word| is_named(&word));
-        if !is_of_combination || Combination::all_words().filter(is_named).count() < 2 {
+        let words = Combination::all_words().chain(others.iter().copied());
+        if !is_of_combination || words.filter(is_named).count() < 2 {
             let message = &refusal.message;
             return Err(format!(
                 "refused without telling what does not go together: {message}"
@@ -101,7 +107,8 @@ pub(super) fn ends_at_the_stop_time(combination: &Combination) -> Result<(), Str
 /// Three units, several bonds on one of them, each bond with two axes: every combination runs to the
 /// stop time with finite values, or is refused. Returns whether it runs.
 pub(super) fn star_runs_or_is_refused(combination: &Combination) -> Result<bool, String> {
-    if is_refused(star(combination), combination)? {
+    let system = star(combination).assemble(Assembly::default(), combination);
+    if is_refused(&system, combination, &[])? {
         return Ok(false);
     }
     let outcome = run(star(combination), Assembly::default(), 0, combination)?;
