@@ -8,6 +8,7 @@ mod front_texts;
 mod imports;
 mod machine_paths;
 mod manifests;
+mod methods;
 mod module_names;
 mod readme_commands;
 mod sizes;
@@ -96,6 +97,7 @@ pub fn findings(root: &Path, xtask: clap::Command) -> io::Result<Vec<Finding>> {
     findings.extend(module_names::check(&files));
     findings.extend(sizes::check(&files));
     findings.extend(imports::check(&files, imports::CRATES));
+    findings.extend(methods::check(&files, "crates/master/src/"));
     findings.extend(manifests::check(&files));
     findings.extend(front_texts::check(&files));
     findings.extend(machine_paths::check(&files));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gyrator_fmu::{Fmu, OpenError, OpenOptions};
 use gyrator_system::{Component, Problem, SystemFile};
 
-use super::{Part, System};
+use super::{System, UnitSource};
 use crate::fmu_unit::describe;
 use crate::start_error::{LoadError, LoadErrorKind, StartError};
 use crate::unit::UnitDescription;
@@ -157,7 +157,7 @@ impl System {
                     if met.insert(key) {
                         warn(component, &fmu, &mut warnings);
                     }
-                    parts.push(Part::Fmu(fmu, description));
+                    parts.push(UnitSource::Fmu(fmu, description));
                 }
                 Err(error) => errors.push(error),
             }

@@ -1,66 +1,63 @@
 //! Whether the units of a system can do what its experiment asks for.
 
-use gyrator_system::{Component, Problem, Spanned, Value as FileValue};
+use gyrator_system::{Component, Problem, Spanned, SystemFile, Value as FileValue};
 
-use super::System;
 use crate::graph::Graph;
 use crate::unit::{Kind, Variable};
 
-impl System {
-    /// Start values outside of what the units declare (C-60).
-    pub(crate) fn check_start_values(&self, graph: &Graph, problems: &mut Vec<Problem>) {
-        for component in &self.description().components {
-            let mut nodes = graph.components.iter();
-            let Some(node) = nodes.find(|node| node.name == component.name.value) else {
-                continue;
-            };
-            let odd = component.start_values.iter().filter_map(|(name, value)| {
-                out_of_range(component, node.description.variable(&name.value)?, value)
-            });
-            problems.extend(odd);
-        }
-    }
-
-    /// The stop time must be a communication point of every component, unless the components can
-    /// make a shorter last step (C-33, C-35).
-    pub(crate) fn check_period(&self, graph: &Graph, problems: &mut Vec<Problem>) {
-        let Some(stop) = &self.description().experiment.stop_time else {
-            return;
+/// Start values outside of what the units declare (C-60).
+pub(super) fn check_start_values(file: &SystemFile, graph: &Graph, problems: &mut Vec<Problem>) {
+    for component in &file.components {
+        let mut nodes = graph.components.iter();
+        let Some(node) = nodes.find(|node| node.name == component.name.value) else {
+            continue;
         };
-        let duration = stop.value - graph.clock.start();
-        if duration.is_nan() || duration < 0.0 || duration.is_infinite() {
-            let message = format!(
-                "the stop time {} s is not after the start time {} s",
-                stop.value,
-                graph.clock.start()
-            );
-            problems.push(Problem::error("stop-before-start", message).at(&stop.span));
-            return;
+        let odd = component.start_values.iter().filter_map(|(name, value)| {
+            out_of_range(component, node.description.variable(&name.value)?, value)
+        });
+        problems.extend(odd);
+    }
+}
+
+/// The stop time must be a communication point of every component, unless the components can
+/// make a shorter last step (C-33, C-35).
+pub(super) fn check_period(file: &SystemFile, graph: &Graph, problems: &mut Vec<Problem>) {
+    let Some(stop) = &file.experiment.stop_time else {
+        return;
+    };
+    let duration = stop.value - graph.clock.start();
+    if duration.is_nan() || duration < 0.0 || duration.is_infinite() {
+        let message = format!(
+            "the stop time {} s is not after the start time {} s",
+            stop.value,
+            graph.clock.start()
+        );
+        problems.push(Problem::error("stop-before-start", message).at(&stop.span));
+        return;
+    }
+    for component in &graph.components {
+        let step = graph.macro_step * f64::from(component.rate.every());
+        let steps = duration / step;
+        if (steps - steps.round()).abs() <= 1e-9 * steps.max(1.0) {
+            continue;
         }
-        for component in &graph.components {
-            let step = graph.macro_step * f64::from(component.rate.every());
-            let steps = duration / step;
-            if (steps - steps.round()).abs() <= 1e-9 * steps.max(1.0) {
-                continue;
-            }
-            if component.rate.every() == 1 && component.description.capabilities.variable_step {
-                continue;
-            }
-            let start = graph.clock.start();
-            let (before, after) = (start + steps.floor() * step, start + steps.ceil() * step);
-            problems.push(
-                Problem::error(
-                    "stop-time-between-steps",
-                    format!(
-                        "`{}` steps by {step} s and cannot make a shorter last step to the stop time {} s",
-                        component.name, stop.value
-                    ),
-                )
-                .at(&stop.span)
-                .help(format!("the nearest stop times are {before} s and {after} s")),
-            );
-            return;
+        if component.rate.every() == 1 && component.description.capabilities.variable_step {
+            continue;
         }
+        let start = graph.clock.start();
+        let (before, after) = (start + steps.floor() * step, start + steps.ceil() * step);
+        problems.push(
+            Problem::error(
+                "stop-time-between-steps",
+                format!(
+                    "`{}` steps by {step} s and cannot make a shorter last step to the stop time {} s",
+                    component.name, stop.value
+                ),
+            )
+            .at(&stop.span)
+            .help(format!("the nearest stop times are {before} s and {after} s")),
+        );
+        return;
     }
 }
 

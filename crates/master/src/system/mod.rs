@@ -39,21 +39,21 @@ use crate::unit_maker::{InProcess, UnitMaker, UnitOrder};
 /// ([`System::from_file`]).
 pub struct System {
     file: SystemFile,
-    parts: Vec<Part>,
+    parts: Vec<UnitSource>,
     warnings: Vec<Problem>,
     registries: Registries,
     feed_forward: Option<FeedForward>,
 }
 
 /// A unit that is not running yet.
-pub(crate) enum Part {
+pub(crate) enum UnitSource {
     /// An FMU that was opened; its library is loaded when the system starts.
     Fmu(Fmu, UnitDescription),
     /// A unit of this process.
     Unit(Box<dyn Unit>),
 }
 
-impl Part {
+impl UnitSource {
     fn description(&self) -> &UnitDescription {
         match self {
             Self::Fmu(_, description) => description,
@@ -90,7 +90,11 @@ impl System {
         }
     }
 
-    pub(crate) fn with_parts(file: SystemFile, parts: Vec<Part>, warnings: Vec<Problem>) -> Self {
+    pub(crate) fn with_parts(
+        file: SystemFile,
+        parts: Vec<UnitSource>,
+        warnings: Vec<Problem>,
+    ) -> Self {
         Self {
             file,
             parts,
@@ -120,7 +124,7 @@ impl System {
     /// Adds a unit. The returned description takes its step size, extrapolation, exchange mode and
     /// start values.
     pub fn add(&mut self, name: &str, unit: impl Unit + 'static) -> ComponentSettings<'_> {
-        self.parts.push(Part::Unit(Box::new(unit)));
+        self.parts.push(UnitSource::Unit(Box::new(unit)));
         let component = Component::new(name, PathBuf::new());
         self.file.components.push(component);
         let last = self.file.components.len() - 1;
@@ -143,7 +147,7 @@ impl System {
 
     /// Connects the output `from` to the input `to`, both `component.variable`.
     pub fn connect(&mut self, from: &str, to: &str) -> &mut Self {
-        let connection = self.connection(from, to);
+        let connection = connection(&self.file, from, to);
         self.file.connections.push(connection);
         self
     }
@@ -213,37 +217,6 @@ impl System {
         self.file.interface_models.last_mut()
     }
 
-    pub(crate) fn connection(&self, from: &str, to: &str) -> Connection {
-        Connection {
-            from: self.port(from),
-            to: self.port(to),
-            gain: None,
-            derivative: None,
-        }
-    }
-
-    /// Splits at the longest component name; at the first dot where none is known.
-    pub(crate) fn port(&self, name: &str) -> Spanned<Port> {
-        let known = self
-            .file
-            .components
-            .iter()
-            .map(|component| component.name.value.as_str());
-        let component = known
-            .filter(|known| {
-                name.strip_prefix(known)
-                    .is_some_and(|rest| rest.starts_with('.'))
-            })
-            .max_by_key(|known| known.len())
-            .or_else(|| name.split_once('.').map(|(component, _)| component))
-            .unwrap_or(name);
-        let variable = name.get(component.len() + 1..).unwrap_or_default();
-        Spanned::unplaced(Port {
-            component: component.to_owned(),
-            variable: variable.to_owned(),
-        })
-    }
-
     /// Resolves the system, initialises the units and brings them to the start time.
     ///
     /// # Errors
@@ -273,7 +246,7 @@ impl System {
             }));
         };
         let pool = thread_pool(options.threads, &mut problems);
-        let members = self.members(&resolved, options, maker)?;
+        let members = members(&self.file, self.parts, &resolved, options, maker)?;
         let mut state = State::new(Arc::new(resolved.graph), members, pool);
         engine::set_up(&mut state);
         state.signals.accepts_non_finite = options.accept_not_finite;
@@ -334,7 +307,7 @@ impl System {
             .iter()
             .map(|part| Arc::new(part.description().clone()))
             .collect();
-        self.check_names(problems);
+        check_names(&self.file, problems);
         let experiment = &self.file.experiment;
         let registries = &self.registries;
         let asked = experiment.method.as_ref();
@@ -343,8 +316,8 @@ impl System {
         let control = choose(&registries.step_controls, asked, "fixed", problems);
         let (mut graph, places) = resolve(&self.file, &descriptions, registries, problems)?;
         graph.check_signal_steps(&self.file, problems);
-        self.check_period(&graph, problems);
-        self.check_start_values(&graph, problems);
+        feasibility::check_period(&self.file, &graph, problems);
+        feasibility::check_start_values(&self.file, &graph, problems);
         let period = Period {
             start: graph.clock.start(),
             stop: experiment.stop_time.as_ref().map(|time| time.value),
@@ -376,75 +349,6 @@ impl System {
             period,
         })
     }
-
-    /// Names and numbers that the readers of files check, and that code can get wrong, too.
-    fn check_names(&self, problems: &mut Vec<Problem>) {
-        const RULES: [&str; 6] = [
-            "duplicate-name",
-            "empty-name",
-            "invalid-sense",
-            "many-steps",
-            "no-components",
-            "step-too-small",
-        ];
-        let known = |found: &Problem| problems.iter().any(|problem| problem == found);
-        let mut found = gyrator_system::check(&self.file);
-        found.retain(|problem| RULES.contains(&problem.rule) && !known(problem));
-        problems.extend(found);
-        let start = self.file.experiment.start_time.as_ref();
-        if let Some(start) = start.filter(|start| !start.value.is_finite()) {
-            let message = format!("the start time is {} s; it must be a number", start.value);
-            problems.push(Problem::error("not-finite", message).at(&start.span));
-        }
-    }
-
-    /// Makes the units, in the order of the graph.
-    fn members(
-        &mut self,
-        resolved: &Resolved,
-        options: &RunOptions,
-        maker: &mut dyn UnitMaker,
-    ) -> Result<Vec<Member>, StartError> {
-        let mut parts: Vec<Option<Part>> = std::mem::take(&mut self.parts)
-            .into_iter()
-            .map(Some)
-            .collect();
-        let order = |place: &usize| match &parts[*place] {
-            Some(Part::Fmu(fmu, description)) => Some(UnitOrder {
-                component: &self.file.components[*place],
-                fmu,
-                description,
-                options,
-            }),
-            _ => None,
-        };
-        let orders: Vec<_> = resolved.places.iter().map(order).collect();
-        maker.plan(&orders.iter().flatten().copied().collect::<Vec<_>>());
-        let make = |order: Option<UnitOrder<'_>>| order.map(|order| slot(maker, &order));
-        let made: Vec<_> = orders.into_iter().map(make).collect();
-        let (mut members, mut errors) = (Vec::new(), Vec::new());
-        for (component, (place, made)) in resolved.places.iter().zip(made).enumerate() {
-            let slot = match (made, parts[*place].take()) {
-                (Some(made), _) => made,
-                (None, Some(Part::Unit(unit))) => Ok(Slot::Other(unit)),
-                (None, _) => continue,
-            };
-            match slot {
-                Ok(slot) => {
-                    let description = &resolved.graph.components[component].description;
-                    let slot =
-                        HalvingUnit::around(slot, &self.file.components[*place], description);
-                    members.push(Member::new(slot, component, &resolved.graph));
-                }
-                Err(error) => errors.push(error),
-            }
-        }
-        if errors.is_empty() {
-            Ok(members)
-        } else {
-            Err(StartError::Load(errors))
-        }
-    }
 }
 
 /// A description without problems.
@@ -455,6 +359,103 @@ struct Resolved {
     method: Chosen<dyn Method>,
     control: Chosen<dyn StepControl>,
     period: Period,
+}
+
+/// A connection as a system file has it, between `component.variable` names.
+fn connection(file: &SystemFile, from: &str, to: &str) -> Connection {
+    Connection {
+        from: port(file, from),
+        to: port(file, to),
+        gain: None,
+        derivative: None,
+    }
+}
+
+/// Splits at the longest component name; at the first dot where none is known.
+fn port(file: &SystemFile, name: &str) -> Spanned<Port> {
+    let known = file
+        .components
+        .iter()
+        .map(|component| component.name.value.as_str());
+    let component = known
+        .filter(|known| {
+            name.strip_prefix(known)
+                .is_some_and(|rest| rest.starts_with('.'))
+        })
+        .max_by_key(|known| known.len())
+        .or_else(|| name.split_once('.').map(|(component, _)| component))
+        .unwrap_or(name);
+    let variable = name.get(component.len() + 1..).unwrap_or_default();
+    Spanned::unplaced(Port {
+        component: component.to_owned(),
+        variable: variable.to_owned(),
+    })
+}
+
+/// Names and numbers that the readers of files check, and that code can get wrong, too.
+fn check_names(file: &SystemFile, problems: &mut Vec<Problem>) {
+    const RULES: [&str; 6] = [
+        "duplicate-name",
+        "empty-name",
+        "invalid-sense",
+        "many-steps",
+        "no-components",
+        "step-too-small",
+    ];
+    let known = |found: &Problem| problems.iter().any(|problem| problem == found);
+    let mut found = gyrator_system::check(file);
+    found.retain(|problem| RULES.contains(&problem.rule) && !known(problem));
+    problems.extend(found);
+    let start = file.experiment.start_time.as_ref();
+    if let Some(start) = start.filter(|start| !start.value.is_finite()) {
+        let message = format!("the start time is {} s; it must be a number", start.value);
+        problems.push(Problem::error("not-finite", message).at(&start.span));
+    }
+}
+
+/// Makes the units, in the order of the graph.
+fn members(
+    file: &SystemFile,
+    parts: Vec<UnitSource>,
+    resolved: &Resolved,
+    options: &RunOptions,
+    maker: &mut dyn UnitMaker,
+) -> Result<Vec<Member>, StartError> {
+    let mut parts: Vec<Option<UnitSource>> = parts.into_iter().map(Some).collect();
+    let order = |place: &usize| match &parts[*place] {
+        Some(UnitSource::Fmu(fmu, description)) => Some(UnitOrder {
+            component: &file.components[*place],
+            fmu,
+            description,
+            options,
+        }),
+        _ => None,
+    };
+    let orders: Vec<_> = resolved.places.iter().map(order).collect();
+    maker.plan(&orders.iter().flatten().copied().collect::<Vec<_>>());
+    let make = |order: Option<UnitOrder<'_>>| order.map(|order| slot(maker, &order));
+    let made: Vec<_> = orders.into_iter().map(make).collect();
+    let (mut members, mut errors) = (Vec::new(), Vec::new());
+    for (component, (place, made)) in resolved.places.iter().zip(made).enumerate() {
+        let slot = match (made, parts[*place].take()) {
+            (Some(made), _) => made,
+            (None, Some(UnitSource::Unit(unit))) => Ok(Slot::Other(unit)),
+            (None, _) => continue,
+        };
+        match slot {
+            Ok(slot) => {
+                let description = &resolved.graph.components[component].description;
+                let slot = HalvingUnit::around(slot, &file.components[*place], description);
+                members.push(Member::new(slot, component, &resolved.graph));
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() {
+        Ok(members)
+    } else {
+        Err(StartError::Load(errors))
+    }
 }
 
 fn slot(maker: &mut dyn UnitMaker, order: &UnitOrder<'_>) -> Result<Slot, LoadError> {

@@ -5,7 +5,7 @@ use gyrator_system::{
     Value as FileValue,
 };
 
-use super::System;
+use super::{System, connection, port};
 
 /// Settings of a component that was just added.
 pub struct ComponentSettings<'a> {
@@ -59,8 +59,8 @@ impl BondSettings<'_> {
 
     /// A further axis.
     pub fn axis(mut self, effort: (&str, &str), flow: (&str, &str)) -> Self {
-        let effort = self.system.connection(effort.0, effort.1);
-        let flow = self.system.connection(flow.0, flow.1);
+        let effort = connection(&self.system.file, effort.0, effort.1);
+        let flow = connection(&self.system.file, flow.0, flow.1);
         if let Some(bond) = self.last() {
             bond.effort.push(effort);
             bond.flow.push(flow);
@@ -123,7 +123,10 @@ impl InterfaceModelSettings<'_> {
         ports: &[&str],
         list: fn(&mut FileInterfaceModel) -> &mut Vec<Spanned<Port>>,
     ) -> Self {
-        let ports = ports.iter().map(|port| self.system.port(port)).collect();
+        let ports = ports
+            .iter()
+            .map(|name| port(&self.system.file, name))
+            .collect();
         self.set(|model| *list(model) = ports)
     }
 
