@@ -10,7 +10,8 @@ use fmu_models::{
     PendulumMotion,
 };
 use gyrator::{
-    Base, FeedForward, Interpolation, Learned, Learning, LearningError, Outcome, RunOptions, System,
+    Base, FeedForward, Interpolation, Learned, Learning, LearningError, LearningOutcome,
+    RunOptions, System,
 };
 use gyrator_system::{Choice, Value};
 use gyrator_testkit::{Coupling, DoubleOscillator, ModelUnit, State, TABLE_1, Trace};
@@ -166,7 +167,7 @@ fn expect_multi_rate(
         ..Learning::default()
     };
     let learned = learn(&learning, || oscillator.system(&coupling));
-    assert_eq!(learned.outcome, Outcome::Converged);
+    assert_eq!(learned.outcome, LearningOutcome::Converged);
     assert_eq!(learned.iterations.len() - 1, runs);
     let trace = replay(oscillator.system(&coupling), &learned.feed_forward);
     let metrics = oscillator.metrics(H, &DoubleOscillator::states(&trace));
@@ -205,7 +206,7 @@ fn a_half_slower_than_the_macro_step_is_learned() {
             ..coupling
         };
         let learned = learn(&Learning::default(), || TABLE_1[1].system(&coupling));
-        assert_eq!(learned.outcome, Outcome::Converged);
+        assert_eq!(learned.outcome, LearningOutcome::Converged);
     }
 }
 
@@ -216,7 +217,7 @@ fn expect_nonlinear(case: usize, force_step: f64, motion_step: f64, runs: usize)
         ..Coupling::default()
     };
     let learned = learn(&Learning::default(), || nonlinear(case, &coupling));
-    assert_eq!(learned.outcome, Outcome::Converged);
+    assert_eq!(learned.outcome, LearningOutcome::Converged);
     assert_eq!(learned.iterations.len() - 1, runs);
 }
 
@@ -273,7 +274,7 @@ fn exchange_without_delay_leaves_little_to_learn() {
     for base in [Base::Fresh, Base::Compensated] {
         let single = learn(&learning(base), || TABLE_1[0].system(&Coupling::default()));
         assert_eq!(single.iterations.len(), 1);
-        assert_eq!(single.outcome, Outcome::Converged);
+        assert_eq!(single.outcome, LearningOutcome::Converged);
     }
     for (force_step, motion_step, runs) in [(H, 0.1 * H, 5), (0.1 * H, H, 4)] {
         let coupling = Coupling {
@@ -283,7 +284,7 @@ fn exchange_without_delay_leaves_little_to_learn() {
             ..Coupling::default()
         };
         let multi = learn(&learning(Base::Fresh), || TABLE_1[2].system(&coupling));
-        assert_eq!(multi.outcome, Outcome::Converged);
+        assert_eq!(multi.outcome, LearningOutcome::Converged);
         assert_eq!(multi.iterations.len() - 1, runs);
     }
 }
@@ -327,7 +328,7 @@ fn stiff_damper() -> System {
 #[test]
 fn divergence_is_noticed_and_undone() {
     let learned = learn(&Learning::default(), stiff_damper);
-    let Outcome::Diverged(text) = &learned.outcome else {
+    let LearningOutcome::Diverged(text) = &learned.outcome else {
         panic!("{:?}", learned.outcome);
     };
     assert!(text.contains("in run 0"), "{text}");
@@ -349,7 +350,10 @@ fn divergence_is_noticed_and_undone() {
 #[ignore = "study: 25 runs of 10 s"]
 fn learning_may_get_worse_before_it_gets_better() {
     let learned = learn(&exactly(24), || TABLE_1[2].system(&Coupling::default()));
-    assert_eq!((learned.outcome, learned.best), (Outcome::Iterations, 24));
+    assert_eq!(
+        (learned.outcome, learned.best),
+        (LearningOutcome::Iterations, 24)
+    );
     expect_close(learned.iterations[4].max, 9e5, 0.05);
     expect_close(learned.iterations[24].max, 4.6e-3, 0.01);
 }
@@ -358,7 +362,7 @@ fn learning_may_get_worse_before_it_gets_better() {
 #[test]
 fn the_crane_diverges_with_gain_1() {
     let learned = learn(&Learning::default(), || crane(10e-3));
-    assert!(matches!(learned.outcome, Outcome::Diverged(_)));
+    assert!(matches!(learned.outcome, LearningOutcome::Diverged(_)));
     assert_eq!(learned.best, 2);
     for pair in learned.iterations[3..].windows(2) {
         expect_close(pair[1].norm_2, 2.2 * pair[0].norm_2, 0.05);
@@ -373,7 +377,7 @@ fn the_crane_is_learned_from_the_fresh_force() {
         ..Learning::default()
     };
     let learned = learn(&fresh, || crane(10e-3));
-    assert_eq!(learned.outcome, Outcome::Converged);
+    assert_eq!(learned.outcome, LearningOutcome::Converged);
     assert!(learned.iterations.len() <= 4);
 }
 
@@ -393,7 +397,7 @@ fn the_crane_is_learned_slowly_with_gain_0_3() {
 #[ignore = "study: 7 runs of 10 s"]
 fn the_crane_is_learned_with_small_steps() {
     let learned = learn(&Learning::default(), || crane(1e-3));
-    assert_eq!(learned.outcome, Outcome::Converged);
+    assert_eq!(learned.outcome, LearningOutcome::Converged);
     assert_eq!(learned.iterations.len() - 1, 6);
 }
 
@@ -422,7 +426,7 @@ fn five_masses_are_learned_together() {
     };
     let learned = learn(&learning, describe);
     assert_eq!(learned.feed_forward.inputs().len(), 4);
-    assert_eq!(learned.outcome, Outcome::Converged);
+    assert_eq!(learned.outcome, LearningOutcome::Converged);
     assert_eq!(learned.iterations.len() - 1, 17);
 }
 
@@ -441,7 +445,7 @@ fn the_axes_of_a_bond_are_learned_together() {
         system
     };
     let learned = learn(&Learning::default(), describe);
-    assert_eq!(learned.outcome, Outcome::Converged);
+    assert_eq!(learned.outcome, LearningOutcome::Converged);
     assert!(learned.iterations.len() - 1 <= 4);
 }
 

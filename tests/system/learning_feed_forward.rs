@@ -1,8 +1,8 @@
 //! Feed-forward that was learned: saved, read again, applied.
 
 use gyrator::{
-    FeedForward, Iteration, Learning, METHODS, Outcome, Run, RunError, RunOptions, StartError,
-    System, Watch, look_up,
+    FeedForward, Iteration, Learning, LearningObserver, LearningOutcome, METHODS, Run, RunError,
+    RunOptions, StartError, System, look_up,
 };
 use gyrator_system::{Choice, Spanned};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, Trace, fmu};
@@ -13,7 +13,7 @@ use crate::learning::{H, exactly, expect_close, learn, replay};
 #[derive(Default)]
 struct Traces(Vec<Trace>);
 
-impl Watch for Traces {
+impl LearningObserver for Traces {
     fn begin(&mut self, number: u32, run: &mut Run) -> Result<(), RunError> {
         assert_eq!(number as usize, self.0.len());
         self.0.push(Trace::of(run)?);
@@ -35,7 +35,10 @@ fn expect_reproduced(mut describe: impl FnMut() -> System) {
             &mut traces,
         )
         .unwrap();
-    assert_eq!((learned.outcome, learned.best), (Outcome::Interrupted, 2));
+    assert_eq!(
+        (learned.outcome, learned.best),
+        (LearningOutcome::Interrupted, 2)
+    );
     let text = learned.feed_forward.to_string();
     let read: FeedForward = text.parse().unwrap();
     assert_eq!(read, learned.feed_forward);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gyrator_system::{Choice, Connection, Port, Spanned, SystemFile, Value};
 
-use crate::role::{Cast, CastError, Role};
+use crate::role::{CastError, Role, RoleAssignment};
 
 /// How a run couples its units.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,14 +65,14 @@ pub(crate) struct Place<'a> {
 
 /// Builds a system file by our names of ports and parameters.
 pub(crate) struct Assembly<'a> {
-    cast: &'a Cast,
+    cast: &'a RoleAssignment,
     roles: BTreeMap<String, &'static Role>,
     file: SystemFile,
 }
 
 impl<'a> Assembly<'a> {
     /// An empty system with macro-step `step` and stop time `stop`, s.
-    pub(crate) fn new(cast: &'a Cast, step: f64, stop: f64) -> Self {
+    pub(crate) fn new(cast: &'a RoleAssignment, step: f64, stop: f64) -> Self {
         let mut file = SystemFile::new("<benchmark>");
         file.experiment.step_size = Some(Spanned::unplaced(step));
         file.experiment.stop_time = Some(Spanned::unplaced(stop));

@@ -7,7 +7,7 @@ use crate::assembly::{COMPENSATED, FRESH, REFINED, STALE};
 use crate::cranes;
 use crate::published;
 use crate::reference::NotConverged;
-use crate::role::{Cast, CastError, Role};
+use crate::role::{CastError, Role, RoleAssignment};
 use crate::row::{Bar, Figure, Row};
 use gyrator_chart::Chart;
 
@@ -25,9 +25,10 @@ pub struct Benchmark {
     /// Its cases.
     pub cases: &'static [Case],
     /// Runs a case in all its configurations.
-    pub(crate) measure: fn(&Cast, &'static Case, &Progress<'_>) -> Result<(), MeasureError>,
+    pub(crate) measure:
+        fn(&RoleAssignment, &'static Case, &Progress<'_>) -> Result<(), MeasureError>,
     /// Draws the counterparts of the figures of its source.
-    pub(crate) figures: fn(&Cast) -> Result<Vec<Chart>, MeasureError>,
+    pub(crate) figures: fn(&RoleAssignment) -> Result<Vec<Chart>, MeasureError>,
 }
 
 /// A case of a benchmark.
@@ -56,7 +57,7 @@ pub struct BenchmarkError {
 pub enum MeasureError {
     /// A role cannot be filled.
     #[error(transparent)]
-    Cast(#[from] CastError),
+    RoleAssignment(#[from] CastError),
     /// The system could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -162,7 +163,7 @@ impl Benchmark {
     pub fn run(
         &'static self,
         cases: &[&'static Case],
-        cast: &Cast,
+        cast: &RoleAssignment,
         show: &(dyn Fn(&Row) + Sync),
     ) -> Vec<Result<Vec<Row>, BenchmarkError>> {
         let run = |case: &&'static Case| {
@@ -191,7 +192,7 @@ impl Benchmark {
     ///
     /// # Errors
     /// A run that is shown and cannot be made.
-    pub fn figures(&self, cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
+    pub fn figures(&self, cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
         (self.figures)(cast)
     }
 

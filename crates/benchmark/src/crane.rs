@@ -11,7 +11,7 @@ use crate::figures;
 use crate::metrics::rms;
 use crate::recording::Recording;
 use crate::reference::{HydraulicCrane, Reference};
-use crate::role::{Cast, CastError, Role};
+use crate::role::{CastError, Role, RoleAssignment};
 use crate::row::{Bar, Metric, Row};
 
 pub(crate) const LINKS: Role = Role {
@@ -98,7 +98,7 @@ pub(crate) fn steps(case: &str) -> Steps {
 /// The coupled system, and the recorded names of the four angles and rates, of the cylinder's length
 /// and its rate, and of its force.
 pub(crate) fn system(
-    cast: &Cast,
+    cast: &RoleAssignment,
     steps: Steps,
     configuration: &Configuration,
 ) -> Result<(SystemFile, Vec<String>), CastError> {
@@ -147,7 +147,7 @@ pub(crate) struct Course {
 }
 
 pub(crate) fn run(
-    cast: &Cast,
+    cast: &RoleAssignment,
     steps: Steps,
     configuration: &Configuration,
 ) -> Result<Course, MeasureError> {
@@ -158,7 +158,7 @@ pub(crate) fn run(
 }
 
 /// A run whose coupling has converged: the same solvers, each input learned in hindsight.
-pub(crate) fn converged(cast: &Cast, steps: Steps) -> Result<Course, MeasureError> {
+pub(crate) fn converged(cast: &RoleAssignment, steps: Steps) -> Result<Course, MeasureError> {
     let (file, names) = system(cast, steps, &FRESH)?;
     let learning = Learning {
         base: Base::Fresh,
@@ -199,7 +199,11 @@ fn metric_rows([energy, length, max]: [f64; 3]) -> [Row; 3] {
     ]
 }
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let steps = steps(case.name);
     let crane = HydraulicCrane::table_5();
     let stale = run(cast, steps, &STALE)?;
@@ -234,7 +238,7 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
 /// The configurations of the case that works, each also beside the run whose coupling has
 /// converged: at this step most of the error is that of the links' solver, not of the coupling.
 fn measure_10ms(
-    cast: &Cast,
+    cast: &RoleAssignment,
     case: &str,
     crane: &HydraulicCrane,
     (stale, exact): (&Course, &[Vec<f64>]),

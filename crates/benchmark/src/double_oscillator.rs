@@ -6,7 +6,7 @@ use crate::figures;
 use crate::oscillators::{FORCE, H, MOTION, Oscillators, Plan, VERDICT, mass, verdict};
 use crate::recording::Recording;
 use crate::reference::{Damper, Element, Reference, Spring, StarOscillator};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Metric, Row};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
@@ -112,7 +112,11 @@ fn oscillators(name: &str) -> Oscillators {
     }
 }
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let is_single_rate = !case.name.contains('-');
     let mut configurations = vec![STALE, multi_rate_correction(case.name)];
     if case.name == "7" {

@@ -1,7 +1,9 @@
 //! Learning over runs: Thielemans et al. (2023), and beyond it at several rates, with nonlinear
 //! systems, and where it diverges.
 
-use gyrator::{Base, Learned, Learning, Outcome, Run, RunError, RunOptions, System, Watch};
+use gyrator::{
+    Base, Learned, Learning, LearningObserver, LearningOutcome, Run, RunError, RunOptions, System,
+};
 use gyrator_system::SystemFile;
 
 use crate::assembly::STALE;
@@ -13,7 +15,7 @@ use crate::metrics::energy_metrics;
 use crate::nonlinear_oscillator::table_3;
 use crate::oscillators::{FORCE, MOTION, Oscillators};
 use crate::recording::Recorder;
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Bar, Metric, Row};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
@@ -98,7 +100,7 @@ pub(crate) struct Learnt {
 #[derive(Default)]
 struct Courses(Vec<Recorder>);
 
-impl Watch for Courses {
+impl LearningObserver for Courses {
     fn begin(&mut self, _: u32, run: &mut Run) -> Result<(), RunError> {
         self.0.push(Recorder::watch(run)?);
         Ok(())
@@ -107,7 +109,7 @@ impl Watch for Courses {
 
 /// Learns for `oscillators`, and keeps the course of each run.
 pub(crate) fn learn(
-    cast: &Cast,
+    cast: &RoleAssignment,
     oscillators: &Oscillators,
     learning: &Learning,
 ) -> Result<Learnt, MeasureError> {
@@ -124,7 +126,7 @@ pub(crate) fn learn(
 fn learn_file(
     mut file: SystemFile,
     learning: &Learning,
-    watch: &mut dyn Watch,
+    watch: &mut dyn LearningObserver,
 ) -> Result<Learned, MeasureError> {
     // The mode of exchange is the learning's own choice.
     for component in &mut file.components {
@@ -152,7 +154,11 @@ pub(crate) fn oscillators(case: &str) -> Oscillators {
     }
 }
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     match case.name {
         "damped" => measure_table(cast, case.name, 5e-7, progress),
         "undamped" => measure_table(cast, case.name, 5e-5, progress),
@@ -165,7 +171,7 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
 }
 
 fn measure_table(
-    cast: &Cast,
+    cast: &RoleAssignment,
     case: &str,
     bar: f64,
     progress: &Progress<'_>,
@@ -202,7 +208,7 @@ fn measure_table(
 }
 
 fn measure_needed(
-    cast: &Cast,
+    cast: &RoleAssignment,
     oscillators: &Oscillators,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -219,7 +225,7 @@ fn measure_needed(
 }
 
 /// With gain 1 it diverges, and the best run is kept; from the fresh force there is little to learn.
-fn measure_crane(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure_crane(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
     let (file, _) = crane::system(cast, crane::steps("10ms"), &STALE)?;
     let learned = learn_file(file.clone(), &Learning::default(), &mut ())?;
     let best = &learned.iterations[learned.best];
@@ -247,11 +253,11 @@ fn measure_crane(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureErro
     Ok(())
 }
 
-fn word(outcome: &Outcome) -> &'static str {
+fn word(outcome: &LearningOutcome) -> &'static str {
     match outcome {
-        Outcome::Converged => "converged",
-        Outcome::Iterations => "all iterations made",
-        Outcome::Diverged(_) => "diverged",
-        Outcome::Interrupted => "interrupted",
+        LearningOutcome::Converged => "converged",
+        LearningOutcome::Iterations => "all iterations made",
+        LearningOutcome::Diverged(_) => "diverged",
+        LearningOutcome::Interrupted => "interrupted",
     }
 }

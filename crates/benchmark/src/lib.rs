@@ -4,7 +4,7 @@
 //! them in, its exact solution, and what others have found. Each run becomes [`Row`]s: what was
 //! measured, what it should have been, and whether it is near enough.
 //!
-//! Somebody else's FMU can be put into a role ([`Cast::substitute`]); it is judged by the exact
+//! Somebody else's FMU can be put into a role ([`RoleAssignment::substitute`]); it is judged by the exact
 //! solution.
 
 #![forbid(unsafe_code)]
@@ -40,7 +40,7 @@ mod sweep_signal;
 
 pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
 pub use dual_mass::{DUAL_MASS_PARAMETERS, dual_mass_systems};
-pub use role::{Cast, CastError, Role, RoleVariable, Substitute, folder_of_fmus};
+pub use role::{CastError, Role, RoleAssignment, RoleVariable, Substitute, folder_of_fmus};
 pub use row::{Bar, Figure, Row};
 
 /// All benchmarks. To add one: a file that makes a [`Benchmark`], and a word here.

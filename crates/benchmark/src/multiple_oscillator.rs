@@ -5,7 +5,7 @@ use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::figures;
 use crate::oscillators::{FORCE, HUB_PARAMETERS, Oscillators, Plan};
 use crate::reference::StarOscillator;
-use crate::role::{Cast, Role};
+use crate::role::{Role, RoleAssignment};
 use crate::row::Metric;
 
 const HUB: Role = Role {
@@ -61,7 +61,11 @@ pub(crate) fn table_2(name: &str) -> Oscillators {
     )
 }
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let plan = Plan {
         oscillators: table_2(case.name),
         configurations: &[STALE, CORRECTED, COMPENSATED, FRESH],

@@ -6,7 +6,7 @@ use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::figures;
 use crate::oscillators::{FORCE, MOTION, Oscillators, Plan};
 use crate::reference::{Damper, Spring, StarOscillator};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::Metric;
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
@@ -48,7 +48,11 @@ pub(crate) fn table_3(name: &str) -> Oscillators {
     Oscillators::single_rate(star, &MOTION, &["f"])
 }
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let plan = Plan {
         oscillators: table_3(case.name),
         configurations: &[

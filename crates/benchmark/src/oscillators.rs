@@ -1,6 +1,6 @@
 //! What the benchmarks of coupled oscillators share.
 
-use gyrator::AuditVerdict;
+use gyrator::CorrectionVerdict;
 use gyrator_system::{SystemFile, Value};
 
 use crate::assembly::{Assembly, Configuration, Place, REFINED, REFINEMENT, STALE};
@@ -8,7 +8,7 @@ use crate::benchmark::{MeasureError, Progress};
 use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
 use crate::recording::Recording;
 use crate::reference::{Damper, Element, Mass, NotConverged, Reference, Spring, StarOscillator};
-use crate::role::{Cast, CastError, Role};
+use crate::role::{CastError, Role, RoleAssignment};
 use crate::row::{Figure, Metric, Row};
 
 pub(crate) const FORCE: Role = Role {
@@ -97,7 +97,7 @@ impl Oscillators {
     /// The coupled system, and the recorded names of x_1 … x_n, v_1 … v_n.
     pub(crate) fn system(
         &self,
-        cast: &Cast,
+        cast: &RoleAssignment,
         configuration: &Configuration,
     ) -> Result<(SystemFile, Vec<String>), CastError> {
         let mut assembly = Assembly::new(cast, self.macro_step(), self.stop);
@@ -161,7 +161,7 @@ impl Oscillators {
 
     pub(crate) fn run(
         &self,
-        cast: &Cast,
+        cast: &RoleAssignment,
         configuration: &Configuration,
     ) -> Result<Course, MeasureError> {
         let (file, names) = self.system(cast, configuration)?;
@@ -238,7 +238,7 @@ impl Plan<'_> {
     /// Runs all configurations; `audit` makes further rows of a run and its energy's errors.
     pub(crate) fn measure(
         &self,
-        cast: &Cast,
+        cast: &RoleAssignment,
         progress: &Progress<'_>,
         audit: &Audit<'_>,
     ) -> Result<(), MeasureError> {
@@ -280,11 +280,11 @@ impl Plan<'_> {
 pub(crate) const VERDICT: Metric = Metric::figure("verdict", "");
 
 /// What the audit says of the correction, in one word.
-pub(crate) fn verdict(verdict: Option<AuditVerdict>) -> Figure {
+pub(crate) fn verdict(verdict: Option<CorrectionVerdict>) -> Figure {
     Figure::Word(match verdict {
-        Some(AuditVerdict::Helped) => "helped",
-        Some(AuditVerdict::Harmed) => "harmed",
-        Some(AuditVerdict::CannotBeJudged) => "cannot be judged",
+        Some(CorrectionVerdict::Helped) => "helped",
+        Some(CorrectionVerdict::Harmed) => "harmed",
+        Some(CorrectionVerdict::CannotBeJudged) => "cannot be judged",
         None => "no correction",
     })
 }

@@ -10,7 +10,7 @@ use crate::figures;
 use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
 use crate::recording::Recording;
 use crate::reference::{CoupledPendula, Reference};
-use crate::role::{Cast, CastError, Role};
+use crate::role::{CastError, Role, RoleAssignment};
 use crate::row::{Metric, Row};
 
 const FIRST: Role = Role {
@@ -72,7 +72,7 @@ pub(crate) fn table_4(case: &str) -> CoupledPendula {
 
 /// The coupled system, and the recorded names of x, y, vx, vy of tip 1 and tip 2.
 pub(crate) fn system(
-    cast: &Cast,
+    cast: &RoleAssignment,
     pendula: &CoupledPendula,
     configuration: &Configuration,
     step: f64,
@@ -148,7 +148,11 @@ fn metric_rows(measured: [f64; 5]) -> impl Iterator<Item = Row> {
         .map(|(metric, measured)| Row::new(metric, measured))
 }
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let pendula = table_4(case.name);
     let exact = pendula.states_at(&times(H))?;
     let mut excess = f64::NAN;

@@ -3,7 +3,7 @@
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::figures;
 use crate::quarter_car_run::CUTS;
-use crate::role::{Cast, Role};
+use crate::role::{Role, RoleAssignment};
 use crate::{quarter_car_better, quarter_car_robustness, quarter_car_tables};
 
 const CHASSIS: Role = Role {
@@ -100,7 +100,11 @@ pub(crate) fn halves(reticulation: u32) -> [&'static Role; 2] {
     }
 }
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let Some(cut) = CUTS.iter().find(|cut| cut.name == case.name) else {
         return Ok(());
     };

@@ -8,7 +8,7 @@ use crate::quarter_car_run::{
     Correction, Coupling, Cut, Ecco, PLAIN, POWER_ERROR, RESIDUAL_ENERGY, RESIDUAL_INTEGRATED,
     STEPS,
 };
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Bar, Figure, Metric, Row};
 
 const PROJECT: &str = "bar of this project; reference: independent reproduction with extensions";
@@ -141,7 +141,11 @@ const WAYS: &[Way] = &[
 ];
 
 /// Runs a case in all these ways.
-pub(crate) fn measure(cast: &Cast, cut: &Cut, progress: &Progress<'_>) -> Result<(), MeasureError> {
+pub(crate) fn measure(
+    cast: &RoleAssignment,
+    cut: &Cut,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let cases = ["lin1", "lin2", "nl1", "nl2"];
     let Some(case) = cases.iter().position(|name| *name == cut.name) else {
         return Ok(());

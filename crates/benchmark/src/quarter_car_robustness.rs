@@ -3,8 +3,10 @@
 use fmu_models::QuarterCar;
 
 use crate::benchmark::{MeasureError, Progress};
-use crate::quarter_car_run::{Correction, Coupling, Cut, Ecco, Outcome, PLAIN, POWER_ERROR, STEPS};
-use crate::role::Cast;
+use crate::quarter_car_run::{
+    CarOutcome, Correction, Coupling, Cut, Ecco, PLAIN, POWER_ERROR, STEPS,
+};
+use crate::role::RoleAssignment;
 use crate::row::{Bar, Metric, Row};
 
 const SOURCE: &str = "independent reproduction with extensions, Runge-Kutta 4 in the halves";
@@ -64,7 +66,7 @@ impl Method {
 ///
 /// It need not die away: the square-root damper, infinitely stiff at rest, sustains a small
 /// oscillation at any step.
-fn is_stable(outcome: &Outcome) -> bool {
+fn is_stable(outcome: &CarOutcome) -> bool {
     let largest = |points: &[(f64, f64, f64)]| {
         points
             .iter()
@@ -76,7 +78,11 @@ fn is_stable(outcome: &Outcome) -> bool {
 }
 
 /// The largest constant step, ms, up to which all shorter ones of the grid are stable over 8 s.
-fn largest_stable_step(cast: &Cast, cut: &Cut, coupling: &Coupling) -> Result<f64, MeasureError> {
+fn largest_stable_step(
+    cast: &RoleAssignment,
+    cut: &Cut,
+    coupling: &Coupling,
+) -> Result<f64, MeasureError> {
     let mut stable = f64::NAN;
     for milliseconds in [
         5.0_f64, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 15.0, 20.0, 25.0, 30.0,
@@ -95,7 +101,11 @@ fn largest_stable_step(cast: &Cast, cut: &Cut, coupling: &Coupling) -> Result<f6
 }
 
 /// Measures the reticulation that is less robust.
-pub(crate) fn measure(cast: &Cast, cut: &Cut, progress: &Progress<'_>) -> Result<(), MeasureError> {
+pub(crate) fn measure(
+    cast: &RoleAssignment,
+    cut: &Cut,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let case = match cut.name {
         "lin2" => 0,
         "nl2" => 1,
@@ -141,7 +151,7 @@ const REPEATING: [&str; 4] = [
 
 /// The road falls by 5 cm at 2 s, when the steps have grown.
 fn measure_second_step(
-    cast: &Cast,
+    cast: &RoleAssignment,
     cut: &Cut,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {

@@ -8,7 +8,7 @@ use crate::benchmark::MeasureError;
 use crate::quarter_car::halves;
 use crate::recording::Recording;
 use crate::reference::QuarterCarPower;
-use crate::role::{Cast, CastError};
+use crate::role::{CastError, RoleAssignment};
 use crate::row::Metric;
 
 /// Σ |P12 − P12 exact|·Δt / T (eq. 15a).
@@ -121,7 +121,7 @@ pub(crate) const PLAIN: Coupling = Coupling {
 const JACOBIAN_LIMIT: f64 = 2000.0;
 
 /// What a run shows; energies in J, powers in W.
-pub(crate) struct Outcome {
+pub(crate) struct CarOutcome {
     /// Times, s, force, N, and velocity, m/s, at the communication points.
     pub(crate) points: Vec<(f64, f64, f64)>,
     pub(crate) power: QuarterCarPower,
@@ -167,7 +167,7 @@ impl Cut {
     /// The coupled system, and the recorded names of force and velocity at the cut.
     fn system(
         &self,
-        cast: &Cast,
+        cast: &RoleAssignment,
         coupling: &Coupling,
     ) -> Result<(SystemFile, [String; 2]), CastError> {
         let mut assembly = Assembly::new(cast, coupling.step, self.duration);
@@ -226,7 +226,11 @@ impl Cut {
     }
 
     /// Runs the system.
-    pub(crate) fn run(&self, cast: &Cast, coupling: &Coupling) -> Result<Outcome, MeasureError> {
+    pub(crate) fn run(
+        &self,
+        cast: &RoleAssignment,
+        coupling: &Coupling,
+    ) -> Result<CarOutcome, MeasureError> {
         let (file, names) = self.system(cast, coupling)?;
         let recording = Recording::of(file)?;
         let rows = recording.rows(&names)?;
@@ -238,7 +242,7 @@ impl Cut {
             .collect();
         let power = QuarterCarPower::of(&(self.car)(), self.reticulation, self.duration, &points);
         let energy = &recording.report.bonds[0].energy;
-        Ok(Outcome {
+        Ok(CarOutcome {
             points,
             power,
             residual_energy: energy.applied_residual_energy,

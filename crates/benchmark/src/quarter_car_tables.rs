@@ -3,10 +3,10 @@
 use crate::assembly::{REFINED, REFINEMENT, STALE};
 use crate::benchmark::{MeasureError, Progress};
 use crate::quarter_car_run::{
-    Correction, Coupling, Cut, Ecco, MEAN_POWER, Outcome, PLAIN, POWER_ERROR, RESIDUAL_ENERGY,
+    CarOutcome, Correction, Coupling, Cut, Ecco, MEAN_POWER, PLAIN, POWER_ERROR, RESIDUAL_ENERGY,
     RESIDUAL_INTEGRATED, STEPS,
 };
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Metric, Row};
 
 const PAPER: &str = "Sadjina & Pedersen 2019, tables 4 to 9";
@@ -101,7 +101,7 @@ impl TableRow {
         }
     }
 
-    fn rows(&self, outcome: &Outcome) -> Vec<Row> {
+    fn rows(&self, outcome: &CarOutcome) -> Vec<Row> {
         let measured = [
             (POWER_ERROR, outcome.power.error()),
             (RESIDUAL_ENERGY, outcome.residual_energy.abs()),
@@ -125,14 +125,18 @@ impl TableRow {
 }
 
 /// Runs the rows of a case.
-pub(crate) fn measure(cast: &Cast, cut: &Cut, progress: &Progress<'_>) -> Result<(), MeasureError> {
+pub(crate) fn measure(
+    cast: &RoleAssignment,
+    cut: &Cut,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     measure_rows(cast, cut, progress, |_| true)
 }
 
 /// Runs the rows of a case with equal steps, and smaller ones. Whether somebody else's FMU can have
 /// its step changed is not known.
 pub(crate) fn measure_foreign(
-    cast: &Cast,
+    cast: &RoleAssignment,
     cut: &Cut,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -144,7 +148,7 @@ pub(crate) fn measure_foreign(
 }
 
 fn measure_rows(
-    cast: &Cast,
+    cast: &RoleAssignment,
     cut: &Cut,
     progress: &Progress<'_>,
     is_meant: impl Fn(&TableRow) -> bool,

@@ -1,6 +1,6 @@
 //! The verdict of the energy audit on oscillators that nobody has chosen.
 
-use gyrator::AuditVerdict;
+use gyrator::CorrectionVerdict;
 use rayon::prelude::*;
 
 use crate::assembly::{Configuration, STALE};
@@ -9,7 +9,7 @@ use crate::figures;
 use crate::metrics::energy_metrics;
 use crate::oscillators::{FORCE, MOTION, Oscillators, mass};
 use crate::reference::{Damper, Element, Spring, StarOscillator};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Bar, Metric, Row};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
@@ -88,7 +88,11 @@ fn oscillators(numbers: &mut Numbers, is_damped: bool, stop: f64) -> Oscillators
     }
 }
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let is_short = case.name == "3s";
     let stop = if is_short { 3.0 } else { 10.0 };
     let mut numbers = Numbers(2022);
@@ -128,7 +132,7 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
 
 /// Runs without and with the correction; the truth is the distance from the monolithic run's energy
 /// over the last second.
-fn judge(cast: &Cast, oscillators: &Oscillators) -> Result<Trial, MeasureError> {
+fn judge(cast: &RoleAssignment, oscillators: &Oscillators) -> Result<Trial, MeasureError> {
     let whole = oscillators.monolithic();
     let error = |configuration: &Configuration| {
         let course = oscillators.run(cast, configuration)?;
@@ -141,6 +145,6 @@ fn judge(cast: &Cast, oscillators: &Oscillators) -> Result<Trial, MeasureError> 
     Ok(Trial {
         is_finite: without.is_finite() && with.is_finite(),
         is_harmed: with.abs() >= without.abs(),
-        is_called_harmed: verdict == Some(AuditVerdict::Harmed),
+        is_called_harmed: verdict == Some(CorrectionVerdict::Harmed),
     })
 }

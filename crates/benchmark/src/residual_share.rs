@@ -5,7 +5,7 @@ use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::double_oscillator::table_1;
 use crate::figures;
 use crate::oscillators::{FORCE, H, MOTION, Oscillators};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Metric, Row};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
@@ -52,7 +52,11 @@ const RATIOS: [(&str, u32); 7] = [
     ("R = 100", 100),
 ];
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     if case.name == "by-case" {
         return measure_cases(cast, progress);
     }
@@ -79,7 +83,7 @@ fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<
 }
 
 /// Where the velocities of the two masses go together, the rule is wrong.
-fn measure_cases(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure_cases(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
     for (number, name, stop) in [
         (1, "table 1, case 1", 3.0),
         (3, "table 1, case 3", 1.0),
@@ -99,7 +103,7 @@ fn measure_cases(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureErro
 
 /// Slope, through zero, of the energy's error over the residual energy of eq. 8, which is summed
 /// from outputs at communication points alone.
-fn share(cast: &Cast, oscillators: &Oscillators) -> Result<f64, MeasureError> {
+fn share(cast: &RoleAssignment, oscillators: &Oscillators) -> Result<f64, MeasureError> {
     let course = oscillators.run(cast, &STALE)?;
     let errors = oscillators.energy_errors(&course.states, &oscillators.exact()?);
     let force = cast.name(&FORCE, "f").unwrap_or("f");

@@ -90,14 +90,14 @@ impl std::str::FromStr for Substitute {
 
 /// Where the FMUs of a benchmark are.
 #[derive(Debug, Clone, Default)]
-pub struct Cast {
+pub struct RoleAssignment {
     folder: PathBuf,
-    substitutes: BTreeMap<String, Player>,
+    substitutes: BTreeMap<String, OpenedSubstitute>,
 }
 
 /// A substitute, and the variables that it has.
 #[derive(Debug, Clone)]
-struct Player {
+struct OpenedSubstitute {
     substitute: Substitute,
     variables: BTreeSet<String>,
 }
@@ -145,7 +145,7 @@ pub enum CastError {
     },
 }
 
-impl Cast {
+impl RoleAssignment {
     /// Our FMUs from `folder` in all roles.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
@@ -174,7 +174,7 @@ impl Cast {
             message: error.to_string(),
         })?;
         let variables = fmu.description().variables.iter();
-        let player = Player {
+        let player = OpenedSubstitute {
             variables: variables.map(|variable| variable.name.clone()).collect(),
             substitute,
         };
@@ -244,7 +244,7 @@ impl Cast {
     }
 }
 
-impl Player {
+impl OpenedSubstitute {
     fn name<'a>(&'a self, ours: &'a str) -> &'a str {
         self.substitute.names.get(ours).map_or(ours, String::as_str)
     }

@@ -8,7 +8,7 @@ use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::channel::{Channel, Steps};
 use crate::figures;
 use crate::metrics::rms;
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Metric, Row};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
@@ -147,7 +147,11 @@ pub(crate) fn reception_of(name: &str) -> Result<Option<Reception>, MeasureError
     Ok(channel(name)?.map(|channel| reception(channel, 30.0)))
 }
 
-fn measure(_: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    _: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let frequency = match case.name {
         "30Hz" => 30.0,
         "10Hz" => 10.0,

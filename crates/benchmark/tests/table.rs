@@ -3,12 +3,12 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
-use gyrator_benchmark::{BENCHMARKS, Benchmark, Cast, Figure, Role, Row, Substitute};
+use gyrator_benchmark::{BENCHMARKS, Benchmark, Figure, Role, RoleAssignment, Row, Substitute};
 use gyrator_testkit::fmu;
 
-fn cast() -> Cast {
+fn cast() -> RoleAssignment {
     let path = fmu("OscillatorForce");
-    Cast::new(path.parent().unwrap())
+    RoleAssignment::new(path.parent().unwrap())
 }
 
 fn benchmark(name: &str) -> &'static Benchmark {
@@ -19,7 +19,7 @@ fn benchmark(name: &str) -> &'static Benchmark {
 }
 
 /// Runs cases and returns their rows.
-fn rows_with(cast: &Cast, name: &str, cases: &[&str]) -> Vec<Row> {
+fn rows_with(cast: &RoleAssignment, name: &str, cases: &[&str]) -> Vec<Row> {
     let benchmark = benchmark(name);
     let cases: Vec<_> = cases
         .iter()
@@ -133,7 +133,7 @@ fn what_cannot_be_reproduced_is_not_judged() {
     assert!(row.note.as_ref().unwrap().starts_with("not reproduced"));
 }
 
-fn vendor(names: &str) -> Cast {
+fn vendor(names: &str) -> RoleAssignment {
     let text = format!("force={}{names}", fmu("OscillatorForce").display());
     let substitute: Substitute = text.parse().unwrap();
     let role = benchmark("double-oscillator").role("force").unwrap();
@@ -164,7 +164,7 @@ fn a_wrong_fmu_of_a_vendor_fails_where_it_is_refined() {
 }
 
 /// `cast()` with our own FMU in a role, as if it were somebody else's.
-fn with_ours_as_foreign(role: &Role) -> Cast {
+fn with_ours_as_foreign(role: &Role) -> RoleAssignment {
     let text = format!("{}={}", role.name, fmu(role.model).display());
     let mut cast = cast();
     cast.substitute(role, text.parse().unwrap()).unwrap();

@@ -7,8 +7,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gyrator_study::{Lost, Notes, Trial, read_journal};
-use gyrator_worker::{Cause, Death, Ending, Outcome, Stop, Supervised, Supervisor, Worker};
+use gyrator_study::{CrashedRun, Notes, Trial, read_journal};
+use gyrator_worker::{Cause, Death, Ending, Stop, Supervised, Supervisor, Worker, WorkerOutcome};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
@@ -27,7 +27,7 @@ pub(crate) struct Job {
     /// Time since the first worker began, s.
     pub(crate) seconds: f64,
     /// Runs whose workers have died.
-    pub(crate) lost: Vec<Lost>,
+    pub(crate) lost: Vec<CrashedRun>,
     /// The row that this worker makes; all where `None`.
     pub(crate) only: Option<usize>,
 }
@@ -106,7 +106,7 @@ impl Plan<'_> {
                 match wait(self.start(job)?, stop)? {
                     End::Finished(Exit::Success) => {}
                     End::Finished(exit) => return Ok(exit),
-                    End::Died(death, trials) => job.lost.push(Lost {
+                    End::Died(death, trials) => job.lost.push(CrashedRun {
                         trial: trials.first().copied().unwrap_or(trial),
                         message: death.to_string(),
                     }),
@@ -143,11 +143,11 @@ fn wait(worker: Supervised, stop: &Stop) -> Result<End, Failure> {
         screen::message(&format!("warning: {warning}\n"));
     }
     match outcome {
-        Outcome::Finished(code) => Ok(End::Finished(Exit::of(code))),
-        Outcome::Died(death) if matches!(death.cause, Cause::Interrupted | Cause::Panic) => {
+        WorkerOutcome::Finished(code) => Ok(End::Finished(Exit::of(code))),
+        WorkerOutcome::Died(death) if matches!(death.cause, Cause::Interrupted | Cause::Panic) => {
             Err(failure(&death))
         }
-        Outcome::Died(death) => Ok(End::Died(death, Notes::read(&notes)?)),
+        WorkerOutcome::Died(death) => Ok(End::Died(death, Notes::read(&notes)?)),
     }
 }
 

@@ -5,8 +5,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use gyrator::{
-    AuditVerdict, BondReport, ComponentReport, Counters, Exchange, InterfaceModelReport, Report,
-    StopReason,
+    BondReport, ComponentReport, CorrectionVerdict, Counters, Exchange, InterfaceModelReport,
+    Report, StopReason,
 };
 use gyrator_system::SystemFile;
 use gyrator_worker::surroundings;
@@ -87,7 +87,7 @@ pub(crate) struct Summary<'a> {
 
 /// What is known of a run that has no report.
 #[derive(Debug)]
-pub(crate) struct Remains<'a> {
+pub(crate) struct CrashSummary<'a> {
     /// The system file, or the FMU.
     pub(crate) system: &'a Path,
     /// A word for programs.
@@ -149,7 +149,7 @@ impl<'a> Summary<'a> {
     }
 
     /// Puts together what is known without a report.
-    pub(crate) fn of_remains(remains: Remains<'a>) -> Self {
+    pub(crate) fn of_remains(remains: CrashSummary<'a>) -> Self {
         let output = remains.output;
         Self {
             gyrator: env!("CARGO_PKG_VERSION"),
@@ -273,9 +273,9 @@ impl<'a> Summary<'a> {
             let energy = &bond.energy;
             let corrected = (bond.correction != "off").then(|| short(energy.correction_energy));
             let verdict = match bond.verdict {
-                Some(AuditVerdict::Helped) => "helped",
-                Some(AuditVerdict::Harmed) => "harmed",
-                Some(AuditVerdict::CannotBeJudged) => "cannot be judged",
+                Some(CorrectionVerdict::Helped) => "helped",
+                Some(CorrectionVerdict::Harmed) => "harmed",
+                Some(CorrectionVerdict::CannotBeJudged) => "cannot be judged",
                 None => "",
             };
             let generalised = if bond.is_power { "" } else { " (generalised)" };

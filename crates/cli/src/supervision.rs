@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gyrator::{Observer, ObserverError, Verdict, View};
 use gyrator_record::{PartFile, is_same, rows_path};
 use gyrator_worker::{
-    Cause, Death, Ending, KeptResults, Outcome, Position, Stop, Supervisor, Worker,
+    Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome,
 };
 
 use crate::exit::Exit;
@@ -16,7 +16,7 @@ use crate::failure::{Failure, Message};
 use crate::numbers::count;
 use crate::options::ExecutionOptions;
 use crate::screen;
-use crate::summary::{Remains, Summary};
+use crate::summary::{CrashSummary, Summary};
 
 /// What the parent has to know of a run.
 pub(crate) struct Plan<'a> {
@@ -68,7 +68,7 @@ impl Plan<'_> {
         let (Err(failure), Some(path)) = (&outcome, self.summary) else {
             return outcome;
         };
-        let remains = Remains {
+        let remains = CrashSummary {
             system: self.system,
             stop_reason: "failed",
             stop_detail: failure.text(),
@@ -89,8 +89,8 @@ impl Plan<'_> {
         }
         let file = ending.results.filter(|results| self.is_result(results));
         match ending.outcome {
-            Outcome::Finished(code) => self.check(Exit::of(code), file),
-            Outcome::Died(death) => Err(self.failure(&death, file)),
+            WorkerOutcome::Finished(code) => self.check(Exit::of(code), file),
+            WorkerOutcome::Died(death) => Err(self.failure(&death, file)),
         }
     }
 
@@ -195,9 +195,9 @@ fn remains<'a>(
     death: &'a Death,
     detail: &'a str,
     output: Option<(PathBuf, u64)>,
-) -> Remains<'a> {
+) -> CrashSummary<'a> {
     let places = death.places.iter();
-    Remains {
+    CrashSummary {
         system,
         stop_reason: match death.cause {
             Cause::Interrupted => "interrupted",

@@ -301,9 +301,9 @@ pub fn record_to(slots: &'static [Slot]) {
 }
 
 /// A slot in use, free again when this is dropped.
-pub struct Claim(&'static Slot);
+pub struct SlotGuard(&'static Slot);
 
-impl Claim {
+impl SlotGuard {
     /// Takes a slot for an instance of this name, or for a file.
     pub fn new(name: &str) -> Self {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -323,7 +323,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         self.0.name_length.store(0, Relaxed);
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::archive::{Archive, Limits};
 use crate::description::{CoSimulation, ModelDescription};
 use crate::error::{LoadError, OpenError};
-use crate::flight_recorder::{Activity, Claim};
+use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
 use crate::instance::Instance;
 use crate::library::{Library, Source};
@@ -119,7 +119,7 @@ impl Fmu {
     /// # Errors
     /// As [`Fmu::open`].
     pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
-        let claim = Claim::new(&file_name(path));
+        let claim = SlotGuard::new(&file_name(path));
         let reading = || read(path, options.limits);
         let (mut archive, peek) = claim.slot().during(Activity::Open, reading)?;
         let unpacking = || Unpacked::new(&mut archive, options.cache.as_deref());
@@ -168,7 +168,7 @@ impl Fmu {
     /// # Errors
     /// As [`Fmu::open`].
     pub fn peek_with(path: &Path, limits: Limits) -> Result<Peek, OpenError> {
-        let claim = Claim::new(&file_name(path));
+        let claim = SlotGuard::new(&file_name(path));
         let reading = || read(path, limits);
         claim
             .slot()
@@ -265,7 +265,7 @@ impl Fmu {
         }
         let mut warnings = Vec::new();
         let float_control = FloatControl::current();
-        let claim = Claim::new(instance_name);
+        let claim = SlotGuard::new(instance_name);
         let loading = || self.library(&model, co_simulation, &mut warnings);
         let library = claim.slot().during(Activity::LoadLibrary, loading)?;
         drop(claim);

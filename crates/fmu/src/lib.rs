@@ -57,7 +57,7 @@ pub use encoding::decode as decode_description;
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::State;
 pub use fmu::{Fmu, InstanceOptions, OpenOptions, Peek};
-pub use instance::{CallResult, Conduct, FmuState, Instance, LONGEST_STATE, StepOutcome};
+pub use instance::{CallResult, FmuState, Instance, LONGEST_STATE, StepOutcome, Violations};
 pub use library::REQUIRED_FUNCTIONS;
 pub use needs::{NeededLibrary, Needs, needed_libraries};
 pub use warning::{Position, Warning};

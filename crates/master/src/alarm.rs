@@ -21,7 +21,7 @@ const GROWTH: f64 = 1.01;
 /// Room for intervals, so that an alarm allocates nothing.
 const ROOM: usize = 64;
 
-/// An interval in which the residual power of a bond was out of the usual.
+/// An interval in which the residual power of a bond was above its running level.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Alarm {
     /// Simulated time of the first point, s.

@@ -14,7 +14,7 @@ use crate::step::Step;
 /// Whether a correction brought the energy nearer to the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum CorrectionVerdict {
     /// |W_stale + W_corr| < |W_stale|.
     Helped,
     /// The bond would have been nearer to the truth without the correction.
@@ -45,11 +45,11 @@ impl BondAudit {
     }
 
     /// What the correction did.
-    pub fn verdict(&self, correction_energy: f64) -> Verdict {
+    pub fn verdict(&self, correction_energy: f64) -> CorrectionVerdict {
         match self.net_energy_error(correction_energy) {
-            None => Verdict::CannotBeJudged,
-            Some(net) if net.abs() < self.stale_energy.abs() => Verdict::Helped,
-            Some(_) => Verdict::Harmed,
+            None => CorrectionVerdict::CannotBeJudged,
+            Some(net) if net.abs() < self.stale_energy.abs() => CorrectionVerdict::Helped,
+            Some(_) => CorrectionVerdict::Harmed,
         }
     }
 

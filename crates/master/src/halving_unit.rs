@@ -66,7 +66,7 @@ impl HalvingUnit {
 
     /// Makes a part of the communication step, itself in two parts if the unit discards it and
     /// `depth` allows.
-    fn make(&mut self, part: Part, depth: usize) -> UnitResult<StepOutcome> {
+    fn make(&mut self, part: StepPart, depth: usize) -> UnitResult<StepOutcome> {
         let (time, step) = part.time_and_step();
         let Some(next) = depth.checked_sub(1) else {
             let made = self.unit.step(time, step);
@@ -87,13 +87,13 @@ impl HalvingUnit {
     }
 
     /// Makes a part of the communication step in two, the first of length `step`.
-    fn make_parts(&mut self, part: Part, step: f64, depth: usize) -> UnitResult<StepOutcome> {
-        match self.make(Part { step, ..part }, depth)? {
+    fn make_parts(&mut self, part: StepPart, step: f64, depth: usize) -> UnitResult<StepOutcome> {
+        match self.make(StepPart { step, ..part }, depth)? {
             StepOutcome::Done => {
                 let since = part.since + step;
                 self.set_inputs_at(since)?;
                 self.make(
-                    Part {
+                    StepPart {
                         since,
                         step: part.step - step,
                         ..part
@@ -133,7 +133,7 @@ impl HalvingUnit {
 
 /// A part of a communication step.
 #[derive(Clone, Copy)]
-struct Part {
+struct StepPart {
     /// When the communication step begins, s.
     start: f64,
     /// When the communication step ends, s.
@@ -144,7 +144,7 @@ struct Part {
     step: f64,
 }
 
-impl Part {
+impl StepPart {
     /// The length of a first part that ends at `reached`, s; half of the part where that is no time
     /// within it.
     fn until(&self, reached: Option<f64>) -> f64 {
@@ -222,7 +222,7 @@ impl UnitWrapper for HalvingUnit {
         if !std::mem::replace(&mut self.is_checked, true) {
             self.check_state(time, step)?;
         }
-        let whole = Part {
+        let whole = StepPart {
             start: time,
             end: time + step,
             since: 0.0,

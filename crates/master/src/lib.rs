@@ -87,7 +87,7 @@ mod unit_maker;
 mod unit_wrapper;
 
 pub use alarm::{Alarm, Alarms};
-pub use audit::{Audit, BondAudit, Verdict as AuditVerdict};
+pub use audit::{Audit, BondAudit, CorrectionVerdict};
 pub use closure_unit::{Call, ClosureUnit};
 pub use compatibility::{Claims, claims};
 pub use correction::{
@@ -105,7 +105,8 @@ pub use interface_model::{
     FastInputs, INTERFACE_ORDERS, InterfaceOrder, PassedForce, Schedule, ScheduleFacts,
 };
 pub use learning::{
-    Base, ChannelError, Interpolation, Iteration, Learned, Learning, LearningError, Outcome, Watch,
+    Base, ChannelError, Interpolation, Iteration, Learned, Learning, LearningError,
+    LearningObserver, LearningOutcome,
 };
 pub use ledger::{BondEnergy, Ledger};
 pub use linear_unit::LinearUnit;

@@ -29,7 +29,7 @@ pub struct View<'a> {
     pub alarms: &'a Alarms,
 }
 
-/// What an observer wants of the run.
+/// Request of an observer to continue or stop the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Go on.

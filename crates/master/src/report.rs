@@ -1,7 +1,7 @@
 //! What a run did: why it ended, how far it came, what it called, what the bonds' energies are.
 
 use crate::alarm::Alarm;
-use crate::audit::Verdict;
+use crate::audit::CorrectionVerdict;
 use crate::counters::Counters;
 use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
@@ -67,10 +67,10 @@ pub struct BondReport {
     /// W_stale plus the correction's own energy, J; `None` where D is not known.
     pub net_energy_error: Option<f64>,
     /// What the correction did; `None` where there is none that the audit can judge.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<CorrectionVerdict>,
     /// The share μ that would have been right, W_stale over the residual energy.
     pub hindsight_mu: Option<f64>,
-    /// Intervals in which the residual power was out of the usual.
+    /// Intervals in which the residual power was above its running level.
     pub alarms: Vec<Alarm>,
     /// The correction in force; `learned` where there is feed-forward only, `off` where there is none.
     pub correction: &'static str,

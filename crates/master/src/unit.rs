@@ -137,7 +137,7 @@ impl Variable {
     }
 }
 
-/// What a unit can do beyond the least.
+/// Optional capabilities of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// Highest order of input derivatives that it takes; 0: values only.

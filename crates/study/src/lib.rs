@@ -9,12 +9,12 @@
 
 mod cases;
 mod cell;
+mod crashed_run;
 mod fmus;
 mod groups;
 mod identity;
 mod journal;
 mod literal;
-mod lost;
 mod metrics;
 mod random;
 mod reading;
@@ -28,10 +28,10 @@ mod variation;
 
 pub use cases::{Cases, Part, PartError, Place};
 pub use cell::{Cell, Column, ColumnKind, csv_line};
+pub use crashed_run::{CrashedRun, Notes, Trial};
 pub use identity::Identity;
 pub use journal::{Header, Journal, JournalError, RowText, read_journal};
 pub use literal::Literal;
-pub use lost::{Lost, Notes, Trial};
 pub use metrics::{Metric, Quantity, Window};
 pub use random::{Distribution, SplitMix64};
 pub use reading::{ReadError, parse, read};

@@ -5,7 +5,7 @@ use gyrator_record::is_same_time;
 use gyrator_system::closest;
 
 use crate::cell::{Column, ColumnKind};
-use crate::reference::{Cursor, Tape};
+use crate::reference::{Cursor, ReferenceTrajectory};
 
 /// What is measured of a variable. Means are taken over the communication points of the run, as
 /// they are, the first one included.
@@ -247,7 +247,7 @@ impl Meter {
     }
 
     /// What was measured; nothing where there was no point, or the reference ends too early.
-    pub(crate) fn results(&self, reference: Option<&Tape>) -> Vec<Option<f64>> {
+    pub(crate) fn results(&self, reference: Option<&ReferenceTrajectory>) -> Vec<Option<f64>> {
         self.gauges
             .iter()
             .map(|gauge| gauge.result(reference))
@@ -261,7 +261,7 @@ impl Gauge {
         self.window.is_none_or(|window| window.contains(time, step))
     }
 
-    fn result(&self, reference: Option<&Tape>) -> Option<f64> {
+    fn result(&self, reference: Option<&ReferenceTrajectory>) -> Option<f64> {
         if self.points == 0 || self.is_uncovered {
             return None;
         }

@@ -9,14 +9,14 @@ use crate::metrics::Probe;
 
 /// Values of some variables over time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Tape {
+pub(crate) struct ReferenceTrajectory {
     time: Vec<f64>,
     /// Row by row: a value of each variable.
     values: Vec<f64>,
     width: usize,
 }
 
-impl Tape {
+impl ReferenceTrajectory {
     pub(crate) fn new(width: usize) -> Self {
         Self {
             width,
@@ -70,14 +70,14 @@ impl Tape {
 /// Writes a tape while a run goes on.
 pub(crate) struct Recorder {
     probes: Vec<Probe>,
-    tape: Tape,
+    tape: ReferenceTrajectory,
 }
 
 impl Recorder {
     pub(crate) fn new(variables: &[&str], graph: &Graph) -> Result<Self, String> {
         let find = |name: &&str| Probe::find(name, graph).map(|(probe, _)| probe);
         let probes: Vec<Probe> = variables.iter().map(find).collect::<Result<_, String>>()?;
-        let tape = Tape::new(probes.len());
+        let tape = ReferenceTrajectory::new(probes.len());
         Ok(Self { probes, tape })
     }
 
@@ -87,14 +87,14 @@ impl Recorder {
         self.tape.values.extend(values);
     }
 
-    pub(crate) fn finish(self) -> Tape {
+    pub(crate) fn finish(self) -> ReferenceTrajectory {
         self.tape
     }
 }
 
 /// A place on a tape that moves on with the time.
 pub(crate) struct Cursor<'a> {
-    tape: &'a Tape,
+    tape: &'a ReferenceTrajectory,
     row: usize,
 }
 
@@ -155,8 +155,8 @@ impl<'a> Cursor<'a> {
 mod tests {
     use super::*;
 
-    fn tape() -> Tape {
-        Tape {
+    fn tape() -> ReferenceTrajectory {
+        ReferenceTrajectory {
             time: vec![0.0, 0.1, 0.2, 0.2, 0.4],
             values: vec![0.0, 1.0, 2.0, 5.0, 7.0],
             width: 1,
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(at(0.3), Some(6.0));
         assert_eq!(at(0.4 + 1e-12), Some(7.0));
         assert_eq!(at(0.41), None);
-        assert!(Tape::new(1).cursor().seek(0.0).is_none());
+        assert!(ReferenceTrajectory::new(1).cursor().seek(0.0).is_none());
     }
 
     #[test]

@@ -13,15 +13,15 @@ use rayon::prelude::*;
 
 use crate::cases::{Cases, Part};
 use crate::cell::{Cell, Column, ColumnKind};
+use crate::crashed_run::{CrashedRun, Notes, Trial};
 use crate::fmus;
 use crate::groups::{self, Group};
 use crate::identity::Identity;
 use crate::journal::{Header, Journal, JournalError, RowText, VERSION};
-use crate::lost::{Lost, Notes, Trial};
 use crate::metrics::{Metric, Probe, tracks};
-use crate::reference::Tape;
+use crate::reference::ReferenceTrajectory;
 use crate::study_file::{Reference, StudyFile};
-use crate::trial::{Bench, MakeUnits, Outcome, Role, is_success};
+use crate::trial::{Bench, MakeUnits, Role, TrialOutcome, is_success};
 
 /// Why a study cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,7 @@ pub struct Study {
     bonds: Vec<String>,
     identity: Identity,
     cache: FmuCache,
-    tape: Option<Tape>,
+    tape: Option<ReferenceTrajectory>,
 }
 
 /// How a study is run; none of it changes a row.
@@ -84,7 +84,7 @@ pub struct Options<'a> {
     /// Components whose FMUs get processes of their own, where `maker` offers them.
     pub isolated: Vec<String>,
     /// Runs that have ended an earlier process: they are not made, and their rows say so.
-    pub lost: &'a [Lost],
+    pub lost: &'a [CrashedRun],
     /// The row that is to be made; all where `None`.
     pub only: Option<usize>,
     /// Where runs are noted while they are in progress.
@@ -147,7 +147,7 @@ impl Study {
             .map_err(|(path, source)| StudyError::File { path, source })?;
         let tape = match &file.reference {
             Some(Reference::File(path)) => {
-                let tape = Tape::read(path, &tracks(&file.metrics));
+                let tape = ReferenceTrajectory::read(path, &tracks(&file.metrics));
                 Some(tape.map_err(StudyError::Reference)?)
             }
             _ => None,
@@ -217,7 +217,7 @@ impl Study {
     }
 
     /// The cells of a row, in the order of [`columns`](Self::columns).
-    fn cells(&self, row: usize, outcome: &Outcome) -> Vec<Cell> {
+    fn cells(&self, row: usize, outcome: &TrialOutcome) -> Vec<Cell> {
         let mut cells = self.cases.cells(row);
         cells.push(Cell::Text(outcome.stop_reason.to_owned()));
         cells.push(match outcome.message.is_empty() {
@@ -431,9 +431,9 @@ impl Runner<'_> {
 
     /// Makes the rows of runs that have ended an earlier process.
     fn keep_lost(&self, options: &Options<'_>) -> Result<(), StudyError> {
-        for Lost { trial, message } in options.lost {
+        for CrashedRun { trial, message } in options.lost {
             if !trial.is_reference && !self.journal.done().contains_key(&trial.row) {
-                self.keep(trial.row, &Outcome::lost(message))?;
+                self.keep(trial.row, &TrialOutcome::lost(message))?;
             }
         }
         Ok(())
@@ -499,9 +499,13 @@ impl Runner<'_> {
 
     /// Makes the run that others are measured against, and the rows that are this run; nothing
     /// where the user interrupted it.
-    fn reference(&self, group: &Group, settings: &[Setting]) -> Result<Option<Tape>, StudyError> {
+    fn reference(
+        &self,
+        group: &Group,
+        settings: &[Setting],
+    ) -> Result<Option<ReferenceTrajectory>, StudyError> {
         let made = match &group.lost {
-            Some(message) => Some((Outcome::lost(message), None)),
+            Some(message) => Some((TrialOutcome::lost(message), None)),
             None => self.bench.run(settings, &Role::Reference, self.cache()),
         };
         let Some((outcome, recorded)) = made else {
@@ -517,7 +521,7 @@ impl Runner<'_> {
         Ok(Some(recorded.unwrap_or_default()))
     }
 
-    fn keep(&self, row: usize, outcome: &Outcome) -> Result<(), StudyError> {
+    fn keep(&self, row: usize, outcome: &TrialOutcome) -> Result<(), StudyError> {
         self.journal.append(row, &self.study.cells(row, outcome))?;
         let new = self.new.fetch_add(1, Ordering::Relaxed) + 1;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;

@@ -12,7 +12,7 @@ use gyrator_system::toml_file::{Setting, parse_with};
 use gyrator_system::{Problems, Severity, Source};
 
 use crate::metrics::{Meter, Metric, tracks};
-use crate::reference::{Recorder, Tape};
+use crate::reference::{Recorder, ReferenceTrajectory};
 
 /// What every run needs.
 pub(crate) struct Bench<'a> {
@@ -32,7 +32,7 @@ pub type MakeUnits<'a> = dyn Fn() -> Box<dyn UnitMaker> + Sync + 'a;
 
 /// What came of a run.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct TrialOutcome {
     /// `stop-time`, `terminated`, `limit`, `failed`, `crashed`, `invalid` or `not-loaded`.
     pub(crate) stop_reason: &'static str,
     pub(crate) message: String,
@@ -47,12 +47,12 @@ pub(crate) struct Outcome {
 
 /// What a run is for.
 pub(crate) enum Role<'a> {
-    Measured(Option<&'a Tape>),
+    Measured(Option<&'a ReferenceTrajectory>),
     /// The run is the reference, which has no errors.
     Reference,
 }
 
-impl Outcome {
+impl TrialOutcome {
     fn not_started(stop_reason: &'static str, message: String) -> Self {
         Self {
             stop_reason,
@@ -84,7 +84,7 @@ impl Bench<'_> {
         settings: &[Setting],
         role: &Role<'_>,
         cache: &FmuCache,
-    ) -> Option<(Outcome, Option<Tape>)> {
+    ) -> Option<(TrialOutcome, Option<ReferenceTrajectory>)> {
         let begin = Instant::now();
         let (mut outcome, tape) = match self.attempt(settings, role, cache) {
             Ok(found) => found,
@@ -99,8 +99,8 @@ impl Bench<'_> {
         settings: &[Setting],
         role: &Role<'_>,
         cache: &FmuCache,
-    ) -> Result<(Outcome, Option<Tape>), Outcome> {
-        let invalid = |text: String| Outcome::not_started("invalid", text);
+    ) -> Result<(TrialOutcome, Option<ReferenceTrajectory>), TrialOutcome> {
+        let invalid = |text: String| TrialOutcome::not_started("invalid", text);
         let mut run = self.start(settings, cache)?;
         let mut meter = Meter::new(self.metrics, run.graph()).map_err(invalid)?;
         let (reference, mut recorder) = match role {
@@ -110,7 +110,7 @@ impl Bench<'_> {
                 (None, Some(recorder.map_err(invalid)?))
             }
         };
-        let mut cursor = reference.map(Tape::cursor);
+        let mut cursor = reference.map(ReferenceTrajectory::cursor);
         let mut take = |view: &View<'_>| {
             if let Some(recorder) = &mut recorder {
                 recorder.take(view);
@@ -136,8 +136,8 @@ impl Bench<'_> {
         Ok((outcome, recorder.map(Recorder::finish)))
     }
 
-    fn start(&self, settings: &[Setting], cache: &FmuCache) -> Result<Run, Outcome> {
-        let invalid = |text: String| Outcome::not_started("invalid", text);
+    fn start(&self, settings: &[Setting], cache: &FmuCache) -> Result<Run, TrialOutcome> {
+        let invalid = |text: String| TrialOutcome::not_started("invalid", text);
         let (text, path) = (self.system.text.clone(), &self.system.path);
         let settings = [settings, self.last].concat();
         let (file, _) =
@@ -159,7 +159,12 @@ impl Bench<'_> {
         })
     }
 
-    fn outcome(&self, report: &Report, mut message: String, metrics: Vec<Option<f64>>) -> Outcome {
+    fn outcome(
+        &self,
+        report: &Report,
+        mut message: String,
+        metrics: Vec<Option<f64>>,
+    ) -> TrialOutcome {
         if let StopReason::Failed(detail) | StopReason::Limit(detail) = &report.stop_reason
             && message.is_empty()
         {
@@ -175,7 +180,7 @@ impl Bench<'_> {
                 ]
             })
         };
-        Outcome {
+        TrialOutcome {
             stop_reason: report.stop_reason.word(),
             message,
             reached: Some((report.stop_time, report.steps)),
@@ -186,19 +191,19 @@ impl Bench<'_> {
     }
 }
 
-fn not_started(error: StartError) -> Outcome {
+fn not_started(error: StartError) -> TrialOutcome {
     match error {
-        StartError::Invalid(problems) => Outcome::not_started("invalid", errors(&problems)),
+        StartError::Invalid(problems) => TrialOutcome::not_started("invalid", errors(&problems)),
         StartError::Load(errors) => {
             let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            Outcome::not_started("not-loaded", messages.join("; "))
+            TrialOutcome::not_started("not-loaded", messages.join("; "))
         }
         StartError::Run(error) => {
             let word = match cause(&error) {
                 Some(Cause::Lost) => "crashed",
                 _ => StopReason::Failed(String::new()).word(),
             };
-            Outcome::not_started(word, error.to_string())
+            TrialOutcome::not_started(word, error.to_string())
         }
     }
 }

@@ -45,5 +45,5 @@ pub use descendants::{adopt_orphans, end_orphans};
 pub use kept_file::KeptFile;
 pub use leaving::{program_ends, tell_exit_of_fmus};
 pub use shared_memory::{Shareable, SharedMemory, wait, wake};
-pub use supervisor::{Ending, GRACE, KeptResults, Outcome, Stop, Supervised, Supervisor};
+pub use supervisor::{Ending, GRACE, KeptResults, Stop, Supervised, Supervisor, WorkerOutcome};
 pub use worker::{Worker, hook};

@@ -65,12 +65,12 @@ impl Stop {
 ///
 /// ```no_run
 /// # #[cfg(target_os = "linux")] {
-/// use gyrator_worker::{Outcome, Stop, Supervisor};
+/// use gyrator_worker::{WorkerOutcome, Stop, Supervisor};
 /// gyrator_worker::hook(|worker| worker.job().len() as u8);
 /// let ending = Supervisor::new().job(b"abc").supervise(&Stop::default()).unwrap();
 /// match ending.outcome {
-///     Outcome::Finished(code) => assert_eq!(code, 3),
-///     Outcome::Died(death) => eprintln!("{death}"),
+///     WorkerOutcome::Finished(code) => assert_eq!(code, 3),
+///     WorkerOutcome::Died(death) => eprintln!("{death}"),
 /// }
 /// # }
 /// ```
@@ -86,7 +86,7 @@ pub struct Supervisor {
 #[derive(Debug)]
 pub struct Ending {
     /// By itself, or not.
-    pub outcome: Outcome,
+    pub outcome: WorkerOutcome,
     /// The result file that it had asked to be kept ([`Worker::keep`](crate::Worker::keep)).
     pub results: Option<KeptResults>,
     /// What went wrong without harm to the results.
@@ -99,7 +99,7 @@ pub struct Ending {
 
 /// How a worker ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum WorkerOutcome {
     /// It did all it had to do, with this exit code.
     Finished(u8),
     /// It ended before its time.
@@ -308,13 +308,13 @@ impl Supervised {
         status: ExitStatus,
         killed: Option<Death>,
         interrupted: bool,
-    ) -> (Outcome, Vec<String>) {
+    ) -> (WorkerOutcome, Vec<String>) {
         let mut warnings = self.memory.warnings();
         let (phase, code) = self.board.phase();
         let has_panicked = code == PANICKED && self.board.has_panicked();
         let is_left = status.code() == Some(code.into());
         if phase == Phase::Leaving && !has_panicked && (is_left || killed.is_some()) {
-            return (Outcome::Finished(code), warnings);
+            return (WorkerOutcome::Finished(code), warnings);
         }
         let process = self.child.id();
         let mut death = killed.unwrap_or_else(|| Death::of_status(status, &self.board, process));
@@ -326,9 +326,9 @@ impl Supervised {
             warnings.push(format!(
                 "{death}, after the last step: the results are complete"
             ));
-            return (Outcome::Finished(code), warnings);
+            return (WorkerOutcome::Finished(code), warnings);
         }
-        (Outcome::Died(death), warnings)
+        (WorkerOutcome::Died(death), warnings)
     }
 
     /// Waits for a message, for the end of the worker, or for the time to look at it.
@@ -395,12 +395,12 @@ impl Supervised {
         if phase == Phase::Leaving {
             return (idle.leaving > GRACE).then_some(Cause::Timeout(GRACE));
         }
-        let patience = match self.board.position() {
+        let wait_policy = match self.board.position() {
             // It may be waiting for a file that no other program writes.
             None => GRACE,
             Some(_) => LONGEST_END,
         };
-        if requests > 1 || idle.since_stop > GRACE || idle.outside > patience {
+        if requests > 1 || idle.since_stop > GRACE || idle.outside > wait_policy {
             return Some(Cause::Interrupted);
         }
         if let Some(timeout) = self.timeout {

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use gyrator_worker::{Cause, Ending, Outcome, Position, Stop, Supervisor, Worker};
+use gyrator_worker::{Cause, Ending, Position, Stop, Supervisor, Worker, WorkerOutcome};
 
 /// Not a test of its own: a worker is this program once more, told to run this test only.
 #[test]
@@ -65,8 +65,8 @@ fn supervise_until(job: &str, stop: &Stop) -> Ending {
 
 fn cause_of_death(job: &str) -> Cause {
     match supervise(job).outcome {
-        Outcome::Died(death) => death.cause,
-        Outcome::Finished(code) => panic!("finished with {code}"),
+        WorkerOutcome::Died(death) => death.cause,
+        WorkerOutcome::Finished(code) => panic!("finished with {code}"),
     }
 }
 
@@ -74,7 +74,7 @@ fn cause_of_death(job: &str) -> Cause {
 fn a_worker_ends_with_its_own_code() {
     for code in [0, 7, 255] {
         let ending = supervise(&format!("finish {code}"));
-        assert_eq!(ending.outcome, Outcome::Finished(code));
+        assert_eq!(ending.outcome, WorkerOutcome::Finished(code));
         assert!(ending.warnings.is_empty());
     }
 }
@@ -97,8 +97,8 @@ fn r22_a_signal() {
 #[test]
 fn a_panic_of_the_worker_is_told_from_faults_of_fmus() {
     let death = match supervise("panic on purpose").outcome {
-        Outcome::Died(death) => death.to_string(),
-        Outcome::Finished(code) => panic!("finished with {code}"),
+        WorkerOutcome::Died(death) => death.to_string(),
+        WorkerOutcome::Finished(code) => panic!("finished with {code}"),
     };
     assert!(death.contains("an error of gyrator itself"), "{death}");
 }
@@ -106,7 +106,7 @@ fn a_panic_of_the_worker_is_told_from_faults_of_fmus() {
 #[test]
 fn r26_a_crash_after_the_results_are_complete() {
     let ending = supervise("crash-when-complete");
-    assert_eq!(ending.outcome, Outcome::Finished(9));
+    assert_eq!(ending.outcome, WorkerOutcome::Finished(9));
     assert!(ending.warnings[0].contains("the results are complete"));
 }
 
@@ -122,7 +122,7 @@ fn rows_survive() {
     assert_eq!(text.lines().count(), 20_001);
     assert!(text.starts_with("time,x\n0,0\n1,2\n"));
     assert!(text.ends_with("\n19999,39998\n"));
-    let Outcome::Died(death) = ending.outcome else {
+    let WorkerOutcome::Died(death) = ending.outcome else {
         panic!("{:?}", ending.outcome);
     };
     assert_eq!(
@@ -146,5 +146,5 @@ fn a_worker_is_asked_to_stop() {
     });
     let ending = supervise_until("wait-for-stop", &stop);
     assert_eq!(asking.join().unwrap(), 0, "not asked before");
-    assert_eq!(ending.outcome, Outcome::Finished(42));
+    assert_eq!(ending.outcome, WorkerOutcome::Finished(42));
 }

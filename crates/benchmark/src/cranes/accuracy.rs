@@ -2,7 +2,7 @@
 
 use fmu_models::Crane;
 
-use super::run::{Outcome, Workshop};
+use super::run::{CraneOutcome, FmuPool};
 use super::setup::{Coupling, Formulation, Prediction, Setup, Solver};
 use crate::assembly::{REFINED, STALE};
 use crate::benchmark::{MeasureError, Progress};
@@ -40,7 +40,7 @@ const FINE: &[Fine] = &[
     Fine { name: "restarted ALI3-P, pressure, IM, 1 ms", formulation: Formulation::Restarted, coupling: Coupling::Pressure, prediction: Prediction::InterfaceModel },
 ];
 
-fn rows(crane: Crane, outcome: &Outcome) -> Vec<Row> {
+fn rows(crane: Crane, outcome: &CraneOutcome) -> Vec<Row> {
     let mut rows = vec![
         Row::new(RESIDUAL, outcome.residual),
         Row::new(RESIDUAL_ABS, outcome.residual_abs),
@@ -55,7 +55,7 @@ fn rows(crane: Crane, outcome: &Outcome) -> Vec<Row> {
 
 /// The configurations at H = 1 ms.
 pub(crate) fn measure(
-    workshop: &Workshop<'_>,
+    workshop: &FmuPool<'_>,
     crane: Crane,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -82,7 +82,7 @@ const ENERGIES: [(&str, Formulation); 3] = [
 ];
 
 fn measure_energy(
-    workshop: &Workshop<'_>,
+    workshop: &FmuPool<'_>,
     crane: Crane,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -109,7 +109,7 @@ fn measure_energy(
 
 /// Somebody else's FMUs: velocity-force coupling with p2 at 1 ms, beside a step a tenth as long.
 pub(crate) fn measure_foreign(
-    workshop: &Workshop<'_>,
+    workshop: &FmuPool<'_>,
     crane: Crane,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {

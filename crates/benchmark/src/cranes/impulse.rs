@@ -3,7 +3,7 @@
 use fmu_models::Crane;
 use rayon::prelude::*;
 
-use super::run::Workshop;
+use super::run::FmuPool;
 use super::setup::{Coupling, Formulation, Prediction, Setup, Solver};
 use crate::benchmark::{MeasureError, Progress};
 use crate::row::{Bar, Metric, Row};
@@ -73,7 +73,7 @@ impl Impulse {
 
     fn rows(
         &self,
-        workshop: &Workshop<'_>,
+        workshop: &FmuPool<'_>,
         crane: Crane,
         place: usize,
     ) -> Result<Vec<Row>, MeasureError> {
@@ -96,7 +96,7 @@ impl Impulse {
     }
 
     /// Largest macro-step, ms, up to which all of a grid of 2 ms finish.
-    fn finishes(&self, workshop: &Workshop<'_>, crane: Crane) -> Result<u32, MeasureError> {
+    fn finishes(&self, workshop: &FmuPool<'_>, crane: Crane) -> Result<u32, MeasureError> {
         for milliseconds in (2..=self.finishes).step_by(2) {
             let setup = self.setup(crane, milliseconds);
             if !workshop.run_within(&setup, f64::INFINITY)?.is_finished {
@@ -109,7 +109,7 @@ impl Impulse {
 
 /// The three configurations at all macro-steps, and the pipelined one.
 pub(crate) fn measure(
-    workshop: &Workshop<'_>,
+    workshop: &FmuPool<'_>,
     crane: Crane,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {

@@ -12,8 +12,8 @@ use fmu_models::{Crane, Throttle};
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::crane;
 use crate::figures;
-use crate::role::{Cast, Role};
-use run::Workshop;
+use crate::role::{Role, RoleAssignment};
+use run::FmuPool;
 
 pub(crate) const MECHANICS: Role = Role {
     name: "mechanics",
@@ -158,8 +158,12 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
 
 const RODRIGUEZ: &str = "rodriguez";
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
-    let workshop = Workshop::new(cast);
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
+    let workshop = FmuPool::new(cast);
     let (is_sweep, name) = match case.name.strip_prefix(MAX_STEP) {
         Some(name) => (true, name),
         None => (false, case.name),

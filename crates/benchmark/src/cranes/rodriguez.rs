@@ -7,7 +7,7 @@ use crate::assembly::{Assembly, Place, STALE};
 use crate::benchmark::{MeasureError, Progress};
 use crate::recording::Recording;
 use crate::reference::{HydraulicCrane, Reference};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Bar, Metric, Row};
 
 const SOURCE: &str = "independent reproduction of Rodríguez et al. 2022, section 4.4";
@@ -49,7 +49,7 @@ struct Course {
 }
 
 /// Ten seconds by steps of the mechanics and of the cylinder, s, with linear extrapolation.
-fn run(cast: &Cast, step: f64, cylinder_step: f64) -> Result<Course, MeasureError> {
+fn run(cast: &RoleAssignment, step: f64, cylinder_step: f64) -> Result<Course, MeasureError> {
     let steps = (10.0 / step + 1e-9).floor();
     let mut assembly = Assembly::new(cast, step, steps * step);
     let mechanics = Place {
@@ -104,7 +104,7 @@ impl Course {
     }
 }
 
-pub(crate) fn measure(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureError> {
+pub(crate) fn measure(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
     let course = run(cast, 10e-3, 0.25e-3)?;
     let row = Row::new(GREATEST, course.greatest_error()?);
     let row = row.against(0.593, Bar::AtMost(2.0), MARGIN);

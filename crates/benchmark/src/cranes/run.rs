@@ -11,7 +11,7 @@ use gyrator::{
 
 use super::setup::{CIRCUIT_STEP, Prediction, Setup};
 use crate::benchmark::MeasureError;
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 
 /// Rate of an actuator's length beyond which a run has failed, m/s.
 const GREATEST_RATE: f64 = 5.0;
@@ -19,14 +19,14 @@ const GREATEST_RATE: f64 = 5.0;
 const GREATEST_PRESSURE: f64 = 1e9;
 
 /// The FMUs of all runs, opened once.
-pub(crate) struct Workshop<'a> {
-    pub(crate) cast: &'a Cast,
+pub(crate) struct FmuPool<'a> {
+    pub(crate) cast: &'a RoleAssignment,
     cache: FmuCache,
 }
 
 /// What a run shows. Errors are those at the communication points, of each actuator.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct CraneOutcome {
     /// The run came to its end, and no limit was passed.
     pub(crate) is_finished: bool,
     /// Residual energy of all bonds, J: δP is what the circuits would give less what the mechanics
@@ -49,7 +49,7 @@ pub(crate) struct Outcome {
     pub(crate) constraint: f64,
 }
 
-impl Outcome {
+impl CraneOutcome {
     /// What a run shows that broke off: sums over its first part would look small.
     const FAILED: Self = Self {
         is_finished: false,
@@ -81,8 +81,8 @@ pub(crate) fn reference(crane: Crane) -> Arc<Vec<CraneMotion>> {
     Arc::clone(motion)
 }
 
-impl<'a> Workshop<'a> {
-    pub(crate) fn new(cast: &'a Cast) -> Self {
+impl<'a> FmuPool<'a> {
+    pub(crate) fn new(cast: &'a RoleAssignment) -> Self {
         Self {
             cast,
             cache: FmuCache::default(),
@@ -90,7 +90,7 @@ impl<'a> Workshop<'a> {
     }
 
     /// Runs the work cycle beside the reference. All figures of a run that breaks off are infinite.
-    pub(crate) fn run(&self, setup: &Setup) -> Result<Outcome, MeasureError> {
+    pub(crate) fn run(&self, setup: &Setup) -> Result<CraneOutcome, MeasureError> {
         self.run_beside(setup, reference(setup.crane))
     }
 
@@ -98,23 +98,27 @@ impl<'a> Workshop<'a> {
         &self,
         setup: &Setup,
         reference: Arc<Vec<CraneMotion>>,
-    ) -> Result<Outcome, MeasureError> {
+    ) -> Result<CraneOutcome, MeasureError> {
         let outcome = self.watch(setup, f64::INFINITY, Some(reference))?;
         Ok(if outcome.is_finished {
             outcome
         } else {
-            Outcome::FAILED
+            CraneOutcome::FAILED
         })
     }
 
     /// Runs the work cycle until the sum of the residual energy's magnitudes exceeds `limit`, J, without errors.
-    pub(crate) fn run_within(&self, setup: &Setup, limit: f64) -> Result<Outcome, MeasureError> {
+    pub(crate) fn run_within(
+        &self,
+        setup: &Setup,
+        limit: f64,
+    ) -> Result<CraneOutcome, MeasureError> {
         self.watch(setup, limit, None)
     }
 
     /// Runs the work cycle and gives the course of the energy's error.
     pub(crate) fn energy(&self, setup: &Setup) -> Result<EnergyCourse, MeasureError> {
-        let mut watch = Watch::new(setup, f64::INFINITY, Some(reference(setup.crane)));
+        let mut watch = CraneSums::new(setup, f64::INFINITY, Some(reference(setup.crane)));
         watch.course = Some(Vec::new());
         Ok(self.observe(setup, watch)?.1)
     }
@@ -124,15 +128,17 @@ impl<'a> Workshop<'a> {
         setup: &Setup,
         limit: f64,
         reference: Option<Arc<Vec<CraneMotion>>>,
-    ) -> Result<Outcome, MeasureError> {
-        Ok(self.observe(setup, Watch::new(setup, limit, reference))?.0)
+    ) -> Result<CraneOutcome, MeasureError> {
+        Ok(self
+            .observe(setup, CraneSums::new(setup, limit, reference))?
+            .0)
     }
 
     fn observe(
         &self,
         setup: &Setup,
-        watch: Watch,
-    ) -> Result<(Outcome, EnergyCourse), MeasureError> {
+        watch: CraneSums,
+    ) -> Result<(CraneOutcome, EnergyCourse), MeasureError> {
         let file = setup.system(self.cast)?;
         let system = System::from_file_with(file, &self.cache)?;
         let mut run = system.start(&RunOptions::default())?;
@@ -152,10 +158,10 @@ impl<'a> Workshop<'a> {
     }
 }
 
-struct Shared(Arc<Mutex<Watch>>);
+struct Shared(Arc<Mutex<CraneSums>>);
 
 /// Sums over a run.
-struct Watch {
+struct CraneSums {
     actuators: usize,
     tenths: usize,
     step: f64,
@@ -189,7 +195,7 @@ struct Columns {
     constraint: usize,
 }
 
-impl Watch {
+impl CraneSums {
     fn new(setup: &Setup, limit: f64, reference: Option<Arc<Vec<CraneMotion>>>) -> Self {
         Self {
             actuators: setup.crane.actuators,
@@ -302,10 +308,10 @@ impl Watch {
         self.residual_abs <= self.limit && (0..self.actuators).all(calm)
     }
 
-    fn outcome(&self, is_finished: bool) -> Outcome {
+    fn outcome(&self, is_finished: bool) -> CraneOutcome {
         let root = |squares: [f64; 2]| squares.map(|sum| (sum / self.points).sqrt());
         let [rms_s, rms_v, rms_force] = self.squares.map(root);
-        Outcome {
+        CraneOutcome {
             is_finished: is_finished && !self.is_beyond,
             residual: self.residual,
             residual_abs: self.residual_abs,
@@ -372,8 +378,8 @@ mod tests {
             tenths: 200,
         };
         let path = fmu("CraneMechanics");
-        let cast = Cast::new(path.parent().unwrap());
-        let workshop = Workshop::new(&cast);
+        let cast = RoleAssignment::new(path.parent().unwrap());
+        let workshop = FmuPool::new(&cast);
         let part = workshop.run_within(&setup, f64::INFINITY).unwrap();
         assert!(!part.is_finished && part.constraint.is_finite());
         let outcome = workshop.run_beside(&setup, Arc::default()).unwrap();

@@ -5,7 +5,7 @@ use gyrator_system::{InterfaceModel, Spanned, SystemFile, Value};
 
 use super::{CIRCUIT, MECHANICS};
 use crate::assembly::{Assembly, FRESH, Place, STALE};
-use crate::role::{Cast, CastError};
+use crate::role::{CastError, RoleAssignment};
 
 /// Formulation of the mechanics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Setup {
     }
 
     /// The coupled system. The last macro-step is the last whole one within 30 s.
-    pub(crate) fn system(&self, cast: &Cast) -> Result<SystemFile, CastError> {
+    pub(crate) fn system(&self, cast: &RoleAssignment) -> Result<SystemFile, CastError> {
         let step = self.step();
         let steps = (DURATION / step + 1e-9).floor();
         let mut assembly = Assembly::new(cast, step, steps * step);

@@ -3,7 +3,7 @@
 use fmu_models::{Crane, Throttle};
 use rayon::prelude::*;
 
-use super::run::Workshop;
+use super::run::FmuPool;
 use super::setup::{Coupling, Formulation, Prediction, Setup, Solver};
 use crate::benchmark::{MeasureError, Progress};
 use crate::row::{Bar, Metric, Row};
@@ -96,14 +96,14 @@ impl Method {
 
 /// Looks for the largest macro-step of a setup.
 struct Search<'a> {
-    workshop: &'a Workshop<'a>,
+    workshop: &'a FmuPool<'a>,
     setup: Setup,
     /// Residual energy at the smallest macro-step, J; infinite where the run fails.
     base: f64,
 }
 
 impl<'a> Search<'a> {
-    fn new(workshop: &'a Workshop<'a>, setup: Setup) -> Result<Self, MeasureError> {
+    fn new(workshop: &'a FmuPool<'a>, setup: Setup) -> Result<Self, MeasureError> {
         let outcome = workshop.run_within(&setup, f64::INFINITY)?;
         let base = if outcome.is_finished {
             outcome.residual_abs
@@ -164,7 +164,7 @@ fn column(crane: Crane) -> usize {
 
 /// One cell of the table: its largest macro-step, tenths of a millisecond, and its rows.
 fn measure_cell(
-    workshop: &Workshop<'_>,
+    workshop: &FmuPool<'_>,
     crane: Crane,
     method: &Method,
     coupling: usize,
@@ -188,7 +188,7 @@ fn measure_cell(
 
 /// The largest macro-steps of all configurations, and their order.
 pub(crate) fn measure(
-    workshop: &Workshop<'_>,
+    workshop: &FmuPool<'_>,
     crane: Crane,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -242,7 +242,7 @@ fn order(crane: Crane, table: &[[f64; 2]], progress: &Progress<'_>) {
 
 /// The largest macro-step of a method in the first or the second coupling, ms.
 pub(crate) fn largest(
-    workshop: &Workshop<'_>,
+    workshop: &FmuPool<'_>,
     crane: Crane,
     method: &Method,
     coupling: usize,
@@ -253,7 +253,7 @@ pub(crate) fn largest(
 
 /// The residual energy's magnitudes over the macro-step, ms and J, until they exceed what a chart shows.
 pub(crate) fn curve(
-    workshop: &Workshop<'_>,
+    workshop: &FmuPool<'_>,
     crane: Crane,
     method: &Method,
     coupling: usize,

@@ -3,13 +3,13 @@
 use rayon::prelude::*;
 
 use super::coupling::{MACRO_STEP, errors};
-use super::fmus::{Setup, Theatre};
+use super::fmus::{FmuPool, Setup};
 use super::methods::{Designs, METHODS, ONE_SIDED, PULSES, THRESHOLDS};
 use super::system::{DualMass, MICRO_STEP};
 use super::{COUNT, INACCURATE, UNSTABLE};
 use crate::benchmark::{MeasureError, Progress};
 use crate::metrics::{distance, greatest};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Bar, Metric, Row};
 
 const DIFFERENCE: Metric = Metric::figure("difference from the process, greatest", "");
@@ -18,13 +18,13 @@ const SMALL_ENOUGH: &str =
 
 /// The systems of the figures and some random ones with all methods that the engine has.
 pub(crate) fn measure_fmus(
-    cast: &Cast,
+    cast: &RoleAssignment,
     designs: &Designs,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     const SOME: usize = 2;
     const PULSE: usize = 200;
-    let theatre = Theatre::new(cast);
+    let theatre = FmuPool::new(cast);
     let mut systems = DualMass::FIGURES.to_vec();
     systems.extend(DualMass::random(SOME));
     for method in METHODS {
@@ -47,12 +47,15 @@ pub(crate) fn measure_fmus(
 }
 
 /// All random systems as FMUs with one-sided compensation, beside the same in one process.
-pub(crate) fn measure_one_sided(cast: &Cast, progress: &Progress<'_>) -> Result<(), MeasureError> {
+pub(crate) fn measure_one_sided(
+    cast: &RoleAssignment,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     /// Place of 200 ms in [`PULSES`].
     const PULSE: usize = 2;
     /// Place of 0.2 in [`THRESHOLDS`].
     const THRESHOLD: usize = 2;
-    let theatre = Theatre::new(cast);
+    let theatre = FmuPool::new(cast);
     let (pulse, limit) = (PULSES[PULSE], THRESHOLDS[THRESHOLD]);
     // A tenth of the macro-step is fine enough for the compensator; errors need each micro-step.
     let [fine, coarse] = [MICRO_STEP, 0.1 * MACRO_STEP].map(Setup::one_sided);

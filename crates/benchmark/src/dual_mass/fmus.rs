@@ -14,7 +14,7 @@ use crate::assembly::{Assembly, Configuration, Place};
 use crate::benchmark::MeasureError;
 use crate::metrics::greatest;
 use crate::recording::Recorder;
-use crate::role::{Cast, CastError, Role};
+use crate::role::{CastError, Role, RoleAssignment};
 
 pub(crate) const FORCE: Role = Role {
     name: "force",
@@ -81,13 +81,13 @@ impl Setup {
 const NEVER: f64 = 1e9;
 
 /// FMUs that are opened once.
-pub(crate) struct Theatre<'a> {
-    cast: &'a Cast,
+pub(crate) struct FmuPool<'a> {
+    cast: &'a RoleAssignment,
     cache: FmuCache,
 }
 
-impl<'a> Theatre<'a> {
-    pub(crate) fn new(cast: &'a Cast) -> Self {
+impl<'a> FmuPool<'a> {
+    pub(crate) fn new(cast: &'a RoleAssignment) -> Self {
         Self {
             cast,
             cache: FmuCache::default(),

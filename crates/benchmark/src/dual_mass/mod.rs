@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::figures;
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Metric, Row};
 use coupling::{Coupling, errors};
 use engine::{measure_fmus, measure_one_sided};
@@ -98,7 +98,11 @@ const COUNT: usize = 2000;
 /// A spectral radius above this is unstable.
 const STABLE: f64 = 1.0 + 1e-7;
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let designs = Designs::new()?;
     match (case.name, case.name.parse::<usize>()) {
         (_, Ok(number)) => measure_figure(number - 1, &designs, progress),

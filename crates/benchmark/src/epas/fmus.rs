@@ -6,7 +6,7 @@ use super::system::{MACRO_STEP, Manoeuvre};
 use crate::assembly::{Assembly, Configuration, Place};
 use crate::benchmark::MeasureError;
 use crate::recording::Recording;
-use crate::role::{Cast, Role};
+use crate::role::{Role, RoleAssignment};
 
 pub(crate) const STEERING: Role = Role {
     name: "steering",
@@ -51,7 +51,7 @@ pub(crate) struct Setup {
 
 /// Angle of the column and velocity of the rack at each millisecond.
 pub(crate) fn course(
-    cast: &Cast,
+    cast: &RoleAssignment,
     manoeuvre: &Manoeuvre,
     setup: &Setup,
 ) -> Result<Vec<[f64; 2]>, MeasureError> {

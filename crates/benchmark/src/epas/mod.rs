@@ -11,7 +11,7 @@ use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::channel::Channel;
 use crate::figures;
 use crate::metrics::{distance, greatest, nrms};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::row::{Bar, Metric, Row};
 use fmus::{CONTROLLER, STEERING, Setup, VEHICLE, course};
 use system::{Manoeuvre, Sample, TO_STEERING, TO_VEHICLE};
@@ -123,7 +123,11 @@ fn velocities(samples: &[Sample]) -> Vec<(f64, f64)> {
     times.zip(samples).collect()
 }
 
-fn measure(cast: &Cast, case: &'static Case, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure(
+    cast: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
     let manoeuvre = manoeuvre(case.name);
     let reference = manoeuvre.reference();
     let errors = |method: &&'static str| {
@@ -168,7 +172,7 @@ const ONE_SIDED: Setup = Setup {
 
 /// The same three units as FMUs; what is sent to the vehicle is seen every millisecond.
 fn measure_fmus(
-    cast: &Cast,
+    cast: &RoleAssignment,
     manoeuvre: &Manoeuvre,
     reference: &[Sample],
     progress: &Progress<'_>,

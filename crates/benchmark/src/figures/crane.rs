@@ -5,18 +5,18 @@ use crate::assembly::{COMPENSATED, STALE};
 use crate::benchmark::MeasureError;
 use crate::crane::{CORRECTED, Course, residual_power, run, steps};
 use crate::reference::{HydraulicCrane, Reference};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 /// All figures.
-pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let mut charts = vec![errors(cast)?];
     charts.extend(oscillation(cast)?);
     Ok(charts)
 }
 
 /// Figure 35, which cannot be reproduced, as what is found instead.
-fn errors(cast: &Cast) -> Result<Chart, MeasureError> {
+fn errors(cast: &RoleAssignment) -> Result<Chart, MeasureError> {
     let crane = HydraulicCrane::table_5();
     let mut chart = Chart::new(
         "rodriguez2022-fig35",
@@ -39,7 +39,7 @@ fn errors(cast: &Cast) -> Result<Chart, MeasureError> {
     Ok(chart)
 }
 
-fn oscillation(cast: &Cast) -> Result<[Chart; 2], MeasureError> {
+fn oscillation(cast: &RoleAssignment) -> Result<[Chart; 2], MeasureError> {
     let crane = HydraulicCrane::table_5();
     let steps = steps("11.5ms");
     let (stale, compensated) = (run(cast, steps, &STALE)?, run(cast, steps, &COMPENSATED)?);

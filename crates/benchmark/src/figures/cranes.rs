@@ -5,18 +5,18 @@ use rayon::prelude::*;
 
 use super::TIME;
 use crate::benchmark::MeasureError;
-use crate::cranes::run::Workshop;
+use crate::cranes::run::FmuPool;
 use crate::cranes::setup::{Coupling, Formulation, Prediction, Setup, Solver};
 use crate::cranes::sweep::{METHODS, Method, curve, largest};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 const MACRO_STEP: &str = "macro-step H, ms";
 const RESIDUAL: &str = "residual energy, sum of magnitudes, J";
 
 /// All figures.
-pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
-    let workshop = Workshop::new(cast);
+pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
+    let workshop = FmuPool::new(cast);
     let mut charts = Vec::new();
     for (actuators, coupling, name, title, source) in [
         (
@@ -79,7 +79,7 @@ pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
 
 /// The residual energy of all methods in one coupling.
 fn residuals(
-    workshop: &Workshop<'_>,
+    workshop: &FmuPool<'_>,
     crane: Crane,
     coupling: usize,
     chart: Chart,
@@ -102,7 +102,7 @@ fn residuals(
 
 /// How far each method goes, in both couplings of both cranes.
 fn largest_steps(
-    workshop: &Workshop<'_>,
+    workshop: &FmuPool<'_>,
     throttle: Throttle,
     chart: Chart,
 ) -> Result<Chart, MeasureError> {
@@ -139,7 +139,7 @@ fn largest_steps(
 }
 
 /// How the formulations keep the energy at H = 1 ms.
-fn energies(workshop: &Workshop<'_>) -> Result<Chart, MeasureError> {
+fn energies(workshop: &FmuPool<'_>) -> Result<Chart, MeasureError> {
     let chart = Chart::new(
         "rahikainen2020-fig10",
         "Single crane, 1 ms: how formulations keep the energy",
@@ -174,7 +174,7 @@ const SINGLE: Crane = Crane {
 };
 
 /// Errors of the length over the macro-step, from the paper's best configuration to the best.
-fn errors(workshop: &Workshop<'_>) -> Result<Chart, MeasureError> {
+fn errors(workshop: &FmuPool<'_>) -> Result<Chart, MeasureError> {
     let chart = Chart::new(
         "crane-interface-models",
         "Single crane: what interface models reach",
@@ -240,7 +240,7 @@ fn errors(workshop: &Workshop<'_>) -> Result<Chart, MeasureError> {
 }
 
 /// Macro-steps, ms, and errors, mm, until a run fails or errs by centimetres.
-fn points_of(workshop: &Workshop<'_>, setup: &Setup) -> Result<Vec<(f64, f64)>, MeasureError> {
+fn points_of(workshop: &FmuPool<'_>, setup: &Setup) -> Result<Vec<(f64, f64)>, MeasureError> {
     let mut points = Vec::new();
     let coarse = (1..=50).chain((52..=120).step_by(4));
     for milliseconds in coarse {

@@ -4,7 +4,7 @@ use super::{DISPLACEMENT, ENERGY, Shown, TIME, points};
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
 use crate::benchmark::MeasureError;
 use crate::double_oscillator::{multi_rate, table_1};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 const CORRECTED: Configuration = Configuration::corrected("corrected", &[("mu", 0.5)]);
@@ -41,7 +41,7 @@ const fn limited(parameters: &'static [(&'static str, f64)]) -> Configuration {
 }
 
 /// All figures.
-pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let mut charts = vec![
         residual_energy(
             cast,
@@ -73,7 +73,7 @@ pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
 }
 
 /// Case 1 in three ways of coupling: the picture of the README.
-fn overview(cast: &Cast) -> Result<Chart, MeasureError> {
+fn overview(cast: &RoleAssignment) -> Result<Chart, MeasureError> {
     /// A point every 20 ms, a ninth of the fast oscillation's period.
     const EVERY: usize = 20;
     let shown = Shown::new(cast, table_1(1))?;
@@ -97,7 +97,11 @@ fn overview(cast: &Cast) -> Result<Chart, MeasureError> {
     Ok(chart.line(shown.exact_energy()))
 }
 
-fn residual_energy(cast: &Cast, case: usize, chart: Chart) -> Result<Chart, MeasureError> {
+fn residual_energy(
+    cast: &RoleAssignment,
+    case: usize,
+    chart: Chart,
+) -> Result<Chart, MeasureError> {
     let shown = Shown::new(cast, table_1(case))?;
     let course = shown.run(&STALE)?;
     let residual = course.recording.bonds[0].residual_energy.iter().copied();
@@ -113,7 +117,7 @@ fn residual_energy(cast: &Cast, case: usize, chart: Chart) -> Result<Chart, Meas
 /// From states to the points of a curve.
 type Points<'a> = dyn Fn(&[Vec<f64>]) -> Vec<(f64, f64)> + 'a;
 
-fn multi_rate_figures(cast: &Cast) -> Result<[Chart; 2], MeasureError> {
+fn multi_rate_figures(cast: &RoleAssignment) -> Result<[Chart; 2], MeasureError> {
     let shown = Shown::new(cast, multi_rate(true, "hold"))?;
     let courses = [STALE, CORRECTED_SLOW];
     let [stale, corrected] = courses.map(|configuration| shown.run(&configuration));
@@ -160,7 +164,7 @@ fn smoothed(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     points.windows(WINDOW).map(mean).collect()
 }
 
-fn case_7(cast: &Cast) -> Result<[Chart; 3], MeasureError> {
+fn case_7(cast: &RoleAssignment) -> Result<[Chart; 3], MeasureError> {
     let shown = Shown::new(cast, table_1(7))?;
     let title = "Double oscillator, case 7: masses of 10 and 1 kg";
     let displacement = Chart::new("rodriguez2022-fig22", title, TIME, DISPLACEMENT)

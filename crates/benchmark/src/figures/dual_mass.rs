@@ -3,7 +3,7 @@
 use super::TIME;
 use crate::benchmark::MeasureError;
 use crate::dual_mass::{figure_course, figure_reference};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 const FORCE: &str = "coupling force, N";
@@ -33,7 +33,7 @@ const FIGURES: [(&str, &str, &[&str]); 4] = [
 ];
 
 /// All figures: the force around the first pulse.
-pub(crate) fn figures(_: &Cast) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(_: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let chart = |(index, (name, title, methods)): (usize, _)| {
         let chart = Chart::new(name, title, TIME, FORCE)
             .source("counterpart of Chen et al. 2021, figs 7 to 10; pulses of 200 ms")

@@ -3,13 +3,13 @@
 use super::TIME;
 use crate::benchmark::MeasureError;
 use crate::epas::{rack_reference, rack_velocities};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 const VELOCITY: &str = "velocity of the rack, m/s";
 
 /// All figures: two seconds in which the driver's torque has its highest frequencies.
-pub(crate) fn figures(_: &Cast) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(_: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let chart = |name, title, case: &str| {
         let chart = Chart::new(name, title, TIME, VELOCITY)
             .source("counterpart of Chen et al. 2021, figs 13 and 14, of a stand-in")

@@ -5,11 +5,11 @@ use gyrator_h_infinity::Specification;
 
 use super::{TIME, points};
 use crate::benchmark::MeasureError;
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use crate::sweep_signal::reception_of;
 
 /// All figures.
-pub(crate) fn figures(_: &Cast) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(_: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let design = |order| Specification::of_order(order).design();
     let designs = [design(1)?, design(2)?, design(3)?];
     let labelled: Vec<_> = (1..)

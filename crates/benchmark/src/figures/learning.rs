@@ -5,7 +5,7 @@ use crate::assembly::{Configuration, STALE};
 use crate::benchmark::MeasureError;
 use crate::learned_oscillator::{Learnt, all_iterations, learn, oscillators};
 use crate::oscillators::Oscillators;
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 const CORRECTED: Configuration = Configuration::corrected("corrected", &[("mu", 0.5)]);
@@ -24,7 +24,7 @@ struct Titles {
 }
 
 /// All figures.
-pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let damped = Titles {
         convergence: (
             "thielemans2023-fig05",
@@ -65,7 +65,7 @@ pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
     Ok(charts)
 }
 
-fn of_case(cast: &Cast, case: &str, titles: &Titles) -> Result<Vec<Chart>, MeasureError> {
+fn of_case(cast: &RoleAssignment, case: &str, titles: &Titles) -> Result<Vec<Chart>, MeasureError> {
     let oscillators = oscillators(case);
     let learnt = learn(cast, &oscillators, &all_iterations())?;
     let whole = oscillators.monolithic();
@@ -157,7 +157,7 @@ fn forces(
 }
 
 fn energies(
-    cast: &Cast,
+    cast: &RoleAssignment,
     oscillators: &Oscillators,
     learnt: &Learnt,
     whole: &[Vec<f64>],

@@ -14,7 +14,7 @@ pub(crate) mod quarter_car;
 use crate::assembly::Configuration;
 use crate::benchmark::MeasureError;
 use crate::oscillators::{Course, Oscillators};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use gyrator_chart::Line;
 
 const TIME: &str = "t, s";
@@ -22,7 +22,7 @@ const ENERGY: &str = "mechanical energy, J";
 const DISPLACEMENT: &str = "displacement of mass 2, m";
 
 /// A benchmark without figures.
-pub(crate) fn none(_: &Cast) -> Result<Vec<gyrator_chart::Chart>, MeasureError> {
+pub(crate) fn none(_: &RoleAssignment) -> Result<Vec<gyrator_chart::Chart>, MeasureError> {
     Ok(Vec::new())
 }
 
@@ -32,14 +32,14 @@ fn points(times: &[f64], values: impl IntoIterator<Item = f64>) -> Vec<(f64, f64
 
 /// An oscillator benchmark's case, with what its figures show.
 struct Shown<'a> {
-    cast: &'a Cast,
+    cast: &'a RoleAssignment,
     oscillators: Oscillators,
     exact: Vec<Vec<f64>>,
     times: Vec<f64>,
 }
 
 impl<'a> Shown<'a> {
-    fn new(cast: &'a Cast, oscillators: Oscillators) -> Result<Self, MeasureError> {
+    fn new(cast: &'a RoleAssignment, oscillators: Oscillators) -> Result<Self, MeasureError> {
         Ok(Self {
             cast,
             exact: oscillators.exact()?,

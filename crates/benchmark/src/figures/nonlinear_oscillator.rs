@@ -4,13 +4,13 @@ use super::{DISPLACEMENT, ENERGY, Shown, TIME, points};
 use crate::assembly::{COMPENSATED, Configuration, STALE};
 use crate::benchmark::MeasureError;
 use crate::nonlinear_oscillator::{CORRECTED, CORRECTED_MU, CORRECTED_NU, table_3};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 const CORRECTED_MORE: Configuration = Configuration::corrected("corrected", &[("mu", 0.75)]);
 
 /// All figures.
-pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let title = "Square-root springs: the energy of the coupling";
     let shown = Shown::new(cast, table_3("1"))?;
     let stale = shown.run(&STALE)?;
@@ -49,7 +49,7 @@ pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
     ])
 }
 
-fn quadratic_dampers(cast: &Cast) -> Result<Chart, MeasureError> {
+fn quadratic_dampers(cast: &RoleAssignment) -> Result<Chart, MeasureError> {
     let shown = Shown::new(cast, table_3("2"))?;
     let chart = Chart::new(
         "rodriguez2022-fig30",

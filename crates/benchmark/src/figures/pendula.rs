@@ -6,11 +6,11 @@ use crate::benchmark::MeasureError;
 use crate::pendula::{CORRECTED, energy_errors, system, table_4};
 use crate::recording::Recording;
 use crate::reference::Reference;
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 /// All figures.
-pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let pendula = table_4("1");
     let line = |label: &str, configuration: &Configuration| {
         let (file, names) = system(cast, &pendula, configuration, 1e-3)?;

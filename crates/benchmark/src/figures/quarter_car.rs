@@ -3,7 +3,7 @@
 use super::TIME;
 use crate::benchmark::MeasureError;
 use crate::quarter_car_run::{Correction, Coupling, Cut, Ecco, LIN2, PLAIN};
-use crate::role::Cast;
+use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 const POWER_ERROR: &str = "average error in the power ΔP, W";
@@ -38,7 +38,7 @@ fn better() -> Coupling {
 }
 
 /// All figures.
-pub(crate) fn figures(cast: &Cast) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let cut: &Cut = &LIN2;
     let run = |coupling: &Coupling| {
         let outcome = cut.run(cast, coupling)?;

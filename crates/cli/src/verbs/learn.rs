@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use gyrator::{
     Base, FeedForward, FmuCache, Interpolation, Iteration, Learned, Learning, LearningError,
-    Outcome, Run, RunError, RunOptions, StopReason, System, UnitMaker, Watch,
+    LearningObserver, LearningOutcome, Run, RunError, RunOptions, StopReason, System, UnitMaker,
 };
 use gyrator_system::toml_file;
 use gyrator_worker::isolated::Isolation;
@@ -228,7 +228,7 @@ impl Table {
     }
 }
 
-impl Watch for Table {
+impl LearningObserver for Table {
     fn maker(&mut self) -> Box<dyn UnitMaker> {
         let isolation = Isolation::new().timeout(self.timeout);
         Box::new(isolation.arguments(["isolated".into()]))
@@ -285,7 +285,7 @@ pub(super) fn read(path: &Path) -> Result<FeedForward, Failure> {
 /// What was learned, for programs.
 #[derive(Serialize)]
 struct Summary<'a> {
-    outcome: &'a Outcome,
+    outcome: &'a LearningOutcome,
     /// Number of the run with the smallest ‖e‖₂, whose feed-forward is kept.
     best: u32,
     /// The inputs that learn, in the order of the channels.
@@ -308,10 +308,10 @@ impl<'a> Summary<'a> {
 
     fn for_people(&self) -> String {
         let how = match self.outcome {
-            Outcome::Converged => "converged",
-            Outcome::Iterations => "not converged: all iterations are made",
-            Outcome::Diverged(_) => "diverged",
-            Outcome::Interrupted => "interrupted",
+            LearningOutcome::Converged => "converged",
+            LearningOutcome::Iterations => "not converged: all iterations are made",
+            LearningOutcome::Diverged(_) => "diverged",
+            LearningOutcome::Interrupted => "interrupted",
         };
         let inputs = self.inputs.join(", ");
         let mut text = format!(
@@ -329,9 +329,9 @@ impl<'a> Summary<'a> {
 /// The exit code, with advice where learning diverged.
 fn conclude(learned: &Learned) -> Result<Exit, Failure> {
     match &learned.outcome {
-        Outcome::Converged | Outcome::Iterations => Ok(Exit::Success),
-        Outcome::Interrupted => Ok(Exit::Interrupted),
-        Outcome::Diverged(reason) => {
+        LearningOutcome::Converged | LearningOutcome::Iterations => Ok(Exit::Success),
+        LearningOutcome::Interrupted => Ok(Exit::Interrupted),
+        LearningOutcome::Diverged(reason) => {
             let text = format!("learning diverges: {reason}");
             let help = "try a smaller --gain or --step-size, or --base fresh or compensated";
             Err(Failure::new(Exit::Failed, Message::error(text)).help(help))

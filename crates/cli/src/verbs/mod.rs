@@ -32,10 +32,10 @@ enum Verb {
     /// Simulate one FMU
     #[command(visible_alias = "run-single")]
     Simulate(simulate::Options),
-    /// Tell what an FMU or a system file holds
+    /// Show the contents of an FMU or a system file
     #[command(visible_alias = "info")]
     Inspect(inspect::Options),
-    /// Judge FMUs: what they break of the standard
+    /// Check FMUs against FMI 2.0
     Validate(validate::Options),
     /// Compare two results, column by column
     Compare(compare::Options),

@@ -12,7 +12,7 @@ use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, State};
 use super::{Abilities, Cold, Instance};
 use crate::description::ModelDescription;
 use crate::error::LoadError;
-use crate::flight_recorder::{Activity, Claim};
+use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
 use crate::fmu::{Idle, InstanceOptions};
 use crate::library::Library;
@@ -74,7 +74,7 @@ impl Making {
             step_finished: self.step_finished(),
             component_environment: sink.environment(),
         }));
-        let claim = Claim::new(name);
+        let claim = SlotGuard::new(name);
         let make = || {
             claim.slot().during(Activity::Instantiate, || {
                 self.component(&c_name, resources, options, &sink, callbacks)
@@ -161,7 +161,7 @@ impl Making {
         self,
         (name, component): (&str, Component),
         sink: Arc<LogSink>,
-        claim: Claim,
+        claim: SlotGuard,
         pending_timeout: Duration,
     ) -> Instance {
         let functions = self.library.functions;

@@ -29,7 +29,7 @@ use fmi2_abi::{Component, Function, State};
 
 use crate::description::{BaseType, ModelDescription};
 use crate::error::{CallError, Refusal, Status};
-use crate::flight_recorder::{Claim, Slot};
+use crate::flight_recorder::{Slot, SlotGuard};
 use crate::float_control::{self, FloatControl};
 use crate::fmu::Idle;
 use crate::library::{Functions, Library};
@@ -74,9 +74,9 @@ pub struct Instance {
     cold: Box<Cold>,
 }
 
-/// What an FMU did that FMI 2.0 forbids, and that was lived with.
+/// Violations of FMI 2.0 that were tolerated.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Conduct {
+pub struct Violations {
     /// Whether it has called the logger with another environment than it was given (2.1.5).
     pub logs_with_foreign_environment: bool,
     /// A name that it has called the logger with, and that is not the name of the instance.
@@ -138,7 +138,7 @@ struct Cold {
     library: Library,
     /// Where the library goes in the end, if it may be used again.
     idle: Option<Idle>,
-    _claim: Claim,
+    _claim: SlotGuard,
 }
 
 impl fmt::Debug for Instance {
@@ -176,11 +176,11 @@ impl Instance {
         self.cold.warnings_count
     }
 
-    /// What the FMU did that FMI 2.0 forbids, and that was lived with.
+    /// Violations of FMI 2.0 by the FMU that were tolerated.
     #[must_use]
-    pub fn conduct(&self) -> Conduct {
+    pub fn violations(&self) -> Violations {
         let (logs_with_foreign_environment, logs_with_name) = self.cold.sink.foreign();
-        Conduct {
+        Violations {
             logs_with_foreign_environment,
             logs_with_name,
             changes_float_control: self.cold.float_control_was_changed,

@@ -289,7 +289,7 @@ fn c77_r33_change_in_any_step_is_put_back_at_once() {
             instance.set_integer(&[5], &[mode]).unwrap();
             step_with(&mut instance, 0).unwrap();
             assert_eq!(sum().to_bits(), usual.to_bits(), "{changed} {step}");
-            assert_eq!(instance.conduct().changes_float_control, step >= changed);
+            assert_eq!(instance.violations().changes_float_control, step >= changed);
         }
         assert_eq!(instance.warnings_count(), 1);
     }
@@ -307,7 +307,7 @@ fn c77_r33_change_by_setting_a_value_is_put_back_at_once() {
             instance.set_integer(&[5], &[mode]).unwrap();
             instance.set_real(&[1], &[0.0]).unwrap();
             assert!(smallest() > 0.0);
-            assert_eq!(instance.conduct().changes_float_control, step >= 3);
+            assert_eq!(instance.violations().changes_float_control, step >= 3);
             let time = 0.1 * f64::from(step);
             instance.do_step(time, 0.1, true).unwrap();
         }

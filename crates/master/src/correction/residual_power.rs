@@ -18,7 +18,7 @@ struct ResidualPower {
     /// The flow is corrected instead of the effort: the effort's receiver has no feed-through.
     corrects_flow: bool,
     corrects: &'static str,
-    book: Book,
+    book: EnergyAccount,
 }
 
 /// Where μ comes from.
@@ -80,7 +80,7 @@ impl RunningShare {
 
 /// Energies of the bond, J.
 #[derive(Debug, Clone, Default)]
-struct Book {
+struct EnergyAccount {
     /// ζ of the step that ended here.
     estimate: f64,
     /// U: energy estimated and not yet taken out.
@@ -167,14 +167,14 @@ pub(super) const ENTRY: Entry<dyn Correction> = Entry {
             threshold: arguments.number("threshold"),
             corrects_flow: false,
             corrects: arguments.word("corrects"),
-            book: Book::default(),
+            book: EnergyAccount::default(),
         })
     },
 };
 
 impl Correction for ResidualPower {
     fn begin(&mut self, facts: &BondFacts) {
-        self.book = Book::default();
+        self.book = EnergyAccount::default();
         self.corrects_flow = match self.corrects {
             "flow" => true,
             "effort" => false,

@@ -126,7 +126,7 @@ pub struct Iteration {
 /// How learning ended.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "detail")]
-pub enum Outcome {
+pub enum LearningOutcome {
     /// No error exceeds the tolerance.
     Converged,
     /// All iterations were made.
@@ -145,7 +145,7 @@ pub struct Learned {
     /// Index of the run with the smallest ‖e‖₂.
     pub best: usize,
     /// How learning ended.
-    pub outcome: Outcome,
+    pub outcome: LearningOutcome,
     /// What the best run was given.
     pub feed_forward: FeedForward,
 }
@@ -199,7 +199,7 @@ pub enum LearningError {
 }
 
 /// Watches learning from outside.
-pub trait Watch {
+pub trait LearningObserver {
     /// Who makes the units of FMUs of the next run; all are in this process unless told otherwise.
     fn maker(&mut self) -> Box<dyn UnitMaker> {
         Box::new(InProcess)
@@ -222,7 +222,7 @@ pub trait Watch {
 }
 
 /// Watches nothing.
-impl Watch for () {}
+impl LearningObserver for () {}
 
 impl Learning {
     /// Runs the system that `describe` gives, afresh for each run, until no error exceeds the
@@ -230,12 +230,12 @@ impl Learning {
     ///
     /// # Errors
     /// A system that cannot learn or be started, or whose first run fails. Later failures end
-    /// learning as [`Outcome::Diverged`].
+    /// learning as [`LearningOutcome::Diverged`].
     pub fn learn(
         &self,
         options: &RunOptions,
         mut describe: impl FnMut() -> Result<System, StartError>,
-        watch: &mut dyn Watch,
+        watch: &mut dyn LearningObserver,
     ) -> Result<Learned, LearningError> {
         self.check()?;
         let system = describe()?;
@@ -256,7 +256,7 @@ impl Learning {
             let described = describe().map_err(LearningError::from);
             if let Err(error) = described.and_then(|system| sequence.run(system, watch)) {
                 let text = format!("run {number} failed: {error}");
-                sequence.outcome = Some(Outcome::Diverged(text));
+                sequence.outcome = Some(LearningOutcome::Diverged(text));
             }
         }
         Ok(sequence.learned())

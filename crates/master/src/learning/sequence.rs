@@ -3,7 +3,8 @@
 use super::channels::Learner;
 use super::record::Record;
 use super::{
-    ChannelError, FeedForward, Iteration, Learned, Learning, LearningError, Outcome, Watch,
+    ChannelError, FeedForward, Iteration, Learned, Learning, LearningError, LearningObserver,
+    LearningOutcome,
 };
 use crate::report::StopReason;
 use crate::run_options::RunOptions;
@@ -42,7 +43,7 @@ pub(super) struct Sequence<'a> {
     /// Factor by which the last run's error was larger than that of the run before.
     growth: f64,
     /// How learning ended, once it has.
-    pub(super) outcome: Option<Outcome>,
+    pub(super) outcome: Option<LearningOutcome>,
 }
 
 impl<'a> Sequence<'a> {
@@ -75,7 +76,7 @@ impl<'a> Sequence<'a> {
     pub(super) fn run(
         &mut self,
         mut system: System,
-        watch: &mut dyn Watch,
+        watch: &mut dyn LearningObserver,
     ) -> Result<(), LearningError> {
         let steps = self.next.steps;
         system.feed_forward(self.next.clone());
@@ -89,7 +90,7 @@ impl<'a> Sequence<'a> {
         if record.steps() < steps {
             let reason = run.report().stop_reason;
             if reason == StopReason::Interrupted && !self.iterations.is_empty() {
-                self.outcome = Some(Outcome::Interrupted);
+                self.outcome = Some(LearningOutcome::Interrupted);
                 return Ok(());
             }
             return Err(LearningError::Ended {
@@ -103,7 +104,7 @@ impl<'a> Sequence<'a> {
         self.judge(iteration);
         self.next.learn(self.learning.gain, &errors);
         if self.outcome.is_none() && !goes_on {
-            self.outcome = Some(Outcome::Interrupted);
+            self.outcome = Some(LearningOutcome::Interrupted);
         }
         Ok(())
     }
@@ -121,15 +122,15 @@ impl<'a> Sequence<'a> {
         self.iterations.push(iteration);
         let diverges = self.diverges(norm_2 / best, norm_2 / last) || !norm_2.is_finite();
         self.outcome = if max <= self.learning.tolerance {
-            Some(Outcome::Converged)
+            Some(LearningOutcome::Converged)
         } else if diverges {
             let best = &self.iterations[self.best];
-            Some(Outcome::Diverged(format!(
+            Some(LearningOutcome::Diverged(format!(
                 "the error of run {number} is {norm_2:.3e} after {:.3e} in run {}",
                 best.norm_2, best.number
             )))
         } else {
-            (number >= self.learning.iterations).then_some(Outcome::Iterations)
+            (number >= self.learning.iterations).then_some(LearningOutcome::Iterations)
         };
     }
 
@@ -152,7 +153,7 @@ impl<'a> Sequence<'a> {
         Learned {
             iterations: self.iterations,
             best: self.best,
-            outcome: self.outcome.unwrap_or(Outcome::Iterations),
+            outcome: self.outcome.unwrap_or(LearningOutcome::Iterations),
             feed_forward: self.kept,
         }
     }

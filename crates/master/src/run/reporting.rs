@@ -1,7 +1,7 @@
 //! The report of a run, made from its parts.
 
 use super::Run;
-use crate::audit::Verdict as AuditVerdict;
+use crate::audit::CorrectionVerdict;
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond, Component};
 use crate::ledger::BondEnergy;
@@ -50,7 +50,7 @@ fn notes(run: &Run) -> Vec<String> {
     let mut notes = run.notes.clone();
     for index in 0..run.state.graph.bonds.len() {
         let bond = bond_report(run, index);
-        if bond.verdict == Some(AuditVerdict::Harmed) {
+        if bond.verdict == Some(CorrectionVerdict::Harmed) {
             let net = bond.net_energy_error.unwrap_or(f64::NAN);
             let stale = bond.stale_energy.unwrap_or(f64::NAN);
             notes.push(format!(
@@ -61,7 +61,7 @@ fn notes(run: &Run) -> Vec<String> {
         }
         for alarm in &bond.alarms {
             notes.push(format!(
-                "bond {}: residual power out of the usual from t = {:.6} s to {:.6} s, at most {:.4e} W at t = {:.6} s",
+                "bond {}: residual power above its running level from t = {:.6} s to {:.6} s, at most {:.4e} W at t = {:.6} s",
                 bond.name, alarm.start, alarm.end, alarm.max_residual_power, alarm.max_time
             ));
         }

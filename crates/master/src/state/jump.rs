@@ -20,7 +20,7 @@ const SMALLEST: f64 = 1e-3;
 const FADE: f64 = 0.9;
 
 impl JumpDetector {
-    /// Whether `value`, published at `time`, is out of what `extrapolation` led to expect.
+    /// Whether `value`, published at `time`, differs from the prediction of `extrapolation` as it only does at a discontinuity.
     pub(crate) fn is_jump(
         &mut self,
         extrapolation: &dyn Extrapolation,

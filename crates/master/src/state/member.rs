@@ -112,8 +112,8 @@ impl Member {
         }
     }
 
-    /// How far on its way an input that moves in a line over the step is on average, as the unit is
-    /// given it: all the way where it gets the end value only.
+    /// Mean of a linear input over the step as the unit is given it, as a fraction of its change: 1 where
+    /// it gets the end value only.
     pub(crate) fn mean_progress(&self) -> f64 {
         if !self.follows_curves {
             1.0

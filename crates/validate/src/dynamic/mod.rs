@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gyrator_fmu::{LoadError, ModelDescription};
-use gyrator_worker::{Outcome, Supervisor};
+use gyrator_worker::{Supervisor, WorkerOutcome};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Finding, Severity};
@@ -201,8 +201,8 @@ fn start(fmu: &Path, task: Task, options: &Options) -> io::Result<(Vec<Line>, Op
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect();
     let death = match ending.outcome {
-        Outcome::Finished(_) => None,
-        Outcome::Died(death) => Some(death.to_string()),
+        WorkerOutcome::Finished(_) => None,
+        WorkerOutcome::Died(death) => Some(death.to_string()),
     };
     Ok((lines, death))
 }

@@ -171,11 +171,11 @@ fn logger_is_called_right(trial: &mut Trial) -> Result<(), Stop> {
             break;
         }
     }
-    let conduct = instance.conduct();
-    if conduct.logs_with_foreign_environment {
+    let violations = instance.violations();
+    if violations.logs_with_foreign_environment {
         trial.find("the logger is called with another environment than the instance was given");
     }
-    if let Some(name) = conduct.logs_with_name {
+    if let Some(name) = violations.logs_with_name {
         trial.find(format!(
             "the logger is called with the name {name:?} of the instance"
         ));
@@ -480,7 +480,7 @@ fn surroundings_are_kept(trial: &mut Trial) -> Result<(), Stop> {
             break;
         }
     }
-    if instance.conduct().changes_float_control {
+    if instance.violations().changes_float_control {
         trial.graded(
             Severity::Error,
             "calls change the floating-point control words",

@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal};
 
 use super::bytes::{Malformed, Put as _};
 use super::mailbox::{Mailbox, MailboxError, Side};
-use super::patience::{Patience, Spinning};
 use super::request::Request;
+use super::wait_policy::{Spinning, WaitPolicy};
 use super::{ROLE, layout, log_lines};
 use crate::board::Crash;
 use crate::channel::Channel;
@@ -33,7 +33,7 @@ const IDLE: Duration = Duration::from_secs(60);
 pub(super) struct Terms {
     /// Arguments of the worker's command line, which it does not read.
     pub(super) arguments: Vec<OsString>,
-    /// Longest time for one call of the FMU, of which an answer may take many, as [`Watch`] has it;
+    /// Longest time for one call of the FMU, of which an answer may take many, as [`CallWatch`] has it;
     /// `None` is for ever.
     pub(super) timeout: Option<Duration>,
     pub(super) spinning: Spinning,
@@ -118,10 +118,10 @@ impl Connection {
         message.long(u64::try_from(terms.spinning.worker.as_nanos()).unwrap_or(u64::MAX));
         // Where the worker is dead already, its status tells more.
         let _ = channel.send(&message, &[memory.as_fd()]);
-        let patience = Patience::new(terms.spinning.run);
+        let wait_policy = WaitPolicy::new(terms.spinning.run);
         Ok(Self {
             child,
-            mailbox: Mailbox::new(Arc::new(memory), Side::Run, patience)?,
+            mailbox: Mailbox::new(Arc::new(memory), Side::Run, wait_policy)?,
             timeout: terms.timeout,
             last_log: None,
             is_gone: false,
@@ -145,7 +145,7 @@ impl Connection {
         // The clock is not looked at before anything takes long.
         let mut watch = None;
         let mut while_quiet = || {
-            let watch = watch.get_or_insert_with(|| Watch::begin(&memory));
+            let watch = watch.get_or_insert_with(|| CallWatch::begin(&memory));
             if let Ok(Some(status)) = child.try_wait() {
                 return Err(Silence::Ended(status));
             }
@@ -248,12 +248,12 @@ fn origin(crash: &Crash, process: u32) -> Option<String> {
 }
 
 /// How long a worker has been in the same call.
-struct Watch {
+struct CallWatch {
     since: Instant,
     doing: (u64, bool),
 }
 
-impl Watch {
+impl CallWatch {
     fn begin(memory: &SharedMemory) -> Self {
         Self {
             since: Instant::now(),

@@ -17,9 +17,9 @@ use gyrator_fmu::{Fmu, Limits, OpenOptions};
 use super::bytes::{Cursor, Malformed};
 use super::log_lines::Writer;
 use super::mailbox::{Mailbox, MailboxError, Side};
-use super::patience::Patience;
 use super::reply::Reply;
 use super::request::{Operation, Rare, Start};
+use super::wait_policy::WaitPolicy;
 use super::{ROLE, layout};
 use crate::channel::Received;
 use crate::process::{self, Streams};
@@ -47,8 +47,8 @@ fn serve() -> Result<Infallible, MailboxError> {
         return Err(io::Error::other("the run is silent").into());
     };
     let [file] = <[_; 1]>::try_from(files).map_err(|_| Malformed)?;
-    let patience = Cursor::new(&message).long()?;
-    let patience = Patience::new(Duration::from_nanos(patience));
+    let wait_policy = Cursor::new(&message).long()?;
+    let wait_policy = WaitPolicy::new(Duration::from_nanos(wait_policy));
     // For notes that are made until the process ends.
     let lasting = SharedMemory::attach(file.as_fd().try_clone_to_owned()?)?.leak();
     gyrator_fmu::flight_recorder::record_to(layout::slots(lasting)?);
@@ -57,7 +57,7 @@ fn serve() -> Result<Infallible, MailboxError> {
     let log = Writer::new(Arc::clone(&memory), layout::LOG);
     // Nobody else has set one: this is the first thing that the process does.
     let _ = tracing::subscriber::set_global_default(log);
-    let mut mailbox = Mailbox::new(memory, Side::Worker, patience)?;
+    let mut mailbox = Mailbox::new(memory, Side::Worker, wait_policy)?;
     let mut host = Host::default();
     let mut request = Vec::new();
     // The run ends this process when it needs it no more, and it dies with the run.

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
 
 use super::bytes::Malformed;
-use super::patience::Patience;
+use super::wait_policy::WaitPolicy;
 use crate::shareable;
 use crate::shared_memory::{SharedMemory, wait, wake};
 
@@ -72,7 +72,7 @@ pub(super) enum MailboxError {
 pub(super) struct Mailbox {
     memory: Arc<SharedMemory>,
     side: Side,
-    patience: Patience,
+    wait_policy: WaitPolicy,
     sent: u32,
     received: u32,
 }
@@ -82,7 +82,7 @@ impl Mailbox {
     pub(super) fn new(
         memory: Arc<SharedMemory>,
         side: Side,
-        patience: Patience,
+        wait_policy: WaitPolicy,
     ) -> io::Result<Self> {
         if memory.length() < LENGTH {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -90,7 +90,7 @@ impl Mailbox {
         Ok(Self {
             memory,
             side,
-            patience,
+            wait_policy,
             sent: 0,
             received: 0,
         })
@@ -234,7 +234,10 @@ impl Mailbox {
     ) -> Result<(), E> {
         let (lane, _) = Self::direction(&self.memory, self.other()).map_err(MailboxError::from)?;
         let before = self.received;
-        if !self.patience.spin(|| lane.sequence.load(SeqCst) != before) {
+        if !self
+            .wait_policy
+            .spin(|| lane.sequence.load(SeqCst) != before)
+        {
             let mut longest = SLEEPS.0;
             while !sleep(lane, before, longest)? {
                 while_quiet()?;
@@ -268,12 +271,13 @@ mod tests {
 
     use super::*;
 
-    fn ends(patience: Duration) -> (Mailbox, Mailbox) {
+    fn ends(wait_policy: Duration) -> (Mailbox, Mailbox) {
         let one = SharedMemory::create("test", LENGTH).unwrap();
         let other = one.as_fd().try_clone_to_owned().unwrap();
         let other = SharedMemory::attach(other).unwrap();
-        let end =
-            |memory, side| Mailbox::new(Arc::new(memory), side, Patience::new(patience)).unwrap();
+        let end = |memory, side| {
+            Mailbox::new(Arc::new(memory), side, WaitPolicy::new(wait_policy)).unwrap()
+        };
         (end(one, Side::Run), end(other, Side::Worker))
     }
 
@@ -292,8 +296,8 @@ mod tests {
 
     #[test]
     fn messages_of_every_length_arrive() {
-        for patience in [Duration::ZERO, Duration::from_micros(100)] {
-            let (mut run, mut worker) = ends(patience);
+        for wait_policy in [Duration::ZERO, Duration::from_micros(100)] {
+            let (mut run, mut worker) = ends(wait_policy);
             let lengths = [0, 1, 7, 8, 9, 1000, BODY - 1, BODY, BODY + 1, 3 * BODY + 5];
             std::thread::scope(|scope| {
                 scope.spawn(|| {

@@ -9,9 +9,9 @@ use gyrator::{LoadError, LoadErrorKind, Unit, UnitMaker, UnitOrder};
 
 use super::connection::Terms;
 use super::journal::Journal;
-use super::patience::Spinning;
 use super::request::{Rare, Request, Start};
 use super::unit::{IsolatedUnit, NotStarted};
+use super::wait_policy::Spinning;
 
 /// Makes units of FMUs, in processes of their own where the system asks for it.
 ///

@@ -7,7 +7,7 @@
 //! | `journal.rs` | what a new worker is told after the old one was lost |
 //! | `connection.rs` | the worker's process as the run sees it |
 //! | `host.rs` | the worker's own side |
-//! | `mailbox.rs` | messages through shared memory; `patience.rs`: spinning and sleeping |
+//! | `mailbox.rs` | messages through shared memory; `wait_policy.rs`: spinning and sleeping |
 //! | `request.rs`, `reply.rs` | what is in the messages; `bytes.rs`: numbers and texts |
 //! | `log_lines.rs` | the FMU's log on its way to the run |
 //!
@@ -26,11 +26,11 @@ mod layout;
 mod log_lines;
 mod mailbox;
 mod maker;
-mod patience;
 mod read_ahead;
 mod reply;
 mod request;
 mod unit;
+mod wait_policy;
 
 pub use bytes::Malformed;
 pub(crate) use host::serve_if_asked;

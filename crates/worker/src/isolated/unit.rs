@@ -7,7 +7,7 @@ use gyrator::{
     Value,
 };
 
-use gyrator_fmu::flight_recorder::{Activity, Claim};
+use gyrator_fmu::flight_recorder::{Activity, SlotGuard};
 
 use super::bytes::{Cursor, Malformed};
 use super::connection::{Connection, Loss, Terms};
@@ -41,7 +41,7 @@ pub(super) struct IsolatedUnit {
 struct Hosted {
     name: String,
     /// Tells who watches this process that it waits for the worker.
-    claim: Claim,
+    claim: SlotGuard,
     connection: Connection,
     terms: Terms,
     start: Request,
@@ -74,7 +74,7 @@ impl IsolatedUnit {
         journal: Option<Journal>,
     ) -> Result<Self, NotStarted> {
         let mut reply = Vec::new();
-        let claim = Claim::new(name);
+        let claim = SlotGuard::new(name);
         let load = || load(&terms, &start, &mut reply);
         let loaded = claim.slot().during(Activity::OwnProcess, load);
         if let Err(NotStarted::Lost(loss)) = &loaded {

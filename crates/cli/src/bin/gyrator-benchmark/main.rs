@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use gyrator_benchmark::{
-    BENCHMARKS, Benchmark, BenchmarkError, Case, Cast, CastError, MeasureError, RoleVariable, Row,
-    Substitute, folder_of_fmus,
+    BENCHMARKS, Benchmark, BenchmarkError, Case, CastError, MeasureError, RoleAssignment,
+    RoleVariable, Row, Substitute, folder_of_fmus,
 };
 
 use gyrator_cli::aligned::{Align, Aligned};
@@ -177,7 +177,7 @@ fn chosen(options: &Options) -> Result<Vec<Chosen>, Failure> {
     Ok(chosen)
 }
 
-fn cast(options: &Options, chosen: &[Chosen]) -> Result<Cast, Failure> {
+fn cast(options: &Options, chosen: &[Chosen]) -> Result<RoleAssignment, Failure> {
     let beside = || {
         std::env::current_exe()
             .ok()
@@ -188,7 +188,7 @@ fn cast(options: &Options, chosen: &[Chosen]) -> Result<Cast, Failure> {
         .clone()
         .or_else(beside)
         .unwrap_or_else(|| PathBuf::from("fmus"));
-    let mut cast = Cast::new(folder);
+    let mut cast = RoleAssignment::new(folder);
     for substitute in &options.with {
         let roles = chosen.iter().flat_map(|(benchmark, _)| benchmark.roles);
         let Some(role) = roles.into_iter().find(|role| role.name == substitute.role) else {
@@ -210,7 +210,7 @@ fn cast(options: &Options, chosen: &[Chosen]) -> Result<Cast, Failure> {
     Ok(cast)
 }
 
-fn draw(folder: &Path, chosen: &[Chosen], cast: &Cast) -> Result<(), Failure> {
+fn draw(folder: &Path, chosen: &[Chosen], cast: &RoleAssignment) -> Result<(), Failure> {
     let cannot = |path: &Path, error: std::io::Error| {
         let text = format!("cannot write {}: {error}", path.display());
         Failure::new(Exit::Failed, Message::error(text))
@@ -237,7 +237,7 @@ fn failure(mut errors: Vec<BenchmarkError>) -> Failure {
     }
     let text = last.to_string();
     let exit = match *last.error {
-        MeasureError::Cast(CastError::Missing(_)) => Exit::NotLoaded,
+        MeasureError::RoleAssignment(CastError::Missing(_)) => Exit::NotLoaded,
         MeasureError::Start(error) => Failure::from(error).exit,
         _ => Exit::Failed,
     };

@@ -17,7 +17,7 @@ pub struct Trial {
 
 /// A run that cannot be made, because the process that makes it ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lost {
+pub struct CrashedRun {
     /// The run.
     pub trial: Trial,
     /// What happened to the process.

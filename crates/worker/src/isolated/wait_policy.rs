@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Looks between two looks at the clock.
 const LOOKS: u32 = 32;
-/// What is left of the patience where spinning has not helped for long, as a share.
+/// What is left of the wait_policy where spinning has not helped for long, as a share.
 const LEAST: u32 = 16;
 
 /// Spins for a while, for as long as that has helped lately.
@@ -13,12 +13,12 @@ const LEAST: u32 = 16;
 /// Sleeping and being woken takes some microseconds on a core that both sides share, and tens of
 /// them from an idle core: many times what most FMUs compute in a step. Spinning takes a core.
 #[derive(Debug, Clone)]
-pub(super) struct Patience {
+pub(super) struct WaitPolicy {
     longest: Duration,
     current: Duration,
 }
 
-impl Patience {
+impl WaitPolicy {
     /// Spins for `longest` at most; zero never spins.
     pub(super) fn new(longest: Duration) -> Self {
         Self {
@@ -106,17 +106,17 @@ mod tests {
 
     #[test]
     fn patience_wears_off_and_comes_back() {
-        let mut patience = Patience::new(Duration::from_micros(160));
+        let mut wait_policy = WaitPolicy::new(Duration::from_micros(160));
         for _ in 0..8 {
-            assert!(!patience.spin(|| false));
+            assert!(!wait_policy.spin(|| false));
         }
-        assert_eq!(patience.current, Duration::from_micros(10));
+        assert_eq!(wait_policy.current, Duration::from_micros(10));
         let looks = std::cell::Cell::new(0);
         let later = || looks.replace(looks.get() + 1) > 2 * LOOKS;
         // The clock may pass on a busy machine before enough looks were taken.
-        if patience.spin(later) {
-            assert_eq!(patience.current, Duration::from_micros(160));
+        if wait_policy.spin(later) {
+            assert_eq!(wait_policy.current, Duration::from_micros(160));
         }
-        assert!(!Patience::new(Duration::ZERO).spin(|| false));
+        assert!(!WaitPolicy::new(Duration::ZERO).spin(|| false));
     }
 }
