@@ -6,6 +6,7 @@
 mod allocation;
 mod audit;
 mod call_order;
+mod call_sequences;
 mod combinations;
 mod descriptions;
 mod determinism;
