@@ -12,7 +12,7 @@ use crate::error::OpenError;
 use crate::platform;
 use crate::warning::Warning;
 
-/// What an archive may cost before it is refused.
+/// Limits above which an archive is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Entries in the archive.
@@ -383,7 +383,7 @@ impl Archive {
     }
 }
 
-/// Bytes that are free where `directory` is, if the system tells.
+/// Free bytes in the file system of `directory`, if the system reports them.
 #[cfg(unix)]
 fn free_space(directory: &Path) -> Option<u64> {
     let system = rustix::fs::statvfs(directory).ok()?;

@@ -1,4 +1,4 @@
-//! What can go wrong: opening an FMU, loading its library, calling it.
+//! Errors of opening an FMU, loading its library and calling it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub enum OpenError {
     Io {
         /// The FMU, or the directory it was to be unpacked to.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The file is no archive, or a broken one.
@@ -21,7 +21,7 @@ pub enum OpenError {
     NotAnArchive {
         /// The FMU.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the error.
         reason: String,
     },
     /// An entry that could do harm, or that the standard does not allow.
@@ -31,7 +31,7 @@ pub enum OpenError {
         path: PathBuf,
         /// Name of the entry.
         entry: String,
-        /// What is wrong with it.
+        /// Reason why the entry is refused.
         reason: String,
     },
     /// More than [`Limits`](crate::Limits) allow.
@@ -43,7 +43,7 @@ pub enum OpenError {
     Limit {
         /// The FMU.
         path: PathBuf,
-        /// What there is too much of.
+        /// Quantity that exceeds the limit.
         what: String,
         /// The field of [`Limits`](crate::Limits).
         name: &'static str,
@@ -74,7 +74,7 @@ pub enum OpenError {
     NoDescription {
         /// The FMU.
         path: PathBuf,
-        /// What there is instead, as the end of a sentence.
+        /// Contents found instead, as the end of a sentence.
         found: String,
     },
     /// `modelDescription.xml` cannot be used.
@@ -132,7 +132,7 @@ pub enum LoadError {
         model: String,
         /// File name of the library.
         file: String,
-        /// What it is.
+        /// Description of the mismatch.
         reason: String,
     },
     /// The system refuses to load the library.
@@ -142,9 +142,9 @@ pub enum LoadError {
         model: String,
         /// File name of the library.
         file: String,
-        /// What the system says; names the library or symbol that is missing.
+        /// Message of the system; names the library or symbol that is missing.
         reason: String,
-        /// What to do about it.
+        /// Advice to the user.
         hint: String,
     },
     /// A library that was to be loaded first does not load.
@@ -154,7 +154,7 @@ pub enum LoadError {
         model: String,
         /// The library.
         name: String,
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
     /// The library lacks functions that no run can do without.
@@ -174,7 +174,7 @@ pub enum LoadError {
         instance: String,
         /// Name of the model.
         model: String,
-        /// What the FMU has logged, or what may be the cause if it was silent.
+        /// Messages that the FMU has logged, or a possible cause if it was silent.
         explanation: String,
     },
     /// An instance of this FMU has returned Fatal: FMI 2.0 allows no further call to the FMU.
@@ -194,7 +194,7 @@ pub enum LoadError {
     Io {
         /// File or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
 }
@@ -207,7 +207,7 @@ fn list_or_none(names: &[String]) -> String {
     }
 }
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// All well.
@@ -279,9 +279,9 @@ pub struct CallError {
     pub instance: String,
     /// C name of the function.
     pub function: &'static str,
-    /// What came of it.
+    /// Its result.
     pub status: Status,
-    /// What exactly, where it is known: the variable and value that was refused, the state.
+    /// Details, where they are known: the variable and value that was refused, the state.
     pub detail: Option<String>,
     /// The last line the FMU has logged.
     pub last_log: Option<String>,

@@ -1,4 +1,4 @@
-//! What each instance is doing right now, for someone who watches from outside or looks afterwards.
+//! Current activity of each instance, for another process or for the report on a crash.
 //!
 //! Every instance has a [`Slot`] in which it notes each call before and after it is made: two
 //! relaxed stores, a third one before a step for its time. Calls that come in every step read none of
@@ -14,7 +14,7 @@ use fmi2_abi::Function;
 
 use crate::memory::resident_bytes;
 
-/// What an instance can be doing.
+/// Activity of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
     /// A function of the FMU was called and has not returned.
@@ -72,7 +72,7 @@ impl Activity {
         }
     }
 
-    /// `None` for idleness, and for codes that nobody writes.
+    /// `None` for idleness, and for codes that are never written.
     fn from_code(code: u8) -> Option<Self> {
         let functions = Function::ALL.into_iter().map(Self::Call);
         functions
@@ -86,7 +86,7 @@ const NAME_BYTES: usize = 80;
 /// An odd number whose multiples differ in all bits: 2⁶⁴ by the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What one instance is doing. All zero is a slot that nobody uses.
+/// Current activity of one instance. A slot that is all zero is free.
 ///
 /// Another process may share it and change it at any time: nothing in it is trusted.
 #[repr(C, align(64))]
@@ -113,7 +113,7 @@ pub struct Slot {
 pub struct Reading {
     /// Name of the instance, or of the file while it is being opened. Cut after 80 bytes.
     pub name: String,
-    /// What it is doing; `None` between calls.
+    /// Current activity; `None` between calls.
     pub activity: Option<Activity>,
     /// Changes with the activity, the time of the step, and each call that does not come in every
     /// step: equal in two readings means that nothing happened, or hardly anything.
@@ -127,7 +127,7 @@ pub struct Reading {
 }
 
 impl Slot {
-    /// A slot that nobody uses.
+    /// A free slot.
     const fn new() -> Self {
         Self {
             activity: AtomicU64::new(0),
@@ -152,7 +152,7 @@ impl Slot {
         self.during(Activity::Call(function), call)
     }
 
-    /// As [`call`](Self::call), for the calls that come in every step: its time tells them apart.
+    /// As [`call`](Self::call), for the calls of every step: its time distinguishes them.
     #[inline(always)]
     pub(crate) fn call_of_step<T>(&self, function: Function, call: impl FnOnce() -> T) -> T {
         self.quickly(Activity::Call(function), call)
@@ -170,7 +170,7 @@ impl Slot {
     #[cold]
     #[inline(never)]
     pub(crate) fn count_one(&self) {
-        // One thread at a time uses an instance, so nobody else writes between load and store.
+        // One thread at a time uses an instance, so there is no other write between load and store.
         let count = self.count.load(Relaxed).wrapping_add(1);
         self.count.store(count, Relaxed);
     }
@@ -221,8 +221,8 @@ impl Slot {
         self.measures_memory.store(1, Relaxed);
     }
 
-    /// What the slot says now; `None` where it is free, or its name makes no sense: an FMU may have
-    /// written over it.
+    /// Reads the slot; `None` where it is free, or its name makes no sense: an FMU may have written
+    /// over it.
     #[must_use]
     pub fn read(&self) -> Option<Reading> {
         let length = self.name_length.load(Relaxed) as usize;
@@ -281,7 +281,7 @@ impl Slot {
     }
 }
 
-/// Slots that nobody uses.
+/// Free slots.
 static FREE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
@@ -441,7 +441,7 @@ mod tests {
     #[test]
     #[ignore = "measures"]
     fn price_of_a_note() {
-        // As an FMU that does nearly nothing, behind a pointer that nobody sees through.
+        // An FMU that does nearly nothing, behind a pointer that the compiler cannot resolve.
         let function: fn(u64) -> u64 = std::hint::black_box(|number| number ^ 1);
         let slot: &'static Slot = std::hint::black_box(Box::leak(Box::new(Slot::new())));
         let bare = nanoseconds(|number| {

@@ -5,13 +5,13 @@
 //! sets the rounding mode, a debugging aid turns traps on. All other FMUs of the thread would then
 //! silently compute something else.
 //!
-//! So no call of an FMU may be followed by one of another before a change is found. Reading MXCSR takes
-//! 4 ns on some processors (AMD Zen), as long as a step of a small FMU; one packed addition tells as
-//! much of what can change a result: four sums that come out differently for every rounding mode, and
-//! where denormal numbers are taken for zero. These sums and the control word of the x87 are looked at
-//! after every call. Only traps need MXCSR itself, which is looked at after every call that comes a few
-//! times a run, the first step of an instance and every 16th, and after every call from the first change
-//! on.
+//! So no call of an FMU may be followed by one of another before a change is found. Reading MXCSR
+//! takes 4 ns on some processors (AMD Zen), as long as a step of a small FMU; one packed addition
+//! shows as much of what can change a result: four sums that come out differently for every
+//! rounding mode, and where denormal numbers are taken for zero. These sums and the control word of
+//! the x87 are looked at after every call. Only traps need MXCSR itself, which is looked at after
+//! every call that comes a few times a run, the first step of an instance and every 16th, and after
+//! every call from the first change on.
 
 #![expect(unsafe_code, reason = "reads and writes control registers")]
 
@@ -120,7 +120,7 @@ impl FloatControl {
         true
     }
 
-    /// Whether `other` is told from these control words after every call: not so if only traps differ.
+    /// Whether a change to `other` is seen after every call: not so if only traps differ.
     pub(crate) fn is_seen_at_once(&self, other: &Self) -> bool {
         self.sums != other.sums || self.x87 != other.x87
     }
@@ -140,7 +140,7 @@ impl FloatControl {
         }
     }
 
-    /// What is different in `other`, as the end of a sentence.
+    /// Differences of `other`, as the end of a sentence.
     pub(crate) fn changes_to(self, other: Self) -> String {
         let (sse, x87) = (self.sse ^ other.sse, self.x87 ^ other.x87);
         let changes = [

@@ -63,12 +63,12 @@ impl Default for InstanceOptions {
     }
 }
 
-/// What an FMU says about itself.
+/// Description of an FMU, with its warnings and platforms.
 #[derive(Debug, Clone)]
 pub struct Peek {
     /// The model.
     pub description: Arc<ModelDescription>,
-    /// What is wrong with the archive and the description.
+    /// Warnings about the archive and the description.
     pub warnings: Vec<Warning>,
     /// Folders of platforms that have files in the archive.
     pub platforms: Vec<String>,
@@ -182,7 +182,7 @@ impl Fmu {
         &self.0.peek.description
     }
 
-    /// What is wrong with the archive and the description.
+    /// Warnings about the archive and the description.
     #[must_use]
     pub fn warnings(&self) -> &[Warning] {
         &self.0.peek.warnings
@@ -200,7 +200,7 @@ impl Fmu {
         &self.0.path
     }
 
-    /// What the FMU's library needs from this system, found without loading it.
+    /// Requirements of the FMU's library on this system, found without loading it.
     ///
     /// # Errors
     /// If there is no library for this machine, or it cannot be read.

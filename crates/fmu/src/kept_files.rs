@@ -1,8 +1,8 @@
 //! Unpacked FMUs that later runs find again.
 //!
 //! The files of an FMU lie in a folder that is named after the content of its archive. The folder
-//! appears with all its files at once, so that runs at the same time may share it, and nobody may
-//! write to it any more.
+//! appears with all its files at once, so that runs at the same time may share it, and is read-only
+//! from then on.
 
 use std::path::{Path, PathBuf};
 

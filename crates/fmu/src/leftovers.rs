@@ -1,4 +1,4 @@
-//! Directories of unpacked FMUs that nobody uses any more, because their process was killed.
+//! Unused directories of unpacked FMUs, left by processes that were killed.
 //!
 //! Such a directory is called `gyrator-<process>-…`, and the process that uses it holds a lock on
 //! it, which the system releases when the process ends, however that happens. A number alone would

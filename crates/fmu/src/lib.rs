@@ -20,7 +20,7 @@
 //! # }
 //! ```
 //!
-//! Real FMUs break many rules. What can be lived with is a [`Warning`]; what cannot is an error
+//! Real FMUs break many rules. A tolerable violation is a [`Warning`]; any other is an error
 //! that names the file, the line, the library, the symbol or the variable. Nothing that an FMU
 //! returns, logs or describes makes this crate panic. An FMU runs in this process, though: one
 //! that crashes takes the process with it.

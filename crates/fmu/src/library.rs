@@ -118,7 +118,7 @@ pub(crate) struct Library {
     _unpacked: std::sync::Arc<Unpacked>,
 }
 
-/// What is to be loaded.
+/// Library to be loaded.
 pub(crate) struct Source<'a> {
     pub(crate) model: &'a str,
     pub(crate) file: &'a Path,
@@ -160,7 +160,7 @@ impl Library {
 }
 
 impl Source<'_> {
-    /// What to do about a message of the dynamic loader.
+    /// Advice on a message of the dynamic loader.
     fn hint(&self, reason: &str) -> String {
         let needs = Needs::of(self.file, &self.loading);
         match needs.map(|needs| needs.advice()) {
@@ -216,7 +216,7 @@ fn check_version(handle: &Handle, warnings: &mut Vec<Warning>) {
 /// Libraries that were loaded globally for good, by name.
 static PRELOADED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What FMUs use without naming it. On systems that do not have one of them it is not needed.
+/// Libraries that FMUs use without naming them. One that a system lacks is not needed there.
 pub(crate) const GLOBAL: &[&str] = if cfg!(target_os = "linux") {
     &["libm.so.6", "libpthread.so.0", "libdl.so.2"]
 } else {
@@ -310,7 +310,7 @@ fn open_from_library_path(
 }
 
 /// Loads a library of an FMU. What it needs and its own folder has is loaded first: not every
-/// exporter tells the system to look there (`$ORIGIN`), because on Windows it does so anyway.
+/// exporter makes the system look there (`$ORIGIN`), because on Windows it does so anyway.
 fn open_with_siblings(file: &Path, loaded: &mut Vec<String>) -> Result<Handle, String> {
     loop {
         let reason = match open(file, false) {
@@ -343,7 +343,7 @@ fn system_message(error: &libloading::Error) -> String {
     source.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// What to do about a message of the dynamic loader, by the message alone.
+/// Advice on a message of the dynamic loader, from the message alone.
 fn hint(reason: &str) -> String {
     if let Some((_, symbol)) = reason.split_once("undefined symbol: ") {
         let symbol = symbol.split([' ', ',']).next().unwrap_or(symbol);

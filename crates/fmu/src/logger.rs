@@ -108,7 +108,7 @@ impl LogSink {
         lock(&SINKS).remove(&self.id);
     }
 
-    /// Catches messages of this thread that cannot be told otherwise, while `make` runs.
+    /// Catches messages of this thread that cannot be attributed otherwise, while `make` runs.
     pub(crate) fn while_making<T>(self: &Arc<Self>, make: impl FnOnce() -> T) -> T {
         MAKING.set(Some(Arc::clone(self)));
         let made = make();
@@ -123,7 +123,7 @@ impl LogSink {
         state.lines.clear();
     }
 
-    /// What was logged while the instance was being made.
+    /// Lines that were logged while the instance was being made.
     pub(crate) fn lines(&self) -> Vec<String> {
         lock(&self.state).lines.clone()
     }
@@ -133,7 +133,7 @@ impl LogSink {
         lock(&self.state).last.clone()
     }
 
-    /// What the FMU has said of the end of a step in the background; tells it once.
+    /// Takes the status that the FMU has reported for the end of a step in the background.
     pub(crate) fn take_step_status(&self) -> Option<fmi2_abi::Status> {
         lock(&self.state).step_status.take()
     }
@@ -187,8 +187,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Who a message is from: by the environment pointer, by the component that some FMUs hand over
-/// instead, by the instance that this thread is making, by name.
+/// Finds the origin of a message: by the environment pointer, by the component that some FMUs hand
+/// over instead, by the instance that this thread is making, by name.
 fn sink_of(environment: usize, instance: &str) -> Option<Arc<LogSink>> {
     let sinks = lock(&SINKS);
     if let Some(sink) = sinks.get(&environment) {
@@ -207,7 +207,7 @@ fn sink_of(environment: usize, instance: &str) -> Option<Arc<LogSink>> {
         .or_else(|| of_name().cloned())
 }
 
-/// `stepFinished`: an FMU tells that a step in the background has ended. May come from any thread,
+/// `stepFinished`: an FMU reports the end of a step in the background. May come from any thread,
 /// also before `fmi2DoStep` returns (C-43).
 ///
 /// # Safety

@@ -1,4 +1,4 @@
-//! What the library of an FMU needs from the system, found without loading it.
+//! Requirements of an FMU's library on the system, found without loading it.
 //!
 //! The dynamic loader stops at the first thing that is missing, and its message does not say where
 //! it has looked. This reads the same tables that it reads and names everything at once.
@@ -14,7 +14,7 @@ use crate::library::{GLOBAL, REQUIRED_FUNCTIONS};
 use crate::packages;
 use crate::search_path::{RunPaths, SearchPath};
 
-/// What the library of an FMU needs, and what of it is there.
+/// Requirements of an FMU's library, and which of them are met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
     /// File name of the FMU's library.
@@ -96,7 +96,7 @@ impl Needs {
         })
     }
 
-    /// What is missing and what to do about it, as the end of a sentence; empty if nothing is.
+    /// Missing libraries with advice, as the end of a sentence; empty if nothing is missing.
     pub(crate) fn advice(&self) -> String {
         let mut text = String::new();
         for needed in self.missing() {
@@ -159,7 +159,7 @@ impl Loading<'_> {
     }
 }
 
-/// What a library says about itself.
+/// Requirements and search paths that a library itself names.
 #[derive(Debug, Default)]
 pub(crate) struct Binary {
     /// Libraries that it needs.

@@ -92,7 +92,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("libmex.so", "the MATLAB Runtime"),
 ];
 
-/// What brings the library `name`, if that is known.
+/// Package that contains the library `name`, if it is known.
 pub(crate) fn package_of(name: &str) -> Option<&'static str> {
     let known = KNOWN
         .iter()
@@ -100,7 +100,7 @@ pub(crate) fn package_of(name: &str) -> Option<&'static str> {
     known.map(|(_, package)| *package)
 }
 
-/// The library that has `symbol`, as far as its name tells.
+/// The library that has `symbol`, guessed from its name.
 pub(crate) fn library_with(symbol: &str) -> &'static str {
     if symbol.starts_with("Py") || symbol.starts_with("_Py") {
         "libpython, for instance preload = [\"libpython3.11.so.1.0\"],"

@@ -13,10 +13,10 @@ use crate::unpacked::{own_directory, plain_directory};
 /// That of this process, as long as an FMU needs it.
 static SHARED: Mutex<Weak<ProcessDirectory>> = Mutex::new(Weak::new());
 
-/// A directory for all FMUs of a process, removed when nobody needs it. Its name tells the process
-/// it belongs to, `gyrator-<process>-…`, so that what a killed process left can be told from what
-/// is in use. It is one for all because its lock is an open file, of which a process may often have
-/// no more than 1024.
+/// A directory for all FMUs of a process, removed when it is no longer used. Its name contains the
+/// number of the process, `gyrator-<process>-…`, which distinguishes directories left by a killed
+/// process from those in use. It is one for all because its lock is an open file, of which a
+/// process may often have no more than 1024.
 #[derive(Debug)]
 pub(crate) struct ProcessDirectory {
     directory: TempDir,

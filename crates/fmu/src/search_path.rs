@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::elf_head;
 
-/// What a library says about where its libraries are.
+/// Search paths for libraries that a library itself names.
 #[derive(Debug, Default)]
 pub(crate) struct RunPaths {
     /// `DT_RPATH`; counts where there is no `DT_RUNPATH`.
@@ -46,7 +46,7 @@ impl SearchPath {
         }
     }
 
-    /// What the user can do something about.
+    /// Directories that the user can change.
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
         let chosen = self.library_path.iter().chain(&self.environment);
         chosen.cloned().collect()

@@ -12,12 +12,12 @@ use crate::kept_files;
 use crate::leftovers;
 use crate::process_directory::ProcessDirectory;
 
-/// A fresh directory with the resources and binaries of an FMU, removed when nobody needs it.
+/// A fresh directory with the resources and binaries of an FMU, removed when it is no longer used.
 #[derive(Debug)]
 pub(crate) struct Unpacked {
-    /// What was in the archive.
+    /// Files of the archive.
     files: PathBuf,
-    /// What belongs to this process alone.
+    /// Directory that belongs to this process alone.
     own: TempDir,
     _of_process: Arc<ProcessDirectory>,
     copies: AtomicU64,
@@ -68,7 +68,7 @@ impl Unpacked {
     }
 }
 
-/// A new directory that tells by its name which process it belongs to.
+/// Creates a directory whose name contains the number of the process that owns it.
 pub(crate) fn own_directory(parent: &Path) -> Result<TempDir, OpenError> {
     let made = tempfile::Builder::new()
         .prefix(&leftovers::prefix(std::process::id()))

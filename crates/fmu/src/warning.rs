@@ -1,4 +1,4 @@
-//! Things that are wrong and can be lived with.
+//! Violations and errors that are tolerated.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for Position {
 pub struct Warning {
     /// Place in `modelDescription.xml`, where the warning is about one.
     pub position: Option<Position>,
-    /// What is wrong and how it was taken.
+    /// Description of the violation, and how it was handled.
     pub message: String,
 }
 

@@ -66,7 +66,7 @@ pub struct Document<'t> {
 pub struct NotWellFormed {
     /// Byte offset.
     pub offset: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -373,7 +373,7 @@ fn index(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// quick-xml tells the place in the tag in the message.
+/// The message of quick-xml contains the place in the tag.
 fn wrong_attribute(offset: usize, error: &dyn std::fmt::Display) -> NotWellFormed {
     let text = error.to_string();
     let place = text.strip_prefix("position ").and_then(|rest| {

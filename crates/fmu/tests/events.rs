@@ -1,4 +1,4 @@
-//! What reaches the subscribers of `tracing`, and what does not come back from them.
+//! Events reach the subscribers of `tracing`, and panics of a subscriber do not come back.
 //!
 //! Alone in its process: `tracing` asks the thread that meets an event first whether anybody
 //! wants it, and remembers the answer for all.

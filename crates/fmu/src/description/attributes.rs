@@ -155,7 +155,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Warns about the attributes that nobody has taken.
+    /// Warns about the attributes that were not read.
     pub(super) fn done(&mut self, element: Element<'a>) {
         for (name, _) in &element.attributes {
             // Namespaces and schema locations belong to XML; real files carry them anywhere.

@@ -1,4 +1,4 @@
-//! What `modelDescription.xml` says (FMI 2.0.5 section 2.2), every attribute of the standard.
+//! Contents of `modelDescription.xml` (FMI 2.0.5 section 2.2), every attribute of the standard.
 
 mod attributes;
 mod parser;
@@ -33,7 +33,7 @@ pub struct ModelDescription {
     pub guid: String,
     /// Text for people.
     pub description: Option<String>,
-    /// Who made the model.
+    /// Author of the model.
     pub author: Option<String>,
     /// Version of the model.
     pub version: Option<String>,
@@ -86,7 +86,7 @@ pub enum NamingConvention {
     Structured,
 }
 
-/// What can be done with the FMU as a co-simulation slave (section 4.3.1).
+/// Capabilities of the FMU as a co-simulation slave (section 4.3.1).
 #[derive(Debug, Clone, Default, PartialEq)]
 #[expect(
     missing_docs,
@@ -110,7 +110,7 @@ pub struct CoSimulation {
     pub source_files: Vec<String>,
 }
 
-/// What can be done with the FMU in model exchange (section 3.3.1).
+/// Capabilities of the FMU in model exchange (section 3.3.1).
 #[derive(Debug, Clone, Default, PartialEq)]
 #[expect(
     missing_docs,
@@ -216,7 +216,7 @@ pub struct ModelStructure {
     pub outputs: Vec<Unknown>,
     /// Derivatives of states.
     pub derivatives: Vec<Unknown>,
-    /// What can be computed during initialization, and what it depends on there.
+    /// Unknowns that can be computed during initialization, with their dependencies there.
     pub initial_unknowns: Vec<Unknown>,
 }
 
@@ -225,11 +225,11 @@ pub struct ModelStructure {
 pub struct Unknown {
     /// Index in [`ModelDescription::variables`], from 0.
     pub variable: usize,
-    /// What it depends on.
+    /// Variables on which the unknown depends.
     pub dependencies: Dependencies,
 }
 
-/// What an unknown depends on. A missing list and an empty one mean opposite things (C-65).
+/// Dependencies of an unknown. A missing list and an empty one mean opposite things (C-65).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dependencies {
     /// Nothing is said: it has to be assumed that every known matters.
@@ -306,7 +306,7 @@ impl ModelDescription {
         self.variables.iter().find(matches)
     }
 
-    /// What the variable with index `index` depends on between steps, by `ModelStructure`
+    /// Dependencies of the variable with index `index` between steps, by `ModelStructure`
     /// `Outputs`. [`Dependencies::All`] for a variable that is not listed there (C-65, C-67).
     #[must_use]
     pub fn output_dependencies(&self, index: usize) -> &Dependencies {
@@ -316,7 +316,7 @@ impl ModelDescription {
         })
     }
 
-    /// What the variable with index `index` depends on in Initialization Mode, by
+    /// Dependencies of the variable with index `index` in Initialization Mode, by
     /// `ModelStructure` `InitialUnknowns` (C-66). [`Dependencies::All`] for a variable that is
     /// not listed there.
     #[must_use]

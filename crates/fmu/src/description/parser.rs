@@ -1,7 +1,7 @@
 //! Reads `modelDescription.xml`: root, capabilities, units, types, experiment, annotations.
 //!
-//! What the standard forbids but exporters do is taken with a warning; an error is only what
-//! makes the model unusable.
+//! Violations of the standard that are common in exported FMUs give a warning; only those that make
+//! the model unusable give an error.
 
 use super::attributes::{Warnings, text};
 use super::reader::{Element, Reader, XmlError};

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use crate::warning::Position;
 use crate::xml::{Document, Node, NotWellFormed, position};
 
-/// What is wrong, and where.
+/// Error in the description, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("modelDescription.xml:{position}: {message}")]
 pub struct XmlError {
     /// Place in the file.
     pub position: Position,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 

@@ -58,7 +58,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// What can only be done when the whole file is known.
+    /// Resolves the references that need the whole file.
     pub(super) fn resolve(
         &mut self,
         description: &mut ModelDescription,

@@ -106,7 +106,7 @@ impl Initial {
     pub const ALL: [Self; 3] = [Self::Exact, Self::Approx, Self::Calculated];
 }
 
-/// What a variable of type Real, or a type of its own, says about its values.
+/// Attributes of the values of a variable of type Real, or of a declared type.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RealAttributes {
     /// Physical quantity, such as `Torque`.

@@ -102,7 +102,7 @@ impl Making {
         Ok(instance)
     }
 
-    /// Only FMUs that step in the background are told where to report (C-12).
+    /// Returns the callback only for FMUs that step in the background (C-12).
     fn step_finished(&self) -> Option<fmi2_abi::StepFinished> {
         let claims = self.description.co_simulation.as_ref();
         let may_report = claims.is_some_and(|claims| claims.can_run_asynchronuously);
@@ -222,7 +222,7 @@ impl Drop for Instance {
             return;
         }
         let free = self.cold.functions.free_instance;
-        // SAFETY: the component is alive, and the state allows to free it; nobody uses it after.
+        // SAFETY: the component is alive, and the state allows to free it; it is not used after.
         let call = || unsafe { free(self.component) };
         self.slot.call(Function::FreeInstance, call);
         self.restore_float_control(Function::FreeInstance.name());

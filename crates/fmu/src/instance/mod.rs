@@ -39,7 +39,7 @@ use crate::warning::Warning;
 /// Result of a call: one word, so that success costs one comparison.
 pub type CallResult = Result<(), Box<CallError>>;
 
-/// What came of a step.
+/// Outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum StepOutcome {
     /// The whole step was done.
@@ -86,7 +86,7 @@ pub struct Violations {
     pub changes_float_control: bool,
 }
 
-/// What the FMU says it can do.
+/// Capabilities that the FMU declares.
 #[derive(Debug, Clone, Copy)]
 struct Abilities {
     interpolates_inputs: bool,
@@ -111,7 +111,7 @@ impl Abilities {
     }
 }
 
-/// What calls need when something is wrong.
+/// Data that calls need only in case of an error.
 struct Cold {
     /// All functions; libraries are never unloaded.
     functions: &'static Functions,
@@ -187,7 +187,7 @@ impl Instance {
         }
     }
 
-    /// What was wrong with the library, and was lived with.
+    /// Violations by the library that were tolerated while it was loaded.
     #[must_use]
     pub fn load_warnings(&self) -> &[Warning] {
         &self.cold.load_warnings

@@ -85,7 +85,7 @@ impl Instance {
         format!("the step did not end within {timeout} s{reason} and {end}")
     }
 
-    /// Why the step is still pending, if the FMU tells.
+    /// Reason why the step is still pending, if the FMU gives one.
     fn reason_of_pending(&self) -> Option<String> {
         let get_status = self.cold.functions.get_string_status?;
         let mut answer = std::ptr::null();

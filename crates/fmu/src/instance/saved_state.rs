@@ -248,7 +248,7 @@ impl Instance {
             }
             let component = self.component();
             // SAFETY: the component is alive, the state allows the call, and the pointer is one
-            // that this instance gave and that nobody else has.
+            // that this instance gave and of which there is no copy.
             let status = self.slot.call(Function::FreeFmuState, || unsafe {
                 free(component, &mut pointer)
             });

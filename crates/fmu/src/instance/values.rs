@@ -12,8 +12,8 @@ use crate::error::{CallError, Refusal};
 use crate::float_control;
 
 impl Instance {
-    /// Calls between two steps are told apart by the time of the step, others have to be counted:
-    /// there may be many of them, and long ones, while a system is initialized.
+    /// Calls between two steps are distinguished by the time of the step, others have to be
+    /// counted: there may be many of them, and long ones, while a system is initialized.
     #[inline(always)]
     fn tell_apart(&self) {
         if self.state != State::StepComplete {

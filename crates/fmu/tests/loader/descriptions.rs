@@ -1,4 +1,4 @@
-//! The parser on text that nobody wrote on purpose.
+//! The parser on arbitrary text.
 
 use gyrator_fmu::ModelDescription;
 use proptest::prelude::*;

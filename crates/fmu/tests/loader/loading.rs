@@ -255,7 +255,7 @@ fn c05_library_beside_the_own_one_is_found() {
     ready(&Fmu::open(&built.path).unwrap(), "not lonely");
 }
 
-/// What is needed is a Java machine by its name only.
+/// The test needs no Java machine but a library with its name.
 #[test]
 fn fmus_that_start_a_java_machine_find_their_resources() {
     let before = std::env::current_dir().unwrap();

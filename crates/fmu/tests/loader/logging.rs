@@ -4,7 +4,7 @@ use gyrator_fmu::Instance;
 
 use crate::building::{fixture, ready};
 
-/// What is left of the message with this number in `fixture.c`.
+/// Text that remains of the message with this number in `fixture.c`.
 fn logged(instance: &mut Instance, number: i32) -> Option<String> {
     instance.set_integer(&[1], &[number]).unwrap();
     instance.do_step(0.0, 0.1, true).unwrap();
