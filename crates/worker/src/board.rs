@@ -1,4 +1,5 @@
-//! What parent and worker of a supervised run share: wishes of the parent, and how far the worker
+//! Memory shared by parent and worker of a supervised run: wishes of the parent, and how far the
+//! worker is, in a form that survives it.
 //! is, in a form that survives it.
 
 #![expect(
@@ -21,7 +22,7 @@ use crate::shared_memory::{self, Shareable, SharedMemory};
 unsafe impl Shareable for Slot {}
 
 /// Instances that are watched at a time. More than these run as well, but a crash of theirs is
-/// told without a name.
+/// reported without a name.
 pub(crate) const SLOTS: usize = 1024;
 /// Where the slots begin.
 const SLOTS_OFFSET: usize = 4096;
@@ -44,7 +45,7 @@ pub(crate) enum Phase {
 }
 
 shareable! {
-    /// What is told once per run or step; each field has one writer.
+    /// Values written once per run or step; each field has one writer.
     pub(crate) struct Header {
         /// Parent: [`YES`] asks the run to end at its next communication point. A futex.
         stop: AtomicU32,
@@ -94,7 +95,7 @@ shareable! {
 pub(crate) struct Extent {
     /// Up to the end of the last whole row.
     pub(crate) end: u64,
-    /// What the file has for certain.
+    /// Up to the end of the bytes that are certainly in the file.
     pub(crate) written: u64,
     /// Rows up to `end`.
     pub(crate) count: u64,
@@ -159,7 +160,7 @@ fn check<const N: usize>(words: [u64; N]) -> u64 {
 }
 
 shareable! {
-    /// What the signal handler has seen of a crash; see [`crate::crash_handler`].
+    /// Facts recorded by the signal handler on a crash; see [`crate::crash_handler`].
     pub(crate) struct Crash {
         /// The signal; 0 for none.
         pub(crate) signal: AtomicI32,
@@ -240,7 +241,7 @@ impl Board {
     /// Asks the run to end at its next communication point.
     pub(crate) fn request_stop(&self) {
         self.header.stop.store(YES, Release);
-        // Nobody waits where the worker does not listen.
+        // No thread waits where the worker does not listen.
         let _ = shared_memory::wake(&self.header.stop, u32::MAX);
     }
 

@@ -19,7 +19,7 @@ pub const MAX_FILES: usize = 4;
 #[derive(Debug)]
 pub struct Channel(OwnedFd);
 
-/// What has come over a [`Channel`].
+/// Result of receiving from a [`Channel`].
 #[derive(Debug)]
 pub enum Received {
     /// A message, with the open files that came with it.
@@ -32,7 +32,7 @@ impl Channel {
     /// Both ends.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Errors of the operating system.
     pub fn pair() -> io::Result<(Self, Self)> {
         let (one, other) = rustix::net::socketpair(
             AddressFamily::UNIX,
@@ -79,7 +79,7 @@ impl Channel {
     /// Waits for a message.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Errors of the operating system.
     pub fn receive(&self) -> io::Result<Received> {
         let mut bytes = vec![0; MAX_MESSAGE];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];

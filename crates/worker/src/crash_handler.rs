@@ -1,4 +1,5 @@
-//! What can be seen of a crash only from inside: whether the stack was full, which thread it was
+//! Facts about a crash that can be seen only from inside: whether the stack was full, which thread
+//! it was and in which library. The process dies of the signal all the same.
 //! and in which library. The process dies of the signal all the same.
 //!
 //! A handler may use little: no memory is taken, no lock, and the only functions of the C library
@@ -262,7 +263,7 @@ impl Search {
             (Field::Others | Field::Path, _) => {}
         }
         if self.field == Field::Path && is_here {
-            // The end of a long path tells more than its beginning.
+            // The end of a long path identifies more than its beginning.
             if byte == b'/' {
                 self.length = 0;
             } else if let Some(place) = crash.library.get(self.length) {

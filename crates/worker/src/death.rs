@@ -11,7 +11,7 @@ use gyrator_fmu::flight_recorder::{Activity, Reading, Slot};
 
 use crate::board::{Board, Position};
 
-/// What ended a worker.
+/// Cause of a worker's death.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Cause {
@@ -70,7 +70,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// What an instance was doing.
+/// Activity of an instance, with its name and its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Place {
     /// The component, or the file where there was none yet.
@@ -101,7 +101,7 @@ impl From<Reading> for Place {
 /// The end of a worker before its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Death {
-    /// What ended it.
+    /// Cause of the death.
     pub cause: Cause,
     /// The calls it was in: none if it was the run itself or a thread of an FMU, several if FMUs
     /// ran at the same time.

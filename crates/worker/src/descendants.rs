@@ -23,7 +23,7 @@ const ROUNDS: usize = 100;
 /// those of a run. For programs whose children are all started by runs.
 ///
 /// # Errors
-/// What the operating system says.
+/// Errors of the operating system.
 pub fn adopt_orphans() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     ADOPTS.store(true, Ordering::Relaxed);
@@ -92,7 +92,7 @@ pub(crate) fn descendants_of(process: u32) -> Vec<u32> {
     found
 }
 
-/// Processes that any thread of this one has started; none where the system does not tell.
+/// Processes that any thread of this one has started; none where the system does not list them.
 fn children_of(process: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task"));
     let threads = threads.into_iter().flatten().flatten();

@@ -135,7 +135,7 @@ impl KeptFile {
     /// Cuts the file after its first `length` bytes, if it can be. Nothing after them is kept.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Errors of the operating system.
     pub fn truncate(&mut self, length: u64) -> io::Result<()> {
         if self.is_closed {
             return Ok(());
@@ -153,7 +153,7 @@ impl KeptFile {
     /// Makes sure that all bytes are stored.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Errors of the operating system.
     pub fn sync(&mut self) -> io::Result<()> {
         match self.file.sync_data() {
             // Pipes and terminals have no storage.
@@ -189,7 +189,7 @@ impl io::Write for KeptFile {
     }
 }
 
-/// What a dead worker's result file holds in the end.
+/// Final contents of a dead worker's result file.
 #[derive(Debug)]
 pub(crate) struct Completed {
     /// Whole rows.
@@ -328,7 +328,7 @@ mod tests {
             self.board.header.rows.last().unwrap().count
         }
 
-        /// What the file holds after the death of the worker.
+        /// Returns the bytes of the file after the death of the worker.
         fn completed(self) -> Vec<u8> {
             let completed = complete(&self.file, &self.ring, &self.board, true);
             assert!(completed.error.is_none(), "{completed:?}");

@@ -31,7 +31,7 @@ pub fn tell_exit_of_fmus(code: u8) {
         const TEXT: &[u8] =
             b"error: an FMU called exit; without a supervisor nothing more is known\n";
         // SAFETY: the text has that length.
-        // Where it cannot be written, the code tells.
+        // Where it cannot be written, the exit code still reports it.
         let _ = unsafe { libc::write(2, TEXT.as_ptr().cast(), TEXT.len()) };
         // SAFETY: ends the process.
         unsafe { libc::_exit(CODE.load(Ordering::Relaxed).into()) }

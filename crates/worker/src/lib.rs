@@ -6,7 +6,7 @@
 //! without a parent. Between the two lies shared memory: what each FMU is doing, how far the run
 //! is, and the rows of the result that are not yet on disk. A step costs the notes in it, and a second
 //! copy of its row; besides, the parent looks at the worker fifty times a second, and where the
-//! worker's memory has grown much, each step is measured. When the worker dies, the parent tells
+//! worker's memory has grown much, each step is measured. When the worker dies, the parent reports
 //! which FMU it was, in which call and when, writes the last rows, and removes what the worker had
 //! unpacked.
 //!

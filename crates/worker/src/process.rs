@@ -1,6 +1,6 @@
 //! Starting this program once more as a worker, and what a worker does first.
 //!
-//! A worker is told by an environment variable what it is, and talks to its parent over a socket
+//! A worker learns its role from an environment variable, and talks to its parent over a socket
 //! that it finds as its standard input: nothing else has to be inherited, so other threads of the
 //! parent may start programs of their own meanwhile.
 
@@ -26,7 +26,7 @@ const PRIVATE_DESCRIPTORS: i32 = 10;
 /// Starts this program with the same name, as a worker that dies with the calling thread.
 ///
 /// # Errors
-/// What the operating system says.
+/// Errors of the operating system.
 pub(crate) fn spawn(
     role: &str,
     arguments: impl IntoIterator<Item = OsString>,
@@ -51,7 +51,7 @@ pub(crate) fn end_of(child: &Child) -> Option<OwnedFd> {
     rustix::process::pidfd_open(process, PidfdFlags::empty()).ok()
 }
 
-/// What this process is a worker for; `None` if it is none.
+/// Role of this process as a worker; `None` if it is none.
 pub(crate) fn role() -> Option<String> {
     let value = std::env::var(VARIABLE).ok()?;
     let (role, parent) = value.split_once(' ')?;
@@ -64,7 +64,7 @@ pub(crate) fn role() -> Option<String> {
 /// takes the channel to the parent out of the way of FMUs.
 ///
 /// # Errors
-/// What the operating system says, or that the parent is dead already.
+/// Errors of the operating system, or that the parent is dead already.
 pub(crate) fn begin() -> io::Result<Channel> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     // It may have died before.
@@ -92,7 +92,7 @@ impl Streams {
     /// Takes both away from FMUs: what they print goes to the standard error.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Errors of the operating system.
     pub(crate) fn take() -> io::Result<Self> {
         let streams = Self {
             output: private(rustix::stdio::stdout())?.into(),

@@ -82,7 +82,7 @@ impl SharedMemory {
     /// Makes a memory of `length` bytes. `name` shows up in `/proc/<pid>/maps`.
     ///
     /// # Errors
-    /// What the operating system says: no memory, no descriptor left.
+    /// Errors of the operating system: no memory, no descriptor left.
     pub fn create(name: &str, length: usize) -> io::Result<Self> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let descriptor = rustix::fs::memfd_create(name, flags)?;
@@ -213,7 +213,7 @@ impl AsFd for SharedMemory {
 impl Drop for SharedMemory {
     fn drop(&mut self) {
         // SAFETY: this is the mapping of `map`; all borrows of it have ended.
-        // What goes wrong leaves the mapping in place, which harms nobody.
+        // A failure leaves the mapping in place, which does no harm.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
@@ -224,7 +224,7 @@ impl Drop for SharedMemory {
 /// Returns false if `timeout` has passed.
 ///
 /// # Errors
-/// What the operating system says; none is to be expected.
+/// Errors of the operating system; none is to be expected.
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) -> io::Result<bool> {
     let timeout = timeout.map(|timeout| futex::Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
@@ -240,7 +240,7 @@ pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) -> io::R
 /// Wakes up to `waiters` of those who [`wait`] on the word, in all processes.
 ///
 /// # Errors
-/// What the operating system says; none is to be expected.
+/// Errors of the operating system; none is to be expected.
 pub fn wake(word: &AtomicU32, waiters: u32) -> io::Result<()> {
     futex::wake(word, futex::Flags::empty(), waiters)?;
     Ok(())

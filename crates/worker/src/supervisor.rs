@@ -27,7 +27,7 @@ use crate::worker::{PANICKED, RUN};
 /// How often the worker is looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// The same where the system does not tell the end of a process.
+/// The same where the system does not report the end of a process.
 const SHORT_INTERVAL: Duration = Duration::from_millis(1);
 
 /// How long a call may go on after the user has interrupted the run, and how long a worker may
@@ -89,11 +89,11 @@ pub struct Ending {
     pub outcome: WorkerOutcome,
     /// The result file that it had asked to be kept ([`Worker::keep`](crate::Worker::keep)).
     pub results: Option<KeptResults>,
-    /// What went wrong without harm to the results.
+    /// Failures that leave the results unharmed.
     pub warnings: Vec<String>,
-    /// What it could not write itself, because an FMU has closed its standard error.
+    /// Text that it could not write itself, because an FMU has closed its standard error.
     pub unsaid: Option<String>,
-    /// What it has written to [`Worker::notes`](crate::Worker::notes).
+    /// Text that it has written to [`Worker::notes`](crate::Worker::notes).
     pub notes: File,
 }
 
@@ -113,7 +113,7 @@ pub struct KeptResults {
     pub name: String,
     /// Whole rows in it.
     pub rows: u64,
-    /// What went wrong when the last rows were written after the worker's death.
+    /// Error of writing the last rows after the worker's death.
     pub error: Option<io::Error>,
     /// Bytes that the file should have; `None` where that is not known, and for what is no file that
     /// was written from its beginning.
@@ -129,7 +129,7 @@ impl Supervisor {
         Self::default()
     }
 
-    /// What the worker reads as [`Worker::job`](crate::Worker::job).
+    /// Sets the bytes that the worker reads as [`Worker::job`](crate::Worker::job).
     #[must_use]
     pub fn job(mut self, job: &[u8]) -> Self {
         job.clone_into(&mut self.job);
@@ -179,7 +179,7 @@ impl Supervisor {
             let _ = child.kill();
             let _ = child.wait();
         })?;
-        // Where the worker is dead already, its status tells more.
+        // Where the worker is dead already, its status contains more.
         let _ = channel.send(b"run", &equipment.files());
         // While the worker works.
         let sweeper = std::thread::Builder::new().spawn(leftovers::sweep).ok();
@@ -201,7 +201,7 @@ impl Supervisor {
     }
 }
 
-/// What a worker gets from its parent.
+/// Files and shared memory that a worker gets from its parent.
 struct Equipment {
     board: Board,
     ring: Ring,
@@ -260,7 +260,7 @@ impl Supervised {
     /// Watches the worker until its end. Without that it dies when the calling thread ends.
     ///
     /// # Errors
-    /// What the operating system says; none is to be expected.
+    /// Errors of the operating system; none is to be expected.
     pub fn wait(mut self, stop: &Stop) -> io::Result<Ending> {
         let process = self.child.id();
         let (status, killed) = loop {
@@ -281,7 +281,7 @@ impl Supervised {
         self.drain();
         let interrupted = stop.requests() > 0;
         let (outcome, warnings) = self.judge(status, killed, interrupted);
-        // What FMUs have started has nobody to talk to any more.
+        // Processes that FMUs have started have no partner any more.
         self.kill();
         drop(self.watched.take());
         end_orphans();

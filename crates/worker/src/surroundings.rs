@@ -38,7 +38,7 @@ pub fn in_own<T>(work: impl FnOnce() -> T) -> T {
     let _alone = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let theirs = File::open(".");
     let mask = rustix::process::umask(own.mask);
-    // A folder that cannot be entered any more makes `work` fail, which tells more.
+    // A folder that cannot be entered any more makes `work` fail with a more useful error.
     let _ = rustix::process::fchdir(&own.folder);
     let result = work();
     rustix::process::umask(mask);

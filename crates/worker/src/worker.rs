@@ -102,7 +102,7 @@ impl Worker {
         leaving::leave(code)
     }
 
-    /// What the parent has given to be done.
+    /// Job that the parent has given, as bytes.
     #[must_use]
     pub fn job(&self) -> &[u8] {
         &self.job

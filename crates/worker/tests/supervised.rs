@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gyrator_worker::{Cause, Ending, Position, Stop, Supervisor, Worker, WorkerOutcome};
 
-/// Not a test of its own: a worker is this program once more, told to run this test only.
+/// Not a test of its own: a worker is this program once more, started to run this test only.
 #[test]
 fn become_a_worker() {
     gyrator_worker::hook(work);

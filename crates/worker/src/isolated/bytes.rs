@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was sent is not what the protocol says.
+/// The received bytes violate the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the other process sent what cannot be understood")]
 pub struct Malformed;
@@ -18,7 +18,7 @@ impl<'a> Cursor<'a> {
         Self { rest: bytes }
     }
 
-    /// What was not read yet.
+    /// Bytes that are not read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest
     }

@@ -55,7 +55,7 @@ pub(super) struct Connection {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Loss {
     cause: LossCause,
-    /// What it was doing; `None` between calls.
+    /// Activity at that time; `None` between calls.
     activity: Option<Activity>,
     /// Where the crash was, if it is known.
     origin: Option<String>,
@@ -116,7 +116,7 @@ impl Connection {
         let (child, channel) = spawn(terms.arguments.clone())?;
         let mut message = Vec::new();
         message.long(u64::try_from(terms.spinning.worker.as_nanos()).unwrap_or(u64::MAX));
-        // Where the worker is dead already, its status tells more.
+        // Where the worker is dead already, its status contains more.
         let _ = channel.send(&message, &[memory.as_fd()]);
         let wait_policy = WaitPolicy::new(terms.spinning.run);
         Ok(Self {
@@ -170,7 +170,7 @@ impl Connection {
         }
     }
 
-    /// What became of a worker whose answer makes no sense.
+    /// Reports the loss of a worker whose answer makes no sense.
     #[cold]
     pub(super) fn lose_for(&mut self, malformed: Malformed) -> Box<Loss> {
         self.lose(&Silence::Mailbox(malformed.into()))
@@ -296,7 +296,7 @@ fn spawn(arguments: Vec<OsString>) -> io::Result<(Child, Channel)> {
                 let _ = answer.send(process::spawn(ROLE, arguments));
             }
         };
-        // Where there can be no thread, the orders find nobody.
+        // Where there can be no thread, the orders find no receiver.
         let _ = std::thread::Builder::new()
             .name("starter".to_owned())
             .spawn(start);

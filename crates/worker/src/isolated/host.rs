@@ -55,7 +55,7 @@ fn serve() -> Result<Infallible, MailboxError> {
     crash_handler::install(layout::crash(lasting)?);
     let memory = Arc::new(SharedMemory::attach(file)?);
     let log = Writer::new(Arc::clone(&memory), layout::LOG);
-    // Nobody else has set one: this is the first thing that the process does.
+    // No other subscriber is set: this is the first thing that the process does.
     let _ = tracing::subscriber::set_global_default(log);
     let mut mailbox = Mailbox::new(memory, Side::Worker, wait_policy)?;
     let mut host = Host::default();
@@ -80,7 +80,7 @@ const UNLIMITED: Limits = Limits {
     free_space: 0,
 };
 
-/// What is hosted, and memory that is used again for each message.
+/// The hosted instance with its states, and memory that is used again for each message.
 #[derive(Default)]
 struct Host {
     unit: Option<FmuUnit>,

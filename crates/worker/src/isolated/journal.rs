@@ -1,11 +1,11 @@
-//! What brings a new worker to where the old one was: its state of some steps ago as bytes, and all
-//! that it was asked since.
+//! Data that bring a new worker to where the old one was: its state of some steps ago as bytes, and
+//! all requests since.
 
 use gyrator_system::Restart;
 
 use super::request::{Rare, Request};
 
-/// Keeps what a new worker has to be told, for a component that may be started anew.
+/// Keeps the requests to repeat to a new worker, for a component that may be started anew.
 #[derive(Debug)]
 pub(super) struct Journal {
     /// Restarts that are left, and those that were allowed.

@@ -9,9 +9,9 @@ use super::{log_lines, mailbox};
 use crate::board::Crash;
 use crate::shared_memory::SharedMemory;
 
-/// What the worker's signal handler has seen.
+/// Offset of the facts that the worker's signal handler records.
 const CRASH: usize = mailbox::SPARE;
-/// What its instance is doing; one slot more for while it is being opened.
+/// Offset of the activities of its instance; one slot more for while it is being opened.
 const SLOTS: usize = 1024;
 const SLOT_COUNT: usize = 4;
 /// Log lines.

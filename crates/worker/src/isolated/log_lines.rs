@@ -28,10 +28,10 @@ const RING: usize = 1 << 18;
 const ENDS: usize = 128;
 /// Bytes that the lines take.
 pub(super) const LENGTH: usize = ENDS + RING;
-/// What is longer is cut.
+/// Longest message, bytes; longer ones are cut.
 const LONGEST_MESSAGE: usize = 1 << 16;
 
-/// A line as the loader tells it.
+/// A line as the loader logs it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Line {
     /// 0 for an error, 1 for a warning, 2 for anything else.

@@ -17,7 +17,7 @@ use crate::shareable;
 use crate::shared_memory::{SharedMemory, wait, wake};
 
 shareable! {
-    /// One direction. Two cache lines, so that nobody else writes next to it.
+    /// One direction. Two cache lines, so that no other thread writes next to it.
     struct Lane {
         /// Messages and parts so far.
         sequence: AtomicU32,

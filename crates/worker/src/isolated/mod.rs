@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `maker.rs` | which components get a process, and how it is made: [`Isolation`] |
 //! | `unit.rs` | the component as the run sees it; `read_ahead.rs`: the outputs that come with a step |
-//! | `journal.rs` | what a new worker is told after the old one was lost |
+//! | `journal.rs` | the requests repeated to a new worker after the old one was lost |
 //! | `connection.rs` | the worker's process as the run sees it |
 //! | `host.rs` | the worker's own side |
 //! | `mailbox.rs` | messages through shared memory; `wait_policy.rs`: spinning and sleeping |

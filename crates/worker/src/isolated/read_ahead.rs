@@ -29,11 +29,11 @@ struct Answers {
     question: usize,
     /// Bytes of the reply that are not used yet.
     reply: std::ops::Range<usize>,
-    /// What happened after the last answer.
+    /// Fault after the last answer.
     fault: Option<Box<UnitFault>>,
 }
 
-/// What is known of a read.
+/// Answer to a read, if it is known.
 #[derive(Debug)]
 pub(super) enum Known {
     /// The answer lies in the last reply, in these bytes and maybe beyond.

@@ -1,4 +1,4 @@
-//! What a worker answers: a head that says how far it came, then what each operation has to tell.
+//! Answers of a worker: a head that says how far it came, then the answer of each operation.
 
 use gyrator::{Cause, StepOutcome, UnitFault, Value};
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,7 @@ impl Reply {
     }
 }
 
-/// What a worker tells of a failure.
+/// Report of a failure by a worker.
 #[derive(Debug, Serialize, Deserialize)]
 enum Failure<'a> {
     Fault {
@@ -130,7 +130,7 @@ pub(super) enum Ending {
 pub(super) struct Head {
     pub(super) warnings: u64,
     pub(super) ending: Ending,
-    /// Bytes before the head: what the operations have to tell.
+    /// Bytes before the head: the answers of the operations.
     pub(super) length: usize,
 }
 
@@ -212,7 +212,7 @@ fn cause_of(number: u8) -> Result<Cause, Malformed> {
     CAUSES.get(usize::from(number)).copied().ok_or(Malformed)
 }
 
-/// What one operation has to tell.
+/// Answer of one operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Answer<'a> {
     Stepped(StepOutcome),

@@ -1,4 +1,4 @@
-//! What the run asks of a worker: a list of operations, one after the other.
+//! Requests of the run to a worker: a list of operations, one after the other.
 //!
 //! Operations that a step may have are written by hand: numbers go in one block each, and nothing
 //! is allocated. The [rare](Rare) ones are written by postcard.
@@ -62,7 +62,7 @@ pub(super) enum Rare<'a> {
 /// Longest answer without states in it, bytes: some million numbers.
 const LONGEST_ANSWER: usize = 1 << 26;
 
-/// What a worker is to host.
+/// FMU and options that a worker is to host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Start<'a> {
     /// Path of the FMU, as the operating system has it.

@@ -21,13 +21,13 @@ const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
 
 /// An FMU in a process of its own.
 ///
-/// What changes the instance is collected and sent with the next call that needs an answer: one
-/// message takes the inputs and their derivatives, makes a step, and brings the outputs back. A
-/// refused input is therefore told by the step.
+/// Operations that change the instance are collected and sent with the next call that needs an
+/// answer: one message takes the inputs and their derivatives, makes a step, and brings the outputs
+/// back. A refused input is therefore reported by the step.
 pub(super) struct IsolatedUnit {
     description: Box<UnitDescription>,
     hosted: Hosted,
-    /// What was not sent yet.
+    /// Operations that are not sent yet.
     queue: Request,
     question: Request,
     reply: Vec<u8>,
@@ -102,7 +102,7 @@ impl IsolatedUnit {
         })
     }
 
-    /// Sends what was collected. An operation that has failed is told by its number.
+    /// Sends the collected operations. One that has failed is identified by its number.
     #[inline]
     fn send(&mut self) -> UnitResult<Head> {
         self.ahead.drop_answers();
@@ -174,7 +174,7 @@ impl IsolatedUnit {
         &mut self.question
     }
 
-    /// What changes the instance begins.
+    /// Begins an operation that changes the instance.
     #[inline]
     fn change(&mut self) -> &mut Request {
         self.ahead.forget();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Looks between two looks at the clock.
 const LOOKS: u32 = 32;
-/// What is left of the wait_policy where spinning has not helped for long, as a share.
+/// Divisor of the longest time that gives the shortest, where spinning has not helped for long.
 const LEAST: u32 = 16;
 
 /// Spins for a while, for as long as that has helped lately.
@@ -61,7 +61,7 @@ impl WaitPolicy {
     }
 }
 
-/// Who may spin, given the cores.
+/// Longest spinning times of the run and its workers, given the cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spinning {
     /// Longest time that the run spins for an answer.
@@ -76,7 +76,7 @@ impl Spinning {
 
     /// Where every worker and every thread of the run has a core, all spin. Where only one of the
     /// workers has one while the run waits for it, the run spins, and the workers leave their core
-    /// to each other. On one core nobody does.
+    /// to each other. On one core there is no spinning.
     pub(super) fn on(cores: usize, workers: usize, threads: usize) -> Self {
         let threads = threads.max(1);
         let spin_if = |enough: bool| if enough { Self::LONG } else { Duration::ZERO };

@@ -49,7 +49,7 @@ fn isolation_allocates_nothing_in_a_step() {
         };
         let together = counted(file.clone());
         assert!(together == 0 || experiment == control, "{together}");
-        // Steps that may be made again copy the books, with and without isolation.
+        // Steps that may be repeated copy the energy accounts, with and without isolation.
         assert!(counted(isolated(file)) <= together, "{experiment}");
     }
 }

@@ -225,7 +225,7 @@ pub(crate) fn workers_of(component: &str) -> Vec<u32> {
     workers().into_iter().filter(hosts).collect()
 }
 
-/// Ends a process as nobody can prevent.
+/// Ends a process in a way that it cannot prevent.
 pub(crate) fn kill(process: u32) {
     let number = process.to_string();
     let killed = std::process::Command::new("kill")

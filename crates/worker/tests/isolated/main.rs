@@ -11,7 +11,7 @@ mod identical;
 mod losses;
 mod restarts;
 
-/// Not a test of its own: a worker is this program once more, told to run this test only.
+/// Not a test of its own: a worker is this program once more, started to run this test only.
 #[test]
 fn become_a_worker() {
     gyrator_worker::hook(|_| 0);

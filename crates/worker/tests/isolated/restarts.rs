@@ -154,7 +154,7 @@ start_values = { fault_time = 0.5 }
     assert_eq!(rows.reals.len(), 5);
 }
 
-/// The step would otherwise be missing in what a new process is told.
+/// The step would otherwise be missing in the requests that a new process gets.
 #[test]
 fn a_state_that_cannot_be_put_into_bytes_ends_the_run() {
     let mut file = system(
