@@ -4,7 +4,7 @@
 //! Where D = ∂output/∂input is known, the master knows how wrong each stale output is that it passes
 //! on: −D·(u − ũ). The work of that error at the receiver is the energy that the staleness made,
 //! W_stale; the correction's own work is W_corr; their sum is the net energy error of the coupling.
-//! The residual energy cannot tell this: it needs a share μ that no black box shows.
+//! The residual energy cannot show this: it needs a share μ that no black box shows.
 
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond};
@@ -19,7 +19,7 @@ pub enum CorrectionVerdict {
     Helped,
     /// The bond would have been nearer to the truth without the correction.
     Harmed,
-    /// The direct feed-through is not known: the coupling variables alone cannot tell.
+    /// The direct feed-through is not known: the coupling variables alone cannot show the effect.
     CannotBeJudged,
 }
 
@@ -44,7 +44,7 @@ impl BondAudit {
             .map(|stale| stale + correction_energy)
     }
 
-    /// What the correction did.
+    /// Effect of the correction on the energy error.
     pub fn verdict(&self, correction_energy: f64) -> CorrectionVerdict {
         match self.net_energy_error(correction_energy) {
             None => CorrectionVerdict::CannotBeJudged,
@@ -64,7 +64,7 @@ impl BondAudit {
 #[derive(Debug, Clone, Default)]
 pub struct Audit {
     bonds: Vec<Entry>,
-    /// Some output may be stale; else there is nothing to book.
+    /// Some output may be stale; else there is no energy to record.
     is_needed: bool,
 }
 
@@ -95,7 +95,7 @@ impl Audit {
         }
     }
 
-    /// Books the step that has just been made.
+    /// Adds the step that has just been made.
     pub(crate) fn observe(&mut self, state: &State, step: &Step) {
         if !self.is_needed {
             return;

@@ -9,7 +9,7 @@ use crate::unit::{
     Variable,
 };
 
-/// What a [`ClosureUnit`] is called with, once a communication step.
+/// Arguments of a call to a [`ClosureUnit`], one call per communication step.
 #[derive(Debug)]
 pub struct Call<'a> {
     /// Time at the start of the step, s; the start time when the initial outputs are wanted.

@@ -30,7 +30,7 @@ impl Exchange {
         Some((entry.build)(&Arguments::default()))
     }
 
-    /// What is known of the mode.
+    /// Facts about the mode.
     pub const fn facts(self) -> ExchangeFacts {
         ExchangeFacts {
             follows_inputs: matches!(self, Self::Fresh | Self::Compensated),
@@ -50,7 +50,7 @@ impl Exchange {
     }
 }
 
-/// What is known of an exchange mode.
+/// Facts about an exchange mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExchangeFacts {
     /// The outputs that are passed on agree with the new inputs.

@@ -1,4 +1,4 @@
-//! What can go wrong while a system runs: who, in which call, when, and why.
+//! Faults while a system runs: the unit, the call, the time and the reason.
 
 use std::fmt;
 
@@ -21,14 +21,14 @@ pub enum Cause {
     Lost,
 }
 
-/// A call that a unit refused, as the unit itself can tell it.
+/// A call that a unit refused, as the unit itself can describe it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitFault {
     /// The call, such as `fmi2DoStep`.
     pub call: &'static str,
     /// Why.
     pub cause: Cause,
-    /// What the unit or the master says about it.
+    /// Message of the unit or the master about it.
     pub message: String,
     /// The unit's last log line, if it wrote one.
     pub log: Option<String>,
@@ -94,7 +94,7 @@ pub enum RunError {
     /// A unit failed.
     #[error("{0}")]
     Fault(Fault),
-    /// The outputs of an algebraic loop did not settle at the start.
+    /// The outputs of an algebraic loop did not converge at the start.
     #[error(
         "the start values of the algebraic loop {members} do not settle (last change {change:e}); \
          give start values nearer to a solution, or `propagate_initial_inputs = false` on one of its components"

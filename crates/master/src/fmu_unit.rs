@@ -98,7 +98,7 @@ impl FmuUnit {
         })
     }
 
-    /// What else may help against discarded steps.
+    /// Further advice against discarded steps.
     #[cold]
     fn advice_on_halving(&self) -> &'static str {
         let abilities = &self.description.capabilities;
@@ -269,7 +269,7 @@ impl Unit for FmuUnit {
     }
 }
 
-/// What the master needs of a model description. The indices of variables are the same.
+/// Extracts from a model description what the master needs. The indices of variables are the same.
 pub(crate) fn describe(model: &ModelDescription) -> UnitDescription {
     let variables: Vec<Variable> = model.variables.iter().map(|v| variable(model, v)).collect();
     let real = |causality: Causality| {

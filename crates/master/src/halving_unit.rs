@@ -153,8 +153,8 @@ impl StepPart {
             .unwrap_or(self.step / 2.0)
     }
 
-    /// When the part begins and how long it is, as the unit is told, s. Rounding takes no part beyond
-    /// the end that the whole step has: the unit may refuse to go there (C-33).
+    /// Start time and length of the part as they are passed to the unit, s. Rounding never moves a
+    /// part beyond the end of the whole step: the unit may refuse to go there (C-33).
     fn time_and_step(&self) -> (f64, f64) {
         let time = self.start + self.since;
         if time + self.step <= self.end {
@@ -264,7 +264,7 @@ mod tests {
         longest: f64,
         /// No step may pass these times.
         events: Vec<f64>,
-        /// What it says of a discarded step, from its start and the end that it came to.
+        /// Last successful time reported for a discarded step, given its start and reached end.
         says: fn(f64, f64) -> Option<f64>,
         /// States are not restored.
         forgets: bool,
@@ -352,7 +352,7 @@ mod tests {
         }
     }
 
-    /// What one step of 1 s gives, and how often the unit was asked to step.
+    /// Result of one step of 1 s, and the number of steps that the unit was asked for.
     fn stepped(longest: f64, halvings: u32) -> (UnitResult<f64>, u32) {
         stepped_with(longest, halvings, |_| {})
     }

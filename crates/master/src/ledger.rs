@@ -5,7 +5,7 @@ use crate::graph::Axis;
 use crate::state::{Signals, State, added_to, input_at_start, outputs_of};
 use crate::step::Step;
 
-/// What has gone over a bond so far. Powers are those of the last step, at its end.
+/// Power and energy over a bond so far. Powers are those of the last step, at its end.
 ///
 /// End a gives the effort and end b the flow; a tilde marks what a unit really used.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
@@ -22,10 +22,10 @@ pub struct BondEnergy {
     /// (Sadjina & Pedersen 2019 eq. 10). The correction's power is the difference to `residual_power`.
     pub applied_residual_power: f64,
     /// Σ |weight| · |output fed − input used| · |conjugate output|, W: the coupling error of both
-    /// directions, which cannot cancel out. Not booked where steps are fixed and inputs held.
+    /// directions, which cannot cancel out. Not computed where steps are fixed and inputs held.
     #[serde(skip)]
     pub coupling_error_power: f64,
-    /// Power as the outputs alone tell it: Σ weight · effort output · flow output, W. Not booked where
+    /// Power from the outputs alone: Σ weight · effort output · flow output, W. Not computed where
     /// steps are fixed and inputs held.
     #[serde(skip)]
     pub output_power: f64,
@@ -54,7 +54,7 @@ pub struct BondEnergy {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     bonds: Vec<Entry>,
-    /// Nobody controls steps by the coupling error, and no output is stale where its input is new:
+    /// No step control uses the coupling error, and no output is stale where its input is new:
     /// where inputs are copies, the residual power is then zero at the start of each step.
     books_copies: bool,
 }
@@ -89,7 +89,7 @@ impl Ledger {
         }
     }
 
-    /// Books the step that has just been made.
+    /// Adds the step that has just been made.
     pub(crate) fn observe(&mut self, state: &State, step: &Step) {
         if self.books_copies && state.units.uniform {
             for entry in &mut self.bonds {

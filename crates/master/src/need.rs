@@ -1,4 +1,4 @@
-//! What parts of a system need of each other, and what they keep others from having.
+//! Needs of the parts of a system, and the needs that each part withholds from others.
 
 /// Something that one part of a system may need and another may withhold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,7 +13,7 @@ pub enum Need {
     PowerBonds,
     /// The sole use of what a source computes within its step.
     WithinStep,
-    /// The choice of who steps first.
+    /// The choice of the order in which components step.
     StepOrder,
     /// The course of an input, with nothing else added to it.
     InputCourse,
@@ -66,12 +66,12 @@ impl Need {
     }
 }
 
-/// What is known of a registry entry with its arguments, without making one.
+/// Facts about a registry entry with its arguments, without making one.
 pub trait Facts {
-    /// What it needs.
+    /// The needs of the entry.
     fn needs(&self) -> Vec<Need>;
 
-    /// What nothing else in the system can have beside it.
+    /// The needs that nothing else in the system can have beside it.
     fn withholds(&self) -> Vec<Need> {
         Vec::new()
     }

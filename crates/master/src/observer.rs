@@ -21,9 +21,9 @@ pub struct View<'a> {
     pub signals: &'a [Value],
     /// The energies of the bonds, in the order of [`Graph::bond_names`].
     pub ledger: &'a Ledger,
-    /// What stale direct feed-through did to the bonds, in the same order.
+    /// Effect of stale direct feed-through on the energy of the bonds, in the same order.
     pub audit: &'a Audit,
-    /// What the step control records: names and values. Empty where the steps are fixed.
+    /// Signals that the step control records: names and values. Empty where the steps are fixed.
     pub control: &'a [(&'static str, f64)],
     /// Spikes of the bonds' residual powers, in the same order.
     pub alarms: &'a Alarms,
@@ -47,7 +47,7 @@ pub enum StopRequest {
     Limit(String),
 }
 
-/// What an observer may report as an error.
+/// Any error that an observer may report.
 pub type ObserverError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sees the system at the start and after every macro-step.
@@ -70,7 +70,7 @@ pub trait Observer: Send {
     /// The run has ended, well or not; called once in either case.
     ///
     /// # Errors
-    /// What could not be finished: a result that could not be written.
+    /// A failure to finish, for example a result that could not be written.
     fn finish(&mut self, report: &Report) -> Result<(), ObserverError> {
         let _ = report;
         Ok(())

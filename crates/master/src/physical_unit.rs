@@ -56,7 +56,7 @@ pub(crate) enum UnitMismatch {
 }
 
 impl UnitMismatch {
-    /// What to do about it.
+    /// Advice to the user.
     pub(crate) fn help(&self) -> Option<&'static str> {
         match self {
             Self::DifferentQuantities { .. } => None,

@@ -1,4 +1,4 @@
-//! What a run did: why it ended, how far it came, what it called, what the bonds' energies are.
+//! Report of a run: why it ended, the time reached, the counts of calls, the energies of the bonds.
 
 use crate::alarm::Alarm;
 use crate::audit::CorrectionVerdict;
@@ -66,7 +66,7 @@ pub struct BondReport {
     pub stale_energy: Option<f64>,
     /// W_stale plus the correction's own energy, J; `None` where D is not known.
     pub net_energy_error: Option<f64>,
-    /// What the correction did; `None` where there is none that the audit can judge.
+    /// Effect of the correction on the energy error; `None` where the audit can judge none.
     pub verdict: Option<CorrectionVerdict>,
     /// The share μ that would have been right, W_stale over the residual energy.
     pub hindsight_mu: Option<f64>,
@@ -76,7 +76,7 @@ pub struct BondReport {
     pub correction: &'static str,
     /// Parameters of the correction that are in force.
     pub correction_parameters: std::collections::BTreeMap<&'static str, f64>,
-    /// False where the units tell that effort × flow is not a power.
+    /// False where the units of measurement show that effort × flow is not a power.
     pub is_power: bool,
 }
 
@@ -111,7 +111,7 @@ impl InterfaceModelReport {
     }
 }
 
-/// What a run did.
+/// Report of a run.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Report {
     /// Why it ended.
@@ -132,6 +132,6 @@ pub struct Report {
     pub interface_models: Vec<InterfaceModelReport>,
     /// Counters by cause.
     pub counters: Counters,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }

@@ -24,13 +24,13 @@ pub enum StartError {
 pub struct LoadError {
     /// Name of the component.
     pub component: String,
-    /// What went wrong, and what to do.
+    /// The error, and how to correct it.
     pub message: String,
     /// Of which kind it is.
     pub kind: LoadErrorKind,
 }
 
-/// What an FMU that could not be loaded lacks.
+/// Reason why an FMU could not be loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadErrorKind {
     /// Its own description or archive is invalid.

@@ -9,7 +9,7 @@ use crate::physical_unit::PhysicalUnit;
 /// Names a variable to its unit; unique per [`Kind`] only (C-52). An FMI value reference.
 pub type Handle = u32;
 
-/// What a call to a unit returns. The error is boxed, so that success costs nothing.
+/// Result of a call to a unit. The error is boxed, so that success costs nothing.
 pub type UnitResult<T = ()> = Result<T, Box<UnitFault>>;
 
 /// Base type of a variable.
@@ -53,7 +53,7 @@ pub enum Value {
     String(String),
 }
 
-/// What a variable is for.
+/// Causality of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Causality {
@@ -78,7 +78,7 @@ pub struct Variable {
     pub handle: Handle,
     /// Base type.
     pub kind: Kind,
-    /// What it is for.
+    /// Its causality.
     pub causality: Causality,
     /// Physical unit; `None` where the unit of measure is not given, which connects to anything.
     pub unit: Option<PhysicalUnit>,
@@ -95,7 +95,7 @@ pub struct Variable {
     pub nominal: Option<f64>,
     /// The variable of the same unit whose derivative by time this one is, as an index.
     pub derivative_of: Option<usize>,
-    /// It changes at events only, so that its past tells nothing of its future.
+    /// It changes at events only, so that its past does not predict its future.
     pub is_discrete: bool,
     /// Names of an enumeration's values.
     pub items: Vec<(i32, String)>,
@@ -140,7 +140,7 @@ impl Variable {
 /// Optional capabilities of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Highest order of input derivatives that it takes; 0: values only.
+    /// Highest order of input derivatives that it accepts; 0: values only.
     pub input_derivatives: u32,
     /// Highest order of output derivatives that [`Unit::output_derivatives`] gives; 0: none.
     pub output_derivatives: u32,
@@ -159,7 +159,7 @@ pub struct Capabilities {
 /// One list of inputs per output, both as indices into [`UnitDescription::variables`].
 pub type Feedthrough = BTreeMap<usize, Vec<usize>>;
 
-/// What the master knows of a unit before it runs.
+/// Description of a unit, known before it runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnitDescription {
     /// All variables that the master may touch.
@@ -168,9 +168,9 @@ pub struct UnitDescription {
     pub feedthrough: Feedthrough,
     /// Direct feed-through while the unit is initialised: another graph (C-66).
     pub initial_feedthrough: Feedthrough,
-    /// What it can do.
+    /// Its optional capabilities.
     pub capabilities: Capabilities,
-    /// A Boolean parameter that, started as true, takes the promise of fresh outputs back.
+    /// A Boolean parameter that, started as true, withdraws the promise of fresh outputs.
     pub fresh_outputs_unless: Option<usize>,
     by_name: BTreeMap<String, usize>,
 }
@@ -218,7 +218,7 @@ impl UnitDescription {
     }
 }
 
-/// When a run starts and ends, as the units are told.
+/// Start and stop time of a run, as they are passed to the units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Period {
     /// Start time, s.
@@ -248,7 +248,7 @@ pub type SavedState = Box<dyn Any + Send>;
 /// any order; [`exit_initialization_mode`](Self::exit_initialization_mode); then set, step, get.
 /// Arrays of handles and values have equal lengths.
 pub trait Unit: Send {
-    /// What the unit is; the same for its whole life.
+    /// Description of the unit; the same for its whole life.
     fn description(&self) -> &UnitDescription;
 
     /// Gives the start and the stop time and the tolerance (`fmi2SetupExperiment`); the first call. A

@@ -1,4 +1,4 @@
-//! Who makes the units of FMUs when a system starts: the place to put them elsewhere, or to wrap them.
+//! Creation of the units of FMUs when a system starts: the place to wrap or relocate them.
 
 use gyrator_fmu::Fmu;
 use gyrator_system::Component;
@@ -11,11 +11,11 @@ use crate::unit::{Unit, UnitDescription};
 /// The FMU of a component, whose unit is wanted.
 #[derive(Clone, Copy)]
 pub struct UnitOrder<'a> {
-    /// What the system file says of the component.
+    /// The component in the system file.
     pub component: &'a Component,
     /// The FMU; its library is not loaded yet.
     pub fmu: &'a Fmu,
-    /// What the unit has to say of itself: a copy of it, or of the ends that are connected.
+    /// Description that the unit must return: a copy of it, or of its connected variables alone.
     pub description: &'a UnitDescription,
     /// How the run is made.
     pub options: &'a RunOptions,

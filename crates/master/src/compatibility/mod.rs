@@ -1,4 +1,4 @@
-//! What does not go together: the needs of all parts of a system, compared with what other parts
+//! Incompatible parts: the needs of all parts of a system, compared with the needs that other parts
 //! withhold. Registry entries state both in their [facts](crate::need::Facts).
 
 mod parts;
@@ -19,7 +19,7 @@ use parts::{Part, Reach, parts};
 use rules::{RULES, Rule, Times, unknown_names, unworded};
 pub use table::{Claims, claims};
 
-/// What is compared: a system and the choices that are not part of its graph.
+/// The parts compared: a system and the choices that are not part of its graph.
 pub(crate) struct Parts<'a> {
     pub(crate) file: &'a SystemFile,
     pub(crate) graph: &'a Graph,

@@ -11,17 +11,17 @@ use crate::interface_model::{Coordinate, InterfaceModel, Mass};
 use crate::need::{Facts, Need, where_true};
 use crate::unit::UnitDescription;
 
-/// What halving steps needs of a unit.
+/// Needs of step halving at a unit.
 pub(crate) const HALVING_NEEDS: [Need; 2] = [Need::SavedStates, Need::AnyStepSize];
-/// What learned feed-forward needs.
+/// Needs of learned feed-forward.
 pub(super) const FEED_FORWARD_NEEDS: [Need; 3] = [Need::EqualSteps, Need::Delay, Need::InputCourse];
-/// What an interface model needs, and what it withholds at the inputs that it feeds.
+/// Needs of an interface model, which it also withholds at the inputs that it feeds.
 pub(super) const MODEL_NEEDS: [Need; 1] = [Need::StepOrder];
 pub(super) const MODEL_WITHHOLDS: [Need; 2] = [Need::WithinStep, Need::InputCourse];
-/// What the accelerations of an interface model need of their unit.
+/// Needs of the accelerations of an interface model at their unit.
 pub(super) const ACCELERATIONS_NEED: [Need; 1] = [Need::Derivatives];
 
-/// What a unit cannot give.
+/// Needs that a unit cannot meet.
 pub(crate) fn withheld_by(description: &UnitDescription) -> Vec<Need> {
     let can = &description.capabilities;
     where_true([

@@ -10,12 +10,12 @@ use crate::registry::{Entry, EntryKind, Registry};
 /// A need, with all that need it and all that withhold it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
-    /// What is needed.
+    /// The need.
     pub need: Need,
-    /// What needs it, in words: entries of registries, with the parameter that makes them need it
-    /// where the defaults do not; and what is no entry.
+    /// Parts that need it, in words: entries of registries, with the parameter that makes them need
+    /// it where the defaults do not, and parts that are no entry.
     pub needed_by: Vec<String>,
-    /// What keeps others from having it, likewise.
+    /// Parts that withhold it from others, likewise.
     pub withheld_by: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub fn claims(registries: &Registries) -> Vec<Claims> {
     table
 }
 
-/// What is no entry of a registry: its needs and what it withholds.
+/// Parts that are no entry of a registry: the needs that they have and withhold.
 const OTHERS: &[(&str, &[Need], &[Need])] = &[
     ("interface models", &MODEL_NEEDS, &MODEL_WITHHOLDS),
     (

@@ -7,7 +7,7 @@ use crate::curve::Curve;
 use crate::need::{Facts, Need};
 use crate::registry::{Entry, EntryKind};
 
-/// What a correction knows of its bond before the run.
+/// Description of a bond for its correction, known before the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BondFacts {
     /// Number of axes.
@@ -38,12 +38,12 @@ pub struct Side {
     pub error: Vec<f64>,
     /// The same at k − 1: what the step from k − 1 to k was made with.
     pub previous_error: Vec<f64>,
-    /// What the receiving inputs would be at k if the outputs passed straight on (L·y).
+    /// Values of the receiving inputs at k if the outputs were passed on unchanged (L·y).
     pub fed: Vec<f64>,
-    /// What the receiving inputs really were at k, at the end of the step from k − 1 (ũ), corrections
-    /// included.
+    /// Values of the receiving inputs in effect at k, at the end of the step from k − 1 (ũ),
+    /// corrections included.
     pub used: Vec<f64>,
-    /// What was added to the receiving inputs over the step from k − 1 to k, at its end.
+    /// Correction of the receiving inputs over the step from k − 1 to k, at its end.
     pub correction: Vec<f64>,
 }
 
@@ -69,7 +69,7 @@ pub struct BondPoint {
     pub weight: Vec<f64>,
 }
 
-/// What is added to the inputs of a bond over the coming step, axis by axis.
+/// Corrections of the inputs of a bond over the coming step, axis by axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Increments {
     /// Added to the effort inputs at end b.
@@ -98,7 +98,7 @@ pub struct Limit {
     pub absolute: f64,
 }
 
-/// What is known of a correction before it is made.
+/// Facts about a correction before it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CorrectionFacts {
     /// Highest degree of the increments' curves.
@@ -130,7 +130,7 @@ pub trait Correction: Send {
     /// Called once, before the run.
     fn begin(&mut self, facts: &BondFacts);
 
-    /// What to add to the inputs over the step that starts at `point`; `increments` comes zeroed.
+    /// Computes the corrections over the step that starts at `point`; `increments` comes zeroed.
     fn correct(&mut self, point: &BondPoint, increments: &mut Increments);
 
     /// The limit on what [`correct`](Self::correct) asks for.

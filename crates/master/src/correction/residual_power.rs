@@ -4,7 +4,7 @@ use crate::registry::{Entry, ParameterInfo, ParameterKind};
 
 /// The energy correction of Rodríguez et al. 2022, §3.
 ///
-/// The residual power δP of a step, times μ and H, is taken for the energy ζ that the coupling
+/// The residual power δP of a step, times μ and H, estimates the energy ζ that the coupling
 /// made; a force along the flow takes it out again in the next step, with an integral term ν·U
 /// for what is still to be taken out.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use crate::state::{State, call};
 use crate::step::Step;
 use crate::unit::{Causality, Period, Value};
 
-/// Relative change below which the values of a loop count as settled.
+/// Relative change below which the values of a loop count as converged.
 const SETTLED: f64 = 1e-12;
 /// Relative change that is accepted where rounding keeps a loop from settling further.
 const ACCEPTED: f64 = 1e-8;
@@ -249,7 +249,7 @@ fn evaluate(state: &mut State, pass: &InitialPass, step: &Step) -> Result<(), Ru
     Ok(())
 }
 
-/// Fixed-point iteration; where it does not settle, Newton's method with differences.
+/// Fixed-point iteration; where it does not converge, Newton's method with differences.
 fn iterate(state: &mut State, passes: &[InitialPass], step: &Step) -> Result<(), RunError> {
     let unknowns: Vec<usize> = passes
         .iter()
@@ -389,7 +389,7 @@ fn relative(change: f64, magnitude: f64, nominal: Option<f64>) -> f64 {
 /// signal; 0 where it is within the rounding error of the residual.
 ///
 /// `residual` is g(y) − y at y = `at`, `jacobian` its derivative by y. Where the latter is singular,
-/// nothing but a residual that counts as settled is a solution.
+/// nothing but a residual that counts as converged is a solution.
 fn remaining_change(
     jacobian: DMatrix<f64>,
     residual: &DVector<f64>,

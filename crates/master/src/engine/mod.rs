@@ -43,7 +43,7 @@ pub(crate) fn set_up(state: &mut State) {
     select_ways_of_giving(state);
 }
 
-/// Selects how each input is given, once it is known who adds to it.
+/// Selects how each input is given, once the additions to it are known.
 pub(crate) fn select_ways_of_giving(state: &mut State) {
     let State {
         graph,
@@ -75,7 +75,7 @@ pub(crate) fn select_phases(state: &mut State) {
         && state.units.pool.is_none();
 }
 
-/// What precedes the inputs of a step: learned feed-forward and corrections.
+/// Computes the learned feed-forward and the corrections that precede the inputs of a step.
 ///
 /// # Errors
 /// A unit that refuses the derivatives that a correction needs.
@@ -159,7 +159,7 @@ fn feed_due(state: &mut State, step: &Step) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What follows once the real outputs are published: the other outputs, the exchange of direct
+/// Completes a step once the real outputs are published: the other outputs, the exchange of direct
 /// feed-through, and the pasts of the inputs.
 pub(crate) fn tail(state: &mut State, step: &Step) -> Result<(), Fault> {
     let next = step.index + 1;
@@ -183,7 +183,7 @@ pub(crate) fn tail(state: &mut State, step: &Step) -> Result<(), Fault> {
             step,
         );
     }
-    // A unit that has ended the simulation takes no further inputs (FMI 2.0 §4.2.4).
+    // A unit that has ended the simulation accepts no further inputs (FMI 2.0 §4.2.4).
     if !state.exchange.passes.is_empty() && state.units.terminated.is_none() {
         let now = state.graph.clock.duration(step.from + step.length);
         refresh::refresh(state, step, next, now)?;

@@ -14,7 +14,7 @@ pub(super) struct Auto {
 
 /// Share of the past that the averages keep at each value.
 const MEMORY: f64 = 0.9;
-/// A higher degree is taken if its squared error is less than this share of the present one's.
+/// A higher degree is selected if its squared error is less than this share of the present one's.
 const GAIN: f64 = 0.5;
 
 pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {

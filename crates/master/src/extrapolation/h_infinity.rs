@@ -22,7 +22,7 @@ struct Smoothing {
     filter: Smoother,
     /// Communication steps of the receiver from one exchange to the next.
     parts: u32,
-    /// The receiver takes derivatives of its inputs; else values are constant over its steps.
+    /// The receiver accepts derivatives of its inputs; else values are constant over its steps.
     has_slopes: bool,
 }
 
@@ -118,7 +118,7 @@ impl HInfinity {
         self.specification.smoother_cutoff.is_none()
     }
 
-    /// What is sent now.
+    /// Value that is sent now.
     fn sent(&self) -> f64 {
         let value = self.newest.map_or(0.0, |newest| newest.value);
         match &self.compensator {

@@ -25,7 +25,7 @@ pub struct Sample {
     pub slope: Option<f64>,
 }
 
-/// In which steps a signal is given and taken.
+/// Steps of the source and of the receiver of a signal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SignalSteps {
     /// From one exchange to the next, s.
@@ -34,13 +34,13 @@ pub struct SignalSteps {
     pub source_parts: u32,
     /// Communication steps of the receiver from one exchange to the next.
     pub receiver_parts: u32,
-    /// The receiver takes derivatives of its inputs.
+    /// The receiver accepts derivatives of its inputs.
     pub takes_slopes: bool,
     /// The signal depends directly on an input of its source.
     pub feeds_through: bool,
 }
 
-/// What is known of an extrapolation before it is made.
+/// Facts about an extrapolation before it is made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExtrapolationFacts {
     /// Highest degree of the curves.
@@ -49,7 +49,7 @@ pub struct ExtrapolationFacts {
     pub values_to_settle: usize,
     /// The curve is the newest value, which the engine copies without a past.
     pub is_plain_hold: bool,
-    /// Samples should come with a slope where the source can tell it.
+    /// Samples should come with a slope where the source can provide it.
     pub wants_slope: bool,
     /// The value at each communication step of the source is to be observed, and not only those
     /// that are published. Macro-steps have to be equal then.
@@ -98,7 +98,7 @@ impl EntryKind for dyn Extrapolation {
 
 /// Extrapolates one input.
 pub trait Extrapolation: Send {
-    /// Takes, once and before the first value, the steps in which the signal is given and taken.
+    /// Receives, once and before the first value, the steps of the source and of the receiver.
     ///
     /// # Errors
     /// The [misfit](ExtrapolationFacts::misfit) of the entry's facts.

@@ -1,4 +1,4 @@
-//! Feed-forward as text: comment lines that tell what it was learned on, then a CSV table with a
+//! Feed-forward as text: comment lines that describe the learned system, then a CSV table with a
 //! row per macro-step.
 //!
 //! ```text
@@ -36,7 +36,7 @@ const TITLE: &str = "# gyrator feed-forward 1";
 pub struct FeedForwardError {
     /// Number of the line, from 1 on.
     pub line: usize,
-    /// What is wrong there.
+    /// The error there.
     pub message: String,
 }
 

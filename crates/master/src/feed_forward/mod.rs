@@ -14,7 +14,7 @@ use crate::unit::Period;
 ///
 /// It belongs to the system on which it was learned: its inputs, macro-step, start time and
 /// communication steps. [`System::feed_forward`](crate::System::feed_forward) applies it. As text
-/// it is a CSV table below comment lines that tell what it was learned on, with all digits.
+/// it is a CSV table, with all digits, below comment lines that describe the learned system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedForward {
     pub(crate) start_time: f64,
@@ -38,7 +38,7 @@ pub(crate) struct Channel {
     pub(crate) is_delayed: bool,
     /// Highest degree of the curves.
     pub(crate) degree: usize,
-    /// What is added over each macro-step.
+    /// Additions over each macro-step.
     pub(crate) curves: Vec<Curve>,
 }
 
@@ -86,13 +86,13 @@ impl FeedForward {
         self.start_time
     }
 
-    /// What is added to an input over the macro-step of this index; `None` where it is no channel.
+    /// Addition to an input over the macro-step of this index; `None` where it is no channel.
     pub fn curve(&self, input: &str, step: usize) -> Option<Curve> {
         let channel = self.channels.iter().find(|known| known.input == input)?;
         Some(channel.curves.get(step).copied().unwrap_or_default())
     }
 
-    /// What a report says of a run with it.
+    /// Note for the report of a run with it.
     pub(crate) fn note(&self) -> String {
         let inputs: Vec<_> = self.inputs().collect();
         let mode =

@@ -62,7 +62,7 @@ pub(crate) struct Input {
     /// Variable of the source's component that the file names as the output's derivative.
     pub(crate) derivative: Option<usize>,
     pub(crate) extrapolation: Chosen<dyn Extrapolation>,
-    /// What is known of it at this input.
+    /// Facts about it at this input.
     pub(crate) facts: ExtrapolationFacts,
 }
 

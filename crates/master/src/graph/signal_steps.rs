@@ -1,4 +1,4 @@
-//! In which steps the signals of a system are given and taken.
+//! Steps of the sources and receivers of the signals of a system.
 
 use std::ops::Range;
 

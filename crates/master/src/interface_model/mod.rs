@@ -61,7 +61,7 @@ const LAG: ParameterInfo = ParameterInfo {
     },
 };
 
-/// What is known of an order of an interface model before it is made.
+/// Facts about the order of an interface model before it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScheduleFacts {
     /// It feeds displacement errors back, and needs the positions.
@@ -148,7 +148,7 @@ pub(crate) struct InterfaceModel {
     pub(crate) efforts: Vec<Effort>,
     pub(crate) mass: Mass,
     pub(crate) schedule: Schedule,
-    /// What is known of its order.
+    /// Facts about its order.
     pub(crate) facts: ScheduleFacts,
 }
 

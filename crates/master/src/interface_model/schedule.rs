@@ -23,7 +23,7 @@ impl InterfaceOrder {
     }
 }
 
-/// What the multibody component receives.
+/// Force that the multibody component receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PassedForce {
@@ -85,7 +85,7 @@ impl FastInputs {
 pub struct Schedule {
     /// Which side is stepped first.
     pub order: InterfaceOrder,
-    /// What the multibody component receives.
+    /// Force that the multibody component receives.
     pub force: PassedForce,
     /// How the inputs of the fast components go from one exchange to the next.
     pub inputs: FastInputs,

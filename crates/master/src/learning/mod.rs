@@ -23,7 +23,7 @@ use crate::unit_maker::{InProcess, UnitMaker};
 /// Macro-steps times inputs that learn: some gigabytes.
 const MAX_CURVES: usize = 10_000_000;
 
-/// What the inputs get before anything was learned.
+/// Source of the inputs before anything was learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Base {
@@ -69,7 +69,7 @@ impl Interpolation {
 /// After each run the error e = r − u of every learning input is what it should have been, known in
 /// hindsight, less what it was; and c ← c + gain·e is added to the input in the next run
 /// (Thielemans 2023 eqs 5–6). Inputs fed by outputs with direct feed-through learn, and in either
-/// direction of a bond inputs whose unit steps within the macro-step or takes derivatives.
+/// direction of a bond inputs whose unit steps within the macro-step or accepts derivatives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Learning {
     /// Runs after the first one, which is without feed-forward.
@@ -81,7 +81,7 @@ pub struct Learning {
     /// Learning diverges where ‖e‖₂ exceeds this many times the best in two runs one after the other,
     /// while its growth does not slow down or ‖e‖₂ exceeds even the fourth power of it.
     pub divergence: f64,
-    /// What the inputs get before anything was learned.
+    /// Source of the inputs before anything was learned.
     pub base: Base,
     /// How references go on between communication points.
     pub interpolation: Interpolation,
@@ -104,7 +104,7 @@ impl Default for Learning {
 /// The error of one input in one run, in the unit of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct ChannelError {
-    /// ‖e‖₂, over the points at which the receiver takes a value.
+    /// ‖e‖₂, over the points at which the receiver reads a value.
     pub norm_2: f64,
     /// max |e|.
     pub max: f64,
@@ -137,7 +137,7 @@ pub enum LearningOutcome {
     Interrupted,
 }
 
-/// What was learned.
+/// Result of learning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Learned {
     /// All runs, in order.
@@ -146,7 +146,7 @@ pub struct Learned {
     pub best: usize,
     /// How learning ended.
     pub outcome: LearningOutcome,
-    /// What the best run was given.
+    /// Feed-forward of the best run.
     pub feed_forward: FeedForward,
 }
 
@@ -160,7 +160,7 @@ pub enum LearningError {
         option: &'static str,
         /// Its value.
         value: f64,
-        /// What is allowed.
+        /// Allowed values.
         range: &'static str,
     },
     /// The system has no stop time.
@@ -200,7 +200,7 @@ pub enum LearningError {
 
 /// Watches learning from outside.
 pub trait LearningObserver {
-    /// Who makes the units of FMUs of the next run; all are in this process unless told otherwise.
+    /// Returns the maker of the units of FMUs of the next run; by default all are in this process.
     fn maker(&mut self) -> Box<dyn UnitMaker> {
         Box::new(InProcess)
     }
@@ -208,7 +208,7 @@ pub trait LearningObserver {
     /// A run was started: observers can be added to it.
     ///
     /// # Errors
-    /// What the run reports; learning then ends as if the run had failed.
+    /// An error that the run reports; learning then ends as if the run had failed.
     fn begin(&mut self, number: u32, run: &mut Run) -> Result<(), RunError> {
         let _ = (number, run);
         Ok(())

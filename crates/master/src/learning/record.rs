@@ -1,4 +1,4 @@
-//! What a run did with the inputs that learn: references and values used.
+//! Record of the learned inputs over a run: references and values used.
 
 use super::channels::Learner;
 use super::spline::interpolate;
@@ -91,7 +91,7 @@ impl<'a> Record<'a> {
             .collect()
     }
 
-    /// ‖e‖₂ and max |e| of each learner, at the points at which its receiver takes a value.
+    /// ‖e‖₂ and max |e| of each learner, at the points at which its receiver reads a value.
     pub(super) fn sizes(&self, errors: &[Vec<(usize, Curve)>]) -> Vec<ChannelError> {
         let of = |(learner, errors): (&Learner, &Vec<(usize, Curve)>)| {
             let mut size = ChannelError::default();

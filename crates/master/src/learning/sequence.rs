@@ -34,9 +34,9 @@ pub(super) struct Sequence<'a> {
     iterations: Vec<Iteration>,
     /// Index of the best run.
     best: usize,
-    /// What the best run was given.
+    /// Feed-forward of the best run.
     kept: FeedForward,
-    /// What the next run is given.
+    /// Feed-forward of the next run.
     next: FeedForward,
     /// Runs one after the other whose errors are large and do not grow more slowly.
     growing: u32,

@@ -11,7 +11,7 @@ use crate::registry::{Entry, EntryKind};
 use crate::state::State;
 use crate::step::Step;
 
-/// What is known of a method before it is made.
+/// Facts about a method before it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MethodFacts {
     /// An input may carry outputs of the end of its source's communication step before that is

@@ -12,23 +12,23 @@ use crate::need::Facts;
 pub use parameters::{Arguments, ParameterInfo, ParameterKind};
 use parameters::{arguments, suggestion};
 
-/// What the entries of one registry have in common: `dyn Extrapolation`, for example.
+/// Kind of the entries of one registry, implemented for `dyn Extrapolation`, for example.
 pub trait EntryKind: 'static {
-    /// What an entry is called in messages.
+    /// Name of an entry in messages.
     const NAME: &'static str;
     /// Words that a system file uses for something else.
     const RESERVED: &'static [&'static str] = &[];
-    /// What an entry makes.
+    /// Type that an entry makes.
     type Made;
-    /// What the facts depend on besides the arguments.
+    /// Context on which the facts depend besides the arguments.
     type Context;
-    /// What is known of an entry without making one.
+    /// Facts about an entry without making one.
     type Facts: Facts;
     /// The context in which an entry is described where there is no system.
     const USUAL: Self::Context;
 }
 
-/// One word of a registry: what it is called, where it is from, what it takes, how it is made.
+/// One word of a registry: its name, source, parameters and constructor.
 pub struct Entry<K: EntryKind + ?Sized> {
     /// The word in a system file.
     pub name: &'static str,
@@ -36,9 +36,9 @@ pub struct Entry<K: EntryKind + ?Sized> {
     pub summary: &'static str,
     /// Paper and equation, or section of the standard.
     pub source: &'static str,
-    /// The parameters it takes.
+    /// The parameters it accepts.
     pub parameters: &'static [ParameterInfo],
-    /// What is known of what [`build`](Self::build) makes from the same arguments.
+    /// Facts about the result of [`build`](Self::build) with the same arguments.
     pub facts: fn(&Arguments, &K::Context) -> K::Facts,
     /// Makes one.
     pub build: fn(&Arguments) -> K::Made,
@@ -122,12 +122,12 @@ impl<K: EntryKind + ?Sized> Chosen<K> {
         self.entry.name
     }
 
-    /// What is known of it.
+    /// Facts about it.
     pub fn facts(&self, context: &K::Context) -> K::Facts {
         (self.entry.facts)(&self.arguments, context)
     }
 
-    /// What is known of it where there is no system.
+    /// Facts about it where there is no system.
     pub fn usual_facts(&self) -> K::Facts {
         self.facts(&K::USUAL)
     }

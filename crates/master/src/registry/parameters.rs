@@ -9,11 +9,11 @@ pub struct ParameterInfo {
     pub name: &'static str,
     /// Meaning, with unit.
     pub summary: &'static str,
-    /// What it may be, and what it is if not given.
+    /// Kind, allowed values and default.
     pub kind: ParameterKind,
 }
 
-/// What a parameter may be.
+/// Kind of a parameter, with its allowed values.
 #[derive(Debug, Clone, Copy)]
 pub enum ParameterKind {
     /// A number within limits.
@@ -272,7 +272,7 @@ impl ParameterKind {
         }
     }
 
-    /// Why nobody could choose a value, in words that follow the name of the parameter.
+    /// Reason why no value could be chosen, in words that follow the name of the parameter.
     pub(super) fn misfit(&self) -> Option<String> {
         let range = match *self {
             Self::Number { range, .. }

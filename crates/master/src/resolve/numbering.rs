@@ -178,7 +178,7 @@ pub(super) fn generalised_bonds(file: &SystemFile, graph: &Graph) -> Vec<Problem
     warnings
 }
 
-/// Whether effort × flow is kg·m²/s³, as far as the units tell.
+/// Whether effort × flow is kg·m²/s³, as far as the units are known.
 fn is_power(graph: &Graph, axis: &Axis) -> bool {
     let exponents = |output: usize| {
         let Output {

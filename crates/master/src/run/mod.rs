@@ -71,7 +71,7 @@ impl Run {
             interrupt,
         } = parts;
         method.1.begin(&mut state);
-        // A unit may refuse to step beyond the stop time that it was told (FMI 2.0.4, 4.2.1).
+        // A unit may refuse to step beyond the stop time that it was given (FMI 2.0.4, 4.2.1).
         let told = Period {
             stop: period
                 .stop
@@ -106,7 +106,7 @@ impl Run {
     /// Adds an observer, which sees the present communication point at once.
     ///
     /// # Errors
-    /// What the observer's [`begin`](Observer::begin) reports; the run has then ended.
+    /// An error of the observer's [`begin`](Observer::begin); the run has then ended.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) -> Result<(), RunError> {
         let verdict = observer.begin(&self.view());
         self.observers.push(observer);
@@ -120,7 +120,7 @@ impl Run {
     ///
     /// # Errors
     /// A fault of a unit or an observer, after which the run has ended: the observers have finished
-    /// what they recorded, and [`report`](Self::report) tells the rest.
+    /// what they recorded, and [`report`](Self::report) holds the rest.
     pub fn step(&mut self) -> Result<bool, RunError> {
         if self.has_ended() {
             return Err(RunError::Ended(self.stop_reason.word()));
@@ -166,7 +166,7 @@ impl Run {
     /// Ends the run here: the units are terminated and the observers finish.
     ///
     /// # Errors
-    /// What the observers could not finish.
+    /// A failure of an observer to finish.
     pub fn stop(&mut self) -> Result<Report, RunError> {
         if !self.has_ended() {
             self.end(StopReason::Stopped)?;
@@ -199,7 +199,7 @@ impl Run {
         &self.ledger
     }
 
-    /// What stale direct feed-through did to the bonds.
+    /// Effect of stale direct feed-through on the energy of the bonds.
     pub fn audit(&self) -> &Audit {
         &self.audit
     }
@@ -209,7 +209,7 @@ impl Run {
         &self.alarms
     }
 
-    /// What the step control records: names and values; empty where the steps are fixed.
+    /// Signals that the step control records: names and values; empty where the steps are fixed.
     pub fn control_signals(&self) -> &[(&'static str, f64)] {
         self.control.1.signals()
     }
@@ -344,10 +344,10 @@ impl Run {
         first
     }
 
-    /// Ends the run because of `error`, which stays the one that is told.
+    /// Ends the run because of `error`, which remains the error that is reported.
     fn fail(&mut self, error: RunError) -> RunError {
         if !self.has_ended() {
-            // What fails on the way out is a consequence: the first error is the one to tell.
+            // A failure while ending is a consequence: the first error is the one to report.
             let _ = self.end(StopReason::Failed(error.to_string()));
             self.stop_reason = StopReason::Failed(error.to_string());
         }

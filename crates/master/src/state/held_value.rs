@@ -1,6 +1,6 @@
 use crate::unit::{Handle, Value};
 
-/// A value that a component takes with its next communication step.
+/// A value that a component receives with its next communication step.
 pub(crate) struct HeldValue {
     pub(crate) component: usize,
     pub(crate) handle: Handle,

@@ -14,9 +14,9 @@ pub(crate) struct InputCourse {
     pub(crate) offset: f64,
     /// `None`: held, which needs no history.
     pub(crate) extrapolation: Option<Box<dyn Extrapolation>>,
-    /// The source changes at events only (variability discrete): no past tells its future.
+    /// The source changes at events only (variability discrete): its past cannot predict it.
     is_discrete: bool,
-    /// The extrapolation is told each communication step of the source.
+    /// The extrapolation receives each communication step of the source.
     pub(crate) wants_substeps: bool,
     /// The extrapolation uses slopes.
     pub(crate) wants_slope: bool,
@@ -26,9 +26,9 @@ pub(crate) struct InputCourse {
     comes_in_pieces: bool,
     piece: Curve,
     jumps: JumpDetector,
-    /// What the correction of a bond adds over the coming step.
+    /// Addition by the correction of a bond over the coming step.
     pub(crate) correction: Curve,
-    /// What learned feed-forward adds over the coming step.
+    /// Addition by learned feed-forward over the coming step.
     pub(crate) feed_forward: Curve,
     /// A correction or feed-forward may add to this input.
     pub(crate) is_corrected: bool,
@@ -158,7 +158,7 @@ impl InputCourse {
         }
     }
 
-    /// What correction and feed-forward add over the coming step.
+    /// Sum of correction and feed-forward over the coming step.
     pub(crate) fn added(&self) -> Curve {
         self.correction.plus(&self.feed_forward)
     }

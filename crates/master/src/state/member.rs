@@ -194,7 +194,7 @@ impl Member {
     }
 
     /// Sets the inputs to their curves' values `since` the start of the step, with derivatives
-    /// where the unit takes them.
+    /// where the unit accepts them.
     fn follow(
         &mut self,
         inputs: &mut [InputCourse],

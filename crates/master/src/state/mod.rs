@@ -88,7 +88,7 @@ pub(crate) struct Courses {
     pub(crate) feed_forward: Vec<FeedForwardSignal>,
 }
 
-/// What was published last.
+/// Values published last.
 pub(crate) struct Signals {
     /// Real outputs.
     pub(crate) reals: Vec<f64>,

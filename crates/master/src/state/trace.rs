@@ -3,7 +3,7 @@
 use super::{Member, Slot};
 use crate::unit::{Handle, UnitResult};
 
-/// What was read within a macro-step, row by row.
+/// Outputs read within a macro-step, row by row.
 pub(crate) struct Trace {
     /// Real outputs of the system, with their handles.
     outputs: Box<[usize]>,

@@ -8,7 +8,7 @@ use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
 use crate::step::Step;
 
-/// What a step control is told of the step that was made.
+/// The step that was made, as passed to a step control.
 #[derive(Debug, Clone, Copy)]
 pub struct StepAudit<'a> {
     /// The step.
@@ -23,7 +23,7 @@ pub struct StepAudit<'a> {
     pub may_change: bool,
 }
 
-/// What a step control wants.
+/// Decision of a step control.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Decision {
     /// Go on with steps of this size, s.
@@ -32,7 +32,7 @@ pub enum Decision {
     Repeat(f64),
 }
 
-/// What is known of a step control before it is made.
+/// Facts about a step control before it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StepControlFacts {
     /// All steps but the last are the experiment's macro-step.
@@ -75,7 +75,7 @@ pub trait StepControl: Send {
     /// The size of the steps after the one that was made.
     fn next(&mut self, audit: &StepAudit<'_>) -> Decision;
 
-    /// What it records at each communication point: names and values.
+    /// Signals that it records at each communication point: names and values.
     fn signals(&self) -> &[(&'static str, f64)] {
         &[]
     }

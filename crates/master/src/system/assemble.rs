@@ -13,7 +13,7 @@ use crate::start_error::{LoadError, LoadErrorKind, StartError};
 use crate::unit::UnitDescription;
 
 /// FMUs that were opened, for systems that share them: each archive is unpacked and each
-/// description read once. An FMU is told by its path and by the libraries it is loaded with.
+/// description read once. An FMU is identified by its path and the libraries it is loaded with.
 #[derive(Default)]
 pub struct FmuCache {
     /// Shared with all caches that stand [apart](FmuCache::apart).
@@ -22,7 +22,7 @@ pub struct FmuCache {
     options: OpenOptions,
 }
 
-/// What tells an opened FMU from others.
+/// Identity of an opened FMU.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     fmu: PathBuf,
@@ -97,7 +97,7 @@ impl FmuCache {
     }
 
     /// Opens the FMUs of `file` before their systems are made: paths and rights may mean something
-    /// else once code of FMUs has run. What cannot be opened, [`System::from_file_with`] tells.
+    /// else once code of FMUs has run. [`System::from_file_with`] reports those that fail to open.
     pub fn open_all(&self, file: &SystemFile) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         for component in &file.components {

@@ -121,8 +121,8 @@ impl System {
         self
     }
 
-    /// Adds a unit. The returned description takes its step size, extrapolation, exchange mode and
-    /// start values.
+    /// Adds a unit. The returned description accepts its step size, extrapolation, exchange mode
+    /// and start values.
     pub fn add(&mut self, name: &str, unit: impl Unit + 'static) -> ComponentSettings<'_> {
         self.parts.push(UnitSource::Unit(Box::new(unit)));
         let component = Component::new(name, PathBuf::new());
@@ -153,7 +153,7 @@ impl System {
     }
 
     /// Adds a scalar power bond: `effort` and `flow` are each an output and the input it feeds. The
-    /// returned settings take further axes, a sense and a correction.
+    /// returned settings accept further axes, a sense and a correction.
     pub fn bond(
         &mut self,
         name: &str,
@@ -173,8 +173,8 @@ impl System {
     }
 
     /// Adds an interface model of the multibody component `component`, which exchanges values with
-    /// the fast components at its bonds every `exchange_step`, s. The returned settings take the bonds
-    /// and the variables.
+    /// the fast components at its bonds every `exchange_step`, s. The returned settings accept the
+    /// bonds and the variables.
     pub fn interface_model(
         &mut self,
         name: &str,

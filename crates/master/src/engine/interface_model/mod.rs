@@ -124,7 +124,7 @@ fn begin_model(state: &mut State, running: &mut ReducedModel, step: &Step) -> Re
 }
 
 /// Finds the mean of the fed velocities over an exchange from the way in which the components are
-/// given them that take them; where they differ, in the middle of them.
+/// given to the units that accept them; where they differ, in the middle of them.
 fn find_progress(units: &Units, courses: &Courses, running: &mut ReducedModel) {
     for (coordinate, progress) in running.progress.iter_mut().enumerate() {
         let (mut sum, mut count) = (0.0, 0.0);

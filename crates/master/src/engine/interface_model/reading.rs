@@ -1,4 +1,4 @@
-//! What a reduced model reads from both sides: forces, masses, free accelerations.
+//! Quantities that a reduced model reads from both sides: forces, masses, free accelerations.
 
 use crate::exchange::derivative;
 use crate::fault::Fault;
