@@ -221,7 +221,7 @@ fn check_connections(system: &SystemFile, problems: &mut Vec<Problem>) {
     }
 }
 
-/// An input takes one output. A pair may stand in several bonds, and once more as a connection
+/// An input accepts one output. A pair may stand in several bonds, and once more as a connection
 /// without gain: a pair named in a bond is a connection.
 fn check_inputs_fed_once(system: &SystemFile, problems: &mut Vec<Problem>) {
     let mut feeders: BTreeMap<&Port, &Connection> = BTreeMap::new();

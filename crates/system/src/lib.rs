@@ -1,4 +1,4 @@
-//! What a system file says: components, connections, power bonds and the experiment, in names.
+//! Contents of a system file: components, connections, power bonds and the experiment, by name.
 //!
 //! [`toml_file`] reads and writes the native format. Every reader yields a [`SystemFile`], which
 //! can be edited and built in code, and [`check`] holds the rules that do not depend on the format.

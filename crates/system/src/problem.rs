@@ -1,4 +1,4 @@
-//! What is wrong with a description: collected, each with its place, and reported together.
+//! Problems of a description: collected, each with its place, and reported together.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub struct Source {
 
 impl Source {
     /// Line and column, both from 1, of a byte offset; the column counts characters.
-    /// An offset past the end is taken as the end.
+    /// An offset past the end counts as the end.
     pub fn position(&self, offset: usize) -> (usize, usize) {
         let before = &self.text[..self.text.floor_char_boundary(offset)];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -62,9 +62,9 @@ pub struct Problem {
     pub severity: Severity,
     /// A stable kebab-case word for the rule that is broken, such as `unknown-variable`.
     pub rule: &'static str,
-    /// What is wrong, in one sentence.
+    /// The problem, in one sentence.
     pub message: String,
-    /// What to do about it.
+    /// Advice on how to correct it.
     pub help: Option<String>,
     /// Byte range in the source; `None` where the problem is nowhere in particular.
     pub span: Option<Range<usize>>,

@@ -1,4 +1,4 @@
-//! What a system file says, in names; nothing is resolved and no library is loaded.
+//! Contents of a system file, by name; nothing is resolved and no library is loaded.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ pub struct Component {
     pub step_halvings: Option<Spanned<u32>>,
     /// Whether the FMU gets a process of its own; `None` leaves it to the program.
     pub isolate: Option<Spanned<bool>>,
-    /// What to do when that process dies; `None` ends the run.
+    /// Restart policy when that process dies; `None` ends the run.
     pub restart: Option<Spanned<Restart>>,
     /// `false` keeps the component's own start values instead of propagating its inputs at the start.
     pub propagate_initial_inputs: bool,
@@ -177,7 +177,7 @@ pub struct InterfaceModel {
     pub accelerations: Vec<Spanned<String>>,
     /// Outputs of the fast components that are the whole forces, N; where empty, the efforts of the bonds are.
     pub forces: Vec<Spanned<Port>>,
-    /// Outputs of the fast components that tell how fast each force falls with the velocity: −∂Ḟ/∂v, N/m.
+    /// Outputs of the fast components with the stiffness of each force: −∂Ḟ/∂v, N/m.
     pub stiffness: Vec<Spanned<Port>>,
     /// Outputs of the fast components that are the forces' derivatives by time, N/s.
     pub force_rates: Vec<Spanned<Port>>,

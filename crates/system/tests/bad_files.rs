@@ -1,4 +1,4 @@
-//! What a user reads about a system file that is wrong.
+//! Messages to the user about a system file that is wrong.
 
 use gyrator_system::toml_file::parse;
 

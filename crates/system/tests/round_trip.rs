@@ -1,4 +1,4 @@
-//! What is written reads back as the same system, and no text makes the reader panic.
+//! A written system reads back as the same system, and no text makes the reader panic.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -83,7 +83,7 @@ pub enum ReadError {
     Io {
         /// The path as it was given.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The file is not UTF-8.

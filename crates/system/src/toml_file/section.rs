@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use crate::problem::{Problem, Spanned, closest};
 use crate::system_file::{Choice, Value};
 
-/// What is collected while a document is walked.
+/// Problems and context collected while a document is read.
 pub struct Reader {
     /// The problems found so far.
     pub problems: Vec<Problem>,
@@ -260,14 +260,14 @@ impl<'a> Section<'a> {
         Some(Section::new(title, table, value.span()))
     }
 
-    /// Takes all keys that were not taken, in the order of the file.
+    /// Removes and returns all keys that were not read, in the order of the file.
     pub fn rest(
         &mut self,
     ) -> impl Iterator<Item = (Spanned<String>, &'a Placed<DeValue<'a>>)> + use<'a> {
         std::mem::take(&mut self.entries).into_iter()
     }
 
-    /// Reports the keys that nobody asked for.
+    /// Reports the keys that were not read.
     pub fn finish(self, reader: &mut Reader) {
         for (key, _) in &self.entries {
             let message = format!("unknown key `{}` in {}", key.value, self.title);

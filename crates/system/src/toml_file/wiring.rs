@@ -41,7 +41,7 @@ pub(super) fn bonds(
         .collect()
 }
 
-/// A bond with an unreadable pair is left out: its axes could not be told any more.
+/// A bond with an unreadable pair is left out: its axes could no longer be identified.
 fn bond(
     mut section: Section<'_>,
     components: &BTreeSet<String>,

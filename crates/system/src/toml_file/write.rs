@@ -15,7 +15,7 @@ use crate::system_file::{
 ///
 /// FMUs in or under the folder of [`Source::path`](crate::Source::path) get a relative path. A
 /// path that is not Unicode, and a variable whose `component.variable` is a longer component's
-/// as well, cannot be told apart in the format.
+/// as well, cannot be distinguished in the format.
 pub fn to_toml(system: &SystemFile) -> String {
     let mut text = Text(String::new());
     let folder = system.source.path.parent().unwrap_or(Path::new(""));
