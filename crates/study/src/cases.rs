@@ -103,7 +103,7 @@ impl Cases {
         }
     }
 
-    /// What is set on the system file for a case with a variant, one after the other.
+    /// Settings of the system file for a case with a variant, one after the other.
     ///
     /// # Panics
     ///
@@ -138,7 +138,7 @@ impl Cases {
         self.settings(number, variant)
     }
 
-    /// The columns that tell the cases apart.
+    /// The columns that identify the cases.
     #[must_use]
     pub fn columns(&self) -> Vec<Column> {
         let mut columns = vec![Column::new("case", ColumnKind::Integer)];
@@ -156,8 +156,8 @@ impl Cases {
         columns
     }
 
-    /// The cells of [`columns`](Self::columns) of a row. They tell the values of the case, also those
-    /// that its variant replaces.
+    /// The cells of [`columns`](Self::columns) of a row. They hold the values of the case, also
+    /// those that its variant replaces.
     ///
     /// # Panics
     ///
@@ -212,7 +212,7 @@ fn covers(later: &str, earlier: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// A part of the list of cases. Part i of n takes every n-th case, with all of its variants.
+/// A part of the list of cases. Part i of n contains every n-th case, with all of its variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Part {
     /// Number of this part, from 1.

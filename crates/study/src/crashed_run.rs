@@ -20,7 +20,7 @@ pub struct Trial {
 pub struct CrashedRun {
     /// The run.
     pub trial: Trial,
-    /// What happened to the process.
+    /// How the process ended.
     pub message: String,
 }
 
@@ -39,11 +39,11 @@ impl Notes {
         Self(Mutex::new(file))
     }
 
-    /// Notes what a thread is about to do; nothing when it has done that.
+    /// Records the run that a thread is about to make; `None` once the run is made.
     ///
     /// # Errors
     ///
-    /// What the operating system says.
+    /// The error of the operating system.
     pub(crate) fn set(&self, thread: usize, trial: Option<Trial>) -> io::Result<()> {
         let code = |trial: Trial| 1 + 2 * trial.row as u64 + u64::from(trial.is_reference);
         let slot = trial.map_or(0, code).to_le_bytes();
@@ -56,7 +56,7 @@ impl Notes {
     ///
     /// # Errors
     ///
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn read(mut file: &File) -> io::Result<Vec<Trial>> {
         let mut bytes = Vec::new();
         file.rewind()?;

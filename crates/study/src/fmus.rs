@@ -10,8 +10,8 @@ use gyrator_system::toml_file::{Setting, parse_with, segments};
 use crate::cases::Cases;
 
 /// Opens the FMUs of runs that set these, before the first run: later, code of others may have
-/// changed the working directory and the rights that files get. What cannot be opened, the
-/// runs tell.
+/// changed the working directory and the rights that files get. The runs report
+/// those that fail to open.
 pub(crate) fn open(
     system: &Source,
     cases: &Cases,

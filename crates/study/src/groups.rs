@@ -1,4 +1,4 @@
-//! Which runs are measured against which.
+//! Groups of runs that are measured against the same reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::run::Options;
 /// Rows that are measured against the same run; rows are named by their places.
 #[derive(Default)]
 pub(crate) struct Group {
-    /// What that run sets; nothing where there is no such run.
+    /// Settings of that run; `None` where there is no such run.
     pub(crate) reference: Option<Vec<Setting>>,
     /// Why that run cannot be made.
     pub(crate) lost: Option<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// What its runs set.
+    /// Settings of its runs.
     pub(crate) fn runs(&self, cases: &Cases) -> impl Iterator<Item = Vec<Setting>> {
         let others = self.others.iter().map(|row| cases.settings_of(*row));
         self.reference.iter().cloned().chain(others)

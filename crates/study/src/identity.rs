@@ -1,4 +1,4 @@
-//! What a study is told apart by.
+//! Identity of a study.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Identity {
         }
         let folder = system.source.path.parent().unwrap_or(Path::new(""));
         for row in 0..cases.len() {
-            // The table tells more of a row than what its run sets.
+            // The table holds more about a row than the settings of its run.
             add(&csv_line(&cases.cells(row)));
             for setting in cases.settings_of(row) {
                 add(&setting.key);

@@ -42,7 +42,7 @@ pub enum JournalError {
     Io {
         /// The path as it was given.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Another process writes it.
@@ -62,7 +62,7 @@ pub enum JournalError {
     OtherStudy {
         /// The path as it was given.
         path: PathBuf,
-        /// What differs.
+        /// The difference.
         difference: String,
     },
     /// A line within it is damaged.
@@ -93,7 +93,7 @@ struct Tail {
 }
 
 impl Tail {
-    /// Writes a line, or nothing: what a full disk left of it is taken back.
+    /// Writes a line, or nothing: a line cut short by a full disk is removed.
     fn append(&mut self, line: &str) -> io::Result<()> {
         let written = self.file.write_all(line.as_bytes());
         match &written {

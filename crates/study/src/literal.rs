@@ -36,7 +36,7 @@ impl Literal {
         }
     }
 
-    /// A value of `text`; `None` for a list or a date, which no key takes.
+    /// A value of `text`; `None` for a list or a date, which no key accepts.
     pub(crate) fn of(value: &Placed<DeValue<'_>>, text: &str) -> Option<Self> {
         let toml = text.get(value.span())?.to_owned();
         let cell = match value.get_ref() {

@@ -1,4 +1,4 @@
-//! What is measured of a run, while it runs.
+//! Measurements of a run, while it runs.
 
 use gyrator::{BondEnergy, Graph, Value, View};
 use gyrator_record::is_same_time;
@@ -7,7 +7,7 @@ use gyrator_system::closest;
 use crate::cell::{Column, ColumnKind};
 use crate::reference::{Cursor, ReferenceTrajectory};
 
-/// What is measured of a variable. Means are taken over the communication points of the run, as
+/// Statistic of a variable. Means are taken over the communication points of the run, as
 /// they are, the first one included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
@@ -246,7 +246,7 @@ impl Meter {
         }
     }
 
-    /// What was measured; nothing where there was no point, or the reference ends too early.
+    /// Measured values; `None` where there was no point, or the reference ends too early.
     pub(crate) fn results(&self, reference: Option<&ReferenceTrajectory>) -> Vec<Option<f64>> {
         self.gauges
             .iter()

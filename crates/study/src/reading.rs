@@ -23,7 +23,7 @@ pub enum ReadError {
     Io {
         /// The path as it was given.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The text does not describe a study.

@@ -1,4 +1,4 @@
-//! What the errors of a run are measured against.
+//! Reference against which the errors of a run are measured.
 
 use std::path::Path;
 
@@ -49,7 +49,7 @@ impl ReferenceTrajectory {
         &self.values[row * self.width..(row + 1) * self.width]
     }
 
-    /// The greatest less the least value of a variable, over the times that `is_inside` tells.
+    /// The greatest less the least value of a variable, over the times for which `is_inside` holds.
     pub(crate) fn span(&self, track: usize, is_inside: &dyn Fn(f64) -> bool) -> f64 {
         let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);
         for (row, time) in self.time.iter().enumerate() {

@@ -43,7 +43,7 @@ impl Requirement {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// A message that says what is wrong with the text.
     pub fn parse(text: &str, known: &BTreeSet<&str>) -> Result<Self, String> {
         let found = OPERATORS
             .iter()

@@ -34,7 +34,7 @@ pub enum StudyError {
     File {
         /// The path.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The first system of the list that can be described has not what the study measures.
@@ -60,7 +60,7 @@ pub enum StudyError {
     Notes(std::io::Error),
 }
 
-/// A study that is ready to be run: its list of cases, its columns, what it is told apart by.
+/// A study that is ready to be run: its list of cases, its columns, its identity.
 pub struct Study {
     file: StudyFile,
     system: Arc<Source>,
@@ -89,7 +89,7 @@ pub struct Options<'a> {
     pub only: Option<usize>,
     /// Where runs are noted while they are in progress.
     pub notes: Option<&'a Notes>,
-    /// Who makes the units of each run; [`gyrator::InProcess`] does so in this process.
+    /// Maker of the units of each run; [`gyrator::InProcess`] makes them in this process.
     pub maker: &'a MakeUnits<'a>,
 }
 
@@ -106,7 +106,7 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// What came of a study.
+/// Outcome of a study.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
     /// Rows of the part.
@@ -250,7 +250,7 @@ fn count(failures: &mut Failures, stop_reason: &str, message: &str) {
     *count += 1;
 }
 
-/// The units of the metrics, as the first system of the list tells them that can be described.
+/// The units of the metrics, from the first system of the list that can be described.
 fn units(
     file: &StudyFile,
     system: &SystemFile,

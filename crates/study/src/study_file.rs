@@ -1,4 +1,4 @@
-//! What a study file says.
+//! Contents of a study file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ pub struct StudyFile {
     pub source: Arc<Source>,
     /// The system file, joined to the folder of the study file.
     pub system: Spanned<PathBuf>,
-    /// What is varied: blocks of points, which are crossed; the last one varies fastest.
+    /// Variations: blocks of points, which are crossed; the last one varies fastest.
     pub blocks: Vec<Vec<Point>>,
     /// Points that do not meet all of these are left out.
     pub requirements: Vec<Requirement>,
     /// Each case is run with each of these; empty means once, as it is.
     pub variants: Vec<Variant>,
-    /// What errors are measured against.
+    /// Reference against which errors are measured.
     pub reference: Option<Reference>,
-    /// What is measured, a column each.
+    /// Metrics, a column each.
     pub metrics: Vec<Metric>,
     /// Bonds whose energies are measured; `None` means those of the system file.
     pub bonds: Option<Vec<String>>,
@@ -41,11 +41,11 @@ pub type Point = Vec<(String, Literal)>;
 pub struct Variant {
     /// Its name.
     pub name: String,
-    /// What it sets.
+    /// Its settings.
     pub settings: Vec<Setting>,
 }
 
-/// What the errors of a run are measured against.
+/// Reference against which the errors of a run are measured.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reference {
     /// The run of the same case with the variant of this index.

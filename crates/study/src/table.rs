@@ -22,7 +22,7 @@ pub enum TableError {
     Write {
         /// The path as it was given.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Tables are not written to files of this name.

@@ -14,7 +14,7 @@ use gyrator_system::{Problems, Severity, Source};
 use crate::metrics::{Meter, Metric, tracks};
 use crate::reference::{Recorder, ReferenceTrajectory};
 
-/// What every run needs.
+/// Shared inputs of every run.
 pub(crate) struct Bench<'a> {
     /// The system file.
     pub(crate) system: &'a Source,
@@ -22,7 +22,7 @@ pub(crate) struct Bench<'a> {
     /// Bonds whose energies are measured.
     pub(crate) bonds: &'a [String],
     pub(crate) interrupt: Arc<AtomicBool>,
-    /// What is set after all else; it changes no result.
+    /// Settings applied after all others; they change no result.
     pub(crate) last: &'a [Setting],
     pub(crate) maker: &'a MakeUnits<'a>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Bench<'a> {
 /// Makes the maker of a run's units.
 pub type MakeUnits<'a> = dyn Fn() -> Box<dyn UnitMaker> + Sync + 'a;
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TrialOutcome {
     /// `stop-time`, `terminated`, `limit`, `failed`, `crashed`, `invalid` or `not-loaded`.
@@ -45,7 +45,7 @@ pub(crate) struct TrialOutcome {
     pub(crate) seconds: f64,
 }
 
-/// What a run is for.
+/// Purpose of a run.
 pub(crate) enum Role<'a> {
     Measured(Option<&'a ReferenceTrajectory>),
     /// The run is the reference, which has no errors.

@@ -11,7 +11,7 @@ use crate::literal::Literal;
 use crate::random::{Distribution, SplitMix64};
 use crate::study_file::Point;
 
-/// Points of one block, and rows of a table, beyond which a study is taken for a mistake.
+/// Points of one block, and rows of a table, beyond which a study counts as a mistake.
 pub(crate) const MOST: usize = 10_000_000;
 
 type PlacedValue<'a> = &'a Placed<DeValue<'a>>;
@@ -84,7 +84,7 @@ fn whole(key: &str, value: PlacedValue<'_>, reader: &mut Reader) -> Option<u64> 
 }
 
 /// The keys of a table in the order of the file, and their values. `left.m` without quotes is a
-/// table in a table; `is_value` tells the tables that are values.
+/// table in a table; `is_value` holds for the tables that are values.
 fn entries<'a>(
     value: PlacedValue<'a>,
     is_value: &dyn Fn(&DeTable<'_>) -> bool,
