@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::table::{Place, Series, Side, Table, Values};
 
-/// What counts as equal: |result − reference| ≤ `absolute` + `relative`·|reference|.
+/// Tolerance of equality: |result − reference| ≤ `absolute` + `relative`·|reference|.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
     /// Part of the reference's value.
@@ -219,7 +219,7 @@ fn compare_columns(
     }
 }
 
-/// What is gathered over the samples of a column.
+/// Statistics over the samples of a column.
 #[derive(Debug, Default)]
 struct Figures {
     max_absolute: f64,

@@ -15,7 +15,7 @@ pub enum CsvError {
     Io {
         /// The path as it was given.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The content is not a table of numbers over time.
@@ -25,7 +25,7 @@ pub enum CsvError {
         path: PathBuf,
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong, and what to do.
+        /// The error, and how to correct it.
         message: String,
     },
 }

@@ -10,21 +10,21 @@ use crate::sink::{Cell, Column, RecordError, RowSink};
 /// Bytes that are collected before they go to the operating system.
 const BLOCK: usize = 256 * 1024;
 
-/// What a [`CsvSink`] writes to.
+/// Destination of a [`CsvSink`].
 pub trait Output: Write + Send {
     /// Cuts off what was written after the first `length` bytes. Does nothing where bytes cannot
-    /// be taken back.
+    /// be removed.
     ///
     /// # Errors
     ///
-    /// What the operating system says.
+    /// The error of the operating system.
     fn truncate(&mut self, length: u64) -> io::Result<()>;
 
     /// Makes sure that all bytes are stored.
     ///
     /// # Errors
     ///
-    /// What the operating system says.
+    /// The error of the operating system.
     fn sync(&mut self) -> io::Result<()>;
 
     /// Keeps a whole row that will be written with a later block, where rows may survive the
@@ -41,7 +41,7 @@ impl Output for File {
         self.set_len(length)
     }
 
-    /// Some file systems tell only now that there is no space.
+    /// Some file systems report only now that there is no space.
     fn sync(&mut self) -> io::Result<()> {
         match self.sync_data() {
             // Pipes and terminals have no storage.
@@ -86,7 +86,7 @@ pub struct CsvSink<W: Output = File> {
     path: PathBuf,
     /// The file, where the sink has created it and has not given it its name yet.
     part: Option<PartFile>,
-    /// What [`finish`](RowSink::finish) has to warn of.
+    /// Warning of [`finish`](RowSink::finish).
     warning: Option<String>,
     has_begun: bool,
     columns: usize,
@@ -146,7 +146,7 @@ impl<W: Output> CsvSink<W> {
         }
     }
 
-    /// Starts a row. An unfinished one, whose cells panicked, is taken back.
+    /// Starts a row. An unfinished one, whose cells panicked, is removed.
     fn start_row(&mut self, time: f64) -> Result<(), RecordError> {
         self.check_usable()?;
         self.buffer.truncate(self.complete);
@@ -312,7 +312,7 @@ impl<W: Output> RowSink for CsvSink<W> {
 
 impl<W: Output> Drop for CsvSink<W> {
     fn drop(&mut self) {
-        // Nobody is left to be told; `finish` tells.
+        // The caller can no longer receive an error here; `finish` reports it.
         let written = match self.failed {
             true => self.check_usable(),
             false => self.hand_over(),

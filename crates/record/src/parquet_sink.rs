@@ -27,7 +27,7 @@ pub struct ParquetSink<W: Output = File> {
 
 impl ParquetSink {
     /// Creates the file of rows; the Parquet file itself is made in the end. An older one of its
-    /// name is removed, for nobody to take it for the result of a run that dies.
+    /// name is removed: it must not be mistaken for the result of a run that dies.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl<W: Output> ParquetSink<W> {
     pub fn create_with(path: &Path, wrap: impl FnOnce(File) -> W) -> Result<Self, RecordError> {
         let rows_path = rows_path(path);
         let rows = CsvSink::create_with(&rows_path, wrap)?;
-        // What cannot be removed cannot be replaced either: `finish` tells.
+        // A file that cannot be removed cannot be replaced either: `finish` reports it.
         let _ = std::fs::remove_file(path);
         Ok(Self {
             path: path.to_owned(),
@@ -130,7 +130,7 @@ impl<W: Output> RowSink for ParquetSink<W> {
             rows_path: self.rows_path.clone(),
             source,
         })?;
-        // The Parquet file has all rows: what is left of the others is in nobody's way.
+        // The Parquet file has all rows: a leftover file of rows does no harm.
         let _ = std::fs::remove_file(&self.rows_path);
         Ok(())
     }

@@ -79,7 +79,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn new(output: W, columns: &[Column]) -> io::Result<Self> {
         let fields: Result<Vec<_>, ParquetError> = columns.iter().map(field).collect();
         let schema = Type::group_type_builder("table").with_fields(fields.map_err(io_error)?);
@@ -107,7 +107,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn write(&mut self, columns: &[Cells]) -> io::Result<()> {
         let mut group = self.writer.next_row_group().map_err(io_error)?;
         for cells in columns {
@@ -134,7 +134,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn finish(self) -> io::Result<W> {
         self.writer.into_inner().map_err(io_error)
     }

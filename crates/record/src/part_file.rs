@@ -23,7 +23,7 @@ pub struct PartFile {
 
 impl PartFile {
     /// Creates the file, empty and locked until all copies of it are closed. An older file `NAME` is
-    /// removed: it must not be taken for the result of a run that dies.
+    /// removed: it must not be mistaken for the result of a run that dies.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl PartFile {
     }
 
     /// Gives the file its name, if it does not have it. A file that was deleted or replaced meanwhile
-    /// is written again; that is told by the text that is returned.
+    /// is written again; the returned text says so.
     ///
     /// # Errors
     ///
@@ -191,11 +191,11 @@ impl PartFile {
 }
 
 /// Writes a file that is whole or, where that fails, is not changed: under its name with `.part` after
-/// it until then. What is no plain file is written as it is.
+/// it until then. Anything but a plain file is written in place.
 ///
 /// # Errors
 ///
-/// What `write` or the operating system says; the unfinished file is then removed.
+/// An error of `write` or the operating system; the unfinished file is then removed.
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let name = path.canonicalize().or_else(|_| std::path::absolute(path))?;
     if name.metadata().is_ok_and(|found| !found.is_file()) {

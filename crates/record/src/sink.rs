@@ -22,7 +22,7 @@ pub enum Kind {
     Enumeration,
 }
 
-/// What is recorded in one column. The time is a column of its own that is never listed.
+/// Contents of one column. The time is a column of its own that is never listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// Name, usually `component.variable`.
@@ -60,8 +60,8 @@ pub enum Cell<'a> {
 /// Where the rows of a run go: [`begin`](Self::begin) once, then rows, then
 /// [`finish`](Self::finish). Rows allocate nothing after warm-up, unless the sink is in memory.
 ///
-/// After an error that is not [`RecordError::WrongRow`] the sink takes no more rows; those counted
-/// by [`rows`](Self::rows) are kept in a form that can be read.
+/// After an error that is not [`RecordError::WrongRow`] the sink accepts no more rows; those
+/// counted by [`rows`](Self::rows) are kept in a form that can be read.
 pub trait RowSink: Send {
     /// Says which columns follow the time.
     ///
@@ -108,12 +108,12 @@ pub trait RowSink: Send {
     /// [`RecordError::NotNamed`] if something else has interfered.
     fn finish(&mut self) -> Result<(), RecordError>;
 
-    /// What went wrong without harm to the result, after [`finish`](Self::finish).
+    /// A problem that did not harm the result, after [`finish`](Self::finish).
     fn warning(&self) -> Option<&str> {
         None
     }
 
-    /// Number of rows taken; after an error, of those that are kept.
+    /// Number of rows accepted; after an error, of those that are kept.
     fn rows(&self) -> u64;
 }
 
@@ -125,9 +125,9 @@ pub enum RecordError {
     Create {
         /// The path as it was given.
         path: PathBuf,
-        /// What is in the way.
+        /// The obstacle.
         reason: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Another run writes it.
@@ -161,7 +161,7 @@ pub enum RecordError {
         path: PathBuf,
         /// Where the rows are, in words.
         place: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file cannot be written any further, for example because the disk is full.
@@ -171,7 +171,7 @@ pub enum RecordError {
         path: PathBuf,
         /// Number of rows that can be read.
         rows: u64,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The rows are recorded, but not in the form that was asked for.
@@ -185,7 +185,7 @@ pub enum RecordError {
         path: PathBuf,
         /// Where the rows are, as CSV.
         rows_path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A row came that does not fit the columns.
@@ -209,7 +209,7 @@ pub enum RecordError {
 pub struct SinkInfo {
     /// Ending of the file's name, without the dot and in lower case.
     pub ending: &'static str,
-    /// What it is, in one line.
+    /// Description in one line.
     pub about: &'static str,
     /// Creates the file.
     pub create: fn(&Path) -> Result<Box<dyn RowSink>, RecordError>,

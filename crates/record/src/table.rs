@@ -54,7 +54,7 @@ impl Table {
         Some(self.place(time, Side::After)?.interpolate(numbers))
     }
 
-    /// Where a time lies among the rows. A time that misses a row by rounding is taken as the row's.
+    /// Where a time lies among the rows. A time that misses a row by rounding counts as the row's.
     pub(crate) fn place(&self, time: f64, side: Side) -> Option<Place> {
         let next = match side {
             Side::Before => self.time.partition_point(|row| *row < time),

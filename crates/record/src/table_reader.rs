@@ -1,4 +1,4 @@
-//! Reading a table in the form that the ending of its file's name tells.
+//! Reading a table in the format given by the extension of its file.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub enum ReadTableError {
     Parquet {
         /// The path as it was given.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
 }

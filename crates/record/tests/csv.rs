@@ -1,4 +1,4 @@
-//! What is written can be read, bit for bit, and what cannot be read is explained.
+//! Written tables read back bit for bit, and tables that cannot be read are explained.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -372,7 +372,7 @@ proptest! {
             let mut time = -500.0;
             for (step, real, integer, boolean, text) in &rows {
                 time += step;
-                // Text that reads as a number throughout cannot be told from numbers.
+                // Text that reads as a number throughout cannot be distinguished from numbers.
                 let text = format!("{text}!");
                 let cells = [Cell::Real(*real), Cell::Integer((*integer).into()),
                     Cell::Boolean(*boolean), Cell::String(&text)];
