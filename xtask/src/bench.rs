@@ -103,7 +103,7 @@ pub fn run(root: &Path, target: &Path, repetitions: NonZeroUsize) -> Result<(), 
     Ok(())
 }
 
-/// What a process of its own costs a run, in one line.
+/// Cost of a worker process to a run, in one line.
 fn supervision(
     gyrator: &GyratorLoop,
     tiny: &Tiny,

@@ -17,9 +17,9 @@ pub enum Error {
     /// The compiler refused, or cargo was not found.
     #[error("{command} failed:\n{reason}")]
     Cargo {
-        /// What was run.
+        /// The command line.
         command: String,
-        /// What it said.
+        /// Its messages.
         reason: String,
     },
     /// A file could not be read or written.
@@ -27,7 +27,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The archive could not be written.
@@ -35,7 +35,7 @@ pub enum Error {
     Pack {
         /// The model.
         name: &'static str,
-        /// What the zip library said.
+        /// Error of the zip library.
         source: zip::result::ZipError,
     },
 }
@@ -135,7 +135,7 @@ fn write_fmu(model: &ModelInfo, target: &Path, folder: &Path) -> Result<(), Erro
     if fs::read(&path).is_ok_and(|old| old == archive) {
         return Ok(());
     }
-    // Renamed into place, so that nobody ever reads half an FMU.
+    // Renamed into place, so that no reader ever gets half an FMU.
     let draft = folder.join(format!(".{name}.fmu.new"));
     let written = fs::write(&draft, archive).and_then(|()| fs::rename(&draft, &path));
     written.map_err(|source| file_error(&path, source))

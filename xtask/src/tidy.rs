@@ -60,7 +60,7 @@ pub struct Finding {
     pub path: String,
     /// Line, from 1; 0 where the rule is about the whole file.
     pub line: usize,
-    /// What is wrong and what to do.
+    /// Description of the violation, with advice.
     pub message: String,
 }
 

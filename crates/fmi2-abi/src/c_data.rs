@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 
 /// `fmi2TypesPlatform`: what `fmi2GetTypesPlatform` returns on every platform in use.
 pub const TYPES_PLATFORM: &core::ffi::CStr = c"default";
-/// What `fmi2GetVersion` returns.
+/// Version that `fmi2GetVersion` returns.
 pub const VERSION: &core::ffi::CStr = c"2.0";
 
 /// `fmi2Component`: an instance as the FMU sees it; opaque to the importer.

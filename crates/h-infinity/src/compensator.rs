@@ -82,7 +82,7 @@ impl Compensator {
         self.state = self.rest.map(|rest| rest * value);
     }
 
-    /// What K₁ answers to `input` now.
+    /// Output of K₁ for `input` in the current state.
     #[must_use]
     pub fn output(&self, input: f64) -> f64 {
         let distances = self.distances(input);
@@ -114,7 +114,7 @@ impl Compensator {
         self.order
     }
 
-    /// What carries its memory, for stability analyses.
+    /// State variables, for stability analyses.
     pub fn memory(&mut self) -> impl Iterator<Item = &mut f64> {
         self.state.iter_mut().take(self.order)
     }

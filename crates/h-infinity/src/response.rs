@@ -1,4 +1,4 @@
-//! What sampling and holding does to a signal, by frequency.
+//! Frequency response of sampling and holding.
 
 use std::f64::consts::PI;
 

@@ -48,7 +48,7 @@ impl Smoother {
         self.rate = of_rate[0] * distance + of_rate[1] * self.rate;
     }
 
-    /// What carries its memory, for stability analyses: output, and derivative over ω.
+    /// State variables, for stability analyses: output, and derivative over ω.
     pub fn memory(&mut self) -> impl Iterator<Item = &mut f64> {
         [&mut self.value, &mut self.rate].into_iter()
     }

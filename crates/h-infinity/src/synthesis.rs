@@ -18,7 +18,7 @@ static DESIGNS: Mutex<Vec<Design>> = Mutex::new(Vec::new());
 /// How many designs are remembered.
 const REMEMBERED: usize = 16;
 
-/// What a compensator is designed for. Frequencies are normalised: f·Δt.
+/// Design parameters of a compensator. Frequencies are normalised: f·Δt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Specification {
     /// Order of the weight W_f, a Butterworth low pass: 1, 2 or 3.
@@ -36,9 +36,9 @@ pub struct Specification {
 }
 
 impl Specification {
-    /// What the paper advises for a weight of this order: cut-offs 0.01, 0.03 and 0.06 of the
-    /// weight (§3.3), 0.5 of the smoother. ε is chosen so that eqs 13 and 14 are met (first order)
-    /// or so that the compensator stays moderate (higher orders).
+    /// Values that the paper recommends for a weight of this order: cut-offs 0.01, 0.03 and 0.06 of
+    /// the weight (§3.3), 0.5 of the smoother. ε is chosen so that eqs 13 and 14 are met (first
+    /// order) or so that the compensator stays moderate (higher orders).
     #[must_use]
     pub fn of_order(weight_order: u32) -> Self {
         let (weight_cutoff, control_weight) = match weight_order {
@@ -75,7 +75,7 @@ pub enum SynthesisError {
     OutOfRange {
         /// Which number.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         value: f64,
         /// Least allowed value.
         least: f64,
@@ -92,7 +92,7 @@ pub enum SynthesisError {
 /// A compensator, and how it was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
-    /// What it was designed for.
+    /// Specification that it was designed for.
     pub specification: Specification,
     /// Least γ of eq. 11, with the compensator's own output weighted by ε.
     pub gamma: f64,

@@ -11,11 +11,11 @@ pub struct Spy<U> {
     unit: U,
     log: Arc<Mutex<Log>>,
     state: State,
-    /// The stop time that it was told, s.
+    /// Stop time that it was given, s.
     stop: Option<f64>,
 }
 
-/// What a [`Spy`] has seen.
+/// Calls, inputs and violations that a [`Spy`] has recorded.
 #[derive(Debug, Clone, Default)]
 pub struct Spied(Arc<Mutex<Log>>);
 
@@ -128,7 +128,7 @@ impl Spied {
         self.log().violations.clone()
     }
 
-    /// What the unit was given, step by step.
+    /// Inputs that the unit was given, step by step.
     pub fn inputs(&self) -> Vec<GivenInputs> {
         self.log().inputs.clone()
     }

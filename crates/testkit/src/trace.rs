@@ -1,4 +1,4 @@
-//! What a run published, kept in memory.
+//! Values that a run published, kept in memory.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -62,7 +62,7 @@ impl Trace {
         values.map(|value| value.to_bits()).collect()
     }
 
-    /// How often the run told that it has ended.
+    /// Number of times that the run reported its end.
     pub fn finished(&self) -> usize {
         self.rows().finished
     }

@@ -1,4 +1,4 @@
-//! What is wrong with an FMU, and how bad it is.
+//! Findings about an FMU, with their severity.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ pub struct Finding {
     pub rule: u8,
     /// How bad it is.
     pub severity: Severity,
-    /// What is wrong.
+    /// Description of the finding.
     pub message: String,
     /// Line in `modelDescription.xml`, from 1, where the finding is about one.
     pub line: Option<u32>,

@@ -16,7 +16,7 @@ use crate::subject::Subject;
 /// All that was found.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// What is wrong, by rule, and by place within one.
+    /// Violations by rule, and by place within one.
     pub findings: Vec<Finding>,
 }
 

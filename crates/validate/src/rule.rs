@@ -12,7 +12,7 @@ use crate::subject::Subject;
 pub struct Rule {
     /// Its number, as in V-07.
     pub number: u8,
-    /// What has to hold.
+    /// The condition that has to hold.
     pub title: &'static str,
     /// How bad it is, as a rule, if it does not hold; single findings may be graded otherwise.
     pub severity: Severity,

@@ -44,7 +44,7 @@ pub struct Contents {
     budget: u64,
 }
 
-/// What is validated.
+/// The file to be validated.
 #[derive(Debug)]
 pub struct Subject {
     /// The file.
@@ -53,7 +53,7 @@ pub struct Subject {
     pub archive: Option<Result<Contents, String>>,
     /// The description as text; `None` if there is none to be read.
     pub text: Option<String>,
-    /// What is wrong with its encoding.
+    /// Errors in its encoding.
     pub encoding: Vec<gyrator_fmu::Warning>,
 }
 
@@ -96,7 +96,7 @@ impl Subject {
         Self {
             path: path.to_owned(),
             archive: None,
-            // Offsets are told without a byte order mark.
+            // Offsets are reported without a byte order mark.
             text: Some(text.trim_start_matches('\u{feff}').to_owned()),
             encoding,
         }
@@ -199,7 +199,7 @@ fn clean(raw: &str) -> String {
     name.strip_prefix("./").unwrap_or(name).to_owned()
 }
 
-/// Reads "version needed to extract" (APPNOTE 4.3.12), which the ZIP library does not tell.
+/// Reads "version needed to extract" (APPNOTE 4.3.12), which the ZIP library does not provide.
 fn read_versions(mut file: File, entries: &mut [Entry], headers: &[u64]) -> io::Result<()> {
     const FIELD: u64 = 6;
     for (entry, header) in entries.iter_mut().zip(headers) {

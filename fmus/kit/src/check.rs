@@ -7,7 +7,7 @@ use crate::model::{Fault, Model};
 use crate::table::{Table, ValueReference};
 use crate::variable::{Causality, Kind, Place, Variable};
 
-/// What is wrong with the table of the model `M`; empty if all is well.
+/// Errors in the table of the model `M`; empty if all is well.
 ///
 /// Names have to be unique; dependencies have to name inputs and parameters; an output that
 /// changes in Initialization Mode when an input or parameter does has to say so. The last is found

@@ -13,13 +13,13 @@ use fmi2_abi::CallbackFunctions;
 pub fn segmentation_fault() -> ! {
     #[cfg(unix)]
     {
-        // SAFETY: the system chooses the place of a page that nobody may touch.
+        // SAFETY: the system chooses the place of a page that must not be accessed.
         let page = unsafe {
             let (access, kind) = (libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             libc::mmap(ptr::null_mut(), 4096, access, kind, -1, 0)
         };
         if page != libc::MAP_FAILED {
-            // SAFETY: the page is there and nobody else's; the processor refuses the write.
+            // SAFETY: the page is there and used by nothing else; the processor refuses the write.
             unsafe { page.cast::<u8>().write_volatile(1) };
         }
     }
@@ -30,7 +30,7 @@ pub fn segmentation_fault() -> ! {
     }
 }
 
-/// Ends the process as a breakpoint does that nobody has asked for: by the signal SIGTRAP. Whoever
+/// Ends the process as an unexpected breakpoint does: by the signal SIGTRAP. Whoever
 /// catches it finds the code going on behind the breakpoint.
 pub fn trap() {
     #[cfg(target_arch = "x86_64")]
@@ -75,7 +75,7 @@ pub fn stack_overflow_in_thread() {
     if made == 0 {
         // SAFETY: the thread was made.
         let thread = unsafe { thread.assume_init() };
-        // SAFETY: nobody else waits for it.
+        // SAFETY: no other thread waits for it.
         unsafe { libc::pthread_join(thread, ptr::null_mut()) };
     }
 }
@@ -169,7 +169,7 @@ pub fn crash_at_exit() {
 }
 
 /// Overwrites all memory of this process that other processes may see, as a loop does that runs past
-/// the end of its array. Does nothing where the system does not tell which it is.
+/// the end of its array. Does nothing where the system does not report which it is.
 pub fn overwrite_shared_memory() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     // Lines are `start-end rights offset device inode path`; the last of the rights is `s`.

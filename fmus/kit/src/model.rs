@@ -1,4 +1,4 @@
-//! What a model has to say about itself.
+//! Interface of a model to the kit.
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -28,9 +28,9 @@ pub enum Fault {
 
 /// A model: named variables, continuous states and their rates, outputs.
 ///
-/// The values live in the fields of the type; [`variables`](Self::variables) tells the kit which
-/// field is which variable. Start values are those of `Default`. `Clone` saves and restores the
-/// state of an instance, `serde` serialises it.
+/// The values live in the fields of the type; [`variables`](Self::variables) maps variables to
+/// fields. Start values are those of `Default`. `Clone` saves and restores the state of an
+/// instance, `serde` serialises it.
 ///
 /// The kit calls [`initialize`](Self::initialize) and [`outputs`](Self::outputs) as often as it
 /// needs: both compute their result from parameters, states and inputs and from nothing else.
@@ -122,10 +122,10 @@ pub trait Model: Clone + Default + Serialize + DeserializeOwned + 'static {
         Ok(())
     }
 
-    /// Told before the instance is freed.
+    /// Called before the instance is freed.
     fn free(&mut self) {}
 
-    /// Told at the end of a run.
+    /// Called at the end of a run.
     ///
     /// # Errors
     /// A [`Fault`] when the model cannot end properly.

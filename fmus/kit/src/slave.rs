@@ -97,7 +97,7 @@ impl<M: Model> Slave<M> {
         })
     }
 
-    /// What comes before `fmi2FreeInstance`.
+    /// Calls `Model::free`; comes before `fmi2FreeInstance`.
     pub(crate) fn free(&mut self) {
         self.unit.free();
     }

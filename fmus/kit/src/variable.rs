@@ -62,7 +62,7 @@ impl Variability {
 pub struct Enumeration {
     /// Name of the declared type.
     pub name: &'static str,
-    /// What the type stands for.
+    /// Meaning of the type.
     pub description: &'static str,
     /// Names and descriptions of the items 1, 2, ….
     pub items: &'static [(&'static str, &'static str)],
@@ -94,7 +94,7 @@ impl<M, T> Clone for Place<M, T> {
 
 impl<M, T> Copy for Place<M, T> {}
 
-/// What the kit itself lets users choose; each is a parameter of the FMU.
+/// Settings of the kit that users choose; each is a parameter of the FMU.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
     /// Inner step, s; 0 means one inner step per communication step.

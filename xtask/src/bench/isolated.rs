@@ -8,7 +8,7 @@ use super::{cell, median};
 use crate::programs;
 
 /// FMUs in a ring, and steps of it: the second and the third have more processes than small
-/// machines have cores, where nobody can spin.
+/// machines have cores, where spinning is off.
 const RINGS: [(usize, usize); 3] = [(1, 200_000), (2, 50_000), (4, 20_000)];
 
 /// Builds the example and measures; a Markdown table of medians.

@@ -12,7 +12,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
         .collect()
 }
 
-/// What the manifest of a published package needs besides its description.
+/// Keys that the manifest of a published package needs besides its description.
 const PUBLISHED: [&str; 5] = ["categories", "keywords", "license", "readme", "repository"];
 
 fn problem(manifest: &TextFile) -> Option<String> {

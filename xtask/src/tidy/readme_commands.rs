@@ -1,4 +1,5 @@
-//! The commands of the README and of `docs/` exist: verbs and long options, as the programs themselves tell.
+//! Checks that the commands of the README and of `docs/` exist: verbs and long options, as the help
+//! texts of the programs list them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

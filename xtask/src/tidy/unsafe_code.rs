@@ -29,7 +29,7 @@ pub(super) const FILES: &[&str] = &[
     "fmus/kit/src/ffi/values.rs",
 ];
 
-/// What a line of a file with unsafe code has: the block, or the exception from the lint
+/// Signs of a line of a file with unsafe code: the block, or the exception from the lint
 /// `unsafe_code`, without which rustc takes none (blocks of macros are for other crates).
 const SIGNS: &[&str] = &["unsafe {", "(unsafe_code", " unsafe_code,"];
 

@@ -37,7 +37,7 @@ pub struct Options {
     pub arguments: Vec<OsString>,
 }
 
-/// What a worker has to do.
+/// Work of one worker process.
 #[derive(Debug, Serialize, Deserialize)]
 struct Job {
     fmu: PathBuf,
@@ -63,7 +63,7 @@ enum Task {
     },
 }
 
-/// What a worker leaves, a line each.
+/// Output of a worker, a line each.
 #[derive(Debug, Serialize, Deserialize)]
 enum Line {
     Finding(Finding),
@@ -195,7 +195,7 @@ fn start(fmu: &Path, task: Task, options: &Options) -> io::Result<(Vec<Line>, Op
         .memory_limit(options.memory_limit)
         .supervise(&gyrator_worker::Stop::default())?;
     let bytes = std::fs::read(&job.report).unwrap_or_default();
-    // The last line may be cut off by the worker's death, which is told anyway.
+    // The last line may be cut off by the worker's death, which is reported anyway.
     let lines = String::from_utf8_lossy(&bytes)
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())

@@ -1,4 +1,4 @@
-//! What an FMU computes over some steps, bit by bit.
+//! Values that an FMU computes over some steps, bit by bit.
 
 use gyrator_fmu::{BaseType, CallError, Causality, Instance, ModelDescription, ScalarVariable};
 use serde::{Deserialize, Serialize};

@@ -26,7 +26,7 @@ pub struct Experiment {
 pub struct OptionsError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 

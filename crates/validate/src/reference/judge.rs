@@ -15,9 +15,9 @@ const USUAL_TOLERANCE: f64 = 1e-6;
 /// A tolerance bounds the error of a step; that of a run may be this many times larger.
 const OF_A_RUN: f64 = 10.0;
 
-/// What separates a run from its reference: rule V-51 is the tube of fmi-cross-check, V-52 the
-/// tolerance of the reference, ten times `RelTol` of the largest value of each column (and ten
-/// times `AbsTol`), where events may lie one sample apart.
+/// Compares a run with its reference: rule V-51 is the tube of fmi-cross-check, V-52 the tolerance
+/// of the reference, ten times `RelTol` of the largest value of each column (and ten times
+/// `AbsTol`), where events may lie one sample apart.
 #[must_use]
 pub fn compare(model: &ModelDescription, result: &Table, reference: &Reference) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -120,7 +120,7 @@ fn beyond_tolerance(
         series: vec![series.clone()],
     };
     let result = alone(&result.time, found);
-    // What lies after the end of the run is told once.
+    // Rows after the end of the run are reported once.
     let end = result.time.last().copied().unwrap_or(f64::NEG_INFINITY);
     let rows = reference.results.time.partition_point(|time| *time <= end);
     let mut expected = alone(&reference.results.time[..rows], expected);

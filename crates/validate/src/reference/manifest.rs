@@ -22,7 +22,7 @@ pub struct Manifest {
 pub struct Related {
     /// Where it is: a URI, relative to the manifest.
     pub source: String,
-    /// What it is for, such as `result` or `experiment/smoke-test`.
+    /// Purpose, such as `result` or `experiment/smoke-test`.
     pub role: String,
     /// MIME type.
     pub kind: String,

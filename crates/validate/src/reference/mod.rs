@@ -29,7 +29,7 @@ pub struct Reference {
     pub name: String,
     /// The expected values.
     pub results: Table,
-    /// What feeds the inputs: a CSV file.
+    /// CSV file with the values of the inputs.
     pub input: Option<PathBuf>,
     /// When to run, and in which steps.
     pub experiment: Experiment,

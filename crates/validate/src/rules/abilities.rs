@@ -81,7 +81,7 @@ pub(crate) const MISSPELT: &[(&str, &str)] = &[
 fn identifiers_are_of_c(model: &Model<'_>, findings: &mut Findings<'_>) {
     let document = model.document;
     for node in model.interfaces() {
-        // Rule V-08 tells where there is none.
+        // Rule V-08 reports it where there is none.
         let Some(identifier) = document.value(node, "modelIdentifier") else {
             continue;
         };

@@ -46,7 +46,7 @@ fn libraries_are_right(subject: &Subject, findings: &mut Findings<'_>) {
     }
 }
 
-/// What `ModelExchange` or `CoSimulation` says about its library.
+/// Requirements of `ModelExchange` or `CoSimulation` on its library.
 struct Interface {
     is_co_simulation: bool,
     identifier: String,
@@ -76,10 +76,10 @@ fn interfaces(subject: &Subject) -> Vec<Interface> {
     model.interfaces().filter_map(interface).collect()
 }
 
-/// What a folder under `binaries` promises.
+/// Properties of the libraries in a folder under `binaries`.
 struct Platform {
     format: BinaryFormat,
-    /// `None` for machines whose libraries are not told apart here.
+    /// `None` for machines whose libraries are not distinguished here.
     architecture: Option<Architecture>,
     ending: &'static str,
 }

@@ -9,7 +9,7 @@ pub(super) fn structured(name: &str) -> Result<(), &str> {
     if rest.is_empty() { Ok(()) } else { Err(rest) }
 }
 
-/// What follows `der(`.
+/// Parses the text after `der(`; returns the rest.
 fn derivative(text: &str) -> Result<&str, &str> {
     let rest = identifier(text)?;
     let rest = match rest.strip_prefix(',') {
@@ -63,7 +63,7 @@ fn unsigned(text: &str) -> Result<&str, &str> {
     }
 }
 
-/// What follows a quoted name, which must not be empty.
+/// Parses a quoted name, not empty, after its opening quote; returns the rest.
 fn after_quote(text: &str) -> Result<&str, &str> {
     let mut rest = text;
     loop {

@@ -344,11 +344,11 @@ fn runs_are_equal(trial: &mut Trial) -> Result<Trajectory, Stop> {
 
 fn memory_does_not_grow(trial: &mut Trial) -> Result<(), Stop> {
     const STEPS: u32 = 100_000;
-    /// Steps that it takes to tell growth from chance.
+    /// Steps needed to distinguish growth from chance.
     const FEWEST: u32 = 1000;
     /// Memory that may be used for the first time by chance, bytes.
     const CHANCE: u64 = 1 << 20;
-    /// What a step may use up, bytes: less ends no run.
+    /// Memory that a step may use up, bytes: less ends no run.
     const ALLOWED: f64 = 100.0;
     let longest = Duration::from_secs(10);
     let fmu = trial.open()?;
@@ -450,7 +450,7 @@ fn bad_input_is_survived(trial: &mut Trial) -> Result<(), Stop> {
     };
     for value in [f64::NAN, f64::INFINITY, f64::MAX, -f64::MAX] {
         let mut instance = Trial::begin(&fmu, "bad input")?;
-        // Whatever it answers, it has to answer; a crash or a hang is told by the parent.
+        // Any answer will do, but there has to be one; the parent reports a crash or a hang.
         let answers = [
             instance
                 .set_real(&[input.value_reference], &[value])

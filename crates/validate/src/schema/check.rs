@@ -155,14 +155,14 @@ fn is_of_xml(name: &str) -> bool {
     name == "xmlns" || name.starts_with("xmlns:") || OF_SCHEMAS.contains(&name)
 }
 
-/// Whether rule V-18 tells about it.
+/// Whether rule V-18 reports it.
 fn is_misspelt_ability(name: &str) -> bool {
     crate::rules::MISSPELT_ABILITIES
         .iter()
         .any(|(wrong, _)| *wrong == name)
 }
 
-/// What a value should be and is not.
+/// Name of the expected type if the value does not have it.
 fn mismatch(value: &str, expected: &ValueType) -> Option<String> {
     let (is_right, name) = match expected {
         ValueType::Text => (true, ""),

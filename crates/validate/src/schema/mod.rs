@@ -12,7 +12,7 @@ pub(crate) struct ElementRule {
     pub(crate) name: &'static str,
     /// Attributes that it may have.
     pub(crate) attributes: &'static [AttributeRule],
-    /// What may stand in it.
+    /// Content that it may have.
     pub(crate) content: Content,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct AttributeRule {
     pub(crate) is_required: bool,
 }
 
-/// What may stand in an element.
+/// Content that an element may have.
 pub(crate) enum Content {
     /// Nothing.
     Nothing,

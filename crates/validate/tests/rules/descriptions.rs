@@ -25,7 +25,7 @@ const U: &str = r#"<Real declaredType="Force" start="1.5" min="-1e3"/>"#;
 const X: &str = r#"<Real unit="m" start="0.1" min="0" max="2" nominal="1"/>"#;
 const GEAR: &str = r#"<Enumeration declaredType="Gear" start="2"/>"#;
 
-/// What breaks the document and its interfaces.
+/// Edits that break the document and its interfaces.
 const DOCUMENT: &[Case] = &[
     (
         7,
@@ -257,7 +257,7 @@ const DOCUMENT: &[Case] = &[
     ),
 ];
 
-/// What breaks variables.
+/// Edits that break variables.
 const VARIABLES: &[Case] = &[
     (19, ERROR, "name=\"gravity\"", "name=\"g\"", "twice"),
     (19, ERROR, "name=\"gravity\"", "name=\"\"", "no name"),
@@ -502,7 +502,7 @@ const VARIABLES: &[Case] = &[
     (31, ERROR, "derivative=\"3\"", "derivative=\"7\"", "no Real"),
 ];
 
-/// What breaks types, units and structure.
+/// Edits that break types, units and structure.
 const DEFINITIONS: &[Case] = &[
     (
         32,

@@ -11,20 +11,20 @@ pub struct Row {
     pub reference: ValueReference,
     /// Base type.
     pub base_type: BaseType,
-    /// What the variable is for.
+    /// Causality: parameter, input, output, ….
     pub causality: Causality,
     /// When it may change.
     pub variability: Variability,
     /// Unit of a Real.
     pub unit: Option<Unit>,
-    /// What it stands for.
+    /// Meaning of the variable.
     pub description: &'static str,
     /// The inputs that an output follows without a step between.
     pub depends_on: &'static [&'static str],
 }
 
 impl Row {
-    /// What the variable stands for, with the items of an enumeration and their numbers.
+    /// Meaning of the variable, with the items of an enumeration and their numbers.
     #[must_use]
     pub fn meaning(&self) -> String {
         let BaseType::Enumeration(Enumeration { items, .. }) = self.base_type else {

@@ -25,7 +25,7 @@ pub(super) unsafe fn with_instance<M: Model>(
     let Some(mut instance) = NonNull::new(component.cast::<Instance<M>>()) else {
         return c::ERROR;
     };
-    // SAFETY: not NULL, so by the contract a live instance to which nobody else has access.
+    // SAFETY: not NULL, so by the contract a live instance to which there is no other access.
     let instance = unsafe { instance.as_mut() };
     catch_unwind(AssertUnwindSafe(|| body(instance)))
         .unwrap_or_else(|panic| instance.slave.panicked(function, panic_text(&*panic)))
@@ -57,7 +57,7 @@ pub(super) const NULL_ARGUMENT: &str = "an argument is NULL";
 /// A list, or `None` where a list that is not empty is NULL.
 ///
 /// # Safety
-/// `pointer` is NULL or points to `count` values that nobody changes during `'a`.
+/// `pointer` is NULL or points to `count` values that do not change during `'a`.
 pub(super) unsafe fn list<'a, T>(pointer: *const T, count: usize) -> Option<&'a [T]> {
     if count == 0 {
         return Some(&[]);
@@ -69,7 +69,7 @@ pub(super) unsafe fn list<'a, T>(pointer: *const T, count: usize) -> Option<&'a 
 /// A list to write to, or `None` where a list that is not empty is NULL.
 ///
 /// # Safety
-/// `pointer` is NULL or points to `count` initialised values that nobody else uses during `'a`.
+/// `pointer` is NULL or points to `count` initialised values with no other access during `'a`.
 pub(super) unsafe fn list_mut<'a, T>(pointer: *mut T, count: usize) -> Option<&'a mut [T]> {
     if count == 0 {
         return Some(&mut []);
@@ -81,7 +81,7 @@ pub(super) unsafe fn list_mut<'a, T>(pointer: *mut T, count: usize) -> Option<&'
 /// A value to write to, or `None` for NULL.
 ///
 /// # Safety
-/// `pointer` is NULL or points to an initialised value that nobody else uses during `'a`.
+/// `pointer` is NULL or points to an initialised value with no other access during `'a`.
 pub(super) unsafe fn place<'a, T>(pointer: *mut T) -> Option<&'a mut T> {
     // SAFETY: NULL or valid by the contract.
     unsafe { pointer.as_mut() }
@@ -90,7 +90,7 @@ pub(super) unsafe fn place<'a, T>(pointer: *mut T) -> Option<&'a mut T> {
 /// A text, or `None` for NULL and for what is not UTF-8.
 ///
 /// # Safety
-/// `pointer` is NULL or points to a text closed by NUL that nobody changes during `'a`.
+/// `pointer` is NULL or points to a text closed by NUL that does not change during `'a`.
 pub(super) unsafe fn text<'a>(pointer: c::String) -> Option<&'a str> {
     if pointer.is_null() {
         return None;

@@ -12,7 +12,7 @@ use super::arguments::{NULL_ARGUMENT, list, place, text, with_instance, with_sla
 use crate::model::Model;
 use crate::slave::{Sink, Slave};
 
-/// What a `fmi2Component` points to.
+/// Instance that a `fmi2Component` points to.
 pub(super) struct Instance<M: Model> {
     pub(super) slave: Slave<M>,
     /// The texts handed out by the last `fmi2GetString`.
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn free_instance<M: Model>(component: c::Component) {
             instance.slave.free();
             drop(instance);
         };
-        // A panic while dropping leaves nobody to report to.
+        // A panic while dropping has no receiver for a report.
         let _ = catch_unwind(AssertUnwindSafe(free));
     }
 }

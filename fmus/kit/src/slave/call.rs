@@ -1,4 +1,4 @@
-//! What all calls have in common: legality, status, change of state, log line.
+//! Steps common to all calls: legality, status, change of state, log line.
 
 use fmi2_abi::{Function, State, Status};
 

@@ -5,7 +5,7 @@ use fmi2_abi::{Function, State, Status, StatusKind};
 use super::Slave;
 use crate::model::{Fault, Model};
 
-/// What the importer said about time, and how far the slave has come.
+/// Times set by the importer, and progress of the slave.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Clock {
     is_set_up: bool,
