@@ -155,7 +155,7 @@ mod tests {
 
     use super::{MODELS, build_all, build_in};
 
-    /// Two compilations in two places. What the archive adds is tested in `package`.
+    /// Two compilations in two places. The additions of the archive are tested in `package`.
     #[test]
     #[ignore = "compiles all FMUs from nothing"]
     fn equal_sources_give_equal_bytes() {

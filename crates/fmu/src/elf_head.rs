@@ -99,7 +99,7 @@ fn check_header<Elf: FileHeader<Endian = Endianness>>(
     }
     let segments = match header.program_headers(endian, bytes) {
         Ok(segments) => segments.iter(),
-        // The table of segments is further back than anybody puts it: the system will judge.
+        // The table of segments is further back than in any usual file: the system will judge.
         Err(_) if length > HEAD => return Ok(()),
         Err(error) => return Err(damaged(error)),
     };

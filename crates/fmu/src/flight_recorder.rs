@@ -197,7 +197,7 @@ impl Slot {
         }
     }
 
-    /// Whether somebody wants to know by how much each step lets the memory grow.
+    /// Whether the growth of the memory in each step is to be measured.
     pub(crate) fn is_asked_to_measure(&self) -> bool {
         self.measures_memory.load(Relaxed) != 0
     }

@@ -139,7 +139,7 @@ impl Fmu {
         })))
     }
 
-    /// The same FMU with libraries of its own: what is fatal to instances of the one leaves those
+    /// The same FMU with libraries of its own: a fatal error of an instance of the one leaves those
     /// of the other alone. The unpacked files and the description are shared.
     #[must_use]
     pub fn apart(&self) -> Self {

@@ -50,7 +50,7 @@ fn remove(parent: &Path, is_due: impl Fn(&DirEntry) -> bool) {
     for entry in entries.flatten().filter(is_due) {
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if is_directory && is_unused(&entry.path()) {
-            // Somebody else's cannot be removed, and is not ours to remove.
+            // Directories of other users cannot be removed, and are not ours to remove.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

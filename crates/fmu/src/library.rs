@@ -33,8 +33,8 @@ macro_rules! functions {
         required { $($required:ident: $kind:ty = $required_name:literal,)* }
         optional { $($optional:ident: $optional_kind:ty = $optional_name:literal,)* }
     ) => {
-        /// The functions of an FMU. Real FMUs lack some, and a run needs few: what may be missing
-        /// is optional (C-06).
+        /// The functions of an FMU. Real FMUs lack some, and a run needs few: those that may be
+        /// missing are optional (C-06).
         #[derive(Clone, Copy)]
         #[repr(C)]
         pub(crate) struct Functions {
@@ -309,8 +309,8 @@ fn open_from_library_path(
     Ok(())
 }
 
-/// Loads a library of an FMU. What it needs and its own folder has is loaded first: not every
-/// exporter makes the system look there (`$ORIGIN`), because on Windows it does so anyway.
+/// Loads a library of an FMU, after those it needs that lie in its own folder: not every exporter
+/// makes the system look there (`$ORIGIN`), because on Windows it does so anyway.
 fn open_with_siblings(file: &Path, loaded: &mut Vec<String>) -> Result<Handle, String> {
     loop {
         let reason = match open(file, false) {

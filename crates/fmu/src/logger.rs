@@ -28,9 +28,9 @@ unsafe extern "C" {
         message: fmi2_abi::String,
         ...
     );
-    /// From the C library: what `allocateMemory` has to do.
+    /// From the C library: allocates, for `allocateMemory`.
     pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void;
-    /// From the C library: what `freeMemory` has to do.
+    /// From the C library: frees, for `freeMemory`.
     pub(crate) fn free(memory: *mut c_void);
 }
 
@@ -116,7 +116,7 @@ impl LogSink {
         made
     }
 
-    /// Tells the component, by which some FMUs are recognised that mix up their pointers.
+    /// Records the component, by which some FMUs are recognised that mix up their pointers.
     pub(crate) fn set_component(&self, component: Component) {
         let mut state = lock(&self.state);
         state.component = component.addr();
@@ -294,7 +294,7 @@ fn emit(instance: &str, status: Status, category: &str, message: &str) {
 }
 
 /// Replaces `#r123#` and its like by names of variables and `##` by `#` (FMI 2.0.5 section
-/// 2.1.5). What does not look like it stays as it is.
+/// 2.1.5). All other text stays as it is.
 fn expand_references(message: &str, description: &ModelDescription) -> String {
     let mut result = String::with_capacity(message.len());
     let mut rest = message;

@@ -290,7 +290,7 @@ impl Survey {
             {
                 let before = self.order.len();
                 self.visit(&path, binary);
-                // What they need is not the FMU's business.
+                // Libraries needed by these are not the FMU's business.
                 for name in self.order.drain(before..) {
                     self.libraries.remove(&name);
                 }

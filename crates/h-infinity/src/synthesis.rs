@@ -255,7 +255,7 @@ impl Design {
         }
     }
 
-    /// Greatest |W_f·(1 − H*·K₂·K₁)|: what γ became when the poles were moved and without ε.
+    /// Greatest |W_f·(1 − H*·K₂·K₁)|: the γ that results when the poles are moved and without ε.
     #[must_use]
     pub fn peak(&self) -> f64 {
         let weighted = |decade: i32| {

@@ -8,7 +8,7 @@ use gyrator::{
     StepOutcome, Unit, UnitDescription, UnitFault, UnitResult, Value, Variable,
 };
 
-/// The model `M` as a unit: what its FMU computes, without archive, library and C calls.
+/// The model `M` as a unit: the results of its FMU, without archive, library and C calls.
 ///
 /// It comes with the abilities of the FMU, and takes input derivatives where the model interpolates
 /// its inputs. Those that a vendor's FMU may lack can be taken away.

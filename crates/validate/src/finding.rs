@@ -13,7 +13,7 @@ use crate::rule::Rule;
 pub enum Severity {
     /// Worth knowing, and allowed.
     Note,
-    /// Legal and likely to be a mistake, or a rule that nearly everybody breaks and no importer
+    /// Legal and likely to be a mistake, or a rule that nearly all FMUs break and no importer
     /// relies on.
     Warning,
     /// Breaks the standard; the FMU can still be run.

@@ -1,5 +1,5 @@
-//! Judges FMUs of FMI 2.0: what they break of the standard, how they behave when they run, and
-//! whether their results meet a reference.
+//! Checks FMUs against FMI 2.0: their violations of the standard, their behaviour when they run,
+//! and whether their results meet a reference.
 //!
 //! Every rule has a number, as in V-07; [`rules()`] lists them. [`examine`] looks at a file
 //! without running anything of it:

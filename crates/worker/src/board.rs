@@ -61,7 +61,7 @@ shareable! {
         time: AtomicU64,
         pub(crate) rows: Rows,
         pub(crate) crash: Crash,
-        /// Worker: what it could not write to the standard error, up to the first 0.
+        /// Worker: text that it could not write to the standard error, up to the first 0.
         unsaid: [AtomicU8; UNSAID_BYTES],
     }
 }
@@ -318,7 +318,7 @@ impl Board {
     pub(crate) fn unsaid(&self) -> Option<String> {
         let bytes = self.header.unsaid.iter().map(|byte| byte.load(Relaxed));
         let text: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
-        // What an FMU has overwritten is no message.
+        // Text that an FMU has overwritten is no message.
         String::from_utf8(text).ok().filter(|text| !text.is_empty())
     }
 

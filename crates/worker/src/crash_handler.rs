@@ -92,7 +92,7 @@ extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_vo
     }
     // SAFETY: the default action runs no code of this process.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
-    // What somebody has sent does not come again by itself, nor does a breakpoint or a forbidden
+    // A signal sent by a process does not come again by itself; nor does a breakpoint or forbidden
     // call of the system: the next instruction would be carried out.
     let comes_again = code > 0 && !matches!(signal, libc::SIGTRAP | libc::SIGSYS);
     if !comes_again {

@@ -252,7 +252,7 @@ fn append(file: &File, ring: &Ring, extent: Extent) -> io::Result<()> {
 /// The same for a pipe.
 fn pass_on(file: &File, ring: &Ring, extent: Extent, rows: &Rows) -> io::Result<()> {
     if rows.is_writing.load(Acquire) != 0 {
-        // What it has taken of an unfinished block cannot be known.
+        // The part that it has taken of an unfinished block cannot be known.
         return Err(io::Error::other("it died while it wrote them"));
     }
     let mut bytes = vec![0; (extent.end - extent.written) as usize];

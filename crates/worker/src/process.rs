@@ -89,7 +89,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Takes both away from FMUs: what they print goes to the standard error.
+    /// Takes both away from FMUs: their output goes to the standard error.
     ///
     /// # Errors
     /// Errors of the operating system.

@@ -152,7 +152,7 @@ impl SharedMemory {
     }
 
     /// Copies bytes into the memory, at `offset`, through atomics: another process, or an FMU that
-    /// writes where it must not, may use them at the same time. What does not fit in is left out.
+    /// writes where it must not, may use them at the same time. Bytes that do not fit are left out.
     pub fn store_bytes(&mut self, offset: usize, bytes: &[u8]) {
         let length = bytes.len().min(self.length.saturating_sub(offset));
         let (head, words, tail) = self.parts(offset, length);
@@ -166,8 +166,8 @@ impl SharedMemory {
         }
     }
 
-    /// Copies bytes out of the memory, from `offset`, as [`Self::store_bytes`] does. What lies
-    /// beyond it is left as it is.
+    /// Copies bytes out of the memory, from `offset`, as [`Self::store_bytes`] does. Bytes
+    /// beyond its end stay as they are.
     pub fn load_bytes(&self, offset: usize, bytes: &mut [u8]) {
         let length = bytes.len().min(self.length.saturating_sub(offset));
         let (head, words, tail) = self.parts(offset, length);

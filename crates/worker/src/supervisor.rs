@@ -161,7 +161,7 @@ impl Supervisor {
     /// Starts the worker and waits for its end.
     ///
     /// # Errors
-    /// If there can be no worker: what the operating system says.
+    /// If there can be no worker: the error of the operating system.
     pub fn supervise(self, stop: &Stop) -> io::Result<Ending> {
         self.start()?.wait(stop)
     }
@@ -169,7 +169,7 @@ impl Supervisor {
     /// Starts the worker, which dies when the calling thread ends.
     ///
     /// # Errors
-    /// If there can be no worker: what the operating system says.
+    /// If there can be no worker: the error of the operating system.
     pub fn start(self) -> io::Result<Supervised> {
         // First of all: until the worker asks for what it needs, it is made.
         let start = || process::spawn(RUN, self.arguments);
@@ -289,7 +289,7 @@ impl Supervised {
             leftovers::remove_of(process);
         }
         if let Some(sweeper) = self.sweeper.take() {
-            // It cannot panic, and if it did: what is left is the next run's.
+            // It cannot panic, and if it did, the next run would remove the rest.
             let _ = sweeper.join();
         }
         let results = self.results.take();

@@ -30,7 +30,7 @@ pub fn remember() -> io::Result<()> {
 }
 
 /// Does `work`, which opens or makes files, where paths and rights mean what they meant to the
-/// user, whatever FMUs have done. What they rely on is put back afterwards.
+/// user, whatever FMUs have done. The settings that FMUs rely on are put back afterwards.
 pub fn in_own<T>(work: impl FnOnce() -> T) -> T {
     let Some(own) = OWN.get() else {
         return work();

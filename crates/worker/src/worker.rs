@@ -187,7 +187,7 @@ fn read_job(mut file: File) -> io::Result<Vec<u8>> {
     Ok(job)
 }
 
-/// Tells panics of this program from crashes of FMUs.
+/// Distinguishes panics of this program from crashes of FMUs.
 fn note_panics(board: Board) {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

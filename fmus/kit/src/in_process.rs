@@ -297,7 +297,7 @@ impl<M: Model> InProcess<M> {
         self.memory = Memory::new(&self.table);
     }
 
-    /// Tells the model that the run is over.
+    /// Calls the model at the end of the run.
     ///
     /// # Errors
     /// A [`Fault`] of the model.
@@ -305,7 +305,7 @@ impl<M: Model> InProcess<M> {
         self.memory.model.terminate()
     }
 
-    /// Says that the instance is about to be freed.
+    /// Calls the model before the instance is freed.
     pub fn free(&mut self) {
         self.memory.model.free();
     }

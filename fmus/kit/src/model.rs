@@ -113,7 +113,7 @@ pub trait Model: Clone + Default + Serialize + DeserializeOwned + 'static {
         Ok(())
     }
 
-    /// Told after each inner step from `start` to `end` in s; the place for what is not continuous.
+    /// Called after each inner step from `start` to `end` in s; place for discontinuous changes.
     ///
     /// # Errors
     /// A [`Fault`]; one that discards the step leaves the model as it was.

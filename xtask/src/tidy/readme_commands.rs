@@ -50,7 +50,7 @@ impl Tools {
     }
 }
 
-/// Tells the long help text of one verb, or why there is none.
+/// Source of the long help text of a verb, or of the reason why there is none.
 trait Help {
     fn of(&mut self, program: Program, verb: Option<&str>) -> Result<String, String>;
 }

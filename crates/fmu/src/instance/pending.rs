@@ -21,7 +21,7 @@ impl Instance {
         if !self.calls_back() {
             return Err("its description does not declare canRunAsynchronuously".into());
         }
-        // Whoever watches sees one call that has not returned, and ends it in the end.
+        // A watching process sees one call that has not returned, and ends it in the end.
         let status = self
             .slot
             .call_of_step(Function::DoStep, || self.ask_until_the_end());
@@ -50,8 +50,8 @@ impl Instance {
         }
     }
 
-    /// The status of the pending step once it has ended. What `fmi2GetStatus` says counts more
-    /// than what the FMU calls back, which may be late and about an earlier step.
+    /// The status of the pending step once it has ended. The answer of `fmi2GetStatus` counts more
+    /// than the status that the FMU calls back, which may be late and about an earlier step.
     fn status_of_step(&self) -> Result<Option<fmi2_abi::Status>, String> {
         let called_back = self.cold.sink.take_step_status();
         let Some(get_status) = self.cold.functions.get_status else {

@@ -262,7 +262,7 @@ fn work(job: &Job) -> io::Result<Vec<Line>> {
         let (number, severity) = match stop {
             // It was loaded, and refuses what the rule tries.
             Stop::Load(LoadError::Instantiate { .. }) => (rule.number, rule.severity),
-            // What rule V-05 looks for without loading.
+            // Rule V-05 looks for this without loading.
             Stop::Load(_) => (5, Severity::Fatal),
             // Allowed, if only for other step sizes than the one that was tried.
             Stop::Discarded(_) => (rule.number, Severity::Warning),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use gyrator_fmu::ModelDescription;
 use serde::{Deserialize, Serialize};
 
-/// When an FMU is run, and how exactly. What is not given comes from the FMU's default experiment.
+/// Time span, step and tolerances of a run. Missing values come from the FMU's default experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Experiment {
     /// `StartTime`, s.
@@ -76,8 +76,8 @@ impl Experiment {
         })
     }
 
-    /// Start, stop and step of the run: what is not given, as the FMU recommends, or else to the
-    /// end of the reference in 1000 steps.
+    /// Start, stop and step of the run: missing values are those that the FMU recommends, or
+    /// else lead to the end of the reference in 1000 steps.
     #[must_use]
     pub fn complete(&self, model: &ModelDescription, end: f64) -> (f64, f64, f64) {
         let default = model.default_experiment;

@@ -342,7 +342,7 @@ const EVERYWHERE: &[&str] = &[
     "ld-linux-aarch64.so.1",
 ];
 
-/// Tells which libraries a user has to bring.
+/// Reports the libraries that a user has to bring.
 fn libraries_are_there(contents: &Contents, name: &str, bytes: &[u8], findings: &mut Findings<'_>) {
     let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
     let is_missing = |library: &String| {

@@ -48,7 +48,7 @@ fn changed(text: &str) -> Option<String> {
     let (before, quoted) = text.split_at(mark + 1);
     let after = &quoted[quoted.find(&text[mark..=mark])?..];
     let text = format!("{before}{{00000000-0000-4000-8000-000000000000}}{after}");
-    // What was declared before does not hold any more.
+    // The declaration at the beginning does not hold any more.
     let body = match text.strip_prefix("<?xml") {
         Some(rest) => rest.split_once("?>")?.1,
         None => &text,

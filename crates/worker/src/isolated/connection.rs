@@ -1,4 +1,4 @@
-//! The run's side of a worker: starting it, talking to it, and telling how it ended.
+//! The run's side of a worker: starting it, talking to it, and reporting how it ended.
 
 use std::ffi::OsString;
 use std::io;
@@ -292,7 +292,7 @@ fn spawn(arguments: Vec<OsString>) -> io::Result<(Child, Channel)> {
         let (sender, orders) = mpsc::channel::<Order>();
         let start = move || {
             for (arguments, answer) in orders {
-                // Who has asked may be gone.
+                // The receiver of the answer may be gone.
                 let _ = answer.send(process::spawn(ROLE, arguments));
             }
         };

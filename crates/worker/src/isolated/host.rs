@@ -41,7 +41,7 @@ pub(crate) fn serve_if_asked() {
 
 fn serve() -> Result<Infallible, MailboxError> {
     let channel = process::begin()?;
-    // What the FMU prints goes to the standard error.
+    // Output of the FMU goes to the standard error.
     let _streams = Streams::take()?;
     let Received::Message(message, files) = channel.receive()? else {
         return Err(io::Error::other("the run is silent").into());

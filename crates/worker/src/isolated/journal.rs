@@ -68,7 +68,7 @@ impl Journal {
         self.steps = 0;
     }
 
-    /// Takes one of the restarts: what a new worker has to be asked, after it has loaded the FMU.
+    /// Takes one of the restarts: the request to a new worker, after it has loaded the FMU.
     pub(super) fn restart(&mut self) -> Option<Request> {
         self.left = self.left.checked_sub(1)?;
         let mut request = self.beginning.clone();

@@ -66,7 +66,7 @@ impl Line {
         })
     }
 
-    /// Tells the line to `tracing` in this process, as the loader would have.
+    /// Passes the line to `tracing` in this process, as the loader would have.
     fn emit(&self) {
         let Self {
             instance,

@@ -1,7 +1,7 @@
 //! Messages of any length between a run and a worker, through shared memory.
 //!
-//! The two take turns: who has sent waits for the answer. A message lies in the sender's lane, and
-//! its sequence number says that it is there. What does not fit in is sent in parts, each of which
+//! The two take turns: the sender waits for the answer. A message lies in the sender's lane, and
+//! its sequence number says that it is there. A longer message is sent in parts, each of which
 //! the receiver acknowledges.
 
 use std::io;

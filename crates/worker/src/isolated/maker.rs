@@ -120,7 +120,7 @@ impl UnitMaker for Isolation {
 }
 
 /// Whether a private copy of its library is not enough for an FMU that can be instantiated only
-/// once per process: what its library needs besides is loaded once for all.
+/// once per process: the other libraries that it needs are loaded once for all.
 fn cannot_share(order: &UnitOrder<'_>) -> bool {
     let claims = order.fmu.description().co_simulation.as_ref();
     let only_once = claims.is_some_and(|claims| claims.can_be_instantiated_only_once_per_process);

@@ -16,8 +16,8 @@ const REALS: u8 = 3;
 const VALUE: u8 = 4;
 const STATE: u8 = 5;
 
-/// A worker's answer in the making. What was done comes before it is known how it ends, so the head
-/// stands at the end.
+/// A worker's answer in the making. The results of operations come before it is known how the work
+/// ends, so the head stands at the end.
 #[derive(Debug, Default)]
 pub(super) struct Reply {
     bytes: Vec<u8>,

@@ -40,7 +40,7 @@ pub(super) struct IsolatedUnit {
 /// The worker, and what to do when it is lost.
 struct Hosted {
     name: String,
-    /// Tells who watches this process that it waits for the worker.
+    /// Shows a watching process that this one waits for the worker.
     claim: SlotGuard,
     connection: Connection,
     terms: Terms,
@@ -502,7 +502,7 @@ impl Unit for IsolatedUnit {
             Box::new(KeptState(self.states - 1))
         });
         if let Some(KeptState(number)) = kept.downcast_ref() {
-            // What was read ahead stays as it is.
+            // Answers that were read ahead stay valid.
             self.queue.rare(&Rare::Save(*number));
         }
         Ok(kept)

@@ -108,9 +108,10 @@ fn log_categories() -> Element {
     categories
 }
 
-/// Tells gyrator that an output read after an input was set follows that input, unless outputs
-/// are cached or the model forbids it; that instances may share one library, as it keeps nothing outside of them; and the
-/// highest order of input derivatives, for which FMI 2.0 has no attribute.
+/// Declares to gyrator that an output read after an input was set follows that input, unless
+/// outputs are cached or the model forbids it; that instances may share one library, as it keeps
+/// nothing outside of them; and the highest order of input derivatives, for which FMI 2.0 has no
+/// attribute.
 fn vendor_annotations<M: Model>() -> Element {
     let mut tool = Element::new("Tool");
     let mut library = Element::new("Library");
