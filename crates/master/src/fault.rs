@@ -17,7 +17,7 @@ pub enum Cause {
     /// An output is NaN or infinite.
     NotFinite,
     /// The process of the unit crashed, hung, or left. The message says which, and
-    /// in what call.
+    /// in which call.
     Lost,
 }
 

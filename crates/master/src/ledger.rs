@@ -7,7 +7,7 @@ use crate::step::Step;
 
 /// Power and energy over a bond so far. Powers are those of the last step, at its end.
 ///
-/// End a gives the effort and end b the flow; a tilde marks what a unit really used.
+/// End a gives the effort and end b the flow; a tilde marks the value in effect at a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct BondEnergy {
     /// Power that end a gives: Σ weight · effort output · flow input used, W.
@@ -117,7 +117,7 @@ impl Ledger {
         self.bonds.iter().map(|entry| &entry.energy)
     }
 
-    /// Macro-steps from one booking of a bond to the next, in the order of the graph.
+    /// Macro-steps from one balance of a bond to the next, in the order of the graph.
     pub fn macro_steps(&self) -> impl ExactSizeIterator<Item = u64> {
         self.bonds.iter().map(|entry| entry.every)
     }

@@ -50,8 +50,8 @@ impl Clock {
         self.start + self.duration(ticks)
     }
 
-    /// Seconds at the end of `steps` whole macro-steps: what [`seconds`](Self::seconds) gives for
-    /// their ticks, without its division.
+    /// Seconds at the end of `steps` whole macro-steps: the result of [`seconds`](Self::seconds)
+    /// for their ticks, without its division.
     #[inline]
     pub fn seconds_after(&self, steps: u64) -> f64 {
         self.start + steps as f64 * self.step

@@ -65,7 +65,7 @@ pub fn parse_csv(bytes: &[u8], path: &Path) -> Result<Table, CsvError> {
     })
 }
 
-/// The line, and what is wrong with it.
+/// The line and its error.
 type Wrong = (usize, String);
 
 fn read_table(bytes: &[u8]) -> Result<Table, Wrong> {

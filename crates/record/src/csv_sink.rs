@@ -12,7 +12,7 @@ const BLOCK: usize = 256 * 1024;
 
 /// Destination of a [`CsvSink`].
 pub trait Output: Write + Send {
-    /// Cuts off what was written after the first `length` bytes. Does nothing where bytes cannot
+    /// Removes the bytes written after the first `length` bytes. Does nothing where bytes cannot
     /// be removed.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl CsvSink {
 }
 
 impl<W: Output> CsvSink<W> {
-    /// Creates a file, in place of the one that is there, and writes to what `wrap` makes of it.
+    /// Creates a file, in place of an existing one, and writes to the result of `wrap` for it.
     ///
     /// # Errors
     ///

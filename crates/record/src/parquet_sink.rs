@@ -38,7 +38,7 @@ impl ParquetSink {
 }
 
 impl<W: Output> ParquetSink<W> {
-    /// As [`ParquetSink::create`], writing rows to what `wrap` makes of the file.
+    /// As [`ParquetSink::create`], writing rows to the result of `wrap` for the file.
     ///
     /// # Errors
     ///

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::sink::RecordError;
 
 /// The result file `NAME` while it is written: it is called `NAME.part`, is locked against other
-/// runs, and gets its name in the end. What is no plain file, such as a pipe or a device, is written
-/// by its own name.
+/// runs, and gets its name in the end. Anything but a plain file, such as a pipe or a device, is
+/// written by its own name.
 ///
 /// Rows may be appended through any copy of [`file`](Self::file). Other programs can read them there.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl PartFile {
     ///
     /// # Errors
     ///
-    /// If the folder is not there any more: what the operating system says.
+    /// The error of the operating system, if the folder no longer exists.
     pub fn adopt(path: &Path, file: File) -> io::Result<Self> {
         let name = path.canonicalize().or_else(|_| std::path::absolute(path))?;
         let is_plain = file.metadata()?.is_file();

@@ -140,7 +140,7 @@ pub enum RecordError {
         /// The path as it was given.
         path: PathBuf,
     },
-    /// The file is not as long as what was written.
+    /// The file is shorter or longer than the bytes written.
     #[error(
         "the result file {} was changed by an FMU or another program: it has {found} bytes, and \
          {written} were written; rows are missing in it",

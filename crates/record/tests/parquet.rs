@@ -1,4 +1,4 @@
-//! Parquet files: what is written is read back, and a run that is killed leaves its rows.
+//! Parquet files: written rows are read back, and a run that is killed leaves its rows.
 
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 

@@ -1,4 +1,4 @@
-//! Runs that ended the process: which they were, and what the next process makes of them.
+//! Runs that ended the process: how the next process identifies and records them.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};

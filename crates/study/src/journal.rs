@@ -13,7 +13,7 @@ use crate::cases::Part;
 use crate::cell::{Cell, Column};
 use crate::identity::{Identity, checksum};
 
-/// The first line of a journal: what its rows belong to.
+/// The first line of a journal: the study its rows belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the form of journals.
@@ -105,7 +105,7 @@ impl Tail {
 }
 
 impl Journal {
-    /// Opens a journal, or begins one. What was left of an unfinished line is removed.
+    /// Opens a journal, or begins one. The rest of an unfinished line is removed.
     ///
     /// # Errors
     ///

@@ -69,7 +69,7 @@ impl Window {
 /// One number that is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metric {
-    /// What.
+    /// The measured quantity.
     pub quantity: Quantity,
     /// Of which variable: an output `component.variable`, or `bond.<name>.<value>` with the values
     /// of a result file.
@@ -189,7 +189,7 @@ struct Gauge {
 }
 
 impl Meter {
-    /// Finds what is to be measured in a system; the first variable that it lacks is an error.
+    /// Finds the variables to be measured in a system; the first one that it lacks is an error.
     pub(crate) fn new(metrics: &[Metric], graph: &Graph) -> Result<Self, String> {
         let tracks = tracks(metrics);
         let gauge = |metric: &Metric| {

@@ -37,7 +37,7 @@ pub enum StudyError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The first system of the list that can be described has not what the study measures.
+    /// The first system of the list that can be described lacks a variable that the study measures.
     #[error("[metrics]: {0}")]
     Metric(String),
     /// The FMUs of the system cannot be opened.

@@ -55,7 +55,7 @@ pub enum Severity {
     Error,
 }
 
-/// One thing that is wrong with a description: where, what, and what to do.
+/// One problem of a description: its place, its message and its remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// How bad it is.

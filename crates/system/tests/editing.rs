@@ -1,4 +1,4 @@
-//! Building a system in code, and what the command line changes in one.
+//! Building a system in code, and editing one as the command line does.
 
 use gyrator_system::toml_file::{ReadError, read, to_toml};
 use gyrator_system::{Choice, Connection, Port, SystemFile, Value, check};

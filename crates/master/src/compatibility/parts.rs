@@ -1,4 +1,4 @@
-//! The parts of a system, each with its needs and what it withholds.
+//! The parts of a system, each with its needs and the needs that it withholds.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

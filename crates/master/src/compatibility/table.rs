@@ -1,4 +1,4 @@
-//! The table of needs: what needs them, and beside what there is none.
+//! The table of needs: the parts that have them and the parts that withhold them.
 
 use super::parts::{
     ACCELERATIONS_NEED, FEED_FORWARD_NEEDS, HALVING_NEEDS, MODEL_NEEDS, MODEL_WITHHOLDS,

@@ -33,10 +33,10 @@ pub struct Side {
     pub output: Vec<f64>,
     /// Outputs at k − 1.
     pub previous_output: Vec<f64>,
-    /// How far the outputs at k are from what the new inputs would make them, −D·(u − ũ) for stale
-    /// direct feed-through; NaN where D is not known.
+    /// Error of the outputs at k against those of the new inputs: −D·(u − ũ) for stale direct
+    /// feed-through; NaN where D is not known.
     pub error: Vec<f64>,
-    /// The same at k − 1: what the step from k − 1 to k was made with.
+    /// The same at k − 1, in effect during the step from k − 1 to k.
     pub previous_error: Vec<f64>,
     /// Values of the receiving inputs at k if the outputs were passed on unchanged (L·y).
     pub fed: Vec<f64>,
@@ -105,8 +105,8 @@ pub struct CorrectionFacts {
     pub degree: usize,
     /// It needs the interface Jacobian at each point.
     pub wants_jacobian: bool,
-    /// It is there to take out the energy that stale feed-through puts in, so that the energy audit
-    /// can judge it. What corrects other errors, of held inputs for example, is not judged by that.
+    /// It removes the energy that stale feed-through adds, so that the energy audit can judge it.
+    /// Corrections of other errors, of held inputs for example, are not judged.
     pub removes_stale_energy: bool,
 }
 

@@ -3,8 +3,8 @@ use crate::curve::Curve;
 use crate::elimination::Elimination;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 
-/// Nearly energy-preserving coupling elements (Sadjina & Pedersen 2019, eqs 11–12): what an input
-/// was short of over a step, on average, is added to it over the next.
+/// Nearly energy-preserving coupling elements (Sadjina & Pedersen 2019, eqs 11–12): the
+/// mean error of an input over a step is compensated over the next.
 #[derive(Debug, Clone)]
 struct Nepce {
     alpha: Option<f64>,

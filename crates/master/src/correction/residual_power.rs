@@ -38,7 +38,7 @@ struct RunningShare {
     start: f64,
     stale: f64,
     residual: f64,
-    /// Greatest magnitude of a step's residual seen: what the start value weighs.
+    /// Greatest magnitude of a step's residual seen: the weight of the start value.
     greatest: f64,
     share: f64,
 }
@@ -57,7 +57,7 @@ impl RunningShare {
         }
     }
 
-    /// Takes a step: what staleness made and the residual, both in the same unit.
+    /// Adds a step: the energy made by staleness and the residual, both in the same unit.
     fn learn(&mut self, stale: f64, residual: f64) {
         if stale.is_nan() {
             return;

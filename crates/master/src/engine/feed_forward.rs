@@ -19,7 +19,7 @@ pub(super) fn mark_inputs(courses: &mut Courses) {
     }
 }
 
-/// Sets the addition of feed-forward over the coming step. What a delay takes away counts to it, so
+/// Sets the addition of feed-forward over the coming step. It includes the part that a delay removes, so
 /// that the ledger shows by how much energy the whole still differs from an exchange without delay.
 #[inline]
 pub(super) fn play(courses: &mut Courses, signals: &Signals, step: &Step) {

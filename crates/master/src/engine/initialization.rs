@@ -12,14 +12,14 @@ use crate::unit::{Causality, Period, Value};
 
 /// Relative change below which the values of a loop count as converged.
 const SETTLED: f64 = 1e-12;
-/// Relative change that is accepted where rounding keeps a loop from settling further.
+/// Relative change that is accepted where rounding keeps a loop from converging further.
 const ACCEPTED: f64 = 1e-8;
 /// Rounding error of a sum of products, relative to the sum of their magnitudes.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 const FIXED_POINT_ITERATIONS: usize = 50;
 const NEWTON_ITERATIONS: usize = 25;
 
-/// Something worth telling the user that does not stop the run.
+/// Notes for the user that do not stop the run.
 pub(crate) type Notes = Vec<String>;
 
 /// Brings all units from their start values to the first communication point.
@@ -396,7 +396,7 @@ fn remaining_change(
     at: &DVector<f64>,
     nominal: &[Option<f64>],
 ) -> f64 {
-    // What is summed up in each residual: y, and all of which g is made.
+    // Magnitudes of the terms of each residual: y, and all terms of g.
     let terms = (&jacobian + DMatrix::identity(at.len(), at.len())).abs() * at.abs() + at.abs();
     let Some(inverse) = jacobian.try_inverse() else {
         let mut pairs = residual.iter().zip(terms.iter());

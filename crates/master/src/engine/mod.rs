@@ -88,7 +88,7 @@ pub(crate) fn head(state: &mut State, step: &Step) -> Result<(), Fault> {
     corrections::correct(state, step)
 }
 
-/// Feeds, steps and publishes all components: what methods do that treat them alike.
+/// Feeds, steps and publishes all components, for methods that treat them alike.
 ///
 /// # Errors
 /// The first refused call, or the first value that is NaN or infinite.

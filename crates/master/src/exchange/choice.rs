@@ -9,7 +9,7 @@ use crate::unit::Value;
 /// Selects the exchange mode of each component, and measures D where a mode or the energy audit
 /// needs it. The units are in Initialization Mode.
 ///
-/// Returns D by component where it is known and smooth, and what the user should know.
+/// Returns D by component where it is known and smooth, and notes for the user.
 pub(crate) fn select_exchange(
     state: &mut State,
     step: &Step,

@@ -58,7 +58,7 @@ pub struct ExtrapolationFacts {
     /// ([`next_piece`](Extrapolation::next_piece)), of which [`curve`](Extrapolation::curve) gives
     /// the ends only.
     pub comes_in_pieces: bool,
-    /// Why the extrapolation cannot work in the steps of this signal, and what to do.
+    /// Reason why the extrapolation cannot work in the steps of this signal, and the remedy.
     pub misfit: Option<String>,
 }
 

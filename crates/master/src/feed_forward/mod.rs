@@ -1,4 +1,4 @@
-//! The learned signal: what is added to which inputs, and what system it was learned on.
+//! The learned signal: the additions to the inputs, and the system it was learned on.
 
 mod file;
 

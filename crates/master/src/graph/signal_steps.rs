@@ -27,7 +27,7 @@ impl Graph {
         }
     }
 
-    /// Finds what is known of the extrapolation of each input in the steps of its signal.
+    /// Finds the facts about the extrapolation of each input in the steps of its signal.
     pub(crate) fn find_facts(&mut self) {
         for receiver in 0..self.components.len() {
             for index in self.components[receiver].inputs.clone() {

@@ -152,7 +152,7 @@ pub(crate) struct InterfaceModel {
     pub(crate) facts: ScheduleFacts,
 }
 
-/// A velocity at the bonds, and what belongs to it.
+/// A velocity at the bonds, with its variables.
 #[derive(Debug, Clone)]
 pub(crate) struct Coordinate {
     /// The multibody component's output.

@@ -80,7 +80,7 @@ impl FastInputs {
     }
 }
 
-/// Which side is stepped first, and what is passed between the two.
+/// Order of the two sides, and the quantities passed between them.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Schedule {
     /// Which side is stepped first.

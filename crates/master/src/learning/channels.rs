@@ -1,4 +1,4 @@
-//! Which inputs of a system learn, and how each of them uses what it gets.
+//! Selection of the inputs that learn, and the use that each of them makes of its values.
 
 use super::{Base, Interpolation, Learning};
 use crate::exchange_mode::Exchange;

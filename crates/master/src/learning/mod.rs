@@ -66,8 +66,8 @@ impl Interpolation {
 
 /// Learns feed-forward for the inputs at the power bonds of a system, over a sequence of runs.
 ///
-/// After each run the error e = r − u of every learning input is what it should have been, known in
-/// hindsight, less what it was; and c ← c + gain·e is added to the input in the next run
+/// After each run, the error e = r − u of every learning input is its reference, known in
+/// hindsight, less the value used; and c ← c + gain·e is added to the input in the next run
 /// (Thielemans 2023 eqs 5–6). Inputs fed by outputs with direct feed-through learn, and in either
 /// direction of a bond inputs whose unit steps within the macro-step or accepts derivatives.
 #[derive(Debug, Clone, PartialEq)]

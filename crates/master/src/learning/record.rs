@@ -56,8 +56,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The errors e = r − u over each macro-step at which the input is fed, by learner: what the
-    /// input should have been, in hindsight, less what it was (Thielemans 2023 eq. 5).
+    /// The errors e = r − u over each macro-step at which the input is fed, by learner: the
+    /// reference, known in hindsight, less the value used (Thielemans 2023 eq. 5).
     pub(super) fn errors(&self) -> Vec<Vec<(usize, Curve)>> {
         (0..self.learners.len())
             .map(|index| self.errors_of(index))

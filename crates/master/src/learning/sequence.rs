@@ -1,4 +1,4 @@
-//! The runs that learn, one after the other: what they were given, how good they were, when to end.
+//! The sequence of learning runs: their feed-forward, their errors and the end of learning.
 
 use super::channels::Learner;
 use super::record::Record;

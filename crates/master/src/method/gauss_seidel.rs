@@ -6,7 +6,7 @@ use crate::registry::{Entry, ParameterInfo, ParameterKind};
 use crate::state::State;
 use crate::step::Step;
 
-/// Units step one after the other, each with what those before it have just computed.
+/// Units step one after the other, each with the outputs that those before it have just computed.
 struct GaussSeidel {
     order: Order,
     turns: Option<Turns>,

@@ -5,7 +5,7 @@ use crate::registry::Entry;
 use crate::state::State;
 use crate::step::Step;
 
-/// All units step in parallel over the same interval, with what was published before it.
+/// All units step in parallel over the same interval, with the outputs published before it.
 #[derive(Debug)]
 struct Jacobi;
 

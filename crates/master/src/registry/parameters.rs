@@ -1,4 +1,4 @@
-//! Parameters of registry entries: what they may be, and their checked values.
+//! Parameters of registry entries: their kinds and their checked values.
 
 use gyrator_system::{Choice, Problem, Value, closest};
 

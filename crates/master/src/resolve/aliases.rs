@@ -7,8 +7,8 @@ use gyrator_system::Problem;
 use super::Wire;
 use crate::graph::Component;
 
-/// Inputs of a component that are two names of one variable and are both connected: what the one
-/// sets, the other would set again (C-53).
+/// Inputs of a component that are two names of one variable and are both connected: the
+/// second would overwrite the first (C-53).
 pub(super) fn fed_twice(components: &[Component], wires: &[Wire]) -> Vec<Problem> {
     let mut fed = BTreeMap::new();
     let mut problems = Vec::new();

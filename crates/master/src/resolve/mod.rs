@@ -561,7 +561,7 @@ fn causality_word(causality: Causality) -> &'static str {
     }
 }
 
-/// A start value of a file as a value of the variable's kind; else what it must be.
+/// A start value of a file as a value of the variable's kind; else the kind expected.
 pub(crate) fn start_value(
     kind: Kind,
     items: &[(i32, String)],

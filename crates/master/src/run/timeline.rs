@@ -187,8 +187,8 @@ impl Sizes {
         index.is_multiple_of(self.cycle as u64)
     }
 
-    /// `length`, or less so that the steps end where nothing `remains`. What would leave a small rest
-    /// is made in two equal parts.
+    /// `length`, or less so that the steps end where nothing `remains`. A step that would leave a
+    /// small rest is made in two equal parts.
     fn within(&self, length: Ticks, remains: Ticks, index: u64) -> Ticks {
         if !self.may_change(index) {
             return length;

@@ -46,7 +46,7 @@ impl InputCourse {
     pub(crate) fn new(component: usize, input: &Input, graph: &Graph) -> Self {
         let facts = &input.facts;
         let mut extrapolation = input.extrapolation.build();
-        // What is refused here was refused when the graph was made.
+        // An error here was already reported when the graph was made.
         let _ = extrapolation.prepare(&graph.steps_of(component, input));
         Self {
             source: input.source,
@@ -90,7 +90,7 @@ impl InputCourse {
         output * self.factor + self.offset
     }
 
-    /// Takes what was published at `time`, s since the start; NaN is an unknown slope. Returns
+    /// Receives outputs published at `time`, s since the start; NaN is an unknown slope. Returns
     /// whether the prediction failed as it only does at a discontinuity.
     pub(crate) fn observe(&mut self, outputs: &[f64], slope: f64, time: f64) -> bool {
         let value = self.fed(outputs);

@@ -75,7 +75,7 @@ pub(crate) struct Courses {
     pub(crate) inputs: Vec<InputCourse>,
     /// Value that each input had at the end of its component's last step.
     pub(crate) values: Vec<f64>,
-    /// The output that feeds each input: what a plain copy needs, and no more, side by side.
+    /// The output that feeds each input: contiguous, and no more than a plain copy needs.
     pub(crate) sources: Vec<u32>,
     /// No input is extrapolated, so no past has to be kept.
     pub(crate) all_hold: bool,

@@ -271,7 +271,7 @@ impl System {
         })?)
     }
 
-    /// Finds all problems that can be found without running: what [`start`](Self::start) would say.
+    /// Finds all problems that need no run to find, as [`start`](Self::start) would report them.
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = self.warnings.clone();
         let _ = self.resolve(&mut problems);

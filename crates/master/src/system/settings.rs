@@ -1,4 +1,4 @@
-//! Settings of what was just added to a [`System`].
+//! Settings of the part that was just added to a [`System`].
 
 use gyrator_system::{
     Bond as FileBond, Choice, Component, InterfaceModel as FileInterfaceModel, Port, Spanned,

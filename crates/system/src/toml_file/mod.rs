@@ -151,12 +151,12 @@ fn parse_edited(
     if syntax_errors.is_empty() {
         problems.extend(check(&system));
     } else {
-        // What names refer to is left alone: the cause may be the text that could not be read.
+        // References of names are not checked: the cause may be the text that could not be read.
         let mut syntax: Vec<_> = syntax_errors
             .iter()
             .map(|error| syntax_problem(error, &source.text))
             .collect();
-        // What the parser says about the rest of a line follows from its first error.
+        // Further errors of the parser on a line follow from its first error.
         syntax.dedup_by_key(|problem| {
             problem
                 .span

@@ -1,4 +1,4 @@
-//! Typed access to a table of the file: what is asked for is known, the rest is reported.
+//! Typed access to a table of the file: keys that are never read are reported as unknown.
 
 use std::ops::Range;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Setting keys of a system file by their path, before it is read: what options and studies do.
+//! Setting keys of a system file by their path, before it is read, for options and studies.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::edit::not_a_port;
 use crate::problem::{Problem, Problems, closest};
 use crate::system_file::{Port, SystemFile};
 
-/// A key of a system file and the value to be read in place of what the file says.
+/// A key of a system file and the value to be read in place of the one in the file.
 ///
 /// | key | meaning |
 /// |---|---|
