@@ -19,8 +19,8 @@ pub(super) fn mark_inputs(courses: &mut Courses) {
     }
 }
 
-/// Sets the addition of feed-forward over the coming step. It includes the part that a delay removes, so
-/// that the ledger shows by how much energy the whole still differs from an exchange without delay.
+/// Sets the addition of feed-forward over the coming step. It includes the part that a delay
+/// removes: the ledger shows by how much energy the whole differs from an exchange without delay.
 #[inline]
 pub(super) fn play(courses: &mut Courses, signals: &Signals, step: &Step) {
     for signal in &mut courses.feed_forward {
