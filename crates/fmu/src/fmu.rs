@@ -482,7 +482,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The name of a file without its folder, for those who watch.
+/// The name of a file without its folder, for the flight recorder.
 fn file_name(path: &Path) -> String {
     path.file_name()
         .unwrap_or_default()

@@ -162,7 +162,7 @@ impl LogSink {
         (state.has_foreign_environment, state.foreign_name.clone())
     }
 
-    /// Notes who a message says to be from.
+    /// Notes the sender that a message names.
     fn note_sender(&self, environment: usize, instance: &str) {
         let mut state = lock(&self.state);
         state.has_foreign_environment |= environment != self.id;

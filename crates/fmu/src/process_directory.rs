@@ -10,7 +10,7 @@ use crate::error::OpenError;
 use crate::leftovers;
 use crate::unpacked::{own_directory, plain_directory};
 
-/// That of this process, as long as an FMU needs it.
+/// Directory of this process, as long as an FMU needs it.
 static SHARED: Mutex<Weak<ProcessDirectory>> = Mutex::new(Weak::new());
 
 /// A directory for all FMUs of a process, removed when it is no longer used. Its name contains the
@@ -24,7 +24,7 @@ pub(crate) struct ProcessDirectory {
 }
 
 impl ProcessDirectory {
-    /// That of this process.
+    /// Directory of this process.
     pub(crate) fn shared() -> Result<Arc<Self>, OpenError> {
         let parent = plain_directory();
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -53,7 +53,7 @@ impl Unpacked {
     }
 
     /// A copy of the binaries for one instance. The system shares the data of a library between
-    /// all who load the same file; two instances of an FMU that
+    /// all users of the same file; two instances of an FMU that
     /// `canBeInstantiatedOnlyOncePerProcess`, and some others, would then disturb each other.
     pub(crate) fn private_binaries(&self, platform: &str) -> std::io::Result<PathBuf> {
         let number = self.copies.fetch_add(1, Ordering::Relaxed);

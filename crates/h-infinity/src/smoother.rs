@@ -5,7 +5,7 @@ use std::f64::consts::{PI, SQRT_2};
 /// K₂ = ω²/(s² + √2·ω·s + ω²) (eq. 12), in equal steps, exactly for an input that is held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Smoother {
-    /// How far the output, and its derivative over ω, are carried from one step to the next.
+    /// Transition of the output, and its derivative over ω, from one step to the next.
     transition: [[f64; 2]; 2],
     value: f64,
     rate: f64,

@@ -266,7 +266,7 @@ impl Design {
     }
 }
 
-/// How far above the least γ the compensator is taken.
+/// Ratio of the γ of the compensator to the least γ.
 const MARGIN: f64 = 1.02;
 
 /// Radius of the disc.

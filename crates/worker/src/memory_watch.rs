@@ -8,7 +8,7 @@ use crate::board::Board;
 use crate::death::Cause;
 use crate::descendants::descendants_of;
 
-/// Growth since the first step at which the steps are measured, to find who it is.
+/// Growth since the first step above which each step is measured, to find the FMU; bytes.
 const SUSPICIOUS: u64 = 64 << 20;
 /// Growth per step that is worth a warning, bytes; less comes from the master's own records.
 const LEAK: u64 = 256;
@@ -58,7 +58,7 @@ impl MemoryWatch {
         if self.is_measuring {
             self.measure(board);
         }
-        // Once more, to find out who it is, where the memory has grown from one look to the next.
+        // Once more, to find the FMU, where the memory has grown from one look to the next.
         let was_over = std::mem::replace(&mut self.is_over, limit.is_some());
         let is_known = was_over || !self.growth.is_empty();
         limit.filter(|_| is_known).map(Cause::MemoryLimit)

@@ -30,12 +30,12 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// The same where the system does not report the end of a process.
 const SHORT_INTERVAL: Duration = Duration::from_millis(1);
 
-/// How long a call may go on after the user has interrupted the run, and how long a worker may
+/// Longest time that a call may go on after the user has interrupted the run, and that a worker may
 /// take to leave when all is done.
 pub const GRACE: Duration = Duration::from_secs(3);
 
-/// How long a run that was interrupted may take for what comes after its last step, in no call of an
-/// FMU: to write results and to make a Parquet file of them.
+/// Longest time that an interrupted run may take after its last step, outside calls of FMUs: to
+/// write results and to make a Parquet file of them.
 const LONGEST_END: Duration = Duration::from_secs(60);
 
 /// Least time for reading or unpacking an archive, which depends on its size and on what else the

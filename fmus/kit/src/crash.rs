@@ -30,7 +30,7 @@ pub fn segmentation_fault() -> ! {
     }
 }
 
-/// Ends the process as an unexpected breakpoint does: by the signal SIGTRAP. Whoever
+/// Ends the process as an unexpected breakpoint does: by the signal SIGTRAP. A handler that
 /// catches it finds the code going on behind the breakpoint.
 pub fn trap() {
     #[cfg(target_arch = "x86_64")]

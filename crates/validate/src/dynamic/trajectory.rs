@@ -24,7 +24,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Those of a model.
+    /// Outputs of a model.
     pub(crate) fn of(model: &ModelDescription) -> Self {
         let of_type = |base: BaseType| {
             let outputs = model.variables.iter().filter(move |variable| {

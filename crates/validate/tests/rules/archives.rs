@@ -241,7 +241,7 @@ fn v05_machines_and_functions_are_looked_at() {
         "does not export fmi2Instantiate",
         renamed(b"fmi2Instantiate"),
     );
-    // Whatever the loader asks for.
+    // Other functions that the loader asks for.
     for name in [&b"fmi2DoStep"[..], b"fmi2SetString"] {
         let words = format!("does not export {}", String::from_utf8_lossy(name));
         expect(5, Severity::Fatal, &words, renamed(name));

@@ -90,7 +90,7 @@ impl Isolation {
 
 impl UnitMaker for Isolation {
     fn plan(&mut self, orders: &[UnitOrder<'_>]) {
-        // Those of the last system that it was used for.
+        // Choices for the system before are void.
         self.chosen.clear();
         let mut met = BTreeMap::new();
         for order in orders {

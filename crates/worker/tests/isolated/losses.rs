@@ -216,7 +216,7 @@ fn workers() -> Vec<u32> {
     processes.filter_map(number).filter(is_child).collect()
 }
 
-/// Those that host a component of this name.
+/// Workers that host a component of this name.
 pub(crate) fn workers_of(component: &str) -> Vec<u32> {
     let hosts = |process: &u32| {
         let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
