@@ -292,8 +292,8 @@ pub(crate) fn is_watched() -> bool {
 }
 
 /// Lets instances that are made from now on use these slots first. They all have to be zero. The
-/// process that shares them has to limit the time of calls: steps in the background have no limit of
-/// their own then.
+/// process that shares them has to limit the time of calls: steps in the background have no limit
+/// of their own then.
 pub fn record_to(slots: &'static [Slot]) {
     IS_WATCHED.store(true, Relaxed);
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
