@@ -92,8 +92,12 @@ fn check_steps(experiment: &Experiment, problems: &mut Vec<Problem>) {
     if !latest.is_finite() {
         return;
     }
-    // The distance to the next double.
-    let ulp = f64::from_bits(latest.to_bits() + 1) - latest;
+    // The distance to the next double; the greatest one has a neighbour below only.
+    let ulp = if latest == f64::MAX {
+        latest - latest.next_down()
+    } else {
+        latest.next_up() - latest
+    };
     let steps = (stop - start) / step.value;
     if step.value < LEAST_STEP_IN_ULPS * ulp {
         let message = format!(

@@ -366,6 +366,13 @@ fn experiment() -> impl Strategy<Value = Experiment> {
     )
         .prop_map(
             |(times, step_size, tolerance, method, exchange, step_control, extrapolation)| {
+                // Steps that the times cannot resolve are refused.
+                let latest =
+                    times.map_or(0.0, |(start, stop): (f64, f64)| start.abs().max(stop.abs()));
+                let least = 8.0 * (latest - latest.next_down()).max(f64::MIN_POSITIVE);
+                let step_size = step_size
+                    .map(|step: Spanned<f64>| Spanned::unplaced(step.value.max(least)))
+                    .filter(|step| step.value.is_finite());
                 Experiment {
                     start_time: times.map(|times| Spanned::unplaced(times.0)),
                     stop_time: times.map(|times| Spanned::unplaced(times.1)),
