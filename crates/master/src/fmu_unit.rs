@@ -109,6 +109,46 @@ impl FmuUnit {
         }
     }
 
+    /// The outcome of a step from `time` that was not simply done.
+    #[cold]
+    #[inline(never)]
+    fn conclude_step(
+        &self,
+        outcome: Result<fmu::StepOutcome, Box<CallError>>,
+        time: f64,
+    ) -> UnitResult<StepOutcome> {
+        match Self::check(outcome)? {
+            fmu::StepOutcome::Done => Ok(StepOutcome::Done),
+            fmu::StepOutcome::Discarded {
+                last_successful_time,
+                terminated: true,
+            } => Ok(StepOutcome::Terminated(
+                last_successful_time.unwrap_or(time),
+            )),
+            fmu::StepOutcome::Discarded {
+                last_successful_time,
+                terminated: false,
+            } => {
+                let reached = last_successful_time
+                    .map_or("does not say how far it came".to_owned(), |time| {
+                        format!("came to t = {time} s")
+                    });
+                let message = format!(
+                    "returned Discard and {reached}; a smaller step_size may help{}",
+                    self.advice_on_halving()
+                );
+                let log = self.instance.last_log();
+                Err(Box::new(UnitFault {
+                    call: "fmi2DoStep",
+                    cause: Cause::Discard,
+                    message,
+                    log,
+                    reached: last_successful_time,
+                }))
+            }
+        }
+    }
+
     fn check<T>(result: Result<T, Box<CallError>>) -> UnitResult<T> {
         result.map_err(|error| Self::fault(&error))
     }
@@ -146,35 +186,9 @@ impl Unit for FmuUnit {
 
     #[inline(always)]
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
-        match Self::check(self.instance.do_step(time, step, !self.has_saved))? {
-            fmu::StepOutcome::Done => Ok(StepOutcome::Done),
-            fmu::StepOutcome::Discarded {
-                last_successful_time,
-                terminated: true,
-            } => Ok(StepOutcome::Terminated(
-                last_successful_time.unwrap_or(time),
-            )),
-            fmu::StepOutcome::Discarded {
-                last_successful_time,
-                terminated: false,
-            } => {
-                let reached = last_successful_time
-                    .map_or("does not say how far it came".to_owned(), |time| {
-                        format!("came to t = {time} s")
-                    });
-                let message = format!(
-                    "returned Discard and {reached}; a smaller step_size may help{}",
-                    self.advice_on_halving()
-                );
-                let log = self.instance.last_log();
-                Err(Box::new(UnitFault {
-                    call: "fmi2DoStep",
-                    cause: Cause::Discard,
-                    message,
-                    log,
-                    reached: last_successful_time,
-                }))
-            }
+        match self.instance.do_step(time, step, !self.has_saved) {
+            Ok(fmu::StepOutcome::Done) => Ok(StepOutcome::Done),
+            other => self.conclude_step(other, time),
         }
     }
 

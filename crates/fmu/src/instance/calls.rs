@@ -118,7 +118,7 @@ impl Instance {
     /// # Errors
     /// If the state forbids the call, the step is not a positive number or leads to no finite
     /// time, or the FMU fails.
-    #[inline]
+    #[inline(always)]
     pub fn do_step(
         &mut self,
         time: f64,

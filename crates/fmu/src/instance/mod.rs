@@ -200,7 +200,7 @@ impl Instance {
     }
 
     /// Refuses a call that the state does not allow (C-24).
-    #[inline]
+    #[inline(always)]
     fn allow(&self, function: Function) -> CallResult {
         if function.legal_in().contains(self.state) {
             Ok(())
@@ -221,7 +221,7 @@ impl Instance {
     }
 
     /// Refuses arrays that do not fit each other.
-    #[inline]
+    #[inline(always)]
     fn same_length(&self, function: Function, references: usize, values: usize) -> CallResult {
         if references == values {
             Ok(())

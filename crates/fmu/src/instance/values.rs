@@ -25,7 +25,7 @@ impl Instance {
     ///
     /// # Errors
     /// If the state forbids the call, the lengths differ, or the FMU refuses a value.
-    #[inline]
+    #[inline(always)]
     pub fn set_real(&mut self, refs: &[u32], values: &[f64]) -> CallResult {
         const F: Function = Function::SetReal;
         self.allow(F)?;
@@ -48,7 +48,7 @@ impl Instance {
     ///
     /// # Errors
     /// If the state forbids the call, the lengths differ, or the FMU fails.
-    #[inline]
+    #[inline(always)]
     pub fn get_real(&mut self, refs: &[u32], values: &mut [f64]) -> CallResult {
         const F: Function = Function::GetReal;
         self.allow(F)?;

@@ -79,18 +79,28 @@ pub(crate) fn give_signals(
 /// Prepares and gives the inputs of all components where each is a plain copy.
 #[inline(always)]
 pub(crate) fn feed_straight(state: &mut State, step: &Step) -> Result<(), Fault> {
-    let Courses {
-        values, sources, ..
-    } = &mut state.courses;
-    for (value, source) in values.iter_mut().zip(&*sources) {
-        *value = state.signals.reals[*source as usize];
+    let State {
+        graph,
+        units,
+        courses,
+        signals,
+        counters,
+        ..
+    } = state;
+    // Slices, so that their places are not read again after each store.
+    let (members, values, reals) = (
+        &mut units.members[..],
+        &mut courses.values[..],
+        &signals.reals[..],
+    );
+    for (value, source) in values.iter_mut().zip(&*courses.sources) {
+        *value = reals[*source as usize];
     }
-    state.counters.set_calls += state.units.members.len() as u64;
-    for component in 0..state.units.members.len() {
-        let member = &mut state.units.members[component];
-        let values = &state.courses.values[member.inputs.clone()];
+    counters.set_calls += members.len() as u64;
+    for (component, member) in members.iter_mut().enumerate() {
+        let values = &values[member.inputs.clone()];
         if let Err(cause) = member.slot.set_reals(&member.input_handles, values) {
-            return Err(state.graph.fault(component, step, cause));
+            return Err(graph.fault(component, step, cause));
         }
     }
     Ok(())

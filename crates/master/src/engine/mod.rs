@@ -79,8 +79,16 @@ pub(crate) fn select_phases(state: &mut State) {
 ///
 /// # Errors
 /// A unit that refuses the derivatives that a correction needs.
-#[inline]
+#[inline(always)]
 pub(crate) fn head(state: &mut State, step: &Step) -> Result<(), Fault> {
+    if state.courses.feed_forward.is_empty() && state.bonds.correctors.is_empty() {
+        return Ok(());
+    }
+    add_to_courses(state, step)
+}
+
+#[inline(never)]
+fn add_to_courses(state: &mut State, step: &Step) -> Result<(), Fault> {
     feed_forward::play(&mut state.courses, &state.signals, step);
     if state.bonds.correctors.is_empty() {
         return Ok(());
@@ -92,14 +100,17 @@ pub(crate) fn head(state: &mut State, step: &Step) -> Result<(), Fault> {
 ///
 /// # Errors
 /// The first refused call, or the first value that is NaN or infinite.
-#[inline]
+#[inline(always)]
 pub(crate) fn step_all(state: &mut State, step: &Step) -> Result<(), Fault> {
     if state.units.is_straight {
-        inputs::feed_straight(state, step)?;
-        steps::step_straight(state, step)?;
-        outputs::publish_straight(state, step)?;
-        return outputs::check_finite(&state.graph, &state.signals, step);
+        step_all_straight(state, step)
+    } else {
+        step_all_as_needed(state, step)
     }
+}
+
+#[inline(never)]
+fn step_all_as_needed(state: &mut State, step: &Step) -> Result<(), Fault> {
     if !state.models.running.is_empty() {
         return interface_model::step(state, step);
     }
@@ -138,6 +149,15 @@ pub(crate) fn step_all(state: &mut State, step: &Step) -> Result<(), Fault> {
         outputs::read_due(graph, units, &mut signals.reals, counters, all, step)?;
     }
     tail(state, step)
+}
+
+// A function of its own, whose loops keep what they need in registers.
+#[inline(never)]
+fn step_all_straight(state: &mut State, step: &Step) -> Result<(), Fault> {
+    inputs::feed_straight(state, step)?;
+    steps::step_straight(state, step)?;
+    outputs::publish_straight(state, step)?;
+    outputs::check_finite(&state.graph, &state.signals, step)
 }
 
 fn feed_due(state: &mut State, step: &Step) -> Result<(), Fault> {

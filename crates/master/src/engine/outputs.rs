@@ -68,10 +68,10 @@ pub(crate) fn publish_straight(state: &mut State, step: &Step) -> Result<(), Fau
         counters,
         ..
     } = state;
-    counters.get_calls += units.members.len() as u64;
-    for component in 0..units.members.len() {
-        let member = &mut units.members[component];
-        let outputs = &mut signals.reals[member.outputs.clone()];
+    let (members, reals) = (&mut units.members[..], &mut signals.reals[..]);
+    counters.get_calls += members.len() as u64;
+    for (component, member) in members.iter_mut().enumerate() {
+        let outputs = &mut reals[member.outputs.clone()];
         if let Err(cause) = member.slot.get_reals(&member.output_handles, outputs) {
             return Err(graph.fault(component, step, cause));
         }

@@ -16,11 +16,16 @@ pub(crate) fn step_straight(state: &mut State, step: &Step) -> Result<(), Fault>
         counters,
         ..
     } = state;
-    counters.unit_steps += units.members.len() as u64;
-    for component in 0..units.members.len() {
-        match units.members[component].slot.step(step.time, step.size) {
+    let Units {
+        members,
+        terminated,
+        ..
+    } = units;
+    counters.unit_steps += members.len() as u64;
+    for (component, member) in members.iter_mut().enumerate() {
+        match member.slot.step(step.time, step.size) {
             Ok(StepOutcome::Done) => {}
-            Ok(StepOutcome::Terminated(time)) => record_termination(units, time),
+            Ok(StepOutcome::Terminated(time)) => record_termination(terminated, time),
             Err(cause) => return Err(graph.fault(component, step, cause)),
         }
     }
@@ -107,11 +112,11 @@ fn count(units: &mut Units, counters: &mut Counters, component: usize, step: &St
     counters.get_calls += member.trace.as_ref().map_or(0, |trace| trace.rows() as u64);
     counters.set_calls += if member.follows_curves { substeps } else { 0 };
     if let StepOutcome::Terminated(time) = member.outcome {
-        record_termination(units, time);
+        record_termination(&mut units.terminated, time);
     }
 }
 
-fn record_termination(units: &mut Units, time: f64) {
-    let earlier = units.terminated;
-    units.terminated = Some(earlier.map_or(time, |earlier| earlier.min(time)));
+#[cold]
+fn record_termination(terminated: &mut Option<f64>, time: f64) {
+    *terminated = Some(terminated.map_or(time, |earlier| earlier.min(time)));
 }

@@ -1,13 +1,14 @@
 //! A running system.
 
 mod checkpoint;
+mod ending;
 mod reporting;
 mod stop_time;
 mod timeline;
 mod variables;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use crate::alarm::Alarms;
 use crate::audit::Audit;
@@ -293,22 +294,12 @@ impl Run {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn end_if_due(&mut self) -> Result<(), RunError> {
-        let interrupt = self.interrupt.as_ref();
-        if interrupt.is_some_and(|requested| requested.load(Ordering::Relaxed)) {
-            return self.end(StopReason::Interrupted);
+        if !ending::may_be_due(self) {
+            return Ok(());
         }
-        if self.state.units.terminated.is_some() {
-            return self.end(StopReason::Terminated);
-        }
-        if let Some(limit) = reporting::exceeded_limit(self) {
-            return self.end(StopReason::Limit(limit));
-        }
-        if self.timeline.is_over() {
-            return self.end(StopReason::StopTime);
-        }
-        Ok(())
+        ending::reason(self).map_or(Ok(()), |reason| self.end(reason))
     }
 
     /// Terminates the units that may still be called, and lets the observers finish.

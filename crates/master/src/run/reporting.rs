@@ -4,7 +4,6 @@ use super::Run;
 use crate::audit::CorrectionVerdict;
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond, Component};
-use crate::ledger::BondEnergy;
 use crate::report::{BondReport, ComponentReport, InterfaceModelReport, Report};
 
 /// Stop reason, counters, energies and notes of a run so far.
@@ -106,24 +105,4 @@ fn is_fed_forward(run: &Run, bond: &Bond) -> bool {
     let inputs = |axis: &Axis| [axis.effort_input, axis.flow_input];
     let mut inputs = bond.axes.iter().flat_map(inputs);
     inputs.any(|input| signals.iter().any(|signal| signal.input == input))
-}
-
-/// The limit of residual energy that a bond has exceeded, in words.
-pub(super) fn exceeded_limit(run: &Run) -> Option<String> {
-    if !run.state.graph.has_energy_limits {
-        return None;
-    }
-    let bonds = run.state.graph.bonds.iter().zip(run.ledger.bonds());
-    let exceeded = |(bond, energy): (&Bond, &BondEnergy)| {
-        let limit = bond
-            .max_residual_energy
-            .filter(|limit| energy.residual_energy.abs() > *limit)?;
-        Some(format!(
-            "the residual energy of bond {} is {:.6e} J at t = {} s; its limit is {limit} J",
-            bond.name,
-            energy.residual_energy,
-            run.time()
-        ))
-    };
-    bonds.filter_map(exceeded).next()
 }
