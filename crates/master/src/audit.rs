@@ -131,3 +131,113 @@ impl Entry {
         self.audit.stale_energy += power * length;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClosureUnit, LinearUnit, Run, RunOptions, System};
+
+    const H: f64 = 0.5;
+    /// Flow of end b at the macro-steps.
+    const FLOW: [f64; 5] = [1.0, 3.0, 2.0, 5.0, -3.0];
+    /// Direct feed-through of end a, ∂effort/∂flow.
+    const D: f64 = 4.0;
+
+    /// End a is a damper, effort = D·flow; end b gives the flows of the list. Stale, the effort
+    /// published at k is D·flow(k−1).
+    fn damped(exchange: &str, flow_step: f64) -> Run {
+        let mut system = System::new(H);
+        system.stop_time(4.0 * H);
+        let damper = LinearUnit::new(&[0.0], &["f"], &["e"], [&[0.0], &[0.0], &[0.0], &[D]]);
+        system.add("a", damper).exchange(exchange);
+        let motion = ClosureUnit::new(&[("e", 0.0)], &[("f", FLOW[0])], |call| {
+            call.outputs[0] = FLOW[((call.time + call.step + 1e-9) / H) as usize];
+        });
+        system.add("b", motion).step_size(flow_step);
+        let _ = system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f"));
+        system.start(&RunOptions::default()).unwrap()
+    }
+
+    fn audit(mut run: Run, steps: usize) -> BondAudit {
+        for _ in 0..steps {
+            run.step().unwrap();
+        }
+        *run.audit().bond(0).unwrap()
+    }
+
+    /// The effort in use from k to k+1 is wrong by D·(flow(k−1) − flow(k)), and works on flow(k+1).
+    #[test]
+    fn the_work_of_a_stale_damper_is_known_in_closed_form() {
+        for flow_step in [H, 0.5 * H] {
+            let found = audit(damped("stale", flow_step), 3);
+            let powers = [0.0, D * (1.0 - 3.0) * 2.0, D * (3.0 - 2.0) * 5.0];
+            assert!((found.stale_power - powers[2]).abs() < 1e-9);
+            assert!((found.stale_energy - H * powers.iter().sum::<f64>()).abs() < 1e-9);
+        }
+    }
+
+    /// The flow is stale where the damper is at end b, and counts with the opposite sign.
+    #[test]
+    fn the_work_of_a_stale_flow_has_the_opposite_sign() {
+        let mut system = System::new(H);
+        system.stop_time(4.0 * H);
+        let damper = LinearUnit::new(&[0.0], &["e"], &["f"], [&[0.0], &[0.0], &[0.0], &[D]]);
+        system.add("b", damper).exchange("stale");
+        let motion = ClosureUnit::new(&[("f", 0.0)], &[("e", FLOW[0])], |call| {
+            call.outputs[0] = FLOW[((call.time + call.step + 1e-9) / H) as usize];
+        });
+        system.add("a", motion);
+        let _ = system
+            .bond("bond", ("a.e", "b.e"), ("b.f", "a.f"))
+            .gain(0.5);
+        let found = audit(system.start(&RunOptions::default()).unwrap(), 3);
+        let energy = -0.5 * H * D * ((1.0 - 3.0) * 2.0 + (3.0 - 2.0) * 5.0);
+        assert!((found.stale_energy - energy).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn a_slow_end_is_audited_at_its_own_points() {
+        let run = damped("stale", 2.0 * H);
+        assert_eq!(run.audit().bonds().len(), 1);
+        // No flow has changed before the first of them, and flow(2) − flow(0) is missing after it.
+        let found = audit(damped("stale", 2.0 * H), 2);
+        assert_eq!((found.stale_power, found.stale_energy), (0.0, 0.0));
+        let found = audit(run, 4);
+        let power = D * (FLOW[0] - FLOW[2]) * FLOW[4];
+        assert!((found.stale_power - power).abs() < 1e-9, "{found:?}");
+        assert!((found.stale_energy - 2.0 * H * power).abs() < 1e-9);
+    }
+
+    #[test]
+    fn an_exchange_that_follows_its_inputs_leaves_nothing() {
+        for exchange in ["fresh", "compensated"] {
+            let found = audit(damped(exchange, H), 3);
+            assert_eq!(found.known_stale_energy(), Some(0.0), "{exchange}");
+        }
+    }
+
+    #[test]
+    fn the_verdict_compares_the_energy_error_with_and_without_the_correction() {
+        let audit = |stale_energy| BondAudit {
+            stale_energy,
+            ..BondAudit::default()
+        };
+        for sign in [1.0, -1.0] {
+            let audit = audit(sign * 4.0);
+            assert_eq!(audit.known_stale_energy(), Some(sign * 4.0));
+            assert_eq!(audit.net_energy_error(sign * -3.0), Some(sign));
+            assert_eq!(audit.verdict(sign * -3.0), CorrectionVerdict::Helped);
+            assert_eq!(audit.verdict(sign * -7.0), CorrectionVerdict::Helped);
+            assert_eq!(audit.verdict(0.0), CorrectionVerdict::Harmed);
+            assert_eq!(audit.verdict(sign * -8.0), CorrectionVerdict::Harmed);
+            assert_eq!(audit.verdict(sign), CorrectionVerdict::Harmed);
+            assert_eq!(audit.hindsight_share(sign * 10.0), Some(0.4));
+            assert_eq!(audit.hindsight_share(0.0), None);
+        }
+        let unknown = audit(f64::NAN);
+        assert_eq!(unknown.known_stale_energy(), None);
+        assert_eq!(unknown.net_energy_error(1.0), None);
+        assert_eq!(unknown.verdict(1.0), CorrectionVerdict::CannotBeJudged);
+        assert_eq!(unknown.hindsight_share(1.0), None);
+    }
+}

@@ -223,3 +223,250 @@ fn outputs_under_new_inputs(signals: &Signals, axis: &Axis) -> (f64, f64) {
         flow - known(signals.stale_errors[axis.flow_output]),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClosureUnit, Run, RunOptions, System};
+
+    const H: f64 = 0.5;
+    /// Effort of end a and flow of end b at the macro-steps, whatever the inputs are.
+    const EFFORT: [f64; 4] = [2.0, 3.0, 4.0, 5.0];
+    const FLOW: [f64; 4] = [5.0, 2.0, -6.0, -4.0];
+
+    /// A unit whose output follows `values`, published at each macro-step.
+    fn source(
+        input: &str,
+        output: &str,
+        values: [f64; 4],
+    ) -> ClosureUnit<impl FnMut(crate::Call<'_>) + Send + use<>> {
+        let at = move |time: f64| values[((time / H).floor() as usize).min(3)];
+        ClosureUnit::new(&[(input, 0.0)], &[(output, values[0])], move |call| {
+            // The middle of a tick keeps the rounding of the time out.
+            call.outputs[0] = at(call.time + call.step + 1e-9);
+        })
+    }
+
+    /// The bond between two such units after three macro-steps. `flow_step` is the communication
+    /// step of end b.
+    fn ledger(flow_step: f64, of_bond: impl FnOnce(crate::BondSettings<'_>)) -> Run {
+        let mut system = System::new(H);
+        system.start_time(0.0).stop_time(4.0 * H);
+        system.add("a", source("f", "e", EFFORT));
+        system
+            .add("b", source("e", "f", FLOW))
+            .step_size(flow_step)
+            .extrapolation("hold");
+        of_bond(system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f")));
+        system.start(&RunOptions::default()).unwrap()
+    }
+
+    fn after(mut run: Run, steps: usize) -> BondEnergy {
+        for _ in 0..steps {
+            run.step().unwrap();
+        }
+        *run.ledger().bond(0).unwrap()
+    }
+
+    /// Held inputs are the outputs at the start of the step: e(k+1)·f(k) is given and e(k)·f(k+1)
+    /// received (Rodríguez 2022 eqs 5–9), W: 15, 8, −30 and 4, −18, −16.
+    fn expected() -> BondEnergy {
+        BondEnergy {
+            given_power: -30.0,
+            received_power: -16.0,
+            residual_power: 14.0,
+            applied_residual_power: 14.0,
+            transferred_energy: H * (15.0 + 8.0 - 30.0),
+            residual_energy: H * (-11.0 - 26.0 + 14.0),
+            applied_residual_energy: H * (-11.0 - 26.0 + 14.0),
+            // New inputs equal the outputs, so each step begins without residual power.
+            residual_energy_integrated: 0.5 * H * (-11.0 - 26.0 + 14.0),
+            residual_energy_abs: H * (11.0 + 26.0 + 14.0),
+            max_residual_power: 26.0,
+            max_residual_power_time: 2.0 * H,
+            ..BondEnergy::default()
+        }
+    }
+
+    #[test]
+    fn held_inputs_give_the_power_of_crossed_products() {
+        let run = ledger(H, |_| ());
+        assert_eq!(run.ledger().bonds().len(), 1);
+        assert!(run.ledger().bond(1).is_none());
+        assert_eq!(after(run, 3), expected());
+    }
+
+    #[test]
+    fn a_side_with_shorter_steps_gives_the_same_ledger_and_the_coupling_error() {
+        let found = after(ledger(0.5 * H, |_| ()), 3);
+        // |5 − 4|·|−4| + |−4 + 6|·|5| and 5·(−4).
+        let expected = BondEnergy {
+            coupling_error_power: 14.0,
+            output_power: -20.0,
+            ..expected()
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn sense_and_gain_scale_power_and_energy() {
+        for flow_step in [H, 0.5 * H] {
+            let found = after(
+                ledger(flow_step, |bond| {
+                    let _ = bond.sense(-1.0).gain(0.25);
+                }),
+                3,
+            );
+            let expected = expected();
+            assert_eq!(found.given_power, -0.25 * expected.given_power);
+            assert_eq!(found.received_power, -0.25 * expected.received_power);
+            assert_eq!(
+                found.transferred_energy,
+                -0.25 * expected.transferred_energy
+            );
+            assert_eq!(found.residual_energy, -0.25 * expected.residual_energy);
+            assert_eq!(found.residual_energy_abs, 0.25 * H * 51.0);
+            assert_eq!(found.max_residual_power, 0.25 * 26.0);
+            if flow_step < H {
+                assert_eq!(found.coupling_error_power, 0.25 * 14.0);
+                assert_eq!(found.output_power, 0.25 * 20.0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_side_with_longer_steps_is_balanced_at_its_own_points() {
+        let run = ledger(2.0 * H, |_| ());
+        assert_eq!(run.ledger().macro_steps().collect::<Vec<_>>(), [2]);
+        // End b publishes −6 at 2·H, having used the effort 2 of the start; end a gives 4 there
+        // and has used the flow 5 all along.
+        let found = after(run, 3);
+        let length = 2.0 * H;
+        assert_eq!((found.given_power, found.received_power), (20.0, -12.0));
+        assert_eq!(found.transferred_energy, 20.0 * length);
+        assert_eq!(found.residual_energy, -32.0 * length);
+        assert_eq!(found.residual_energy_abs, 32.0 * length);
+        assert_eq!(found.residual_energy_integrated, -16.0 * length);
+        assert_eq!(found.applied_residual_energy, -32.0 * length);
+        assert_eq!(found.max_residual_power_time, length);
+    }
+
+    #[test]
+    fn the_energies_of_two_axes_add_up() {
+        let mut system = System::new(H);
+        system.stop_time(4.0 * H);
+        let at = |values: [f64; 4], time: f64| values[((time + 1e-9) / H) as usize];
+        let starts = [("e1", EFFORT[0]), ("e2", FLOW[0])];
+        system.add(
+            "a",
+            ClosureUnit::new(&[("f1", 0.0), ("f2", 0.0)], &starts, move |call| {
+                let end = call.time + call.step;
+                call.outputs
+                    .copy_from_slice(&[at(EFFORT, end), at(FLOW, end)]);
+            }),
+        );
+        let starts = [("f1", FLOW[0]), ("f2", EFFORT[0])];
+        system.add(
+            "b",
+            ClosureUnit::new(&[("e1", 0.0), ("e2", 0.0)], &starts, move |call| {
+                let end = call.time + call.step;
+                call.outputs
+                    .copy_from_slice(&[at(FLOW, end), at(EFFORT, end)]);
+            }),
+        );
+        let _ = system
+            .bond("bond", ("a.e1", "b.e1"), ("b.f1", "a.f1"))
+            .axis(("a.e2", "b.e2"), ("b.f2", "a.f2"));
+        let found = after(system.start(&RunOptions::default()).unwrap(), 3);
+        // With effort and flow exchanged, the second axis gives what the first one receives.
+        assert_eq!(found.given_power, -30.0 - 16.0);
+        assert_eq!(found.received_power, -30.0 - 16.0);
+        assert_eq!(found.residual_energy, 0.0);
+        assert_eq!(found.residual_energy_abs, 0.0);
+        assert_eq!(
+            found.transferred_energy,
+            H * (15.0 + 8.0 - 30.0 + 4.0 - 18.0 - 16.0)
+        );
+    }
+
+    /// A damper, effort = D·flow, that is exchanged stale, on the flows of the list: in the step from
+    /// k to k+1, the effort input is D·f(k−1), the flow input f(k); the effort published at k+1 is
+    /// D·f(k). Under the new input, the effort at the start of the step is D·f(k).
+    #[test]
+    fn stale_outputs_count_as_they_are_under_the_new_inputs() {
+        const D: f64 = 4.0;
+        let damper = |input, output| {
+            crate::LinearUnit::new(&[0.0], &[input], &[output], [&[0.0], &[0.0], &[0.0], &[D]])
+        };
+        let (mut integrated, mut applied_energy) = (0.0, 0.0);
+        let mut before_last = FLOW[0];
+        for pair in FLOW.windows(2) {
+            let at_start = D * (before_last - pair[0]) * pair[0];
+            let at_end = D * (before_last * pair[1] - pair[0] * pair[0]);
+            integrated += 0.5 * H * (at_start + at_end);
+            applied_energy += H * at_end;
+            before_last = pair[0];
+        }
+        let mut system = System::new(H);
+        system.stop_time(4.0 * H);
+        system.add("a", damper("f", "e")).exchange("stale");
+        system.add("b", source("e", "f", FLOW));
+        let _ = system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f"));
+        let found = after(system.start(&RunOptions::default()).unwrap(), 3);
+        assert!((found.residual_energy_integrated - integrated).abs() < 1e-6);
+        assert!((found.residual_energy - applied_energy).abs() < 1e-6);
+        // The same where the damper is at end b: the power has the opposite sign.
+        let mut system = System::new(H);
+        system.stop_time(4.0 * H);
+        system.add("a", source("f", "e", FLOW));
+        system.add("b", damper("e", "f")).exchange("stale");
+        let _ = system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f"));
+        let found = after(system.start(&RunOptions::default()).unwrap(), 3);
+        assert!((found.residual_energy_integrated + integrated).abs() < 1e-6);
+        assert!((found.residual_energy + applied_energy).abs() < 1e-6);
+    }
+
+    /// The additions of a correction are booked apart: the residual is that of the inputs without them.
+    /// Held inputs of sources that ignore them: the residual power is that of `expected`, and the
+    /// force −μ·δP/f(k) (Rodríguez 2022 eq. 19) works on f(k+1).
+    #[test]
+    fn corrections_are_booked_apart() {
+        let residual = [-11.0, -26.0, 14.0];
+        for (corrects, signal, sign) in [("effort", FLOW, 1.0), ("flow", EFFORT, -1.0)] {
+            let mut system = System::new(H);
+            system.stop_time(4.0 * H);
+            system.add("a", source("f", "e", EFFORT));
+            system.add("b", source("e", "f", FLOW));
+            let _ = system
+                .bond("bond", ("a.e", "b.e"), ("b.f", "a.f"))
+                .correction("residual-power", &[("mu", 0.25), ("limit", f64::INFINITY)]);
+            let word = gyrator_system::Value::String(corrects.to_owned());
+            let bond = system.last_bond().unwrap();
+            let choice = bond.correction.take().unwrap();
+            bond.correction = Some(choice.with("corrects", word));
+            let mut run = system.start(&RunOptions::default()).unwrap();
+            let mut correction_energy = 0.0;
+            for step in 0..3 {
+                run.step().unwrap();
+                // Nothing is known before the first step.
+                let added = match step {
+                    0 => 0.0,
+                    _ => -sign * 0.25 * residual[step - 1] / signal[step],
+                };
+                let power = sign * added * signal[step + 1];
+                correction_energy += H * power;
+                let found = run.ledger().bond(0).unwrap();
+                assert!((found.residual_power - residual[step]).abs() < 1e-9);
+                assert!((found.correction_power - power).abs() < 1e-9, "{corrects}");
+                assert!((found.applied_residual_power - residual[step] - power).abs() < 1e-9);
+                assert!((found.correction_energy - correction_energy).abs() < 1e-9);
+            }
+            let found = run.ledger().bond(0).unwrap();
+            let expected = expected();
+            assert_eq!(found.residual_energy, expected.residual_energy);
+            let applied = expected.residual_energy + correction_energy;
+            assert!((found.applied_residual_energy - applied).abs() < 1e-9);
+            assert_eq!(run.ledger().residual_energy(), expected.residual_energy);
+        }
+    }
+}

@@ -185,7 +185,68 @@ mod tests {
     }
 
     #[test]
+    fn ticks_and_seconds_agree() {
+        let clock = Clock::new(0.5, 0.01, [4, 6]).unwrap();
+        assert_eq!(clock.start(), 0.5);
+        // Twelve parts make quarters and sixths whole.
+        assert_eq!(clock.grain(), 12);
+        assert_eq!(clock.ticks_per_step() % 12, 0);
+        for (ticks, seconds) in [
+            (0, 0.0),
+            (clock.ticks_per_step() / 4, 0.0025),
+            (3 * clock.ticks_per_step(), 0.03),
+        ] {
+            assert_eq!(clock.ticks(seconds), ticks);
+            assert!((clock.duration(ticks) - seconds).abs() <= f64::EPSILON * seconds);
+            assert!((clock.seconds(ticks) - (0.5 + seconds)).abs() <= f64::EPSILON);
+        }
+        for steps in [0, 1, 997, 1_000_000] {
+            let ticks = clock.ticks_per_step() * steps as Ticks;
+            assert_eq!(clock.seconds_after(steps), clock.seconds(ticks));
+        }
+    }
+
+    #[test]
+    fn a_duration_is_known_but_for_rounding() {
+        let clock = Clock::new(0.0, 1e-3, []).unwrap();
+        let step = clock.ticks_per_step();
+        assert!(clock.is_duration(step, 1e-3));
+        assert!(clock.is_duration(step / 2, 0.5e-3 * (1.0 + f64::EPSILON)));
+        assert!(!clock.is_duration(step / 2, 0.5e-3 * (1.0 + 1e-14)));
+        assert!(!clock.is_duration(step / 2, 1e-3));
+        assert!(!clock.is_duration(step, 0.5e-3));
+        assert!(!clock.is_duration(step, -1e-3));
+    }
+
+    #[test]
+    fn rates_count_steps_on_both_sides_of_the_macro_step() {
+        let [fast, slow] = [Rate::Divides(4), Rate::Multiple(5)];
+        assert_eq!((fast.substeps(), fast.every(), fast.ratio()), (4, 1, 0.25));
+        assert_eq!((slow.substeps(), slow.every(), slow.ratio()), (1, 5, 5.0));
+    }
+
+    #[test]
+    fn rates_are_whole_to_a_part_in_a_thousand_million() {
+        let [below, above] = Rate::new(2.5e-3, 1e-3).unwrap_err();
+        assert!((below - 2e-3).abs() < 1e-15 && (above - 3e-3).abs() < 1e-15);
+        let [below, above] = Rate::new(0.7e-3, 1e-3).unwrap_err();
+        assert!((below - 0.5e-3).abs() < 1e-15 && (above - 1e-3).abs() < 1e-15);
+        for (exponent, is_whole) in [(1e-10, true), (1e-8, false)] {
+            for factor in [1.0 + exponent, 1.0 - exponent] {
+                assert_eq!(Rate::new(1e-3 * factor, 1e-2).is_ok(), is_whole);
+                assert_eq!(Rate::new(1e-2 * factor, 1e-3).is_ok(), is_whole);
+                assert_eq!(Rate::new(1e-3 * factor, 1e-3).is_ok(), is_whole);
+            }
+        }
+        assert_eq!(Rate::new(1e-6, 1.0), Ok(Rate::Divides(1_000_000)));
+        assert!(Rate::new(0.5e-6, 1.0).is_err());
+    }
+
+    #[test]
     fn divisions_without_a_small_common_multiple_are_refused() {
         assert!(Clock::new(0.0, 1.0, [9973, 9967, 9949]).is_none());
+        // 2²⁴, the first size that is too great.
+        assert!(Clock::new(0.0, 1.0, [1 << 23]).is_some());
+        assert!(Clock::new(0.0, 1.0, [1 << 24]).is_none());
     }
 }
