@@ -156,3 +156,109 @@ impl Clone for Box<dyn Correction> {
 /// Every correction, by its word in a system file.
 pub const CORRECTIONS: &[Entry<dyn Correction>] =
     &[residual_power::ENTRY, nepce::ENTRY, nepce::WITH_FEEDTHROUGH];
+
+#[cfg(test)]
+mod tests {
+    use gyrator_system::{Choice, Value};
+
+    use super::*;
+    use crate::registry::look_up;
+
+    /// The correction of this word with these numbers and words, for a bond with these facts.
+    pub(super) fn begun(
+        word: &str,
+        parameters: &[(&str, Value)],
+        facts: &BondFacts,
+    ) -> Box<dyn Correction> {
+        let choice =
+            |choice: Choice, (name, value): &(&str, Value)| choice.with(*name, value.clone());
+        let choice = parameters.iter().fold(Choice::new(word), choice);
+        let mut correction = look_up(CORRECTIONS, &choice).unwrap().build();
+        correction.begin(facts);
+        correction
+    }
+
+    /// A bond of one step size, whose effort depends directly on its flow, with held inputs.
+    pub(super) fn facts(axes: usize) -> BondFacts {
+        BondFacts {
+            axes,
+            effort_side_step: 1.0,
+            flow_side_step: 1.0,
+            effort_feedthrough: true,
+            flow_feedthrough: false,
+            effort_degree: 0,
+            flow_degree: 0,
+        }
+    }
+
+    /// A point of such a bond where all signals are zero.
+    pub(super) fn point(index: u64, axes: usize) -> BondPoint {
+        let side = Side {
+            output: vec![0.0; axes],
+            previous_output: vec![0.0; axes],
+            error: vec![0.0; axes],
+            previous_error: vec![0.0; axes],
+            fed: vec![0.0; axes],
+            used: vec![0.0; axes],
+            correction: vec![0.0; axes],
+        };
+        BondPoint {
+            index,
+            step: 1.0,
+            next_step: 1.0,
+            effort_by_flow: vec![0.0; axes * axes],
+            flow_by_effort: vec![0.0; axes * axes],
+            effort: side.clone(),
+            flow: side,
+            weight: vec![1.0; axes],
+        }
+    }
+
+    /// Constants that the correction adds to the efforts and to the flows.
+    pub(super) fn corrected(
+        correction: &mut dyn Correction,
+        point: &BondPoint,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let mut increments = Increments::none(point.weight.len());
+        correction.correct(point, &mut increments);
+        let constants = |curves: Vec<Curve>| -> Vec<f64> {
+            let constant = |curve: Curve| {
+                assert_eq!(curve, curve.truncated(0));
+                curve.at(0.0)
+            };
+            curves.into_iter().map(constant).collect()
+        };
+        (constants(increments.effort), constants(increments.flow))
+    }
+
+    #[test]
+    fn the_registry_says_what_each_correction_removes() {
+        let facts = |word| look_up(CORRECTIONS, &Choice::new(word)).unwrap().facts(&());
+        for (word, wants_jacobian, removes_stale_energy) in [
+            ("residual-power", false, true),
+            ("nepce", false, false),
+            ("nepce-feedthrough", true, false),
+        ] {
+            let expected = CorrectionFacts {
+                degree: 0,
+                wants_jacobian,
+                removes_stale_energy,
+            };
+            assert_eq!(facts(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_correction_without_limit_and_parameters_has_none() {
+        struct Nothing;
+        impl Correction for Nothing {
+            fn begin(&mut self, _facts: &BondFacts) {}
+            fn correct(&mut self, _point: &BondPoint, _increments: &mut Increments) {}
+            fn duplicate(&self) -> Box<dyn Correction> {
+                Box::new(Self)
+            }
+        }
+        assert_eq!(Nothing.limit(), None);
+        assert_eq!(Nothing.parameters_in_force(), []);
+    }
+}

@@ -243,7 +243,18 @@ impl Persistence {
 
 #[cfg(test)]
 mod tests {
+    use gyrator_system::Value;
+
+    use super::super::tests::{begun, corrected, facts, point};
     use super::*;
+
+    /// The point `index`, where the effort input is short of `effort` and the flow input of `flow`.
+    fn short_of(index: u64, effort: f64, flow: f64) -> BondPoint {
+        let mut point = point(index, 1);
+        (point.effort.fed[0], point.effort.used[0]) = (10.0 + effort, 10.0);
+        (point.flow.fed[0], point.flow.used[0]) = (3.0, 3.0 - flow);
+        point
+    }
 
     #[test]
     fn errors_that_return_are_made_good_and_noise_is_not() {
@@ -256,5 +267,138 @@ mod tests {
         assert!((steady.share() - 1.0).abs() < 1e-12);
         assert!(alternating.share() < 0.1);
         assert_eq!(Persistence::default().share(), 0.0);
+    }
+
+    /// Sadjina & Pedersen 2019, eq. 11: α times the mean error over the step that ended, by the
+    /// trapezoidal rule, so that its integral is made good over the step that begins.
+    #[test]
+    fn the_integral_of_the_error_is_made_good() {
+        let mut nepce = begun("nepce", &[("alpha", Value::Real(0.5))], &facts(1));
+        let nepce = nepce.as_mut();
+        assert_eq!(nepce.parameters_in_force(), [("alpha", 0.5)]);
+        let nothing = (vec![0.0], vec![0.0]);
+        assert_eq!(corrected(nepce, &short_of(0, 7.0, 7.0)), nothing);
+        // From no error at the start to 2 and −1: means of 1 and −0.5.
+        let first = corrected(nepce, &short_of(1, 2.0, -1.0));
+        assert_eq!(first, (vec![0.5], vec![-0.25]));
+        // From 2 to 6 and from −1 to 3 over a step of 1 s, to be made good in a quarter of it.
+        let mut second = short_of(2, 6.0, 3.0);
+        second.next_step = 0.25;
+        assert_eq!(corrected(nepce, &second), (vec![8.0], vec![2.0]));
+    }
+
+    /// A ramp whose held value is short of r·H at the end of each step and of half that in the mean,
+    /// whatever the correction added meanwhile. Degree d: the error grows with the power d + 1 of the
+    /// time, its mean is the (d + 2)th part of its end.
+    #[test]
+    fn an_automatic_share_makes_good_what_returns_in_every_step() {
+        for degree in [0, 1, 2] {
+            let mut facts = facts(1);
+            (facts.effort_degree, facts.flow_degree) = (degree, degree);
+            let alpha = Value::String("auto".to_owned());
+            let mut nepce = begun("nepce", &[("alpha", alpha)], &facts);
+            let nepce = nepce.as_mut();
+            let power = degree as i32 + 1;
+            let mut step = 1.0_f64;
+            let mut added = (0.0, 0.0);
+            for index in 1..6 {
+                let next_step = 0.5 * step;
+                let (effort, flow) = (12.0 * step.powi(power), -24.0 * step.powi(power));
+                let mut point = short_of(index, effort - added.0, flow - added.1);
+                (point.step, point.next_step) = (step, next_step);
+                (point.effort.correction[0], point.flow.correction[0]) = added;
+                let found = corrected(nepce, &point);
+                let mean = |end: f64| end * 0.5_f64.powi(power) / (degree as f64 + 2.0);
+                added = match index {
+                    1 => (0.0, 0.0),
+                    _ => (mean(effort), mean(flow)),
+                };
+                assert!((found.0[0] - added.0).abs() < 1e-12, "{degree} {found:?}");
+                assert!((found.1[0] - added.1).abs() < 1e-12, "{degree} {found:?}");
+                step = next_step;
+            }
+            let shares = nepce.parameters_in_force();
+            assert_eq!(shares, [("alpha_effort", 1.0), ("alpha_flow", 1.0)]);
+        }
+    }
+
+    #[test]
+    fn an_automatic_share_is_the_least_squares_fit_of_the_past() {
+        let mut share = Persistence::default();
+        for (expected, found) in [(1.0, 0.5), (2.0, 1.0), (-4.0, -2.0)] {
+            share.learn(expected, found);
+            assert!((share.share() - 0.5).abs() < 1e-15);
+        }
+        // Of two steps, the older one weighs a tenth less.
+        let mut two = Persistence::default();
+        two.learn(1.0, 1.0);
+        two.learn(2.0, 0.0);
+        assert!((two.share() - 0.9 / 4.9).abs() < 1e-15);
+        for (found, bound) in [(3.0, 1.0), (-3.0, 0.0)] {
+            let mut share = Persistence::default();
+            share.learn(1.0, found);
+            assert_eq!(share.share(), bound);
+        }
+    }
+
+    #[test]
+    fn the_share_in_force_is_the_mean_over_the_axes() {
+        let mut way = Way::new(2, 0);
+        way.persistence[0].learn(1.0, 1.0);
+        way.persistence[1].learn(1.0, 0.5);
+        assert!((way.mean_share() - 0.75).abs() < 1e-15);
+        assert_eq!(Way::new(0, 0).mean_share(), 0.0);
+    }
+
+    /// Sadjina & Pedersen 2019, eq. 12, on one axis with gains a = ∂effort/∂flow and b = ∂flow/∂effort:
+    /// effort = m + a·flow and flow = n + b·effort for mean errors m and n.
+    #[test]
+    fn errors_that_feed_through_count_too() {
+        let (a, b) = (0.5, -3.0);
+        let corrected_with = |limit: f64, a: f64, b: f64| {
+            let parameters = [
+                ("alpha", Value::Real(1.0)),
+                ("jacobian_limit", Value::Real(limit)),
+            ];
+            let mut nepce = begun("nepce-feedthrough", &parameters, &facts(1));
+            let in_force = nepce.parameters_in_force();
+            assert_eq!(in_force, [("alpha", 1.0), ("jacobian_limit", limit)]);
+            let mut point = short_of(1, 4.0, 2.0);
+            (point.effort_by_flow[0], point.flow_by_effort[0]) = (a, b);
+            let (effort, flow) = corrected(nepce.as_mut(), &point);
+            (effort[0], flow[0])
+        };
+        let is_solution = |(effort, flow): (f64, f64), a: f64, b: f64| {
+            assert!((effort - 2.0 - a * flow).abs() < 1e-12, "{effort} {flow}");
+            assert!((flow - 1.0 - b * effort).abs() < 1e-12, "{effort} {flow}");
+        };
+        is_solution(corrected_with(100.0, a, b), a, b);
+        is_solution(corrected_with(1.0, a, b), a, -1.0);
+        is_solution(corrected_with(1.0, -b, a), 1.0, a);
+        is_solution(corrected_with(100.0, f64::NAN, b), 0.0, b);
+        // Without a solution, the errors alone.
+        assert_eq!(corrected_with(100.0, 2.0, 0.5), (2.0, 1.0));
+    }
+
+    /// Two axes: each effort follows both flows, and each flow both efforts.
+    #[test]
+    fn errors_feed_through_across_axes() {
+        let parameters = [("alpha", Value::Real(1.0))];
+        let mut nepce = begun("nepce-feedthrough", &parameters, &facts(2));
+        let mut point = point(1, 2);
+        point.effort.fed = vec![2.0, 4.0];
+        point.flow.fed = vec![6.0, -2.0];
+        point.effort_by_flow = vec![0.1, 0.2, -0.3, 0.4];
+        point.flow_by_effort = vec![0.5, -0.1, 0.2, 0.3];
+        let (effort, flow) = corrected(nepce.as_mut(), &point);
+        let row = |gains: &[f64], values: &[f64], row: usize| {
+            gains[2 * row] * values[0] + gains[2 * row + 1] * values[1]
+        };
+        for axis in 0..2 {
+            let of_flow = row(&point.effort_by_flow, &flow, axis);
+            assert!((effort[axis] - 0.5 * point.effort.fed[axis] - of_flow).abs() < 1e-12);
+            let of_effort = row(&point.flow_by_effort, &effort, axis);
+            assert!((flow[axis] - 0.5 * point.flow.fed[axis] - of_effort).abs() < 1e-12);
+        }
     }
 }

@@ -298,6 +298,9 @@ fn share_of_error(facts: &BondFacts, corrects_flow: bool) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use gyrator_system::Value;
+
+    use super::super::tests::{begun, corrected, facts as single_rate, point};
     use super::*;
 
     fn facts(effort_side_step: f64, flow_side_step: f64, degree: usize) -> BondFacts {
@@ -320,5 +323,242 @@ mod tests {
         assert_eq!(share_of_error(&facts(1.0, 0.1, 1), false), 0.5);
         assert_eq!(share_of_error(&facts(0.1, 1.0, 0), false), 0.5);
         assert_eq!(share_of_error(&facts(0.1, 1.0, 2), false), 0.05);
+    }
+
+    /// Both equations again where the flow is the signal without feed-through, and is corrected.
+    #[test]
+    fn mu_follows_the_rates_where_the_flow_is_corrected() {
+        assert_eq!(share_of_error(&facts(0.1, 1.0, 0), true), 0.725);
+        assert_eq!(share_of_error(&facts(0.1, 1.0, 1), true), 0.5);
+        assert_eq!(share_of_error(&facts(1.0, 0.1, 0), true), 0.5);
+        assert_eq!(share_of_error(&facts(1.0, 0.1, 2), true), 0.05);
+        // The degree that counts is that of the input on the side with direct feed-through where
+        // this side is the faster one, else that of the other.
+        for (slow, corrects_flow) in [(true, false), (false, false), (true, true), (false, true)] {
+            let with = if slow { 10.0 } else { 0.1 };
+            let mut facts = facts(1.0, 1.0, 0);
+            let (with_step, with_degree, other_degree) = if corrects_flow {
+                let BondFacts {
+                    flow_side_step,
+                    effort_degree,
+                    flow_degree,
+                    ..
+                } = &mut facts;
+                (flow_side_step, effort_degree, flow_degree)
+            } else {
+                let BondFacts {
+                    effort_side_step,
+                    effort_degree,
+                    flow_degree,
+                    ..
+                } = &mut facts;
+                (effort_side_step, flow_degree, effort_degree)
+            };
+            (*with_step, *with_degree, *other_degree) = (with, 1, 0);
+            let expected = if slow { 0.725 } else { 0.05 };
+            assert_eq!(share_of_error(&facts, corrects_flow), expected);
+        }
+    }
+
+    fn word(word: &str) -> Value {
+        Value::String(word.to_owned())
+    }
+
+    /// A step in which the effort changed from 3 to 5 and the flow from 2 to 4: δP = 3·4 − 2·5 = 2 W.
+    fn changed() -> BondPoint {
+        let mut changed = point(1, 1);
+        (changed.effort.previous_output[0], changed.effort.output[0]) = (3.0, 5.0);
+        (changed.flow.previous_output[0], changed.flow.output[0]) = (2.0, 4.0);
+        changed
+    }
+
+    /// Rodríguez 2022, eqs 9 and 19 with ν = 0: the force f that takes ζ = μ·δP·H out of the bond in
+    /// a step of the same length, f·v·H = −ζ.
+    #[test]
+    fn the_energy_of_the_last_step_is_removed_in_the_next() {
+        for (weight, step) in [(1.0, 1.0), (-2.0, 1.0), (1.0, 0.25), (0.5, 3.0)] {
+            let mu = 0.25;
+            let mut correction = begun(
+                "residual-power",
+                &[("mu", Value::Real(mu))],
+                &single_rate(1),
+            );
+            let mut point = changed();
+            (point.weight[0], point.step) = (weight, step);
+            let (effort, flow) = corrected(correction.as_mut(), &point);
+            assert_eq!(flow, [0.0]);
+            // The power of an addition to the effort is weight·addition·flow.
+            let power = weight * effort[0] * point.flow.output[0];
+            assert!(
+                (power + mu * weight * 2.0).abs() < 1e-12,
+                "{weight} {power}"
+            );
+            let in_force = correction.parameters_in_force();
+            assert_eq!(in_force, [("mu", mu), ("nu", 0.0)]);
+        }
+    }
+
+    #[test]
+    fn a_corrected_flow_removes_the_same_energy() {
+        for corrects in ["flow", "auto"] {
+            let mut facts = single_rate(1);
+            (facts.effort_feedthrough, facts.flow_feedthrough) = (false, true);
+            let parameters = [("mu", Value::Real(0.5)), ("corrects", word(corrects))];
+            let mut correction = begun("residual-power", &parameters, &facts);
+            let (effort, flow) = corrected(correction.as_mut(), &changed());
+            assert_eq!(effort, [0.0], "{corrects}");
+            // End a uses the flow: what is added there is power that it gives more.
+            let power = -flow[0] * 5.0;
+            assert!((power + 0.5 * 2.0).abs() < 1e-12, "{corrects} {power}");
+        }
+    }
+
+    #[test]
+    fn the_side_without_feed_through_is_corrected() {
+        let corrects_flow = |corrects, effort_feedthrough, flow_feedthrough| {
+            let mut facts = single_rate(1);
+            facts.effort_feedthrough = effort_feedthrough;
+            facts.flow_feedthrough = flow_feedthrough;
+            let parameters = [("mu", Value::Real(0.5)), ("corrects", word(corrects))];
+            let mut correction = begun("residual-power", &parameters, &facts);
+            let (effort, flow) = corrected(correction.as_mut(), &changed());
+            assert!((effort[0] == 0.0) != (flow[0] == 0.0));
+            flow[0] != 0.0
+        };
+        assert!(corrects_flow("auto", false, true));
+        for (effort, flow) in [(true, false), (true, true), (false, false)] {
+            assert!(!corrects_flow("auto", effort, flow));
+        }
+        assert!(!corrects_flow("effort", false, true));
+        assert!(corrects_flow("flow", true, false));
+    }
+
+    /// Eq. 15: U is the energy estimated before and not yet taken out, by a correction of 1/8 of
+    /// effort here, on a flow of 4, over 1 s.
+    #[test]
+    fn what_was_not_removed_is_removed_later() {
+        let (mu, nu) = (0.5, 0.25);
+        let parameters = [("mu", Value::Real(mu)), ("nu", Value::Real(nu))];
+        let mut correction = begun("residual-power", &parameters, &single_rate(1));
+        let (effort, _) = corrected(correction.as_mut(), &changed());
+        assert!((effort[0] * 4.0 + mu * 2.0).abs() < 1e-12, "U = 0");
+        let mut open = 0.0;
+        for index in 2..5 {
+            let mut point = changed();
+            point.index = index;
+            point.effort.correction[0] = -0.125;
+            open += mu * 2.0 - 0.125 * 4.0;
+            let (effort, _) = corrected(correction.as_mut(), &point);
+            assert!((effort[0] * 4.0 + mu * 2.0 + nu * open).abs() < 1e-12);
+        }
+        correction.begin(&single_rate(1));
+        let (effort, _) = corrected(correction.as_mut(), &changed());
+        assert!((effort[0] * 4.0 + mu * 2.0).abs() < 1e-12, "U = 0 again");
+    }
+
+    /// Force and velocity are vectors: the force is along the velocity, weighted axis by axis.
+    #[test]
+    fn the_force_of_several_axes_is_along_the_velocity() {
+        let mut correction = begun(
+            "residual-power",
+            &[("mu", Value::Real(1.0))],
+            &single_rate(2),
+        );
+        let mut point = point(1, 2);
+        point.weight = vec![1.0, -2.0];
+        point.effort.previous_output = vec![3.0, 1.0];
+        point.effort.output = vec![5.0, 2.0];
+        point.flow.previous_output = vec![2.0, -1.0];
+        point.flow.output = vec![4.0, 3.0];
+        point.effort.correction = vec![0.1, 0.2];
+        let residual_power = (12.0 - 10.0) - 2.0 * (3.0 + 2.0);
+        let (effort, _) = corrected(correction.as_mut(), &point);
+        let power = effort[0] * 4.0 - 2.0 * effort[1] * 3.0;
+        assert!((power + residual_power).abs() < 1e-12);
+        assert!((effort[0] / 4.0 - effort[1] / (-2.0 * 3.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn slow_flows_and_small_residuals_are_left_alone() {
+        let is_corrected = |name, value| {
+            let parameters = [("mu", Value::Real(0.5)), (name, Value::Real(value))];
+            let mut correction = begun("residual-power", &parameters, &single_rate(1));
+            assert_eq!(corrected(correction.as_mut(), &point(0, 1)).0, [0.0]);
+            corrected(correction.as_mut(), &changed()).0 != [0.0]
+        };
+        assert!(is_corrected("minimum_flow", 3.9) && !is_corrected("minimum_flow", 4.0));
+        assert!(is_corrected("threshold", 2.0) && !is_corrected("threshold", 2.1));
+        let mut still = changed();
+        still.flow.output[0] = 0.0;
+        let mut correction = begun("residual-power", &[], &single_rate(1));
+        assert_eq!(corrected(correction.as_mut(), &still).0, [0.0], "no flow");
+    }
+
+    #[test]
+    fn the_limits_are_those_of_the_parameters() {
+        let limit = |parameters: &[(&str, Value)]| {
+            let limit = begun("residual-power", parameters, &single_rate(1)).limit();
+            limit.map(|limit| (limit.relative, limit.absolute))
+        };
+        assert_eq!(limit(&[]), Some((1.0, f64::INFINITY)));
+        let both = [
+            ("limit", Value::Real(0.5)),
+            ("limit_absolute", Value::Real(7.0)),
+        ];
+        assert_eq!(limit(&both), Some((0.5, 7.0)));
+        assert_eq!(begun("nepce", &[], &single_rate(1)).limit(), None);
+    }
+
+    /// The start value weighs as much as 50 of the strongest steps.
+    #[test]
+    fn the_share_of_the_audit_moves_from_its_start_to_the_quotient_of_the_sums() {
+        let mut share = RunningShare::starting_from(0.5);
+        assert_eq!(share.share(), 0.5);
+        share.learn(f64::NAN, 1.0);
+        assert_eq!(share.share(), 0.5, "an unknown energy is left out");
+        share.learn(2.0, 4.0);
+        assert_eq!(share.share(), 0.5, "the same quotient");
+        let mut share = RunningShare::starting_from(0.5);
+        share.learn(0.0, 4.0);
+        assert!((share.share() - 25.0 * 4.0 / (51.0 * 4.0)).abs() < 1e-15);
+        let kept = 1.0 - 1.0 / 4096.0;
+        share.learn(1.0, -2.0);
+        let expected = (1.0 + 0.5 * 200.0) / (4.0 * kept - 2.0 + 200.0);
+        assert!((share.share() - expected).abs() < 1e-15);
+        for (stale, bound) in [(1e6, 2.0), (-1e6, 0.0)] {
+            let mut share = RunningShare::starting_from(0.5);
+            share.learn(stale, 1.0);
+            assert_eq!(share.share(), bound);
+        }
+        // 30 steps of the opposite sign outweigh more than half of the start value's 50.
+        let mut share = RunningShare::starting_from(0.5);
+        (0..30).for_each(|_| share.learn(-0.1, -1.0));
+        let held = share.share();
+        share.learn(5.0, -1.0);
+        assert_eq!(share.share(), held);
+    }
+
+    #[test]
+    fn the_audit_adapts_mu_to_the_energy_of_stale_outputs() {
+        let mut correction = begun("residual-power", &[("mu", word("audit"))], &single_rate(1));
+        let mu = |correction: &dyn Correction| correction.parameters_in_force()[0].1;
+        assert_eq!(mu(correction.as_ref()), 0.5);
+        let mut point = changed();
+        // Work of the errors over the step: 0.5·4 − 5·0.1 = 1.5 W beside a residual of 2 W.
+        point.effort.previous_error[0] = 0.5;
+        point.flow.previous_error[0] = 0.1;
+        let (effort, _) = corrected(correction.as_mut(), &point);
+        let expected = (1.5 + 0.5 * 100.0) / (2.0 + 100.0);
+        assert!((mu(correction.as_ref()) - expected).abs() < 1e-15);
+        assert!((effort[0] * 4.0 + expected * 2.0).abs() < 1e-12);
+        let slow = BondFacts {
+            effort_side_step: 10.0,
+            ..single_rate(1)
+        };
+        correction.begin(&slow);
+        assert_eq!(mu(correction.as_ref()), 0.725, "eqs 20–21 give the start");
+        let mut rule = begun("residual-power", &[("mu", word("auto"))], &slow);
+        corrected(rule.as_mut(), &point);
+        assert_eq!(mu(rule.as_ref()), 0.725, "nothing is learned");
     }
 }
