@@ -13,6 +13,8 @@ mod plan;
 mod probe;
 mod probing;
 pub(crate) mod refresh;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use choice::select_exchange;
 pub(crate) use plan::{Pass as InitialPass, Stage, exchange_passes, initial_stages};

@@ -110,11 +110,14 @@ mod tests {
 
     #[test]
     fn the_derivative_of_a_line_is_its_slope() {
-        let difference = CentralDifference::about(1.0, &input(Some(10.0), (0.0, 1.0)), 10.0);
-        for times in [1.0, 10.0] {
-            let [above, below] = difference.points(times);
-            let slope = difference.derivative(3.0 * above - 3.0 * below, times);
-            assert!((slope - 3.0).abs() < 1e-8, "{slope}");
+        for value in [0.0, 0.5, 1.0] {
+            let variable = input(Some(10.0), (0.0, 1.0));
+            let difference = CentralDifference::about(value, &variable, 10.0);
+            for times in [1.0, 10.0] {
+                let [above, below] = difference.points(times);
+                let slope = difference.derivative(3.0 * above - 3.0 * below, times);
+                assert!((slope - 3.0).abs() < 1e-8, "{slope} at {value}");
+            }
         }
     }
 }
