@@ -128,4 +128,37 @@ mod tests {
             Curve::constant((0.1_f64 * 39.0).sin())
         );
     }
+
+    /// Squares of the errors of prediction, averaged with a memory of 0.9, first one as it is: the
+    /// values 0, 1, 1, 3 are missed by 1, 0, 2 (held), 1 and 2 (line) and 3 (parabola).
+    #[test]
+    fn errors_of_each_degree_are_averaged() {
+        let auto = after([0.0, 1.0, 1.0, 3.0]);
+        let [held, line, parabola, cubic] = auto.errors;
+        assert!((held.unwrap() - (0.9 * 0.9 + 0.1 * 4.0)).abs() < 1e-12);
+        assert!((line.unwrap() - (0.9 * 1.0 + 0.1 * 4.0)).abs() < 1e-12);
+        assert!((parabola.unwrap() - 9.0).abs() < 1e-12);
+        assert_eq!(cubic, None);
+    }
+
+    #[test]
+    fn a_higher_degree_has_to_halve_the_square_and_a_lower_one_to_be_as_good() {
+        let chosen = |order: usize, errors: [f64; 4]| {
+            let mut auto = Auto {
+                order,
+                errors: errors.map(Some),
+                ..Auto::default()
+            };
+            auto.choose();
+            auto.order
+        };
+        assert_eq!(chosen(0, [4.0, 1.9, 0.0, 0.0]), 1);
+        assert_eq!(chosen(0, [4.0, 2.1, 0.0, 0.0]), 0);
+        assert_eq!(chosen(0, [0.25, 0.12, 0.0, 0.0]), 1);
+        assert_eq!(chosen(0, [0.25, 0.13, 0.0, 0.0]), 0);
+        assert_eq!(chosen(2, [5.0, 3.0, 3.0, 0.0]), 1);
+        assert_eq!(chosen(2, [3.0, 5.0, 3.0, 0.0]), 0);
+        assert_eq!(chosen(2, [5.0, 3.1, 3.0, 1.6]), 2);
+        assert_eq!(chosen(3, [5.0, 4.0, 3.0, 2.0]), 3);
+    }
 }

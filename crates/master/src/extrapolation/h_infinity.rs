@@ -384,4 +384,104 @@ mod tests {
         smoothed.clear();
         assert_eq!(smoothed.curve(0.05, 0.05), Curve::constant(2.0));
     }
+
+    #[test]
+    fn parameters_take_the_place_of_the_usual_values() {
+        use gyrator_system::Value;
+        let specified = |parameters: &[(&str, Value)]| {
+            let choice = Choice::new("hinfinity");
+            let choice = parameters.iter().fold(choice, |choice, (name, value)| {
+                choice.with(*name, value.clone())
+            });
+            specification(
+                &look_up(super::super::EXTRAPOLATIONS, &choice)
+                    .unwrap()
+                    .arguments,
+            )
+        };
+        assert_eq!(specified(&[]), Specification::one_sided());
+        let smoothed = ("variant", Value::String("smoothed".to_owned()));
+        let order = ("weight_order", Value::Real(3.0));
+        assert_eq!(
+            specified(&[smoothed.clone(), order.clone()]),
+            Specification::of_order(3)
+        );
+        let third = Specification::of_order(3);
+        assert_eq!(
+            specified(std::slice::from_ref(&order)),
+            Specification {
+                weight_order: 3,
+                weight_cutoff: third.weight_cutoff,
+                ..Specification::one_sided()
+            }
+        );
+        let expected = Specification {
+            weight_cutoff: 0.25,
+            smoother_cutoff: Some(2.0),
+            control_weight: 0.05,
+            static_gain: 1.5,
+            ..third
+        };
+        let all = [
+            smoothed,
+            order,
+            ("weight_cutoff", Value::Real(0.25)),
+            ("smoother_cutoff", Value::Real(2.0)),
+            ("control_weight", Value::Real(0.05)),
+            ("static_gain", Value::Real(1.5)),
+        ];
+        assert_eq!(specified(&all), expected);
+    }
+
+    /// Step response of K₂, 1 − e^(−at)·(cos at + sin at) with a = √2·π·f (Chen et al. 2021 eq. 12), for
+    /// the cut-off f = 0.5 over the macro-step of 0.05 s, in steps of a tenth of it. The compensator's
+    /// answer to the step is held meanwhile and drops out of the quotient.
+    #[test]
+    fn the_smoother_follows_its_step_response() {
+        let response = |part: u32| {
+            let angle =
+                std::f64::consts::SQRT_2 * std::f64::consts::PI * 10.0 * 0.005 * f64::from(part);
+            1.0 - (-angle).exp() * (angle.cos() + angle.sin())
+        };
+        for takes_slopes in [false, true] {
+            let steps = SignalSteps {
+                takes_slopes,
+                ..STEPS
+            };
+            let mut smoothed = made("smoothed", steps).unwrap();
+            assert_eq!(smoothed.order(), 1);
+            smoothed.observe(sample(0, 1.0));
+            smoothed.observe(sample(10, 2.0));
+            let end = smoothed.curve(0.05, 0.05).at(0.05) - 1.0;
+            for part in 0..10 {
+                let piece = smoothed.next_piece(0.005);
+                let start = piece.at(0.0) - 1.0;
+                assert!((start * response(10) - end * response(part)).abs() < 1e-9);
+                let slope = match takes_slopes {
+                    true => (response(part + 1) - response(part)) / response(10) * end / 0.005,
+                    false => 0.0,
+                };
+                assert!((piece.derivative(1) - slope).abs() < 1e-6 * (1.0 + slope.abs()));
+            }
+        }
+        assert_eq!(made("one-sided", STEPS).unwrap().order(), 0);
+    }
+
+    #[test]
+    fn facts_follow_the_variant_and_the_steps() {
+        let facts = |variant: &str, feeds_through| {
+            let word = gyrator_system::Value::String(variant.to_owned());
+            let choice = Choice::new("hinfinity").with("variant", word);
+            let chosen = look_up(super::super::EXTRAPOLATIONS, &choice).unwrap();
+            let facts = chosen.facts(&SignalSteps {
+                feeds_through,
+                ..STEPS
+            });
+            (facts.degree, facts.wants_substeps, facts.comes_in_pieces)
+        };
+        assert_eq!(facts("one-sided", false), (0, true, false));
+        assert_eq!(facts("one-sided", true), (0, false, false));
+        assert_eq!(facts("smoothed", false), (1, true, true));
+        assert_eq!(facts("smoothed", true), (1, true, true));
+    }
 }

@@ -75,4 +75,20 @@ mod tests {
         hermite.clear();
         assert_eq!(hermite.curve(0.75, 0.1).derivative(1), 2.0 - 6.0 * 0.75);
     }
+
+    #[test]
+    fn a_cleared_past_leaves_the_line_with_the_slope() {
+        let mut hermite = Hermite::default();
+        for (time, value) in [(0.0, 0.0), (1.0, 1.0)] {
+            hermite.observe(Sample {
+                time,
+                value,
+                slope: Some(2.0 * time),
+            });
+        }
+        assert_eq!(hermite.curve(1.0, 0.1).derivative(2), 2.0);
+        assert_eq!(hermite.order(), 2);
+        hermite.clear();
+        assert_eq!(hermite.curve(1.0, 0.1), Curve::line(1.0, 2.0));
+    }
 }

@@ -147,3 +147,54 @@ pub const EXTRAPOLATIONS: &[Entry<dyn Extrapolation>] = &[
     mean_hold::ENTRY,
     h_infinity::ENTRY,
 ];
+
+#[cfg(test)]
+mod tests {
+    use gyrator_system::Choice;
+
+    use super::*;
+    use crate::registry::look_up;
+
+    /// Each entry continues a polynomial of its degree exactly, from uneven samples with slopes, once
+    /// as many values have come as its facts say.
+    #[test]
+    fn polynomials_are_continued_once_enough_values_have_come() {
+        let times = [0.0, 0.5, 0.75, 1.5, 1.75, 2.0];
+        for entry in EXTRAPOLATIONS {
+            let chosen = look_up(EXTRAPOLATIONS, &Choice::new(entry.name)).unwrap();
+            let facts = chosen.usual_facts();
+            // `auto` raises its degree as past errors fall, which depends on the polynomial.
+            if facts.wants_substeps || matches!(entry.name, "auto" | "secant-linear") {
+                continue;
+            }
+            let value = |t: f64| {
+                [2.0, -1.0, 0.5, 0.25]
+                    .iter()
+                    .take(facts.degree + 1)
+                    .rev()
+                    .fold(0.0, |sum, c| sum * t + c)
+            };
+            let slope = |t: f64| match facts.degree {
+                0 => 0.0,
+                1 => -1.0,
+                2 => -1.0 + t,
+                _ => -1.0 + t + 0.75 * t * t,
+            };
+            let mut made = chosen.build();
+            for time in &times[..=facts.values_to_settle] {
+                made.observe(Sample {
+                    time: *time,
+                    value: value(*time),
+                    slope: Some(slope(*time)),
+                });
+            }
+            let now = times[facts.values_to_settle];
+            let curve = made.duplicate().curve(now, 0.5);
+            for s in [0.0, 0.25, 0.5] {
+                let error = curve.at(s) - value(now + s);
+                assert!(error.abs() < 1e-12, "{}: {error}", entry.name);
+            }
+            assert_eq!(facts.is_plain_hold, entry.name == "hold");
+        }
+    }
+}
