@@ -53,6 +53,34 @@ fn no_start_size_and_number_of_steps_goes_beyond_the_stop_time() {
     }
 }
 
+/// A sum of steps t + h, in doubles, as the other masters compute it: 0.1 ten times is less than 1,
+/// 0.1 a hundred times is less than 10, and 0.1 a thousand times more than 100.
+#[test]
+fn summed_time_is_the_sum_of_the_steps_and_as_many_of_them() {
+    for (stop, steps) in [(1.0, 10), (10.0, 100), (100.0, 1000), (0.25, 3)] {
+        let (unit, spied) = Spy::on(ClosureUnit::new(&[], &[("y", 0.0)], |_| {}));
+        let mut system = System::new(0.1);
+        let control = Choice::new("fixed").with("accumulate", Value::Boolean(true));
+        system.experiment().step_control = Some(control);
+        system.stop_time(stop);
+        system.add("unit", unit);
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        let (mut sum, mut made) = (0.0_f64, 0);
+        while !run.has_ended() {
+            assert_eq!(run.time(), sum);
+            let goes_on = run.step().unwrap();
+            sum += if goes_on || stop != 0.25 {
+                0.1
+            } else {
+                0.25 - sum
+            };
+            made += 1;
+        }
+        assert_eq!((run.time(), made), (sum, steps));
+        assert_eq!(spied.violations(), [""; 0], "stop {stop}");
+    }
+}
+
 #[test]
 fn components_with_rates_of_their_own_stay_within_it_too() {
     for (step, own) in [

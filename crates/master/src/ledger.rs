@@ -164,7 +164,7 @@ impl Entry {
         energy.residual_energy_abs += residual_energy.abs();
         if residual.abs() > energy.max_residual_power {
             energy.max_residual_power = residual.abs();
-            energy.max_residual_power_time = state.graph.clock.seconds(step.from + step.length);
+            energy.max_residual_power_time = step.end(&state.graph.clock);
         }
     }
 
@@ -208,7 +208,7 @@ impl Entry {
         energy.correction_energy += correction * length;
         if residual.abs() > energy.max_residual_power {
             energy.max_residual_power = residual.abs();
-            energy.max_residual_power_time = state.graph.clock.seconds(step.from + step.length);
+            energy.max_residual_power_time = step.end(&state.graph.clock);
         }
     }
 }

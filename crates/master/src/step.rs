@@ -15,6 +15,20 @@ pub struct Step {
     pub time: f64,
     /// Length of the step, s.
     pub size: f64,
+    /// Its times are the sum of the steps before it, and lie beside the points of the clock by the
+    /// rounding of that sum.
+    pub is_summed: bool,
+}
+
+impl Step {
+    /// End of the step, s.
+    pub fn end(&self, clock: &Clock) -> f64 {
+        if self.is_summed {
+            self.time + self.size
+        } else {
+            clock.seconds(self.from + self.length)
+        }
+    }
 }
 
 /// The equal parts of a step.
@@ -37,7 +51,7 @@ impl<'a> StepParts<'a> {
             whole: *step,
             length: step.length / Ticks::from(count),
             size: step.size / f64::from(count),
-            clock: (is_whole && divides).then_some(clock),
+            clock: (is_whole && divides && !step.is_summed).then_some(clock),
         }
     }
 
@@ -55,6 +69,7 @@ impl<'a> StepParts<'a> {
             length: self.length,
             time,
             size: self.size,
+            is_summed: self.whole.is_summed,
         }
     }
 }
@@ -72,6 +87,7 @@ mod tests {
             length: clock.ticks_per_step(),
             time: clock.seconds_after(1),
             size: 1e-3,
+            is_summed: false,
         };
         for index in 0..5 {
             let part = StepParts::of(&whole, 5, &clock).part(index);
@@ -92,5 +108,16 @@ mod tests {
             end = part.time + part.size;
         }
         assert!((end - (whole.time + size)).abs() <= f64::EPSILON * end);
+        // Parts of a step whose time is summed follow that time, not the clock.
+        let time = whole.time + 1e-9;
+        let summed = Step {
+            time,
+            is_summed: true,
+            ..whole
+        };
+        let second = StepParts::of(&summed, 5, &clock).part(1);
+        assert_eq!(second.time, time + second.size);
+        assert_eq!(summed.end(&clock), time + 1e-3);
+        assert_eq!(whole.end(&clock), clock.seconds_after(2));
     }
 }

@@ -25,11 +25,8 @@ pub(crate) type Notes = Vec<String>;
 /// Brings all units from their start values to the first communication point.
 pub(crate) fn initialize(state: &mut State, period: &Period) -> Result<Notes, RunError> {
     let start = Step {
-        index: 0,
-        from: 0,
-        length: 0,
         time: period.start,
-        size: 0.0,
+        ..Step::default()
     };
     for component in 0..state.units.members.len() {
         call(state, component, &start, |unit| {

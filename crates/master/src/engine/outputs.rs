@@ -144,7 +144,7 @@ fn first_non_finite(graph: &Graph, signals: &Signals, step: &Step) -> Result<(),
     let message = format!("{name} is {}", signals.reals[output]);
     let cause = UnitFault::new("output", Cause::NotFinite, message);
     let ended = Step {
-        time: graph.clock.seconds(step.from + step.length),
+        time: step.end(&graph.clock),
         ..*step
     };
     Err(graph.fault(graph.outputs[output].component, &ended, cause))

@@ -77,7 +77,7 @@ impl Run {
             stop: period
                 .stop
                 .filter(|_| !control_facts.may_overshoot)
-                .map(|stop| end_as_stepped(&state.graph, stop, control_facts.is_fixed)),
+                .map(|stop| end_as_stepped(&state.graph, stop, control_facts)),
             ..period
         };
         notes.extend(engine::initialize(&mut state, &told)?);

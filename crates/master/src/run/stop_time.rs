@@ -2,14 +2,21 @@
 
 use crate::graph::Graph;
 use crate::step::{Step, StepParts};
+use crate::step_control::StepControlFacts;
 use crate::time::{Rate, Ticks};
 
 /// The stop time, or the last bits more where the sum of the start and the length of a component's
 /// last step is rounded to more: units compare that sum with the stop time that they were given.
-pub(super) fn end_as_stepped(graph: &Graph, stop: f64, is_fixed: bool) -> f64 {
-    let rounding = 4.0 * f64::EPSILON * stop.abs().max(graph.clock.start().abs());
+pub(super) fn end_as_stepped(graph: &Graph, stop: f64, control: StepControlFacts) -> f64 {
+    let greatest = stop.abs().max(graph.clock.start().abs());
+    let rounding = 4.0 * f64::EPSILON * greatest;
+    if control.sums_time {
+        // A sum of n terms is wrong by no more than n roundings (Higham 2002, section 4.2).
+        let steps = (stop - graph.clock.start()) / graph.macro_step;
+        return stop + rounding + steps * f64::EPSILON * greatest;
+    }
     let rates = graph.components.iter().map(|component| component.rate);
-    if !is_fixed && rates.map(Rate::substeps).any(|parts| parts > 1) {
+    if !control.is_fixed && rates.map(Rate::substeps).any(|parts| parts > 1) {
         // The start of the last step is not known yet.
         return stop + rounding;
     }
@@ -38,6 +45,7 @@ fn end_of_last_step(graph: &Graph, component: usize, stop: f64) -> f64 {
         length,
         time: clock.seconds(until - length),
         size,
+        is_summed: false,
     };
     // The fast side of an interface model divides the macro-step into exchanges first.
     let mut models = graph.interface_models.iter();

@@ -12,6 +12,8 @@ pub(super) struct Timeline {
     /// Macro-step of the experiment, s.
     macro_step: f64,
     now: Ticks,
+    /// Sum of the start time and all steps, s.
+    sum: f64,
     /// Macro-steps made.
     index: u64,
     /// Stop time, from the start and in s.
@@ -20,6 +22,7 @@ pub(super) struct Timeline {
     sizes: Sizes,
     is_fixed: bool,
     may_overshoot: bool,
+    sums_time: bool,
 }
 
 impl Timeline {
@@ -36,11 +39,13 @@ impl Timeline {
         Self {
             macro_step: graph.macro_step,
             now: 0,
+            sum: clock.start(),
             index: 0,
             stop: period.stop.map(stop),
             next_length: sizes.length(first, &clock),
             is_fixed: control.is_fixed,
             may_overshoot: control.may_overshoot,
+            sums_time: control.sums_time,
             sizes,
             clock,
         }
@@ -49,6 +54,7 @@ impl Timeline {
     /// Simulated time, s.
     pub(super) fn time(&self) -> f64 {
         match self.stop {
+            _ if self.sums_time => self.sum,
             Some((ticks, stop)) if self.now == ticks => stop,
             _ => self.clock.seconds(self.now),
         }
@@ -76,6 +82,7 @@ impl Timeline {
     pub(super) fn advance(&mut self, step: &Step) {
         self.now += step.length;
         self.index += 1;
+        self.sum = step.time + step.size;
     }
 
     /// Whether the size may change before the macro-step with this index.
@@ -100,11 +107,12 @@ impl Timeline {
         if !self.is_fixed {
             return self.next_variable_step();
         }
-        let (mut length, mut size, time) = (
-            clock.ticks_per_step(),
-            self.macro_step,
-            clock.seconds_after(self.index),
-        );
+        let (mut length, mut size) = (clock.ticks_per_step(), self.macro_step);
+        let time = if self.sums_time {
+            self.sum
+        } else {
+            clock.seconds_after(self.index)
+        };
         if let Some((stop, seconds)) = self.stop
             && length > stop - self.now
         {
@@ -116,6 +124,7 @@ impl Timeline {
             length,
             time,
             size,
+            is_summed: self.sums_time,
         }
     }
 
@@ -141,6 +150,7 @@ impl Timeline {
             length,
             time,
             size,
+            is_summed: self.sums_time,
         }
     }
 }

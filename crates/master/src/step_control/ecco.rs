@@ -127,6 +127,7 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
         needs_bonds: true,
         may_repeat: arguments.number("reject_above").is_finite(),
         may_overshoot: arguments.flag("overshoot"),
+        sums_time: false,
     },
     build: |arguments| Box::new(Ecco::new(arguments)),
 };

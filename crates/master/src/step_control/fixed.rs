@@ -1,5 +1,5 @@
 use super::{Decision, StepAudit, StepControl, StepControlFacts};
-use crate::registry::Entry;
+use crate::registry::{Entry, ParameterInfo, ParameterKind};
 
 /// The experiment's macro-step, always.
 #[derive(Debug, Default)]
@@ -11,9 +11,14 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     name: "fixed",
     summary: "every macro-step has the size that the experiment gives",
     source: "FMI 2.0 §4.2.2",
-    parameters: &[],
-    facts: |_, ()| StepControlFacts {
+    parameters: &[ParameterInfo {
+        name: "accumulate",
+        summary: "times are t + h, summed step by step as other masters do, instead of t0 + k·h; as many steps as without it",
+        kind: ParameterKind::Flag,
+    }],
+    facts: |arguments, ()| StepControlFacts {
         is_fixed: true,
+        sums_time: arguments.flag("accumulate"),
         ..StepControlFacts::default()
     },
     build: |_| Box::<Fixed>::default(),

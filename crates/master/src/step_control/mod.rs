@@ -43,6 +43,8 @@ pub struct StepControlFacts {
     pub may_repeat: bool,
     /// The last step may go beyond the stop time instead of being shortened.
     pub may_overshoot: bool,
+    /// The time of a step is the sum of the steps before it instead of a point of the clock.
+    pub sums_time: bool,
 }
 
 impl Facts for StepControlFacts {
