@@ -1,6 +1,5 @@
 //! Memory shared by parent and worker of a supervised run: wishes of the parent, and how far the
 //! worker is, in a form that survives it.
-//! is, in a form that survives it.
 
 #![expect(
     unsafe_code,
@@ -15,6 +14,7 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64};
 
 use gyrator_fmu::flight_recorder::Slot;
 
+use crate::rows::{Rows, check};
 use crate::shareable;
 use crate::shared_memory::{self, Shareable, SharedMemory};
 
@@ -68,96 +68,6 @@ shareable! {
 
 /// Bytes of messages that the parent writes in place of the worker.
 const UNSAID_BYTES: usize = 2048;
-
-shareable! {
-    /// How far the result file is: two notes that are written in turn. A process that dies in
-    /// between leaves the older one, and what an FMU has overwritten is seen by its check.
-    pub(crate) struct Rows {
-        notes: [RowsNote; 2],
-        /// Not 0 while bytes are being written.
-        pub(crate) is_writing: AtomicU32,
-        spare: AtomicU32,
-    }
-}
-
-shareable! {
-    struct RowsNote {
-        number: AtomicU64,
-        end: AtomicU64,
-        written: AtomicU64,
-        count: AtomicU64,
-        check: AtomicU64,
-    }
-}
-
-/// How far a result file is, in bytes from its beginning.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Extent {
-    /// Up to the end of the last whole row.
-    pub(crate) end: u64,
-    /// Up to the end of the bytes that are certainly in the file.
-    pub(crate) written: u64,
-    /// Rows up to `end`.
-    pub(crate) count: u64,
-}
-
-impl Rows {
-    /// Notes the extent. `number` counts the notes, from 1 on.
-    #[inline]
-    pub(crate) fn note(&self, number: u64, extent: Extent) {
-        let note = &self.notes[(number % 2) as usize];
-        note.number.store(number, Relaxed);
-        note.end.store(extent.end, Relaxed);
-        note.written.store(extent.written, Relaxed);
-        note.count.store(extent.count, Relaxed);
-        // Last of all, after the bytes of the rows as well.
-        note.check.store(extent.check(number), Release);
-    }
-
-    /// The last note that is whole, nothing before the first one; `None` where both were
-    /// overwritten.
-    pub(crate) fn last(&self) -> Option<Extent> {
-        let is_zero = |note: &RowsNote| note.check.load(Acquire) | note.number.load(Relaxed) == 0;
-        if self.notes.iter().all(is_zero) {
-            return Some(Extent::default());
-        }
-        let whole = self.notes.iter().filter_map(|note| {
-            let check = note.check.load(Acquire);
-            let number = note.number.load(Relaxed);
-            let extent = Extent {
-                end: note.end.load(Relaxed),
-                written: note.written.load(Relaxed),
-                count: note.count.load(Relaxed),
-            };
-            (number > 0 && extent.check(number) == check).then_some((number, extent))
-        });
-        whole
-            .max_by_key(|(number, _)| *number)
-            .map(|(_, extent)| extent)
-    }
-}
-
-impl Extent {
-    fn check(self, number: u64) -> u64 {
-        let Self {
-            end,
-            written,
-            count,
-        } = self;
-        check([number, end, written, count])
-    }
-}
-
-/// A number by which words are recognised that were written by accident: differs in all bits for
-/// words that differ in one, and is 0 for none that are likely.
-#[inline]
-fn check<const N: usize>(words: [u64; N]) -> u64 {
-    // 2⁶⁴ by the golden ratio, odd: as in Knuth, The Art of Computer Programming 3, section 6.4.
-    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-    words.into_iter().fold(SPREAD, |sum, word| {
-        (sum ^ word).wrapping_mul(SPREAD).rotate_left(29)
-    })
-}
 
 shareable! {
     /// Facts recorded by the signal handler on a crash; see [`crate::crash_handler`].
@@ -256,23 +166,6 @@ impl Board {
         }
     }
 
-    /// Overwrites the notes on the rows.
-    #[cfg(test)]
-    pub(crate) fn fill_rows(&self, byte: u8) {
-        let word = u64::from_ne_bytes([byte; 8]);
-        for note in &self.header.rows.notes {
-            for target in [
-                &note.number,
-                &note.end,
-                &note.written,
-                &note.count,
-                &note.check,
-            ] {
-                target.store(word, Relaxed);
-            }
-        }
-    }
-
     /// Notes the phase, and the exit code that goes with it.
     pub(crate) fn enter(&self, phase: Phase, code: u8) {
         let word = phase as u64 | u64::from(code) << 8;
@@ -343,33 +236,6 @@ impl Board {
 mod tests {
     use super::*;
 
-    const EXTENT: Extent = Extent {
-        end: 300,
-        written: 200,
-        count: 7,
-    };
-
-    #[test]
-    fn the_last_whole_note_counts() {
-        let board = Board::create().unwrap();
-        let rows = &board.header.rows;
-        assert_eq!(rows.last(), Some(Extent::default()), "there is none yet");
-        rows.note(1, EXTENT);
-        assert_eq!(rows.last(), Some(EXTENT));
-        let next = Extent {
-            count: 8,
-            end: 340,
-            ..EXTENT
-        };
-        rows.note(2, next);
-        assert_eq!(rows.last(), Some(next));
-        // The process has died in the middle of a third note.
-        rows.notes[1].end.store(380, Relaxed);
-        assert_eq!(rows.last(), Some(next));
-        rows.notes[0].count.store(u64::MAX, Relaxed);
-        assert_eq!(rows.last(), None);
-    }
-
     #[test]
     fn r62_texts_are_kept_one_after_the_other_as_far_as_they_fit() {
         let board = Board::create().unwrap();
@@ -392,7 +258,7 @@ mod tests {
             }
             header.phase.store(word, Relaxed);
             header.phase_check.store(word, Relaxed);
-            board.fill_rows(word as u8);
+            header.rows.fill(word as u8);
             header.crash.signal.store(half.cast_signed() << 8, Relaxed);
             assert_eq!(board.phase().0, Phase::Running);
             assert!(!board.has_panicked());

@@ -13,7 +13,8 @@ use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-use crate::board::{Board, Extent, Rows};
+use crate::board::Board;
+use crate::rows::{Extent, Rows};
 use crate::shared_memory::SharedMemory;
 
 /// Bytes of rows that are kept; a power of two.
@@ -472,7 +473,7 @@ mod tests {
         let bench = half_written();
         // As an FMU does that writes zeros, ones or anything else behind the end of its own memory.
         for byte in [0xff, 0x01, 0x5a] {
-            bench.board.fill_rows(byte);
+            bench.board.header.rows.fill(byte);
             bench.file.write_all_at(b"4", 10).unwrap();
             let completed = complete(&bench.file, &bench.ring, &bench.board, true);
             let error = completed.error.unwrap().to_string();

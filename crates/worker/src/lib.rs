@@ -31,6 +31,7 @@ mod kept_file;
 mod leaving;
 mod memory_watch;
 mod process;
+mod rows;
 mod shared_memory;
 mod stall;
 mod supervisor;

@@ -11,12 +11,15 @@ use std::mem::{align_of, size_of};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU16};
 use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::thread::futex;
+
+// Files that the model check compiles as well have them from here, where it has its own.
+pub(crate) use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Types that may be changed by another process at any time.
 ///

@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU8, AtomicU32};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::field::{Field, Visit};
@@ -11,23 +10,19 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use super::bytes::{Cursor, Malformed, Put};
+use super::layout::{ENDS, RING};
 use crate::shareable;
-use crate::shared_memory::SharedMemory;
+use crate::shared_memory::{AtomicU8, AtomicU32, SharedMemory};
 
 shareable! {
     /// How far the ring was written and read, in bytes since the start, modulo 2³².
-    struct Ends {
+    pub(super) struct Ends {
         written: AtomicU32,
         spare: [AtomicU32; 15],
         read: AtomicU32,
     }
 }
 
-/// Bytes of the ring: a power of two.
-const RING: usize = 1 << 18;
-const ENDS: usize = 128;
-/// Bytes that the lines take.
-pub(super) const LENGTH: usize = ENDS + RING;
 /// Longest message, bytes; longer ones are cut.
 const LONGEST_MESSAGE: usize = 1 << 16;
 
@@ -39,7 +34,7 @@ pub(super) struct Line {
     instance: String,
     category: String,
     status: String,
-    message: String,
+    pub(super) message: String,
 }
 
 impl Line {
@@ -137,7 +132,7 @@ impl Writer {
         }
     }
 
-    fn write(&self, line: &Line) {
+    pub(super) fn write(&self, line: &Line) {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = Vec::new();
         if *lost > 0 {
@@ -226,6 +221,8 @@ impl Visit for Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LENGTH: usize = ENDS + RING;
 
     fn line(message: String) -> Line {
         Line {

@@ -6,19 +6,18 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
 
 use super::bytes::Malformed;
+use super::layout::{BODIES, BODY, LANES, MAILBOX};
 use super::wait_policy::WaitPolicy;
 use crate::shareable;
-use crate::shared_memory::{SharedMemory, wait, wake};
+use crate::shared_memory::{AtomicU32, AtomicU64, SharedMemory, wait, wake};
 
 shareable! {
     /// One direction. Two cache lines, so that no other thread writes next to it.
-    struct Lane {
+    pub(super) struct Lane {
         /// Messages and parts so far.
         sequence: AtomicU32,
         /// 1 while the receiver sleeps, or is about to.
@@ -34,15 +33,6 @@ shareable! {
 const WHOLE: u32 = 0;
 const PART: u32 = 1;
 const ACKNOWLEDGED: u32 = 2;
-
-/// Bytes of the bodies; pages that are not used take no memory.
-const BODY: usize = 1 << 20;
-const LANES: [usize; 2] = [0, 128];
-const BODIES: [usize; 2] = [4096, 4096 + BODY];
-/// Bytes that mailboxes take at the beginning of their memory; those from [`SPARE`] to 4096 are free.
-pub(super) const LENGTH: usize = BODIES[1] + BODY;
-/// The first byte after the lanes.
-pub(super) const SPARE: usize = 256;
 
 /// Longest message that is sent, bytes.
 const LONGEST_MESSAGE: usize = 1 << 31;
@@ -84,7 +74,7 @@ impl Mailbox {
         side: Side,
         wait_policy: WaitPolicy,
     ) -> io::Result<Self> {
-        if memory.length() < LENGTH {
+        if memory.length() < MAILBOX {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         Ok(Self {
@@ -272,7 +262,7 @@ mod tests {
     use super::*;
 
     fn ends(wait_policy: Duration) -> (Mailbox, Mailbox) {
-        let one = SharedMemory::create("test", LENGTH).unwrap();
+        let one = SharedMemory::create("test", MAILBOX).unwrap();
         let other = one.as_fd().try_clone_to_owned().unwrap();
         let other = SharedMemory::attach(other).unwrap();
         let end = |memory, side| {
