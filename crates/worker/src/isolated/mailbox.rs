@@ -209,8 +209,8 @@ impl Mailbox {
         self.sent = self.sent.wrapping_add(1);
         // Against `sleep`: one of the two sees what the other one has stored.
         lane.sequence.store(self.sent, SeqCst);
+        // The sleeper takes its note back by itself: here, that could be the note of its next sleep.
         if lane.sleeps.load(SeqCst) != 0 {
-            lane.sleeps.store(0, Relaxed);
             wake(&lane.sequence, 1)?;
         }
         Ok(())
