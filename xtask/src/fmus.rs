@@ -93,6 +93,9 @@ fn compile(target: &Path, models: impl Iterator<Item = &'static ModelInfo>) -> R
         .args(["--package", "fmu-models", "--features", "export"])
         .args(["--config", &remapped_paths()])
         .env_remove("CARGO_BUILD_TARGET")
+        // Flags of the caller, as for a sanitizer, would take the place of those above.
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .stdin(Stdio::null());
     for model in models {
         command.args(["--example", model.example]);
