@@ -12,13 +12,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
 use gyrator::{
     CORRECTIONS, Cause, ClosureUnit, EXTRAPOLATIONS, Exchange, Handle, INTERFACE_ORDERS,
     LinearUnit, METHODS, Observer, ObserverError, Period, RunOptions, STEP_CONTROLS, SavedState,
-    StartError, StepOutcome, System, Unit, UnitFault, UnitResult, UnitWrapper, Value, Verdict,
+    StartError, StepOutcome, StopRequest, System, Unit, UnitFault, UnitResult, UnitWrapper, Value,
     View,
 };
 use gyrator_system::{Choice, Spanned, Value as FileValue};
@@ -257,7 +258,7 @@ impl UnitWrapper for Recorder {
 struct Results(Arc<Mutex<Hash>>);
 
 impl Results {
-    fn observe(&self, view: &View<'_>) -> Verdict {
+    fn observe(&self, view: &View<'_>) -> ControlFlow<StopRequest> {
         let mut hash = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         hash.add_real(view.time);
         view.reals.iter().for_each(|value| hash.add_real(*value));
@@ -272,16 +273,16 @@ impl Results {
             hash.add_real(bond.correction_energy);
             hash.add_real(bond.max_residual_power);
         }
-        Verdict::Continue
+        ControlFlow::Continue(())
     }
 }
 
 impl Observer for Results {
-    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         Ok(self.observe(view))
     }
 
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         Ok(self.observe(view))
     }
 }

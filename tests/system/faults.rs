@@ -1,9 +1,11 @@
 //! Units and observers that fail: who, in which call, when; and what was recorded until then stays.
 
+use std::ops::ControlFlow;
+
 use fmu_models::{Faulty, OscillatorMotion};
 use gyrator::{
     Cause, ClosureUnit, Fault, Observer, ObserverError, Run, RunError, RunOptions, StartError,
-    StopReason, StopRequest, System, Verdict, View,
+    StopReason, StopRequest, System, View,
 };
 use gyrator_system::Value;
 use gyrator_testkit::{ModelUnit, Trace};
@@ -189,10 +191,10 @@ fn a_failing_end_is_told() {
 struct After(u64, Result<StopRequest, &'static str>);
 
 impl Observer for After {
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         match &self.1 {
-            _ if view.steps < self.0 => Ok(Verdict::Continue),
-            Ok(request) => Ok(Verdict::Stop(request.clone())),
+            _ if view.steps < self.0 => Ok(ControlFlow::Continue(())),
+            Ok(request) => Ok(ControlFlow::Break(request.clone())),
             Err(message) => Err((*message).into()),
         }
     }

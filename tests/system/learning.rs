@@ -14,7 +14,7 @@ use gyrator::{
     RunOptions, System,
 };
 use gyrator_system::{Choice, Value};
-use gyrator_testkit::{Coupling, DoubleOscillator, ModelUnit, State, TABLE_1, Trace};
+use gyrator_testkit::{Coupling, DoubleOscillator, ModelUnit, OscillatorState, TABLE_1, Trace};
 
 pub(crate) const H: f64 = 1e-3;
 
@@ -47,7 +47,7 @@ fn run(system: System) -> Trace {
 fn energy_errors(oscillator: &DoubleOscillator, trace: &Trace) -> [f64; 2] {
     let states = DoubleOscillator::states(trace);
     let whole = oscillator.monolithic(H, states.len() - 1);
-    let energy = |state: &State| oscillator.energy(*state);
+    let energy = |state: &OscillatorState| oscillator.energy(*state);
     let errors = states
         .iter()
         .zip(&whole)

@@ -3,13 +3,14 @@
 //! Forward Euler with 256 micro-steps in each half, as in `reference/quarter_car.py`; what goes beyond the paper is
 //! compared with an independent reproduction that is not among the scripts.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use fmu_models::{
     QuarterCar, QuarterCarChassis, QuarterCarChassisSuspension, QuarterCarWheel,
     QuarterCarWheelSuspension,
 };
-use gyrator::{Observer, ObserverError, RunOptions, System, Verdict, View};
+use gyrator::{Observer, ObserverError, RunOptions, StopRequest, System, View};
 use gyrator_benchmark::reference::QuarterCarPower;
 use gyrator_system::{Choice, Spanned, Value};
 use gyrator_testkit::ModelUnit;
@@ -88,7 +89,7 @@ const PLAIN: Coupling<'static> = Coupling {
 
 /// What a run shows.
 #[derive(Debug, Clone)]
-struct Outcome {
+struct QuarterCarOutcome {
     /// Times, effort and flow at the communication points.
     points: Vec<(f64, f64, f64)>,
     steps: u64,
@@ -116,7 +117,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn take(&self, view: &View<'_>) -> Verdict {
+    fn take(&self, view: &View<'_>) -> ControlFlow<StopRequest> {
         let (effort, flow) = self.places;
         let mut points = self.points.lock().unwrap();
         points
@@ -126,16 +127,16 @@ impl Watcher {
             assert_eq!((step.0, indicator.0), ("step_size", "ecco.indicator"));
             points.control.push((step.1, indicator.1));
         }
-        Verdict::Continue
+        ControlFlow::Continue(())
     }
 }
 
 impl Observer for Watcher {
-    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         Ok(self.take(view))
     }
 
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         Ok(self.take(view))
     }
 }
@@ -223,7 +224,7 @@ impl Case {
         if self.reticulation == 1 { 1.0 } else { -1.0 }
     }
 
-    fn run(&self, coupling: &Coupling<'_>) -> Outcome {
+    fn run(&self, coupling: &Coupling<'_>) -> QuarterCarOutcome {
         let mut run = self.system(coupling).start(&RunOptions::default()).unwrap();
         let outputs = run.graph().real_outputs();
         let place = |names: [&str; 2]| {
@@ -247,7 +248,7 @@ impl Case {
         let bond = &report.bonds[0];
         let Points { values, control } = std::mem::take(&mut *points.lock().unwrap());
         let power = QuarterCarPower::of(&(self.car)(), self.reticulation, self.duration, &values);
-        Outcome {
+        QuarterCarOutcome {
             points: values,
             steps: report.steps,
             power_error: power.error(),

@@ -5,7 +5,7 @@
 //! (symplectic Euler, inputs held over each communication step of a half).
 
 use gyrator::{RunOptions, System};
-use gyrator_testkit::{Coupling, DoubleOscillator, ModelUnit, State, TABLE_1, Trace};
+use gyrator_testkit::{Coupling, DoubleOscillator, ModelUnit, OscillatorState, TABLE_1, Trace};
 
 const H: f64 = 1e-3;
 
@@ -32,7 +32,8 @@ fn distance_from_monolithic(oscillator: &DoubleOscillator, system: System) -> f6
     run.run().unwrap();
     let states = DoubleOscillator::states(&trace);
     let whole = oscillator.monolithic(H, states.len() - 1);
-    let distance = |(a, b): (&State, &State)| (a[0] - b[0]).abs().max((a[2] - b[2]).abs());
+    let distance =
+        |(a, b): (&OscillatorState, &OscillatorState)| (a[0] - b[0]).abs().max((a[2] - b[2]).abs());
     states.iter().zip(&whole).map(distance).fold(0.0, f64::max)
 }
 

@@ -8,7 +8,7 @@ use crate::cranes;
 use crate::published;
 use crate::reference::NotConverged;
 use crate::role::{CastError, Role, RoleAssignment};
-use crate::row::{Bar, Figure, Row};
+use crate::row::{Bar, BenchmarkRow, Figure};
 use gyrator_chart::Chart;
 
 /// A system with a known solution, in several cases, and what co-simulations of it should show.
@@ -84,8 +84,8 @@ pub(crate) struct Progress<'a> {
     case: &'static Case,
     is_foreign: bool,
     lacking: Option<String>,
-    rows: std::sync::Mutex<Vec<Row>>,
-    show: &'a (dyn Fn(&Row) + Sync),
+    rows: std::sync::Mutex<Vec<BenchmarkRow>>,
+    show: &'a (dyn Fn(&BenchmarkRow) + Sync),
 }
 
 impl Progress<'_> {
@@ -95,13 +95,17 @@ impl Progress<'_> {
     }
 
     /// Takes the rows of a configuration.
-    pub(crate) fn add(&self, configuration: &'static str, rows: impl IntoIterator<Item = Row>) {
+    pub(crate) fn add(
+        &self,
+        configuration: &'static str,
+        rows: impl IntoIterator<Item = BenchmarkRow>,
+    ) {
         let mut all = self
             .rows
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         for row in rows {
-            let mut row = Row {
+            let mut row = BenchmarkRow {
                 benchmark: self.benchmark.name,
                 case: self.case.name,
                 configuration,
@@ -131,7 +135,11 @@ const REMAINDERS: [f64; 2] = [0.2, 0.25];
 /// exact solution: its error has to vanish with the step, and other ways of exchange must not make
 /// it worse. The error at full steps is not judged: with stale outputs energy grows on itself, and
 /// half a step more of delay, as accurate solvers have under held inputs, can multiply it.
-fn judge_foreign(row: Row, before: &[Row], lacking: Option<&str>) -> Row {
+fn judge_foreign(
+    row: BenchmarkRow,
+    before: &[BenchmarkRow],
+    lacking: Option<&str>,
+) -> BenchmarkRow {
     let is_size = row.meaning.is_size_of_error();
     let is_stale = row.configuration == STALE.name;
     let note = lacking.filter(|_| is_stale && is_size).map(str::to_owned);
@@ -164,8 +172,8 @@ impl Benchmark {
         &'static self,
         cases: &[&'static Case],
         cast: &RoleAssignment,
-        show: &(dyn Fn(&Row) + Sync),
-    ) -> Vec<Result<Vec<Row>, BenchmarkError>> {
+        show: &(dyn Fn(&BenchmarkRow) + Sync),
+    ) -> Vec<Result<Vec<BenchmarkRow>, BenchmarkError>> {
         let run = |case: &&'static Case| {
             let progress = Progress {
                 benchmark: self,

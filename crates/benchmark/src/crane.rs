@@ -12,7 +12,7 @@ use crate::metrics::rms;
 use crate::recording::Recording;
 use crate::reference::{HydraulicCrane, Reference};
 use crate::role::{CastError, Role, RoleAssignment};
-use crate::row::{Bar, Metric, Row};
+use crate::row::{Bar, BenchmarkRow, Metric};
 
 pub(crate) const LINKS: Role = Role {
     name: "links",
@@ -191,11 +191,11 @@ fn metrics(crane: &HydraulicCrane, states: &[Vec<f64>], exact: &[Vec<f64>]) -> [
     ]
 }
 
-fn metric_rows([energy, length, max]: [f64; 3]) -> [Row; 3] {
+fn metric_rows([energy, length, max]: [f64; 3]) -> [BenchmarkRow; 3] {
     [
-        Row::new(ENERGY, energy),
-        Row::new(LENGTH, length),
-        Row::new(LENGTH_MAX, max),
+        BenchmarkRow::new(ENERGY, energy),
+        BenchmarkRow::new(LENGTH, length),
+        BenchmarkRow::new(LENGTH_MAX, max),
     ]
 }
 
@@ -252,8 +252,8 @@ fn measure_10ms(
         let pairs = course.states.iter().zip(&whole.states);
         let length = rms(pairs.map(|(state, whole)| 1e3 * (state[4] - whole[4])));
         [
-            Row::new(COUPLING_ENERGY, energy),
-            Row::new(COUPLING_LENGTH, length),
+            BenchmarkRow::new(COUPLING_ENERGY, energy),
+            BenchmarkRow::new(COUPLING_LENGTH, length),
         ]
     };
     progress.add(STALE.name, of_coupling(stale));
@@ -283,11 +283,11 @@ fn measure_10ms(
 }
 
 /// The paper's figure that nobody could reproduce.
-fn figure_35(stale: f64, corrected: f64) -> Row {
+fn figure_35(stale: f64, corrected: f64) -> BenchmarkRow {
     const REMOVED: Metric = Metric::figure("fig. 35: error of s removed", "%");
     let note = "not reproduced: fig. 35 shows a smaller error with the correction; with the published sign it \
                 grows at every step size tried, here and in reference/crane_energy.py";
-    let mut row = Row::new(REMOVED, 100.0 * (1.0 - corrected / stale)).note(note);
+    let mut row = BenchmarkRow::new(REMOVED, 100.0 * (1.0 - corrected / stale)).note(note);
     row.source = Some(PAPER);
     row
 }
@@ -313,7 +313,7 @@ pub(crate) fn residual_power(course: &Course) -> Vec<(f64, f64)> {
 }
 
 /// The oscillation of figs 36 and 37, as the residual power and its alarm see it.
-fn spike_rows(course: &Course) -> Vec<Row> {
+fn spike_rows(course: &Course) -> Vec<BenchmarkRow> {
     const FIGURE: &str = "Rodríguez et al. 2022, fig. 37";
     let bond = &course.recording.report.bonds[0];
     let power = residual_power(course);
@@ -332,23 +332,23 @@ fn spike_rows(course: &Course) -> Vec<Row> {
     let starts = bond.alarms.first().map_or(f64::NAN, |alarm| alarm.start);
     let ends = bond.alarms.first().map_or(f64::NAN, |alarm| alarm.end);
     vec![
-        Row::new(POWER_MAX, inside),
-        Row::new(POWER_TIME, time).against(4.0, Bar::Absolute(0.5), FIGURE),
-        Row::new(POWER_RATIO, inside / outside).within(Bar::AtLeast(100.0), PROJECT),
-        Row::new(ALARMS, bond.alarms.len() as f64).within(Bar::AtLeast(1.0), FIGURE),
-        Row::new(ALARM_START, starts).against(3.0, Bar::Absolute(1.0), FIGURE),
-        Row::new(ALARM_END, ends).against(5.0, Bar::Absolute(1.0), FIGURE),
+        BenchmarkRow::new(POWER_MAX, inside),
+        BenchmarkRow::new(POWER_TIME, time).against(4.0, Bar::Absolute(0.5), FIGURE),
+        BenchmarkRow::new(POWER_RATIO, inside / outside).within(Bar::AtLeast(100.0), PROJECT),
+        BenchmarkRow::new(ALARMS, bond.alarms.len() as f64).within(Bar::AtLeast(1.0), FIGURE),
+        BenchmarkRow::new(ALARM_START, starts).against(3.0, Bar::Absolute(1.0), FIGURE),
+        BenchmarkRow::new(ALARM_END, ends).against(5.0, Bar::Absolute(1.0), FIGURE),
     ]
 }
 
 /// Without stale outputs there is no oscillation.
-fn calm_rows(course: &Course) -> [Row; 2] {
+fn calm_rows(course: &Course) -> [BenchmarkRow; 2] {
     let bond = &course.recording.report.bonds[0];
     let power = residual_power(course).into_iter();
     let greatest = power.fold(0.0, |max: f64, (_, power)| max.max(power.abs()));
     [
-        Row::new(POWER_MAX, greatest),
-        Row::new(ALARMS, bond.alarms.len() as f64)
+        BenchmarkRow::new(POWER_MAX, greatest),
+        BenchmarkRow::new(ALARMS, bond.alarms.len() as f64)
             .within(Bar::AtMost(0.0), "there is no oscillation"),
     ]
 }

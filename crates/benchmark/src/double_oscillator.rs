@@ -7,7 +7,7 @@ use crate::oscillators::{FORCE, H, MOTION, Oscillators, Plan, VERDICT, mass, ver
 use crate::recording::Recording;
 use crate::reference::{Damper, Element, Reference, Spring, StarOscillator};
 use crate::role::RoleAssignment;
-use crate::row::{Metric, Row};
+use crate::row::{BenchmarkRow, Metric};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "double-oscillator",
@@ -151,7 +151,7 @@ fn audit_rows(
     recording: &Recording,
     errors: &[f64],
     energy: f64,
-) -> Vec<Row> {
+) -> Vec<BenchmarkRow> {
     if !["1", "3", "5", "7", "8"].contains(&case) {
         return Vec::new();
     }
@@ -160,23 +160,26 @@ fn audit_rows(
         return Vec::new();
     };
     let error = net - errors.last().copied().unwrap_or(f64::NAN);
-    let part = |of: f64| Row::new(AUDIT_ERROR, 100.0 * error.abs() / of);
+    let part = |of: f64| BenchmarkRow::new(AUDIT_ERROR, 100.0 * error.abs() / of);
     if configuration.name == STALE.name {
         let truth = net - error;
         let note = "distance of W_stale from the true energy error, relative to it";
-        return vec![Row::new(STALE_ENERGY, stale), part(truth.abs()).note(note)];
+        return vec![
+            BenchmarkRow::new(STALE_ENERGY, stale),
+            part(truth.abs()).note(note),
+        ];
     }
     if configuration.name != CORRECTED.name {
         return Vec::new();
     }
     let note =
         "distance of W_stale + W_corr from the true energy error, relative to the initial energy";
-    let verdict = Row::new(VERDICT, verdict(bond.verdict));
+    let verdict = BenchmarkRow::new(VERDICT, verdict(bond.verdict));
     vec![
-        Row::new(STALE_ENERGY, stale),
-        Row::new(CORRECTION_ENERGY, net - stale),
+        BenchmarkRow::new(STALE_ENERGY, stale),
+        BenchmarkRow::new(CORRECTION_ENERGY, net - stale),
         part(energy).note(note),
-        Row::new(HINDSIGHT, bond.hindsight_mu.unwrap_or(f64::NAN)),
+        BenchmarkRow::new(HINDSIGHT, bond.hindsight_mu.unwrap_or(f64::NAN)),
         match case {
             "3" => verdict.note(
                 "the correction takes out 97 % of the system's energy, which is still less of an error than without it",

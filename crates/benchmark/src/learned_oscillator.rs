@@ -16,7 +16,7 @@ use crate::nonlinear_oscillator::table_3;
 use crate::oscillators::{FORCE, MOTION, Oscillators};
 use crate::recording::Recorder;
 use crate::role::RoleAssignment;
-use crate::row::{Bar, Metric, Row};
+use crate::row::{Bar, BenchmarkRow, Metric};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "learning",
@@ -190,14 +190,14 @@ fn measure_table(
         let name = NAMES[iteration.number as usize];
         progress.add(
             name,
-            rows.map(|(metric, measured)| Row::new(metric, measured)),
+            rows.map(|(metric, measured)| BenchmarkRow::new(metric, measured)),
         );
         if iteration.number == ITERATIONS {
             progress.add(
                 name,
-                [Row::new(ENERGY_END, end).within(Bar::AtMost(bar), PROJECT)],
+                [BenchmarkRow::new(ENERGY_END, end).within(Bar::AtMost(bar), PROJECT)],
             );
-            let row = Row::new(MAX, iteration.max).within(Bar::AtMost(1e-6), PAPER);
+            let row = BenchmarkRow::new(MAX, iteration.max).within(Bar::AtMost(1e-6), PAPER);
             progress.add(
                 name,
                 [row.note("the paper: zero with an accuracy of 1e-7 N")],
@@ -216,9 +216,10 @@ fn measure_needed(
     let last = learned.iterations.last();
     let needed = f64::from(last.map_or(0, |last| last.number));
     let rows = [
-        Row::new(NEEDED, needed),
-        Row::new(MAX, last.map_or(f64::NAN, |last| last.max)).within(Bar::AtMost(1e-6), PROJECT),
-        Row::new(OUTCOME, word(&learned.outcome)),
+        BenchmarkRow::new(NEEDED, needed),
+        BenchmarkRow::new(MAX, last.map_or(f64::NAN, |last| last.max))
+            .within(Bar::AtMost(1e-6), PROJECT),
+        BenchmarkRow::new(OUTCOME, word(&learned.outcome)),
     ];
     progress.add("learned", rows);
     Ok(())
@@ -232,9 +233,9 @@ fn measure_crane(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), M
     progress.add(
         "gain 1",
         [
-            Row::new(OUTCOME, word(&learned.outcome)),
-            Row::new(BEST, f64::from(best.number)),
-            Row::new(NORM, best.norm_2),
+            BenchmarkRow::new(OUTCOME, word(&learned.outcome)),
+            BenchmarkRow::new(BEST, f64::from(best.number)),
+            BenchmarkRow::new(NORM, best.norm_2),
         ],
     );
     let fresh = Learning {
@@ -246,8 +247,8 @@ fn measure_crane(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), M
     progress.add(
         "gain 1, from fresh",
         [
-            Row::new(OUTCOME, word(&learned.outcome)),
-            Row::new(NEEDED, last),
+            BenchmarkRow::new(OUTCOME, word(&learned.outcome)),
+            BenchmarkRow::new(NEEDED, last),
         ],
     );
     Ok(())

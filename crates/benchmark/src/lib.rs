@@ -1,7 +1,7 @@
 //! Benchmarks of co-simulation with their reference solutions.
 //!
 //! A [`Benchmark`] knows the FMUs that play its roles, its cases, the configurations that it runs
-//! them in, its exact solution, and what others have found. Each run becomes [`Row`]s: what was
+//! them in, its exact solution, and what others have found. Each run becomes [`BenchmarkRow`]s: what was
 //! measured, what it should have been, and whether it is near enough.
 //!
 //! Somebody else's FMU can be put into a role ([`RoleAssignment::substitute`]); it is judged by the exact
@@ -41,7 +41,7 @@ mod sweep_signal;
 pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
 pub use dual_mass::{DUAL_MASS_PARAMETERS, dual_mass_systems};
 pub use role::{CastError, Role, RoleAssignment, RoleVariable, Substitute, folder_of_fmus};
-pub use row::{Bar, Figure, Row};
+pub use row::{Bar, BenchmarkRow, Figure};
 
 /// All benchmarks. To add one: a file that makes a [`Benchmark`], and a word here.
 pub static BENCHMARKS: &[Benchmark] = &[

@@ -9,7 +9,7 @@ use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
 use crate::recording::Recording;
 use crate::reference::{Damper, Element, Mass, NotConverged, Reference, Spring, StarOscillator};
 use crate::role::{CastError, Role, RoleAssignment};
-use crate::row::{Figure, Metric, Row};
+use crate::row::{BenchmarkRow, Figure, Metric};
 
 pub(crate) const FORCE: Role = Role {
     name: "force",
@@ -232,7 +232,7 @@ pub(crate) struct Plan<'a> {
 }
 
 /// Makes further rows of a run and its energy's errors, J.
-type Audit<'a> = dyn Fn(&Configuration, &Recording, &[f64]) -> Vec<Row> + 'a;
+type Audit<'a> = dyn Fn(&Configuration, &Recording, &[f64]) -> Vec<BenchmarkRow> + 'a;
 
 impl Plan<'_> {
     /// Runs all configurations; `audit` makes further rows of a run and its energy's errors.
@@ -267,13 +267,13 @@ impl Plan<'_> {
         Ok(())
     }
 
-    fn rows(&self, measured: [f64; 5]) -> impl Iterator<Item = Row> {
+    fn rows(&self, measured: [f64; 5]) -> impl Iterator<Item = BenchmarkRow> {
         let [hub, first] = self.positions;
         let metrics = [ENERGY_END, ENERGY_MAX, ENERGY_LAST, hub, first];
         metrics
             .into_iter()
             .zip(measured)
-            .map(|(metric, measured)| Row::new(metric, measured))
+            .map(|(metric, measured)| BenchmarkRow::new(metric, measured))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
 use crate::recording::Recording;
 use crate::reference::{CoupledPendula, Reference};
 use crate::role::{CastError, Role, RoleAssignment};
-use crate::row::{Metric, Row};
+use crate::row::{BenchmarkRow, Metric};
 
 const FIRST: Role = Role {
     name: "pendulum-force",
@@ -140,12 +140,12 @@ fn metrics(
     [end, max, last, tip(1), tip(0)]
 }
 
-fn metric_rows(measured: [f64; 5]) -> impl Iterator<Item = Row> {
+fn metric_rows(measured: [f64; 5]) -> impl Iterator<Item = BenchmarkRow> {
     let metrics = [ENERGY_END, ENERGY_MAX, ENERGY_LAST, TIP_2, TIP_1];
     metrics
         .into_iter()
         .zip(measured)
-        .map(|(metric, measured)| Row::new(metric, measured))
+        .map(|(metric, measured)| BenchmarkRow::new(metric, measured))
 }
 
 fn measure(
@@ -169,7 +169,9 @@ fn measure(
             let removed = 100.0 * (1.0 - measured[0] / excess);
             progress.add(
                 CORRECTED.name,
-                [Row::new(REMOVED, removed).beside(100.0, PAPER).note(note)],
+                [BenchmarkRow::new(REMOVED, removed)
+                    .beside(100.0, PAPER)
+                    .note(note)],
             );
         }
     }
@@ -187,10 +189,13 @@ fn measure(
 }
 
 /// "Remains above zero", says the paper of the residual power.
-fn power_rows(recording: &Recording) -> [Row; 2] {
+fn power_rows(recording: &Recording) -> [BenchmarkRow; 2] {
     let power = &recording.bonds[0].residual_power[1..];
     let steps = power.len() as f64;
     let mean = power.iter().sum::<f64>() / steps;
     let positive = 100.0 * power.iter().filter(|power| **power > 0.0).count() as f64 / steps;
-    [Row::new(MEAN_POWER, mean), Row::new(POSITIVE, positive)]
+    [
+        BenchmarkRow::new(MEAN_POWER, mean),
+        BenchmarkRow::new(POSITIVE, positive),
+    ]
 }

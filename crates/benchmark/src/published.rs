@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use crate::row::{Bar, Figure, Row};
+use crate::row::{Bar, BenchmarkRow, Figure};
 
 /// The data file of each benchmark.
 static FILES: &[(&str, &str)] = &[
@@ -87,7 +87,7 @@ impl Published {
         }
     }
 
-    fn is_of(&self, row: &Row) -> bool {
+    fn is_of(&self, row: &BenchmarkRow) -> bool {
         self.benchmark == row.benchmark
             && self.line.case == row.case
             && self.line.configuration == row.configuration
@@ -138,7 +138,7 @@ fn read() -> Result<Vec<Published>, csv::Error> {
 }
 
 /// Judges a row by what is published for it; a row that is judged already stays as it is.
-pub(crate) fn judge(row: Row) -> Row {
+pub(crate) fn judge(row: BenchmarkRow) -> BenchmarkRow {
     if row.tolerance.is_some() || row.reference.is_some() {
         return row;
     }

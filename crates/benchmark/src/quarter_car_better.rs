@@ -9,7 +9,7 @@ use crate::quarter_car_run::{
     STEPS,
 };
 use crate::role::RoleAssignment;
-use crate::row::{Bar, Figure, Metric, Row};
+use crate::row::{Bar, BenchmarkRow, Figure, Metric};
 
 const PROJECT: &str = "bar of this project; reference: independent reproduction with extensions";
 const SOURCE: &str = "independent reproduction with extensions";
@@ -178,21 +178,21 @@ pub(crate) fn measure(
                 way.energies.map(|energies| energies[case]),
                 way.energy_references[case],
             ),
-            Row::new(RESIDUAL_ENERGY, outcome.residual_energy.abs()),
-            Row::new(STEPS, outcome.steps).within(Bar::AtMost(most), AS_MANY),
+            BenchmarkRow::new(RESIDUAL_ENERGY, outcome.residual_energy.abs()),
+            BenchmarkRow::new(STEPS, outcome.steps).within(Bar::AtMost(most), AS_MANY),
         ];
         progress.add(way.name, rows);
     }
     Ok(())
 }
 
-fn below(metric: Metric, measured: f64, limit: Option<f64>, reference: f64) -> Row {
-    let row = Row::new(metric, measured);
+fn below(metric: Metric, measured: f64, limit: Option<f64>, reference: f64) -> BenchmarkRow {
+    let row = BenchmarkRow::new(metric, measured);
     let Some(limit) = limit else {
         return row.beside(reference, SOURCE).note(SHOWN);
     };
     let row = row.within(Bar::AtMost(limit), PROJECT);
-    Row {
+    BenchmarkRow {
         reference: Some(Figure::Number(reference)),
         ..row
     }

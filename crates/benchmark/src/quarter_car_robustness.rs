@@ -7,7 +7,7 @@ use crate::quarter_car_run::{
     CarOutcome, Correction, Coupling, Cut, Ecco, PLAIN, POWER_ERROR, STEPS,
 };
 use crate::role::RoleAssignment;
-use crate::row::{Bar, Metric, Row};
+use crate::row::{Bar, BenchmarkRow, Metric};
 
 const SOURCE: &str = "independent reproduction with extensions, Runge-Kutta 4 in the halves";
 
@@ -114,7 +114,7 @@ pub(crate) fn measure(
     for method in METHODS {
         let coupling = method.coupling(cut);
         let stable = largest_stable_step(cast, cut, &coupling)?;
-        let row = Row::new(STABLE_STEP, stable);
+        let row = BenchmarkRow::new(STABLE_STEP, stable);
         let reference = method.stable_steps[case];
         let row = match case {
             0 => row.against(reference, Bar::Absolute(0.0), SOURCE),
@@ -184,16 +184,16 @@ fn measure_second_step(
                     ..method.coupling(&cut)
                 },
             )?;
-            let row = Row::new(POWER_ERROR, outcome.power.error());
+            let row = BenchmarkRow::new(POWER_ERROR, outcome.power.error());
             let row = match reject_above {
                 Some(_) => row,
                 None => row
                     .beside(method.second_step[usize::from(maximum_step < 1e-2)], SOURCE)
                     .note("the tolerances r are not known there"),
             };
-            let mut rows = vec![row, Row::new(STEPS, outcome.steps)];
+            let mut rows = vec![row, BenchmarkRow::new(STEPS, outcome.steps)];
             if reject_above.is_some() {
-                rows.push(Row::new(REPEATED, outcome.repeated));
+                rows.push(BenchmarkRow::new(REPEATED, outcome.repeated));
             }
             progress.add(name, rows);
         }

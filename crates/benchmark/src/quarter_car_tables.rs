@@ -7,7 +7,7 @@ use crate::quarter_car_run::{
     RESIDUAL_INTEGRATED, STEPS,
 };
 use crate::role::RoleAssignment;
-use crate::row::{Metric, Row};
+use crate::row::{BenchmarkRow, Metric};
 
 const PAPER: &str = "Sadjina & Pedersen 2019, tables 4 to 9";
 
@@ -101,7 +101,7 @@ impl TableRow {
         }
     }
 
-    fn rows(&self, outcome: &CarOutcome) -> Vec<Row> {
+    fn rows(&self, outcome: &CarOutcome) -> Vec<BenchmarkRow> {
         let measured = [
             (POWER_ERROR, outcome.power.error()),
             (RESIDUAL_ENERGY, outcome.residual_energy.abs()),
@@ -112,13 +112,13 @@ impl TableRow {
         let beside = |(metric, figure, why): &NotReproduced| {
             let measured = measured.iter().find(|(of, _)| of == metric);
             let measured = measured.map_or(f64::NAN, |(_, measured)| *measured);
-            Row::new(*metric, measured)
+            BenchmarkRow::new(*metric, measured)
                 .beside(*figure, PAPER)
                 .note(*why)
         };
         measured
             .iter()
-            .map(|(metric, measured)| Row::new(*metric, *measured))
+            .map(|(metric, measured)| BenchmarkRow::new(*metric, *measured))
             .chain(self.not_reproduced.iter().map(beside))
             .collect()
     }
@@ -143,7 +143,10 @@ pub(crate) fn measure_foreign(
     measure_rows(cast, cut, progress, |row| row.tolerance.is_none())?;
     let step = PLAIN.step / REFINEMENT;
     let outcome = cut.run(cast, &Coupling { step, ..PLAIN })?;
-    progress.add(REFINED.name, [Row::new(POWER_ERROR, outcome.power.error())]);
+    progress.add(
+        REFINED.name,
+        [BenchmarkRow::new(POWER_ERROR, outcome.power.error())],
+    );
     Ok(())
 }
 

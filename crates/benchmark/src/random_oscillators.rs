@@ -10,7 +10,7 @@ use crate::metrics::energy_metrics;
 use crate::oscillators::{FORCE, MOTION, Oscillators, mass};
 use crate::reference::{Damper, Element, Spring, StarOscillator};
 use crate::role::RoleAssignment;
-use crate::row::{Bar, Metric, Row};
+use crate::row::{Bar, BenchmarkRow, Metric};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "random-oscillators",
@@ -110,9 +110,9 @@ fn measure(
     let harmed = count(&|trial| trial.is_harmed);
     let called = count(&|trial| trial.is_harmed && trial.is_called_harmed);
     let all = COUNT as f64;
-    let finite = Row::new(FINITE, count(&|trial| trial.is_finite));
-    let right = Row::new(RIGHT, 100.0 * right / all);
-    let called = Row::new(CALLED, 100.0 * called / harmed);
+    let finite = BenchmarkRow::new(FINITE, count(&|trial| trial.is_finite));
+    let right = BenchmarkRow::new(RIGHT, 100.0 * right / all);
+    let called = BenchmarkRow::new(CALLED, 100.0 * called / harmed);
     let [right, called] = if is_short {
         [
             right.within(Bar::AtLeast(94.0), PROJECT),
@@ -125,7 +125,7 @@ fn measure(
     let finite = finite.against(all, Bar::Absolute(0.0), PROJECT);
     progress.add(
         CORRECTED.name,
-        [finite, right, Row::new(HARMED, harmed), called],
+        [finite, right, BenchmarkRow::new(HARMED, harmed), called],
     );
     Ok(())
 }

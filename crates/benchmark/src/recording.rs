@@ -1,8 +1,11 @@
 //! A run, and what it left behind.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::{Observer, ObserverError, Report, Run, RunError, RunOptions, System, Verdict, View};
+use gyrator::{
+    Observer, ObserverError, Report, Run, RunError, RunOptions, StopRequest, System, View,
+};
 use gyrator_system::SystemFile;
 
 use crate::benchmark::MeasureError;
@@ -54,7 +57,7 @@ impl Recorder {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn record(&self, view: &View<'_>) -> Verdict {
+    fn record(&self, view: &View<'_>) -> ControlFlow<StopRequest> {
         let mut rows = self.rows();
         rows.times.push(view.time);
         rows.reals.extend_from_slice(view.reals);
@@ -65,7 +68,7 @@ impl Recorder {
             course.stale_energy.push(audit.stale_energy);
             course.correction_energy.push(energy.correction_energy);
         }
-        Verdict::Continue
+        ControlFlow::Continue(())
     }
 
     /// The rows of the named outputs.
@@ -86,11 +89,11 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         Ok(self.record(view))
     }
 
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         Ok(self.record(view))
     }
 }

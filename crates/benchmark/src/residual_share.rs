@@ -6,7 +6,7 @@ use crate::double_oscillator::table_1;
 use crate::figures;
 use crate::oscillators::{FORCE, H, MOTION, Oscillators};
 use crate::role::RoleAssignment;
-use crate::row::{Metric, Row};
+use crate::row::{BenchmarkRow, Metric};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "residual-share",
@@ -77,7 +77,7 @@ fn measure(
             stop: 3.0,
             ..table_1(1)
         };
-        progress.add(name, [Row::new(SHARE, share(cast, &oscillators)?)]);
+        progress.add(name, [BenchmarkRow::new(SHARE, share(cast, &oscillators)?)]);
     }
     Ok(())
 }
@@ -96,7 +96,10 @@ fn measure_cases(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), M
             ..table_1(number)
         };
         let share = share(cast, &oscillators)?;
-        progress.add(name, [Row::new(SHARE, share).note("the paper takes 0.5")]);
+        progress.add(
+            name,
+            [BenchmarkRow::new(SHARE, share).note("the paper takes 0.5")],
+        );
     }
     Ok(())
 }

@@ -148,7 +148,7 @@ impl Metric {
 
 /// One row of the table.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Row {
+pub struct BenchmarkRow {
     /// Name of the benchmark.
     pub benchmark: &'static str,
     /// Name of the case.
@@ -175,7 +175,7 @@ pub struct Row {
     pub(crate) meaning: Meaning,
 }
 
-impl Row {
+impl BenchmarkRow {
     pub(crate) fn new(metric: Metric, measured: impl Into<Figure>) -> Self {
         Self {
             benchmark: "",
@@ -244,7 +244,11 @@ mod tests {
 
     #[test]
     fn bars() {
-        let ok = |measured: f64, bar| Row::new(FORCE, measured).against(-10.0, bar, "").ok;
+        let ok = |measured: f64, bar| {
+            BenchmarkRow::new(FORCE, measured)
+                .against(-10.0, bar, "")
+                .ok
+        };
         assert_eq!(ok(-10.1, Bar::Relative(0.011)), Some(true));
         assert_eq!(ok(-10.2, Bar::Relative(0.011)), Some(false));
         assert_eq!(ok(-10.5, Bar::Absolute(0.5)), Some(true));
@@ -264,8 +268,9 @@ mod tests {
         ] {
             assert_eq!(ok(f64::NAN, bar), Some(false), "{bar}");
         }
-        let word =
-            |measured: &'static str| Row::new(FORCE, measured).against("helped", Bar::Same, "");
+        let word = |measured: &'static str| {
+            BenchmarkRow::new(FORCE, measured).against("helped", Bar::Same, "")
+        };
         assert_eq!(word("helped").ok, Some(true));
         assert_eq!(word("harmed").ok, Some(false));
     }

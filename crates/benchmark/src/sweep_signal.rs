@@ -9,7 +9,7 @@ use crate::channel::{Channel, Steps};
 use crate::figures;
 use crate::metrics::rms;
 use crate::role::RoleAssignment;
-use crate::row::{Metric, Row};
+use crate::row::{BenchmarkRow, Metric};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "sweep-signal",
@@ -167,7 +167,7 @@ fn measure(
             .zip(&received)
             .map(|(sent, received)| received - sent);
         // The signal has a range of 2.
-        progress.add(name, [Row::new(ERROR, 0.5 * rms(errors))]);
+        progress.add(name, [BenchmarkRow::new(ERROR, 0.5 * rms(errors))]);
     }
     Ok(())
 }

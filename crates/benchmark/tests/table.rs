@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
-use gyrator_benchmark::{BENCHMARKS, Benchmark, Figure, Role, RoleAssignment, Row, Substitute};
+use gyrator_benchmark::{
+    BENCHMARKS, Benchmark, BenchmarkRow, Figure, Role, RoleAssignment, Substitute,
+};
 use gyrator_testkit::fmu;
 
 fn cast() -> RoleAssignment {
@@ -19,7 +21,7 @@ fn benchmark(name: &str) -> &'static Benchmark {
 }
 
 /// Runs cases and returns their rows.
-fn rows_with(cast: &RoleAssignment, name: &str, cases: &[&str]) -> Vec<Row> {
+fn rows_with(cast: &RoleAssignment, name: &str, cases: &[&str]) -> Vec<BenchmarkRow> {
     let benchmark = benchmark(name);
     let cases: Vec<_> = cases
         .iter()
@@ -29,14 +31,14 @@ fn rows_with(cast: &RoleAssignment, name: &str, cases: &[&str]) -> Vec<Row> {
     rows.into_iter().flat_map(Result::unwrap).collect()
 }
 
-fn rows(name: &str, cases: &[&str]) -> Vec<Row> {
+fn rows(name: &str, cases: &[&str]) -> Vec<BenchmarkRow> {
     rows_with(&cast(), name, cases)
 }
 
 /// All judged rows hold, and there are so many.
 #[track_caller]
-fn expect_good(rows: &[Row], judged: usize) {
-    let bad: Vec<&Row> = rows.iter().filter(|row| row.ok == Some(false)).collect();
+fn expect_good(rows: &[BenchmarkRow], judged: usize) {
+    let bad: Vec<&BenchmarkRow> = rows.iter().filter(|row| row.ok == Some(false)).collect();
     assert!(bad.is_empty(), "{bad:#?}");
     assert_eq!(rows.iter().filter(|row| row.ok.is_some()).count(), judged);
 }
@@ -257,7 +259,7 @@ fn all_rows() {
             assert!(has_rows, "{}, case {case}", benchmark.name);
         }
         for [case, configuration, metric] in benchmark.published() {
-            let is_of = |row: &&Row| {
+            let is_of = |row: &&BenchmarkRow| {
                 (row.case, row.configuration, row.metric) == (case, configuration, metric)
             };
             let row = rows.iter().find(is_of);

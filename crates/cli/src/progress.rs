@@ -1,6 +1,7 @@
 //! How far a long run has come. A thread of its own shows it: a step costs one look at a flag.
 
 use std::io::IsTerminal as _;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use gyrator::{Observer, ObserverError, Verdict, View};
+use gyrator::{Observer, ObserverError, StopRequest, View};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::numbers::{duration, short};
@@ -108,7 +109,7 @@ impl Drop for Progress {
 struct Needle(Arc<Gauge>);
 
 impl Observer for Needle {
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         let gauge = &self.0;
         if gauge.wanted.load(Ordering::Relaxed) {
             gauge.wanted.store(false, Ordering::Relaxed);
@@ -120,7 +121,7 @@ impl Observer for Needle {
             };
             *gauge.point.lock().unwrap_or_else(PoisonError::into_inner) = Some(point);
         }
-        Ok(Verdict::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }
 

@@ -1,12 +1,13 @@
 //! Writes the results of a run, row by row, so that a readable part is always on disk.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use gyrator::{Kind, Observer, ObserverError, Report, Run, Value, Verdict, View};
+use gyrator::{Kind, Observer, ObserverError, Report, Run, StopRequest, Value, View};
 use gyrator_record::{Cell, Column, RecordError, RowSink};
 use gyrator_worker::surroundings;
 use wildmatch::WildMatch;
@@ -139,7 +140,7 @@ pub(crate) struct Recorder {
     /// Communication points from one row to the next.
     every: u64,
     /// The last point, if it has no row yet.
-    pending: Option<Row>,
+    pending: Option<RecordedRow>,
     flusher: Option<Flusher>,
 }
 
@@ -155,7 +156,7 @@ struct Selected {
 }
 
 #[derive(Default)]
-struct Row {
+struct RecordedRow {
     time: f64,
     reals: Vec<f64>,
     signals: Vec<Value>,
@@ -194,7 +195,7 @@ impl Recorder {
 }
 
 impl Selected {
-    fn fill(&self, row: &mut Row, view: &View<'_>) {
+    fn fill(&self, row: &mut RecordedRow, view: &View<'_>) {
         row.time = view.time;
         row.reals.clear();
         row.reals
@@ -322,7 +323,7 @@ fn recorded_kind(kind: Kind) -> gyrator_record::Kind {
     }
 }
 
-fn write_row(file: &ResultFile, row: &Row) -> Result<(), RecordError> {
+fn write_row(file: &ResultFile, row: &RecordedRow) -> Result<(), RecordError> {
     let mut shared = file.lock();
     let written = shared.write_row(row);
     shared.has_failed |= written.is_err();
@@ -330,7 +331,7 @@ fn write_row(file: &ResultFile, row: &Row) -> Result<(), RecordError> {
 }
 
 impl Shared {
-    fn write_row(&mut self, row: &Row) -> Result<(), RecordError> {
+    fn write_row(&mut self, row: &RecordedRow) -> Result<(), RecordError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
@@ -349,7 +350,7 @@ impl Shared {
 }
 
 impl Observer for Recorder {
-    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         {
             let mut shared = self.file.lock();
             shared.sink.begin(&self.columns)?;
@@ -357,12 +358,12 @@ impl Observer for Recorder {
         }
         self.take(view)?;
         self.flusher = Some(Flusher::start(self.file.clone()));
-        Ok(Verdict::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         self.take(view)?;
-        Ok(Verdict::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
     fn finish(&mut self, _: &Report) -> Result<(), ObserverError> {

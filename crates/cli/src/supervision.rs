@@ -3,9 +3,10 @@
 //! The parent starts this program once more with the same arguments; that worker reads, runs,
 //! records and prints as it would by itself. The parent speaks up only if the worker cannot.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use gyrator::{Observer, ObserverError, Verdict, View};
+use gyrator::{Observer, ObserverError, StopRequest, View};
 use gyrator_record::{PartFile, is_same, rows_path};
 use gyrator_worker::{
     Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome,
@@ -227,14 +228,14 @@ impl Tracker {
 }
 
 impl Observer for Tracker {
-    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         self.note(view);
-        Ok(Verdict::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         self.note(view);
-        Ok(Verdict::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }
 

@@ -5,7 +5,7 @@
 /// A slave that was freed, or is not there yet, has no state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
-pub enum State {
+pub enum SlaveState {
     /// After `fmi2Instantiate` or `fmi2Reset`.
     Instantiated = 1,
     /// Initialization Mode.
@@ -26,7 +26,7 @@ pub enum State {
     Fatal = 1 << 8,
 }
 
-impl State {
+impl SlaveState {
     /// Every state, in the order of the standard's table.
     pub const ALL: [Self; 9] = [
         Self::Instantiated,
@@ -57,7 +57,7 @@ impl State {
     }
 }
 
-/// A set of [`State`]s.
+/// A set of [`SlaveState`]s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct States(u16);
 
@@ -65,19 +65,19 @@ impl States {
     /// Whether `state` is one of the set.
     #[must_use]
     #[inline]
-    pub const fn contains(self, state: State) -> bool {
+    pub const fn contains(self, state: SlaveState) -> bool {
         self.0 & state as u16 != 0
     }
 }
 
-const INSTANTIATED: u16 = State::Instantiated as u16;
-const INITIALIZATION: u16 = State::Initialization as u16;
-const COMPLETE: u16 = State::StepComplete as u16;
-const IN_PROGRESS: u16 = State::StepInProgress as u16;
-const FAILED: u16 = State::StepFailed as u16;
-const CANCELED: u16 = State::StepCanceled as u16;
-const TERMINATED: u16 = State::Terminated as u16;
-const ERROR: u16 = State::Error as u16;
+const INSTANTIATED: u16 = SlaveState::Instantiated as u16;
+const INITIALIZATION: u16 = SlaveState::Initialization as u16;
+const COMPLETE: u16 = SlaveState::StepComplete as u16;
+const IN_PROGRESS: u16 = SlaveState::StepInProgress as u16;
+const FAILED: u16 = SlaveState::StepFailed as u16;
+const CANCELED: u16 = SlaveState::StepCanceled as u16;
+const TERMINATED: u16 = SlaveState::Terminated as u16;
+const ERROR: u16 = SlaveState::Error as u16;
 
 const ALL_BUT_FATAL: u16 = 0xff;
 const ALL_BUT_RUNNING: u16 = ALL_BUT_FATAL & !IN_PROGRESS;
@@ -233,7 +233,7 @@ impl Function {
 mod tests {
     use super::*;
 
-    /// The table as printed in section 4.2.4, columns in the order of [`State::ALL`].
+    /// The table as printed in section 4.2.4, columns in the order of [`SlaveState::ALL`].
     const TABLE: &[(&str, &[Function])] = {
         use Function::*;
         &[
@@ -267,7 +267,7 @@ mod tests {
     fn c24_table_of_section_4_2_4() {
         for (row, functions) in TABLE {
             for function in *functions {
-                for (state, cell) in State::ALL.into_iter().zip(row.chars()) {
+                for (state, cell) in SlaveState::ALL.into_iter().zip(row.chars()) {
                     let legal = function.legal_in().contains(state);
                     assert_eq!(
                         legal,
@@ -287,7 +287,7 @@ mod tests {
             assert!(
                 functions
                     .iter()
-                    .all(|f| !f.legal_in().contains(State::Fatal))
+                    .all(|f| !f.legal_in().contains(SlaveState::Fatal))
             );
         }
     }

@@ -16,4 +16,4 @@ pub mod call_state;
 pub mod signature;
 
 pub use c_data::*;
-pub use call_state::{Function, State, States};
+pub use call_state::{Function, SlaveState, States};

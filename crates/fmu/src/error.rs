@@ -232,7 +232,7 @@ pub enum Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The state of the instance does not allow it (4.2.4).
-    State,
+    SlaveState,
     /// The FMU does not have the function, or says it is not capable.
     Capability,
     /// The arguments do not fit each other or the function.
@@ -265,7 +265,7 @@ impl fmt::Display for Status {
             Self::Fatal => f.write_str("returned Fatal"),
             Self::Pending => f.write_str("returned Pending"),
             Self::Unknown(number) => write!(f, "returned {number}, which is no status of FMI 2.0"),
-            Self::NotCalled(Refusal::State) => f.write_str("was not called"),
+            Self::NotCalled(Refusal::SlaveState) => f.write_str("was not called"),
             Self::NotCalled(Refusal::Capability) => f.write_str("cannot be called"),
             Self::NotCalled(Refusal::Arguments) => f.write_str("was called wrongly"),
         }

@@ -55,7 +55,7 @@ pub use archive::Limits;
 pub use description::*;
 pub use encoding::decode as decode_description;
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
-pub use fmi2_abi::State;
+pub use fmi2_abi::SlaveState;
 pub use fmu::{Fmu, InstanceOptions, OpenOptions, Peek};
 pub use instance::{CallResult, FmuState, Instance, LONGEST_STATE, StepOutcome, Violations};
 pub use library::REQUIRED_FUNCTIONS;

@@ -63,13 +63,13 @@ impl BondAudit {
 /// The audits of all bonds, in the order of the graph.
 #[derive(Debug, Clone, Default)]
 pub struct Audit {
-    bonds: Vec<Entry>,
+    bonds: Vec<AuditedBond>,
     /// Some output may be stale; else there is no energy to record.
     is_needed: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+struct AuditedBond {
     axes: Vec<Axis>,
     every: u64,
     /// Errors of the effort and flow outputs that the step in progress uses, axis by axis.
@@ -79,7 +79,7 @@ struct Entry {
 
 impl Audit {
     pub(crate) fn new(state: &State) -> Self {
-        let entry = |bond: &Bond| Entry {
+        let entry = |bond: &Bond| AuditedBond {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
             errors: bond
@@ -118,7 +118,7 @@ impl Audit {
     }
 }
 
-impl Entry {
+impl AuditedBond {
     fn observe(&mut self, state: &State, length: f64) {
         let mut power = 0.0;
         for (axis, errors) in self.axes.iter().zip(&mut self.errors) {

@@ -53,14 +53,14 @@ pub struct BondEnergy {
 /// The ledgers of all bonds, in the order of the graph.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
-    bonds: Vec<Entry>,
+    bonds: Vec<BondAccount>,
     /// No step control uses the coupling error, and no output is stale where its input is new:
     /// where inputs are copies, the residual power is then zero at the start of each step.
     books_copies: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+struct BondAccount {
     axes: Vec<Axis>,
     every: u64,
     /// Effort and flow outputs at the start of the step, axis by axis.
@@ -72,7 +72,7 @@ struct Entry {
 
 impl Ledger {
     pub(crate) fn new(state: &State, for_fixed_steps: bool) -> Self {
-        let entry = |bond: &crate::graph::Bond| Entry {
+        let entry = |bond: &crate::graph::Bond| BondAccount {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
             outputs_before: bond
@@ -128,7 +128,7 @@ impl Ledger {
     }
 }
 
-impl Entry {
+impl BondAccount {
     /// The applied residual power at the start of the step.
     fn begin(&mut self, state: &State) {
         self.power_before = 0.0;

@@ -112,7 +112,7 @@ pub use ledger::{BondEnergy, Ledger};
 pub use linear_unit::LinearUnit;
 pub use method::{METHODS, Method, MethodFacts};
 pub use need::{Facts, Need};
-pub use observer::{Observer, ObserverError, StopRequest, Verdict, View};
+pub use observer::{Observer, ObserverError, StopRequest, View};
 pub use physical_unit::PhysicalUnit;
 pub use registries::Registries;
 pub use registry::{

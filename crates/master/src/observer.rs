@@ -1,5 +1,7 @@
 //! Observers see a run from outside: recorders, progress, assertions.
 
+use std::ops::ControlFlow;
+
 use crate::alarm::Alarms;
 use crate::audit::Audit;
 use crate::graph::Graph;
@@ -29,16 +31,7 @@ pub struct View<'a> {
     pub alarms: &'a Alarms,
 }
 
-/// Request of an observer to continue or stop the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// Go on.
-    Continue,
-    /// End at this communication point, for a reason that the report will name.
-    Stop(StopRequest),
-}
-
-/// Why an observer ends a run.
+/// Reason of an observer to end the run at this communication point; the report names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopRequest {
     /// The user interrupted it.
@@ -56,16 +49,16 @@ pub trait Observer: Send {
     ///
     /// # Errors
     /// Ends the run; other observers still finish.
-    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         let _ = view;
-        Ok(Verdict::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// A macro-step has been made.
     ///
     /// # Errors
     /// Ends the run; other observers still finish.
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError>;
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError>;
 
     /// The run has ended, well or not; called once in either case.
     ///

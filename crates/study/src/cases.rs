@@ -214,14 +214,14 @@ fn covers(later: &str, earlier: &str) -> bool {
 
 /// A part of the list of cases. Part i of n contains every n-th case, with all of its variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Part {
+pub struct StudyPart {
     /// Number of this part, from 1.
     pub index: usize,
     /// Number of parts.
     pub count: usize,
 }
 
-impl Part {
+impl StudyPart {
     /// The whole list.
     pub const WHOLE: Self = Self { index: 1, count: 1 };
 
@@ -232,7 +232,7 @@ impl Part {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for StudyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.index, self.count)
     }
@@ -243,7 +243,7 @@ impl fmt::Display for Part {
 #[error("write i/n with 1 ≤ i ≤ n, such as 3/8")]
 pub struct PartError;
 
-impl FromStr for Part {
+impl FromStr for StudyPart {
     type Err = PartError;
 
     fn from_str(text: &str) -> Result<Self, PartError> {
@@ -316,13 +316,13 @@ mod tests {
 
     #[test]
     fn parts_share_the_cases_out() {
-        let parts: Vec<Part> = (1..=3).map(|i| format!("{i}/3").parse().unwrap()).collect();
+        let parts: Vec<StudyPart> = (1..=3).map(|i| format!("{i}/3").parse().unwrap()).collect();
         for number in 1..=10 {
             let owners = parts.iter().filter(|part| part.contains(number)).count();
             assert_eq!(owners, 1, "case {number}");
         }
         for text in ["0/3", "4/3", "1/0", "3", "a/b", "-1/2"] {
-            assert!(text.parse::<Part>().is_err(), "{text}");
+            assert!(text.parse::<StudyPart>().is_err(), "{text}");
         }
     }
 

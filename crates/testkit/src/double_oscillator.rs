@@ -57,9 +57,9 @@ pub const TABLE_1: [DoubleOscillator; 8] = [
 ];
 
 /// Positions, m, and velocities, m/s, of both masses: x1, v1, x2, v2.
-pub type State = [f64; 4];
+pub type OscillatorState = [f64; 4];
 
-const START: State = [0.0, 100.0, 0.0, -100.0];
+const START: OscillatorState = [0.0, 100.0, 0.0, -100.0];
 
 /// How the two halves are coupled. Component `force` has mass 1 and gives the coupling force, which
 /// feeds through; component `motion` has mass 2.
@@ -159,7 +159,7 @@ impl DoubleOscillator {
     }
 
     /// The exact solution at 0, `step`, 2·`step`, …: powers of e^(A·step).
-    pub fn exact(&self, step: f64, steps: usize) -> Vec<State> {
+    pub fn exact(&self, step: f64, steps: usize) -> Vec<OscillatorState> {
         let Self {
             m1,
             m2,
@@ -188,7 +188,7 @@ impl DoubleOscillator {
     }
 
     /// Symplectic Euler on the whole system: what remains of the error if the coupling has none.
-    pub fn monolithic(&self, step: f64, steps: usize) -> Vec<State> {
+    pub fn monolithic(&self, step: f64, steps: usize) -> Vec<OscillatorState> {
         let mut states = vec![START];
         let [mut x1, mut v1, mut x2, mut v2] = START;
         for _ in 0..steps {
@@ -205,14 +205,14 @@ impl DoubleOscillator {
     }
 
     /// Mechanical energy, J.
-    pub fn energy(&self, [x1, v1, x2, v2]: State) -> f64 {
+    pub fn energy(&self, [x1, v1, x2, v2]: OscillatorState) -> f64 {
         let kinetic = self.m1 * v1 * v1 + self.m2 * v2 * v2;
         let elastic = self.k1 * x1 * x1 + self.k2 * x2 * x2 + self.kc * (x1 - x2) * (x1 - x2);
         0.5 * (kinetic + elastic)
     }
 
     /// The states that a run of [`system`](Self::system) published.
-    pub fn states(trace: &Trace) -> Vec<State> {
+    pub fn states(trace: &Trace) -> Vec<OscillatorState> {
         let columns = ["force.x", "force.v", "motion.x", "motion.v"].map(|name| trace.column(name));
         (0..columns[0].len())
             .map(|row| [0, 1, 2, 3].map(|column| columns[column][row]))
@@ -223,7 +223,7 @@ impl DoubleOscillator {
     ///
     /// # Panics
     /// If there are no states.
-    pub fn metrics(&self, step: f64, states: &[State]) -> Metrics {
+    pub fn metrics(&self, step: f64, states: &[OscillatorState]) -> Metrics {
         let exact = self.exact(step, states.len() - 1);
         let pairs = || states.iter().zip(&exact);
         let energy_errors: Vec<f64> = pairs()

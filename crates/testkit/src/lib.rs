@@ -12,7 +12,7 @@ mod model_unit;
 mod spy;
 mod trace;
 
-pub use double_oscillator::{Coupling, DoubleOscillator, Metrics, State, TABLE_1};
+pub use double_oscillator::{Coupling, DoubleOscillator, Metrics, OscillatorState, TABLE_1};
 pub use extrapolations::{extrapolations_of_any_step, wants_substeps};
 pub use fmu_fixture::fmu;
 pub use model_unit::ModelUnit;

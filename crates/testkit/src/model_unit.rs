@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fmu_kit::{BaseType, Fault, InProcess, Model, Row, Saved, Variability};
+use fmu_kit::{BaseType, Fault, InProcess, Model, Saved, ScalarVariable, Variability};
 use gyrator::{
     Capabilities, Causality, Cause, Feedthrough, Handle, Kind, Period, PhysicalUnit, SavedState,
     StepOutcome, Unit, UnitDescription, UnitFault, UnitResult, Value, Variable,
@@ -83,10 +83,10 @@ impl<M: Model + Send> ModelUnit<M> {
     }
 }
 
-fn describe(rows: &[Row]) -> UnitDescription {
+fn describe(rows: &[ScalarVariable]) -> UnitDescription {
     let variables = rows.iter().map(variable).collect();
     let index: BTreeMap<&str, usize> = rows.iter().zip(0..).map(|(row, i)| (row.name, i)).collect();
-    let inputs = |row: &Row| row.depends_on.iter().map(|name| index[name]).collect();
+    let inputs = |row: &ScalarVariable| row.depends_on.iter().map(|name| index[name]).collect();
     let feedthrough: Feedthrough = rows
         .iter()
         .enumerate()
@@ -104,7 +104,7 @@ fn describe(rows: &[Row]) -> UnitDescription {
     UnitDescription::new(variables, feedthrough, capabilities)
 }
 
-fn variable(row: &Row) -> Variable {
+fn variable(row: &ScalarVariable) -> Variable {
     let causality = match (row.causality, row.variability) {
         (fmu_kit::Causality::Parameter, Variability::Tunable) => Causality::TunableParameter,
         (fmu_kit::Causality::Parameter, _) => Causality::Parameter,

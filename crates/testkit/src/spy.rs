@@ -10,7 +10,7 @@ use gyrator::{
 pub struct Spy<U> {
     unit: U,
     log: Arc<Mutex<Log>>,
-    state: State,
+    state: CallState,
     /// Stop time that it was given, s.
     stop: Option<f64>,
 }
@@ -39,7 +39,7 @@ struct Log {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CallState {
     Instantiated,
     /// After `fmi2SetupExperiment`, in which an FMU may lose the values that were set before (C-31).
     SetUp,
@@ -60,7 +60,7 @@ impl<U: Unit> Spy<U> {
         let spy = Self {
             unit,
             log: Arc::clone(&spied.0),
-            state: State::Instantiated,
+            state: CallState::Instantiated,
             stop: None,
         };
         (spy, spied)
@@ -70,7 +70,7 @@ impl<U: Unit> Spy<U> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn expect(&mut self, call: &str, allowed: &[State]) {
+    fn expect(&mut self, call: &str, allowed: &[CallState]) {
         if !allowed.contains(&self.state) {
             let violation = format!("{call} in {:?}", self.state);
             self.log().violations.push(violation);
@@ -78,26 +78,27 @@ impl<U: Unit> Spy<U> {
     }
 
     fn expect_read(&mut self, call: &str) {
-        if self.state == State::ValuesSet && self.unit.description().capabilities.fresh_outputs {
+        if self.state == CallState::ValuesSet && self.unit.description().capabilities.fresh_outputs
+        {
             return;
         }
-        self.expect(call, &[State::Initialization, State::StepComplete]);
+        self.expect(call, &[CallState::Initialization, CallState::StepComplete]);
     }
 
     fn is_stepping(&self) -> bool {
-        matches!(self.state, State::StepComplete | State::ValuesSet)
+        matches!(self.state, CallState::StepComplete | CallState::ValuesSet)
     }
 
     fn note_set(&mut self) {
         if self.is_stepping() {
-            self.state = State::ValuesSet;
+            self.state = CallState::ValuesSet;
         }
     }
 
     /// A call that ended badly is the last one.
     fn note<T>(&mut self, result: UnitResult<T>) -> UnitResult<T> {
         if result.is_err() {
-            self.state = State::Ended;
+            self.state = CallState::Ended;
         }
         result
     }
@@ -134,7 +135,7 @@ impl Spied {
     }
 }
 
-use State::{Initialization, Instantiated, SetUp, StepComplete, ValuesSet};
+use CallState::{Initialization, Instantiated, SetUp, StepComplete, ValuesSet};
 
 impl<U: Unit> UnitWrapper for Spy<U> {
     fn inner(&self) -> &dyn Unit {
@@ -208,7 +209,7 @@ impl<U: Unit> UnitWrapper for Spy<U> {
         let result = self.unit.step(time, step);
         let result = self.note(result);
         if matches!(&result, Err(fault) if fault.cause == Cause::Discard) {
-            self.state = State::Discarded;
+            self.state = CallState::Discarded;
         }
         result
     }
@@ -271,7 +272,7 @@ impl<U: Unit> UnitWrapper for Spy<U> {
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
         let result = self.unit.restore(state);
-        if result.is_ok() && self.state == State::Discarded {
+        if result.is_ok() && self.state == CallState::Discarded {
             self.state = ValuesSet;
         }
         result
@@ -279,7 +280,7 @@ impl<U: Unit> UnitWrapper for Spy<U> {
 
     fn terminate(&mut self) -> UnitResult {
         self.expect("terminate", &[StepComplete, ValuesSet]);
-        self.state = State::Ended;
+        self.state = CallState::Ended;
         self.unit.terminate()
     }
 }

@@ -1,8 +1,9 @@
 //! Values that a run published, kept in memory.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::{Observer, ObserverError, Run, RunError, Verdict, View};
+use gyrator::{Observer, ObserverError, Run, RunError, StopRequest, View};
 
 /// All real outputs of a run at every communication point, the first one included.
 #[derive(Debug, Clone, Default)]
@@ -67,20 +68,20 @@ impl Trace {
         self.rows().finished
     }
 
-    fn record(&self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn record(&self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         let mut rows = self.rows();
         rows.times.push(view.time);
         rows.reals.extend_from_slice(view.reals);
-        Ok(Verdict::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }
 
 impl Observer for Trace {
-    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         self.record(view)
     }
 
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         self.record(view)
     }
 

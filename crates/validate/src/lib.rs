@@ -33,4 +33,4 @@ pub use model::{Kind, Model, SimpleType, Unit, Unknown, Variable};
 pub use report::{Report, examine, examine_subject};
 pub use rule::{Check, Rule};
 pub use rules::{GROUPS, rule, rules};
-pub use subject::{Contents, Entry, Subject};
+pub use subject::{ArchiveEntry, Contents, Subject};

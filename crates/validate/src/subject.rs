@@ -13,7 +13,7 @@ pub(crate) const DESCRIPTION: &str = "modelDescription.xml";
 
 /// An entry of an archive.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct ArchiveEntry {
     /// Name as written.
     pub raw: String,
     /// Name with `/` between its parts and none at its end.
@@ -36,7 +36,7 @@ pub struct Entry {
 pub struct Contents {
     zip: RefCell<ZipArchive<BufReader<File>>>,
     /// Entries, in the order of the archive.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ArchiveEntry>,
     /// Whether two entries have the same name, byte by byte.
     pub has_duplicates: bool,
     limits: Limits,
@@ -125,7 +125,7 @@ impl Contents {
             let raw = String::from_utf8_lossy(entry.name_raw()).into_owned();
             headers.push(entry.central_header_start());
             let method = entry.compression();
-            entries.push(Entry {
+            entries.push(ArchiveEntry {
                 name: clean(&raw),
                 is_directory: raw.ends_with(['/', '\\']),
                 is_link: entry.is_symlink(),
@@ -152,7 +152,7 @@ impl Contents {
 
     /// The file of this name; directories do not count.
     #[must_use]
-    pub fn file(&self, name: &str) -> Option<&Entry> {
+    pub fn file(&self, name: &str) -> Option<&ArchiveEntry> {
         let mut files = self.entries.iter().filter(|entry| !entry.is_directory);
         files.find(|entry| entry.name == name)
     }
@@ -200,7 +200,7 @@ fn clean(raw: &str) -> String {
 }
 
 /// Reads "version needed to extract" (APPNOTE 4.3.12), which the ZIP library does not provide.
-fn read_versions(mut file: File, entries: &mut [Entry], headers: &[u64]) -> io::Result<()> {
+fn read_versions(mut file: File, entries: &mut [ArchiveEntry], headers: &[u64]) -> io::Result<()> {
     const FIELD: u64 = 6;
     for (entry, header) in entries.iter_mut().zip(headers) {
         let mut bytes = [0; 2];

@@ -1,9 +1,9 @@
 //! `modelDescription.xml` from the variable table.
 
-mod row;
+mod scalar_variable;
 mod xml;
 
-pub use row::{BaseType, Row};
+pub use scalar_variable::{BaseType, ScalarVariable};
 
 use crate::model::Model;
 use crate::table::Table;
@@ -18,7 +18,7 @@ pub struct Description {
     /// The text of `modelDescription.xml`.
     pub xml: String,
     /// The variables, in the order of the text.
-    pub variables: Vec<Row>,
+    pub variables: Vec<ScalarVariable>,
 }
 
 /// Describes the model `M` as an FMU for co-simulation.
@@ -29,7 +29,7 @@ pub fn describe<M: Model>() -> Description {
     Description {
         model_name: M::NAME,
         xml: xml::document(&table, &guid),
-        variables: row::rows(&table),
+        variables: scalar_variable::rows(&table),
         guid,
     }
 }

@@ -10,7 +10,7 @@
 //! /// x' = u − x, y = x.
 //! #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 //! struct Lag { u: f64, x: [f64; 1] }
-//! type Row = Variable<Lag>;
+//! type LagVariable = Variable<Lag>;
 //!
 //! impl Model for Lag {
 //!     const NAME: &'static str = "Lag";
@@ -19,8 +19,8 @@
 //!
 //!     fn variables() -> Vec<Variable<Self>> {
 //!         vec![
-//!             Row::input_real("u", |m| &mut m.u, "input"),
-//!             Row::output_real("y", |m| &mut m.x[0], "output"),
+//!             LagVariable::input_real("u", |m| &mut m.u, "input"),
+//!             LagVariable::output_real("y", |m| &mut m.x[0], "output"),
 //!         ]
 //!     }
 //!     fn state(&mut self) -> &mut [f64] {
@@ -62,7 +62,7 @@ pub mod unit;
 mod variable;
 
 pub use check::problems;
-pub use description::{BaseType, Description, Row, describe};
+pub use description::{BaseType, Description, ScalarVariable, describe};
 pub use in_process::{InProcess, Saved};
 pub use integrator::Integrator;
 pub use model::{Fault, Model};

@@ -8,7 +8,7 @@ mod log;
 mod saved_states;
 mod step;
 
-use fmi2_abi::{Function, State, Status};
+use fmi2_abi::{Function, SlaveState, Status};
 
 use crate::description::describe;
 use crate::in_process::InProcess;
@@ -23,7 +23,7 @@ use step::Clock;
 /// One instance of an FMU.
 pub(crate) struct Slave<M: Model> {
     unit: InProcess<M>,
-    state: State,
+    state: SlaveState,
     clock: Clock,
     log: Log,
     guid: String,
@@ -45,7 +45,7 @@ impl<M: Model> Slave<M> {
         log.state_change("instantiated");
         Some(Self {
             unit: InProcess::new(),
-            state: State::Instantiated,
+            state: SlaveState::Instantiated,
             clock: Clock::default(),
             log,
             guid: own,
@@ -74,7 +74,7 @@ impl<M: Model> Slave<M> {
     pub(crate) fn enter_initialization_mode(&mut self) -> Status {
         self.call(Function::EnterInitializationMode, |slave| {
             slave.clock.require_setup()?;
-            slave.go_to(State::Initialization);
+            slave.go_to(SlaveState::Initialization);
             Ok(())
         })
     }
@@ -83,7 +83,7 @@ impl<M: Model> Slave<M> {
     pub(crate) fn exit_initialization_mode(&mut self) -> Status {
         self.call(Function::ExitInitializationMode, |slave| {
             slave.unit.initialize()?;
-            slave.go_to(State::StepComplete);
+            slave.go_to(SlaveState::StepComplete);
             Ok(())
         })
     }
@@ -92,7 +92,7 @@ impl<M: Model> Slave<M> {
     pub(crate) fn terminate(&mut self) -> Status {
         self.call(Function::Terminate, |slave| {
             slave.unit.terminate()?;
-            slave.go_to(State::Terminated);
+            slave.go_to(SlaveState::Terminated);
             Ok(())
         })
     }
@@ -108,7 +108,7 @@ impl<M: Model> Slave<M> {
             slave.unit.reset();
             slave.clock = Clock::default();
             slave.earliest = f64::NEG_INFINITY;
-            slave.go_to(State::Instantiated);
+            slave.go_to(SlaveState::Instantiated);
             Ok(())
         })
     }
@@ -143,7 +143,7 @@ impl<M: Model> Slave<M> {
     ) -> Status {
         let mut early = None;
         let status = self.call(function, |slave| {
-            slave.clock.values_are_set = slave.state == State::StepComplete;
+            slave.clock.values_are_set = slave.state == SlaveState::StepComplete;
             for (place, reference) in references.iter().enumerate() {
                 let slot = slave.unit.slot::<T>(*reference)?;
                 let name = slave.unit.name_of(slot);
@@ -167,7 +167,8 @@ impl<M: Model> Slave<M> {
     /// model says that it may.
     #[inline]
     fn check_order(&self) -> Result<(), Fault> {
-        if M::FRESH_OUTPUTS || !self.clock.values_are_set || self.state != State::StepComplete {
+        if M::FRESH_OUTPUTS || !self.clock.values_are_set || self.state != SlaveState::StepComplete
+        {
             return Ok(());
         }
         let message = "read after values were set, without a step between";

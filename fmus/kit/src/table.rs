@@ -3,7 +3,7 @@
 //! The value reference of a variable is its number among the variables of its base type;
 //! enumerations count as Integers (FMI 2.0, section 2.2.7).
 
-use fmi2_abi::State;
+use fmi2_abi::SlaveState;
 
 use crate::model::Model;
 use crate::unit;
@@ -188,9 +188,11 @@ pub(crate) mod private {
 impl<M, T: Scalar> Slot<M, T> {
     /// Notes 1, 3 and 6 of the table in FMI 2.0.5, section 4.2.4: whether the variable may be
     /// set. An input that comes early is taken, see [`is_early_in`](Self::is_early_in).
-    pub(crate) fn may_be_set_in(&self, state: State) -> bool {
+    pub(crate) fn may_be_set_in(&self, state: SlaveState) -> bool {
         match (self.causality, state) {
-            (Causality::Parameter, State::StepComplete) => self.variability == Variability::Tunable,
+            (Causality::Parameter, SlaveState::StepComplete) => {
+                self.variability == Variability::Tunable
+            }
             (Causality::Parameter, _) => true,
             (Causality::Input, _) => true,
             (Causality::Output | Causality::Local, _) => false,
@@ -199,13 +201,13 @@ impl<M, T: Scalar> Slot<M, T> {
 
     /// Whether setting the variable is against note 1: inputs belong into Initialization Mode.
     /// Importers such as FMPy set them before, so it is worth a warning and no more.
-    pub(crate) fn is_early_in(&self, state: State) -> bool {
-        self.causality == Causality::Input && state == State::Instantiated
+    pub(crate) fn is_early_in(&self, state: SlaveState) -> bool {
+        self.causality == Causality::Input && state == SlaveState::Instantiated
     }
 
     /// Note 2 of that table: whether the variable may be read.
-    pub(crate) fn may_be_read_in(&self, state: State) -> bool {
-        state != State::Initialization || self.is_unknown()
+    pub(crate) fn may_be_read_in(&self, state: SlaveState) -> bool {
+        state != SlaveState::Initialization || self.is_unknown()
     }
 
     /// Whether the model computes the variable.

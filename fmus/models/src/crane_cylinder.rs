@@ -11,7 +11,7 @@ pub type CraneCylinder = Cylinder<false>;
 /// force at the end of a step is that under the inputs there, and not under those of its last inner step.
 pub type InterpolatingCraneCylinder = Cylinder<true>;
 
-type Row<const INTERPOLATES: bool> = Variable<Cylinder<INTERPOLATES>>;
+type CylinderVariable<const INTERPOLATES: bool> = Variable<Cylinder<INTERPOLATES>>;
 
 /// A cylinder with two chambers of compressible fluid. Its force f = a_p·(p2 − p1) − c·v follows
 /// the input v at once (direct feed-through); the pressures follow Rodríguez et al. (2022),
@@ -190,7 +190,7 @@ impl<const INTERPOLATES: bool> Model for Cylinder<INTERPOLATES> {
     }
 }
 
-fn coupling<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
+fn coupling<const INTERPOLATES: bool>() -> Vec<CylinderVariable<INTERPOLATES>> {
     const EQUILIBRIUM: &[&str] = &["load", "a_p", "p_pump", "p_tank"];
     variables! { Cylinder<INTERPOLATES>:
         input_real "s" = s in METRE, "length of the cylinder";
@@ -205,7 +205,7 @@ fn coupling<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
     }
 }
 
-fn mechanical_parameters<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
+fn mechanical_parameters<const INTERPOLATES: bool>() -> Vec<CylinderVariable<INTERPOLATES>> {
     variables! { Cylinder<INTERPOLATES>:
         parameter_real "l3" = l3 in METRE, "length of both chambers together", min(1e-9);
         parameter_real "s_start" = s_start in METRE,
@@ -216,7 +216,7 @@ fn mechanical_parameters<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
     }
 }
 
-fn hydraulic_parameters<const INTERPOLATES: bool>() -> Vec<Row<INTERPOLATES>> {
+fn hydraulic_parameters<const INTERPOLATES: bool>() -> Vec<CylinderVariable<INTERPOLATES>> {
     variables! { Cylinder<INTERPOLATES>:
         parameter_real "a" = a in PER_PASCAL, "compressibility of the fluid";
         parameter_real "b" = b in PER_PASCAL_SQUARED, "how compressibility changes with pressure";

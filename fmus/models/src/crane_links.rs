@@ -6,7 +6,7 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_6};
 
 use crate::two_links::TwoLinks;
 
-type Row = Variable<CraneLinks>;
+type LinksVariable = Variable<CraneLinks>;
 
 /// Two rods in a plane: link 1, a uniform rod, turns about the origin and carries a point mass m2
 /// at its end, from which link 2, massless with a point mass m3 at its end, hangs. A cylinder
@@ -102,7 +102,7 @@ impl Model for CraneLinks {
     }
 }
 
-fn coupling() -> Vec<Row> {
+fn coupling() -> Vec<LinksVariable> {
     variables! { CraneLinks:
         input_real "f" = f in NEWTON, "force of the cylinder, positive outwards";
         output_real "s" = s in METRE, "length of the cylinder",
@@ -111,7 +111,7 @@ fn coupling() -> Vec<Row> {
     }
 }
 
-fn motion() -> Vec<Row> {
+fn motion() -> Vec<LinksVariable> {
     variables! { CraneLinks:
         output_real "theta1" = state[0] in RADIAN, "angle of link 1",
             starts_from(&["theta1_start"]);
@@ -122,7 +122,7 @@ fn motion() -> Vec<Row> {
     }
 }
 
-fn parameters() -> Vec<Row> {
+fn parameters() -> Vec<LinksVariable> {
     variables! { CraneLinks:
         parameter_real "l1" = links.l1 in METRE, "length of link 1", min(1e-9);
         parameter_real "l2" = links.l2 in METRE, "length of link 2", min(1e-9);

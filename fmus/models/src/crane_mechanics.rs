@@ -8,7 +8,7 @@ use crate::augmented_lagrangian::{IndexOne, IndexThree, Motion, STATES};
 use crate::crane_structure::{Drive, Structure};
 use crate::hydraulic_piston::Piston;
 
-type Row = Variable<CraneMechanics>;
+type MechanicsVariable = Variable<CraneMechanics>;
 
 /// The structure of a hydraulic crane: link 1 turns about the origin, link 2 hangs from its end.
 /// Actuator 1 stands between a fixed point and the middle of link 1, actuator 2, if there is one,
@@ -224,9 +224,11 @@ impl Model for CraneMechanics {
 
 const INPUTS: &[&str] = &["f1", "f2", "p11", "p12", "p21", "p22"];
 
-fn inputs() -> Vec<Row> {
-    let force = |name, access, text| Row::input_real(name, access, text).unit(unit::NEWTON);
-    let pressure = |name, access, text| Row::input_real(name, access, text).unit(unit::PASCAL);
+fn inputs() -> Vec<MechanicsVariable> {
+    let force =
+        |name, access, text| MechanicsVariable::input_real(name, access, text).unit(unit::NEWTON);
+    let pressure =
+        |name, access, text| MechanicsVariable::input_real(name, access, text).unit(unit::PASCAL);
     vec![
         force(
             "f1",
@@ -305,22 +307,23 @@ const ACCELERATION: &[&str] = &[
     "piston2.s_start",
 ];
 
-fn motion() -> Vec<Row> {
-    let rate =
-        |name, access, text| Row::output_real(name, access, text).unit(unit::METRE_PER_SECOND);
+fn motion() -> Vec<MechanicsVariable> {
+    let rate = |name, access, text| {
+        MechanicsVariable::output_real(name, access, text).unit(unit::METRE_PER_SECOND)
+    };
     let acceleration = |name, access, text| {
-        Row::output_real(name, access, text)
+        MechanicsVariable::output_real(name, access, text)
             .unit(unit::METRE_PER_SECOND_SQUARED)
             .depends_on(INPUTS)
             .starts_from(ACCELERATION)
     };
     vec![
-        Row::output_real("s1", |m| &mut m.s[0], "length of actuator 1")
+        MechanicsVariable::output_real("s1", |m| &mut m.s[0], "length of actuator 1")
             .unit(unit::METRE)
             .starts_from(LENGTH_1),
         rate("v1", |m| &mut m.v[0], "rate of s1"),
         acceleration("a1", |m| &mut m.a[0], "rate of v1"),
-        Row::output_real(
+        MechanicsVariable::output_real(
             "s2",
             |m| &mut m.s[1],
             "length of actuator 2: distance of the links' middles",
@@ -329,7 +332,7 @@ fn motion() -> Vec<Row> {
         .starts_from(LENGTH_2),
         rate("v2", |m| &mut m.v[1], "rate of s2"),
         acceleration("a2", |m| &mut m.a[1], "rate of v2"),
-        Row::output_real("energy", |m| &mut m.energy, "kinetic and potential energy")
+        MechanicsVariable::output_real("energy", |m| &mut m.energy, "kinetic and potential energy")
             .unit(unit::JOULE)
             .starts_from(&[
                 "l",
@@ -340,7 +343,7 @@ fn motion() -> Vec<Row> {
                 "theta1_start",
                 "theta2_start",
             ]),
-        Row::output_real(
+        MechanicsVariable::output_real(
             "constraint",
             |m| &mut m.constraint,
             "greatest violation of the constraints, m and m²",
@@ -349,14 +352,14 @@ fn motion() -> Vec<Row> {
     ]
 }
 
-fn interface() -> Vec<Row> {
+fn interface() -> Vec<MechanicsVariable> {
     let inverse_mass = |name, access, text| {
-        Row::output_real(name, access, text)
+        MechanicsVariable::output_real(name, access, text)
             .unit(unit::PER_KILOGRAM)
             .starts_from(INTERFACE)
     };
     let acceleration = |name, access, text| {
-        Row::output_real(name, access, text)
+        MechanicsVariable::output_real(name, access, text)
             .unit(unit::METRE_PER_SECOND_SQUARED)
             .starts_from(INTERFACE)
     };
@@ -385,7 +388,7 @@ fn interface() -> Vec<Row> {
     ]
 }
 
-fn choices() -> Vec<Row> {
+fn choices() -> Vec<MechanicsVariable> {
     variables! { CraneMechanics:
         parameter_integer "actuators" = actuators, "how many actuators act", min(1.0), max(2.0);
         parameter_enumeration "coupling" = coupling of COUPLINGS, "what drives the actuators";
@@ -402,14 +405,18 @@ fn choices() -> Vec<Row> {
     }
 }
 
-fn structure() -> Vec<Row> {
-    let length = |name, access, text| Row::parameter_real(name, access, text).unit(unit::METRE);
+fn structure() -> Vec<MechanicsVariable> {
+    let length = |name, access, text| {
+        MechanicsVariable::parameter_real(name, access, text).unit(unit::METRE)
+    };
     let mass = |name, access, text| {
-        Row::parameter_real(name, access, text)
+        MechanicsVariable::parameter_real(name, access, text)
             .unit(unit::KILOGRAM)
             .min(1e-9)
     };
-    let angle = |name, access, text| Row::parameter_real(name, access, text).unit(unit::RADIAN);
+    let angle = |name, access, text| {
+        MechanicsVariable::parameter_real(name, access, text).unit(unit::RADIAN)
+    };
     vec![
         length("l", |m| &mut m.structure.l, "length of link 1").min(1e-9),
         length("l_h", |m| &mut m.structure.l_h, "length of link 2").min(1e-9),
@@ -451,61 +458,61 @@ fn structure() -> Vec<Row> {
 macro_rules! piston {
     ($prefix:literal, $index:literal) => {
         [
-            Row::parameter_real(
+            MechanicsVariable::parameter_real(
                 concat!($prefix, "d1"),
                 |m| &mut m.pistons[$index].d1,
                 "diameter of the piston",
             )
             .unit(unit::METRE)
             .min(1e-9),
-            Row::parameter_real(
+            MechanicsVariable::parameter_real(
                 concat!($prefix, "d2"),
                 |m| &mut m.pistons[$index].d2,
                 "diameter of its rod",
             )
             .unit(unit::METRE)
             .min(0.0),
-            Row::parameter_real(
+            MechanicsVariable::parameter_real(
                 concat!($prefix, "c"),
                 |m| &mut m.pistons[$index].c,
                 "viscous friction",
             )
             .unit(unit::NEWTON_SECOND_PER_METRE)
             .min(0.0),
-            Row::parameter_real(
+            MechanicsVariable::parameter_real(
                 concat!($prefix, "k_d"),
                 |m| &mut m.pistons[$index].k_d,
                 "stiffness of the end dampers",
             )
             .unit(unit::NEWTON_PER_METRE)
             .min(0.0),
-            Row::parameter_real(
+            MechanicsVariable::parameter_real(
                 concat!($prefix, "c_d"),
                 |m| &mut m.pistons[$index].c_d,
                 "damping of the end dampers",
             )
             .unit(unit::NEWTON_SECOND_PER_METRE)
             .min(0.0),
-            Row::parameter_real(
+            MechanicsVariable::parameter_real(
                 concat!($prefix, "l_d"),
                 |m| &mut m.pistons[$index].l_d,
                 "length of the end dampers",
             )
             .unit(unit::METRE)
             .min(0.0),
-            Row::parameter_real(
+            MechanicsVariable::parameter_real(
                 concat!($prefix, "l1_start"),
                 |m| &mut m.pistons[$index].l1_start,
                 "length of the chamber on the piston's side where the actuator is s_start long",
             )
             .unit(unit::METRE),
-            Row::parameter_real(
+            MechanicsVariable::parameter_real(
                 concat!($prefix, "l2_start"),
                 |m| &mut m.pistons[$index].l2_start,
                 "length of the chamber on the rod's side where the actuator is s_start long",
             )
             .unit(unit::METRE),
-            Row::parameter_real(
+            MechanicsVariable::parameter_real(
                 concat!($prefix, "s_start"),
                 |m| &mut m.pistons[$index].s_start,
                 "length of the actuator that l1_start and l2_start belong to",
@@ -515,7 +522,7 @@ macro_rules! piston {
     };
 }
 
-fn pistons() -> Vec<Row> {
+fn pistons() -> Vec<MechanicsVariable> {
     let mut rows = Vec::from(piston!("piston1.", 0));
     rows.extend(piston!("piston2.", 1));
     rows

@@ -46,7 +46,7 @@ pub struct CraneMotion {
 }
 
 /// θ1, θ2, ω1, ω2, then U, p1, p2, p3 of both circuits.
-type State = [f64; 12];
+type CraneState = [f64; 12];
 
 /// The step of the method, s. Half of it changes lengths by 1.3e-9 m and forces by 0.08 N.
 const STEP: f64 = 1e-5;
@@ -89,7 +89,7 @@ impl Crane {
     }
 }
 
-fn start(circuits: &[HydraulicCircuit]) -> State {
+fn start(circuits: &[HydraulicCircuit]) -> CraneState {
     let mut state = [0.0; 12];
     state[0] = std::f64::consts::FRAC_PI_6;
     state[1] = 3.0 * std::f64::consts::FRAC_PI_2;
@@ -100,12 +100,12 @@ fn start(circuits: &[HydraulicCircuit]) -> State {
 }
 
 /// The state of the circuit of actuator `i`.
-fn circuit_state(state: &State, i: usize) -> [f64; 4] {
+fn circuit_state(state: &CraneState, i: usize) -> [f64; 4] {
     std::array::from_fn(|k| state[4 + 4 * i + k])
 }
 
 /// Lengths of the actuators, m, and their derivatives by the angles, m/rad.
-fn actuators(state: &State) -> ([f64; 2], [[f64; 2]; 2]) {
+fn actuators(state: &CraneState) -> ([f64; 2], [[f64; 2]; 2]) {
     let [sin1, cos1] = [state[0].sin(), state[0].cos()];
     let [sin2, cos2] = [state[1].sin(), state[1].cos()];
     let (l1, l2) = (LINKS.l1, LINKS.l2);
@@ -122,11 +122,11 @@ fn actuators(state: &State) -> ([f64; 2], [[f64; 2]; 2]) {
     ([first, end / 2.0], [[lever, 0.0], levers])
 }
 
-fn rates_of_lengths(state: &State, levers: &[[f64; 2]; 2]) -> [f64; 2] {
+fn rates_of_lengths(state: &CraneState, levers: &[[f64; 2]; 2]) -> [f64; 2] {
     levers.map(|[by_theta1, by_theta2]| by_theta1 * state[2] + by_theta2 * state[3])
 }
 
-fn rates(circuits: &[HydraulicCircuit], time: f64, state: &State) -> State {
+fn rates(circuits: &[HydraulicCircuit], time: f64, state: &CraneState) -> CraneState {
     let (s, levers) = actuators(state);
     let v = rates_of_lengths(state, &levers);
     let mut rates = [0.0; 12];
@@ -145,8 +145,13 @@ fn rates(circuits: &[HydraulicCircuit], time: f64, state: &State) -> State {
     rates
 }
 
-fn runge_kutta(circuits: &[HydraulicCircuit], state: &State, time: f64, step: f64) -> State {
-    let shifted = |rates: &State, h: f64| std::array::from_fn(|i| state[i] + h * rates[i]);
+fn runge_kutta(
+    circuits: &[HydraulicCircuit],
+    state: &CraneState,
+    time: f64,
+    step: f64,
+) -> CraneState {
+    let shifted = |rates: &CraneState, h: f64| std::array::from_fn(|i| state[i] + h * rates[i]);
     let middle = time + step / 2.0;
     let k1 = rates(circuits, time, state);
     let k2 = rates(circuits, middle, &shifted(&k1, step / 2.0));
@@ -156,7 +161,7 @@ fn runge_kutta(circuits: &[HydraulicCircuit], state: &State, time: f64, step: f6
     shifted(&mean, step)
 }
 
-fn motion(circuits: &[HydraulicCircuit], state: &State) -> CraneMotion {
+fn motion(circuits: &[HydraulicCircuit], state: &CraneState) -> CraneMotion {
     let (s, levers) = actuators(state);
     let v = rates_of_lengths(state, &levers);
     let (mut force, mut pressures) = ([0.0; 2], [[0.0; 3]; 2]);
@@ -174,7 +179,7 @@ fn motion(circuits: &[HydraulicCircuit], state: &State) -> CraneMotion {
     }
 }
 
-fn energy(state: &State) -> f64 {
+fn energy(state: &CraneState) -> f64 {
     let [theta1, theta2, omega1, omega2] = [state[0], state[1], state[2], state[3]];
     let TwoLinks { l1, l2, m1, m2, m3 } = LINKS;
     let kinetic = l1 * l1 * (m1 / 3.0 + m2 + m3) * omega1 * omega1 / 2.0

@@ -8,7 +8,7 @@ use crate::crane_reference::Throttle;
 use crate::hydraulic_piston::Piston;
 use crate::spool_program::{self, SPOOL_PROGRAMS};
 
-type Row = Variable<HydraulicCircuit>;
+type CircuitVariable = Variable<HydraulicCircuit>;
 
 /// Three volumes of oil: 1 and 2 on both sides of the piston, 3 between the directional valve and a
 /// throttle to volume 1. The force f = p1·A1 − p2·A2 − c·v + dampers follows the inputs s and v at
@@ -306,7 +306,7 @@ impl Model for HydraulicCircuit {
 /// What the pressures at the start are computed from.
 const REST: &[&str] = &["load", "p2_start", "d1", "d2"];
 
-fn coupling() -> Vec<Row> {
+fn coupling() -> Vec<CircuitVariable> {
     variables! { HydraulicCircuit:
         input_real "s" = s in METRE, "length of the actuator";
         input_real "v" = v in METRE_PER_SECOND, "rate of the actuator's length";
@@ -327,7 +327,7 @@ const STIFFNESS: &[&str] = &[
     "d1", "d2", "l1_start", "l2_start", "s_start", "v_h1", "v_h2", "b_o", "b_c", "b_h",
 ];
 
-fn pressures() -> Vec<Row> {
+fn pressures() -> Vec<CircuitVariable> {
     variables! { HydraulicCircuit:
         output_real "p1" = state[1] in PASCAL, "pressure on the piston's side, volume 1",
             starts_from(REST);
@@ -339,7 +339,7 @@ fn pressures() -> Vec<Row> {
     }
 }
 
-fn choices() -> Vec<Row> {
+fn choices() -> Vec<CircuitVariable> {
     variables! { HydraulicCircuit:
         parameter_enumeration "integrator" = integrator of INTEGRATORS,
             "how the circuit is integrated, by inner steps of step_size";
@@ -355,21 +355,25 @@ fn length(
     name: &'static str,
     access: fn(&mut HydraulicCircuit) -> &mut f64,
     text: &'static str,
-) -> Row {
-    Row::parameter_real(name, access, text).unit(unit::METRE)
+) -> CircuitVariable {
+    CircuitVariable::parameter_real(name, access, text).unit(unit::METRE)
 }
 
-fn piston_parameters() -> Vec<Row> {
+fn piston_parameters() -> Vec<CircuitVariable> {
     vec![
         length("d1", |m| &mut m.piston.d1, "diameter of the piston").min(1e-9),
         length("d2", |m| &mut m.piston.d2, "diameter of the piston's rod").min(0.0),
-        Row::parameter_real("c", |m| &mut m.piston.c, "viscous friction of the piston")
+        CircuitVariable::parameter_real("c", |m| &mut m.piston.c, "viscous friction of the piston")
             .unit(unit::NEWTON_SECOND_PER_METRE)
             .min(0.0),
-        Row::parameter_real("k_d", |m| &mut m.piston.k_d, "stiffness of the end dampers")
-            .unit(unit::NEWTON_PER_METRE)
-            .min(0.0),
-        Row::parameter_real("c_d", |m| &mut m.piston.c_d, "damping of the end dampers")
+        CircuitVariable::parameter_real(
+            "k_d",
+            |m| &mut m.piston.k_d,
+            "stiffness of the end dampers",
+        )
+        .unit(unit::NEWTON_PER_METRE)
+        .min(0.0),
+        CircuitVariable::parameter_real("c_d", |m| &mut m.piston.c_d, "damping of the end dampers")
             .unit(unit::NEWTON_SECOND_PER_METRE)
             .min(0.0),
         length("l_d", |m| &mut m.piston.l_d, "length of the end dampers").min(0.0),
@@ -391,14 +395,14 @@ fn piston_parameters() -> Vec<Row> {
     ]
 }
 
-fn oil_parameters() -> Vec<Row> {
+fn oil_parameters() -> Vec<CircuitVariable> {
     let volume = |name, access, text| {
-        Row::parameter_real(name, access, text)
+        CircuitVariable::parameter_real(name, access, text)
             .unit(unit::CUBIC_METRE)
             .min(1e-12)
     };
     let modulus = |name, access, text| {
-        Row::parameter_real(name, access, text)
+        CircuitVariable::parameter_real(name, access, text)
             .unit(unit::PASCAL)
             .min(1.0)
     };
@@ -409,13 +413,13 @@ fn oil_parameters() -> Vec<Row> {
         modulus("b_o", |m| &mut m.b_o, "bulk modulus of the oil"),
         modulus("b_c", |m| &mut m.b_c, "bulk modulus of the cylinder"),
         modulus("b_h", |m| &mut m.b_h, "bulk modulus of the hoses"),
-        Row::parameter_real("rho", |m| &mut m.rho, "density of the oil")
+        CircuitVariable::parameter_real("rho", |m| &mut m.rho, "density of the oil")
             .unit(unit::KILOGRAM_PER_CUBIC_METRE)
             .min(1e-9),
     ]
 }
 
-fn valve_parameters() -> Vec<Row> {
+fn valve_parameters() -> Vec<CircuitVariable> {
     vec![
         length(
             "throttle_diameter",
@@ -423,27 +427,29 @@ fn valve_parameters() -> Vec<Row> {
             "diameter of the throttle",
         )
         .min(0.0),
-        Row::parameter_real(
+        CircuitVariable::parameter_real(
             "throttle_discharge",
             |m| &mut m.throttle_discharge,
             "discharge coefficient of the throttle",
         )
         .min(0.0),
-        Row::parameter_real(
+        CircuitVariable::parameter_real(
             "c_v",
             |m| &mut m.c_v,
             "flow through the valve per volt and root of pascal, m³/(s·V·√Pa)",
         )
         .min(0.0),
-        Row::parameter_real(
+        CircuitVariable::parameter_real(
             "valve_frequency",
             |m| &mut m.valve_frequency,
             "frequency at which the spool lags by 45°",
         )
         .unit(unit::HERTZ)
         .min(0.0),
-        Row::parameter_real("p_pump", |m| &mut m.p_pump, "pressure of the pump").unit(unit::PASCAL),
-        Row::parameter_real("p_tank", |m| &mut m.p_tank, "pressure of the tank").unit(unit::PASCAL),
+        CircuitVariable::parameter_real("p_pump", |m| &mut m.p_pump, "pressure of the pump")
+            .unit(unit::PASCAL),
+        CircuitVariable::parameter_real("p_tank", |m| &mut m.p_tank, "pressure of the tank")
+            .unit(unit::PASCAL),
     ]
 }
 

@@ -6,7 +6,7 @@ use std::f64::consts::FRAC_PI_4;
 
 use crate::point_pendulum::PointPendulum;
 
-type Row = Variable<PendulumForce>;
+type PendulumVariable = Variable<PendulumForce>;
 
 /// A pendulum whose tip r is tied to the point r2 by a spring and a damper. The force on r2,
 /// (k·(L − l0) + c·L')·(r − r2)/L with L = |r − r2|, is the output: it follows the inputs at once
@@ -91,7 +91,7 @@ impl Model for PendulumForce {
     }
 }
 
-fn coupling() -> Vec<Row> {
+fn coupling() -> Vec<PendulumVariable> {
     const TIP_2: &[&str] = &["x2", "y2", "vx2", "vy2"];
     const START: &[&str] = &["l", "x_pivot", "y_pivot", "theta_start", "k", "c", "l0"];
     variables! { PendulumForce:
@@ -106,7 +106,7 @@ fn coupling() -> Vec<Row> {
     }
 }
 
-fn motion() -> Vec<Row> {
+fn motion() -> Vec<PendulumVariable> {
     variables! { PendulumForce:
         output_real "x" = state[0] in METRE, "position of the tip",
             starts_from(&["l", "x_pivot", "theta_start"]);
@@ -117,7 +117,7 @@ fn motion() -> Vec<Row> {
     }
 }
 
-fn parameters() -> Vec<Row> {
+fn parameters() -> Vec<PendulumVariable> {
     variables! { PendulumForce:
         parameter_real "m" = pendulum.m in KILOGRAM, "mass at the tip", min(1e-9);
         parameter_real "l" = pendulum.l in METRE, "length of the rod", min(1e-9);

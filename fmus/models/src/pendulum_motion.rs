@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 
 use crate::point_pendulum::PointPendulum;
 
-type Row = Variable<PendulumMotion>;
+type PendulumVariable = Variable<PendulumMotion>;
 
 /// A pendulum with a force at its tip; no direct feed-through.
 ///
@@ -60,7 +60,7 @@ impl Model for PendulumMotion {
     }
 }
 
-fn motion() -> Vec<Row> {
+fn motion() -> Vec<PendulumVariable> {
     variables! { PendulumMotion:
         input_real "fx" = force[0] in NEWTON, "force on the tip along x";
         input_real "fy" = force[1] in NEWTON, "force on the tip along y";
@@ -73,7 +73,7 @@ fn motion() -> Vec<Row> {
     }
 }
 
-fn parameters() -> Vec<Row> {
+fn parameters() -> Vec<PendulumVariable> {
     variables! { PendulumMotion:
         parameter_real "m" = pendulum.m in KILOGRAM, "mass at the tip", min(1e-9);
         parameter_real "l" = pendulum.l in METRE, "length of the rod", min(1e-9);

@@ -48,7 +48,7 @@ pub struct Motion {
 }
 
 /// z_c, v_c, z_w, v_w.
-type State = [f64; 4];
+type QuarterCarState = [f64; 4];
 
 /// Largest error of one step, m and m/s. The steps of the quarter car are about 0.1 ms.
 const TOLERANCE: f64 = 1e-14;
@@ -100,7 +100,7 @@ struct Course {
     suspension: Suspension,
     road: Road,
     time: f64,
-    state: State,
+    state: QuarterCarState,
     step: f64,
 }
 
@@ -169,8 +169,9 @@ impl Course {
         }
     }
 
-    fn runge_kutta(&self, state: &State, road: f64, step: f64) -> State {
-        let shifted = |rates: &State, h: f64| std::array::from_fn(|i| state[i] + h * rates[i]);
+    fn runge_kutta(&self, state: &QuarterCarState, road: f64, step: f64) -> QuarterCarState {
+        let shifted =
+            |rates: &QuarterCarState, h: f64| std::array::from_fn(|i| state[i] + h * rates[i]);
         let k1 = self.rates(state, road);
         let k2 = self.rates(&shifted(&k1, step / 2.0), road);
         let k3 = self.rates(&shifted(&k2, step / 2.0), road);
@@ -179,7 +180,7 @@ impl Course {
         shifted(&mean, step)
     }
 
-    fn rates(&self, &[z_c, v_c, z_w, v_w]: &State, road: f64) -> State {
+    fn rates(&self, &[z_c, v_c, z_w, v_w]: &QuarterCarState, road: f64) -> QuarterCarState {
         let force = self.suspension.force(z_w - z_c, v_w - v_c);
         let tyre = self.car.k_w * (road - z_w);
         [

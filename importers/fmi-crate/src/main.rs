@@ -11,7 +11,7 @@ use fmi::fmi2::import::Fmi2Import;
 use fmi::fmi2::instance::{CoSimulation, Common, InstanceCS};
 use fmi::traits::FmiImport;
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+type ImportResult<T> = Result<T, Box<dyn Error>>;
 
 /// Communication step of the system file, s.
 const STEP_SIZE: f64 = 1e-3;
@@ -34,7 +34,7 @@ const RIGHT: &[(&str, f64)] = &[
     ("v_start", 0.0),
 ];
 
-fn main() -> Outcome<()> {
+fn main() -> ImportResult<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [fmus, table] = &arguments[..] else {
         return Err("usage: importer-fmi-crate FMU_FOLDER TABLE.csv".into());
@@ -45,7 +45,7 @@ fn main() -> Outcome<()> {
 }
 
 /// Runs as many steps as the table has rows and returns their number.
-fn compare(fmus: &Path, table: &str) -> Outcome<usize> {
+fn compare(fmus: &Path, table: &str) -> ImportResult<usize> {
     let mut lines = table.lines();
     let columns: Vec<&str> = lines
         .next()
@@ -83,7 +83,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn start(fmus: &Path) -> Outcome<Self> {
+    fn start(fmus: &Path) -> ImportResult<Self> {
         let mut left = Unit::load(&fmus.join("OscillatorForce.fmu"), "left", LEFT)?;
         let mut right = Unit::load(&fmus.join("OscillatorMotion.fmu"), "right", RIGHT)?;
         left.set(&[("x2", right.get("x")?), ("v2", right.get("v")?)])?;
@@ -93,7 +93,7 @@ impl Pair {
         Ok(Self { left, right })
     }
 
-    fn step(&mut self, index: usize) -> Outcome<()> {
+    fn step(&mut self, index: usize) -> ImportResult<()> {
         let (f, x, v) = (
             self.left.get("f")?,
             self.right.get("x")?,
@@ -107,7 +107,7 @@ impl Pair {
         Ok(())
     }
 
-    fn outputs(&mut self) -> Outcome<[(&'static str, f64); 5]> {
+    fn outputs(&mut self) -> ImportResult<[(&'static str, f64); 5]> {
         Ok([
             ("left.f", self.left.get("f")?),
             ("left.x", self.left.get("x")?),
@@ -125,7 +125,7 @@ struct Unit {
 }
 
 impl Unit {
-    fn load(fmu: &Path, name: &str, start_values: &[(&str, f64)]) -> Outcome<Self> {
+    fn load(fmu: &Path, name: &str, start_values: &[(&str, f64)]) -> ImportResult<Self> {
         let import: Fmi2Import = fmi::import::from_path(fmu)?;
         let instance = import.instantiate_cs(name, false, true)?;
         let mut unit = Self { instance, import };
@@ -135,7 +135,7 @@ impl Unit {
         Ok(unit)
     }
 
-    fn reference(&self, name: &str) -> Outcome<u32> {
+    fn reference(&self, name: &str) -> ImportResult<u32> {
         let variables = &self.import.model_description().model_variables.variables;
         let variable = variables.iter().find(|variable| variable.name == name);
         Ok(variable
@@ -143,7 +143,7 @@ impl Unit {
             .value_reference)
     }
 
-    fn set(&mut self, values: &[(&str, f64)]) -> Outcome<()> {
+    fn set(&mut self, values: &[(&str, f64)]) -> ImportResult<()> {
         for (name, value) in values {
             let reference = self.reference(name)?;
             self.instance.set_real(&[reference], &[*value])?;
@@ -151,7 +151,7 @@ impl Unit {
         Ok(())
     }
 
-    fn get(&mut self, name: &str) -> Outcome<f64> {
+    fn get(&mut self, name: &str) -> ImportResult<f64> {
         let reference = self.reference(name)?;
         let mut value = [f64::NAN];
         self.instance.get_real(&[reference], &mut value)?;

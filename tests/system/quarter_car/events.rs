@@ -188,7 +188,7 @@ fn components_that_need_equal_steps_are_named() {
 #[test]
 fn the_last_step_ends_at_the_stop_time() {
     let coupling = linear_ecco(1e-6);
-    let last = |outcome: super::Outcome| outcome.points[outcome.points.len() - 1].0;
+    let last = |outcome: super::QuarterCarOutcome| outcome.points[outcome.points.len() - 1].0;
     assert_eq!(last(LIN1.run(&coupling)), 4.0);
     let beyond = last(LIN1.run(&Coupling {
         overshoot: true,

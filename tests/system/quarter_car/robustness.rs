@@ -1,6 +1,6 @@
 //! How long a step may be, and what noise does. What a second road step costs: `gyrator benchmark quarter-car`.
 
-use super::{Case, Coupling, LIN2, Outcome, PLAIN};
+use super::{Case, Coupling, LIN2, PLAIN, QuarterCarOutcome};
 
 const METHODS: [(&str, Coupling<'static>); 8] = [
     ("hold", PLAIN),
@@ -60,7 +60,7 @@ const METHODS: [(&str, Coupling<'static>); 8] = [
 ];
 
 /// Whether the force has died away in the last quarter of the run, as it does in the exact motion.
-fn is_calm(outcome: &Outcome) -> bool {
+fn is_calm(outcome: &QuarterCarOutcome) -> bool {
     let last_quarter = outcome.points.len() / 4 * 3;
     let largest = |points: &[(f64, f64, f64)]| {
         points

@@ -1,12 +1,17 @@
 //! First steps of the rows of tables 4 to 9, whose whole runs `gyrator benchmark quarter-car` judges.
 
-use super::{Case, Coupling, LIN1, LIN2, NL1, NL2, Outcome, PLAIN, assert_near};
+use super::{Case, Coupling, LIN1, LIN2, NL1, NL2, PLAIN, QuarterCarOutcome, assert_near};
 
 /// Limit of the interface Jacobian, N·s/m: the damper's grows without bound where it turns back.
 const JACOBIAN_LIMIT: (&str, f64) = ("jacobian_limit", 2000.0);
 
 /// Runs with NEPCE, with the interface Jacobian if `modified`.
-fn corrected(case: &Case, alpha: f64, modified: bool, coupling: &Coupling<'_>) -> Outcome {
+fn corrected(
+    case: &Case,
+    alpha: f64,
+    modified: bool,
+    coupling: &Coupling<'_>,
+) -> QuarterCarOutcome {
     let parameters: &[(&str, f64)] = &[("alpha", alpha), JACOBIAN_LIMIT];
     let correction = if modified {
         ("nepce-feedthrough", parameters)
@@ -31,7 +36,7 @@ fn ecco(tolerance: f64) -> Coupling<'static> {
 /// Outputs of S1 and S2 after some steps, to nine digits (`reference/quarter_car.py`).
 #[test]
 fn coupled_motion() {
-    let forces_and_velocities = |outcome: &Outcome, n: usize| {
+    let forces_and_velocities = |outcome: &QuarterCarOutcome, n: usize| {
         let (_, effort, flow) = outcome.points[n];
         (flow, effort)
     };

@@ -6,7 +6,7 @@ use super::run::{CraneOutcome, FmuPool};
 use super::setup::{Coupling, Formulation, Prediction, Setup, Solver};
 use crate::assembly::{REFINED, STALE};
 use crate::benchmark::{MeasureError, Progress};
-use crate::row::{Metric, Row};
+use crate::row::{BenchmarkRow, Metric};
 
 const RESIDUAL: Metric = Metric::figure("residual energy", "J");
 const RESIDUAL_ABS: Metric = Metric::figure("residual energy, magnitudes", "J");
@@ -40,15 +40,15 @@ const FINE: &[Fine] = &[
     Fine { name: "restarted ALI3-P, pressure, IM, 1 ms", formulation: Formulation::Restarted, coupling: Coupling::Pressure, prediction: Prediction::InterfaceModel },
 ];
 
-fn rows(crane: Crane, outcome: &CraneOutcome) -> Vec<Row> {
+fn rows(crane: Crane, outcome: &CraneOutcome) -> Vec<BenchmarkRow> {
     let mut rows = vec![
-        Row::new(RESIDUAL, outcome.residual),
-        Row::new(RESIDUAL_ABS, outcome.residual_abs),
-        Row::new(RMS_S1, outcome.rms_s[0]),
-        Row::new(RMS_FORCE, outcome.rms_force[0]),
+        BenchmarkRow::new(RESIDUAL, outcome.residual),
+        BenchmarkRow::new(RESIDUAL_ABS, outcome.residual_abs),
+        BenchmarkRow::new(RMS_S1, outcome.rms_s[0]),
+        BenchmarkRow::new(RMS_FORCE, outcome.rms_force[0]),
     ];
     if crane.actuators == 2 {
-        rows.push(Row::new(RMS_S2, outcome.rms_s[1]));
+        rows.push(BenchmarkRow::new(RMS_S2, outcome.rms_s[1]));
     }
     rows
 }
@@ -97,10 +97,10 @@ fn measure_energy(
         };
         let outcome = workshop.run(&setup)?;
         let rows = [
-            Row::new(RMS_ENERGY, outcome.energy[0]),
-            Row::new(MAX_ENERGY, outcome.energy[1]),
-            Row::new(BALANCE, outcome.balance),
-            Row::new(CONSTRAINT, outcome.constraint),
+            BenchmarkRow::new(RMS_ENERGY, outcome.energy[0]),
+            BenchmarkRow::new(MAX_ENERGY, outcome.energy[1]),
+            BenchmarkRow::new(BALANCE, outcome.balance),
+            BenchmarkRow::new(CONSTRAINT, outcome.constraint),
         ];
         progress.add(name, rows);
     }
@@ -123,7 +123,10 @@ pub(crate) fn measure_foreign(
             tenths,
         };
         let outcome = workshop.run(&setup)?;
-        progress.add(configuration.name, [Row::new(RMS_S1, outcome.rms_s[0])]);
+        progress.add(
+            configuration.name,
+            [BenchmarkRow::new(RMS_S1, outcome.rms_s[0])],
+        );
     }
     Ok(())
 }

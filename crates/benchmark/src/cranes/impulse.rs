@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::run::FmuPool;
 use super::setup::{Coupling, Formulation, Prediction, Setup, Solver};
 use crate::benchmark::{MeasureError, Progress};
-use crate::row::{Bar, Metric, Row};
+use crate::row::{Bar, BenchmarkRow, Metric};
 
 const RMS_S1: Metric = Metric::mean_error("rms s1", "m");
 const RMS_S2: Metric = Metric::mean_error("rms s2", "m");
@@ -76,7 +76,7 @@ impl Impulse {
         workshop: &FmuPool<'_>,
         crane: Crane,
         place: usize,
-    ) -> Result<Vec<Row>, MeasureError> {
+    ) -> Result<Vec<BenchmarkRow>, MeasureError> {
         let outcome = workshop.run(&self.setup(crane, STEPS[place]))?;
         let mut measured = vec![(RMS_S1, outcome.rms_s[0]), (RMS_V1, outcome.rms_v[0])];
         if crane.actuators == 2 {
@@ -84,11 +84,12 @@ impl Impulse {
         }
         let mut rows = Vec::new();
         for (metric, measured) in measured {
-            rows.push(Row::new(metric, measured));
+            rows.push(BenchmarkRow::new(metric, measured));
             if STEPS[place] == 50 && metric.unit == "m" {
                 let metric = if metric == RMS_S1 { LIMIT_S1 } else { LIMIT_S2 };
                 rows.push(
-                    Row::new(metric, measured).within(Bar::AtMost(self.headline()), HEADLINE),
+                    BenchmarkRow::new(metric, measured)
+                        .within(Bar::AtMost(self.headline()), HEADLINE),
                 );
             }
         }
@@ -123,7 +124,7 @@ pub(crate) fn measure(
         } else {
             let finishes = f64::from(impulse.finishes(workshop, crane)?);
             let bar = Bar::AtLeast(f64::from(impulse.finishes));
-            vec![Row::new(FINISHED, finishes).within(bar, HEADLINE)]
+            vec![BenchmarkRow::new(FINISHED, finishes).within(bar, HEADLINE)]
         };
         Ok((impulse.names[*place], rows))
     });
@@ -137,7 +138,7 @@ pub(crate) fn measure(
     let outcome = workshop.run(&pipelined.setup(crane, 20))?;
     progress.add(
         "impulse, pipelined, 20 ms",
-        [Row::new(RMS_S1, outcome.rms_s[0])],
+        [BenchmarkRow::new(RMS_S1, outcome.rms_s[0])],
     );
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::benchmark::{MeasureError, Progress};
 use crate::recording::Recording;
 use crate::reference::{HydraulicCrane, Reference};
 use crate::role::RoleAssignment;
-use crate::row::{Bar, Metric, Row};
+use crate::row::{Bar, BenchmarkRow, Metric};
 
 const SOURCE: &str = "independent reproduction of Rodríguez et al. 2022, section 4.4";
 const MARGIN: &str = "independent reproduction of Rodríguez et al. 2022; the margin of 2 mm is the paper's, section 4.4";
@@ -106,20 +106,20 @@ impl Course {
 
 pub(crate) fn measure(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
     let course = run(cast, 10e-3, 0.25e-3)?;
-    let row = Row::new(GREATEST, course.greatest_error()?);
+    let row = BenchmarkRow::new(GREATEST, course.greatest_error()?);
     let row = row.against(0.593, Bar::AtMost(2.0), MARGIN);
     progress.add("ALI1, 10 ms", [row]);
     let variations = run(cast, 11.5e-3, 0.1e-3)?.variations();
     let rows = VARIATIONS.iter().zip(variations);
     let rows = rows.map(|((metric, known), found)| {
-        Row::new(*metric, found).against(*known, TOLERANCE, SOURCE)
+        BenchmarkRow::new(*metric, found).against(*known, TOLERANCE, SOURCE)
     });
     progress.add("ALI1, 11.5 ms", rows);
     let calm = run(cast, 11e-3, 0.1e-3)?.variations();
     let greatest = calm.into_iter().fold(0.0, f64::max);
     progress.add(
         "ALI1, 11 ms",
-        [Row::new(CALM, greatest).within(Bar::AtMost(2.0), CALM_ENOUGH)],
+        [BenchmarkRow::new(CALM, greatest).within(Bar::AtMost(2.0), CALM_ENOUGH)],
     );
     let diverges = match run(cast, 12e-3, 0.1e-3) {
         Ok(course) => course
@@ -132,7 +132,7 @@ pub(crate) fn measure(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<
     let word = if diverges { "yes" } else { "no" };
     progress.add(
         "ALI1, 12 ms",
-        [Row::new(DIVERGES, word).against("yes", Bar::Same, SOURCE)],
+        [BenchmarkRow::new(DIVERGES, word).against("yes", Bar::Same, SOURCE)],
     );
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Runs of the cranes, and how far they are from the reference in one piece.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fmu_models::{Crane, CraneMotion};
 use gyrator::{
-    Cause, FmuCache, Observer, ObserverError, RunError, RunOptions, StopRequest, System, Verdict,
-    View,
+    Cause, FmuCache, Observer, ObserverError, RunError, RunOptions, StopRequest, System, View,
 };
 
 use super::setup::{CIRCUIT_STEP, Prediction, Setup};
@@ -326,7 +326,7 @@ impl CraneSums {
 }
 
 impl Observer for Shared {
-    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         let mut watch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watch.find_columns(view)?;
         watch.start_energy = view.reals[watch.columns.energy];
@@ -337,20 +337,20 @@ impl Observer for Shared {
             )
         });
         watch.compare(view);
-        Ok(Verdict::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         let mut watch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         watch.book_residual(view);
         watch.book_work(view);
         watch.compare(view);
         if watch.is_calm(view) {
-            return Ok(Verdict::Continue);
+            return Ok(ControlFlow::Continue(()));
         }
         watch.is_beyond = true;
         let limit = "the crane has left its limits".to_owned();
-        Ok(Verdict::Stop(StopRequest::Limit(limit)))
+        Ok(ControlFlow::Break(StopRequest::Limit(limit)))
     }
 }
 
@@ -361,7 +361,7 @@ mod tests {
 
     use super::*;
     use crate::cranes::setup::{Coupling, Formulation, Solver};
-    use crate::row::{Bar, Metric, Row};
+    use crate::row::{Bar, BenchmarkRow, Metric};
 
     /// Twenty times the largest macro-step of this configuration.
     #[test]
@@ -385,7 +385,7 @@ mod tests {
         let outcome = workshop.run_beside(&setup, Arc::default()).unwrap();
         let metric = Metric::figure("greatest violation of the constraints", "");
         for (measured, expected) in [(part.constraint, true), (outcome.constraint, false)] {
-            let row = Row::new(metric, measured).within(Bar::AtMost(1e9), "");
+            let row = BenchmarkRow::new(metric, measured).within(Bar::AtMost(1e9), "");
             assert_eq!(row.ok, Some(expected));
         }
     }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::run::FmuPool;
 use super::setup::{Coupling, Formulation, Prediction, Setup, Solver};
 use crate::benchmark::{MeasureError, Progress};
-use crate::row::{Bar, Metric, Row};
+use crate::row::{Bar, BenchmarkRow, Metric};
 
 /// Smallest macro-step of the sweep, tenths of a millisecond.
 pub(crate) const FIRST: u32 = 10;
@@ -168,11 +168,11 @@ fn measure_cell(
     crane: Crane,
     method: &Method,
     coupling: usize,
-) -> Result<(u32, Vec<Row>), MeasureError> {
+) -> Result<(u32, Vec<BenchmarkRow>), MeasureError> {
     let setup = method.setup(crane, coupling);
     let largest = Search::new(workshop, setup)?.first_edge()?;
     let expected = method.largest[column(crane) + coupling];
-    let row = Row::new(LARGEST, milliseconds(largest));
+    let row = BenchmarkRow::new(LARGEST, milliseconds(largest));
     let mut rows = vec![row.against(expected, TOLERANCE, REPRODUCTION)];
     let solvers = [
         (Solver::RungeKutta, BY_RUNGE_KUTTA),
@@ -181,7 +181,11 @@ fn measure_cell(
     for (solver, metric) in solvers {
         let search = Search::new(workshop, Setup { solver, ..setup })?;
         let near = milliseconds(search.near(largest)?);
-        rows.push(Row::new(metric, near).against(milliseconds(largest), TOLERANCE, BY_EULER));
+        rows.push(BenchmarkRow::new(metric, near).against(
+            milliseconds(largest),
+            TOLERANCE,
+            BY_EULER,
+        ));
     }
     Ok((largest, rows))
 }
@@ -197,7 +201,7 @@ pub(crate) fn measure(
     let cells = methods
         .par_iter()
         .map(|(method, coupling)| measure_cell(workshop, crane, method, *coupling));
-    let cells: Vec<(u32, Vec<Row>)> = cells.collect::<Result<_, _>>()?;
+    let cells: Vec<(u32, Vec<BenchmarkRow>)> = cells.collect::<Result<_, _>>()?;
     let largest: Vec<f64> = cells
         .iter()
         .map(|(tenths, _)| milliseconds(*tenths))
@@ -214,7 +218,7 @@ pub(crate) fn measure(
 /// method by method, of both couplings.
 fn order(crane: Crane, table: &[[f64; 2]], progress: &Progress<'_>) {
     for (method, [force, pressure]) in METHODS.iter().zip(table) {
-        let row = Row::new(OVER_FORCE, pressure - force);
+        let row = BenchmarkRow::new(OVER_FORCE, pressure - force);
         progress.add(
             method.names[1],
             [row.within(Bar::AtLeast(-0.2001), PRESSURES)],
@@ -227,14 +231,14 @@ fn order(crane: Crane, table: &[[f64; 2]], progress: &Progress<'_>) {
         let mut rows = Vec::new();
         if crane.actuators == 2 {
             let best = polynomials().fold(0.0, f64::max);
-            let row = Row::new(OVER_POLYNOMIALS, interface_model / best);
+            let row = BenchmarkRow::new(OVER_POLYNOMIALS, interface_model / best);
             rows.push(row.within(Bar::AtLeast(1.5), INTERFACE_MODELS));
         } else if crane.throttle == Throttle::Narrow {
             let quadratic = table[INTERFACE_MODEL - 1][coupling];
-            let row = Row::new(QUADRATIC_OVER, quadratic - interface_model);
+            let row = BenchmarkRow::new(QUADRATIC_OVER, quadratic - interface_model);
             rows.push(row.within(Bar::AtLeast(-0.1001), POLYNOMIALS));
         }
-        let row = Row::new(OVER_INDEX_3, interface_model - table[index_3][coupling]);
+        let row = BenchmarkRow::new(OVER_INDEX_3, interface_model - table[index_3][coupling]);
         rows.push(row.within(Bar::AtLeast(0.0999), INDEX_1));
         progress.add(METHODS[INTERFACE_MODEL].names[coupling], rows);
     }

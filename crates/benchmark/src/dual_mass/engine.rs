@@ -10,7 +10,7 @@ use super::{COUNT, INACCURATE, UNSTABLE};
 use crate::benchmark::{MeasureError, Progress};
 use crate::metrics::{distance, greatest};
 use crate::role::RoleAssignment;
-use crate::row::{Bar, Metric, Row};
+use crate::row::{Bar, BenchmarkRow, Metric};
 
 const DIFFERENCE: Metric = Metric::figure("difference from the process, greatest", "");
 const SMALL_ENOUGH: &str =
@@ -39,7 +39,7 @@ pub(crate) fn measure_fmus(
         };
         let differences: Result<Vec<[f64; 2]>, MeasureError> =
             systems.par_iter().map(difference).collect();
-        let row = Row::new(DIFFERENCE, greatest(differences?.into_iter().flatten()))
+        let row = BenchmarkRow::new(DIFFERENCE, greatest(differences?.into_iter().flatten()))
             .within(Bar::AtMost(1e-9), SMALL_ENOUGH);
         progress.add(method.name, [row]);
     }
@@ -73,9 +73,9 @@ pub(crate) fn measure_one_sided(
     let count = |is_meant: fn(&(bool, bool)) -> bool| {
         judged.iter().filter(|judged| is_meant(judged)).count() as f64
     };
-    let unstable = Row::new(UNSTABLE, count(|judged| judged.0));
+    let unstable = BenchmarkRow::new(UNSTABLE, count(|judged| judged.0));
     let metric = Metric::figure(INACCURATE[PULSE][THRESHOLD], "");
-    let inaccurate = Row::new(metric, count(|judged| judged.1));
+    let inaccurate = BenchmarkRow::new(metric, count(|judged| judged.1));
     let rows = [unstable, inaccurate];
     progress.add(ONE_SIDED.name, rows);
     Ok(())

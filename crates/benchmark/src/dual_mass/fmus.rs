@@ -137,16 +137,16 @@ impl<'a> FmuPool<'a> {
     ) -> Result<Course, MeasureError> {
         let width = pulse as f64 * MICRO_STEP;
         let file = self.file(system, setup, (width, 4.0, MICRO_STEPS as f64 * MICRO_STEP))?;
-        let mut watch = Watch::default();
+        let mut outputs = StepStartOutputs::default();
         let options = RunOptions {
             accept_not_finite: true,
             ..RunOptions::default()
         };
         let system = System::from_file_with(file, &self.cache)?;
-        system.start_with(&options, &mut watch)?.run()?;
+        system.start_with(&options, &mut outputs)?.run()?;
         let taken =
             |seen: &Seen| std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
-        let [force, velocity] = [taken(&watch.force), taken(&watch.velocity)];
+        let [force, velocity] = [taken(&outputs.force), taken(&outputs.velocity)];
         Ok(velocity
             .into_iter()
             .zip(force)
@@ -181,12 +181,12 @@ type Seen = Arc<Mutex<Vec<f64>>>;
 
 /// Wraps the units of the FMUs, to see what they send at the start of each communication step.
 #[derive(Default)]
-struct Watch {
+struct StepStartOutputs {
     force: Seen,
     velocity: Seen,
 }
 
-impl UnitMaker for Watch {
+impl UnitMaker for StepStartOutputs {
     fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError> {
         let (output, seen) = match order.name() {
             "force" => ("F", &self.force),
@@ -194,7 +194,7 @@ impl UnitMaker for Watch {
         };
         let known = order.description.variable(output);
         let output = known.ok_or_else(|| order.refuse(format!("there is no output {output}")))?;
-        Ok(Some(Box::new(Watched {
+        Ok(Some(Box::new(WatchedUnit {
             output: output.handle,
             unit: Box::new(order.instantiate()?),
             seen: Arc::clone(seen),
@@ -203,13 +203,13 @@ impl UnitMaker for Watch {
 }
 
 /// A unit, one output of which is watched.
-struct Watched {
+struct WatchedUnit {
     unit: Box<dyn Unit>,
     output: Handle,
     seen: Seen,
 }
 
-impl UnitWrapper for Watched {
+impl UnitWrapper for WatchedUnit {
     fn inner(&self) -> &dyn Unit {
         &*self.unit
     }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::figures;
 use crate::role::RoleAssignment;
-use crate::row::{Metric, Row};
+use crate::row::{BenchmarkRow, Metric};
 use coupling::{Coupling, errors};
 use engine::{measure_fmus, measure_one_sided};
 use fmus::{FORCE as FORCE_SIDE, VELOCITY as VELOCITY_SIDE};
@@ -121,9 +121,9 @@ fn measure_figure(index: usize, designs: &Designs, progress: &Progress<'_>) {
         let coupling = method.coupling(designs);
         let [velocity, force] = errors(&coupling.clone().course(system, PULSE), &reference);
         let rows = [
-            Row::new(RADIUS, coupling.spectral_radius(system)),
-            Row::new(VELOCITY, velocity),
-            Row::new(FORCE, force),
+            BenchmarkRow::new(RADIUS, coupling.spectral_radius(system)),
+            BenchmarkRow::new(VELOCITY, velocity),
+            BenchmarkRow::new(FORCE, force),
         ];
         progress.add(method.name, rows);
     }
@@ -169,17 +169,17 @@ fn measure_random(designs: &Designs, progress: &Progress<'_>) {
     }
 }
 
-fn counts(trials: &[&Trial]) -> Vec<Row> {
+fn counts(trials: &[&Trial]) -> Vec<BenchmarkRow> {
     let count = |is_meant: &dyn Fn(&Trial) -> bool| {
         trials.iter().filter(|trial| is_meant(trial)).count() as f64
     };
     let unstable = count(&|trial| trial.is_unstable);
-    let mut rows = vec![Row::new(UNSTABLE, unstable)];
+    let mut rows = vec![BenchmarkRow::new(UNSTABLE, unstable)];
     for (pulse, names) in INACCURATE.into_iter().enumerate() {
         for (threshold, name) in names.into_iter().enumerate() {
             let limit = THRESHOLDS[threshold];
             let above = |trial: &Trial| trial.errors[pulse] > limit;
-            rows.push(Row::new(Metric::figure(name, ""), count(&above)));
+            rows.push(BenchmarkRow::new(Metric::figure(name, ""), count(&above)));
         }
     }
     rows

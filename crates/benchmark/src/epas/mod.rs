@@ -12,7 +12,7 @@ use crate::channel::Channel;
 use crate::figures;
 use crate::metrics::{distance, greatest, nrms};
 use crate::role::RoleAssignment;
-use crate::row::{Bar, Metric, Row};
+use crate::row::{Bar, BenchmarkRow, Metric};
 use fmus::{CONTROLLER, STEERING, Setup, VEHICLE, course};
 use system::{Manoeuvre, Sample, TO_STEERING, TO_VEHICLE};
 
@@ -140,19 +140,19 @@ fn measure(
     let all = all?;
     let hold = all[0].1[RACK];
     for (method, errors) in all {
-        let rows = (0..4).map(|variable| Row::new(ERRORS[variable], errors[variable]));
+        let rows = (0..4).map(|variable| BenchmarkRow::new(ERRORS[variable], errors[variable]));
         progress.add(method, rows);
         let share = match method {
             FIRST => 0.65,
             THIRD => 0.30,
             LINEAR if case.name.starts_with('R') => {
-                let row = Row::new(BESIDE_HOLD, errors[RACK] / hold);
+                let row = BenchmarkRow::new(BESIDE_HOLD, errors[RACK] / hold);
                 progress.add(method, [row.within(Bar::AtLeast(2.0), PROJECT)]);
                 continue;
             }
             _ => continue,
         };
-        let row = Row::new(BESIDE_HOLD, errors[RACK] / hold);
+        let row = BenchmarkRow::new(BESIDE_HOLD, errors[RACK] / hold);
         progress.add(method, [row.within(Bar::AtMost(share), PROJECT)]);
     }
     measure_fmus(cast, &manoeuvre, &reference, progress)
@@ -189,11 +189,12 @@ fn measure_fmus(
     };
     let samples = rows(&HELD)?;
     let differences = [0, RACK].map(|variable| distance(&samples, &held, variable));
-    let row =
-        Row::new(DIFFERENCE, greatest(differences.into_iter())).within(Bar::AtMost(1e-9), PROJECT);
+    let row = BenchmarkRow::new(DIFFERENCE, greatest(differences.into_iter()))
+        .within(Bar::AtMost(1e-9), PROJECT);
     progress.add(HELD.name, [row]);
     let samples = rows(&ONE_SIDED)?;
-    let row = |variable: usize| Row::new(ERRORS[variable], nrms(&samples, reference, variable));
+    let row =
+        |variable: usize| BenchmarkRow::new(ERRORS[variable], nrms(&samples, reference, variable));
     progress.add(ONE_SIDED.name, [row(0), row(1)]);
     Ok(())
 }

@@ -10,7 +10,7 @@ pub(crate) struct Bench {
 }
 
 /// What the program did.
-pub(crate) struct Outcome {
+pub(crate) struct ProgramOutcome {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -71,9 +71,9 @@ impl Bench {
     }
 
     /// Runs the program to its end.
-    pub(crate) fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Outcome {
+    pub(crate) fn run<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> ProgramOutcome {
         let output = self.command(arguments).output().unwrap();
-        Outcome {
+        ProgramOutcome {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 
 /// Runs `gyrator benchmark` with the FMUs of the bench.
-fn benchmark(bench: &Bench, arguments: &[&str]) -> crate::bench::Outcome {
+fn benchmark(bench: &Bench, arguments: &[&str]) -> crate::bench::ProgramOutcome {
     bench.run(
         ["benchmark", "--fmus", "fmus"]
             .into_iter()

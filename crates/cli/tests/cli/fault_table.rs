@@ -5,11 +5,11 @@
 
 use std::process::Command;
 
-use crate::bench::{Bench, Outcome, lines};
+use crate::bench::{Bench, ProgramOutcome, lines};
 use crate::faults::FAULTY;
 
-/// One entry: row, fault, function, exit code, rows, part of the message.
-pub(crate) type Entry = (
+/// Row, fault, function, exit code, rows, part of the message.
+pub(crate) type ExpectedFault = (
     &'static str,
     &'static str,
     &'static str,
@@ -19,7 +19,7 @@ pub(crate) type Entry = (
 );
 
 /// Where the fault strikes in a step: the fifth one, from 0.4 s to 0.5 s.
-pub(crate) const TABLE: &[Entry] = &[
+pub(crate) const TABLE: &[ExpectedFault] = &[
     (
         "R-22",
         "segfault",
@@ -304,7 +304,7 @@ pub(crate) const TABLE: &[Entry] = &[
     ("R-37", "random", "do_step", 0, 11, ""),
 ];
 
-pub(crate) fn run(bench: &Bench, fault: &str, function: &str, others: &[&str]) -> Outcome {
+pub(crate) fn run(bench: &Bench, fault: &str, function: &str, others: &[&str]) -> ProgramOutcome {
     bench.write("system.toml", FAULTY);
     let (fault, function) = (
         format!("bad.fault={fault}"),
@@ -330,7 +330,7 @@ fn hangs(fault: &str) -> bool {
 }
 
 /// Makes `attempt` with every entry, and tells which have gone wrong. Runs that hang wait side by side.
-pub(crate) fn each_entry(attempt: impl Fn(&Entry) -> Result<(), String> + Sync) {
+pub(crate) fn each_entry(attempt: impl Fn(&ExpectedFault) -> Result<(), String> + Sync) {
     let (hanging, others): (Vec<_>, Vec<_>) = TABLE.iter().partition(|entry| hangs(entry.1));
     let wrong = std::thread::scope(|scope| {
         let attempt = &attempt;
@@ -358,7 +358,7 @@ fn every_entry_has_its_outcome() {
         let is_right =
             outcome.code == Some(*code) && found == *rows && outcome.stderr.contains(part);
         if !is_right {
-            let Outcome { code, stderr, .. } = outcome;
+            let ProgramOutcome { code, stderr, .. } = outcome;
             return Err(format!(
                 "{row} {fault} {function}: {code:?}, {found} rows, {stderr}"
             ));
@@ -497,7 +497,7 @@ fn r32_parquet_is_written_where_the_user_meant_it() {
 }
 
 /// One Faulty or two, without anything else.
-fn simulate(bench: &Bench, fault: &str, others: &[&str]) -> Outcome {
+fn simulate(bench: &Bench, fault: &str, others: &[&str]) -> ProgramOutcome {
     let fault = format!("fault={fault}");
     let first = [
         "simulate",

@@ -1,6 +1,6 @@
 //! FMUs that fail: exit code, message, and the rows until then.
 
-use crate::bench::{Bench, Outcome};
+use crate::bench::{Bench, ProgramOutcome};
 
 /// The fault strikes in the step from 0.4 s to 0.5 s, the fifth one.
 pub(crate) const FAULTY: &str = r#"
@@ -20,7 +20,7 @@ from = "good.x"
 to = "bad.u"
 "#;
 
-fn run(bench: &Bench, fault: &str, function: &str) -> Outcome {
+fn run(bench: &Bench, fault: &str, function: &str) -> ProgramOutcome {
     bench.write("system.toml", FAULTY);
     let (fault, function) = (
         format!("bad.fault={fault}"),

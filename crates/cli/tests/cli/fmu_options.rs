@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 
 use zip::write::SimpleFileOptions;
 
-use crate::bench::{Bench, Outcome};
+use crate::bench::{Bench, ProgramOutcome};
 
 /// The FMU of an oscillator with its library changed.
 fn with_library(bench: &Bench, name: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
@@ -29,7 +29,7 @@ fn with_library(bench: &Bench, name: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
     target.finish().unwrap();
 }
 
-fn simulate<'a>(bench: &Bench, fmu: &'a str, options: &[&'a str]) -> Outcome {
+fn simulate<'a>(bench: &Bench, fmu: &'a str, options: &[&'a str]) -> ProgramOutcome {
     let times = ["--stop-time", "0.1", "--step-size", "0.01"];
     let verb = ["simulate", fmu].into_iter().chain(times);
     bench.run(verb.chain(options.iter().copied()))

@@ -1,10 +1,10 @@
 //! Components in processes of their own.
 
-use crate::bench::{Bench, Outcome, lines, wait_until};
+use crate::bench::{Bench, ProgramOutcome, lines, wait_until};
 use crate::fault_table;
 use crate::faults::FAULTY;
 
-fn run(bench: &Bench, fault: &str, more: &[&str]) -> Outcome {
+fn run(bench: &Bench, fault: &str, more: &[&str]) -> ProgramOutcome {
     bench.write("system.toml", FAULTY);
     let fault = format!("bad.fault={fault}");
     let arguments = [
@@ -62,7 +62,7 @@ fn r22_to_r37_every_fault_is_told_as_without_isolation() {
             _ => part,
         };
         if outcome.code != Some(*code) || found != *rows || !outcome.stderr.contains(part) {
-            let Outcome { code, stderr, .. } = outcome;
+            let ProgramOutcome { code, stderr, .. } = outcome;
             return Err(format!(
                 "{row} {fault} {function}: {code:?}, {found} rows, {stderr}"
             ));

@@ -1,8 +1,8 @@
 //! Learning, and runs with what was learned.
 
-use crate::bench::{Bench, OSCILLATORS, Outcome};
+use crate::bench::{Bench, OSCILLATORS, ProgramOutcome};
 
-fn learn(bench: &Bench, others: &[&str]) -> Outcome {
+fn learn(bench: &Bench, others: &[&str]) -> ProgramOutcome {
     bench.write("system.toml", OSCILLATORS);
     let arguments = ["learn", "system.toml", "--duration", "0.5"];
     bench.run(arguments.into_iter().chain(others.iter().copied()))

@@ -1,12 +1,12 @@
 //! What a run writes is lost without a word never, and is never something else's.
 
-use crate::bench::{Bench, Outcome, lines, wait_until};
+use crate::bench::{Bench, ProgramOutcome, lines, wait_until};
 use crate::fault_table::run;
 use crate::faults::FAULTY;
 
 const FILES: [&str; 4] = ["-o", "out.csv", "--summary", "summary.json"];
 
-fn with(bench: &Bench, fault: &str, more: &[&str]) -> Outcome {
+fn with(bench: &Bench, fault: &str, more: &[&str]) -> ProgramOutcome {
     run(bench, fault, "do_step", &[&FILES[..], more].concat())
 }
 
@@ -122,7 +122,7 @@ fn r50_a_second_run_with_the_same_output_ends_at_once() {
 /// An earlier result or summary does not stand for a run that does not begin.
 #[test]
 fn r51_a_summary_is_written_whatever_happens() {
-    let expected = |bench: &Bench, outcome: &Outcome, code: i32, reason: &str| {
+    let expected = |bench: &Bench, outcome: &ProgramOutcome, code: i32, reason: &str| {
         assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
         let summary = bench.json("summary.json");
         assert_eq!(summary["stop_reason"], reason, "{summary}");

@@ -1,6 +1,6 @@
 //! Units of measure between FMUs (FMI 2.0 §2.2.2, §2.2.3).
 
-use crate::bench::{Bench, Outcome};
+use crate::bench::{Bench, ProgramOutcome};
 
 const DEFINITIONS: &str = "<UnitDefinitions>\
     <Unit name=\"K\"><BaseUnit K=\"1\"/></Unit>\
@@ -26,7 +26,7 @@ fn described(text: &str, variable: &str, attributes: &str) -> String {
 
 /// What an FMU whose output is `value` in a unit gives to an input in another unit, and how the
 /// program ended.
-fn passed_on(value: f64, from: &str, to: &str) -> (Outcome, Option<f64>) {
+fn passed_on(value: f64, from: &str, to: &str) -> (ProgramOutcome, Option<f64>) {
     let bench = Bench::new();
     bench.alter_fmu("AllTypes", "source.fmu", |text| {
         described(text, "real_parameter_out", from)

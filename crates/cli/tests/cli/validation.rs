@@ -7,7 +7,7 @@ use std::process::Command;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::bench::{Bench, Outcome};
+use crate::bench::{Bench, ProgramOutcome};
 
 const DESCRIPTION: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="2.0" modelName="Unruly" guid="{right}">
@@ -73,7 +73,7 @@ fn build_with(bench: &Bench, breaks: u8, description: &str) -> String {
     name
 }
 
-fn dynamic(bench: &Bench, fmu: &str) -> (Outcome, Vec<(u64, String)>) {
+fn dynamic(bench: &Bench, fmu: &str) -> (ProgramOutcome, Vec<(u64, String)>) {
     let outcome = bench.run(["validate", "--dynamic", "--json", fmu]);
     let json: serde_json::Value = serde_json::from_str(&outcome.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", outcome.stderr));

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "calls the functions of the FMU")]
 
-use fmi2_abi::{Boolean, Component, Function, State};
+use fmi2_abi::{Boolean, Component, Function, SlaveState};
 
 use super::{CallResult, Instance, StepOutcome};
 use crate::error::{CallError, Refusal, Status};
@@ -51,12 +51,12 @@ impl Instance {
         self.allow_rare(F)?;
         if !self.cold.is_set_up {
             let detail = "fmi2SetupExperiment has to come first".to_owned();
-            return Err(self.refuse(F, Refusal::State, detail));
+            return Err(self.refuse(F, Refusal::SlaveState, detail));
         }
         self.command(
             F,
             self.cold.functions.enter_initialization_mode,
-            State::Initialization,
+            SlaveState::Initialization,
         )
     }
 
@@ -70,7 +70,7 @@ impl Instance {
         self.command(
             F,
             self.cold.functions.exit_initialization_mode,
-            State::StepComplete,
+            SlaveState::StepComplete,
         )
     }
 
@@ -81,7 +81,7 @@ impl Instance {
     pub fn terminate(&mut self) -> CallResult {
         const F: Function = Function::Terminate;
         self.allow_rare(F)?;
-        self.command(F, self.cold.functions.terminate, State::Terminated)
+        self.command(F, self.cold.functions.terminate, SlaveState::Terminated)
     }
 
     /// `fmi2Reset`: back to the state after instantiation, with default values. Everything has
@@ -93,7 +93,7 @@ impl Instance {
         const F: Function = Function::Reset;
         self.allow_rare(F)?;
         let reset = self.capable(F, "fmi2Reset", true, self.cold.functions.reset)?;
-        self.command(F, reset, State::Instantiated)?;
+        self.command(F, reset, SlaveState::Instantiated)?;
         self.cold.is_set_up = false;
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Instance {
         &mut self,
         function: Function,
         call: fmi2_abi::signature::Command,
-        next: State,
+        next: SlaveState,
     ) -> CallResult {
         // SAFETY: the component is alive and the state allows the call.
         let status = self.slot.call(function, || unsafe { call(self.component) });
@@ -199,7 +199,7 @@ impl Instance {
             status
         };
         if Status::from_raw(status) == Status::Discard {
-            self.state = State::StepFailed;
+            self.state = SlaveState::StepFailed;
             return Ok(StepOutcome::Discarded {
                 last_successful_time: self
                     .ask(
@@ -291,7 +291,7 @@ impl Instance {
             .slot
             .call(Function::CancelStep, || unsafe { cancel(self.component) });
         if self.conclude(Function::CancelStep, status).is_ok() {
-            self.state = State::StepCanceled;
+            self.state = SlaveState::StepCanceled;
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, State};
+use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, SlaveState};
 
 use super::{Abilities, Cold, Instance};
 use crate::description::ModelDescription;
@@ -167,7 +167,7 @@ impl Making {
         let functions = self.library.functions;
         Instance {
             component,
-            state: State::Instantiated,
+            state: SlaveState::Instantiated,
             step: 0,
             float_control: self.float_control,
             set_real: functions.set_real,
@@ -212,7 +212,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        if self.state == State::StepInProgress {
+        if self.state == SlaveState::StepInProgress {
             self.cancel_step();
         }
         self.free_all_states();

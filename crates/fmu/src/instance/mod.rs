@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fmi2_abi::{Component, Function, State};
+use fmi2_abi::{Component, Function, SlaveState};
 
 use crate::description::{BaseType, ModelDescription};
 use crate::error::{CallError, Refusal, Status};
@@ -61,7 +61,7 @@ pub enum StepOutcome {
 pub struct Instance {
     // `repr(C)`: what every call needs comes first and is kept together.
     component: Component,
-    state: State,
+    state: SlaveState,
     /// Number of the next step, for the checks that not every step needs.
     step: u16,
     /// The control words of the floating-point unit, which calls must not change (C-77).
@@ -195,7 +195,7 @@ impl Instance {
 
     /// State by the table of section 4.2.4.
     #[must_use]
-    pub const fn state(&self) -> State {
+    pub const fn state(&self) -> SlaveState {
         self.state
     }
 
@@ -215,7 +215,7 @@ impl Instance {
         self.allow(function)?;
         if self.cold.fatal.load(Ordering::Acquire) {
             let detail = "another instance of the FMU has reported a fatal error";
-            return Err(self.refuse(function, Refusal::State, detail.to_owned()));
+            return Err(self.refuse(function, Refusal::SlaveState, detail.to_owned()));
         }
         Ok(())
     }
@@ -282,12 +282,12 @@ impl Instance {
                 return Ok(());
             }
             Status::Discard => {}
-            Status::Error | Status::Unknown(_) => self.state = State::Error,
+            Status::Error | Status::Unknown(_) => self.state = SlaveState::Error,
             Status::Fatal => {
-                self.state = State::Fatal;
+                self.state = SlaveState::Fatal;
                 self.cold.fatal.store(true, Ordering::Release);
             }
-            Status::Pending => self.state = State::Error,
+            Status::Pending => self.state = SlaveState::Error,
         }
         Err(self.failure(function, status, None))
     }
@@ -347,7 +347,7 @@ impl Instance {
     fn refuse(&self, function: Function, refusal: Refusal, detail: String) -> Box<CallError> {
         let mut error = self.failure(function, Status::NotCalled(refusal), Some(detail));
         // The FMU has no part in a call that was not made, unless it failed before.
-        if !matches!(self.state, State::Error | State::Fatal) {
+        if !matches!(self.state, SlaveState::Error | SlaveState::Fatal) {
             error.last_log = None;
         }
         error
@@ -357,7 +357,7 @@ impl Instance {
     #[inline(never)]
     fn illegal(&self, function: Function) -> Box<CallError> {
         let detail = format!("FMI 2.0 forbids it in state \"{}\"", self.state.name());
-        self.refuse(function, Refusal::State, detail)
+        self.refuse(function, Refusal::SlaveState, detail)
     }
 
     #[cold]

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use fmi2_abi::{Function, State};
+use fmi2_abi::{Function, SlaveState};
 
 use super::Instance;
 use crate::error::Status;
@@ -17,7 +17,7 @@ impl Instance {
     /// Waits for the end of a step that has returned Pending: the status it ends with, or why
     /// there is none.
     pub(super) fn wait_for_step(&mut self) -> Result<fmi2_abi::Status, String> {
-        self.state = State::StepInProgress;
+        self.state = SlaveState::StepInProgress;
         if !self.calls_back() {
             return Err("its description does not declare canRunAsynchronuously".into());
         }
@@ -27,7 +27,7 @@ impl Instance {
             .call_of_step(Function::DoStep, || self.ask_until_the_end());
         match status? {
             Some(status) => {
-                self.state = State::StepComplete;
+                self.state = SlaveState::StepComplete;
                 Ok(status)
             }
             None => Err(self.give_up()),
@@ -79,7 +79,7 @@ impl Instance {
         let timeout = self.cold.pending_timeout.as_secs_f64();
         let reason = reason.map_or(String::new(), |text| format!(" (the FMU says: {text})"));
         let end = match self.state {
-            State::StepCanceled => "was cancelled",
+            SlaveState::StepCanceled => "was cancelled",
             _ => "could not be cancelled",
         };
         format!("the step did not end within {timeout} s{reason} and {end}")

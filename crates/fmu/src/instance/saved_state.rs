@@ -7,7 +7,7 @@
 
 use std::sync::atomic::Ordering;
 
-use fmi2_abi::{Function, State};
+use fmi2_abi::{Function, SlaveState};
 
 use super::{CallResult, Instance};
 use crate::error::{CallError, Refusal};
@@ -24,7 +24,7 @@ pub struct FmuState {
     instance: usize,
     slot: usize,
     /// The state of the call sequence at the time of saving.
-    state: State,
+    state: SlaveState,
 }
 
 /// The pointers behind the [`FmuState`]s of an instance.

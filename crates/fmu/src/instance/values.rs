@@ -4,7 +4,7 @@
 
 use std::ffi::CString;
 
-use fmi2_abi::{Boolean, Function, State};
+use fmi2_abi::{Boolean, Function, SlaveState};
 
 use super::{CallResult, Cold, Instance};
 use crate::description::BaseType;
@@ -16,7 +16,7 @@ impl Instance {
     /// counted: there may be many of them, and long ones, while a system is initialized.
     #[inline(always)]
     fn tell_apart(&self) {
-        if self.state != State::StepComplete {
+        if self.state != SlaveState::StepComplete {
             self.slot.count_one();
         }
     }

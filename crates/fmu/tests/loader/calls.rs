@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use gyrator_fmu::{
-    BaseType, CallError, Instance, InstanceOptions, Refusal, State, Status, StepOutcome, Warning,
+    BaseType, CallError, Instance, InstanceOptions, Refusal, SlaveState, Status, StepOutcome,
+    Warning,
 };
 
 use crate::building::{DESCRIPTION, fixture, fmu_with, library, ready, resources};
@@ -43,7 +44,7 @@ fn a_run_from_start_to_end() {
     instance.get_real(&[0], &mut x).unwrap();
     assert_eq!(x, [2.0]);
     instance.reset().unwrap();
-    assert_eq!(instance.state(), State::Instantiated);
+    assert_eq!(instance.state(), SlaveState::Instantiated);
     assert_eq!(instance.name(), "run");
 }
 
@@ -67,7 +68,7 @@ fn c24_c25_calls_out_of_turn_never_reach_the_fmu() {
     instance.terminate().unwrap_err();
     instance.reset().unwrap();
     let error = instance.get_real(&[0], &mut [0.0]).unwrap_err();
-    assert_eq!(refusal(&error), Refusal::State);
+    assert_eq!(refusal(&error), Refusal::SlaveState);
     let after = std::fs::read_to_string(&trace).unwrap();
     assert_eq!(after, "setup\nenter\nexit\nterminate\nreset\n");
 }
@@ -116,7 +117,7 @@ fn c39_discarded_step_says_how_far_it_got() {
     };
     assert_eq!(step_with(&mut instance, 2).unwrap(), expected);
     let error = instance.do_step(0.5, 0.1, false).unwrap_err();
-    assert_eq!(refusal(&error), Refusal::State);
+    assert_eq!(refusal(&error), Refusal::SlaveState);
     instance.restore_state(&saved).unwrap();
     assert_eq!(
         instance.do_step(0.5, 0.1, false).unwrap(),
@@ -149,7 +150,10 @@ fn c41_after_an_error_only_reading_restoring_and_reset_remain() {
         error.detail.as_deref(),
         Some("in the step from 0.5 by 0.25")
     );
-    assert_eq!(refusal(&instance.terminate().unwrap_err()), Refusal::State);
+    assert_eq!(
+        refusal(&instance.terminate().unwrap_err()),
+        Refusal::SlaveState
+    );
     instance.get_real(&[0], &mut [0.0]).unwrap();
     instance.restore_state(&saved).unwrap();
     instance.do_step(0.5, 0.25, true).unwrap();
@@ -188,7 +192,7 @@ fn c43_pending_step_that_was_not_declared_is_an_error_and_taken_back() {
     assert!(error.to_string().contains(told), "{error}");
     assert_eq!(
         refusal(&instance.get_real(&[0], &mut [0.0]).unwrap_err()),
-        Refusal::State
+        Refusal::SlaveState
     );
     drop(instance);
     let trace = std::fs::read_to_string(trace).unwrap();
@@ -226,7 +230,7 @@ fn c43_pending_step_is_waited_for() {
     instance.set_integer(&[2, 3], &[2, 2]).unwrap();
     let outcome = step_with(&mut instance, 5).unwrap();
     assert!(matches!(outcome, StepOutcome::Discarded { .. }));
-    assert_eq!(instance.state(), State::StepFailed);
+    assert_eq!(instance.state(), SlaveState::StepFailed);
     for (status, expected) in [
         (3, Status::Error),
         (77, Status::Unknown(77)),
@@ -255,7 +259,7 @@ fn c43_pending_step_is_cancelled_in_the_end() {
     let mut instance = asynchronous(&["IS_ASKED"], Duration::from_millis(20));
     instance.set_integer(&[2], &[i32::MAX]).unwrap();
     let error = step_with(&mut instance, 5).unwrap_err();
-    assert_eq!(instance.state(), State::StepCanceled);
+    assert_eq!(instance.state(), SlaveState::StepCanceled);
     assert_eq!(
         error.to_string(),
         "pending: fmi2DoStep returned Pending: the step did not end within 0.02 s \
@@ -333,7 +337,7 @@ fn c44_unknown_status_is_an_error_with_its_number() {
         let mut instance = ready(&fixture(), "unknown");
         let error = step_with(&mut instance, number).unwrap_err();
         assert_eq!(error.status, Status::Unknown(number));
-        assert_eq!(instance.state(), State::Error);
+        assert_eq!(instance.state(), SlaveState::Error);
     }
 }
 
@@ -537,7 +541,7 @@ fn c29_terminated_instance_can_be_read_and_is_not_terminated_again() {
 fn c30_reset_asks_for_everything_again() {
     let mut instance = ready(&fixture(), "again");
     instance.reset().unwrap();
-    assert_eq!(instance.state(), State::Instantiated);
+    assert_eq!(instance.state(), SlaveState::Instantiated);
     let error = instance.enter_initialization_mode().unwrap_err();
     assert!(error.to_string().contains("fmi2SetupExperiment"), "{error}");
     instance.setup_experiment(None, 0.0, None).unwrap();

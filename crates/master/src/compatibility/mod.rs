@@ -15,7 +15,7 @@ use crate::need::Need;
 use crate::registry::Chosen;
 use crate::step_control::StepControl;
 pub(crate) use parts::{HALVING_NEEDS, withheld_by};
-use parts::{Part, Reach, parts};
+use parts::{Reach, SystemPart, parts};
 use rules::{RULES, Rule, Times, unknown_names, unworded};
 pub use table::{Claims, claims};
 
@@ -32,8 +32,8 @@ pub(crate) struct Parts<'a> {
 #[derive(Clone, Copy)]
 struct Conflict<'a> {
     need: Need,
-    needing: &'a Part,
-    withholding: &'a Part,
+    needing: &'a SystemPart,
+    withholding: &'a SystemPart,
 }
 
 /// Finds all parts of a system that do not go together.
@@ -53,7 +53,7 @@ pub(crate) fn check(system: &Parts<'_>, problems: &mut Vec<Problem>) {
 }
 
 /// The comparison of all parts that need something with all that withhold it.
-fn conflicts_over(need: Need, parts: &[Part]) -> Vec<Conflict<'_>> {
+fn conflicts_over(need: Need, parts: &[SystemPart]) -> Vec<Conflict<'_>> {
     let withholding = Index::of(parts.iter().filter(|part| part.withholds.contains(&need)));
     let needing = parts.iter().filter(|part| part.needs.contains(&need));
     let conflicts = needing.flat_map(|needing| {
@@ -68,9 +68,9 @@ fn conflicts_over(need: Need, parts: &[Part]) -> Vec<Conflict<'_>> {
 }
 
 fn report(rule: &Rule, mut conflicts: Vec<Conflict<'_>>, system: &Parts<'_>) -> Vec<Problem> {
-    let same = |a: &Part, b: &Part| std::ptr::eq(a, b);
+    let same = |a: &SystemPart, b: &SystemPart| std::ptr::eq(a, b);
     if rule.times == Times::OncePerWithholding {
-        let mut met: Vec<&Part> = Vec::new();
+        let mut met: Vec<&SystemPart> = Vec::new();
         conflicts.retain(|conflict| {
             let is_new = !met.iter().any(|known| same(known, conflict.withholding));
             met.extend(is_new.then_some(conflict.withholding));
@@ -80,7 +80,8 @@ fn report(rule: &Rule, mut conflicts: Vec<Conflict<'_>>, system: &Parts<'_>) -> 
     let groups = conflicts
         .chunk_by(|a, b| rule.times == Times::OncePerNeeding && same(a.needing, b.needing));
     let problem = |group: &[Conflict<'_>]| {
-        let withholding: Vec<&Part> = group.iter().map(|conflict| conflict.withholding).collect();
+        let withholding: Vec<&SystemPart> =
+            group.iter().map(|conflict| conflict.withholding).collect();
         (rule.problem)(system, group[0].needing, &withholding)
     };
     groups.filter_map(problem).collect()
@@ -89,14 +90,14 @@ fn report(rule: &Rule, mut conflicts: Vec<Conflict<'_>>, system: &Parts<'_>) -> 
 /// Parts by the place where they act.
 #[derive(Default)]
 struct Index<'a> {
-    all: Vec<&'a Part>,
-    everywhere: Vec<&'a Part>,
-    by_component: BTreeMap<usize, Vec<&'a Part>>,
-    by_input: BTreeMap<usize, Vec<&'a Part>>,
+    all: Vec<&'a SystemPart>,
+    everywhere: Vec<&'a SystemPart>,
+    by_component: BTreeMap<usize, Vec<&'a SystemPart>>,
+    by_input: BTreeMap<usize, Vec<&'a SystemPart>>,
 }
 
 impl<'a> Index<'a> {
-    fn of(parts: impl Iterator<Item = &'a Part>) -> Self {
+    fn of(parts: impl Iterator<Item = &'a SystemPart>) -> Self {
         let mut index = Self::default();
         for part in parts {
             index.all.push(part);
@@ -116,7 +117,7 @@ impl<'a> Index<'a> {
     }
 
     /// The parts that act where `reach` is, in part.
-    fn met_by(&self, reach: &Reach) -> Vec<&'a Part> {
+    fn met_by(&self, reach: &Reach) -> Vec<&'a SystemPart> {
         let places = match reach {
             Reach::Everywhere => return self.all.clone(),
             Reach::Component(component) => self
@@ -126,9 +127,9 @@ impl<'a> Index<'a> {
                 .unwrap_or_default(),
             Reach::Inputs(inputs) => {
                 let at = inputs.iter().filter_map(|input| self.by_input.get(input));
-                let mut met: Vec<&Part> = at.flatten().copied().collect();
+                let mut met: Vec<&SystemPart> = at.flatten().copied().collect();
                 let mut seen = BTreeSet::new();
-                met.retain(|part| seen.insert(std::ptr::from_ref::<Part>(part)));
+                met.retain(|part| seen.insert(std::ptr::from_ref::<SystemPart>(part)));
                 met
             }
         };
@@ -141,11 +142,11 @@ mod tests {
     use super::parts::PartKind;
     use super::*;
 
-    fn part(kind: PartKind, needs: &[Need], withholds: &[Need], reach: Reach) -> Part {
-        Part {
+    fn part(kind: PartKind, needs: &[Need], withholds: &[Need], reach: Reach) -> SystemPart {
+        SystemPart {
             needs: needs.to_vec(),
             withholds: withholds.to_vec(),
-            ..Part::new(kind, "name", reach)
+            ..SystemPart::new(kind, "name", reach)
         }
     }
 

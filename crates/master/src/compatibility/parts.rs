@@ -54,7 +54,7 @@ pub(super) enum PartKind {
 
 /// A part of a system.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct SystemPart {
     pub(super) kind: PartKind,
     /// The word of an entry; the name of a component or an interface model.
     pub(super) name: String,
@@ -74,7 +74,7 @@ pub(super) enum Reach {
     Component(usize),
 }
 
-impl Part {
+impl SystemPart {
     pub(super) fn new(kind: PartKind, name: &str, reach: Reach) -> Self {
         Self {
             kind,
@@ -97,7 +97,7 @@ impl Part {
 }
 
 /// All parts of a system that need or withhold anything.
-pub(super) fn parts(system: &Parts<'_>) -> Vec<Part> {
+pub(super) fn parts(system: &Parts<'_>) -> Vec<SystemPart> {
     let mut parts = Vec::new();
     choices(system, &mut parts);
     units(system, &mut parts);
@@ -108,7 +108,7 @@ pub(super) fn parts(system: &Parts<'_>) -> Vec<Part> {
     parts
 }
 
-fn choices(system: &Parts<'_>, parts: &mut Vec<Part>) {
+fn choices(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
     let experiment = &system.file.experiment;
     let span = |choice: &Option<Choice>| {
         choice
@@ -116,46 +116,47 @@ fn choices(system: &Parts<'_>, parts: &mut Vec<Part>) {
             .map_or(0..0, |choice| choice.name.span.clone())
     };
     if let Some(method) = system.method {
-        let part = Part::new(PartKind::Method, method.name(), Reach::Everywhere);
-        parts.push(Part {
+        let part = SystemPart::new(PartKind::Method, method.name(), Reach::Everywhere);
+        parts.push(SystemPart {
             span: span(&experiment.method),
             ..part.with(&method.facts(&()))
         });
     }
     if let Some(control) = system.control {
-        let part = Part::new(PartKind::StepControl, control.name(), Reach::Everywhere);
-        parts.push(Part {
+        let part = SystemPart::new(PartKind::StepControl, control.name(), Reach::Everywhere);
+        parts.push(SystemPart {
             span: span(&experiment.step_control),
             ..part.with(&control.facts(&()))
         });
     }
     if system.has_feed_forward {
-        parts.push(Part {
+        parts.push(SystemPart {
             needs: FEED_FORWARD_NEEDS.to_vec(),
-            ..Part::new(PartKind::FeedForward, "", Reach::Everywhere)
+            ..SystemPart::new(PartKind::FeedForward, "", Reach::Everywhere)
         });
     }
     if system.graph.bonds.is_empty() {
-        parts.push(Part {
+        parts.push(SystemPart {
             withholds: vec![Need::PowerBonds],
-            ..Part::new(PartKind::Bonds, "", Reach::Everywhere)
+            ..SystemPart::new(PartKind::Bonds, "", Reach::Everywhere)
         });
     }
 }
 
-fn units(system: &Parts<'_>, parts: &mut Vec<Part>) {
+fn units(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
     let listed = system.file.components.iter();
     let halved = listed.filter_map(|c| Some((&c.name.value, c.step_halvings.as_ref()?)));
     let halved: BTreeMap<_, _> = halved.collect();
     for (index, component) in system.graph.components.iter().enumerate() {
-        let unit = Part::new(PartKind::Unit, &component.name, Reach::Component(index));
-        parts.push(Part {
+        let unit = SystemPart::new(PartKind::Unit, &component.name, Reach::Component(index));
+        parts.push(SystemPart {
             withholds: withheld_by(&component.description),
             ..unit
         });
         if let Some(halvings) = halved.get(&component.name) {
-            let halving = Part::new(PartKind::Halving, &component.name, Reach::Component(index));
-            parts.push(Part {
+            let halving =
+                SystemPart::new(PartKind::Halving, &component.name, Reach::Component(index));
+            parts.push(SystemPart {
                 needs: HALVING_NEEDS.to_vec(),
                 span: halvings.span.clone(),
                 ..halving
@@ -164,7 +165,7 @@ fn units(system: &Parts<'_>, parts: &mut Vec<Part>) {
     }
 }
 
-fn extrapolations(system: &Parts<'_>, parts: &mut Vec<Part>) {
+fn extrapolations(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
     let graph = system.graph;
     for (receiver, component) in graph.components.iter().enumerate() {
         for index in component.inputs.clone() {
@@ -174,8 +175,8 @@ fn extrapolations(system: &Parts<'_>, parts: &mut Vec<Part>) {
                 continue;
             }
             let word = input.extrapolation.name();
-            let part = Part::new(PartKind::Extrapolation, word, Reach::Inputs(vec![index]));
-            parts.push(Part {
+            let part = SystemPart::new(PartKind::Extrapolation, word, Reach::Inputs(vec![index]));
+            parts.push(SystemPart {
                 at: graph.variable_name(receiver, input.variable),
                 span: extrapolation_place(system.file, &component.name),
                 ..part.with(&input.facts)
@@ -184,14 +185,14 @@ fn extrapolations(system: &Parts<'_>, parts: &mut Vec<Part>) {
     }
 }
 
-fn corrections(graph: &Graph, parts: &mut Vec<Part>) {
+fn corrections(graph: &Graph, parts: &mut Vec<SystemPart>) {
     for bond in &graph.bonds {
         if let Some(correction) = &bond.correction {
             let axes = bond.axes.iter();
             let inputs = axes.flat_map(|axis| [axis.effort_input, axis.flow_input]);
             let reach = Reach::Inputs(inputs.collect());
-            let part = Part::new(PartKind::Correction, correction.name(), reach);
-            parts.push(Part {
+            let part = SystemPart::new(PartKind::Correction, correction.name(), reach);
+            parts.push(SystemPart {
                 at: bond.name.clone(),
                 ..part.with(&correction.facts(&()))
             });
@@ -199,16 +200,16 @@ fn corrections(graph: &Graph, parts: &mut Vec<Part>) {
     }
 }
 
-fn interface_models(system: &Parts<'_>, parts: &mut Vec<Part>) {
+fn interface_models(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
     for model in &system.graph.interface_models {
         let mut described = system.file.interface_models.iter();
         let described = described.find(|described| described.name.value == model.name);
         let span = described.map_or(0..0, |described| described.name.span.clone());
-        let part = |kind: PartKind, reach: Reach| Part {
+        let part = |kind: PartKind, reach: Reach| SystemPart {
             span: span.clone(),
-            ..Part::new(kind, &model.name, reach)
+            ..SystemPart::new(kind, &model.name, reach)
         };
-        parts.push(Part {
+        parts.push(SystemPart {
             needs: MODEL_NEEDS.to_vec(),
             withholds: MODEL_WITHHOLDS.to_vec(),
             ..part(
@@ -225,7 +226,7 @@ fn interface_models(system: &Parts<'_>, parts: &mut Vec<Part>) {
         let lacks = |output: fn(&Coordinate) -> Option<usize>| {
             model.coordinates.iter().any(|c| output(c).is_none())
         };
-        parts.push(Part {
+        parts.push(SystemPart {
             withholds: where_true([
                 (Need::Positions, lacks(|c| c.position)),
                 (

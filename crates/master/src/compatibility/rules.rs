@@ -2,7 +2,7 @@
 
 use gyrator_system::{Problem, closest};
 
-use super::parts::{Part, PartKind};
+use super::parts::{PartKind, SystemPart};
 use super::{Conflict, Parts};
 use crate::need::Need;
 use crate::registry::ParameterKind;
@@ -14,7 +14,7 @@ pub(super) struct Rule {
     withholding: PartKind,
     pub(super) times: Times,
     /// The words; `None` where another rule has said it, or the run says it when it starts.
-    pub(super) problem: fn(&Parts<'_>, &Part, &[&Part]) -> Option<Problem>,
+    pub(super) problem: fn(&Parts<'_>, &SystemPart, &[&SystemPart]) -> Option<Problem>,
 }
 
 /// How often it is said.
@@ -248,7 +248,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-fn not_halved(halving: &Part, lack: &str) -> Problem {
+fn not_halved(halving: &SystemPart, lack: &str) -> Problem {
     let message = format!(
         "`{}` cannot {lack}: its steps are never halved",
         halving.name
@@ -256,7 +256,7 @@ fn not_halved(halving: &Part, lack: &str) -> Problem {
     Problem::warning("no-step-halvings", message).at(&halving.span)
 }
 
-fn of_model(model: &Part, message: &str, help: &str) -> Problem {
+fn of_model(model: &SystemPart, message: &str, help: &str) -> Problem {
     let message = format!("interface model `{}`: {message}", model.name);
     Problem::error("interface-model", message)
         .at(&model.span)
@@ -264,7 +264,7 @@ fn of_model(model: &Part, message: &str, help: &str) -> Problem {
 }
 
 /// A correction of a bond of the interface model, or of another bond at an input that it feeds.
-fn corrected(system: &Parts<'_>, correction: &Part, model: &Part) -> Problem {
+fn corrected(system: &Parts<'_>, correction: &SystemPart, model: &SystemPart) -> Problem {
     let bond = &correction.at;
     let models = system.file.interface_models.iter();
     let described = models.filter(|described| described.name.value == model.name);
@@ -303,7 +303,7 @@ pub(super) fn unworded(conflict: &Conflict<'_>) -> Problem {
         .help("`gyrator list` shows what needs what")
 }
 
-impl Part {
+impl SystemPart {
     fn title(&self) -> String {
         let kind = match self.kind {
             PartKind::Method => "method",

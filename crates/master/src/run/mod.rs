@@ -7,6 +7,7 @@ mod stop_time;
 mod timeline;
 mod variables;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +18,7 @@ use crate::fault::RunError;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::method::Method;
-use crate::observer::{Observer, StopRequest, Verdict, View};
+use crate::observer::{Observer, StopRequest, View};
 use crate::report::{Report, StopReason};
 use crate::state::State;
 use crate::step::Step;
@@ -109,10 +110,10 @@ impl Run {
     /// # Errors
     /// An error of the observer's [`begin`](Observer::begin); the run has then ended.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) -> Result<(), RunError> {
-        let verdict = observer.begin(&self.view());
+        let request = observer.begin(&self.view());
         self.observers.push(observer);
-        match verdict {
-            Ok(verdict) => self.apply_verdict(verdict),
+        match request {
+            Ok(request) => self.continue_or_stop(request),
             Err(error) => Err(self.fail(RunError::Observer(error))),
         }
     }
@@ -271,26 +272,26 @@ impl Run {
 
     fn notify_observers(&mut self) -> Result<(), RunError> {
         let mut observers = std::mem::take(&mut self.observers);
-        let mut outcome = Ok(Verdict::Continue);
+        let mut outcome = Ok(ControlFlow::Continue(()));
         for observer in &mut observers {
             match observer.step(&self.view()) {
-                Ok(Verdict::Continue) => {}
-                other if matches!(outcome, Ok(Verdict::Continue)) => outcome = other,
+                Ok(ControlFlow::Continue(())) => {}
+                other if matches!(outcome, Ok(ControlFlow::Continue(()))) => outcome = other,
                 _ => {}
             }
         }
         self.observers = observers;
         match outcome {
-            Ok(verdict) => self.apply_verdict(verdict),
+            Ok(request) => self.continue_or_stop(request),
             Err(error) => Err(self.fail(RunError::Observer(error))),
         }
     }
 
-    fn apply_verdict(&mut self, verdict: Verdict) -> Result<(), RunError> {
-        match verdict {
-            Verdict::Continue => Ok(()),
-            Verdict::Stop(StopRequest::Interrupted) => self.end(StopReason::Interrupted),
-            Verdict::Stop(StopRequest::Limit(limit)) => self.end(StopReason::Limit(limit)),
+    fn continue_or_stop(&mut self, request: ControlFlow<StopRequest>) -> Result<(), RunError> {
+        match request {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(StopRequest::Interrupted) => self.end(StopReason::Interrupted),
+            ControlFlow::Break(StopRequest::Limit(limit)) => self.end(StopReason::Limit(limit)),
         }
     }
 

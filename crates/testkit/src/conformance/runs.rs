@@ -8,7 +8,7 @@ use crate::spy::Spied;
 use crate::trace::Trace;
 
 /// What a run left.
-struct Outcome {
+struct FinishedRun {
     trace: Trace,
     report: Report,
     time: f64,
@@ -19,7 +19,7 @@ fn run(
     assembly: Assembly,
     threads: usize,
     combination: &Combination,
-) -> Result<Outcome, String> {
+) -> Result<FinishedRun, String> {
     let system = draft.assemble(assembly, combination);
     let options = RunOptions {
         threads,
@@ -28,7 +28,7 @@ fn run(
     let mut run = system.start(&options).map_err(|error| error.to_string())?;
     let trace = Trace::of(&mut run).map_err(|error| error.to_string())?;
     let report = run.run().map_err(|error| error.to_string())?;
-    Ok(Outcome {
+    Ok(FinishedRun {
         trace,
         report,
         time: run.time(),
@@ -65,7 +65,7 @@ pub(super) fn is_refused(
     Ok(is_refused)
 }
 
-fn plainly(system: &TestSystem, combination: &Combination) -> Result<Outcome, String> {
+fn plainly(system: &TestSystem, combination: &Combination) -> Result<FinishedRun, String> {
     run(
         (system.draft)(combination),
         Assembly::default(),
@@ -80,7 +80,7 @@ fn on_all_systems(check: impl Fn(&TestSystem) -> Result<(), String>) -> Result<(
     })
 }
 
-fn same(expected: &Outcome, other: &Outcome, what: &str) -> Result<(), String> {
+fn same(expected: &FinishedRun, other: &FinishedRun, what: &str) -> Result<(), String> {
     if expected.trace.bits() == other.trace.bits() {
         Ok(())
     } else {
@@ -214,7 +214,7 @@ const SPIED: [(f64, f64, u32, bool); 6] = [
 /// Runs the oscillator with spies; where its force may not be read again, `fresh` is not asked for.
 fn with_spies(
     combination: &Combination,
-    check: impl Fn(&Outcome, &[Spied; 2]) -> Result<(), String>,
+    check: impl Fn(&FinishedRun, &[Spied; 2]) -> Result<(), String>,
 ) -> Result<(), String> {
     for (force, motion, derivatives, fresh) in SPIED {
         if combination.exchange == "fresh" && !fresh {

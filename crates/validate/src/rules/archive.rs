@@ -2,7 +2,7 @@
 
 use crate::finding::{Findings, Severity};
 use crate::rule::{Check, Rule};
-use crate::subject::{DESCRIPTION, Entry, Subject};
+use crate::subject::{ArchiveEntry, DESCRIPTION, Subject};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -73,7 +73,7 @@ fn entries_are_harmless(subject: &Subject, findings: &mut Findings<'_>) {
 }
 
 /// Why an entry must not be unpacked.
-fn harm(entry: &Entry) -> Option<&'static str> {
+fn harm(entry: &ArchiveEntry) -> Option<&'static str> {
     let name = entry.name.as_str();
     let mut parts = name.split('/');
     if name.starts_with('/') {

@@ -9,7 +9,7 @@ use object::{Architecture, BinaryFormat, FileKind, Object as _};
 use crate::finding::{Findings, Severity};
 use crate::literal;
 use crate::rule::{Check, Rule};
-use crate::subject::{Contents, Entry, Subject};
+use crate::subject::{ArchiveEntry, Contents, Subject};
 
 pub(super) static RULES: &[Rule] = &[Rule {
     number: 5,
@@ -138,7 +138,7 @@ fn library<'c>(
     }
     let prefix = format!("binaries/{folder}/");
     let ending = format!(".{}", platform.ending);
-    let is_library = |entry: &&Entry| {
+    let is_library = |entry: &&ArchiveEntry| {
         let rest = entry.name.strip_prefix(&prefix);
         rest.is_some_and(|rest| !rest.contains('/') && rest.ends_with(&ending))
     };

@@ -460,7 +460,7 @@ fn bad_input_is_survived(trial: &mut Trial) -> Result<(), Stop> {
         ];
         let is_well = answers.iter().all(|is_well| *is_well);
         let can_go_on = is_well || instance.reset().is_ok();
-        if !can_go_on && instance.state() != gyrator_fmu::State::Fatal {
+        if !can_go_on && instance.state() != gyrator_fmu::SlaveState::Fatal {
             let name = &input.name;
             trial.graded(
                 Severity::Note,

@@ -18,7 +18,7 @@ pub(super) static RULES: &[Rule] = &[Rule {
 }];
 
 /// An item of an enumeration.
-pub(super) struct Item<'m> {
+pub(super) struct EnumerationItem<'m> {
     pub(super) name: &'m str,
     pub(super) value: i32,
     node: Node,
@@ -28,14 +28,14 @@ pub(super) struct Item<'m> {
 pub(super) fn items<'m>(
     model: &'m Model<'_>,
     simple: &SimpleType<'_>,
-) -> impl Iterator<Item = Item<'m>> {
+) -> impl Iterator<Item = EnumerationItem<'m>> {
     let document = model.document;
     let nodes = simple
         .value
         .into_iter()
         .flat_map(|value| document.children_named(value, "Item"));
     nodes.filter_map(|node| {
-        Some(Item {
+        Some(EnumerationItem {
             name: document.value(node, "name").unwrap_or_default(),
             value: document.value(node, "value").and_then(literal::int)?,
             node,

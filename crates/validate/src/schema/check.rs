@@ -3,7 +3,7 @@
 use gyrator_fmu::xml::{Attribute, Document, Node};
 
 use super::elements::ROOT;
-use super::{AttributeRule, Content, ElementRule, Part, ValueType};
+use super::{AttributeRule, Content, ElementRule, Particle, ValueType};
 use crate::finding::Findings;
 use crate::literal;
 
@@ -93,7 +93,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn sequence(&mut self, node: Node, rule: &ElementRule, parts: &[Part]) {
+    fn sequence(&mut self, node: Node, rule: &ElementRule, parts: &[Particle]) {
         let document = self.document;
         let mut counts = vec![0; parts.len()];
         let mut last = 0;
@@ -132,14 +132,14 @@ impl Checker<'_, '_> {
 }
 
 /// The part with an element of this name.
-fn find(parts: &[Part], name: &str) -> Option<(usize, &'static ElementRule)> {
+fn find(parts: &[Particle], name: &str) -> Option<(usize, &'static ElementRule)> {
     parts.iter().enumerate().find_map(|(place, part)| {
         let found = part.choice.iter().find(|choice| choice.name == name)?;
         Some((place, *found))
     })
 }
 
-fn names(part: &Part) -> String {
+fn names(part: &Particle) -> String {
     let names: Vec<&str> = part.choice.iter().map(|choice| choice.name).collect();
     names.join(" or ")
 }

@@ -3,7 +3,7 @@
 use super::ValueType::{
     Boolean, DateTime, Double, Int, Text, Unsigned, UnsignedList, Word, WordList,
 };
-use super::{AttributeRule, Content, ElementRule, Part, ValueType};
+use super::{AttributeRule, Content, ElementRule, Particle, ValueType};
 
 const fn may(name: &'static str, value: ValueType) -> AttributeRule {
     AttributeRule {
@@ -21,24 +21,24 @@ const fn must(name: &'static str, value: ValueType) -> AttributeRule {
     }
 }
 
-const fn optional(choice: &'static [&'static ElementRule]) -> Part {
-    Part {
+const fn optional(choice: &'static [&'static ElementRule]) -> Particle {
+    Particle {
         choice,
         least: 0,
         most: 1,
     }
 }
 
-const fn once(choice: &'static [&'static ElementRule]) -> Part {
-    Part {
+const fn once(choice: &'static [&'static ElementRule]) -> Particle {
+    Particle {
         choice,
         least: 1,
         most: 1,
     }
 }
 
-const fn many(least: usize, choice: &'static [&'static ElementRule]) -> Part {
-    Part {
+const fn many(least: usize, choice: &'static [&'static ElementRule]) -> Particle {
+    Particle {
         choice,
         least,
         most: usize::MAX,
@@ -76,7 +76,7 @@ pub(super) static ROOT: ElementRule = element(
         may("numberOfEventIndicators", Unsigned),
     ],
     Content::Sequence(&[
-        Part {
+        Particle {
             choice: &[&MODEL_EXCHANGE, &CO_SIMULATION],
             least: 0,
             most: 2,
@@ -369,7 +369,7 @@ static MODEL_STRUCTURE: ElementRule = element(
     ]),
 );
 
-const UNKNOWNS: &[Part] = &[many(
+const UNKNOWNS: &[Particle] = &[many(
     1,
     &[&element(
         "Unknown",

@@ -31,7 +31,7 @@ pub(crate) enum Content {
     /// Nothing.
     Nothing,
     /// These, in this order.
-    Sequence(&'static [Part]),
+    Sequence(&'static [Particle]),
     /// At most one element, of any kind: data of a tool.
     OneOfAnyKind,
     /// Anything, attributes included.
@@ -39,7 +39,7 @@ pub(crate) enum Content {
 }
 
 /// One place in a sequence.
-pub(crate) struct Part {
+pub(crate) struct Particle {
     /// The elements that may take it.
     pub(crate) choice: &'static [&'static ElementRule],
     /// How often at least.

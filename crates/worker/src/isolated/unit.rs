@@ -62,7 +62,7 @@ pub(super) enum NotStarted {
 struct KeptState(u32);
 
 /// A state as bytes, which outlives the worker.
-struct State(Vec<u8>);
+struct SerializedState(Vec<u8>);
 
 impl IsolatedUnit {
     /// Starts a worker and lets it load the FMU. `start` is the request for that.
@@ -494,7 +494,7 @@ impl Unit for IsolatedUnit {
 
     fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
         if self.hosted.journal.is_some() {
-            return Ok(Box::new(State(self.serialize()?)));
+            return Ok(Box::new(SerializedState(self.serialize()?)));
         }
         let kept = previous.filter(|previous| previous.is::<KeptState>());
         let kept = kept.unwrap_or_else(|| {
@@ -509,7 +509,7 @@ impl Unit for IsolatedUnit {
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
-        if let Some(State(bytes)) = state.downcast_ref() {
+        if let Some(SerializedState(bytes)) = state.downcast_ref() {
             self.change().rare(&Rare::Deserialize(bytes));
         } else if let Some(KeptState(number)) = state.downcast_ref() {
             let number = *number;

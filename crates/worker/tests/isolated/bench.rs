@@ -1,13 +1,14 @@
 //! Runs systems of files with and without processes of their own, and keeps all they publish.
 
 use std::io::{Read as _, Write as _};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gyrator::{
-    Observer, ObserverError, Report, Run, RunError, RunOptions, StartError, System, Value, Verdict,
-    View,
+    Observer, ObserverError, Report, Run, RunError, RunOptions, StartError, StopRequest, System,
+    Value, View,
 };
 use gyrator_system::{SystemFile, toml_file};
 use gyrator_testkit::fmu;
@@ -87,16 +88,16 @@ impl Watcher {
 }
 
 impl Observer for Watcher {
-    fn begin(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         self.step(view)
     }
 
-    fn step(&mut self, view: &View<'_>) -> Result<Verdict, ObserverError> {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         let mut rows = self.0.lock().unwrap();
         let reals = std::iter::once(view.time).chain(view.reals.iter().copied());
         rows.reals.push(reals.map(f64::to_bits).collect());
         rows.signals.push(view.signals.to_vec());
-        Ok(Verdict::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }
 

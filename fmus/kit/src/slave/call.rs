@@ -1,6 +1,6 @@
 //! Steps common to all calls: legality, status, change of state, log line.
 
-use fmi2_abi::{Function, State, Status};
+use fmi2_abi::{Function, SlaveState, Status};
 
 use super::Slave;
 use crate::model::{Fault, Model};
@@ -24,7 +24,7 @@ impl<M: Model> Slave<M> {
 
     #[cold]
     fn refuse(&mut self, function: Function) -> Status {
-        if self.state == State::Fatal {
+        if self.state == SlaveState::Fatal {
             return fmi2_abi::FATAL;
         }
         let state = self.state.name();
@@ -45,12 +45,12 @@ impl<M: Model> Slave<M> {
         match fault {
             Fault::Discard(_) | Fault::Finished(_) if function == Function::DoStep => {
                 self.clock.terminated = matches!(fault, Fault::Finished(_));
-                self.go_to(State::StepFailed);
+                self.go_to(SlaveState::StepFailed);
             }
             Fault::Discard(_) | Fault::Finished(_) => {}
             Fault::Other(..) => {}
-            Fault::Error(_) => self.go_to(State::Error),
-            Fault::Fatal(_) => self.go_to(State::Fatal),
+            Fault::Error(_) => self.go_to(SlaveState::Error),
+            Fault::Fatal(_) => self.go_to(SlaveState::Fatal),
         }
         status
     }
@@ -70,7 +70,7 @@ impl<M: Model> Slave<M> {
         Function::FreeInstance.legal_in().contains(self.state)
     }
 
-    pub(super) fn go_to(&mut self, state: State) {
+    pub(super) fn go_to(&mut self, state: SlaveState) {
         self.state = state;
         self.log.state_change(state.name());
     }

@@ -1,6 +1,6 @@
 //! `fmi2GetFMUstate` and its relatives.
 
-use fmi2_abi::{Function, State, Status};
+use fmi2_abi::{Function, SlaveState, Status};
 
 use super::Slave;
 use super::step::Clock;
@@ -16,7 +16,7 @@ pub(super) struct SavedStates<M: Model>(Vec<Option<Box<Snapshot<M>>>>);
 /// A saved state.
 struct Snapshot<M: Model> {
     unit: Saved<M>,
-    state: State,
+    state: SlaveState,
     clock: Clock,
 }
 
@@ -151,7 +151,9 @@ impl<M: Model> Slave<M> {
     fn read(&self, bytes: &[u8]) -> Result<Snapshot<M>, Fault> {
         let refused = || Fault::Error("the bytes are no serialized state of this FMU".to_owned());
         let mut written: Written<M> = postcard::from_bytes(bytes).map_err(|_| refused())?;
-        let state = State::ALL.into_iter().find(|&s| s as u16 == written.state);
+        let state = SlaveState::ALL
+            .into_iter()
+            .find(|&s| s as u16 == written.state);
         let state = state.filter(|&s| Function::GetFmuState.legal_in().contains(s));
         if written.guid != self.guid || !written.unit.fits() {
             return Err(refused());

@@ -1,6 +1,6 @@
 //! `fmi2DoStep`, simulated time and the questions about the last step.
 
-use fmi2_abi::{Function, State, Status, StatusKind};
+use fmi2_abi::{Function, SlaveState, Status, StatusKind};
 
 use super::Slave;
 use crate::model::{Fault, Model};
@@ -92,7 +92,7 @@ impl<M: Model> Slave<M> {
             if kind != fmi2_abi::TERMINATED {
                 return Err(no_such_status());
             }
-            *value = slave.state == State::StepFailed && slave.clock.terminated;
+            *value = slave.state == SlaveState::StepFailed && slave.clock.terminated;
             Ok(())
         })
     }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use fmi2_abi::{DISCARD, ERROR, FATAL, Function, OK, State, Status, WARNING};
+use fmi2_abi::{DISCARD, ERROR, FATAL, Function, OK, SlaveState, Status, WARNING};
 
 use super::Slave;
 use crate::describe;
@@ -30,22 +30,22 @@ fn slave_with_log(logging_on: bool) -> (Slave<Model>, Messages) {
 }
 
 /// A slave that was brought into `state` by legal calls.
-fn slave_in(state: State) -> (Slave<Model>, Messages) {
+fn slave_in(state: SlaveState) -> (Slave<Model>, Messages) {
     let (mut slave, messages) = slave_with_log(false);
-    if state == State::Instantiated {
+    if state == SlaveState::Instantiated {
         return (slave, messages);
     }
     assert_eq!(slave.setup_experiment(0.0, None), OK);
     assert_eq!(slave.enter_initialization_mode(), OK);
-    if state == State::Initialization {
+    if state == SlaveState::Initialization {
         return (slave, messages);
     }
     assert_eq!(slave.exit_initialization_mode(), OK);
     match state {
-        State::StepFailed => assert_eq!(step_with_input(&mut slave, 1001.0), DISCARD),
-        State::Error => assert_eq!(step_with_input(&mut slave, 1003.0), ERROR),
-        State::Fatal => assert_eq!(step_with_input(&mut slave, 1004.0), FATAL),
-        State::Terminated => assert_eq!(slave.terminate(), OK),
+        SlaveState::StepFailed => assert_eq!(step_with_input(&mut slave, 1001.0), DISCARD),
+        SlaveState::Error => assert_eq!(step_with_input(&mut slave, 1003.0), ERROR),
+        SlaveState::Fatal => assert_eq!(step_with_input(&mut slave, 1004.0), FATAL),
+        SlaveState::Terminated => assert_eq!(slave.terminate(), OK),
         _ => {}
     }
     assert_eq!(slave.state, state);
@@ -115,14 +115,14 @@ const FUNCTIONS: [Function; 15] = [
     Function::GetBooleanStatus,
 ];
 
-const REACHABLE: [State; 7] = [
-    State::Instantiated,
-    State::Initialization,
-    State::StepComplete,
-    State::StepFailed,
-    State::Terminated,
-    State::Error,
-    State::Fatal,
+const REACHABLE: [SlaveState; 7] = [
+    SlaveState::Instantiated,
+    SlaveState::Initialization,
+    SlaveState::StepComplete,
+    SlaveState::StepFailed,
+    SlaveState::Terminated,
+    SlaveState::Error,
+    SlaveState::Fatal,
 ];
 
 #[test]
@@ -130,7 +130,7 @@ fn c24_illegal_calls_are_errors_with_a_message() {
     for state in REACHABLE {
         for function in FUNCTIONS {
             let (mut slave, messages) = slave_in(state);
-            if function == Function::EnterInitializationMode && state == State::Instantiated {
+            if function == Function::EnterInitializationMode && state == SlaveState::Instantiated {
                 assert_eq!(slave.setup_experiment(0.0, None), OK);
             }
             let status = call(&mut slave, function);
@@ -138,7 +138,7 @@ fn c24_illegal_calls_are_errors_with_a_message() {
             if function.legal_in().contains(state) {
                 assert_eq!(status, OK, "{place}");
                 assert!(messages.borrow().is_empty(), "{place}");
-            } else if state == State::Fatal {
+            } else if state == SlaveState::Fatal {
                 assert_eq!(status, FATAL, "{place}");
             } else {
                 assert_eq!(status, ERROR, "{place}");
@@ -152,7 +152,7 @@ fn c24_illegal_calls_are_errors_with_a_message() {
 
 #[test]
 fn initialization_needs_an_experiment() {
-    let (mut slave, messages) = slave_in(State::Instantiated);
+    let (mut slave, messages) = slave_in(SlaveState::Instantiated);
     assert_eq!(slave.enter_initialization_mode(), ERROR);
     assert!(messages.borrow()[0].1.contains("fmi2SetupExperiment"));
 }
@@ -170,9 +170,9 @@ fn wrong_guid_is_refused() {
 #[test]
 fn which_variables_may_be_set() {
     let rows = [
-        (State::Instantiated, [WARNING, OK, OK, ERROR]),
-        (State::Initialization, [OK, OK, OK, ERROR]),
-        (State::StepComplete, [OK, ERROR, OK, ERROR]),
+        (SlaveState::Instantiated, [WARNING, OK, OK, ERROR]),
+        (SlaveState::Initialization, [OK, OK, OK, ERROR]),
+        (SlaveState::StepComplete, [OK, ERROR, OK, ERROR]),
     ];
     for (state, expected) in rows {
         for (reference, expected) in [U, RATE, GAIN, Y].into_iter().zip(expected) {
@@ -186,17 +186,20 @@ fn which_variables_may_be_set() {
 /// Note 2: in Initialization Mode only what is listed in `InitialUnknowns`.
 #[test]
 fn which_variables_may_be_read() {
-    assert_eq!(get(&mut slave_in(State::Initialization).0, Y), Ok(3.0));
+    assert_eq!(get(&mut slave_in(SlaveState::Initialization).0, Y), Ok(3.0));
     assert_eq!(
-        get(&mut slave_in(State::Initialization).0, RATE),
+        get(&mut slave_in(SlaveState::Initialization).0, RATE),
         Err(ERROR)
     );
-    assert_eq!(get(&mut slave_in(State::StepComplete).0, RATE), Ok(0.5));
+    assert_eq!(
+        get(&mut slave_in(SlaveState::StepComplete).0, RATE),
+        Ok(0.5)
+    );
 }
 
 #[test]
 fn a_value_out_of_range_is_discarded_and_an_unknown_reference_is_an_error() {
-    let (mut slave, messages) = slave_in(State::Initialization);
+    let (mut slave, messages) = slave_in(SlaveState::Initialization);
     assert_eq!(set(&mut slave, RATE, -1.0), DISCARD);
     assert_eq!(set(&mut slave, RATE, f64::NAN), DISCARD);
     assert!(messages.borrow()[0].1.contains("rate is out of range"));
@@ -207,7 +210,7 @@ fn a_value_out_of_range_is_discarded_and_an_unknown_reference_is_an_error() {
 #[test]
 fn a_discarded_step_says_how_far_it_came() {
     for (input, terminated) in [(1001.0, false), (1002.0, true)] {
-        let (mut slave, _) = slave_in(State::StepComplete);
+        let (mut slave, _) = slave_in(SlaveState::StepComplete);
         assert_eq!(step_with_input(&mut slave, 0.0), OK);
         assert_eq!(step_with_input(&mut slave, input), DISCARD);
         let (mut time, mut wants_end) = (f64::NAN, false);
@@ -232,7 +235,7 @@ fn steps_that_make_no_sense_are_errors() {
         (0.5, 1.0),
         (f64::NAN, 1.0),
     ] {
-        let (mut slave, _) = slave_in(State::StepComplete);
+        let (mut slave, _) = slave_in(SlaveState::StepComplete);
         assert_eq!(slave.do_step(time, step, false), ERROR, "{time} {step}");
     }
 }
@@ -250,7 +253,7 @@ fn no_step_passes_the_stop_time() {
 
 #[test]
 fn states_are_saved_restored_and_reused() {
-    let (mut slave, _) = slave_in(State::StepComplete);
+    let (mut slave, _) = slave_in(SlaveState::StepComplete);
     assert_eq!(step_with_input(&mut slave, 1.0), OK);
     let mut saved = None;
     assert_eq!(slave.get_state(&mut saved), OK);
@@ -259,7 +262,7 @@ fn states_are_saved_restored_and_reused() {
     assert_eq!(step_with_input(&mut slave, 1001.0), DISCARD);
 
     assert_eq!(slave.set_state(saved), OK);
-    assert_eq!(slave.state, State::StepComplete);
+    assert_eq!(slave.state, SlaveState::StepComplete);
     assert_eq!(step_with_input(&mut slave, 5.0), OK);
     assert_eq!(get(&mut slave, X).unwrap().to_bits(), after.to_bits());
 
@@ -273,7 +276,7 @@ fn states_are_saved_restored_and_reused() {
 
 #[test]
 fn states_travel_as_bytes() {
-    let (mut slave, _) = slave_in(State::StepComplete);
+    let (mut slave, _) = slave_in(SlaveState::StepComplete);
     assert_eq!(step_with_input(&mut slave, 1.0), OK);
     let mut saved = None;
     assert_eq!(slave.get_state(&mut saved), OK);
@@ -285,7 +288,7 @@ fn states_travel_as_bytes() {
     assert_eq!(status, OK);
     let expected = (get(&mut slave, X), get(&mut slave, Y));
 
-    let (mut other, _) = slave_in(State::Instantiated);
+    let (mut other, _) = slave_in(SlaveState::Instantiated);
     let mut read = None;
     assert_eq!(other.deserialize_state(&bytes, &mut read), OK);
     assert_eq!(other.set_state(read), OK);
@@ -293,7 +296,7 @@ fn states_travel_as_bytes() {
     assert_eq!(other.do_step(1.0, 1.0, false), OK);
 
     for cut in 0..bytes.len() {
-        let (mut other, _) = slave_in(State::Instantiated);
+        let (mut other, _) = slave_in(SlaveState::Instantiated);
         assert_eq!(other.deserialize_state(&bytes[..cut], &mut None), ERROR);
     }
 }
@@ -301,7 +304,7 @@ fn states_travel_as_bytes() {
 #[test]
 fn outputs_follow_inputs_unless_they_are_cached() {
     for (cached, expected) in [(false, 4.0), (true, 0.0)] {
-        let (mut slave, _) = slave_in(State::Instantiated);
+        let (mut slave, _) = slave_in(SlaveState::Instantiated);
         let reference = [CACHED_OUTPUTS];
         assert_eq!(
             slave.set(Function::SetBoolean, &reference, |_| Ok(cached)),
@@ -323,7 +326,7 @@ fn outputs_follow_inputs_unless_they_are_cached() {
 
 #[test]
 fn directional_derivatives_by_differences() {
-    let (mut slave, _) = slave_in(State::StepComplete);
+    let (mut slave, _) = slave_in(SlaveState::StepComplete);
     assert_eq!(step_with_input(&mut slave, 1.0), OK);
     let mut result = [0.0; 2];
     let status = slave.get_directional_derivative(&[Y, X], &[U], &[3.0], &mut result);
@@ -338,7 +341,7 @@ fn directional_derivatives_by_differences() {
 #[test]
 fn input_derivatives_of_something_else_are_errors() {
     for (reference, order) in [(RATE, 1), (U, 0), (U, 4), (U, i32::MIN), (99, 1)] {
-        let (mut slave, messages) = slave_in(State::StepComplete);
+        let (mut slave, messages) = slave_in(SlaveState::StepComplete);
         assert_eq!(
             slave.set_input_derivatives(&[reference], &[order], &[1.0]),
             ERROR
@@ -361,7 +364,7 @@ fn input_derivatives_are_refused_where_inputs_keep_their_values() {
 
 #[test]
 fn reset_goes_back_to_start_values() {
-    let (mut slave, _) = slave_in(State::Error);
+    let (mut slave, _) = slave_in(SlaveState::Error);
     assert_eq!(slave.reset(), OK);
     assert_eq!(slave.setup_experiment(0.0, None), OK);
     assert_eq!(slave.enter_initialization_mode(), OK);

@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use gyrator_benchmark::{
-    BENCHMARKS, Benchmark, BenchmarkError, Case, CastError, MeasureError, RoleAssignment,
-    RoleVariable, Row, Substitute, folder_of_fmus,
+    BENCHMARKS, Benchmark, BenchmarkError, BenchmarkRow, Case, CastError, MeasureError,
+    RoleAssignment, RoleVariable, Substitute, folder_of_fmus,
 };
 
 use gyrator_cli::aligned::{Align, Aligned};
@@ -249,11 +249,11 @@ fn failure(mut errors: Vec<BenchmarkError>) -> Failure {
     }
 }
 
-fn show(progress: ProgressMode, row: &Row) {
+fn show(progress: ProgressMode, row: &BenchmarkRow) {
     match progress {
         ProgressMode::Never => {}
         ProgressMode::Auto => {
-            let Row {
+            let BenchmarkRow {
                 benchmark,
                 case,
                 configuration,
@@ -274,7 +274,7 @@ fn show(progress: ProgressMode, row: &Row) {
     }
 }
 
-fn print_rows(json: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
+fn print_rows(json: Option<&Path>, rows: &[BenchmarkRow]) -> Result<(), Failure> {
     let Some(path) = json else {
         return Ok(screen::print(&table(rows))?);
     };
@@ -291,7 +291,7 @@ fn print_rows(json: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
     Ok(screen::print(&table(rows))?)
 }
 
-fn closing(rows: &[Row], failed: usize, seconds: f64) -> String {
+fn closing(rows: &[BenchmarkRow], failed: usize, seconds: f64) -> String {
     let judged = rows.iter().filter(|row| row.ok.is_some()).count();
     let rows = count(rows.len() as u64, "row");
     format!("{rows}, {judged} judged, {failed} failed, in {seconds:.1} s\n")

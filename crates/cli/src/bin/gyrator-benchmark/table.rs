@@ -1,6 +1,6 @@
 //! Rows as tables for the terminal.
 
-use gyrator_benchmark::{Figure, Row};
+use gyrator_benchmark::{BenchmarkRow, Figure};
 
 use gyrator_cli::aligned::{Align, Aligned};
 use gyrator_cli::numbers::short;
@@ -23,7 +23,7 @@ pub(crate) fn figure(figure: Figure) -> String {
 }
 
 /// All rows, benchmark by benchmark, each followed by its errors side by side.
-pub(crate) fn table(rows: &[Row]) -> String {
+pub(crate) fn table(rows: &[BenchmarkRow]) -> String {
     const HEADINGS: [(&str, Align); 9] = [
         ("case", Align::Left),
         ("configuration", Align::Left),
@@ -66,7 +66,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
 const SIDE_BY_SIDE: [&str; 5] = ["stale", "corrected", "compensated", "fresh", "monolithic"];
 
 /// Errors of a benchmark, with a column for each configuration; nothing where there are none.
-fn side_by_side(rows: &[Row]) -> String {
+fn side_by_side(rows: &[BenchmarkRow]) -> String {
     let headings = ["case", "error", "unit"].map(|heading| (heading, Align::Left));
     let configurations = SIDE_BY_SIDE.map(|configuration| (configuration, Align::Right));
     let mut table = Aligned::new(&[&headings[..], &configurations].concat());
@@ -76,7 +76,7 @@ fn side_by_side(rows: &[Row]) -> String {
         fresh.filter(|row| matches!(row.measured, Figure::Number(_)) && row.metric != "alarms")
     {
         let beside = |configuration: &str| {
-            let is_beside = |other: &&Row| {
+            let is_beside = |other: &&BenchmarkRow| {
                 (other.case, other.metric, other.configuration)
                     == (row.case, row.metric, configuration)
             };

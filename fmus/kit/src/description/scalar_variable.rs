@@ -4,7 +4,7 @@ use crate::variable::{Causality, Enumeration, Kind, Variability};
 
 /// A variable as `modelDescription.xml` describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct ScalarVariable {
     /// Name.
     pub name: &'static str,
     /// Value reference, unique within the base type.
@@ -23,7 +23,7 @@ pub struct Row {
     pub depends_on: &'static [&'static str],
 }
 
-impl Row {
+impl ScalarVariable {
     /// Meaning of the variable, with the items of an enumeration and their numbers.
     #[must_use]
     pub fn meaning(&self) -> String {
@@ -57,9 +57,9 @@ pub enum BaseType {
 }
 
 /// The rows of `table`, the kit's own parameters included.
-pub(super) fn rows<M>(table: &Table<M>) -> Vec<Row> {
+pub(super) fn rows<M>(table: &Table<M>) -> Vec<ScalarVariable> {
     let rows = table.variables.iter().zip(&table.references);
-    rows.map(|(variable, &reference)| Row {
+    rows.map(|(variable, &reference)| ScalarVariable {
         name: variable.name,
         reference,
         base_type: match variable.kind {
