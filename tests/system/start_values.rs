@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use gyrator::{
-    Capabilities, Causality, Cause, Kind, Period, RunOptions, StepOutcome, System, Unit,
-    UnitDescription, UnitFault, UnitResult, Value, Variable,
+    Capabilities, Causality, Cause, Period, RunOptions, StepOutcome, System, Unit, UnitDescription,
+    UnitFault, UnitResult, Value, Variable, VariableType,
 };
 use gyrator_system::Value as FileValue;
 use gyrator_testkit::Spy;
@@ -32,14 +32,19 @@ impl Keeper {
             ..Variable::real(name, handle, causality)
         };
         let variables = vec![
-            variable("real", 0, Kind::Real, Causality::Parameter),
-            variable("integer", 1, Kind::Integer, Causality::Parameter),
-            variable("boolean", 2, Kind::Boolean, Causality::TunableParameter),
-            variable("string", 3, Kind::String, Causality::Parameter),
-            variable("guess", 4, Kind::Real, Causality::Local),
+            variable("real", 0, VariableType::Real, Causality::Parameter),
+            variable("integer", 1, VariableType::Integer, Causality::Parameter),
+            variable(
+                "boolean",
+                2,
+                VariableType::Boolean,
+                Causality::TunableParameter,
+            ),
+            variable("string", 3, VariableType::String, Causality::Parameter),
+            variable("guess", 4, VariableType::Real, Causality::Local),
             Variable {
                 keeps_start: true,
-                ..variable("output", 5, Kind::Real, Causality::Output)
+                ..variable("output", 5, VariableType::Real, Causality::Output)
             },
         ];
         let capabilities = Capabilities {

@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gyrator::{
-    Capabilities, Causality, Handle, Kind, Period, Report, RunOptions, SavedState, StepOutcome,
-    System, Unit, UnitDescription, UnitResult, UnitWrapper, Value, Variable,
+    Capabilities, Causality, Handle, Period, Report, RunOptions, SavedState, StepOutcome, System,
+    Unit, UnitDescription, UnitResult, UnitWrapper, Value, Variable, VariableType,
 };
 use gyrator_system::{Choice, Spanned, Value as FileValue};
 use gyrator_testkit::Trace;
@@ -27,10 +27,10 @@ struct Able {
     signals: Vec<Value>,
 }
 
-const KINDS: [(Kind, Value); 3] = [
-    (Kind::Integer, Value::Integer(0)),
-    (Kind::Boolean, Value::Boolean(false)),
-    (Kind::String, Value::String(String::new())),
+const KINDS: [(VariableType, Value); 3] = [
+    (VariableType::Integer, Value::Integer(0)),
+    (VariableType::Boolean, Value::Boolean(false)),
+    (VariableType::String, Value::String(String::new())),
 ];
 
 impl Able {

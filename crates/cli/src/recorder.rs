@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use gyrator::{Kind, Observer, ObserverError, Report, Run, StopRequest, Value, View};
+use gyrator::{Observer, ObserverError, Report, Run, StopRequest, Value, VariableType, View};
 use gyrator_record::{Cell, Column, RecordError, RowSink};
 use gyrator_worker::surroundings;
 use wildmatch::WildMatch;
@@ -227,21 +227,21 @@ impl Selected {
         let graph = run.graph();
         let mut choice = Choice::new(recording);
         for (place, variable) in graph.real_outputs().into_iter().enumerate() {
-            if choice.takes(&variable.name, Kind::Real, variable.unit) {
+            if choice.takes(&variable.name, VariableType::Real, variable.unit) {
                 self.reals.push(place);
             }
         }
         for (bond, name) in graph.bond_names().enumerate() {
             for (column, (suffix, unit)) in BOND_COLUMNS.iter().enumerate() {
                 let name = format!("bond.{name}.{suffix}");
-                if choice.takes(&name, Kind::Real, Some((*unit).to_owned())) {
+                if choice.takes(&name, VariableType::Real, Some((*unit).to_owned())) {
                     self.bonds.push((bond, column));
                 }
             }
         }
         for (place, (name, _)) in run.control_signals().iter().enumerate() {
             let unit = (*name == "step_size").then(|| "s".to_owned());
-            if choice.takes(name, Kind::Real, unit) {
+            if choice.takes(name, VariableType::Real, unit) {
                 self.control.push(place);
             }
         }
@@ -275,7 +275,7 @@ impl Choice {
         }
     }
 
-    fn takes(&mut self, name: &str, kind: Kind, unit: Option<String>) -> bool {
+    fn takes(&mut self, name: &str, kind: VariableType, unit: Option<String>) -> bool {
         let name = match &self.prefix {
             Some(prefix) => name.strip_prefix(prefix).unwrap_or(name),
             None => name,
@@ -313,13 +313,13 @@ impl Choice {
     }
 }
 
-fn recorded_kind(kind: Kind) -> gyrator_record::Kind {
+fn recorded_kind(kind: VariableType) -> gyrator_record::ColumnType {
     match kind {
-        Kind::Real => gyrator_record::Kind::Real,
-        Kind::Integer => gyrator_record::Kind::Integer,
-        Kind::Enumeration => gyrator_record::Kind::Enumeration,
-        Kind::Boolean => gyrator_record::Kind::Boolean,
-        Kind::String => gyrator_record::Kind::String,
+        VariableType::Real => gyrator_record::ColumnType::Real,
+        VariableType::Integer => gyrator_record::ColumnType::Integer,
+        VariableType::Enumeration => gyrator_record::ColumnType::Enumeration,
+        VariableType::Boolean => gyrator_record::ColumnType::Boolean,
+        VariableType::String => gyrator_record::ColumnType::String,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use gyrator_fmu::{Causality, Fmu, InstanceOptions, Kind, OpenOptions, StepOutcome};
+use gyrator_fmu::{Causality, Fmu, InstanceOptions, OpenOptions, StepOutcome, TypeAttributes};
 
 fn main() {
     let mut options = OpenOptions::default();
@@ -30,7 +30,7 @@ fn ten_steps(path: &Path, options: &OpenOptions) -> Result<String, Box<dyn Error
     let outputs: Vec<u32> = description
         .variables
         .iter()
-        .filter(|v| v.causality == Causality::Output && matches!(v.kind, Kind::Real(_)))
+        .filter(|v| v.causality == Causality::Output && matches!(v.kind, TypeAttributes::Real(_)))
         .map(|v| v.value_reference)
         .collect();
     let mut instance = fmu.instantiate("instance", &InstanceOptions::default())?;

@@ -10,8 +10,8 @@ use gyrator_fmu::{
 use crate::fault::{Cause, UnitFault};
 use crate::physical_unit::PhysicalUnit;
 use crate::unit::{
-    Capabilities, Causality, Feedthrough, Handle, Kind, Period, SavedState, StepOutcome, Unit,
-    UnitDescription, UnitResult, Value, Variable,
+    Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
+    UnitDescription, UnitResult, Value, Variable, VariableType,
 };
 
 /// An instance of an FMU in this process, as a unit.
@@ -288,7 +288,7 @@ pub(crate) fn describe(model: &ModelDescription) -> UnitDescription {
     let variables: Vec<Variable> = model.variables.iter().map(|v| variable(model, v)).collect();
     let real = |causality: Causality| {
         let is_one = move |variable: &Variable| {
-            variable.kind == Kind::Real && variable.causality == causality
+            variable.kind == VariableType::Real && variable.causality == causality
         };
         variables
             .iter()
@@ -343,11 +343,11 @@ fn capabilities(model: &ModelDescription) -> Capabilities {
 
 fn variable(model: &ModelDescription, variable: &fmu::ScalarVariable) -> Variable {
     let kind = match &variable.kind {
-        fmu::Kind::Real(_) => Kind::Real,
-        fmu::Kind::Integer { .. } => Kind::Integer,
-        fmu::Kind::Boolean { .. } => Kind::Boolean,
-        fmu::Kind::String { .. } => Kind::String,
-        fmu::Kind::Enumeration { .. } => Kind::Enumeration,
+        fmu::TypeAttributes::Real(_) => VariableType::Real,
+        fmu::TypeAttributes::Integer { .. } => VariableType::Integer,
+        fmu::TypeAttributes::Boolean { .. } => VariableType::Boolean,
+        fmu::TypeAttributes::String { .. } => VariableType::String,
+        fmu::TypeAttributes::Enumeration { .. } => VariableType::Enumeration,
     };
     let causality = match variable.causality {
         fmu::Causality::Parameter if variable.settable_between_steps() => {

@@ -7,7 +7,7 @@ use crate::fault::{Cause, UnitFault};
 use crate::state::Slot;
 use crate::state_check;
 use crate::unit::{
-    Causality, Handle, Kind, SavedState, StepOutcome, Unit, UnitDescription, UnitResult,
+    Causality, Handle, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, VariableType,
 };
 use crate::unit_wrapper::UnitWrapper;
 
@@ -58,7 +58,7 @@ impl HalvingUnit {
         let outputs = description.with_causality(Causality::Output);
         let outputs = outputs.map(|index| &description.variables[index]);
         let reals: Vec<Handle> = outputs
-            .filter(|variable| variable.kind == Kind::Real)
+            .filter(|variable| variable.kind == VariableType::Real)
             .map(|variable| variable.handle)
             .collect();
         state_check::check(&mut *self.unit, &reals, time, step)

@@ -129,8 +129,8 @@ pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl, StepCont
 pub use system::{BondSettings, ComponentSettings, FmuCache, InterfaceModelSettings, System};
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{
-    Capabilities, Causality, Feedthrough, Handle, Kind, Period, SavedState, StepOutcome, Unit,
-    UnitDescription, UnitResult, Value, Variable,
+    Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
+    UnitDescription, UnitResult, Value, Variable, VariableType,
 };
 pub use unit_maker::{InProcess, UnitMaker, UnitOrder};
 pub use unit_wrapper::UnitWrapper;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::fault::{Cause, UnitFault};
 use crate::physical_unit::PhysicalUnit;
 
-/// Names a variable to its unit; unique per [`Kind`] only (C-52). An FMI value reference.
+/// Names a variable to its unit; unique per [`VariableType`] only (C-52). An FMI value reference.
 pub type Handle = u32;
 
 /// Result of a call to a unit. The error is boxed, so that success costs nothing.
@@ -15,12 +15,12 @@ pub type UnitResult<T = ()> = Result<T, Box<UnitFault>>;
 /// Base type of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum VariableType {
     /// A double.
     Real,
     /// A 32-bit integer.
     Integer,
-    /// An integer with named values; handled like [`Kind::Integer`] (C-56).
+    /// An integer with named values; handled like [`VariableType::Integer`] (C-56).
     Enumeration,
     /// True or false.
     Boolean,
@@ -28,7 +28,7 @@ pub enum Kind {
     String,
 }
 
-impl Kind {
+impl VariableType {
     /// The kind that carries the values: an enumeration's are integers.
     #[must_use]
     pub fn carrier(self) -> Self {
@@ -43,13 +43,13 @@ impl Kind {
 /// A value of one variable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Of a [`Kind::Real`].
+    /// Of a [`VariableType::Real`].
     Real(f64),
-    /// Of a [`Kind::Integer`] or [`Kind::Enumeration`].
+    /// Of a [`VariableType::Integer`] or [`VariableType::Enumeration`].
     Integer(i32),
-    /// Of a [`Kind::Boolean`].
+    /// Of a [`VariableType::Boolean`].
     Boolean(bool),
-    /// Of a [`Kind::String`].
+    /// Of a [`VariableType::String`].
     String(String),
 }
 
@@ -77,7 +77,7 @@ pub struct Variable {
     /// The unit's own name for it.
     pub handle: Handle,
     /// Base type.
-    pub kind: Kind,
+    pub kind: VariableType,
     /// Its causality.
     pub causality: Causality,
     /// Physical unit; `None` where the unit of measure is not given, which connects to anything.
@@ -107,7 +107,7 @@ impl Variable {
         Self {
             name: name.into(),
             handle,
-            kind: Kind::Real,
+            kind: VariableType::Real,
             causality,
             unit: None,
             has_start: !matches!(causality, Causality::Output | Causality::Local),

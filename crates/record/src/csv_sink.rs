@@ -367,7 +367,7 @@ mod tests {
     fn rows_reuse_the_buffer() {
         let mut sink = CsvSink::new(Vec::new(), "memory");
         let columns: Vec<_> = (0..200)
-            .map(|index| Column::new(index.to_string(), crate::Kind::Real))
+            .map(|index| Column::new(index.to_string(), crate::ColumnType::Real))
             .collect();
         sink.begin(&columns).unwrap();
         let capacity = sink.buffer.capacity();

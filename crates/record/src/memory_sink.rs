@@ -1,6 +1,6 @@
 //! Rows in memory.
 
-use crate::sink::{Cell, Column, Kind, RecordError, RowSink};
+use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink};
 use crate::table::{Series, Table, Values};
 
 /// Keeps all rows as a [`Table`].
@@ -43,7 +43,7 @@ impl RowSink for MemorySink {
         let series = |column: &Column| Series {
             name: column.name.clone(),
             values: match column.kind {
-                Kind::String => Values::Text(Vec::new()),
+                ColumnType::String => Values::Text(Vec::new()),
                 _ => Values::Numbers(Vec::new()),
             },
         };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::csv_sink::{CsvSink, Output};
 use crate::parquet_writer::{Cells, ParquetWriter};
 use crate::part_file::{rows_path, write_whole};
-use crate::sink::{Cell, Column, Kind, RecordError, RowSink};
+use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink};
 
 /// Cells that are turned from rows into columns at a time.
 const BLOCK: usize = 1 << 20;
@@ -59,7 +59,7 @@ impl<W: Output> ParquetSink<W> {
     fn convert(&self) -> io::Result<()> {
         let time = Column {
             unit: Some("s".to_owned()),
-            ..Column::new("time", Kind::Real)
+            ..Column::new("time", ColumnType::Real)
         };
         let columns: Vec<Column> = std::iter::once(time).chain(self.columns.clone()).collect();
         let mut rows = csv::Reader::from_path(&self.rows_path)?;

@@ -11,30 +11,30 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 
-use crate::sink::{Column, Kind};
+use crate::sink::{Column, ColumnType};
 
 /// Values of one column, row by row; `None` where a row has none.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cells {
-    /// Of a [`Kind::Real`] column.
+    /// Of a [`ColumnType::Real`] column.
     Real(Vec<Option<f64>>),
-    /// Of a [`Kind::Integer`] or [`Kind::Enumeration`] column.
+    /// Of a [`ColumnType::Integer`] or [`ColumnType::Enumeration`] column.
     Integer(Vec<Option<i64>>),
-    /// Of a [`Kind::Boolean`] column.
+    /// Of a [`ColumnType::Boolean`] column.
     Boolean(Vec<Option<bool>>),
-    /// Of a [`Kind::String`] column.
+    /// Of a [`ColumnType::String`] column.
     Text(Vec<Option<String>>),
 }
 
 impl Cells {
     /// No values of this kind.
     #[must_use]
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(kind: ColumnType) -> Self {
         match kind {
-            Kind::Real => Self::Real(Vec::new()),
-            Kind::Integer | Kind::Enumeration => Self::Integer(Vec::new()),
-            Kind::Boolean => Self::Boolean(Vec::new()),
-            Kind::String => Self::Text(Vec::new()),
+            ColumnType::Real => Self::Real(Vec::new()),
+            ColumnType::Integer | ColumnType::Enumeration => Self::Integer(Vec::new()),
+            ColumnType::Boolean => Self::Boolean(Vec::new()),
+            ColumnType::String => Self::Text(Vec::new()),
         }
     }
 
@@ -92,7 +92,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         for column in columns {
             // Texts repeat; numbers seldom do.
             let path = ColumnPath::new(vec![column.name.clone()]);
-            let is_text = column.kind == Kind::String;
+            let is_text = column.kind == ColumnType::String;
             properties = properties.set_column_dictionary_enabled(path, is_text);
         }
         let writer =
@@ -157,10 +157,10 @@ fn write<T: DataType>(
 
 fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     let (physical, logical) = match column.kind {
-        Kind::Real => (PhysicalType::DOUBLE, None),
-        Kind::Integer | Kind::Enumeration => (PhysicalType::INT64, None),
-        Kind::Boolean => (PhysicalType::BOOLEAN, None),
-        Kind::String => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnType::Real => (PhysicalType::DOUBLE, None),
+        ColumnType::Integer | ColumnType::Enumeration => (PhysicalType::INT64, None),
+        ColumnType::Boolean => (PhysicalType::BOOLEAN, None),
+        ColumnType::String => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
     };
     let field = Type::primitive_type_builder(&column.name, physical)
         .with_repetition(Repetition::OPTIONAL)

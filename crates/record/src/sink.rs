@@ -9,7 +9,7 @@ use crate::parquet_sink::ParquetSink;
 
 /// The type of a column, as FMI 2.0.5 section 2.2.7 names the types of variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     /// Floating-point number.
     Real,
     /// Whole number.
@@ -28,14 +28,14 @@ pub struct Column {
     /// Name, usually `component.variable`.
     pub name: String,
     /// Type of the values.
-    pub kind: Kind,
+    pub kind: ColumnType,
     /// Unit of the values as the model description names it; kept by sinks that can.
     pub unit: Option<String>,
 }
 
 impl Column {
     /// A column without a unit.
-    pub fn new(name: impl Into<String>, kind: Kind) -> Self {
+    pub fn new(name: impl Into<String>, kind: ColumnType) -> Self {
         Self {
             name: name.into(),
             kind,
@@ -47,13 +47,13 @@ impl Column {
 /// One value of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell<'a> {
-    /// Of a [`Kind::Real`] column.
+    /// Of a [`ColumnType::Real`] column.
     Real(f64),
-    /// Of a [`Kind::Integer`] or [`Kind::Enumeration`] column.
+    /// Of a [`ColumnType::Integer`] or [`ColumnType::Enumeration`] column.
     Integer(i64),
-    /// Of a [`Kind::Boolean`] column.
+    /// Of a [`ColumnType::Boolean`] column.
     Boolean(bool),
-    /// Of a [`Kind::String`] column.
+    /// Of a [`ColumnType::String`] column.
     String(&'a str),
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use gyrator_record::{
-    Cell, Column, CsvSink, Kind, MemorySink, Output, RecordError, RowSink, Table, Values,
+    Cell, Column, ColumnType, CsvSink, MemorySink, Output, RecordError, RowSink, Table, Values,
     create_sink, parse_csv, read_csv,
 };
 use proptest::collection::vec;
@@ -63,7 +63,7 @@ impl Output for Disk {
     }
 }
 
-fn columns(kinds: &[(&str, Kind)]) -> Vec<Column> {
+fn columns(kinds: &[(&str, ColumnType)]) -> Vec<Column> {
     kinds
         .iter()
         .map(|(name, kind)| Column::new(*name, *kind))
@@ -72,11 +72,11 @@ fn columns(kinds: &[(&str, Kind)]) -> Vec<Column> {
 
 fn all_kinds() -> Vec<Column> {
     columns(&[
-        ("m.x", Kind::Real),
-        ("m.n", Kind::Integer),
-        ("m.on", Kind::Boolean),
-        ("m.a[1,2] \"q\"", Kind::String),
-        ("m.mode", Kind::Enumeration),
+        ("m.x", ColumnType::Real),
+        ("m.n", ColumnType::Integer),
+        ("m.on", ColumnType::Boolean),
+        ("m.a[1,2] \"q\"", ColumnType::String),
+        ("m.mode", ColumnType::Enumeration),
     ])
 }
 
@@ -123,7 +123,7 @@ fn every_type_is_written_as_agreed() {
 fn rows_reach_the_output_on_demand_and_when_the_sink_is_dropped() {
     let disk = Disk::of_size(10_000);
     let mut sink = CsvSink::new(disk.clone(), "disk");
-    sink.begin(&columns(&[("x", Kind::Real)])).unwrap();
+    sink.begin(&columns(&[("x", ColumnType::Real)])).unwrap();
     assert_eq!(disk.content(), b"time,x\n");
     sink.real_row(0.0, &[1.0]).unwrap();
     assert_eq!(disk.content(), b"time,x\n");
@@ -141,8 +141,11 @@ fn a_row_that_does_not_fit_is_left_out() {
     let mut memory = MemorySink::new();
     let sinks: [&mut dyn RowSink; 2] = [&mut csv, &mut memory];
     for sink in sinks {
-        sink.begin(&columns(&[("x", Kind::Real), ("y", Kind::Real)]))
-            .unwrap();
+        sink.begin(&columns(&[
+            ("x", ColumnType::Real),
+            ("y", ColumnType::Real),
+        ]))
+        .unwrap();
         for wrong in [&[1.0][..], &[1.0, 2.0, 3.0]] {
             let error = sink.real_row(0.0, wrong).unwrap_err();
             assert!(
@@ -167,7 +170,7 @@ fn a_full_disk_keeps_the_rows_that_fit() {
         let disk = Disk::of_size(size);
         let mut sink = CsvSink::new(disk.clone(), "disk.csv");
         let text = [Cell::String("two\nlines, \"quoted\"")];
-        let mut result = sink.begin(&columns(&[("s", Kind::String)]));
+        let mut result = sink.begin(&columns(&[("s", ColumnType::String)]));
         for step in 0..5 {
             result = result.and_then(|()| push(&mut sink, f64::from(step), &text));
         }
@@ -222,7 +225,7 @@ fn a_file_is_written_and_read_by_its_ending() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("Result.CSV");
     let mut sink = create_sink(&path).unwrap();
-    sink.begin(&columns(&[("x", Kind::Real)])).unwrap();
+    sink.begin(&columns(&[("x", ColumnType::Real)])).unwrap();
     for step in 0..100_000 {
         sink.real_row(f64::from(step) * 1e-3, &[f64::from(step).sqrt()])
             .unwrap();
@@ -360,7 +363,7 @@ proptest! {
         rows in vec((0.0..1e3_f64, any_double(), any::<i32>(), any::<bool>(), "(?s).{0,6}"), 0..20),
     ) {
         let name = |index: usize| format!("{}{index}", names[index % 3]);
-        let kinds = [Kind::Real, Kind::Integer, Kind::Boolean, Kind::String];
+        let kinds = [ColumnType::Real, ColumnType::Integer, ColumnType::Boolean, ColumnType::String];
         let columns: Vec<_> =
             kinds.iter().enumerate().map(|(index, kind)| Column::new(name(index), *kind)).collect();
         let disk = Disk::of_size(1_000_000);

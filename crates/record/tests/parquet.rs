@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use gyrator_record::{
-    Cell, Column, Kind, RecordError, RowSink, Series, Table, Values, create_sink, read_csv,
+    Cell, Column, ColumnType, RecordError, RowSink, Series, Table, Values, create_sink, read_csv,
     read_table,
 };
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -16,11 +16,14 @@ fn columns() -> Vec<Column> {
         ..column
     };
     vec![
-        unit(Column::new("left.x", Kind::Real), "m"),
-        Column::new("left.on", Kind::Boolean),
-        Column::new("left.count", Kind::Integer),
-        Column::new("left.text", Kind::String),
-        unit(Column::new("bond.a.b.residual_power", Kind::Real), "W"),
+        unit(Column::new("left.x", ColumnType::Real), "m"),
+        Column::new("left.on", ColumnType::Boolean),
+        Column::new("left.count", ColumnType::Integer),
+        Column::new("left.text", ColumnType::String),
+        unit(
+            Column::new("bond.a.b.residual_power", ColumnType::Real),
+            "W",
+        ),
     ]
 }
 

@@ -128,7 +128,7 @@ impl Probe {
         }
         let signals = graph.signals();
         if let Some(place) = signals.iter().position(|signal| signal.name == name) {
-            if signals[place].kind == gyrator::Kind::String {
+            if signals[place].kind == gyrator::VariableType::String {
                 return Err(format!("`{name}` is a text, which cannot be measured"));
             }
             return Ok((Self::Signal(place), signals[place].unit.clone()));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gyrator_record::write_whole;
 #[cfg(feature = "parquet")]
-use gyrator_record::{Cells, Kind, ParquetWriter};
+use gyrator_record::{Cells, ColumnType, ParquetWriter};
 
 #[cfg(feature = "parquet")]
 use crate::cell::ColumnKind;
@@ -169,9 +169,9 @@ fn recorded(column: &Column) -> gyrator_record::Column {
     gyrator_record::Column {
         name: column.name.clone(),
         kind: match column.kind {
-            ColumnKind::Integer => Kind::Integer,
-            ColumnKind::Real => Kind::Real,
-            ColumnKind::Text => Kind::String,
+            ColumnKind::Integer => ColumnType::Integer,
+            ColumnKind::Real => ColumnType::Real,
+            ColumnKind::Text => ColumnType::String,
         },
         unit: column.unit.clone(),
     }

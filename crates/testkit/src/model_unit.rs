@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fmu_kit::{BaseType, Fault, InProcess, Model, Saved, ScalarVariable, Variability};
 use gyrator::{
-    Capabilities, Causality, Cause, Feedthrough, Handle, Kind, Period, PhysicalUnit, SavedState,
-    StepOutcome, Unit, UnitDescription, UnitFault, UnitResult, Value, Variable,
+    Capabilities, Causality, Cause, Feedthrough, Handle, Period, PhysicalUnit, SavedState,
+    StepOutcome, Unit, UnitDescription, UnitFault, UnitResult, Value, Variable, VariableType,
 };
 
 /// The model `M` as a unit: the results of its FMU, without archive, library and C calls.
@@ -113,13 +113,13 @@ fn variable(row: &ScalarVariable) -> Variable {
         (fmu_kit::Causality::Local, _) => Causality::Local,
     };
     let (kind, items) = match row.base_type {
-        BaseType::Real => (Kind::Real, Vec::new()),
-        BaseType::Integer => (Kind::Integer, Vec::new()),
-        BaseType::Boolean => (Kind::Boolean, Vec::new()),
-        BaseType::String => (Kind::String, Vec::new()),
+        BaseType::Real => (VariableType::Real, Vec::new()),
+        BaseType::Integer => (VariableType::Integer, Vec::new()),
+        BaseType::Boolean => (VariableType::Boolean, Vec::new()),
+        BaseType::String => (VariableType::String, Vec::new()),
         BaseType::Enumeration(enumeration) => {
             let names = enumeration.items.iter().map(|(name, _)| (*name).to_owned());
-            (Kind::Enumeration, (1..).zip(names).collect())
+            (VariableType::Enumeration, (1..).zip(names).collect())
         }
     };
     Variable {

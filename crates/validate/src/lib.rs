@@ -29,7 +29,7 @@ mod schema;
 mod subject;
 
 pub use finding::{Finding, Findings, Severity};
-pub use model::{Kind, Model, SimpleType, Unit, Unknown, Variable};
+pub use model::{Model, SimpleType, TypeElement, Unit, Unknown, Variable};
 pub use report::{Report, examine, examine_subject};
 pub use rule::{Check, Rule};
 pub use rules::{GROUPS, rule, rules};

@@ -51,7 +51,7 @@ pub struct Variable<'d> {
     /// `Real`, `Integer` and its like.
     pub value: Option<Node>,
     /// Its type, where [`Self::value`] is one of the five.
-    pub kind: Option<Kind>,
+    pub kind: Option<TypeElement>,
     /// `start` as written.
     pub start: Option<&'d str>,
     /// `declaredType` as written.
@@ -61,7 +61,7 @@ pub struct Variable<'d> {
 /// The five types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each variant is the element of that name")]
-pub enum Kind {
+pub enum TypeElement {
     Real,
     Integer,
     Boolean,
@@ -79,7 +79,7 @@ pub struct SimpleType<'d> {
     /// `Real`, `Integer` and its like in it.
     pub value: Option<Node>,
     /// Its type.
-    pub kind: Option<Kind>,
+    pub kind: Option<TypeElement>,
 }
 
 /// A `Unit`.
@@ -104,7 +104,7 @@ pub struct Unknown<'d> {
     pub kinds: Option<Vec<&'d str>>,
 }
 
-impl Kind {
+impl TypeElement {
     /// The type whose element has this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
@@ -303,7 +303,7 @@ impl<'d> Variable<'d> {
     fn new(document: &'d Document<'d>, node: Node) -> Self {
         let value = document
             .children(node)
-            .find(|child| Kind::from_name(document.name(*child)).is_some());
+            .find(|child| TypeElement::from_name(document.name(*child)).is_some());
         let text = |name| document.value(node, name);
         let of_value = |name| value.and_then(|value| document.value(value, name));
         Self {
@@ -315,7 +315,7 @@ impl<'d> Variable<'d> {
             variability: text("variability").map_or(Some(Variability::Continuous), variability),
             initial: text("initial").and_then(initial),
             value,
-            kind: value.and_then(|value| Kind::from_name(document.name(value))),
+            kind: value.and_then(|value| TypeElement::from_name(document.name(value))),
             start: of_value("start"),
             declared_type: of_value("declaredType"),
         }
@@ -347,12 +347,12 @@ impl<'d> SimpleType<'d> {
     fn new(document: &'d Document<'d>, node: Node) -> Self {
         let value = document
             .children(node)
-            .find(|child| Kind::from_name(document.name(*child)).is_some());
+            .find(|child| TypeElement::from_name(document.name(*child)).is_some());
         Self {
             node,
             name: document.value(node, "name").unwrap_or_default(),
             value,
-            kind: value.and_then(|value| Kind::from_name(document.name(value))),
+            kind: value.and_then(|value| TypeElement::from_name(document.name(value))),
         }
     }
 }

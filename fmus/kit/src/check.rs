@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::in_process::InProcess;
 use crate::model::{Fault, Model};
 use crate::table::{Table, ValueReference};
-use crate::variable::{Causality, Kind, Place, Variable};
+use crate::variable::{Causality, Place, TypedPlace, Variable};
 
 /// Errors in the table of the model `M`; empty if all is well.
 ///
@@ -50,7 +50,7 @@ fn probe<M: Model>(table: &Table<M>, problems: &mut Vec<String>) -> Result<(), F
     let mut unit = InProcess::<M>::new();
     // Away from zero, where products hide dependencies.
     for (index, variable) in table.variables.iter().enumerate() {
-        if matches!(variable.kind, Kind::Real(Place::Model(_))) && !variable.is_calculated() {
+        if matches!(variable.kind, TypedPlace::Real(Place::Model(_))) && !variable.is_calculated() {
             change(&mut unit, variable, table.references[index])?;
         }
     }
@@ -81,24 +81,24 @@ fn change<M: Model>(
     reference: ValueReference,
 ) -> Result<(), Fault> {
     match variable.kind {
-        Kind::Real(_) => {
+        TypedPlace::Real(_) => {
             let value = *unit.get::<f64>(reference)? + 0.7;
             let value = value.min(variable.max.unwrap_or(value));
             unit.set(reference, value)
         }
-        Kind::Integer(_) => {
+        TypedPlace::Integer(_) => {
             let value = unit.get::<i32>(reference)? + 1;
             unit.set(reference, value)
         }
-        Kind::Boolean(_) => {
+        TypedPlace::Boolean(_) => {
             let value = !*unit.get::<bool>(reference)?;
             unit.set(reference, value)
         }
-        Kind::String(_) => {
+        TypedPlace::String(_) => {
             let value = format!("{}.", unit.get::<String>(reference)?);
             unit.set(reference, value)
         }
-        Kind::Enumeration(_, items) => {
+        TypedPlace::Enumeration(_, items) => {
             let next = *unit.get::<i32>(reference)? + 1;
             unit.set(reference, if items.contains(next) { next } else { 1 })
         }
@@ -118,10 +118,12 @@ fn unknowns<'t, M: Model>(
             continue;
         }
         let value = match variable.kind {
-            Kind::Real(_) => format!("{:?}", unit.get::<f64>(reference)?),
-            Kind::Integer(_) | Kind::Enumeration(..) => unit.get::<i32>(reference)?.to_string(),
-            Kind::Boolean(_) => unit.get::<bool>(reference)?.to_string(),
-            Kind::String(_) => unit.get::<String>(reference)?.clone(),
+            TypedPlace::Real(_) => format!("{:?}", unit.get::<f64>(reference)?),
+            TypedPlace::Integer(_) | TypedPlace::Enumeration(..) => {
+                unit.get::<i32>(reference)?.to_string()
+            }
+            TypedPlace::Boolean(_) => unit.get::<bool>(reference)?.to_string(),
+            TypedPlace::String(_) => unit.get::<String>(reference)?.clone(),
         };
         result.push((variable, value));
     }

@@ -7,7 +7,7 @@ use fmi2_abi::SlaveState;
 
 use crate::model::Model;
 use crate::unit;
-use crate::variable::{Causality, Enumeration, Kind, Place, Settings, Variability, Variable};
+use crate::variable::{Causality, Enumeration, Place, Settings, TypedPlace, Variability, Variable};
 
 /// Number of a variable within its base type.
 pub type ValueReference = u32;
@@ -65,7 +65,7 @@ impl<M: Model> Table<M> {
     fn add(&mut self, variable: Variable<M>) {
         let index = self.variables.len();
         let range = match (&variable.kind, variable.min, variable.max) {
-            (Kind::Enumeration(_, items), ..) => Range::Items(items),
+            (TypedPlace::Enumeration(_, items), ..) => Range::Items(items),
             (_, None, None) => Range::Any,
             (_, min, max) => Range::Between(
                 min.unwrap_or(f64::NEG_INFINITY),
@@ -73,12 +73,12 @@ impl<M: Model> Table<M> {
             ),
         };
         let reference = match variable.kind {
-            Kind::Real(place) => push(&mut self.reals, place, index, &variable, range),
-            Kind::Integer(place) | Kind::Enumeration(place, _) => {
+            TypedPlace::Real(place) => push(&mut self.reals, place, index, &variable, range),
+            TypedPlace::Integer(place) | TypedPlace::Enumeration(place, _) => {
                 push(&mut self.integers, place, index, &variable, range)
             }
-            Kind::Boolean(place) => push(&mut self.booleans, place, index, &variable, range),
-            Kind::String(place) => push(&mut self.strings, place, index, &variable, range),
+            TypedPlace::Boolean(place) => push(&mut self.booleans, place, index, &variable, range),
+            TypedPlace::String(place) => push(&mut self.strings, place, index, &variable, range),
         };
         self.references.push(reference);
         self.variables.push(variable);
@@ -117,7 +117,7 @@ fn push<M, T>(
 fn step_size<M>() -> Variable<M> {
     Variable::new(
         "step_size",
-        Kind::Real(Place::Settings(|settings| &mut settings.step_size)),
+        TypedPlace::Real(Place::Settings(|settings| &mut settings.step_size)),
         Causality::Parameter,
         Variability::Fixed,
         "inner step; 0: one inner step per communication step",
@@ -129,7 +129,7 @@ fn step_size<M>() -> Variable<M> {
 fn cached_outputs<M>() -> Variable<M> {
     Variable::new(
         "cached_outputs",
-        Kind::Boolean(Place::Settings(|settings: &mut Settings| {
+        TypedPlace::Boolean(Place::Settings(|settings: &mut Settings| {
             &mut settings.cached_outputs
         })),
         Causality::Parameter,

@@ -106,7 +106,7 @@ pub struct Settings {
 
 /// Type and place of a variable.
 #[derive(Debug)]
-pub(crate) enum Kind<M> {
+pub(crate) enum TypedPlace<M> {
     Real(Place<M, f64>),
     Integer(Place<M, i32>),
     Boolean(Place<M, bool>),
@@ -121,7 +121,7 @@ pub struct Variable<M> {
     pub(crate) description: &'static str,
     pub(crate) causality: Causality,
     pub(crate) variability: Variability,
-    pub(crate) kind: Kind<M>,
+    pub(crate) kind: TypedPlace<M>,
     pub(crate) unit: Option<Unit>,
     pub(crate) min: Option<f64>,
     pub(crate) max: Option<f64>,
@@ -170,21 +170,21 @@ macro_rules! constructors {
         #[doc = concat!("A fixed parameter: ", $article, " that may be set until initialization ends.")]
         #[must_use]
         pub fn $parameter(name: &'static str, access: Access<M, $value>, description: &'static str) -> Self {
-            let kind = Kind::$variant(Place::Model(access));
+            let kind = TypedPlace::$variant(Place::Model(access));
             Self::new(name, kind, Causality::Parameter, Variability::Fixed, description)
         }
 
         #[doc = concat!("An input: ", $article, " that the importer sets.")]
         #[must_use]
         pub fn $input(name: &'static str, access: Access<M, $value>, description: &'static str) -> Self {
-            let kind = Kind::$variant(Place::Model(access));
+            let kind = TypedPlace::$variant(Place::Model(access));
             Self::new(name, kind, Causality::Input, Variability::$variability, description)
         }
 
         #[doc = concat!("An output: ", $article, " that the model computes.")]
         #[must_use]
         pub fn $output(name: &'static str, access: Access<M, $value>, description: &'static str) -> Self {
-            let kind = Kind::$variant(Place::Model(access));
+            let kind = TypedPlace::$variant(Place::Model(access));
             Self::new(name, kind, Causality::Output, Variability::$variability, description)
         }
     )*};
@@ -206,7 +206,7 @@ impl<M> Variable<M> {
         items: &'static Enumeration,
         description: &'static str,
     ) -> Self {
-        let kind = Kind::Enumeration(Place::Model(access), items);
+        let kind = TypedPlace::Enumeration(Place::Model(access), items);
         Self::new(
             name,
             kind,
@@ -224,7 +224,7 @@ impl<M> Variable<M> {
         items: &'static Enumeration,
         description: &'static str,
     ) -> Self {
-        let kind = Kind::Enumeration(Place::Model(access), items);
+        let kind = TypedPlace::Enumeration(Place::Model(access), items);
         Self::new(
             name,
             kind,
@@ -242,7 +242,7 @@ impl<M> Variable<M> {
         items: &'static Enumeration,
         description: &'static str,
     ) -> Self {
-        let kind = Kind::Enumeration(Place::Model(access), items);
+        let kind = TypedPlace::Enumeration(Place::Model(access), items);
         Self::new(
             name,
             kind,
@@ -254,7 +254,7 @@ impl<M> Variable<M> {
 
     pub(crate) fn new(
         name: &'static str,
-        kind: Kind<M>,
+        kind: TypedPlace<M>,
         causality: Causality,
         variability: Variability,
         description: &'static str,

@@ -15,7 +15,8 @@ mod tests;
 pub use reader::XmlError;
 pub use unit::{BaseUnit, DisplayUnit, UnitDefinition};
 pub use variable::{
-    BaseType, Causality, Initial, Kind, RealAttributes, ScalarVariable, Variability, legal_initial,
+    BaseType, Causality, Initial, RealAttributes, ScalarVariable, TypeAttributes, Variability,
+    legal_initial,
 };
 
 use std::collections::BTreeMap;

@@ -4,7 +4,8 @@ use super::attributes::text;
 use super::parser::Parser;
 use super::reader::{Element, XmlError};
 use super::{
-    Causality, Dependencies, DependencyKind, Kind, ModelDescription, ModelStructure, Unknown,
+    Causality, Dependencies, DependencyKind, ModelDescription, ModelStructure, TypeAttributes,
+    Unknown,
 };
 
 /// `ModelStructure` as written.
@@ -148,7 +149,7 @@ impl<'a> Parser<'a> {
     fn resolve_derivatives(&mut self, description: &mut ModelDescription) {
         let count = description.variables.len();
         for variable in &mut description.variables {
-            let Kind::Real(attributes) = &mut variable.kind else {
+            let TypeAttributes::Real(attributes) = &mut variable.kind else {
                 continue;
             };
             let Some(written) = attributes.derivative else {

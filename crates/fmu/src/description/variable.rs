@@ -141,7 +141,7 @@ pub struct RealAttributes {
     missing_docs,
     reason = "fields as in RealAttributes, of the type at hand"
 )]
-pub enum Kind {
+pub enum TypeAttributes {
     /// `fmi2Real`.
     Real(RealAttributes),
     /// `fmi2Integer`.
@@ -164,7 +164,7 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl TypeAttributes {
     /// Word in the XML.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -224,7 +224,7 @@ pub struct ScalarVariable {
     /// Name of a [`SimpleType`](crate::SimpleType); its attributes are filled in already.
     pub declared_type: Option<String>,
     /// Type and its attributes.
-    pub kind: Kind,
+    pub kind: TypeAttributes,
     /// Content of `Annotations`, by tool.
     pub annotations: Vec<super::VendorAnnotation>,
     /// Line in `modelDescription.xml`, from 1.
@@ -236,7 +236,7 @@ impl ScalarVariable {
     #[must_use]
     pub const fn real(&self) -> Option<&RealAttributes> {
         match &self.kind {
-            Kind::Real(attributes) => Some(attributes),
+            TypeAttributes::Real(attributes) => Some(attributes),
             _ => None,
         }
     }

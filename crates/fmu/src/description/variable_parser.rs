@@ -7,8 +7,8 @@ use super::parser::Parser;
 use super::reader::{Element, XmlError};
 use super::variable::legal_initial;
 use super::{
-    Causality, Initial, Kind, RealAttributes, ScalarVariable, SimpleType, TypeKind, Variability,
-    VendorAnnotation,
+    Causality, Initial, RealAttributes, ScalarVariable, SimpleType, TypeAttributes, TypeKind,
+    Variability, VendorAnnotation,
 };
 
 /// Types by name.
@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
         offset: usize,
         name: &str,
         types: &Types<'_>,
-    ) -> Result<(Kind, Option<String>, Vec<VendorAnnotation>), XmlError> {
+    ) -> Result<(TypeAttributes, Option<String>, Vec<VendorAnnotation>), XmlError> {
         let mut kind = None;
         let mut annotations = Vec::new();
         while let Some(mut child) = self.xml.child() {
@@ -113,7 +113,11 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn kind(&mut self, element: &mut Element<'a>, declared: Option<&TypeKind>) -> Option<Kind> {
+    fn kind(
+        &mut self,
+        element: &mut Element<'a>,
+        declared: Option<&TypeKind>,
+    ) -> Option<TypeAttributes> {
         let range = match declared {
             Some(TypeKind::Integer { quantity, min, max }) => (quantity.clone(), *min, *max),
             Some(TypeKind::Enumeration { quantity, .. }) => (quantity.clone(), None, None),
@@ -121,23 +125,23 @@ impl<'a> Parser<'a> {
         };
         let e = element;
         Some(match e.name {
-            "Real" => Kind::Real(match declared {
+            "Real" => TypeAttributes::Real(match declared {
                 Some(TypeKind::Real(defaults)) => self.real_attributes(e, Some(defaults)),
                 _ => self.real_attributes(e, None),
             }),
-            "Integer" => Kind::Integer {
+            "Integer" => TypeAttributes::Integer {
                 quantity: text(e, "quantity").or(range.0),
                 min: self.number(e, "min").or(range.1),
                 max: self.number(e, "max").or(range.2),
                 start: self.number(e, "start"),
             },
-            "Boolean" => Kind::Boolean {
+            "Boolean" => TypeAttributes::Boolean {
                 start: self.boolean(e, "start"),
             },
-            "String" => Kind::String {
+            "String" => TypeAttributes::String {
                 start: text(e, "start"),
             },
-            "Enumeration" => Kind::Enumeration {
+            "Enumeration" => TypeAttributes::Enumeration {
                 quantity: text(e, "quantity").or(range.0),
                 min: self.number(e, "min"),
                 max: self.number(e, "max"),
@@ -181,9 +185,9 @@ impl<'a> Parser<'a> {
         name: &str,
         causality: Causality,
         given: Option<Variability>,
-        kind: &Kind,
+        kind: &TypeAttributes,
     ) -> Variability {
-        let is_real = matches!(kind, Kind::Real(_));
+        let is_real = matches!(kind, TypeAttributes::Real(_));
         let parameter = matches!(
             causality,
             Causality::Parameter | Causality::CalculatedParameter
@@ -211,7 +215,7 @@ impl<'a> Parser<'a> {
         name: &str,
         (causality, variability): (Causality, Variability),
         given: Option<Initial>,
-        kind: &Kind,
+        kind: &TypeAttributes,
     ) -> Option<Initial> {
         let Some(legal) = legal_initial(causality, variability) else {
             let message = format!(
@@ -241,11 +245,13 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn has_start(kind: &Kind) -> bool {
+fn has_start(kind: &TypeAttributes) -> bool {
     match kind {
-        Kind::Real(attributes) => attributes.start.is_some(),
-        Kind::Integer { start, .. } | Kind::Enumeration { start, .. } => start.is_some(),
-        Kind::Boolean { start } => start.is_some(),
-        Kind::String { start } => start.is_some(),
+        TypeAttributes::Real(attributes) => attributes.start.is_some(),
+        TypeAttributes::Integer { start, .. } | TypeAttributes::Enumeration { start, .. } => {
+            start.is_some()
+        }
+        TypeAttributes::Boolean { start } => start.is_some(),
+        TypeAttributes::String { start } => start.is_some(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::fault::Fault;
 use crate::state::{SlopeReader, SlopeSource, State};
 use crate::step::Step;
-use crate::unit::Kind;
+use crate::unit::VariableType;
 
 /// Finds for each input that wants it how its source gives its derivative.
 pub(super) fn find_slopes(state: &mut State) {
@@ -19,7 +19,8 @@ pub(super) fn find_slopes(state: &mut State) {
         let mut variables = description.variables.iter();
         let declared = || {
             variables.find(|variable| {
-                variable.derivative_of == Some(source.variable) && variable.kind == Kind::Real
+                variable.derivative_of == Some(source.variable)
+                    && variable.kind == VariableType::Real
             })
         };
         let from = match named.or_else(declared) {

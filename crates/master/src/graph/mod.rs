@@ -15,7 +15,7 @@ use crate::interface_model::InterfaceModel;
 use crate::registry::Chosen;
 use crate::step::Step;
 use crate::time::{Clock, Rate};
-use crate::unit::{Kind, UnitDescription, Value};
+use crate::unit::{UnitDescription, Value, VariableType};
 
 /// The resolved system.
 ///
@@ -119,7 +119,7 @@ pub struct RecordedVariable {
     /// `component.variable`.
     pub name: String,
     /// Base type.
-    pub kind: Kind,
+    pub kind: VariableType,
     /// Unit of measure.
     pub unit: Option<String>,
 }

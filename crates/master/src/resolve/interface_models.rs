@@ -10,7 +10,7 @@ use crate::interface_model::{
     Coordinate, Effort, InterfaceModel, InterfaceOrder, Mass, PassedForce, Schedule,
 };
 use crate::registry::{Chosen, Registry};
-use crate::unit::{Causality, Kind};
+use crate::unit::{Causality, VariableType};
 
 /// The exchange step of the interface model that has `component` on its fast side.
 pub(super) fn exchange_step<'a>(file: &'a SystemFile, component: &str) -> Option<&'a Spanned<f64>> {
@@ -417,7 +417,7 @@ impl<'a> Resolver<'a> {
         if output.is_none() {
             let message = format!("`{key}`: `{}.{name}` is not a real output", node.name);
             let is_output = |v: &&crate::unit::Variable| {
-                v.causality == Causality::Output && v.kind == Kind::Real
+                v.causality == Causality::Output && v.kind == VariableType::Real
             };
             let outputs = node.description.variables.iter().filter(is_output);
             let near = closest(name, outputs.map(|variable| variable.name.as_str()));

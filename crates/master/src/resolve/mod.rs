@@ -20,7 +20,7 @@ use crate::physical_unit::Conversion;
 use crate::registries::Registries;
 use crate::registry::{Chosen, EntryKind, Registry, look_up};
 use crate::time::{Clock, Rate};
-use crate::unit::{Causality, Kind, UnitDescription, Value};
+use crate::unit::{Causality, UnitDescription, Value, VariableType};
 
 /// Resolves `file`, whose components are described by `descriptions`, in the order of the file.
 /// The second result maps each component of the graph to its place in the file.
@@ -76,7 +76,7 @@ struct Wire {
     factor: f64,
     offset: f64,
     derivative: Option<usize>,
-    kind: Kind,
+    kind: VariableType,
     span: Range<usize>,
 }
 
@@ -327,7 +327,7 @@ impl Resolver<'_> {
                 return None;
             }
         };
-        if gain != 1.0 && output.kind != Kind::Real {
+        if gain != 1.0 && output.kind != VariableType::Real {
             self.problems.push(
                 Problem::error(
                     "gain-not-real",
@@ -357,7 +357,8 @@ impl Resolver<'_> {
         let named = connection.derivative.as_ref()?;
         let node = &self.components[component];
         let found = node.description.index(&named.value);
-        let real = found.filter(|found| node.description.variables[*found].kind == Kind::Real);
+        let real =
+            found.filter(|found| node.description.variables[*found].kind == VariableType::Real);
         if real.is_none() {
             let message = format!("`{}` has no real variable `{}`", node.name, named.value);
             let problem = Problem::error("unknown-derivative", message).at(&named.span);
@@ -563,20 +564,20 @@ fn causality_word(causality: Causality) -> &'static str {
 
 /// A start value of a file as a value of the variable's kind; else the kind expected.
 pub(crate) fn start_value(
-    kind: Kind,
+    kind: VariableType,
     items: &[(i32, String)],
     value: &file::Value,
 ) -> Result<Value, String> {
     use file::Value as Given;
     let integer = |number: i64| i32::try_from(number).map(Value::Integer);
     match (kind, value) {
-        (Kind::Real, Given::Real(number)) if number.is_finite() => Ok(Value::Real(*number)),
-        (Kind::Real, Given::Real(_)) => Err("a finite number".to_owned()),
-        (Kind::Real, Given::Integer(number)) => Ok(Value::Real(*number as f64)),
-        (Kind::Integer | Kind::Enumeration, Given::Integer(number)) => {
+        (VariableType::Real, Given::Real(number)) if number.is_finite() => Ok(Value::Real(*number)),
+        (VariableType::Real, Given::Real(_)) => Err("a finite number".to_owned()),
+        (VariableType::Real, Given::Integer(number)) => Ok(Value::Real(*number as f64)),
+        (VariableType::Integer | VariableType::Enumeration, Given::Integer(number)) => {
             integer(*number).map_err(|_| "an integer of 32 bits".to_owned())
         }
-        (Kind::Enumeration, Given::String(word)) => {
+        (VariableType::Enumeration, Given::String(word)) => {
             let item = items.iter().find(|(_, name)| name == word);
             item.map(|(value, _)| Value::Integer(*value))
                 .ok_or_else(|| {
@@ -584,13 +585,15 @@ pub(crate) fn start_value(
                     format!("one of {}", names.join(", "))
                 })
         }
-        (Kind::Boolean, Given::Boolean(flag)) => Ok(Value::Boolean(*flag)),
-        (Kind::Boolean, Given::Integer(number @ (0 | 1))) => Ok(Value::Boolean(*number == 1)),
-        (Kind::String, Given::String(text)) => Ok(Value::String(text.clone())),
-        (Kind::Real, _) => Err("a number".to_owned()),
-        (Kind::Integer, _) => Err("an integer".to_owned()),
-        (Kind::Enumeration, _) => Err("the name or the number of an item".to_owned()),
-        (Kind::Boolean, _) => Err("true or false".to_owned()),
-        (Kind::String, _) => Err("text in quotes".to_owned()),
+        (VariableType::Boolean, Given::Boolean(flag)) => Ok(Value::Boolean(*flag)),
+        (VariableType::Boolean, Given::Integer(number @ (0 | 1))) => {
+            Ok(Value::Boolean(*number == 1))
+        }
+        (VariableType::String, Given::String(text)) => Ok(Value::String(text.clone())),
+        (VariableType::Real, _) => Err("a number".to_owned()),
+        (VariableType::Integer, _) => Err("an integer".to_owned()),
+        (VariableType::Enumeration, _) => Err("the name or the number of an item".to_owned()),
+        (VariableType::Boolean, _) => Err("true or false".to_owned()),
+        (VariableType::String, _) => Err("text in quotes".to_owned()),
     }
 }

@@ -10,14 +10,14 @@ use crate::extrapolation::{Extrapolation, ExtrapolationFacts};
 use crate::graph::{Axis, Bond, Component, Graph, Input, Output, Signal, SignalWire};
 use crate::registry::Chosen;
 use crate::time::common_macro_steps;
-use crate::unit::{Causality, Kind};
+use crate::unit::{Causality, VariableType};
 
 pub(super) fn number_outputs(components: &mut [Component]) -> (Vec<Output>, Vec<Signal>) {
     let (mut outputs, mut signals) = (Vec::new(), Vec::new());
     for (component, node) in components.iter_mut().enumerate() {
         let first = outputs.len();
         for variable in node.description.with_causality(Causality::Output) {
-            if node.description.variables[variable].kind == Kind::Real {
+            if node.description.variables[variable].kind == VariableType::Real {
                 outputs.push(Output {
                     component,
                     variable,
@@ -47,7 +47,7 @@ pub(super) fn number_inputs(
         .collect();
     let mut real: Vec<&Wire> = wires
         .iter()
-        .filter(|wire| wire.kind == Kind::Real)
+        .filter(|wire| wire.kind == VariableType::Real)
         .collect();
     real.sort_by_key(|wire| wire.to);
     let mut inputs = Vec::with_capacity(real.len());
@@ -74,7 +74,7 @@ pub(super) fn number_inputs(
 pub(super) fn signal_wires(wires: &[Wire], signals: &[Signal]) -> Vec<SignalWire> {
     let mut others: Vec<&Wire> = wires
         .iter()
-        .filter(|wire| wire.kind != Kind::Real)
+        .filter(|wire| wire.kind != VariableType::Real)
         .collect();
     others.sort_by_key(|wire| wire.to);
     let source = |wire: &Wire| {

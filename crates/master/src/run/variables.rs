@@ -4,7 +4,7 @@ use super::Run;
 use crate::engine::{read_variable, write_variable};
 use crate::fault::RunError;
 use crate::graph::{Component, Graph, Signal, SignalWire};
-use crate::unit::{Causality, Kind, Value};
+use crate::unit::{Causality, Value, VariableType};
 
 impl Run {
     /// The value of `component.variable` at the present communication point.
@@ -75,10 +75,10 @@ impl Run {
             return refuse("is neither an input nor a tunable parameter and cannot be written now");
         }
         let kind = match value {
-            Value::Real(_) => Kind::Real,
-            Value::Integer(_) => Kind::Integer,
-            Value::Boolean(_) => Kind::Boolean,
-            Value::String(_) => Kind::String,
+            Value::Real(_) => VariableType::Real,
+            Value::Integer(_) => VariableType::Integer,
+            Value::Boolean(_) => VariableType::Boolean,
+            Value::String(_) => VariableType::String,
         };
         if described.kind.carrier() != kind {
             return refuse(&format!(

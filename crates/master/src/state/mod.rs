@@ -33,7 +33,7 @@ use crate::exchange_mode::Exchange;
 use crate::fault::RunError;
 use crate::graph::{Axis, Graph};
 use crate::step::Step;
-use crate::unit::{Kind, Unit, UnitResult, Value};
+use crate::unit::{Unit, UnitResult, Value, VariableType};
 
 /// Everything that a method works on.
 ///
@@ -188,12 +188,12 @@ impl State {
 }
 
 /// A value of `kind` to read into.
-pub(crate) fn empty_value(kind: Kind) -> Value {
+pub(crate) fn empty_value(kind: VariableType) -> Value {
     match kind {
-        Kind::Real => Value::Real(0.0),
-        Kind::Integer | Kind::Enumeration => Value::Integer(0),
-        Kind::Boolean => Value::Boolean(false),
-        Kind::String => Value::String(String::new()),
+        VariableType::Real => Value::Real(0.0),
+        VariableType::Integer | VariableType::Enumeration => Value::Integer(0),
+        VariableType::Boolean => Value::Boolean(false),
+        VariableType::String => Value::String(String::new()),
     }
 }
 

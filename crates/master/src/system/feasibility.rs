@@ -3,7 +3,7 @@
 use gyrator_system::{Component, Problem, Spanned, SystemFile, Value as FileValue};
 
 use crate::graph::Graph;
-use crate::unit::{Kind, Variable};
+use crate::unit::{Variable, VariableType};
 
 /// Start values outside of what the units declare (C-60).
 pub(super) fn check_start_values(file: &SystemFile, graph: &Graph, problems: &mut Vec<Problem>) {
@@ -73,7 +73,7 @@ fn out_of_range(
         _ => return None,
     };
     let (min, max) = variable.range;
-    if variable.kind != Kind::Real || !number.is_finite() || (min..=max).contains(&number) {
+    if variable.kind != VariableType::Real || !number.is_finite() || (min..=max).contains(&number) {
         return None;
     }
     let message = format!(

@@ -1,6 +1,6 @@
 //! V-51 and V-52: holds a run against a reference.
 
-use gyrator_fmu::{Kind, ModelDescription, Variability};
+use gyrator_fmu::{ModelDescription, TypeAttributes, Variability};
 use gyrator_record::{Series, Table, Tolerance, is_same_time};
 
 use super::{Reference, tube};
@@ -94,7 +94,8 @@ pub fn compare(model: &ModelDescription, result: &Table, reference: &Reference) 
 
 fn is_continuous(model: &ModelDescription, name: &str) -> bool {
     model.variable(name).is_some_and(|variable| {
-        matches!(variable.kind, Kind::Real(_)) && variable.variability == Variability::Continuous
+        matches!(variable.kind, TypeAttributes::Real(_))
+            && variable.variability == Variability::Continuous
     })
 }
 

@@ -3,7 +3,7 @@
 use gyrator_fmu::{Causality, Variability};
 
 use crate::finding::{Findings, Severity};
-use crate::model::{Kind, Model, Variable};
+use crate::model::{Model, TypeElement, Variable};
 use crate::rule::{Check, Rule};
 
 pub(super) static RULES: &[Rule] = &[Rule {
@@ -79,7 +79,7 @@ fn one_is_settable(set: &[&Variable<'_>], findings: &mut Findings<'_>) {
 }
 
 fn units_disagree(model: &Model<'_>, a: &Variable<'_>, b: &Variable<'_>) -> Option<String> {
-    let both_are_real = a.kind == Some(Kind::Real) && b.kind == Some(Kind::Real);
+    let both_are_real = a.kind == Some(TypeElement::Real) && b.kind == Some(TypeElement::Real);
     let (Some(of_a), Some(of_b)) = (model.inherited(a, "unit"), model.inherited(b, "unit")) else {
         return None;
     };

@@ -3,7 +3,7 @@
 use super::simple_types::items;
 use crate::finding::{Findings, Severity};
 use crate::literal;
-use crate::model::{Kind, Model, Variable};
+use crate::model::{Model, TypeElement, Variable};
 use crate::rule::{Check, Rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -32,7 +32,9 @@ struct Range {
 
 fn values_are_in_range(model: &Model<'_>, findings: &mut Findings<'_>) {
     for variable in &model.variables {
-        let Some(kind @ (Kind::Real | Kind::Integer | Kind::Enumeration)) = variable.kind else {
+        let Some(kind @ (TypeElement::Real | TypeElement::Integer | TypeElement::Enumeration)) =
+            variable.kind
+        else {
             continue;
         };
         values_are_finite(model, variable, findings);
@@ -46,7 +48,7 @@ fn values_are_in_range(model: &Model<'_>, findings: &mut Findings<'_>) {
             findings.at(variable.offset, format!("{}: {message}", variable.name));
         }
         let nominal = number("nominal").filter(|nominal| *nominal <= 0.0);
-        if let Some(nominal) = nominal.filter(|_| kind == Kind::Real) {
+        if let Some(nominal) = nominal.filter(|_| kind == TypeElement::Real) {
             let message = format!("{}: nominal {nominal} is not positive", variable.name);
             findings.at(variable.offset, message);
         }
@@ -149,7 +151,7 @@ fn range_is_in_type(
 }
 
 fn start_is_an_item(model: &Model<'_>, variable: &Variable<'_>, findings: &mut Findings<'_>) {
-    if variable.kind != Some(Kind::Enumeration) {
+    if variable.kind != Some(TypeElement::Enumeration) {
         return;
     }
     let Some(simple) = model.declared_type(variable) else {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use gyrator_fmu::memory::resident_bytes;
 use gyrator_fmu::{
-    BaseType, Causality, Fmu, Initial, InstanceOptions, Kind, LoadError, ScalarVariable,
+    BaseType, Causality, Fmu, Initial, InstanceOptions, LoadError, ScalarVariable, TypeAttributes,
 };
 
 use super::repacking::with_another_guid;
@@ -189,7 +189,7 @@ fn enumerations_have_items(trial: &mut Trial) -> Result<(), Stop> {
     let enumerations: Vec<&ScalarVariable> = model
         .variables
         .iter()
-        .filter(|variable| matches!(variable.kind, Kind::Enumeration { .. }))
+        .filter(|variable| matches!(variable.kind, TypeAttributes::Enumeration { .. }))
         .collect();
     if enumerations.is_empty() {
         return Ok(());
@@ -228,7 +228,7 @@ fn start_values_are_kept(trial: &mut Trial) -> Result<(), Stop> {
         }
         let reference = [variable.value_reference];
         let (written, found) = match &variable.kind {
-            Kind::Real(real) => {
+            TypeAttributes::Real(real) => {
                 let mut value = [0.0];
                 instance.get_real(&reference, &mut value)?;
                 let Some(start) = real.start else { continue };
@@ -237,19 +237,19 @@ fn start_values_are_kept(trial: &mut Trial) -> Result<(), Stop> {
                 }
                 (start.to_string(), value[0].to_string())
             }
-            Kind::Integer { start, .. } | Kind::Enumeration { start, .. } => {
+            TypeAttributes::Integer { start, .. } | TypeAttributes::Enumeration { start, .. } => {
                 let mut value = [0];
                 instance.get_integer(&reference, &mut value)?;
                 let Some(start) = *start else { continue };
                 (start.to_string(), value[0].to_string())
             }
-            Kind::Boolean { start } => {
+            TypeAttributes::Boolean { start } => {
                 let mut value = [false];
                 instance.get_boolean(&reference, &mut value)?;
                 let Some(start) = *start else { continue };
                 (start.to_string(), value[0].to_string())
             }
-            Kind::String { start } => {
+            TypeAttributes::String { start } => {
                 let mut value = [String::new()];
                 instance.get_string(&reference, &mut value)?;
                 let Some(start) = start else { continue };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::report_duplicates;
 use crate::finding::{Findings, Severity};
 use crate::literal;
-use crate::model::{Kind, Model, SimpleType};
+use crate::model::{Model, SimpleType, TypeElement};
 use crate::rule::{Check, Rule};
 
 pub(super) static RULES: &[Rule] = &[Rule {
@@ -62,7 +62,7 @@ fn types_are_sound(model: &Model<'_>, findings: &mut Findings<'_>) {
             let message = format!("the type {name:?} has the name of a variable");
             findings.at(*offset, message);
         }
-        if simple.kind == Some(Kind::Enumeration) {
+        if simple.kind == Some(TypeElement::Enumeration) {
             items_are_one_to_one(model, simple, findings);
         }
         let number = |name| {

@@ -1,7 +1,7 @@
 //! V-54: start values that are set.
 
 use gyrator_fmu::{
-    Causality, Fmu, Instance, InstanceOptions, Kind, RealAttributes, ScalarVariable,
+    Causality, Fmu, Instance, InstanceOptions, RealAttributes, ScalarVariable, TypeAttributes,
 };
 
 use crate::dynamic::{Stop, Trial};
@@ -68,7 +68,7 @@ fn changed<'a>(variables: impl Iterator<Item = &'a ScalarVariable>) -> Vec<Chang
         variable.causality == Causality::Parameter && variable.settable_before_initialization()
     };
     let changed = |variable: &'a ScalarVariable| {
-        let Kind::Real(real) = &variable.kind else {
+        let TypeAttributes::Real(real) = &variable.kind else {
             return None;
         };
         let start = real.start?;

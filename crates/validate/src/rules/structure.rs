@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gyrator_fmu::{Causality, Initial, Variability};
 
 use crate::finding::{Findings, Severity};
-use crate::model::{Kind, Model, Unknown, Variable, place};
+use crate::model::{Model, TypeElement, Unknown, Variable, place};
 use crate::rule::{Check, Rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -122,7 +122,7 @@ fn derivatives_are_derivatives(model: &Model<'_>, findings: &mut Findings<'_>) {
             findings.at(variable.offset, message);
         }
         let is_continuous = variable.variability == Some(Variability::Continuous);
-        if variable.kind != Some(Kind::Real) || !is_continuous {
+        if variable.kind != Some(TypeElement::Real) || !is_continuous {
             let message = format!("Derivatives lists {name}, which is no continuous Real");
             findings.at(variable.offset, message);
         }

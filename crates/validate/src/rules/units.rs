@@ -5,7 +5,7 @@ use gyrator_fmu::xml::Node;
 use super::report_duplicates;
 use crate::finding::{Findings, Severity};
 use crate::literal;
-use crate::model::{Kind, Model};
+use crate::model::{Model, TypeElement};
 use crate::rule::{Check, Rule};
 
 pub(super) static RULES: &[Rule] = &[Rule {
@@ -41,7 +41,10 @@ fn units_are_sound(model: &Model<'_>, findings: &mut Findings<'_>) {
         }
     }
     for simple in &model.types {
-        if let Some(value) = simple.value.filter(|_| simple.kind == Some(Kind::Real)) {
+        if let Some(value) = simple
+            .value
+            .filter(|_| simple.kind == Some(TypeElement::Real))
+        {
             let own = |name| document.value(value, name);
             let units = (own("unit"), own("displayUnit"));
             used_units_are_defined(model, simple.name, document.offset(value), units, findings);

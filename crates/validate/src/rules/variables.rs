@@ -5,7 +5,7 @@ use gyrator_fmu::{Causality, Initial, Variability};
 use super::{names, report_duplicates};
 use crate::finding::{Findings, Severity};
 use crate::literal;
-use crate::model::{Kind, Model, Variable, legal_initial, place};
+use crate::model::{Model, TypeElement, Variable, legal_initial, place};
 use crate::rule::{Check, Rule};
 
 pub(super) static RULES: &[Rule] = &[
@@ -107,7 +107,7 @@ fn names_are_right(model: &Model<'_>, findings: &mut Findings<'_>) {
             findings.at(variable.offset, message);
         }
         let is_derivative = name.starts_with("der(") && convention == Some("structured");
-        if is_derivative && variable.kind.is_some_and(|kind| kind != Kind::Real) {
+        if is_derivative && variable.kind.is_some_and(|kind| kind != TypeElement::Real) {
             findings.at(
                 variable.offset,
                 format!("{name:?} is a derivative, but no Real"),
@@ -122,7 +122,7 @@ fn is_continuous_by_mistake(model: &Model<'_>, variable: &Variable<'_>) -> bool 
         .document
         .attribute(variable.node, "variability")
         .is_some();
-    !is_given && variable.kind.is_some_and(|kind| kind != Kind::Real)
+    !is_given && variable.kind.is_some_and(|kind| kind != TypeElement::Real)
 }
 
 fn combinations_are_legal(model: &Model<'_>, findings: &mut Findings<'_>) {
@@ -217,7 +217,7 @@ fn initial_is_not_for_inputs(model: &Model<'_>, findings: &mut Findings<'_>) {
 
 fn only_reals_are_continuous(model: &Model<'_>, findings: &mut Findings<'_>) {
     for variable in &model.variables {
-        let Some(kind) = variable.kind.filter(|kind| *kind != Kind::Real) else {
+        let Some(kind) = variable.kind.filter(|kind| *kind != TypeElement::Real) else {
             continue;
         };
         if variable.variability == Some(Variability::Continuous) {
@@ -243,7 +243,7 @@ fn one_independent_variable(model: &Model<'_>, findings: &mut Findings<'_>) {
                 format!("{name} is a second independent variable"),
             );
         }
-        if variable.kind.is_some_and(|kind| kind != Kind::Real) {
+        if variable.kind.is_some_and(|kind| kind != TypeElement::Real) {
             findings.at(
                 variable.offset,
                 format!("{name}, the independent variable, is no Real"),
@@ -298,7 +298,7 @@ fn derivatives_lead_to_reals(model: &Model<'_>, findings: &mut Findings<'_>) {
         let wrong = match model.variable(index) {
             None => format!("there are {} variables", model.variables.len()),
             Some(_) if place(index) == Some(own) => "that is the variable itself".to_owned(),
-            Some(state) if state.kind.is_some_and(|kind| kind != Kind::Real) => {
+            Some(state) if state.kind.is_some_and(|kind| kind != TypeElement::Real) => {
                 format!("{} is no Real", state.name)
             }
             Some(_) => continue,

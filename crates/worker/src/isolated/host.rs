@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gyrator::{
-    Cause, FmuUnit, Handle, Kind, Period, SavedState, Unit, UnitFault, UnitResult, Value,
+    Cause, FmuUnit, Handle, Period, SavedState, Unit, UnitFault, UnitResult, Value, VariableType,
 };
 use gyrator_fmu::{Fmu, Limits, OpenOptions};
 
@@ -267,13 +267,13 @@ fn make_other(
 }
 
 /// A value of this kind to read into; texts are used again.
-fn prepare(room: &mut Value, kind: Kind) {
+fn prepare(room: &mut Value, kind: VariableType) {
     match (kind.carrier(), room) {
-        (Kind::Real, room) => *room = Value::Real(0.0),
-        (Kind::Boolean, room) => *room = Value::Boolean(false),
-        (Kind::String, Value::String(_)) => {}
-        (Kind::String, room) => *room = Value::String(String::new()),
-        (Kind::Integer | Kind::Enumeration, room) => *room = Value::Integer(0),
+        (VariableType::Real, room) => *room = Value::Real(0.0),
+        (VariableType::Boolean, room) => *room = Value::Boolean(false),
+        (VariableType::String, Value::String(_)) => {}
+        (VariableType::String, room) => *room = Value::String(String::new()),
+        (VariableType::Integer | VariableType::Enumeration, room) => *room = Value::Integer(0),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Operations that a step may have are written by hand: numbers go in one block each, and nothing
 //! is allocated. The [rare](Rare) ones are written by postcard.
 
-use gyrator::{Handle, Kind, Value};
+use gyrator::{Handle, Value, VariableType};
 use gyrator_fmu::LONGEST_STATE;
 use serde::{Deserialize, Serialize};
 
@@ -278,7 +278,7 @@ pub(super) enum Operation<'a> {
     },
     GetValue {
         handle: Handle,
-        kind: Kind,
+        kind: VariableType,
     },
     OutputDerivatives {
         handles: Numbers<'a, 4>,
@@ -377,12 +377,12 @@ impl<'a> Operation<'a> {
     }
 }
 
-fn take_kind(cursor: &mut Cursor<'_>) -> Result<Kind, Malformed> {
+fn take_kind(cursor: &mut Cursor<'_>) -> Result<VariableType, Malformed> {
     match cursor.byte()? {
-        REAL => Ok(Kind::Real),
-        INTEGER => Ok(Kind::Integer),
-        BOOLEAN => Ok(Kind::Boolean),
-        STRING => Ok(Kind::String),
+        REAL => Ok(VariableType::Real),
+        INTEGER => Ok(VariableType::Integer),
+        BOOLEAN => Ok(VariableType::Boolean),
+        STRING => Ok(VariableType::String),
         _ => Err(Malformed),
     }
 }

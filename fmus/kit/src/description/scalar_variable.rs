@@ -1,6 +1,6 @@
 use crate::table::{Table, ValueReference};
 use crate::unit::Unit;
-use crate::variable::{Causality, Enumeration, Kind, Variability};
+use crate::variable::{Causality, Enumeration, TypedPlace, Variability};
 
 /// A variable as `modelDescription.xml` describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,11 +63,11 @@ pub(super) fn rows<M>(table: &Table<M>) -> Vec<ScalarVariable> {
         name: variable.name,
         reference,
         base_type: match variable.kind {
-            Kind::Real(_) => BaseType::Real,
-            Kind::Integer(_) => BaseType::Integer,
-            Kind::Boolean(_) => BaseType::Boolean,
-            Kind::String(_) => BaseType::String,
-            Kind::Enumeration(_, items) => BaseType::Enumeration(items),
+            TypedPlace::Real(_) => BaseType::Real,
+            TypedPlace::Integer(_) => BaseType::Integer,
+            TypedPlace::Boolean(_) => BaseType::Boolean,
+            TypedPlace::String(_) => BaseType::String,
+            TypedPlace::Enumeration(_, items) => BaseType::Enumeration(items),
         },
         causality: variable.causality,
         variability: variable.variability,

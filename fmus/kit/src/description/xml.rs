@@ -6,7 +6,7 @@ use super::LOG_CATEGORIES;
 use crate::input_curve::MAX_ORDER;
 use crate::model::Model;
 use crate::table::Table;
-use crate::variable::{Causality, Enumeration, Kind, Place, Settings, Variable};
+use crate::variable::{Causality, Enumeration, Place, Settings, TypedPlace, Variable};
 
 /// The whole document, with the given GUID.
 pub(super) fn document<M: Model>(table: &Table<M>, guid: &str) -> String {
@@ -73,7 +73,7 @@ fn unit_definitions<M>(table: &Table<M>) -> Element {
 fn type_definitions<M>(table: &Table<M>) -> Element {
     let mut types = BTreeMap::<&str, &Enumeration>::new();
     for variable in &table.variables {
-        if let Kind::Enumeration(_, items) = variable.kind {
+        if let TypedPlace::Enumeration(_, items) = variable.kind {
             types.insert(items.name, items);
         }
     }
@@ -179,14 +179,14 @@ impl<M> Start<M> {
 /// `<Real …/>` and the like.
 fn typed_element<M>(variable: &Variable<M>, start: &mut Start<M>) -> Element {
     let (name, value) = match variable.kind {
-        Kind::Real(place) => ("Real", format!("{:?}", start.value(place))),
-        Kind::Integer(place) => ("Integer", start.value(place).to_string()),
-        Kind::Boolean(place) => ("Boolean", start.value(place).to_string()),
-        Kind::String(place) => ("String", start.value(place).clone()),
-        Kind::Enumeration(place, _) => ("Enumeration", start.value(place).to_string()),
+        TypedPlace::Real(place) => ("Real", format!("{:?}", start.value(place))),
+        TypedPlace::Integer(place) => ("Integer", start.value(place).to_string()),
+        TypedPlace::Boolean(place) => ("Boolean", start.value(place).to_string()),
+        TypedPlace::String(place) => ("String", start.value(place).clone()),
+        TypedPlace::Enumeration(place, _) => ("Enumeration", start.value(place).to_string()),
     };
     let mut element = Element::new(name);
-    if let Kind::Enumeration(_, items) = variable.kind {
+    if let TypedPlace::Enumeration(_, items) = variable.kind {
         element.text("declaredType", items.name);
     }
     if let Some(unit) = variable.unit {

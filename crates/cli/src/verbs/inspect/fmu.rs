@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use gyrator_fmu::{
-    Causality, CoSimulation, Dependencies, Kind, ModelDescription, Peek, ScalarVariable,
+    Causality, CoSimulation, Dependencies, ModelDescription, Peek, ScalarVariable, TypeAttributes,
     Variability,
 };
 use serde::Serialize;
@@ -313,11 +313,11 @@ fn variable(model: &ModelDescription, index: usize, inputs: &Inputs) -> Variable
 
 fn start(model: &ModelDescription, variable: &ScalarVariable) -> serde_json::Value {
     match &variable.kind {
-        Kind::Real(real) => real.start.into(),
-        Kind::Integer { start, .. } => (*start).into(),
-        Kind::Boolean { start } => (*start).into(),
-        Kind::String { start } => start.clone().into(),
-        Kind::Enumeration { start, .. } => {
+        TypeAttributes::Real(real) => real.start.into(),
+        TypeAttributes::Integer { start, .. } => (*start).into(),
+        TypeAttributes::Boolean { start } => (*start).into(),
+        TypeAttributes::String { start } => start.clone().into(),
+        TypeAttributes::Enumeration { start, .. } => {
             let items = model.enumeration_items(variable);
             let item = items.iter().find(|item| Some(item.value) == *start);
             item.map_or_else(|| (*start).into(), |item| item.name.clone().into())
