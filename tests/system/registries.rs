@@ -1,7 +1,7 @@
 //! Words that a program adds to those of the engine, used from a system description.
 
 use gyrator::{
-    BondFacts, BondPoint, Correction, CorrectionFacts, Curve, Entry, Extrapolation,
+    BondFacts, BondPoint, Correction, CorrectionFacts, Curve, Entry, EntryKind, Extrapolation,
     ExtrapolationFacts, Increments, Need, ParameterInfo, ParameterKind, Registries, Report,
     RunOptions, Sample, System,
 };
@@ -137,6 +137,23 @@ fn added_entries_run_from_a_system_file() {
     assert_eq!(bond.correction_parameters["effort"], 2.0);
 }
 
+#[test]
+fn aliases_run_as_the_extrapolations_that_they_name() {
+    for (alias, name) in <dyn Extrapolation as EntryKind>::ALIASES {
+        let (plain, _) = run(&format!("extrapolation = '{name}'"), "'off'");
+        let (same, _) = run(&format!("extrapolation = {{ name = '{alias}' }}"), "'off'");
+        assert_eq!(plain, same, "{alias}");
+    }
+    assert_ne!(
+        run("extrapolation = 'zoh'", "'off'").0,
+        run("extrapolation = 'foh'", "'off'").0
+    );
+    refused(
+        &system("extrapolation = 'zho'", "'off'"),
+        "did you mean `zoh`?",
+    );
+}
+
 #[track_caller]
 fn refused(system: &System, expected: &str) {
     let problems = format!("{:?}", system.check());
@@ -189,6 +206,7 @@ fn entries_that_could_not_be_chosen_are_refused() {
         ..SCALED_HOLD
     };
     refuse(named("hold"), "there is one of this name already");
+    refuse(named("zoh"), "there is one of this name already");
     refuse(named(""), "its name is no word");
     refuse(named("two words"), "its name is no word");
     let with = |parameters: &'static [ParameterInfo]| Entry {

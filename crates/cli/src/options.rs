@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Entry, EntryKind, Exchange};
 use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 
@@ -242,8 +242,11 @@ fn words<K: EntryKind + ?Sized>(
     registry: &[Entry<K>],
     others: &[&'static str],
 ) -> PossibleValuesParser {
-    let names = registry.iter().map(|entry| entry.name);
-    PossibleValuesParser::new(names.chain(others.iter().copied()))
+    let entries = registry
+        .iter()
+        .map(|entry| PossibleValue::new(entry.name).aliases(entry.aliases()));
+    let others = others.iter().copied().map(PossibleValue::new);
+    PossibleValuesParser::new(entries.chain(others))
 }
 
 pub(crate) fn finite(text: &str) -> Result<f64, String> {

@@ -50,6 +50,7 @@ struct Listed {
 #[derive(Serialize)]
 struct Word {
     name: &'static str,
+    aliases: Vec<&'static str>,
     summary: &'static str,
     source: &'static str,
     parameters: Vec<Parameter>,
@@ -116,6 +117,7 @@ fn listed<K: EntryKind + ?Sized>(
             .collect();
         Word {
             name: entry.name,
+            aliases: entry.aliases().collect(),
             summary: entry.summary,
             source: entry.source,
             parameters: entry.parameters.iter().map(parameter).collect(),
@@ -195,7 +197,11 @@ impl Listed {
             .max()
             .unwrap_or(0);
         for word in &self.entries {
-            text.push_str(&format!("  {:width$}  {}\n", word.name, word.summary));
+            text.push_str(&format!("  {:width$}  {}", word.name, word.summary));
+            for alias in &word.aliases {
+                text.push_str(&format!("; alias {alias}"));
+            }
+            text.push('\n');
             text.push_str(&format!("  {:width$}  [{}]\n", "", word.source));
             text.push_str(&parameter_table(&word.parameters));
         }

@@ -90,7 +90,7 @@ fn summary_for_programs() {
 }
 
 #[test]
-fn exchange_and_correction_from_the_command_line() {
+fn exchange_extrapolation_and_correction_from_the_command_line() {
     let bench = bench();
     let residual = |arguments: &[&str]| {
         let always = ["run", "system.toml", "--summary", "summary.json"];
@@ -115,6 +115,10 @@ fn exchange_and_correction_from_the_command_line() {
     assert!(fresh.abs() < stale.abs(), "{fresh} {stale}");
     let (_, _, correction) = residual(&["--correction", "residual-power"]);
     assert!(correction < 0.0, "{correction}");
+    assert_eq!(residual(&["--extrapolation", "zoh"]).1, stale);
+    let linear = residual(&["--extrapolation", "linear"]);
+    assert_eq!(residual(&["--extrapolation", "foh"]), linear);
+    assert_ne!(linear.1, stale);
 }
 
 #[test]

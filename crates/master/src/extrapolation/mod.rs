@@ -84,6 +84,7 @@ impl Facts for ExtrapolationFacts {
 
 impl EntryKind for dyn Extrapolation {
     const NAME: &'static str = "extrapolation";
+    const ALIASES: &'static [(&'static str, &'static str)] = &[("zoh", "hold"), ("foh", "linear")];
     type Made = Box<dyn Extrapolation>;
     type Context = SignalSteps;
     type Facts = ExtrapolationFacts;

@@ -18,6 +18,9 @@ pub trait EntryKind: 'static {
     const NAME: &'static str;
     /// Words that a system file uses for something else.
     const RESERVED: &'static [&'static str] = &[];
+    /// Other names of entries that the field has, each with the name of its entry. A system file may
+    /// use either; reports have the name.
+    const ALIASES: &'static [(&'static str, &'static str)] = &[];
     /// Type that an entry makes.
     type Made;
     /// Context on which the facts depend besides the arguments.
@@ -62,6 +65,22 @@ impl<K: EntryKind + ?Sized> fmt::Debug for Entry<K> {
 }
 
 impl<K: EntryKind + ?Sized> Entry<K> {
+    /// Its [aliases](EntryKind::ALIASES).
+    pub fn aliases(&self) -> impl Iterator<Item = &'static str> + use<K> {
+        let name = self.name;
+        let own = K::ALIASES.iter().filter(move |(_, of)| *of == name);
+        own.map(|(alias, _)| *alias)
+    }
+
+    /// Its name, then its aliases.
+    fn names(&self) -> impl Iterator<Item = &'static str> + use<K> {
+        std::iter::once(self.name).chain(self.aliases())
+    }
+
+    fn is_called(&self, word: &str) -> bool {
+        self.names().any(|name| name == word)
+    }
+
     /// The entry as `choice` asks for it.
     ///
     /// # Errors
@@ -147,8 +166,8 @@ pub fn look_up<K: EntryKind + ?Sized>(
     choice: &Choice,
 ) -> Result<Chosen<K>, Vec<Problem>> {
     let word = choice.name.value.as_str();
-    let Some(entry) = entries.iter().find(|entry| entry.name == word) else {
-        let names: Vec<_> = entries.iter().map(|entry| entry.name).collect();
+    let Some(entry) = entries.iter().find(|entry| entry.is_called(word)) else {
+        let names: Vec<_> = entries.iter().flat_map(Entry::names).collect();
         let message = format!("there is no {} `{word}`", K::NAME);
         let problem = Problem::error("unknown-word", message)
             .at(&choice.name.span)
@@ -230,7 +249,7 @@ impl<K: EntryKind + ?Sized> Registry<K> {
         if K::RESERVED.contains(&entry.name) {
             return Some("system files use this word for something else".to_owned());
         }
-        if self.entries.iter().any(|known| known.name == entry.name) {
+        if self.entries.iter().any(|known| known.is_called(entry.name)) {
             return Some("there is one of this name already".to_owned());
         }
         for (index, parameter) in entry.parameters.iter().enumerate() {
