@@ -1,5 +1,10 @@
-//! Learning over runs: Thielemans et al. (2023), and beyond it at several rates, with nonlinear
-//! systems, and where it diverges.
+//! Learning over runs: Thielemans et al. (2023), section 4, and beyond it at several rates, with
+//! nonlinear systems, and where it diverges.
+//!
+//! Systems are those of `double-oscillator`, `nonlinear-oscillator` and `crane-energy`. Rows: norms
+//! of the error e = r − u by iteration, iterations to 1e-6, and the difference in energy from the
+//! monolithic system. Limit: in single rate the error vanishes to rounding; at several rates the
+//! course between points remains.
 
 use gyrator::{
     Base, Learned, Learning, LearningObserver, LearningOutcome, Run, RunError, RunOptions, System,

@@ -1,4 +1,9 @@
-//! Several masses, each coupled to the last one: Rodríguez et al. (2022), section 4.1.
+//! Two or four masses, each coupled to one more by a spring and damper: Rodríguez et al. (2022),
+//! section 4.1, table 2.
+//!
+//! Two or four bonds end at one receiver, so their corrections are limited together (25 % of the
+//! sum of the forces). Exact solution: matrix exponential. Rows: error of the energy and of the
+//! displacements of the last and the first mass.
 
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};

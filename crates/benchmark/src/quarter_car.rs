@@ -1,4 +1,11 @@
-//! The quarter car: Sadjina & Pedersen (2019), section 5, and beyond it.
+//! The quarter car on a road that steps up: Sadjina & Pedersen (2019), section 5, tables 4 to 9,
+//! and beyond it.
+//!
+//! Chassis and wheel are cut above (reticulation 1) or below (2) the suspension, with a linear or a
+//! square-root damper; halves are integrated by forward Euler. Rows: number of steps, mean error of
+//! the power through the cut (eq. 15a) and residual energy (eq. 15b) with hold, NEPCE and ECCO,
+//! against the exact solution. Limit: eq. 15b counts held inputs twice, so the integrated energy
+//! stands beside it (docs/energy-sums.md).
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::figures;

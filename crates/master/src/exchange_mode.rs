@@ -1,4 +1,13 @@
-//! Exchange modes: how outputs with direct feed-through are passed on.
+//! Exchange modes: how outputs y(x, u) with direct feed-through are passed on, once the next inputs
+//! u are known. After a step with the inputs ũ, `stale` passes y(x, ũ), which at a bond makes
+//! energy; `fresh` sets u and reads y(x, u); `compensated` passes y(x, ũ) + D·(u − ũ) with D =
+//! ∂y/∂u; `auto` takes the best of them that the unit allows.
+//!
+//! Source: `stale`: FMI 2.0 §4.2.4; `fresh`: Thielemans et al. (2023) §3.1; D: FMI 2.0 §2.1.9;
+//! `compensated` and `auto`: own. Use `auto` first. Limits: FMI 2.0 forbids the order of calls of
+//! `fresh` between steps (§4.2.4, C-28), so a unit has to declare it safe; `compensated` is exact
+//! where y is linear in u and D is that of the present point; outputs of an algebraic loop stay
+//! stale. `exchange/` has the implementation.
 
 use crate::need::{Facts, Need};
 use crate::registry::{Arguments, Entry, EntryKind};

@@ -1,4 +1,10 @@
 //! The dual mass-spring-damper of Chen et al. (2021), section 4.1.
+//!
+//! Two masses step by 1 ms and exchange velocity and force every 50 ms, with hold, polynomials or
+//! H∞ coupling. Rows: spectral radius of a macro-step, errors after pulses of 1, 50 and 200 ms on
+//! four systems, and counts of unstable and inaccurate ones among 2000. The same systems run as
+//! FMUs under the engine. Limit: the paper's ranges of the random systems are not public, so no
+//! count is the paper's.
 
 mod coupling;
 mod engine;

@@ -1,10 +1,20 @@
+//! NEPCE, nearly energy-preserving coupling elements: an input was short of the coupling error e =
+//! L·y − ũ over the last step; α times its mean is added over the next, Δu = α·ē·H₋₁/H. With direct
+//! feed-through (`nepce-feedthrough`) the errors of both inputs are (1 − L·J)⁻¹·ē, J being the
+//! interface Jacobian of outputs by inputs.
+//!
+//! Source: Sadjina & Pedersen (2019), eqs 11 and 12; automatic α: own (the regression of each
+//! step's error on the one before, within 0 and 1). Use it with held or extrapolated inputs whose
+//! errors persist over steps. Limits: errors that alternate are no persistent ones, and the
+//! automatic α leaves them; eq. 12 needs derivatives; the right-end sum of energy shows a part of
+//! the gain only (docs/energy-sums.md).
+
 use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
 use crate::curve::Curve;
 use crate::elimination::Elimination;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 
-/// Nearly energy-preserving coupling elements (Sadjina & Pedersen 2019, eqs 11–12): the
-/// mean error of an input over a step is compensated over the next.
+/// The elements of one bond, one for each direction.
 #[derive(Debug, Clone)]
 struct Nepce {
     alpha: Option<f64>,

@@ -1,12 +1,18 @@
+//! Residual power correction: the energy ζ = μ·H·δP that a step made at a bond is removed in the
+//! next by a force along the flow, Δf = −(ζ + ν·U)·q/(‖q‖²·H), q being the weighted flow and U the
+//! energy that was estimated and not yet removed. δP is the power received less the power given.
+//!
+//! Source: Rodríguez et al. (2022), eqs 8–19; μ by rates and degrees: eqs 20–21; `mu = "audit"`
+//! (own) adapts μ to the energy audit. Use it where direct feed-through is exchanged stale. Limits:
+//! only the share μ of the residual energy is an error, and no black box shows it; near zero flow
+//! the force is limited; energy is corrected and phase is not: `compensated` exchange removes the
+//! error itself where D is known.
+
 use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Limit, Side};
 use crate::curve::Curve;
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
 
-/// The energy correction of Rodríguez et al. 2022, §3.
-///
-/// The residual power δP of a step, times μ and H, estimates the energy ζ that the coupling
-/// made; a force along the flow takes it out again in the next step, with an integral term ν·U
-/// for what is still to be taken out.
+/// The correction of one bond.
 #[derive(Debug, Clone)]
 struct ResidualPower {
     mu: Share,

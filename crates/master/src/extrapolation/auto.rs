@@ -1,3 +1,12 @@
+//! A polynomial of degree 0 to 3, chosen for each signal by its own past. Every new value judges
+//! all degrees: the squared errors of their predictions are averaged, Eₖ ← m·Eₖ + (1 − m)·eₖ². The
+//! degree falls to a lower one that is no worse, and rises by one where that has less than a part g
+//! of the error.
+//!
+//! Source: own; the polynomials are those of Sadjina & Pedersen (2019) §2. Use it where signals
+//! differ in smoothness. Limits: accuracy is judged and stability is not, so a stiff loop may need
+//! `hold`; degree 3 is not chosen before the fifth value.
+
 use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;

@@ -1,3 +1,13 @@
+//! H∞ coupling: a filter K₁ at the source leads as much as the hold lags, and in the variant
+//! `smoothed` a low pass K₂ at the receiver takes the steps of the hold out. K₁ minimises the
+//! greatest weighted error, ‖W_f·(1 − H*·K₂·K₁)‖∞, H* being Padé's approximation of the hold; no
+//! model of a unit is needed.
+//!
+//! Source: Chen, Ran, Wu & Jacobson (2021), eq. 11; the variant `one-sided` (no K₂, for signals
+//! without direct feed-through): own. Use it for wide-band signals with steps limited by stability.
+//! Limits: K₁ needs 5 to 10 communication steps of the source a macro-step, equal macro-steps and
+//! method `jacobi`; it amplifies what sampling aliases. docs/h-infinity.md has measurements.
+
 use gyrator_h_infinity::{Compensator, Design, Smoother, Specification};
 
 use super::{Extrapolation, ExtrapolationFacts, Sample, SignalSteps};

@@ -1,3 +1,12 @@
+//! Polynomials through the newest values: `linear` (first-order hold, FOH) through two, `quadratic`
+//! through three. In Newton's form, ũ(t + s) = y₀ + (t + s − t₀)·(y[t₀,t₁] + (t + s −
+//! t₁)·y[t₀,t₁,t₂]), with divided differences, so that uneven steps are exact. The degree grows
+//! with the history.
+//!
+//! Source: Rodríguez et al. (2022) §2; Sadjina & Pedersen (2019) §2. Use them for smooth signals
+//! and receivers that take derivatives or sub-steps. Limits: error O(H^(degree + 1)); the largest
+//! stable step shrinks with the degree, and noise is amplified. A discontinuity clears the history.
+
 use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;

@@ -1,3 +1,10 @@
+//! The line with the mean m and the end value e of a prediction of higher degree over the coming
+//! step: ũ(t + s) = (2m − e) + (2·(e − m)/H)·s.
+//!
+//! Source: own. Use it for units that take first derivatives of inputs and no higher ones: impulse
+//! and end value are those of the prediction; the tangent, which cuts its higher terms off, has
+//! neither. Limits: the line starts beside the published value by a term O(H²).
+
 use super::{Extrapolation, ExtrapolationFacts, Sample, auto, hermite, polynomial};
 use crate::curve::Curve;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};

@@ -1,4 +1,10 @@
-//! The learned signal: the additions to the inputs, and the system it was learned on.
+//! Feed-forward: the additions c(t) to inputs that were [learned](crate::Learning), and the system
+//! they were learned on. In a run with it, an input follows ũ(t) = Φ(t) + c(t), Φ being the values of
+//! its source, one macro-step late where learning was based on delayed outputs.
+//!
+//! Source: Thielemans et al. (2023) eqs 5–6, in single rate with one value a macro-step; one cubic
+//! a macro-step: own. Limits: a system whose inputs, steps or exchange modes differ is refused, and
+//! other parameters or other start values make c wrong without a word: learn again then.
 
 mod file;
 

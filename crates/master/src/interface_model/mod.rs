@@ -2,8 +2,15 @@
 //! components exchange values many times within a macro-step (Rahikainen et al. 2020 §2.4).
 //!
 //! The reduced model has one coordinate for each velocity at the bonds, and moves by
-//! ẇ = b + W·λ: b is the free acceleration, W the inverse effective mass, λ the forces of the fast
-//! components.
+//! ẇ = b + W·λ (eqs 13–15): b is the free acceleration, W the inverse effective mass, λ the forces
+//! of the fast components. An order says which side steps first and which force the multibody
+//! component receives (§2.3.1): `parallel` the force at the start of the step, as in the paper, or
+//! a predicted mean; `fast-first` and `pipelined` the mean over the step (own), so that both sides
+//! get one impulse.
+//!
+//! Use it where a stiff, fast component (a hydraulic cylinder) on a heavy, slow one limits the
+//! macro-step. Limits: W and b are constant over a macro-step, exchanges are of first order in their
+//! step, and the component has to give W and b, or accelerations with their derivatives.
 
 mod prediction;
 mod schedule;
@@ -16,14 +23,14 @@ pub use schedule::{FastInputs, InterfaceOrder, PassedForce, Schedule};
 
 const FORCE: ParameterInfo = ParameterInfo {
     name: "force",
-    summary: "what the multibody component receives: the value at the start of the step, or its mean over the step as \
+    summary: "force that the multibody component receives: the value at the start of the step, or its mean over the step as \
               linear models of both sides predict it",
     kind: ParameterKind::Word(&[PassedForce::Hold.word(), PassedForce::Predicted.word()]),
 };
 
 const MEAN_FORCE: ParameterInfo = ParameterInfo {
     name: "force",
-    summary: "what the multibody component receives: the mean over the exchange points of the step",
+    summary: "force that the multibody component receives: the mean over the exchange points of the step",
     kind: ParameterKind::Word(&[PassedForce::Mean.word()]),
 };
 
@@ -120,7 +127,7 @@ pub const INTERFACE_ORDERS: &[Entry<Schedule>] = &[
     },
     Entry {
         name: InterfaceOrder::Pipelined.word(),
-        summary: "as fast-first, but the fast side knows the multibody component as it was one macro-step ago",
+        summary: "as fast-first, but the fast side receives the state of the multibody component one macro-step late",
         source: "Rahikainen 2020 §2.3.1, with the impulse in place of the force",
         parameters: &[
             MEAN_FORCE,

@@ -1,7 +1,13 @@
 //! Iterative learning control over co-simulation runs (Thielemans et al. 2023).
 //!
-//! Learning wraps [`Run`]: the same system is run again and again, and each run gets a feed-forward
-//! signal that was learned from the errors of those before it.
+//! The same system is run again and again. After each run the reference r of an input at a bond, the
+//! value that it should have had, is known in hindsight, and the addition c to that input is learned
+//! from the error: c ← c + gain·(r − u) (eqs 5–6). Delayed outputs get fresh values this way, without
+//! calls that FMI 2.0 forbids; r between communication points is a spline (own).
+//!
+//! Use it where one scenario is simulated many times.
+//! Limits: it costs a run for each iteration; what was learned belongs to one system, one
+//! macro-step and one scenario; it may diverge, and the gain must be smaller then.
 
 mod channels;
 mod record;

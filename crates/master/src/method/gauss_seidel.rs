@@ -1,3 +1,12 @@
+//! Gauss-Seidel coupling: units step one after the other. An input whose source has stepped already
+//! receives that source's new value: the line y(t) → y(t + H) where the unit takes sub-steps or
+//! input derivatives, else y(t + H), held. All other inputs are extrapolated, as with `jacobi`.
+//!
+//! Source: Rahikainen et al. (2020) §1 names the method; derivatives of inputs: FMI 2.0 §4.2.3. Use
+//! it where one unit has direct feed-through and can step last, or is much stiffer than the others.
+//! Limits: one unit at a time, so threads do not help; the order of the units changes the result;
+//! inputs look ahead, which `hinfinity`, interface models and learned feed-forward refuse.
+
 use super::turns::{FAST_FIRST, FEEDTHROUGH_LAST, Order};
 use super::{Method, MethodFacts};
 use crate::engine::{self, Passing, Turns};
@@ -19,7 +28,7 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
     source: "Rahikainen 2020 §1 names it; line to the end value: FMI 2.0 §4.2.3",
     parameters: &[ParameterInfo {
         name: "order",
-        summary: "who steps first: units with direct feed-through last, fast units first, or names separated by commas",
+        summary: "order of the units: those with direct feed-through last, fast ones first, or names separated by commas",
         kind: ParameterKind::Names(&[FEEDTHROUGH_LAST, FAST_FIRST]),
     }],
     facts: |_, ()| MethodFacts {

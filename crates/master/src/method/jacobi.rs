@@ -1,3 +1,12 @@
+//! Jacobi coupling: all units step over the same interval [t, t + H] at the same time. Each input
+//! follows the extrapolation of its source's outputs up to t, ũ(t + s) = Φ(y(t), y(t − H), …)(s).
+//!
+//! Source: FMI 2.0 §4.2; Rodríguez et al. (2022) §2. One pass a macro-step, without iteration and
+//! without rolling back; single- and multi-rate. Use it first, with threads, with hardware in the
+//! loop and with corrections: it withholds nothing from other entries. Limits: an extrapolated
+//! input is wrong by a power of H, and the largest stable H follows from the stiffest loop over the
+//! interface.
+
 use super::{Method, MethodFacts};
 use crate::engine::{head, step_all};
 use crate::fault::Fault;

@@ -1,3 +1,11 @@
+//! Gauss-Seidel coupling with means: an input whose source has stepped already receives the mean of
+//! that output over the n communication steps of the source, by the trapezoidal rule, (1/n)·(y₀/2 +
+//! y₁ + … + yₙ₋₁ + yₙ/2), so that both sides of a force get the same impulse.
+//!
+//! Source: own; the equal impulse is momentum conservation over the macro-step. Use it for a fast
+//! force on a slow mass, with the fast units first. Limits: as `gauss-seidel`; a mean is not the
+//! last value, so corrections refuse it: they would take the difference for a coupling error.
+
 use super::turns::{FAST_FIRST, FEEDTHROUGH_LAST, Order};
 use super::{Method, MethodFacts};
 use crate::engine::{self, Passing, Turns};
@@ -20,7 +28,7 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
     source: "Gauss-Seidel, with equal impulses: mean by the trapezoidal rule",
     parameters: &[ParameterInfo {
         name: "order",
-        summary: "who steps first: fast units first, units with direct feed-through last, or names separated by commas",
+        summary: "order of the units: fast ones first, those with direct feed-through last, or names separated by commas",
         kind: ParameterKind::Names(&[FAST_FIRST, FEEDTHROUGH_LAST]),
     }],
     facts: |_, ()| MethodFacts {

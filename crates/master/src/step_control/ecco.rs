@@ -1,9 +1,18 @@
+//! ECCO, energy-conservation-based co-simulation: the residual energy ΔE = δP·H that a step leaves
+//! at the N power bonds sets the size of the next. Indicator and controller are ε = √(Σ (ΔE/(r·(E₀
+//! + |P·H|)))²/N) and H′ = H·α·ε^(−k_I)·(ε₋₁/ε)^k_P, within limits of size and change.
+//!
+//! Source: Sadjina & Pedersen (2019) §4, eqs 13–14. Use it where activity comes in bursts: steps
+//! are small there only. Limits: all units need variable steps; r has to be chosen anew for each
+//! order of extrapolation; the signed residual of the paper can cancel out within a bond, which
+//! `sum-abs` (own) excludes; an error that both ends make alike is not seen. Steps are accepted
+//! unless `reject_above` is given.
+
 use super::{Decision, StepAudit, StepControl, StepControlFacts};
 use crate::ledger::BondEnergy;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 
-/// Energy-conservation-based co-simulation (Sadjina & Pedersen 2019, §4): the steps are as long as
-/// the residual energy of the bonds allows.
+/// The controller: its parameters, and its state since the size of the steps could change last.
 #[derive(Debug, Clone)]
 struct Ecco {
     tolerance: f64,
