@@ -1,4 +1,4 @@
-//! The ledger books what the units really used.
+//! The ledger energies what the units really used.
 
 use gyrator::{BondEnergy, RunOptions};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1};
@@ -6,7 +6,7 @@ use gyrator_testkit::{Coupling, ModelUnit, TABLE_1};
 const H: f64 = 1e-3;
 
 /// Books of the bond after 0.2 s, with a force unit that takes input derivatives up to `order`.
-fn books(coupling: &Coupling<'_>, order: u32) -> BondEnergy {
+fn energies(coupling: &Coupling<'_>, order: u32) -> BondEnergy {
     let force = ModelUnit::new().with_input_derivatives(order);
     let motion = ModelUnit::new().with_input_derivatives(order);
     let system = TABLE_1[1].system_of(coupling, force, motion);
@@ -27,10 +27,10 @@ fn derivatives_that_are_not_given_change_nothing() {
                 stop_time: 0.2,
                 ..Coupling::default()
             };
-            let expected = books(&coupling, 0);
+            let expected = energies(&coupling, 0);
             assert!(expected.residual_energy != 0.0);
             for order in 1..=3 {
-                assert_eq!(books(&coupling, order), expected);
+                assert_eq!(energies(&coupling, order), expected);
             }
         }
     }
@@ -96,7 +96,7 @@ fn the_velocity_in_the_books_is_the_one_that_the_unit_used() {
     }
 }
 
-/// A correction that may not correct anything changes how the plant is fed, and none of the books.
+/// A correction that may not correct anything changes how the plant is fed, and none of the energies.
 #[test]
 fn the_books_do_not_depend_on_how_inputs_are_fed() {
     for exchange in ["stale", "fresh", "compensated"] {
@@ -106,8 +106,8 @@ fn the_books_do_not_depend_on_how_inputs_are_fed() {
             stop_time: 0.2,
             ..Coupling::default()
         };
-        let plain = books(&coupling(None), 0);
-        let idle = books(
+        let plain = energies(&coupling(None), 0);
+        let idle = energies(
             &coupling(Some(("residual-power", &[("limit", 0.0)][..]))),
             0,
         );

@@ -39,7 +39,7 @@ fn outputs_pass_a_chain_in_the_order_of_dependency() {
 
 // Closed form: y_a = 1/(1 − a·b).
 #[test]
-fn a_contractive_loop_settles() {
+fn a_contractive_loop_converges() {
     let mut run = start(loop_of_two(0.5, 0.4));
     assert!((run.read_real("a.y").unwrap() - 1.25).abs() < 1e-11);
     assert!((run.read_real("b.y").unwrap() - 0.5).abs() < 1e-11);

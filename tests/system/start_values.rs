@@ -11,7 +11,7 @@ use gyrator_testkit::Spy;
 
 /// What a [`Keeper`] does with the start values that it is given.
 #[derive(Clone, Copy, PartialEq)]
-enum Conduct {
+enum KeeperBehaviour {
     Keeps,
     Forgets,
     RefusesToTell,
@@ -20,12 +20,12 @@ enum Conduct {
 /// A unit with a parameter of each type, a guess and an output with a start value.
 struct Keeper {
     description: UnitDescription,
-    conduct: Conduct,
+    behaviour: KeeperBehaviour,
     values: Vec<Value>,
 }
 
 impl Keeper {
-    fn new(conduct: Conduct) -> Self {
+    fn new(behaviour: KeeperBehaviour) -> Self {
         let variable = |name: &str, handle, kind, causality| Variable {
             kind,
             has_start: true,
@@ -57,7 +57,7 @@ impl Keeper {
         };
         Self {
             description: UnitDescription::new(variables, BTreeMap::new(), capabilities),
-            conduct,
+            behaviour,
             values: vec![
                 Value::Real(1.0),
                 Value::Integer(1),
@@ -105,14 +105,14 @@ impl Unit for Keeper {
     }
 
     fn set_value(&mut self, handle: u32, value: &Value) -> UnitResult {
-        if self.conduct != Conduct::Forgets {
+        if self.behaviour != KeeperBehaviour::Forgets {
             self.values[handle as usize] = value.clone();
         }
         Ok(())
     }
 
     fn get_value(&mut self, handle: u32, value: &mut Value) -> UnitResult {
-        if self.conduct == Conduct::RefusesToTell {
+        if self.behaviour == KeeperBehaviour::RefusesToTell {
             return Err(UnitFault::new("get_value", Cause::Discard, "not now"));
         }
         *value = self.values[handle as usize].clone();
@@ -125,8 +125,8 @@ impl Unit for Keeper {
 }
 
 /// Notes of a run with start values of all variables.
-fn notes(conduct: Conduct) -> Vec<String> {
-    let (unit, spied) = Spy::on(Keeper::new(conduct));
+fn notes(behaviour: KeeperBehaviour) -> Vec<String> {
+    let (unit, spied) = Spy::on(Keeper::new(behaviour));
     let mut system = System::new(1.0);
     system
         .stop_time(2.0)
@@ -140,7 +140,7 @@ fn notes(conduct: Conduct) -> Vec<String> {
     let mut run = system.start(&RunOptions::default()).unwrap();
     let notes = run.run().unwrap().notes.clone();
     // A spy takes any failed call for the last one.
-    if conduct != Conduct::RefusesToTell {
+    if behaviour != KeeperBehaviour::RefusesToTell {
         assert_eq!(spied.violations(), [""; 0]);
     }
     notes
@@ -148,8 +148,8 @@ fn notes(conduct: Conduct) -> Vec<String> {
 
 #[test]
 fn start_values_that_are_kept_or_cannot_be_read_are_not_noted() {
-    assert_eq!(notes(Conduct::Keeps), [""; 0]);
-    assert_eq!(notes(Conduct::RefusesToTell), [""; 0]);
+    assert_eq!(notes(KeeperBehaviour::Keeps), [""; 0]);
+    assert_eq!(notes(KeeperBehaviour::RefusesToTell), [""; 0]);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn start_values_that_are_not_kept_are_noted() {
         note("real", "9", "1"),
         note("string", "\"Ωmega\"", "\"as delivered\""),
     ];
-    let mut found = notes(Conduct::Forgets);
+    let mut found = notes(KeeperBehaviour::Forgets);
     found[1..].sort();
     assert_eq!(found, expected);
 }

@@ -10,11 +10,11 @@ fn violations(
     start: f64,
     step: f64,
     steps: u32,
-    settle: impl FnOnce(ComponentSettings<'_>),
+    change: impl FnOnce(ComponentSettings<'_>),
 ) -> Vec<String> {
     let stop = start + f64::from(steps) * step;
     let unit = ClosureUnit::new(&[], &[("y", 0.0)], |_| {});
-    violations_of(unit, [start, stop], step, "fixed", settle)
+    violations_of(unit, [start, stop], step, "fixed", change)
 }
 
 /// What a spy on `unit` says after a run from `start` to `stop`, s, in macro-steps of `step`, s.
@@ -23,14 +23,14 @@ fn violations_of(
     [start, stop]: [f64; 2],
     step: f64,
     control: &str,
-    settle: impl FnOnce(ComponentSettings<'_>),
+    change: impl FnOnce(ComponentSettings<'_>),
 ) -> Vec<String> {
     let mut system = System::new(step);
     system.experiment().step_control = Some(Choice::new(control));
     system.start_time(start);
     system.stop_time(stop);
     let (unit, spied) = Spy::on(unit);
-    settle(system.add("unit", unit));
+    change(system.add("unit", unit));
     system.start(&RunOptions::default()).unwrap().run().unwrap();
     assert!(spied.steps() > 0);
     spied.violations()

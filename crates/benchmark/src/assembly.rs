@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gyrator_system::{Choice, Connection, Port, Spanned, SystemFile, Value};
 
-use crate::role::{CastError, Role, RoleAssignment};
+use crate::role::{Role, RoleAssignment, RoleError};
 
 /// How a run couples its units.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,19 +65,19 @@ pub(crate) struct Place<'a> {
 
 /// Builds a system file by our names of ports and parameters.
 pub(crate) struct Assembly<'a> {
-    cast: &'a RoleAssignment,
+    roles: &'a RoleAssignment,
     roles: BTreeMap<String, &'static Role>,
     file: SystemFile,
 }
 
 impl<'a> Assembly<'a> {
     /// An empty system with macro-step `step` and stop time `stop`, s.
-    pub(crate) fn new(cast: &'a RoleAssignment, step: f64, stop: f64) -> Self {
+    pub(crate) fn new(roles: &'a RoleAssignment, step: f64, stop: f64) -> Self {
         let mut file = SystemFile::new("<benchmark>");
         file.experiment.step_size = Some(Spanned::unplaced(step));
         file.experiment.stop_time = Some(Spanned::unplaced(stop));
         Self {
-            cast,
+            roles,
             roles: BTreeMap::new(),
             file,
         }
@@ -88,23 +88,23 @@ impl<'a> Assembly<'a> {
         &mut self,
         place: Place<'_>,
         parameters: &[(&str, Value)],
-    ) -> Result<(), CastError> {
+    ) -> Result<(), RoleError> {
         let Place {
             name, role, step, ..
         } = place;
-        let fmu = self.cast.fmu(role)?;
+        let fmu = self.roles.fmu(role)?;
         let component = self.file.add_component(name, fmu);
         component.step_size = Some(Spanned::unplaced(step));
         component.extrapolation = Some(Choice::new(place.extrapolation));
         component.exchange = Some(Spanned::unplaced(place.exchange.to_owned()));
         for (parameter, value) in parameters {
-            if let Some(theirs) = self.cast.name(role, parameter) {
+            if let Some(theirs) = self.roles.name(role, parameter) {
                 component.set_start_value(theirs, value.clone());
             }
         }
         // Models with `micro_steps` have those instead.
         let divides_evenly = role.parameters.contains(&"micro_steps");
-        if !divides_evenly && !self.cast.is_foreign(std::slice::from_ref(role)) {
+        if !divides_evenly && !self.roles.is_foreign(std::slice::from_ref(role)) {
             component.set_start_value("step_size", Value::Real(place.inner_step));
         }
         self.roles.insert(name.to_owned(), role);
@@ -124,7 +124,7 @@ impl<'a> Assembly<'a> {
     pub(crate) fn port(&self, port: &str) -> Port {
         let (component, variable) = port.split_once('.').unwrap_or((port, ""));
         let role = self.roles.get(component);
-        let theirs = role.and_then(|role| self.cast.name(role, variable));
+        let theirs = role.and_then(|role| self.roles.name(role, variable));
         Port::new(component, theirs.unwrap_or(variable))
     }
 

@@ -7,7 +7,7 @@ use crate::assembly::{COMPENSATED, FRESH, REFINED, STALE};
 use crate::cranes;
 use crate::published;
 use crate::reference::NotConverged;
-use crate::role::{CastError, Role, RoleAssignment};
+use crate::role::{Role, RoleAssignment, RoleError};
 use crate::row::{Bar, BenchmarkRow, Figure};
 use gyrator_chart::Chart;
 
@@ -57,7 +57,7 @@ pub struct BenchmarkError {
 pub enum MeasureError {
     /// A role cannot be filled.
     #[error(transparent)]
-    RoleAssignment(#[from] CastError),
+    RoleAssignment(#[from] RoleError),
     /// The system could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -171,19 +171,19 @@ impl Benchmark {
     pub fn run(
         &'static self,
         cases: &[&'static Case],
-        cast: &RoleAssignment,
+        roles: &RoleAssignment,
         show: &(dyn Fn(&BenchmarkRow) + Sync),
     ) -> Vec<Result<Vec<BenchmarkRow>, BenchmarkError>> {
         let run = |case: &&'static Case| {
             let progress = Progress {
                 benchmark: self,
                 case,
-                is_foreign: cast.is_foreign(self.roles),
-                lacking: cast.lacking(self.roles),
+                is_foreign: roles.is_foreign(self.roles),
+                lacking: roles.lacking(self.roles),
                 rows: std::sync::Mutex::default(),
                 show,
             };
-            (self.measure)(cast, case, &progress).map_err(|error| BenchmarkError {
+            (self.measure)(roles, case, &progress).map_err(|error| BenchmarkError {
                 benchmark: self.name,
                 case: case.name,
                 error: Box::new(error),
@@ -200,8 +200,8 @@ impl Benchmark {
     ///
     /// # Errors
     /// A run that is shown and cannot be made.
-    pub fn figures(&self, cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
-        (self.figures)(cast)
+    pub fn figures(&self, roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
+        (self.figures)(roles)
     }
 
     /// Case, configuration and metric of its rows that published figures judge: the lines of its data file.

@@ -18,7 +18,7 @@ use crate::figures;
 use crate::metrics::rms;
 use crate::recording::Recording;
 use crate::reference::{HydraulicCrane, Reference};
-use crate::role::{CastError, Role, RoleAssignment};
+use crate::role::{Role, RoleAssignment, RoleError};
 use crate::row::{Bar, BenchmarkRow, Metric};
 
 pub(crate) const LINKS: Role = Role {
@@ -105,11 +105,11 @@ pub(crate) fn steps(case: &str) -> Steps {
 /// The coupled system, and the recorded names of the four angles and rates, of the cylinder's length
 /// and its rate, and of its force.
 pub(crate) fn system(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     steps: Steps,
     configuration: &Configuration,
-) -> Result<(SystemFile, Vec<String>), CastError> {
-    let mut assembly = Assembly::new(cast, steps.links, steps.stop);
+) -> Result<(SystemFile, Vec<String>), RoleError> {
+    let mut assembly = Assembly::new(roles, steps.links, steps.stop);
     let extrapolation = if configuration.name == STALE_HOLD.name {
         "hold"
     } else {
@@ -154,19 +154,19 @@ pub(crate) struct Course {
 }
 
 pub(crate) fn run(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     steps: Steps,
     configuration: &Configuration,
 ) -> Result<Course, MeasureError> {
-    let (file, names) = system(cast, steps, configuration)?;
+    let (file, names) = system(roles, steps, configuration)?;
     let recording = Recording::of(file)?;
     let states = recording.rows(&names)?;
     Ok(Course { recording, states })
 }
 
 /// A run whose coupling has converged: the same solvers, each input learned in hindsight.
-pub(crate) fn converged(cast: &RoleAssignment, steps: Steps) -> Result<Course, MeasureError> {
-    let (file, names) = system(cast, steps, &FRESH)?;
+pub(crate) fn converged(roles: &RoleAssignment, steps: Steps) -> Result<Course, MeasureError> {
+    let (file, names) = system(roles, steps, &FRESH)?;
     let learning = Learning {
         base: Base::Fresh,
         ..Learning::default()
@@ -207,22 +207,22 @@ fn metric_rows([energy, length, max]: [f64; 3]) -> [BenchmarkRow; 3] {
 }
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     let steps = steps(case.name);
     let crane = HydraulicCrane::table_5();
-    let stale = run(cast, steps, &STALE)?;
+    let stale = run(roles, steps, &STALE)?;
     let exact = crane.states_at(&stale.recording.times)?;
     let measured = metrics(&crane, &stale.states, &exact);
     progress.add(STALE.name, metric_rows(measured));
     if case.name == "10ms" {
-        measure_10ms(cast, case.name, &crane, (&stale, &exact), progress)?;
+        measure_10ms(roles, case.name, &crane, (&stale, &exact), progress)?;
     } else {
         progress.add(STALE.name, spike_rows(&stale));
         for configuration in [COMPENSATED, FRESH] {
-            let course = run(cast, steps, &configuration)?;
+            let course = run(roles, steps, &configuration)?;
             let measured = metrics(&crane, &course.states, &exact);
             progress.add(configuration.name, metric_rows(measured));
             progress.add(configuration.name, calm_rows(&course));
@@ -234,7 +234,7 @@ fn measure(
             cylinder: steps.cylinder / REFINEMENT,
             ..steps
         };
-        let course = run(cast, fine, &REFINED)?;
+        let course = run(roles, fine, &REFINED)?;
         let exact = crane.states_at(&course.recording.times)?;
         let measured = metrics(&crane, &course.states, &exact);
         progress.add(REFINED.name, metric_rows(measured));
@@ -245,14 +245,14 @@ fn measure(
 /// The configurations of the case that works, each also beside the run whose coupling has
 /// converged: at this step most of the error is that of the links' solver, not of the coupling.
 fn measure_10ms(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &str,
     crane: &HydraulicCrane,
     (stale, exact): (&Course, &[Vec<f64>]),
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     let steps = steps(case);
-    let whole = converged(cast, steps)?;
+    let whole = converged(roles, steps)?;
     let of_coupling = |course: &Course| {
         let last = course.states.len() - 1;
         let energy = crane.energy(&course.states[last]) - crane.energy(&whole.states[last]);
@@ -273,7 +273,7 @@ fn measure_10ms(
         COMPENSATED,
         FRESH,
     ] {
-        let course = run(cast, steps, &configuration)?;
+        let course = run(roles, steps, &configuration)?;
         let measured = metrics(crane, &course.states, exact);
         progress.add(configuration.name, metric_rows(measured));
         progress.add(configuration.name, of_coupling(&course));

@@ -120,7 +120,7 @@ fn oscillators(name: &str) -> Oscillators {
 }
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -141,7 +141,7 @@ fn measure(
             Metric::mean_error("rms x1", "m"),
         ],
     };
-    plan.measure(cast, progress, &|configuration, recording, errors| {
+    plan.measure(roles, progress, &|configuration, recording, errors| {
         audit_rows(case.name, configuration, recording, errors, energy)
     })
 }

@@ -114,11 +114,11 @@ impl LearningObserver for Courses {
 
 /// Learns for `oscillators`, and keeps the course of each run.
 pub(crate) fn learn(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     oscillators: &Oscillators,
     learning: &Learning,
 ) -> Result<Learnt, MeasureError> {
-    let (file, names) = oscillators.system(cast, &STALE)?;
+    let (file, names) = oscillators.system(roles, &STALE)?;
     let mut courses = Courses::default();
     let learned = learn_file(file, learning, &mut courses)?;
     let states = courses.0.iter().map(|course| course.rows_of(&names));
@@ -160,29 +160,29 @@ pub(crate) fn oscillators(case: &str) -> Oscillators {
 }
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     match case.name {
-        "damped" => measure_table(cast, case.name, 5e-7, progress),
-        "undamped" => measure_table(cast, case.name, 5e-5, progress),
-        "slow-force" => measure_needed(cast, &multi_rate(true, "hold"), progress),
-        "fast-force" => measure_needed(cast, &multi_rate(false, "hold"), progress),
-        "square-root" => measure_needed(cast, &table_3("1"), progress),
-        "quadratic" => measure_needed(cast, &table_3("2"), progress),
-        _ => measure_crane(cast, progress),
+        "damped" => measure_table(roles, case.name, 5e-7, progress),
+        "undamped" => measure_table(roles, case.name, 5e-5, progress),
+        "slow-force" => measure_needed(roles, &multi_rate(true, "hold"), progress),
+        "fast-force" => measure_needed(roles, &multi_rate(false, "hold"), progress),
+        "square-root" => measure_needed(roles, &table_3("1"), progress),
+        "quadratic" => measure_needed(roles, &table_3("2"), progress),
+        _ => measure_crane(roles, progress),
     }
 }
 
 fn measure_table(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &str,
     bar: f64,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     let oscillators = oscillators(case);
-    let Learnt { learned, states } = learn(cast, &oscillators, &all_iterations())?;
+    let Learnt { learned, states } = learn(roles, &oscillators, &all_iterations())?;
     let whole = oscillators.monolithic();
     for (iteration, states) in learned.iterations.iter().zip(&states) {
         let errors = oscillators.energy_errors(states, &whole);
@@ -213,11 +213,11 @@ fn measure_table(
 }
 
 fn measure_needed(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     oscillators: &Oscillators,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
-    let Learnt { learned, .. } = learn(cast, oscillators, &Learning::default())?;
+    let Learnt { learned, .. } = learn(roles, oscillators, &Learning::default())?;
     let last = learned.iterations.last();
     let needed = f64::from(last.map_or(0, |last| last.number));
     let rows = [
@@ -231,8 +231,8 @@ fn measure_needed(
 }
 
 /// With gain 1 it diverges, and the best run is kept; from the fresh force there is little to learn.
-fn measure_crane(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
-    let (file, _) = crane::system(cast, crane::steps("10ms"), &STALE)?;
+fn measure_crane(roles: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    let (file, _) = crane::system(roles, crane::steps("10ms"), &STALE)?;
     let learned = learn_file(file.clone(), &Learning::default(), &mut ())?;
     let best = &learned.iterations[learned.best];
     progress.add(

@@ -40,7 +40,7 @@ mod sweep_signal;
 
 pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
 pub use dual_mass::{DUAL_MASS_PARAMETERS, dual_mass_systems};
-pub use role::{CastError, Role, RoleAssignment, RoleVariable, Substitute, folder_of_fmus};
+pub use role::{Role, RoleAssignment, RoleError, RoleVariable, Substitute, folder_of_fmus};
 pub use row::{Bar, BenchmarkRow, Figure};
 
 /// All benchmarks. To add one: a file that makes a [`Benchmark`], and a word here.

@@ -67,7 +67,7 @@ pub(crate) fn table_2(name: &str) -> Oscillators {
 }
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -80,5 +80,5 @@ fn measure(
             Metric::mean_error("rms x1", "m"),
         ],
     };
-    plan.measure(cast, progress, &|_, _, _| Vec::new())
+    plan.measure(roles, progress, &|_, _, _| Vec::new())
 }

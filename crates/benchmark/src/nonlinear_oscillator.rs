@@ -53,7 +53,7 @@ pub(crate) fn table_3(name: &str) -> Oscillators {
 }
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -73,5 +73,5 @@ fn measure(
             Metric::mean_error("rms x1", "m"),
         ],
     };
-    plan.measure(cast, progress, &|_, _, _| Vec::new())
+    plan.measure(roles, progress, &|_, _, _| Vec::new())
 }

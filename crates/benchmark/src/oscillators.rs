@@ -8,7 +8,7 @@ use crate::benchmark::{MeasureError, Progress};
 use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
 use crate::recording::Recording;
 use crate::reference::{Damper, Element, Mass, NotConverged, Reference, Spring, StarOscillator};
-use crate::role::{CastError, Role, RoleAssignment};
+use crate::role::{Role, RoleAssignment, RoleError};
 use crate::row::{BenchmarkRow, Figure, Metric};
 
 pub(crate) const FORCE: Role = Role {
@@ -97,10 +97,10 @@ impl Oscillators {
     /// The coupled system, and the recorded names of x_1 … x_n, v_1 … v_n.
     pub(crate) fn system(
         &self,
-        cast: &RoleAssignment,
+        roles: &RoleAssignment,
         configuration: &Configuration,
-    ) -> Result<(SystemFile, Vec<String>), CastError> {
-        let mut assembly = Assembly::new(cast, self.macro_step(), self.stop);
+    ) -> Result<(SystemFile, Vec<String>), RoleError> {
+        let mut assembly = Assembly::new(roles, self.macro_step(), self.stop);
         let place = |name, role, step, exchange| Place {
             name,
             role,
@@ -161,10 +161,10 @@ impl Oscillators {
 
     pub(crate) fn run(
         &self,
-        cast: &RoleAssignment,
+        roles: &RoleAssignment,
         configuration: &Configuration,
     ) -> Result<Course, MeasureError> {
-        let (file, names) = self.system(cast, configuration)?;
+        let (file, names) = self.system(roles, configuration)?;
         let recording = Recording::of(file)?;
         let states = recording.rows(&names)?;
         Ok(Course { recording, states })
@@ -238,14 +238,14 @@ impl Plan<'_> {
     /// Runs all configurations; `audit` makes further rows of a run and its energy's errors.
     pub(crate) fn measure(
         &self,
-        cast: &RoleAssignment,
+        roles: &RoleAssignment,
         progress: &Progress<'_>,
         audit: &Audit<'_>,
     ) -> Result<(), MeasureError> {
         let oscillators = &self.oscillators;
         let exact = oscillators.exact()?;
         for configuration in self.configurations {
-            let course = oscillators.run(cast, configuration)?;
+            let course = oscillators.run(roles, configuration)?;
             let measured = oscillators.metrics(&course.states, &exact);
             progress.add(configuration.name, self.rows(measured));
             let errors = oscillators.energy_errors(&course.states, &exact);
@@ -260,7 +260,7 @@ impl Plan<'_> {
         }
         if progress.is_foreign() {
             let refined = oscillators.refined();
-            let course = refined.run(cast, &REFINED)?;
+            let course = refined.run(roles, &REFINED)?;
             let measured = refined.metrics(&course.states, &refined.exact()?);
             progress.add(REFINED.name, self.rows(measured));
         }

@@ -16,7 +16,7 @@ use crate::figures;
 use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
 use crate::recording::Recording;
 use crate::reference::{CoupledPendula, Reference};
-use crate::role::{CastError, Role, RoleAssignment};
+use crate::role::{Role, RoleAssignment, RoleError};
 use crate::row::{BenchmarkRow, Metric};
 
 const FIRST: Role = Role {
@@ -78,12 +78,12 @@ pub(crate) fn table_4(case: &str) -> CoupledPendula {
 
 /// The coupled system, and the recorded names of x, y, vx, vy of tip 1 and tip 2.
 pub(crate) fn system(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     pendula: &CoupledPendula,
     configuration: &Configuration,
     step: f64,
-) -> Result<(SystemFile, Vec<String>), CastError> {
-    let mut assembly = Assembly::new(cast, step, STOP);
+) -> Result<(SystemFile, Vec<String>), RoleError> {
+    let mut assembly = Assembly::new(roles, step, STOP);
     let place = |name, role, exchange| Place {
         name,
         role,
@@ -155,7 +155,7 @@ fn metric_rows(measured: [f64; 5]) -> impl Iterator<Item = BenchmarkRow> {
 }
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -163,7 +163,7 @@ fn measure(
     let exact = pendula.states_at(&times(H))?;
     let mut excess = f64::NAN;
     for configuration in [STALE, CORRECTED, CORRECTED_WITHOUT, COMPENSATED, FRESH] {
-        let (file, names) = system(cast, &pendula, &configuration, H)?;
+        let (file, names) = system(roles, &pendula, &configuration, H)?;
         let recording = Recording::of(file)?;
         let measured = metrics(&pendula, &recording.rows(&names)?, &exact, H);
         progress.add(configuration.name, metric_rows(measured));
@@ -186,7 +186,7 @@ fn measure(
     progress.add("monolithic", metric_rows(measured));
     if progress.is_foreign() {
         let step = H / REFINEMENT;
-        let (file, names) = system(cast, &pendula, &REFINED, step)?;
+        let (file, names) = system(roles, &pendula, &REFINED, step)?;
         let states = Recording::of(file)?.rows(&names)?;
         let measured = metrics(&pendula, &states, &pendula.states_at(&times(step))?, step);
         progress.add(REFINED.name, metric_rows(measured));

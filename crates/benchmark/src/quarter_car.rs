@@ -108,7 +108,7 @@ pub(crate) fn halves(reticulation: u32) -> [&'static Role; 2] {
 }
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -116,9 +116,9 @@ fn measure(
         return Ok(());
     };
     if progress.is_foreign() {
-        return quarter_car_tables::measure_foreign(cast, cut, progress);
+        return quarter_car_tables::measure_foreign(roles, cut, progress);
     }
-    quarter_car_tables::measure(cast, cut, progress)?;
-    quarter_car_better::measure(cast, cut, progress)?;
-    quarter_car_robustness::measure(cast, cut, progress)
+    quarter_car_tables::measure(roles, cut, progress)?;
+    quarter_car_better::measure(roles, cut, progress)?;
+    quarter_car_robustness::measure(roles, cut, progress)
 }

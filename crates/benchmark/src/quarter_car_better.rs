@@ -142,7 +142,7 @@ const WAYS: &[Way] = &[
 
 /// Runs a case in all these ways.
 pub(crate) fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     cut: &Cut,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -158,7 +158,7 @@ pub(crate) fn measure(
             reject_above: None,
         };
         let outcome = cut.run(
-            cast,
+            roles,
             &Coupling {
                 ecco: Some(ecco),
                 ..way.coupling

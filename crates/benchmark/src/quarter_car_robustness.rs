@@ -79,7 +79,7 @@ fn is_stable(outcome: &CarOutcome) -> bool {
 
 /// The largest constant step, ms, up to which all shorter ones of the grid are stable over 8 s.
 fn largest_stable_step(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     cut: &Cut,
     coupling: &Coupling,
 ) -> Result<f64, MeasureError> {
@@ -92,7 +92,7 @@ fn largest_stable_step(
             duration: (8.0 / step).round() * step,
             ..*cut
         };
-        if !is_stable(&long.run(cast, &Coupling { step, ..*coupling })?) {
+        if !is_stable(&long.run(roles, &Coupling { step, ..*coupling })?) {
             break;
         }
         stable = milliseconds;
@@ -102,7 +102,7 @@ fn largest_stable_step(
 
 /// Measures the reticulation that is less robust.
 pub(crate) fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     cut: &Cut,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -113,7 +113,7 @@ pub(crate) fn measure(
     };
     for method in METHODS {
         let coupling = method.coupling(cut);
-        let stable = largest_stable_step(cast, cut, &coupling)?;
+        let stable = largest_stable_step(roles, cut, &coupling)?;
         let row = BenchmarkRow::new(STABLE_STEP, stable);
         let reference = method.stable_steps[case];
         let row = match case {
@@ -125,7 +125,7 @@ pub(crate) fn measure(
         progress.add(method.name, [row]);
     }
     if case == 0 {
-        measure_second_step(cast, cut, progress)?;
+        measure_second_step(roles, cut, progress)?;
     }
     Ok(())
 }
@@ -151,7 +151,7 @@ const REPEATING: [&str; 4] = [
 
 /// The road falls by 5 cm at 2 s, when the steps have grown.
 fn measure_second_step(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     cut: &Cut,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -178,7 +178,7 @@ fn measure_second_step(
                 reject_above,
             };
             let outcome = cut.run(
-                cast,
+                roles,
                 &Coupling {
                     ecco: Some(ecco),
                     ..method.coupling(&cut)

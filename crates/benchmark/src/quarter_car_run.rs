@@ -8,7 +8,7 @@ use crate::benchmark::MeasureError;
 use crate::quarter_car::halves;
 use crate::recording::Recording;
 use crate::reference::QuarterCarPower;
-use crate::role::{CastError, RoleAssignment};
+use crate::role::{RoleAssignment, RoleError};
 use crate::row::Metric;
 
 /// Σ |P12 − P12 exact|·Δt / T (eq. 15a).
@@ -167,10 +167,10 @@ impl Cut {
     /// The coupled system, and the recorded names of force and velocity at the cut.
     fn system(
         &self,
-        cast: &RoleAssignment,
+        roles: &RoleAssignment,
         coupling: &Coupling,
-    ) -> Result<(SystemFile, [String; 2]), CastError> {
-        let mut assembly = Assembly::new(cast, coupling.step, self.duration);
+    ) -> Result<(SystemFile, [String; 2]), RoleError> {
+        let mut assembly = Assembly::new(roles, coupling.step, self.duration);
         for (name, role) in ["s1", "s2"].into_iter().zip(halves(self.reticulation)) {
             let place = Place {
                 name,
@@ -228,10 +228,10 @@ impl Cut {
     /// Runs the system.
     pub(crate) fn run(
         &self,
-        cast: &RoleAssignment,
+        roles: &RoleAssignment,
         coupling: &Coupling,
     ) -> Result<CarOutcome, MeasureError> {
-        let (file, names) = self.system(cast, coupling)?;
+        let (file, names) = self.system(roles, coupling)?;
         let recording = Recording::of(file)?;
         let rows = recording.rows(&names)?;
         let points: Vec<_> = recording

@@ -126,23 +126,23 @@ impl TableRow {
 
 /// Runs the rows of a case.
 pub(crate) fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     cut: &Cut,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
-    measure_rows(cast, cut, progress, |_| true)
+    measure_rows(roles, cut, progress, |_| true)
 }
 
 /// Runs the rows of a case with equal steps, and smaller ones. Whether somebody else's FMU can have
 /// its step changed is not known.
 pub(crate) fn measure_foreign(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     cut: &Cut,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
-    measure_rows(cast, cut, progress, |row| row.tolerance.is_none())?;
+    measure_rows(roles, cut, progress, |row| row.tolerance.is_none())?;
     let step = PLAIN.step / REFINEMENT;
-    let outcome = cut.run(cast, &Coupling { step, ..PLAIN })?;
+    let outcome = cut.run(roles, &Coupling { step, ..PLAIN })?;
     progress.add(
         REFINED.name,
         [BenchmarkRow::new(POWER_ERROR, outcome.power.error())],
@@ -151,14 +151,14 @@ pub(crate) fn measure_foreign(
 }
 
 fn measure_rows(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     cut: &Cut,
     progress: &Progress<'_>,
     is_meant: impl Fn(&TableRow) -> bool,
 ) -> Result<(), MeasureError> {
     let of_case = ROWS.iter().filter(|row| row.case == cut.name);
     for row in of_case.filter(|row| is_meant(row)) {
-        let outcome = cut.run(cast, &row.coupling(cut))?;
+        let outcome = cut.run(roles, &row.coupling(cut))?;
         progress.add(row.configuration, row.rows(&outcome));
     }
     Ok(())

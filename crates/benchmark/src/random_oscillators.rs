@@ -94,7 +94,7 @@ fn oscillators(numbers: &mut Numbers, is_damped: bool, stop: f64) -> Oscillators
 }
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -105,7 +105,7 @@ fn measure(
     let all: Vec<Oscillators> = (0..COUNT).map(draw).collect();
     let trials: Result<Vec<Trial>, _> = all
         .par_iter()
-        .map(|oscillators| judge(cast, oscillators))
+        .map(|oscillators| judge(roles, oscillators))
         .collect();
     let trials = trials?;
     let count = |is_meant: &dyn Fn(&Trial) -> bool| {
@@ -137,10 +137,10 @@ fn measure(
 
 /// Runs without and with the correction; the truth is the distance from the monolithic run's energy
 /// over the last second.
-fn judge(cast: &RoleAssignment, oscillators: &Oscillators) -> Result<Trial, MeasureError> {
+fn judge(roles: &RoleAssignment, oscillators: &Oscillators) -> Result<Trial, MeasureError> {
     let whole = oscillators.monolithic();
     let error = |configuration: &Configuration| {
-        let course = oscillators.run(cast, configuration)?;
+        let course = oscillators.run(roles, configuration)?;
         let errors = oscillators.energy_errors(&course.states, &whole);
         let [.., last] = energy_metrics(&oscillators.times(), &errors);
         Ok::<_, MeasureError>((last, course.recording.report.bonds[0].verdict))

@@ -59,12 +59,12 @@ const RATIOS: [(&str, u32); 7] = [
 ];
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     if case.name == "by-case" {
-        return measure_cases(cast, progress);
+        return measure_cases(roles, progress);
     }
     let (speed, extrapolation) = case.name.split_once('-').unwrap_or((case.name, "hold"));
     for (name, ratio) in RATIOS {
@@ -83,13 +83,16 @@ fn measure(
             stop: 3.0,
             ..table_1(1)
         };
-        progress.add(name, [BenchmarkRow::new(SHARE, share(cast, &oscillators)?)]);
+        progress.add(
+            name,
+            [BenchmarkRow::new(SHARE, share(roles, &oscillators)?)],
+        );
     }
     Ok(())
 }
 
 /// Where the velocities of the two masses go together, the rule is wrong.
-fn measure_cases(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
+fn measure_cases(roles: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
     for (number, name, stop) in [
         (1, "table 1, case 1", 3.0),
         (3, "table 1, case 3", 1.0),
@@ -101,7 +104,7 @@ fn measure_cases(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), M
             stop,
             ..table_1(number)
         };
-        let share = share(cast, &oscillators)?;
+        let share = share(roles, &oscillators)?;
         progress.add(
             name,
             [BenchmarkRow::new(SHARE, share).note("the paper takes 0.5")],
@@ -112,10 +115,10 @@ fn measure_cases(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), M
 
 /// Slope, through zero, of the energy's error over the residual energy of eq. 8, which is summed
 /// from outputs at communication points alone.
-fn share(cast: &RoleAssignment, oscillators: &Oscillators) -> Result<f64, MeasureError> {
-    let course = oscillators.run(cast, &STALE)?;
+fn share(roles: &RoleAssignment, oscillators: &Oscillators) -> Result<f64, MeasureError> {
+    let course = oscillators.run(roles, &STALE)?;
     let errors = oscillators.energy_errors(&course.states, &oscillators.exact()?);
-    let force = cast.name(&FORCE, "f").unwrap_or("f");
+    let force = roles.name(&FORCE, "f").unwrap_or("f");
     let forces = course.recording.rows(&[format!("arm1.{force}")])?;
     let velocities = course.states.iter().map(|state| state[state.len() - 1]);
     let outputs: Vec<(f64, f64)> = forces.iter().map(|row| row[0]).zip(velocities).collect();

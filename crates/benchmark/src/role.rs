@@ -104,7 +104,7 @@ struct OpenedSubstitute {
 
 /// Why a role cannot be filled.
 #[derive(Debug, thiserror::Error)]
-pub enum CastError {
+pub enum RoleError {
     /// Our FMU is not there.
     #[error("{} is missing; build our FMUs with `cargo xtask fmus`, or name their folder", .0.display())]
     Missing(PathBuf),
@@ -158,18 +158,18 @@ impl RoleAssignment {
     ///
     /// # Errors
     /// An FMU that cannot be opened or lacks a port; a name that the role does not have.
-    pub fn substitute(&mut self, role: &Role, substitute: Substitute) -> Result<(), CastError> {
+    pub fn substitute(&mut self, role: &Role, substitute: Substitute) -> Result<(), RoleError> {
         for name in substitute.names.keys() {
             if !role.names().any(|known| known == name) {
                 let known: Vec<&str> = role.names().collect();
-                return Err(CastError::UnknownName {
+                return Err(RoleError::UnknownName {
                     role: role.name.to_owned(),
                     name: name.clone(),
                     known: known.join(", "),
                 });
             }
         }
-        let fmu = Fmu::open(&substitute.fmu).map_err(|error| CastError::Unreadable {
+        let fmu = Fmu::open(&substitute.fmu).map_err(|error| RoleError::Unreadable {
             role: role.name.to_owned(),
             message: error.to_string(),
         })?;
@@ -183,7 +183,7 @@ impl RoleAssignment {
             if !player.variables.contains(name) {
                 let mut variables = role.variables().into_iter();
                 let meaning = variables.find(|variable| variable.name == *port);
-                return Err(CastError::NoPort {
+                return Err(RoleError::NoPort {
                     role: role.name.to_owned(),
                     fmu: player.substitute.fmu.clone(),
                     port,
@@ -205,7 +205,7 @@ impl RoleAssignment {
     }
 
     /// Path of the FMU in `role`.
-    pub(crate) fn fmu(&self, role: &Role) -> Result<PathBuf, CastError> {
+    pub(crate) fn fmu(&self, role: &Role) -> Result<PathBuf, RoleError> {
         if let Some(player) = self.substitutes.get(role.name) {
             return Ok(player.substitute.fmu.clone());
         }
@@ -213,7 +213,7 @@ impl RoleAssignment {
         if path.is_file() {
             Ok(path)
         } else {
-            Err(CastError::Missing(path))
+            Err(RoleError::Missing(path))
         }
     }
 

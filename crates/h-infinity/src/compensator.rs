@@ -78,7 +78,7 @@ impl Compensator {
     }
 
     /// At rest under the input `value`.
-    pub fn settle(&mut self, value: f64) {
+    pub fn rest_at(&mut self, value: f64) {
         self.state = self.rest.map(|rest| rest * value);
     }
 
@@ -137,10 +137,10 @@ mod tests {
     }
 
     #[test]
-    fn it_rests_where_it_settles() {
+    fn a_constant_input_keeps_it_at_rest() {
         let k1 = lead();
         let mut compensator = Compensator::new(&k1, 0.05).unwrap();
-        compensator.settle(2.0);
+        compensator.rest_at(2.0);
         let answer = 2.0 * k1.at(Complex::new(0.0, 0.0)).re;
         for _ in 0..5 {
             assert_eq!(compensator.output(2.0), answer);

@@ -29,7 +29,7 @@ impl Smoother {
     }
 
     /// At rest at `value`.
-    pub fn settle(&mut self, value: f64) {
+    pub fn rest_at(&mut self, value: f64) {
         self.value = value;
         self.rate = 0.0;
     }

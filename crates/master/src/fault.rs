@@ -96,7 +96,7 @@ pub enum RunError {
     Fault(Fault),
     /// The outputs of an algebraic loop did not converge at the start.
     #[error(
-        "the start values of the algebraic loop {members} do not settle (last change {change:e}); \
+        "the start values of the algebraic loop {members} do not converge (last change {change:e}); \
          give start values nearer to a solution, or `propagate_initial_inputs = false` on one of its components"
     )]
     InitialLoop {

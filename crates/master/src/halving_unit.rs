@@ -189,8 +189,8 @@ fn taylor(
 /// Says of a refused step that it was the smallest one.
 fn at_the_limit(mut fault: Box<UnitFault>, step: f64) -> Box<UnitFault> {
     if fault.cause == Cause::Discard {
-        let told = format!("; steps were halved down to {step} s, as step_halvings allows");
-        fault.message.push_str(&told);
+        let limit = format!("; steps were halved down to {step} s, as step_halvings allows");
+        fault.message.push_str(&limit);
     }
     fault
 }

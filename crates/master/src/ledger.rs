@@ -56,7 +56,7 @@ pub struct Ledger {
     bonds: Vec<BondAccount>,
     /// No step control uses the coupling error, and no output is stale where its input is new:
     /// where inputs are copies, the residual power is then zero at the start of each step.
-    books_copies: bool,
+    has_copies: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -85,13 +85,13 @@ impl Ledger {
         };
         Self {
             bonds: state.graph.bonds.iter().map(entry).collect(),
-            books_copies: for_fixed_steps && !state.exchange.modes.contains(&Exchange::Stale),
+            has_copies: for_fixed_steps && !state.exchange.modes.contains(&Exchange::Stale),
         }
     }
 
     /// Adds the step that has just been made.
     pub(crate) fn observe(&mut self, state: &State, step: &Step) {
-        if self.books_copies && state.units.uniform {
+        if self.has_copies && state.units.uniform {
             for entry in &mut self.bonds {
                 entry.observe_copies(state, step);
             }

@@ -384,8 +384,8 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         let error = file.publish(Some(0)).unwrap_err();
         assert!(matches!(error, RecordError::NotNamed { .. }), "{error}");
-        let told = "its rows cannot be read any more";
-        assert!(error.to_string().contains(told), "{error}");
+        let expected = "its rows cannot be read any more";
+        assert!(error.to_string().contains(expected), "{error}");
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn rows(crane: Crane, outcome: &CraneOutcome) -> Vec<BenchmarkRow> {
 
 /// The configurations at H = 1 ms.
 pub(crate) fn measure(
-    workshop: &FmuPool<'_>,
+    pool: &FmuPool<'_>,
     crane: Crane,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -68,10 +68,10 @@ pub(crate) fn measure(
             solver: Solver::Euler,
             tenths: 10,
         };
-        let outcome = workshop.run(&setup)?;
+        let outcome = pool.run(&setup)?;
         progress.add(fine.name, rows(crane, &outcome));
     }
-    measure_energy(workshop, crane, progress)
+    measure_energy(pool, crane, progress)
 }
 
 /// Energy that the formulations make or lose, with velocity-force coupling and p2 at 1 ms.
@@ -82,7 +82,7 @@ const ENERGIES: [(&str, Formulation); 3] = [
 ];
 
 fn measure_energy(
-    workshop: &FmuPool<'_>,
+    pool: &FmuPool<'_>,
     crane: Crane,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -95,7 +95,7 @@ fn measure_energy(
             solver: Solver::Euler,
             tenths: 10,
         };
-        let outcome = workshop.run(&setup)?;
+        let outcome = pool.run(&setup)?;
         let rows = [
             BenchmarkRow::new(RMS_ENERGY, outcome.energy[0]),
             BenchmarkRow::new(MAX_ENERGY, outcome.energy[1]),
@@ -109,7 +109,7 @@ fn measure_energy(
 
 /// Somebody else's FMUs: velocity-force coupling with p2 at 1 ms, beside a step a tenth as long.
 pub(crate) fn measure_foreign(
-    workshop: &FmuPool<'_>,
+    pool: &FmuPool<'_>,
     crane: Crane,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -122,7 +122,7 @@ pub(crate) fn measure_foreign(
             solver: Solver::Euler,
             tenths,
         };
-        let outcome = workshop.run(&setup)?;
+        let outcome = pool.run(&setup)?;
         progress.add(
             configuration.name,
             [BenchmarkRow::new(RMS_S1, outcome.rms_s[0])],

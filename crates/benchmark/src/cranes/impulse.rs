@@ -73,11 +73,11 @@ impl Impulse {
 
     fn rows(
         &self,
-        workshop: &FmuPool<'_>,
+        pool: &FmuPool<'_>,
         crane: Crane,
         place: usize,
     ) -> Result<Vec<BenchmarkRow>, MeasureError> {
-        let outcome = workshop.run(&self.setup(crane, STEPS[place]))?;
+        let outcome = pool.run(&self.setup(crane, STEPS[place]))?;
         let mut measured = vec![(RMS_S1, outcome.rms_s[0]), (RMS_V1, outcome.rms_v[0])];
         if crane.actuators == 2 {
             measured.insert(1, (RMS_S2, outcome.rms_s[1]));
@@ -97,10 +97,10 @@ impl Impulse {
     }
 
     /// Largest macro-step, ms, up to which all of a grid of 2 ms finish.
-    fn finishes(&self, workshop: &FmuPool<'_>, crane: Crane) -> Result<u32, MeasureError> {
+    fn finishes(&self, pool: &FmuPool<'_>, crane: Crane) -> Result<u32, MeasureError> {
         for milliseconds in (2..=self.finishes).step_by(2) {
             let setup = self.setup(crane, milliseconds);
-            if !workshop.run_within(&setup, f64::INFINITY)?.is_finished {
+            if !pool.run_within(&setup, f64::INFINITY)?.is_finished {
                 return Ok(milliseconds - 2);
             }
         }
@@ -110,7 +110,7 @@ impl Impulse {
 
 /// The three configurations at all macro-steps, and the pipelined one.
 pub(crate) fn measure(
-    workshop: &FmuPool<'_>,
+    pool: &FmuPool<'_>,
     crane: Crane,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -120,9 +120,9 @@ pub(crate) fn measure(
         .collect();
     let rows = cells.par_iter().map(|(impulse, place)| {
         let rows = if *place < STEPS.len() {
-            impulse.rows(workshop, crane, *place)?
+            impulse.rows(pool, crane, *place)?
         } else {
-            let finishes = f64::from(impulse.finishes(workshop, crane)?);
+            let finishes = f64::from(impulse.finishes(pool, crane)?);
             let bar = Bar::AtLeast(f64::from(impulse.finishes));
             vec![BenchmarkRow::new(FINISHED, finishes).within(bar, HEADLINE)]
         };
@@ -135,7 +135,7 @@ pub(crate) fn measure(
         prediction: Prediction::Pipelined,
         ..IMPULSES[0]
     };
-    let outcome = workshop.run(&pipelined.setup(crane, 20))?;
+    let outcome = pool.run(&pipelined.setup(crane, 20))?;
     progress.add(
         "impulse, pipelined, 20 ms",
         [BenchmarkRow::new(RMS_S1, outcome.rms_s[0])],

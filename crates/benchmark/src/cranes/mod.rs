@@ -167,34 +167,34 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
 const RODRIGUEZ: &str = "rodriguez";
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
-    let workshop = FmuPool::new(cast);
+    let pool = FmuPool::new(roles);
     let (is_sweep, name) = match case.name.strip_prefix(MAX_STEP) {
         Some(name) => (true, name),
         None => (false, case.name),
     };
     if name == RODRIGUEZ {
-        return rodriguez::measure(cast, progress);
+        return rodriguez::measure(roles, progress);
     }
     let Some((_, crane)) = CRANES.iter().find(|(known, _)| *known == name) else {
         return Ok(());
     };
     if progress.is_foreign() {
-        let plays = cast.is_foreign(&[MECHANICS, CIRCUIT]);
+        let plays = roles.is_foreign(&[MECHANICS, CIRCUIT]);
         return if is_sweep || !plays {
             Ok(())
         } else {
-            accuracy::measure_foreign(&workshop, *crane, progress)
+            accuracy::measure_foreign(&pool, *crane, progress)
         };
     }
     if is_sweep {
-        sweep::measure(&workshop, *crane, progress)?;
+        sweep::measure(&pool, *crane, progress)?;
         Ok(())
     } else {
-        accuracy::measure(&workshop, *crane, progress)?;
-        impulse::measure(&workshop, *crane, progress)
+        accuracy::measure(&pool, *crane, progress)?;
+        impulse::measure(&pool, *crane, progress)
     }
 }

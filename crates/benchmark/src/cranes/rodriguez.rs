@@ -49,9 +49,9 @@ struct Course {
 }
 
 /// Ten seconds by steps of the mechanics and of the cylinder, s, with linear extrapolation.
-fn run(cast: &RoleAssignment, step: f64, cylinder_step: f64) -> Result<Course, MeasureError> {
+fn run(roles: &RoleAssignment, step: f64, cylinder_step: f64) -> Result<Course, MeasureError> {
     let steps = (10.0 / step + 1e-9).floor();
-    let mut assembly = Assembly::new(cast, step, steps * step);
+    let mut assembly = Assembly::new(roles, step, steps * step);
     let mechanics = Place {
         name: "mechanics",
         role: &MECHANICS,
@@ -104,24 +104,24 @@ impl Course {
     }
 }
 
-pub(crate) fn measure(cast: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
-    let course = run(cast, 10e-3, 0.25e-3)?;
+pub(crate) fn measure(roles: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
+    let course = run(roles, 10e-3, 0.25e-3)?;
     let row = BenchmarkRow::new(GREATEST, course.greatest_error()?);
     let row = row.against(0.593, Bar::AtMost(2.0), MARGIN);
     progress.add("ALI1, 10 ms", [row]);
-    let variations = run(cast, 11.5e-3, 0.1e-3)?.variations();
+    let variations = run(roles, 11.5e-3, 0.1e-3)?.variations();
     let rows = VARIATIONS.iter().zip(variations);
     let rows = rows.map(|((metric, known), found)| {
         BenchmarkRow::new(*metric, found).against(*known, TOLERANCE, SOURCE)
     });
     progress.add("ALI1, 11.5 ms", rows);
-    let calm = run(cast, 11e-3, 0.1e-3)?.variations();
+    let calm = run(roles, 11e-3, 0.1e-3)?.variations();
     let greatest = calm.into_iter().fold(0.0, f64::max);
     progress.add(
         "ALI1, 11 ms",
         [BenchmarkRow::new(CALM, greatest).within(Bar::AtMost(2.0), CALM_ENOUGH)],
     );
-    let diverges = match run(cast, 12e-3, 0.1e-3) {
+    let diverges = match run(roles, 12e-3, 0.1e-3) {
         Ok(course) => course
             .variations()
             .into_iter()

@@ -20,7 +20,7 @@ const GREATEST_PRESSURE: f64 = 1e9;
 
 /// The FMUs of all runs, opened once.
 pub(crate) struct FmuPool<'a> {
-    pub(crate) cast: &'a RoleAssignment,
+    pub(crate) roles: &'a RoleAssignment,
     cache: FmuCache,
 }
 
@@ -82,9 +82,9 @@ pub(crate) fn reference(crane: Crane) -> Arc<Vec<CraneMotion>> {
 }
 
 impl<'a> FmuPool<'a> {
-    pub(crate) fn new(cast: &'a RoleAssignment) -> Self {
+    pub(crate) fn new(roles: &'a RoleAssignment) -> Self {
         Self {
-            cast,
+            roles,
             cache: FmuCache::default(),
         }
     }
@@ -139,7 +139,7 @@ impl<'a> FmuPool<'a> {
         setup: &Setup,
         watch: CraneSums,
     ) -> Result<(CraneOutcome, EnergyCourse), MeasureError> {
-        let file = setup.system(self.cast)?;
+        let file = setup.system(self.roles)?;
         let system = System::from_file_with(file, &self.cache)?;
         let mut run = system.start(&RunOptions::default())?;
         let watch = Arc::new(Mutex::new(watch));
@@ -378,11 +378,11 @@ mod tests {
             tenths: 200,
         };
         let path = fmu("CraneMechanics");
-        let cast = RoleAssignment::new(path.parent().unwrap());
-        let workshop = FmuPool::new(&cast);
-        let part = workshop.run_within(&setup, f64::INFINITY).unwrap();
+        let roles = RoleAssignment::new(path.parent().unwrap());
+        let pool = FmuPool::new(&roles);
+        let part = pool.run_within(&setup, f64::INFINITY).unwrap();
         assert!(!part.is_finished && part.constraint.is_finite());
-        let outcome = workshop.run_beside(&setup, Arc::default()).unwrap();
+        let outcome = pool.run_beside(&setup, Arc::default()).unwrap();
         let metric = Metric::figure("greatest violation of the constraints", "");
         for (measured, expected) in [(part.constraint, true), (outcome.constraint, false)] {
             let row = BenchmarkRow::new(metric, measured).within(Bar::AtMost(1e9), "");

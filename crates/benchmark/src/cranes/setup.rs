@@ -5,7 +5,7 @@ use gyrator_system::{InterfaceModel, Spanned, SystemFile, Value};
 
 use super::{CIRCUIT, MECHANICS};
 use crate::assembly::{Assembly, FRESH, Place, STALE};
-use crate::role::{CastError, RoleAssignment};
+use crate::role::{RoleAssignment, RoleError};
 
 /// Formulation of the mechanics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,10 +77,10 @@ impl Setup {
     }
 
     /// The coupled system. The last macro-step is the last whole one within 30 s.
-    pub(crate) fn system(&self, cast: &RoleAssignment) -> Result<SystemFile, CastError> {
+    pub(crate) fn system(&self, roles: &RoleAssignment) -> Result<SystemFile, RoleError> {
         let step = self.step();
         let steps = (DURATION / step + 1e-9).floor();
-        let mut assembly = Assembly::new(cast, step, steps * step);
+        let mut assembly = Assembly::new(roles, step, steps * step);
         let extrapolation = match self.prediction {
             Prediction::Polynomial(1) => "linear",
             Prediction::Polynomial(2) => "quadratic",

@@ -96,25 +96,21 @@ impl Method {
 
 /// Looks for the largest macro-step of a setup.
 struct Search<'a> {
-    workshop: &'a FmuPool<'a>,
+    pool: &'a FmuPool<'a>,
     setup: Setup,
     /// Residual energy at the smallest macro-step, J; infinite where the run fails.
     base: f64,
 }
 
 impl<'a> Search<'a> {
-    fn new(workshop: &'a FmuPool<'a>, setup: Setup) -> Result<Self, MeasureError> {
-        let outcome = workshop.run_within(&setup, f64::INFINITY)?;
+    fn new(pool: &'a FmuPool<'a>, setup: Setup) -> Result<Self, MeasureError> {
+        let outcome = pool.run_within(&setup, f64::INFINITY)?;
         let base = if outcome.is_finished {
             outcome.residual_abs
         } else {
             f64::INFINITY
         };
-        Ok(Self {
-            workshop,
-            setup,
-            base,
-        })
+        Ok(Self { pool, setup, base })
     }
 
     /// Whether the residual energy has not taken off at this macro-step.
@@ -124,7 +120,7 @@ impl<'a> Search<'a> {
             tenths,
             ..self.setup
         };
-        let outcome = self.workshop.run_within(&setup, limit)?;
+        let outcome = self.pool.run_within(&setup, limit)?;
         Ok(outcome.is_finished)
     }
 
@@ -164,13 +160,13 @@ fn column(crane: Crane) -> usize {
 
 /// One cell of the table: its largest macro-step, tenths of a millisecond, and its rows.
 fn measure_cell(
-    workshop: &FmuPool<'_>,
+    pool: &FmuPool<'_>,
     crane: Crane,
     method: &Method,
     coupling: usize,
 ) -> Result<(u32, Vec<BenchmarkRow>), MeasureError> {
     let setup = method.setup(crane, coupling);
-    let largest = Search::new(workshop, setup)?.first_edge()?;
+    let largest = Search::new(pool, setup)?.first_edge()?;
     let expected = method.largest[column(crane) + coupling];
     let row = BenchmarkRow::new(LARGEST, milliseconds(largest));
     let mut rows = vec![row.against(expected, TOLERANCE, REPRODUCTION)];
@@ -179,7 +175,7 @@ fn measure_cell(
         (Solver::Trapezoidal, BY_TRAPEZOIDAL),
     ];
     for (solver, metric) in solvers {
-        let search = Search::new(workshop, Setup { solver, ..setup })?;
+        let search = Search::new(pool, Setup { solver, ..setup })?;
         let near = milliseconds(search.near(largest)?);
         rows.push(BenchmarkRow::new(metric, near).against(
             milliseconds(largest),
@@ -192,7 +188,7 @@ fn measure_cell(
 
 /// The largest macro-steps of all configurations, and their order.
 pub(crate) fn measure(
-    workshop: &FmuPool<'_>,
+    pool: &FmuPool<'_>,
     crane: Crane,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -200,7 +196,7 @@ pub(crate) fn measure(
     let methods: Vec<_> = methods.collect();
     let cells = methods
         .par_iter()
-        .map(|(method, coupling)| measure_cell(workshop, crane, method, *coupling));
+        .map(|(method, coupling)| measure_cell(pool, crane, method, *coupling));
     let cells: Vec<(u32, Vec<BenchmarkRow>)> = cells.collect::<Result<_, _>>()?;
     let largest: Vec<f64> = cells
         .iter()
@@ -246,18 +242,18 @@ fn order(crane: Crane, table: &[[f64; 2]], progress: &Progress<'_>) {
 
 /// The largest macro-step of a method in the first or the second coupling, ms.
 pub(crate) fn largest(
-    workshop: &FmuPool<'_>,
+    pool: &FmuPool<'_>,
     crane: Crane,
     method: &Method,
     coupling: usize,
 ) -> Result<f64, MeasureError> {
-    let search = Search::new(workshop, method.setup(crane, coupling))?;
+    let search = Search::new(pool, method.setup(crane, coupling))?;
     Ok(milliseconds(search.first_edge()?))
 }
 
 /// The residual energy's magnitudes over the macro-step, ms and J, until they exceed what a chart shows.
 pub(crate) fn curve(
-    workshop: &FmuPool<'_>,
+    pool: &FmuPool<'_>,
     crane: Crane,
     method: &Method,
     coupling: usize,
@@ -269,7 +265,7 @@ pub(crate) fn curve(
             tenths,
             ..method.setup(crane, coupling)
         };
-        let outcome = workshop.run_within(&setup, SHOWN)?;
+        let outcome = pool.run_within(&setup, SHOWN)?;
         points.push((milliseconds(tenths), outcome.residual_abs));
         if !outcome.is_finished {
             break;

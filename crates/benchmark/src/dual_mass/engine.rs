@@ -18,13 +18,13 @@ const SMALL_ENOUGH: &str =
 
 /// The systems of the figures and some random ones with all methods that the engine has.
 pub(crate) fn measure_fmus(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     designs: &Designs,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     const SOME: usize = 2;
     const PULSE: usize = 200;
-    let theatre = FmuPool::new(cast);
+    let pool = FmuPool::new(roles);
     let mut systems = DualMass::FIGURES.to_vec();
     systems.extend(DualMass::random(SOME));
     for method in METHODS {
@@ -33,7 +33,7 @@ pub(crate) fn measure_fmus(
         };
         let coupling = method.coupling(designs);
         let difference = |system: &DualMass| {
-            let course = theatre.course(system, &setup, PULSE)?;
+            let course = pool.course(system, &setup, PULSE)?;
             let expected = coupling.clone().course(system, PULSE);
             Ok([0, 1].map(|variable| distance(&course, &expected, variable)))
         };
@@ -48,24 +48,24 @@ pub(crate) fn measure_fmus(
 
 /// All random systems as FMUs with one-sided compensation, beside the same in one process.
 pub(crate) fn measure_one_sided(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     /// Place of 200 ms in [`PULSES`].
     const PULSE: usize = 2;
     /// Place of 0.2 in [`THRESHOLDS`].
     const THRESHOLD: usize = 2;
-    let theatre = FmuPool::new(cast);
+    let pool = FmuPool::new(roles);
     let (pulse, limit) = (PULSES[PULSE], THRESHOLDS[THRESHOLD]);
     // A tenth of the macro-step is fine enough for the compensator; errors need each micro-step.
     let [fine, coarse] = [MICRO_STEP, 0.1 * MACRO_STEP].map(Setup::one_sided);
     let judge = |system: &DualMass| {
         let [velocity, force] = errors(
-            &theatre.course(system, &fine, pulse)?,
+            &pool.course(system, &fine, pulse)?,
             &system.reference(pulse),
         );
         let is_accurate = velocity <= limit && force <= limit;
-        Ok((theatre.grows(system, &coarse)?, !is_accurate))
+        Ok((pool.grows(system, &coarse)?, !is_accurate))
     };
     let systems = DualMass::random(COUNT);
     let judged: Result<Vec<(bool, bool)>, MeasureError> = systems.par_iter().map(judge).collect();

@@ -14,7 +14,7 @@ use crate::assembly::{Assembly, Configuration, Place};
 use crate::benchmark::MeasureError;
 use crate::metrics::greatest;
 use crate::recording::Recorder;
-use crate::role::{CastError, Role, RoleAssignment};
+use crate::role::{Role, RoleAssignment, RoleError};
 
 pub(crate) const FORCE: Role = Role {
     name: "force",
@@ -82,14 +82,14 @@ const NEVER: f64 = 1e9;
 
 /// FMUs that are opened once.
 pub(crate) struct FmuPool<'a> {
-    cast: &'a RoleAssignment,
+    roles: &'a RoleAssignment,
     cache: FmuCache,
 }
 
 impl<'a> FmuPool<'a> {
-    pub(crate) fn new(cast: &'a RoleAssignment) -> Self {
+    pub(crate) fn new(roles: &'a RoleAssignment) -> Self {
         Self {
-            cast,
+            roles,
             cache: FmuCache::default(),
         }
     }
@@ -99,9 +99,9 @@ impl<'a> FmuPool<'a> {
         system: &DualMass,
         setup: &Setup,
         (width, second, stop): (f64, f64, f64),
-    ) -> Result<SystemFile, CastError> {
+    ) -> Result<SystemFile, RoleError> {
         let DualMass { m, k, k_c, d_c, d } = *system;
-        let mut assembly = Assembly::new(self.cast, MACRO_STEP, stop);
+        let mut assembly = Assembly::new(self.roles, MACRO_STEP, stop);
         let place = |name, role| Place {
             name,
             role,

@@ -105,15 +105,15 @@ const COUNT: usize = 2000;
 const STABLE: f64 = 1.0 + 1e-7;
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     let designs = Designs::new()?;
     match (case.name, case.name.parse::<usize>()) {
         (_, Ok(number)) => measure_figure(number - 1, &designs, progress),
-        ("fmus", _) => return measure_fmus(cast, &designs, progress),
-        ("one-sided", _) => return measure_one_sided(cast, progress),
+        ("fmus", _) => return measure_fmus(roles, &designs, progress),
+        ("one-sided", _) => return measure_one_sided(roles, progress),
         _ => measure_random(&designs, progress),
     }
     Ok(())

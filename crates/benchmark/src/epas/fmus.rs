@@ -51,12 +51,12 @@ pub(crate) struct Setup {
 
 /// Angle of the column and velocity of the rack at each millisecond.
 pub(crate) fn course(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     manoeuvre: &Manoeuvre,
     setup: &Setup,
 ) -> Result<Vec<[f64; 2]>, MeasureError> {
     const STEP: f64 = 1e-3;
-    let mut assembly = Assembly::new(cast, STEP, 20.0);
+    let mut assembly = Assembly::new(roles, STEP, 20.0);
     let place = |name, role, inner_step, exchange| Place {
         name,
         role,

@@ -130,7 +130,7 @@ fn velocities(samples: &[Sample]) -> Vec<(f64, f64)> {
 }
 
 fn measure(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
@@ -161,7 +161,7 @@ fn measure(
         let row = BenchmarkRow::new(BESIDE_HOLD, errors[RACK] / hold);
         progress.add(method, [row.within(Bar::AtMost(share), PROJECT)]);
     }
-    measure_fmus(cast, &manoeuvre, &reference, progress)
+    measure_fmus(roles, &manoeuvre, &reference, progress)
 }
 
 const DIFFERENCE: Metric = Metric::figure("difference from the process, greatest", "");
@@ -178,7 +178,7 @@ const ONE_SIDED: Setup = Setup {
 
 /// The same three units as FMUs; what is sent to the vehicle is seen every millisecond.
 fn measure_fmus(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     manoeuvre: &Manoeuvre,
     reference: &[Sample],
     progress: &Progress<'_>,
@@ -186,7 +186,7 @@ fn measure_fmus(
     let [velocity, force] = channels(HOLD)?;
     let held = manoeuvre.coupled(velocity, force);
     let rows = |setup: &Setup| {
-        let course = course(cast, manoeuvre, setup)?;
+        let course = course(roles, manoeuvre, setup)?;
         let samples: Vec<Sample> = course
             .iter()
             .map(|[angle, velocity]| [*angle, *velocity, f64::NAN, f64::NAN, f64::NAN])

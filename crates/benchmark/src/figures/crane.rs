@@ -9,14 +9,14 @@ use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 /// All figures.
-pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
-    let mut charts = vec![errors(cast)?];
-    charts.extend(oscillation(cast)?);
+pub(crate) fn figures(roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
+    let mut charts = vec![errors(roles)?];
+    charts.extend(oscillation(roles)?);
     Ok(charts)
 }
 
 /// Figure 35, which cannot be reproduced, as what is found instead.
-fn errors(cast: &RoleAssignment) -> Result<Chart, MeasureError> {
+fn errors(roles: &RoleAssignment) -> Result<Chart, MeasureError> {
     let crane = HydraulicCrane::table_5();
     let mut chart = Chart::new(
         "rodriguez2022-fig35",
@@ -30,7 +30,7 @@ fn errors(cast: &RoleAssignment) -> Result<Chart, MeasureError> {
         ("corrected, μ = 0.0125", CORRECTED),
         ("compensated", COMPENSATED),
     ] {
-        let course = run(cast, steps("10ms"), &configuration)?;
+        let course = run(roles, steps("10ms"), &configuration)?;
         let exact = crane.states_at(&course.recording.times)?;
         let errors = course.states.iter().zip(&exact);
         let errors = errors.map(|(state, exact)| 1e3 * (state[4] - crane.length(exact)));
@@ -39,10 +39,10 @@ fn errors(cast: &RoleAssignment) -> Result<Chart, MeasureError> {
     Ok(chart)
 }
 
-fn oscillation(cast: &RoleAssignment) -> Result<[Chart; 2], MeasureError> {
+fn oscillation(roles: &RoleAssignment) -> Result<[Chart; 2], MeasureError> {
     let crane = HydraulicCrane::table_5();
     let steps = steps("11.5ms");
-    let (stale, compensated) = (run(cast, steps, &STALE)?, run(cast, steps, &COMPENSATED)?);
+    let (stale, compensated) = (run(roles, steps, &STALE)?, run(roles, steps, &COMPENSATED)?);
     let times = &stale.recording.times;
     let exact = crane.states_at(times)?;
     let length = |course: &Course| points(times, course.states.iter().map(|state| state[4]));

@@ -15,8 +15,8 @@ const MACRO_STEP: &str = "macro-step H, ms";
 const RESIDUAL: &str = "residual energy, sum of magnitudes, J";
 
 /// All figures.
-pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
-    let workshop = FmuPool::new(cast);
+pub(crate) fn figures(roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
+    let pool = FmuPool::new(roles);
     let mut charts = Vec::new();
     for (actuators, coupling, name, title, source) in [
         (
@@ -55,7 +55,7 @@ pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError>
         let chart = Chart::new(name, title, MACRO_STEP, RESIDUAL)
             .logarithmic()
             .source(source);
-        charts.push(residuals(&workshop, crane, coupling, chart)?);
+        charts.push(residuals(&pool, crane, coupling, chart)?);
     }
     for (throttle, name, title) in [
         (
@@ -70,23 +70,23 @@ pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError>
         ),
     ] {
         let chart = Chart::new(name, title, "formulation, inputs", "largest H, ms");
-        charts.push(largest_steps(&workshop, throttle, chart)?);
+        charts.push(largest_steps(&pool, throttle, chart)?);
     }
-    charts.push(energies(&workshop)?);
-    charts.push(errors(&workshop)?);
+    charts.push(energies(&pool)?);
+    charts.push(errors(&pool)?);
     Ok(charts)
 }
 
 /// The residual energy of all methods in one coupling.
 fn residuals(
-    workshop: &FmuPool<'_>,
+    pool: &FmuPool<'_>,
     crane: Crane,
     coupling: usize,
     chart: Chart,
 ) -> Result<Chart, MeasureError> {
     let curves = METHODS
         .par_iter()
-        .map(|method| curve(workshop, crane, method, coupling));
+        .map(|method| curve(pool, crane, method, coupling));
     let curves: Vec<Vec<(f64, f64)>> = curves.collect::<Result<_, _>>()?;
     // The colour tells how inputs are predicted, marks tell ALI3-P.
     let lines = METHODS.iter().zip(curves).enumerate();
@@ -102,7 +102,7 @@ fn residuals(
 
 /// How far each method goes, in both couplings of both cranes.
 fn largest_steps(
-    workshop: &FmuPool<'_>,
+    pool: &FmuPool<'_>,
     throttle: Throttle,
     chart: Chart,
 ) -> Result<Chart, MeasureError> {
@@ -128,7 +128,7 @@ fn largest_steps(
             };
             let shift = APART * (column as f64 - 1.5);
             let points = METHODS.par_iter().enumerate().map(|(place, method)| {
-                let largest = largest(workshop, crane, method, *coupling)?;
+                let largest = largest(pool, crane, method, *coupling)?;
                 Ok((place as f64 + shift, largest))
             });
             let points: Vec<_> = points.collect::<Result<_, MeasureError>>()?;
@@ -139,7 +139,7 @@ fn largest_steps(
 }
 
 /// How the formulations keep the energy at H = 1 ms.
-fn energies(workshop: &FmuPool<'_>) -> Result<Chart, MeasureError> {
+fn energies(pool: &FmuPool<'_>) -> Result<Chart, MeasureError> {
     let chart = Chart::new(
         "rahikainen2020-fig10",
         "Single crane, 1 ms: how formulations keep the energy",
@@ -161,7 +161,7 @@ fn energies(workshop: &FmuPool<'_>) -> Result<Chart, MeasureError> {
             solver: Solver::Euler,
             tenths: 10,
         };
-        Ok(Line::new(label, workshop.energy(&setup)?))
+        Ok(Line::new(label, pool.energy(&setup)?))
     });
     lines.try_fold(chart, |chart, line: Result<Line, MeasureError>| {
         Ok(chart.line(line?))
@@ -174,7 +174,7 @@ const SINGLE: Crane = Crane {
 };
 
 /// Errors of the length over the macro-step, from the paper's best configuration to the best.
-fn errors(workshop: &FmuPool<'_>) -> Result<Chart, MeasureError> {
+fn errors(pool: &FmuPool<'_>) -> Result<Chart, MeasureError> {
     let chart = Chart::new(
         "crane-interface-models",
         "Single crane: what interface models reach",
@@ -232,7 +232,7 @@ fn errors(workshop: &FmuPool<'_>) -> Result<Chart, MeasureError> {
                 solver: Solver::Euler,
                 tenths: 10,
             };
-            let points = points_of(workshop, &setup)?;
+            let points = points_of(pool, &setup)?;
             Ok(Line::new(*label, points))
         });
     let lines: Vec<Line> = lines.collect::<Result<_, MeasureError>>()?;
@@ -240,7 +240,7 @@ fn errors(workshop: &FmuPool<'_>) -> Result<Chart, MeasureError> {
 }
 
 /// Macro-steps, ms, and errors, mm, until a run fails or errs by centimetres.
-fn points_of(workshop: &FmuPool<'_>, setup: &Setup) -> Result<Vec<(f64, f64)>, MeasureError> {
+fn points_of(pool: &FmuPool<'_>, setup: &Setup) -> Result<Vec<(f64, f64)>, MeasureError> {
     let mut points = Vec::new();
     let coarse = (1..=50).chain((52..=120).step_by(4));
     for milliseconds in coarse {
@@ -248,7 +248,7 @@ fn points_of(workshop: &FmuPool<'_>, setup: &Setup) -> Result<Vec<(f64, f64)>, M
             tenths: 10 * milliseconds,
             ..*setup
         };
-        let outcome = workshop.run(&setup)?;
+        let outcome = pool.run(&setup)?;
         let error = 1e3 * outcome.rms_s[0];
         if !outcome.is_finished || error > 10.0 {
             break;

@@ -41,10 +41,10 @@ const fn limited(parameters: &'static [(&'static str, f64)]) -> Configuration {
 }
 
 /// All figures.
-pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let mut charts = vec![
         residual_energy(
-            cast,
+            roles,
             1,
             Chart::new(
                 "rodriguez2022-fig09",
@@ -55,7 +55,7 @@ pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError>
             .source("counterpart of Rodríguez et al. 2022, fig. 9"),
         )?,
         residual_energy(
-            cast,
+            roles,
             2,
             Chart::new(
                 "rodriguez2022-fig10",
@@ -66,17 +66,17 @@ pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError>
             .source("counterpart of Rodríguez et al. 2022, fig. 10"),
         )?,
     ];
-    charts.extend(multi_rate_figures(cast)?);
-    charts.extend(case_7(cast)?);
-    charts.push(overview(cast)?);
+    charts.extend(multi_rate_figures(roles)?);
+    charts.extend(case_7(roles)?);
+    charts.push(overview(roles)?);
     Ok(charts)
 }
 
 /// Case 1 in three ways of coupling: the picture of the README.
-fn overview(cast: &RoleAssignment) -> Result<Chart, MeasureError> {
+fn overview(roles: &RoleAssignment) -> Result<Chart, MeasureError> {
     /// A point every 20 ms, a ninth of the fast oscillation's period.
     const EVERY: usize = 20;
-    let shown = Shown::new(cast, table_1(1))?;
+    let shown = Shown::new(roles, table_1(1))?;
     let chart = Chart::new(
         "coupling-energy",
         "Energy of two coupled oscillators, by way of coupling",
@@ -98,11 +98,11 @@ fn overview(cast: &RoleAssignment) -> Result<Chart, MeasureError> {
 }
 
 fn residual_energy(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     case: usize,
     chart: Chart,
 ) -> Result<Chart, MeasureError> {
-    let shown = Shown::new(cast, table_1(case))?;
+    let shown = Shown::new(roles, table_1(case))?;
     let course = shown.run(&STALE)?;
     let residual = course.recording.bonds[0].residual_energy.iter().copied();
     Ok(chart
@@ -117,13 +117,13 @@ fn residual_energy(
 /// From states to the points of a curve.
 type Points<'a> = dyn Fn(&[Vec<f64>]) -> Vec<(f64, f64)> + 'a;
 
-fn multi_rate_figures(cast: &RoleAssignment) -> Result<[Chart; 2], MeasureError> {
-    let shown = Shown::new(cast, multi_rate(true, "hold"))?;
+fn multi_rate_figures(roles: &RoleAssignment) -> Result<[Chart; 2], MeasureError> {
+    let shown = Shown::new(roles, multi_rate(true, "hold"))?;
     let courses = [STALE, CORRECTED_SLOW];
     let [stale, corrected] = courses.map(|configuration| shown.run(&configuration));
     let (stale, corrected) = (stale?, corrected?);
     // The paper's correction, and the cure that needs no tuning: lines, and D at the fast steps.
-    let lines = Shown::new(cast, multi_rate(true, "linear"))?;
+    let lines = Shown::new(roles, multi_rate(true, "linear"))?;
     let compensated = lines.run(&COMPENSATED)?;
     const LABELS: [&str; 3] = ["stale", "corrected, μ = 0.725", "compensated, linear"];
     let draw = |chart: Chart, line: &Points<'_>| {
@@ -164,8 +164,8 @@ fn smoothed(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     points.windows(WINDOW).map(mean).collect()
 }
 
-fn case_7(cast: &RoleAssignment) -> Result<[Chart; 3], MeasureError> {
-    let shown = Shown::new(cast, table_1(7))?;
+fn case_7(roles: &RoleAssignment) -> Result<[Chart; 3], MeasureError> {
+    let shown = Shown::new(roles, table_1(7))?;
     let title = "Double oscillator, case 7: masses of 10 and 1 kg";
     let displacement = Chart::new("rodriguez2022-fig22", title, TIME, DISPLACEMENT)
         .between(9.5, 10.0)

@@ -24,7 +24,7 @@ struct Titles {
 }
 
 /// All figures.
-pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let damped = Titles {
         convergence: (
             "thielemans2023-fig05",
@@ -59,20 +59,24 @@ pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError>
             "counterpart of Thielemans et al. 2023, fig. 10: greatest in 0.1 s",
         ),
     };
-    let mut charts = of_case(cast, "damped", &damped)?;
-    charts.extend(of_case(cast, "undamped", &undamped)?);
+    let mut charts = of_case(roles, "damped", &damped)?;
+    charts.extend(of_case(roles, "undamped", &undamped)?);
     charts.sort_by_key(|chart| chart.name);
     Ok(charts)
 }
 
-fn of_case(cast: &RoleAssignment, case: &str, titles: &Titles) -> Result<Vec<Chart>, MeasureError> {
+fn of_case(
+    roles: &RoleAssignment,
+    case: &str,
+    titles: &Titles,
+) -> Result<Vec<Chart>, MeasureError> {
     let oscillators = oscillators(case);
-    let learnt = learn(cast, &oscillators, &all_iterations())?;
+    let learnt = learn(roles, &oscillators, &all_iterations())?;
     let whole = oscillators.monolithic();
     Ok(vec![
         convergence(&oscillators, &learnt, &whole, titles),
         forces(&oscillators, &learnt, &whole, titles),
-        energies(cast, &oscillators, &learnt, &whole, titles)?,
+        energies(roles, &oscillators, &learnt, &whole, titles)?,
     ])
 }
 
@@ -157,7 +161,7 @@ fn forces(
 }
 
 fn energies(
-    cast: &RoleAssignment,
+    roles: &RoleAssignment,
     oscillators: &Oscillators,
     learnt: &Learnt,
     whole: &[Vec<f64>],
@@ -174,11 +178,11 @@ fn energies(
         .logarithmic()
         .line(line(
             "stale".to_owned(),
-            &oscillators.run(cast, &STALE)?.states,
+            &oscillators.run(roles, &STALE)?.states,
         ))
         .line(line(
             "corrected, μ = 0.5".to_owned(),
-            &oscillators.run(cast, &CORRECTED)?.states,
+            &oscillators.run(roles, &CORRECTED)?.states,
         ));
     for iteration in [0, 4, 8, 12] {
         chart = chart.line(line(

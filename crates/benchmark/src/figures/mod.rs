@@ -32,16 +32,16 @@ fn points(times: &[f64], values: impl IntoIterator<Item = f64>) -> Vec<(f64, f64
 
 /// An oscillator benchmark's case, with what its figures show.
 struct Shown<'a> {
-    cast: &'a RoleAssignment,
+    roles: &'a RoleAssignment,
     oscillators: Oscillators,
     exact: Vec<Vec<f64>>,
     times: Vec<f64>,
 }
 
 impl<'a> Shown<'a> {
-    fn new(cast: &'a RoleAssignment, oscillators: Oscillators) -> Result<Self, MeasureError> {
+    fn new(roles: &'a RoleAssignment, oscillators: Oscillators) -> Result<Self, MeasureError> {
         Ok(Self {
-            cast,
+            roles,
             exact: oscillators.exact()?,
             times: oscillators.times(),
             oscillators,
@@ -49,7 +49,7 @@ impl<'a> Shown<'a> {
     }
 
     fn run(&self, configuration: &Configuration) -> Result<Course, MeasureError> {
-        self.oscillators.run(self.cast, configuration)
+        self.oscillators.run(self.roles, configuration)
     }
 
     fn energies(&self, states: &[Vec<f64>]) -> Vec<(f64, f64)> {

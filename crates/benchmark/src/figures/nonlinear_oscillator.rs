@@ -10,9 +10,9 @@ use gyrator_chart::{Chart, Line};
 const CORRECTED_MORE: Configuration = Configuration::corrected("corrected", &[("mu", 0.75)]);
 
 /// All figures.
-pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let title = "Square-root springs: the energy of the coupling";
-    let shown = Shown::new(cast, table_3("1"))?;
+    let shown = Shown::new(roles, table_3("1"))?;
     let stale = shown.run(&STALE)?;
     let stale_energy = || Line::new("stale", shown.energies(&stale.states));
     let shares = Chart::new(
@@ -44,13 +44,13 @@ pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError>
         shares,
         energy,
         displacement,
-        quadratic_dampers(cast)?,
+        quadratic_dampers(roles)?,
         residual_power(&shown, &stale),
     ])
 }
 
-fn quadratic_dampers(cast: &RoleAssignment) -> Result<Chart, MeasureError> {
-    let shown = Shown::new(cast, table_3("2"))?;
+fn quadratic_dampers(roles: &RoleAssignment) -> Result<Chart, MeasureError> {
+    let shown = Shown::new(roles, table_3("2"))?;
     let chart = Chart::new(
         "rodriguez2022-fig30",
         "Quadratic dampers: the energy of the coupling",

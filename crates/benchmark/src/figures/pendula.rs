@@ -10,10 +10,10 @@ use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
 
 /// All figures.
-pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let pendula = table_4("1");
     let line = |label: &str, configuration: &Configuration| {
-        let (file, names) = system(cast, &pendula, configuration, 1e-3)?;
+        let (file, names) = system(roles, &pendula, configuration, 1e-3)?;
         let recording = Recording::of(file)?;
         let exact = pendula.states_at(&recording.times)?;
         let errors = energy_errors(&pendula, &recording.rows(&names)?, &exact);

@@ -38,10 +38,10 @@ fn better() -> Coupling {
 }
 
 /// All figures.
-pub(crate) fn figures(cast: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
+pub(crate) fn figures(roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let cut: &Cut = &LIN2;
     let run = |coupling: &Coupling| {
-        let outcome = cut.run(cast, coupling)?;
+        let outcome = cut.run(roles, coupling)?;
         let times = outcome.points.iter().skip(1).map(|(time, ..)| *time);
         Ok::<_, MeasureError>(times.zip(outcome.power.errors).collect::<Vec<_>>())
     };

@@ -35,9 +35,9 @@ pub(super) struct Options {
     json: bool,
 }
 
-/// What is told to programs.
+/// What is summary to programs.
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct Summary<'a> {
     within_tolerance: bool,
     columns: Vec<Column<'a>>,
     missing: &'a [String],
@@ -69,7 +69,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     };
     let comparison = compare(&result, &reference, &tolerance);
     let text = if options.json {
-        serde_json::to_string_pretty(&told(&comparison)).map_err(std::io::Error::from)? + "\n"
+        serde_json::to_string_pretty(&summary(&comparison)).map_err(std::io::Error::from)? + "\n"
     } else {
         format!("{}{comparison}\n", table(&comparison))
     };
@@ -111,8 +111,8 @@ fn table(comparison: &Comparison) -> String {
     table.render()
 }
 
-fn told(comparison: &Comparison) -> Told<'_> {
-    Told {
+fn summary(comparison: &Comparison) -> Summary<'_> {
+    Summary {
         within_tolerance: comparison.holds(),
         columns: comparison.columns.iter().map(column).collect(),
         missing: &comparison.missing,

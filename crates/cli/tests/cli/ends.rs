@@ -38,7 +38,7 @@ fn r53_the_memory_of_isolated_components_counts() {
 fn r59_nonsense_times_are_refused() {
     let bench = Bench::new();
     bench.write("system.toml", FAULTY);
-    for (options, code, told) in [
+    for (options, code, expected) in [
         ("--step-size 1e-300", 3, "too little for times up to"),
         (
             "-b 1e16 -d 10 --step-size 0.1",
@@ -49,7 +49,7 @@ fn r59_nonsense_times_are_refused() {
         let outcome = bench.run(["run", "system.toml"].into_iter().chain(options.split(' ')));
         assert_eq!(outcome.code, Some(code), "{options} {}", outcome.stderr);
         assert!(
-            outcome.stderr.contains(told),
+            outcome.stderr.contains(expected),
             "{options} {}",
             outcome.stderr
         );
@@ -79,8 +79,12 @@ fn r54_a_step_that_stays_pending_is_ended() {
         endless_steps(&bench);
         let outcome = bench.run(PENDING.split(' ').chain(["--timeout", "3"]).chain(way));
         assert_eq!(outcome.code, Some(5), "{way:?} {}", outcome.stderr);
-        let told = "bad: no return within 3 s from fmi2DoStep at t = 0.4 s (step 4)";
-        assert!(outcome.stderr.contains(told), "{way:?} {}", outcome.stderr);
+        let expected = "bad: no return within 3 s from fmi2DoStep at t = 0.4 s (step 4)";
+        assert!(
+            outcome.stderr.contains(expected),
+            "{way:?} {}",
+            outcome.stderr
+        );
         assert_eq!(bench.rows("out.csv").1.len(), 5);
     }
 }
@@ -105,8 +109,8 @@ fn r54_a_pending_that_was_not_declared_is_an_error() {
     let bench = Bench::new();
     let outcome = run(&bench, "pending", "do_step", &[]);
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
-    let told = "its description does not declare canRunAsynchronuously";
-    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+    let expected = "its description does not declare canRunAsynchronuously";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
 }
 
 fn pipe(path: &Path) {
@@ -180,8 +184,8 @@ fn r57_processes_that_an_fmu_has_started_end_with_the_run() {
 fn r57_a_crash_of_a_copy_is_not_the_crash_of_the_process() {
     let bench = Bench::new();
     let outcome = run(&bench, "fork_and_abort", "do_step", &[]);
-    let told = "error: bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4)\n";
-    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+    let expected = "error: bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4)\n";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn inspect_shows_the_system_and_its_problems() {
 }
 
 /// Exit code and message.
-fn told(bench: &Bench, arguments: &[&str]) -> String {
+fn stderr_of(bench: &Bench, arguments: &[&str]) -> String {
     let outcome = bench.run(arguments.iter().copied());
     format!(
         "$ gyrator {}\n{}exit code {}\n",
@@ -143,7 +143,7 @@ fn wrong_use() {
         ],
         &["run", "system.toml", "-o", "out.txt"],
     ];
-    let texts: Vec<String> = calls.iter().map(|call| told(&bench, call)).collect();
+    let texts: Vec<String> = calls.iter().map(|call| stderr_of(&bench, call)).collect();
     assert!(
         texts.iter().all(|text| text.ends_with("exit code 2\n")),
         "{texts:?}"
@@ -182,7 +182,7 @@ fn fmus_and_files_that_do_not_load() {
         &["simulate", "windows.fmu"],
         &["simulate", "guid.fmu", "--log-level", "off"],
     ];
-    let texts: Vec<String> = calls.iter().map(|call| told(&bench, call)).collect();
+    let texts: Vec<String> = calls.iter().map(|call| stderr_of(&bench, call)).collect();
     insta::with_settings!({filters => vec![(r"\{[0-9a-f-]{36}\}", "{GUID}")]}, {
         insta::assert_snapshot!(texts.join("\n"));
     });
@@ -192,8 +192,8 @@ fn fmus_and_files_that_do_not_load() {
 fn results_that_cannot_be_written() {
     let bench = Bench::new();
     bench.write("system.toml", OSCILLATORS);
-    let missing_folder = told(&bench, &["run", "system.toml", "-o", "nowhere/out.csv"]);
-    let missing_summary = told(
+    let missing_folder = stderr_of(&bench, &["run", "system.toml", "-o", "nowhere/out.csv"]);
+    let missing_summary = stderr_of(
         &bench,
         &[
             "run",
@@ -213,7 +213,7 @@ fn a_full_disk() {
     let bench = Bench::new();
     bench.write("system.toml", OSCILLATORS);
     std::os::unix::fs::symlink("/dev/full", bench.path("out.csv")).unwrap();
-    let text = told(&bench, &["run", "system.toml", "-o", "out.csv"]);
+    let text = stderr_of(&bench, &["run", "system.toml", "-o", "out.csv"]);
     assert!(
         text.contains("No space left on device") && text.ends_with("exit code 1\n"),
         "{text}"

@@ -18,8 +18,12 @@ fn r49_a_deleted_result_is_written_again() {
         let bench = Bench::new();
         let outcome = with(&bench, "delete_results", way);
         assert_eq!(outcome.code, Some(0), "{way:?} {}", outcome.stderr);
-        let told = "warning: out.csv.part was deleted or replaced while the run went on";
-        assert!(outcome.stderr.contains(told), "{way:?} {}", outcome.stderr);
+        let expected = "warning: out.csv.part was deleted or replaced while the run went on";
+        assert!(
+            outcome.stderr.contains(expected),
+            "{way:?} {}",
+            outcome.stderr
+        );
         assert_eq!(bench.rows("out.csv").1.len(), 11, "{way:?}");
     }
 }
@@ -30,8 +34,12 @@ fn r49_a_result_that_is_cut_short_is_an_error() {
         let bench = Bench::new();
         let outcome = with(&bench, "truncate_results", way);
         assert_eq!(outcome.code, Some(1), "{way:?} {}", outcome.stderr);
-        let told = "error: the result file out.csv was changed by an FMU or another program";
-        assert!(outcome.stderr.contains(told), "{way:?} {}", outcome.stderr);
+        let expected = "error: the result file out.csv was changed by an FMU or another program";
+        assert!(
+            outcome.stderr.contains(expected),
+            "{way:?} {}",
+            outcome.stderr
+        );
     }
 }
 
@@ -41,8 +49,12 @@ fn r49_a_file_that_takes_the_place_of_the_result_stays() {
         let bench = Bench::new();
         let outcome = with(&bench, "occupy_results", way);
         assert_eq!(outcome.code, Some(1), "{way:?} {}", outcome.stderr);
-        let told = "all rows are kept in out.csv.part";
-        assert!(outcome.stderr.contains(told), "{way:?} {}", outcome.stderr);
+        let expected = "all rows are kept in out.csv.part";
+        assert!(
+            outcome.stderr.contains(expected),
+            "{way:?} {}",
+            outcome.stderr
+        );
         assert_eq!(bench.read("out.csv"), "the FMU's own");
         assert_eq!(bench.rows("out.csv.part").1.len(), 11);
     }
@@ -56,8 +68,12 @@ fn r49_a_folder_that_is_deleted_is_an_error() {
         let more = [&["-o", "results/out.csv"], way].concat();
         let outcome = run(&bench, "delete_folder", "do_step", &more);
         assert_eq!(outcome.code, Some(1), "{way:?} {}", outcome.stderr);
-        let told = "cannot give the result file results/out.csv its name";
-        assert!(outcome.stderr.contains(told), "{way:?} {}", outcome.stderr);
+        let expected = "cannot give the result file results/out.csv its name";
+        assert!(
+            outcome.stderr.contains(expected),
+            "{way:?} {}",
+            outcome.stderr
+        );
     }
 }
 
@@ -109,8 +125,8 @@ fn r50_a_second_run_with_the_same_output_ends_at_once() {
         for way in [None, Some("--no-supervisor")] {
             let second = bench.run(command().chain(way));
             assert_eq!(second.code, Some(1), "{}", second.stderr);
-            let told = "another run is writing it";
-            assert!(second.stderr.contains(told), "{}", second.stderr);
+            let expected = "another run is writing it";
+            assert!(second.stderr.contains(expected), "{}", second.stderr);
         }
         let before = lines(&bench.path(part));
         wait_until("the first goes on", || lines(&bench.path(part)) > before);

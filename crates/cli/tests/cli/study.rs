@@ -244,14 +244,17 @@ fn crashes_are_rows() {
         let all = ["study", "study.toml", "--timeout", "3", "-o", table];
         succeed(&bench, [&all, more].concat())
     };
-    let told = run("one.csv", &["--worker-threads", "1"]);
+    let printed = run("one.csv", &["--worker-threads", "1"]);
     assert!(
-        told.contains("crashed: 4 runs, one of them: bad: "),
-        "{told}"
+        printed.contains("crashed: 4 runs, one of them: bad: "),
+        "{printed}"
     );
-    assert!(told.contains("failed: 1 run, one of them: "), "{told}");
-    assert!(told.contains("one.csv: 7 rows\n"), "{told}");
-    assert!(told.contains("time: 7 runs in "), "{told}");
+    assert!(
+        printed.contains("failed: 1 run, one of them: "),
+        "{printed}"
+    );
+    assert!(printed.contains("one.csv: 7 rows\n"), "{printed}");
+    assert!(printed.contains("time: 7 runs in "), "{printed}");
     let table = bench.read("one.csv");
     let expected = [
         ("stop-time", ""),
@@ -423,8 +426,8 @@ fn without_a_supervisor_a_crash_ends_the_study() {
     let alone = [&options[..], &["--no-supervisor"]].concat();
     assert_eq!(bench.run(alone).code, None, "a signal");
     assert_eq!(lines(&bench.path("study.csv.journal")), 2);
-    let told = succeed(&bench, [&options[..], &["--timeout", "3"]].concat());
-    assert!(told.contains("7 rows, 1 of them earlier"), "{told}");
+    let printed = succeed(&bench, [&options[..], &["--timeout", "3"]].concat());
+    assert!(printed.contains("7 rows, 1 of them earlier"), "{printed}");
 }
 
 #[cfg(target_os = "linux")]

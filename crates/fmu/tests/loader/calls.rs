@@ -188,8 +188,8 @@ fn c43_pending_step_that_was_not_declared_is_an_error_and_taken_back() {
     let trace = resources(&mut instance).join("trace.txt");
     let error = step_with(&mut instance, 5).unwrap_err();
     assert_eq!(error.status, Status::Pending);
-    let told = "does not declare canRunAsynchronuously";
-    assert!(error.to_string().contains(told), "{error}");
+    let expected = "does not declare canRunAsynchronuously";
+    assert!(error.to_string().contains(expected), "{error}");
     assert_eq!(
         refusal(&instance.get_real(&[0], &mut [0.0]).unwrap_err()),
         Refusal::SlaveState
@@ -327,8 +327,8 @@ fn c77_r33_fast_math_library_does_not_reach_others() {
     let instance = ready(&fmu, "fast");
     assert!(smallest() > 0.0);
     let warnings = instance.load_warnings();
-    let told = |warning: &Warning| warning.message.contains("denormal numbers");
-    assert!(warnings.iter().any(told), "{warnings:?}");
+    let expected = |warning: &Warning| warning.message.contains("denormal numbers");
+    assert!(warnings.iter().any(expected), "{warnings:?}");
 }
 
 #[test]

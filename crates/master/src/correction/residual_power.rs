@@ -24,7 +24,7 @@ struct ResidualPower {
     /// The flow is corrected instead of the effort: the effort's receiver has no feed-through.
     corrects_flow: bool,
     corrects: &'static str,
-    book: EnergyAccount,
+    account: EnergyAccount,
 }
 
 /// Where μ comes from.
@@ -173,14 +173,14 @@ pub(super) const ENTRY: Entry<dyn Correction> = Entry {
             threshold: arguments.number("threshold"),
             corrects_flow: false,
             corrects: arguments.word("corrects"),
-            book: EnergyAccount::default(),
+            account: EnergyAccount::default(),
         })
     },
 };
 
 impl Correction for ResidualPower {
     fn begin(&mut self, facts: &BondFacts) {
-        self.book = EnergyAccount::default();
+        self.account = EnergyAccount::default();
         self.corrects_flow = match self.corrects {
             "flow" => true,
             "effort" => false,
@@ -263,13 +263,13 @@ impl ResidualPower {
             self.mu_in_force = regression.share();
         }
         // U of eq. 15 needs no predictor: the velocity that the correction met is known by now.
-        self.book.open += self.book.estimate + correction_power * point.step;
-        self.book.estimate = self.mu_in_force * point.step * residual_power;
+        self.account.open += self.account.estimate + correction_power * point.step;
+        self.account.estimate = self.mu_in_force * point.step * residual_power;
         let too_slow = square.sqrt() <= self.minimum_flow;
         if too_slow || residual_power.abs() < self.threshold {
             return None;
         }
-        Some(-(self.book.estimate + self.nu * self.book.open) / (square * point.step))
+        Some(-(self.account.estimate + self.nu * self.account.open) / (square * point.step))
     }
 }
 

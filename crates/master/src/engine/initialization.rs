@@ -11,7 +11,7 @@ use crate::step::Step;
 use crate::unit::{Causality, Period, Value};
 
 /// Relative change below which the values of a loop count as converged.
-const SETTLED: f64 = 1e-12;
+const CONVERGED: f64 = 1e-12;
 /// Relative change that is accepted where rounding keeps a loop from converging further.
 const ACCEPTED: f64 = 1e-8;
 /// Rounding error of a sum of products, relative to the sum of their magnitudes.
@@ -261,7 +261,7 @@ fn iterate(state: &mut State, passes: &[InitialPass], step: &Step) -> Result<(),
         .map(|output| state.graph.nominal_output(*output))
         .collect();
     for _ in 0..FIXED_POINT_ITERATIONS {
-        if round(state, passes, &unknowns, &nominal, step)? <= SETTLED {
+        if round(state, passes, &unknowns, &nominal, step)? <= CONVERGED {
             return Ok(());
         }
     }
@@ -358,15 +358,15 @@ fn newton(
         at -= &correction;
         let change = correction.iter().zip(at.iter()).zip(nominal);
         let change = change.map(|((change, at), nominal)| relative(*change, at.abs(), *nominal));
-        if change.fold(0.0, f64::max) <= SETTLED {
+        if change.fold(0.0, f64::max) <= CONVERGED {
             break;
         }
     }
-    let settled = image(state, passes, unknowns, &at, step)?;
-    for (output, value) in unknowns.iter().zip(settled.iter()) {
+    let solution = image(state, passes, unknowns, &at, step)?;
+    for (output, value) in unknowns.iter().zip(solution.iter()) {
         state.signals.reals[*output] = *value;
     }
-    Ok(remaining_change(jacobian, &(settled - &at), &at, nominal))
+    Ok(remaining_change(jacobian, &(solution - &at), &at, nominal))
 }
 
 /// A change relative to the magnitude of its signal, which is at least the nominal value.
@@ -397,8 +397,8 @@ fn remaining_change(
     let terms = (&jacobian + DMatrix::identity(at.len(), at.len())).abs() * at.abs() + at.abs();
     let Some(inverse) = jacobian.try_inverse() else {
         let mut pairs = residual.iter().zip(terms.iter());
-        let is_settled = pairs.all(|(residual, terms)| residual.abs() <= SETTLED * terms);
-        return if is_settled { 0.0 } else { f64::INFINITY };
+        let is_solved = pairs.all(|(residual, terms)| residual.abs() <= CONVERGED * terms);
+        return if is_solved { 0.0 } else { f64::INFINITY };
     };
     let rounding = inverse.abs() * terms * ROUNDING;
     let change = inverse * residual;

@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     parameters: &[],
     facts: |_, _| ExtrapolationFacts {
         // Each degree needs a value more than it has coefficients, to be judged by.
-        values_to_settle: 5,
+        values_until_exact: 5,
         ..ExtrapolationFacts::polynomial(3)
     },
     build: |_| Box::<Auto>::default(),

@@ -137,13 +137,13 @@ impl HInfinity {
         }
     }
 
-    fn settle(&mut self, value: f64) {
+    fn rest_at(&mut self, value: f64) {
         if let Some(compensator) = &mut self.compensator {
-            compensator.settle(value);
+            compensator.rest_at(value);
         }
         let sent = self.sent();
         if let Some(smoother) = &mut self.smoother {
-            smoother.filter.settle(sent);
+            smoother.filter.rest_at(sent);
         }
     }
 }
@@ -172,7 +172,7 @@ impl Extrapolation for HInfinity {
                     compensator.advance(before.value);
                 }
             }
-            _ if self.is_at_rest => self.settle(sample.value),
+            _ if self.is_at_rest => self.rest_at(sample.value),
             _ => {}
         }
     }
@@ -207,7 +207,7 @@ impl Extrapolation for HInfinity {
 
     fn clear(&mut self) {
         if let Some(newest) = self.newest {
-            self.settle(newest.value);
+            self.rest_at(newest.value);
             self.is_at_rest = true;
         }
     }

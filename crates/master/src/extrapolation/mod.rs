@@ -46,7 +46,7 @@ pub struct ExtrapolationFacts {
     /// Highest degree of the curves.
     pub degree: usize,
     /// Published values after the first until a polynomial of that degree is continued exactly.
-    pub values_to_settle: usize,
+    pub values_until_exact: usize,
     /// The curve is the newest value, which the engine copies without a past.
     pub is_plain_hold: bool,
     /// Samples should come with a slope where the source can provide it.
@@ -67,7 +67,7 @@ impl ExtrapolationFacts {
     pub fn polynomial(degree: usize) -> Self {
         Self {
             degree,
-            values_to_settle: degree,
+            values_until_exact: degree,
             ..Self::default()
         }
     }

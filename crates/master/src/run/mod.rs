@@ -74,14 +74,14 @@ impl Run {
         } = parts;
         method.1.begin(&mut state);
         // A unit may refuse to step beyond the stop time that it was given (FMI 2.0.4, 4.2.1).
-        let told = Period {
+        let experiment = Period {
             stop: period
                 .stop
                 .filter(|_| !control_facts.may_overshoot)
                 .map(|stop| end_as_stepped(&state.graph, stop, control_facts)),
             ..period
         };
-        notes.extend(engine::initialize(&mut state, &told)?);
+        notes.extend(engine::initialize(&mut state, &experiment)?);
         let has_bonds = !state.graph.bonds.is_empty();
         let first = control.1.first(state.graph.macro_step, has_bonds);
         let timeline = Timeline::new(&state.graph, control_facts, &period, first);

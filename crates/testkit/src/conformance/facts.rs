@@ -180,11 +180,11 @@ fn one_extrapolation(
     };
     let counts_steps = samples(steps) != samples(&twice);
     equal("wants_substeps", facts.wants_substeps, counts_steps)?;
-    settles(chosen, facts, steps)
+    continues_polynomials(chosen, facts, steps)
 }
 
 /// A polynomial of the degree is continued exactly after the values that it takes.
-fn settles(
+fn continues_polynomials(
     chosen: &Chosen<dyn Extrapolation>,
     facts: &ExtrapolationFacts,
     steps: &SignalSteps,
@@ -201,7 +201,7 @@ fn settles(
         slope: None,
     };
     let courses = Courses::of(chosen, steps, sample);
-    for (k, curve) in (0..).zip(&courses.curves).skip(facts.values_to_settle) {
+    for (k, curve) in (0..).zip(&courses.curves).skip(facts.values_until_exact) {
         let (at, expected) = (curve.at(0.05), value(0.1 * f64::from(k) + 0.05));
         let is_exact = (at - expected).abs() <= 1e-8 * (1.0 + expected.abs());
         expect(is_exact, "a polynomial of the degree is not continued")?;

@@ -245,10 +245,10 @@ pub(super) fn calls_are_counted(combination: &Combination) -> Result<(), String>
         // The first read of the outputs ends the initialisation.
         let seen = (sum(Spied::steps), sum(Spied::sets), sum(Spied::gets) - 2);
         let counters = outcome.report.counters;
-        let told = (counters.unit_steps, counters.set_calls, counters.get_calls);
-        if seen != told {
+        let counted = (counters.unit_steps, counters.set_calls, counters.get_calls);
+        if seen != counted {
             return Err(format!(
-                "steps, sets and gets are {seen:?}, the report says {told:?}"
+                "steps, sets and gets are {seen:?}, the report says {counted:?}"
             ));
         }
         let is_plain = combination.extrapolation == "hold" && combination.exchange == "stale";

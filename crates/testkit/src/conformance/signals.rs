@@ -151,7 +151,7 @@ pub(super) fn polynomials_pass(combination: &Combination) -> Result<(), String> 
     let extrapolation =
         look_up(EXTRAPOLATIONS, &name).map_err(|problems| format!("{problems:?}"))?;
     let facts = extrapolation.usual_facts();
-    let (degree, values) = (facts.degree, facts.values_to_settle);
+    let (degree, values) = (facts.degree, facts.values_until_exact);
     let signal = move |t: f64| match degree {
         0 => 2.0,
         1 => 2.0 - 3.0 * t,

@@ -125,7 +125,7 @@ impl IsolatedUnit {
     }
 
     /// Sends what was collected, all of which has to succeed.
-    fn settle(&mut self) -> UnitResult<Head> {
+    fn send_all(&mut self) -> UnitResult<Head> {
         let head = self.send()?;
         match head.ending {
             Ending::Done => Ok(head),
@@ -145,7 +145,7 @@ impl IsolatedUnit {
             }
         }
         self.queue.append(&self.question);
-        let head = self.settle()?;
+        let head = self.send_all()?;
         Ok(0..head.length)
     }
 
@@ -220,7 +220,7 @@ impl IsolatedUnit {
     /// The present state as bytes, which the journal begins anew from.
     fn serialize(&mut self) -> UnitResult<Vec<u8>> {
         self.change().rare(&Rare::Serialize);
-        let head = self.settle()?;
+        let head = self.send_all()?;
         let mut cursor = Cursor::new(self.reply.get(..head.length).unwrap_or_default());
         match (Answer::take(&mut cursor), &mut self.hosted.journal) {
             (Ok(Answer::State(state)), Some(journal)) => {
@@ -403,17 +403,17 @@ impl Unit for IsolatedUnit {
         let (stop, tolerance) = (period.stop, period.tolerance);
         let setup = Rare::SetupExperiment(period.start, stop, tolerance);
         self.change().rare(&setup);
-        self.settle().map(drop)
+        self.send_all().map(drop)
     }
 
     fn enter_initialization_mode(&mut self) -> UnitResult {
         self.change().rare(&Rare::EnterInitializationMode);
-        self.settle().map(drop)
+        self.send_all().map(drop)
     }
 
     fn exit_initialization_mode(&mut self) -> UnitResult {
         self.change().rare(&Rare::ExitInitializationMode);
-        self.settle()?;
+        self.send_all()?;
         if let Some(journal) = &mut self.hosted.journal {
             journal.exit_initialization_mode();
         }
@@ -527,7 +527,7 @@ impl Unit for IsolatedUnit {
 
     fn terminate(&mut self) -> UnitResult {
         self.change().rare(&Rare::Terminate);
-        self.settle().map(drop)
+        self.send_all().map(drop)
     }
 }
 

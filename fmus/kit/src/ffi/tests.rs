@@ -80,10 +80,10 @@ fn no_instance_without_callbacks_name_guid_or_for_model_exchange() {
 
 #[test]
 fn null_is_refused() {
-    let nobody = ptr::null_mut();
+    let nothing = ptr::null_mut();
     // SAFETY: NULL is allowed.
-    assert_eq!(unsafe { do_step::<Model>(nobody, 0.0, 1.0, 1) }, c::ERROR);
-    free(nobody);
+    assert_eq!(unsafe { do_step::<Model>(nothing, 0.0, 1.0, 1) }, c::ERROR);
+    free(nothing);
     let calls: [fn(c::Component) -> c::Status; 6] = [
         // SAFETY: NULL lists are allowed, in this and the following.
         |i| unsafe { get_real::<Model>(i, ptr::null(), 1, ptr::null_mut()) },

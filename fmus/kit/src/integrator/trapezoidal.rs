@@ -44,12 +44,12 @@ impl Newton {
             }
             self.linearise(model, end, step);
             eliminate(&mut self.matrix, &mut self.residual)?;
-            let mut settled = true;
+            let mut converged = true;
             for (x, change) in model.state().iter_mut().zip(&self.residual) {
                 *x += change;
-                settled &= change.abs() <= TOLERANCE * x.abs().max(1.0);
+                converged &= change.abs() <= TOLERANCE * x.abs().max(1.0);
             }
-            if settled {
+            if converged {
                 return Ok(());
             }
         }

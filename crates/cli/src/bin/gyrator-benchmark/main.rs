@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use gyrator_benchmark::{
-    BENCHMARKS, Benchmark, BenchmarkError, BenchmarkRow, Case, CastError, MeasureError,
-    RoleAssignment, RoleVariable, Substitute, folder_of_fmus,
+    BENCHMARKS, Benchmark, BenchmarkError, BenchmarkRow, Case, MeasureError, RoleAssignment,
+    RoleError, RoleVariable, Substitute, folder_of_fmus,
 };
 
 use gyrator_cli::aligned::{Align, Aligned};
@@ -113,10 +113,10 @@ fn run(options: &Options) -> Result<Exit, Failure> {
         screen::print(&list(&chosen))?;
         return Ok(Exit::Success);
     }
-    let cast = cast(options, &chosen)?;
+    let roles = roles(options, &chosen)?;
     let (mut rows, mut errors) = (Vec::new(), Vec::new());
     for (benchmark, cases) in &chosen {
-        for result in benchmark.run(cases, &cast, &|row| show(options.progress, row)) {
+        for result in benchmark.run(cases, &roles, &|row| show(options.progress, row)) {
             match result {
                 Ok(of_case) => rows.extend(of_case),
                 Err(error) => errors.push(error),
@@ -125,7 +125,7 @@ fn run(options: &Options) -> Result<Exit, Failure> {
     }
     print_rows(options.json.as_deref(), &rows)?;
     if let Some(folder) = &options.plots {
-        draw(folder, &chosen, &cast)?;
+        draw(folder, &chosen, &roles)?;
     }
     let failed = rows.iter().filter(|row| row.ok == Some(false)).count();
     screen::message(&closing(&rows, failed, begin.elapsed().as_secs_f64()));
@@ -177,7 +177,7 @@ fn chosen(options: &Options) -> Result<Vec<Chosen>, Failure> {
     Ok(chosen)
 }
 
-fn cast(options: &Options, chosen: &[Chosen]) -> Result<RoleAssignment, Failure> {
+fn roles(options: &Options, chosen: &[Chosen]) -> Result<RoleAssignment, Failure> {
     let beside = || {
         std::env::current_exe()
             .ok()
@@ -188,7 +188,7 @@ fn cast(options: &Options, chosen: &[Chosen]) -> Result<RoleAssignment, Failure>
         .clone()
         .or_else(beside)
         .unwrap_or_else(|| PathBuf::from("fmus"));
-    let mut cast = RoleAssignment::new(folder);
+    let mut roles = RoleAssignment::new(folder);
     for substitute in &options.with {
         let roles = chosen.iter().flat_map(|(benchmark, _)| benchmark.roles);
         let Some(role) = roles.into_iter().find(|role| role.name == substitute.role) else {
@@ -198,26 +198,28 @@ fn cast(options: &Options, chosen: &[Chosen]) -> Result<RoleAssignment, Failure>
             ));
             return Err(failure.help("`gyrator benchmark --list` shows the roles"));
         };
-        cast.substitute(role, substitute.clone()).map_err(|error| {
-            let exit = if matches!(error, CastError::UnknownName { .. }) {
-                Exit::Usage
-            } else {
-                Exit::InvalidInput
-            };
-            Failure::new(exit, Message::error(error.to_string()))
-        })?;
+        roles
+            .substitute(role, substitute.clone())
+            .map_err(|error| {
+                let exit = if matches!(error, RoleError::UnknownName { .. }) {
+                    Exit::Usage
+                } else {
+                    Exit::InvalidInput
+                };
+                Failure::new(exit, Message::error(error.to_string()))
+            })?;
     }
-    Ok(cast)
+    Ok(roles)
 }
 
-fn draw(folder: &Path, chosen: &[Chosen], cast: &RoleAssignment) -> Result<(), Failure> {
+fn draw(folder: &Path, chosen: &[Chosen], roles: &RoleAssignment) -> Result<(), Failure> {
     let cannot = |path: &Path, error: std::io::Error| {
         let text = format!("cannot write {}: {error}", path.display());
         Failure::new(Exit::Failed, Message::error(text))
     };
     std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
     for (benchmark, _) in chosen {
-        let charts = benchmark.figures(cast).map_err(|error| {
+        let charts = benchmark.figures(roles).map_err(|error| {
             let text = format!("figures of {}: {error}", benchmark.name);
             Failure::new(Exit::Failed, Message::error(text))
         })?;
@@ -237,7 +239,7 @@ fn failure(mut errors: Vec<BenchmarkError>) -> Failure {
     }
     let text = last.to_string();
     let exit = match *last.error {
-        MeasureError::RoleAssignment(CastError::Missing(_)) => Exit::NotLoaded,
+        MeasureError::RoleAssignment(RoleError::Missing(_)) => Exit::NotLoaded,
         MeasureError::Start(error) => Failure::from(error).exit,
         _ => Exit::Failed,
     };

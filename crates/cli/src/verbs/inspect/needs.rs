@@ -61,9 +61,9 @@ impl NeedsFacts {
         let names: Vec<_> = missing.map(|needed| needed.name.as_str()).collect();
         let reasons = [
             self.refusal.clone(),
-            told("libraries are missing", &names),
-            told("symbols are in no library", &self.undefined_symbols),
-            told("functions are not exported", &self.missing_functions),
+            reason_with_names("libraries are missing", &names),
+            reason_with_names("symbols are in no library", &self.undefined_symbols),
+            reason_with_names("functions are not exported", &self.missing_functions),
         ];
         let reasons: Vec<_> = reasons.into_iter().flatten().collect();
         Some(format!(
@@ -98,7 +98,7 @@ impl NeedsFacts {
 }
 
 /// A reason with the names it is about, if there are some.
-fn told(reason: &str, names: &[impl AsRef<str>]) -> Option<String> {
+fn reason_with_names(reason: &str, names: &[impl AsRef<str>]) -> Option<String> {
     let shown: Vec<_> = names
         .iter()
         .take(SYMBOLS_SHOWN)
