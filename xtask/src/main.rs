@@ -26,7 +26,7 @@ enum Verb {
     Demo,
     /// Build all FMUs into target/fmus
     Fmus,
-    /// Check the rules that neither rustc nor clippy knows
+    /// Check the rules that neither rustc nor clippy checks
     Tidy,
 }
 

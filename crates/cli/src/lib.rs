@@ -1,4 +1,4 @@
-//! The command `gyrator`: couples FMUs and keeps the books of the energy between them.
+//! The command `gyrator`: couples FMUs and accounts for the energy exchanged between them.
 //!
 //! The only crate that prints, reads the command line and decides exit codes. A library, because two
 //! programs write messages and end alike: `gyrator`, and `gyrator-benchmark` beside it.

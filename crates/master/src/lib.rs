@@ -1,4 +1,4 @@
-//! A co-simulation master that knows about energy.
+//! An energy-aware co-simulation master.
 //!
 //! Units that are black boxes (FMUs, Rust models, closures of a test bench) are coupled by
 //! connections and by *power bonds*, whose effort and flow multiply to a power. They are stepped

@@ -11,22 +11,22 @@ pub enum Need {
     SavedStates,
     /// A power bond.
     PowerBonds,
-    /// The sole use of what a source computes within its step.
+    /// The sole use of values from within the step of a source.
     WithinStep,
-    /// The choice of the order in which components step.
+    /// The sole choice of the order in which components step.
     StepOrder,
     /// The course of an input, with nothing else added to it.
     InputCourse,
     /// Inputs that continue the last values of their sources, and not means.
     LastValues,
-    /// Inputs that know nothing from within the step.
+    /// Inputs without values from within the step.
     Delay,
     /// Derivatives of a unit's outputs by its inputs, or outputs that may be read again after
     /// inputs were set.
     Derivatives,
     /// Positions at the bonds of an interface model.
     Positions,
-    /// How the forces of the fast side of an interface model change.
+    /// Rates of the forces of the fast side of an interface model.
     ForceRates,
 }
 
@@ -54,11 +54,11 @@ impl Need {
             Self::AnyStepSize => "units whose steps may have any length",
             Self::SavedStates => "units that can restore a state",
             Self::PowerBonds => "a power bond",
-            Self::WithinStep => "alone to use what a source computes within its step",
-            Self::StepOrder => "alone to choose who steps first",
-            Self::InputCourse => "alone to choose the course of an input",
+            Self::WithinStep => "sole use of values from within the step of a source",
+            Self::StepOrder => "sole choice of the order of the units",
+            Self::InputCourse => "sole choice of the course of an input",
             Self::LastValues => "inputs that continue last values, not means",
-            Self::Delay => "inputs that know nothing from within the step",
+            Self::Delay => "inputs without values from within the step",
             Self::Derivatives => "derivatives of outputs by inputs",
             Self::Positions => "positions at the bonds",
             Self::ForceRates => "stiffness and force rates",

@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 
-/// Couples FMUs (FMI 2.0 co-simulation) and keeps the books of the energy between them
+/// Couples FMUs (FMI 2.0 co-simulation) and accounts for the energy exchanged between them
 #[derive(Debug, Parser)]
 #[command(name = "gyrator", version, max_term_width = 100, after_help = exit::HELP)]
 #[command(arg_required_else_help = true, infer_long_args = false)]

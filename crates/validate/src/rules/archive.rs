@@ -35,7 +35,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         number: 6,
-        title: "what else the archive holds is where it belongs",
+        title: "all other files of the archive are where they belong",
         severity: Severity::Note,
         source: "2.3",
         check: Check::Archive(extras_are_in_place),

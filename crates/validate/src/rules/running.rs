@@ -67,7 +67,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         number: 44,
-        title: "two instances side by side compute what one does",
+        title: "two instances side by side compute the results of one",
         severity: Severity::Warning,
         source: "2.1.5",
         check: Check::Dynamic(instances_are_apart),
@@ -76,7 +76,7 @@ pub(super) static RULES: &[Rule] = &[
         number: 45,
         title: "two runs give the same results, bit for bit",
         severity: Severity::Warning,
-        source: "what is computed twice has to be the same to be tested",
+        source: "results have to be repeatable to be tested",
         check: Check::Repeated(runs_are_equal),
     },
     Rule {

@@ -25,7 +25,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         number: 36,
-        title: "InitialUnknowns lists exactly what is computed during initialization",
+        title: "InitialUnknowns lists exactly the variables that are computed during initialization",
         severity: Severity::Warning,
         source: "2.2.8, InitialUnknowns",
         check: Check::Description(initial_unknowns_are_listed),
