@@ -1,11 +1,11 @@
-//! The ledger energies what the units really used.
+//! The ledger accounts for the inputs that the units really used.
 
 use gyrator::{BondEnergy, RunOptions};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1};
 
 const H: f64 = 1e-3;
 
-/// Books of the bond after 0.2 s, with a force unit that takes input derivatives up to `order`.
+/// Energies of the bond after 0.2 s, with a force unit that takes input derivatives up to `order`.
 fn energies(coupling: &Coupling<'_>, order: u32) -> BondEnergy {
     let force = ModelUnit::new().with_input_derivatives(order);
     let motion = ModelUnit::new().with_input_derivatives(order);
@@ -36,7 +36,7 @@ fn derivatives_that_are_not_given_change_nothing() {
     }
 }
 
-/// The ledger, which observes the inputs by itself, knows in which steps a correction acted.
+/// The ledger, which observes the inputs by itself, finds the steps in which a correction acted.
 #[test]
 fn the_steps_in_which_a_correction_acted_are_counted() {
     let counted = |correction| {
@@ -96,7 +96,7 @@ fn the_velocity_in_the_books_is_the_one_that_the_unit_used() {
     }
 }
 
-/// A correction that may not correct anything changes how the plant is fed, and none of the energies.
+/// A correction that may not correct anything changes how the plant is fed, and none of the energies of the bond.
 #[test]
 fn the_books_do_not_depend_on_how_inputs_are_fed() {
     for exchange in ["stale", "fresh", "compensated"] {

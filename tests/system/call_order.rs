@@ -142,7 +142,7 @@ fn c31_start_values_are_set_after_setup() {
 
 #[test]
 fn c32_start_time_that_is_not_zero() {
-    // All times are multiples of 2⁻³ and so exact; the model knows no time.
+    // All times are multiples of 2⁻³ and so exact; the model has no time.
     let usual = outputs(&alone(0.0, "u = 0.5"));
     for start in [1000.25, -3.5] {
         assert_eq!(outputs(&alone(start, "u = 0.5")), usual);
@@ -164,7 +164,7 @@ fn c50_unconnected_input_keeps_its_start_value() {
 
 #[test]
 fn c36_promise_not_to_go_back_is_kept() {
-    // What the engine must not do: promise, and go back.
+    // Forbidden to the engine: to promise, and to roll back.
     let fmu = Fmu::open(&gyrator_testkit::fmu("Strict")).unwrap();
     let mut instance = fmu
         .instantiate("strict", &InstanceOptions::default())
@@ -183,7 +183,7 @@ fn c36_promise_not_to_go_back_is_kept() {
             .to_string()
             .contains("noSetFMUStatePriorToCurrentPoint")
     );
-    // What it does: steps that are repeated, with two steps of one FMU in each.
+    // Allowed: steps that are repeated, with two steps of one FMU in each.
     let combination = Combination::all()
         .into_iter()
         .find(|combination| combination.step_control == "ecco")

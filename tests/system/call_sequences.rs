@@ -588,7 +588,7 @@ fn interface_model(draft: &mut Draft) {
     model.order(draft.words.interface_order.unwrap_or_default());
 }
 
-/// What one run showed.
+/// Result of one run.
 #[derive(Default, PartialEq)]
 struct Record {
     /// Calls of all units until the end of the initialisation, and after it.
@@ -629,7 +629,7 @@ fn record(words: Words, threads: usize, keeps_text: bool) -> Option<Record> {
                 .unwrap();
             run.write_real("echo.gain", f64::from(step)).unwrap();
         }
-        // What diverges ends with an error, and what was done until then counts.
+        // A run that diverges ends with an error; its calls until then count.
         let _ = run.step();
         step += 1;
         assert!(step < 1000, "{words}: no end at {} s", run.time());

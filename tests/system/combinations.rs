@@ -42,7 +42,7 @@ fn run(file: SystemFile) -> Result<(), String> {
     }
 }
 
-/// What stands next to a method: the key, the word, and how it is set.
+/// An entry next to a method: the key, the word, and how it is set.
 type Change = (&'static str, Box<dyn Fn(&mut SystemFile)>);
 
 fn changes() -> Vec<Change> {
@@ -90,7 +90,7 @@ fn every_word_runs_with_every_method_or_is_refused_by_name() {
             }
         }
     }
-    // Extrapolations that want the source's own steps may refuse these; nothing else may be refused.
+    // Extrapolations that need the source's own steps may refuse these; nothing else may be refused.
     let any_step = |word: &str| {
         let mut extrapolations = gyrator_testkit::extrapolations_of_any_step();
         let is_extrapolation = EXTRAPOLATIONS.iter().any(|entry| entry.name == word);

@@ -123,7 +123,7 @@ fn no_step_allocates() {
     }
 }
 
-/// What the unit used at the end of its step is what the ledger books.
+/// The ledger uses the value that the unit used at the end of its step.
 #[test]
 fn the_velocity_in_the_books_is_the_one_that_the_unit_used() {
     for variant in ["one-sided", "smoothed"] {

@@ -264,7 +264,7 @@ fn compensated_outputs_are_learned_alike() {
 }
 
 /// In single rate nothing is left to learn for outputs that are not delayed; in multi-rate what
-/// hindsight knows between the points.
+/// hindsight gives between the points.
 #[test]
 fn exchange_without_delay_leaves_little_to_learn() {
     let learning = |base| Learning {
@@ -333,7 +333,7 @@ fn divergence_is_noticed_and_undone() {
     };
     assert!(text.contains("in run 0"), "{text}");
     assert_eq!((learned.best, learned.iterations.len()), (0, 5));
-    // What is kept adds nothing, as in run 0, and run 0 comes again.
+    // The feed-forward that is kept adds nothing, as in run 0, and run 0 comes again.
     let kept = &learned.feed_forward;
     assert_eq!(kept.curve("motion.f", 50), Some(gyrator::Curve::default()));
     let options = Learning {

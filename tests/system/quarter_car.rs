@@ -87,7 +87,7 @@ const PLAIN: Coupling<'static> = Coupling {
     noise: 0.0,
 };
 
-/// What a run shows.
+/// Result of a run.
 #[derive(Debug, Clone)]
 struct QuarterCarOutcome {
     /// Times, effort and flow at the communication points.

@@ -8,7 +8,7 @@ use gyrator_testkit::{GivenInputs, Spy};
 
 const STEP: f64 = 0.1;
 
-/// y = t³, whose slope it tells in one way or none.
+/// y = t³, whose slope it gives in one way or none.
 struct Cubic {
     description: UnitDescription,
     time: f64,
@@ -91,7 +91,7 @@ impl Unit for Cubic {
     }
 }
 
-/// What a receiver was given: values and derivatives, step by step.
+/// Inputs of a receiver: values and derivatives, step by step.
 fn received(slope: Slope) -> Vec<GivenInputs> {
     let capabilities = Capabilities {
         input_derivatives: 2,

@@ -9,7 +9,7 @@ use gyrator::{
 use gyrator_system::Value as FileValue;
 use gyrator_testkit::Spy;
 
-/// What a [`Keeper`] does with the start values that it is given.
+/// Treatment of the start values by a [`Keeper`].
 #[derive(Clone, Copy, PartialEq)]
 enum KeeperBehaviour {
     Keeps,

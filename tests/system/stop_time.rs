@@ -1,11 +1,11 @@
-//! No unit is stepped beyond the stop time that it was told, not by rounding either (C-33).
+//! No unit is stepped beyond its stop time, not by rounding either (C-33).
 
 use fmu_models::Faulty;
 use gyrator::{ClosureUnit, ComponentSettings, RunOptions, System, Unit};
 use gyrator_system::{Choice, Value};
 use gyrator_testkit::{ModelUnit, Spy};
 
-/// What a spy says after a run of `steps` macro-steps of `step`, s, from `start`, s.
+/// Violations that a spy has found after a run of `steps` macro-steps of `step`, s, from `start`, s.
 fn violations(
     start: f64,
     step: f64,
@@ -17,7 +17,7 @@ fn violations(
     violations_of(unit, [start, stop], step, "fixed", change)
 }
 
-/// What a spy on `unit` says after a run from `start` to `stop`, s, in macro-steps of `step`, s.
+/// Violations that a spy on `unit` has found after a run from `start` to `stop`, s, in macro-steps of `step`, s.
 fn violations_of(
     unit: impl Unit + 'static,
     [start, stop]: [f64; 2],

@@ -66,7 +66,8 @@ pub(crate) struct Place<'a> {
 /// Builds a system file by our names of ports and parameters.
 pub(crate) struct Assembly<'a> {
     roles: &'a RoleAssignment,
-    roles: BTreeMap<String, &'static Role>,
+    /// Role of each component, by its name.
+    role_of: BTreeMap<String, &'static Role>,
     file: SystemFile,
 }
 
@@ -78,7 +79,7 @@ impl<'a> Assembly<'a> {
         file.experiment.stop_time = Some(Spanned::unplaced(stop));
         Self {
             roles,
-            roles: BTreeMap::new(),
+            role_of: BTreeMap::new(),
             file,
         }
     }
@@ -107,7 +108,7 @@ impl<'a> Assembly<'a> {
         if !divides_evenly && !self.roles.is_foreign(std::slice::from_ref(role)) {
             component.set_start_value("step_size", Value::Real(place.inner_step));
         }
-        self.roles.insert(name.to_owned(), role);
+        self.role_of.insert(name.to_owned(), role);
         Ok(())
     }
 
@@ -123,7 +124,7 @@ impl<'a> Assembly<'a> {
     /// A port, as the FMU in its role calls it.
     pub(crate) fn port(&self, port: &str) -> Port {
         let (component, variable) = port.split_once('.').unwrap_or((port, ""));
-        let role = self.roles.get(component);
+        let role = self.role_of.get(component);
         let theirs = role.and_then(|role| self.roles.name(role, variable));
         Port::new(component, theirs.unwrap_or(variable))
     }

@@ -16,11 +16,11 @@ use gyrator_chart::Chart;
 pub struct Benchmark {
     /// Name, in kebab case.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// The system, in a line.
     pub summary: &'static str,
-    /// Where it was published.
+    /// Publication.
     pub source: &'static str,
-    /// The parts that FMUs play in it.
+    /// The roles of the FMUs in it.
     pub roles: &'static [Role],
     /// Its cases.
     pub cases: &'static [Case],
@@ -36,7 +36,7 @@ pub struct Benchmark {
 pub struct Case {
     /// Name, for `--case`.
     pub name: &'static str,
-    /// What is special about it.
+    /// Distinction from the other cases.
     pub summary: &'static str,
 }
 

@@ -50,8 +50,8 @@ impl Channel {
         })
     }
 
-    /// What is received `part` of a macro-step after the newest exchange; a smoothed signal is what
-    /// it is now.
+    /// The received value, `part` of a macro-step after the newest exchange; of a smoothed signal the
+    /// present value.
     pub(crate) fn value(&self, part: f64) -> f64 {
         match self {
             Self::Polynomial { degree, samples } => {

@@ -289,7 +289,7 @@ fn measure_10ms(
     Ok(())
 }
 
-/// The paper's figure that nobody could reproduce.
+/// The paper's figure that could not be reproduced.
 fn figure_35(stale: f64, corrected: f64) -> BenchmarkRow {
     const REMOVED: Metric = Metric::figure("fig. 35: error of s removed", "%");
     let note = "not reproduced: fig. 35 shows a smaller error with the correction; with the published sign it \

@@ -151,7 +151,7 @@ const CORRECTION_ENERGY: Metric = Metric::figure("W_corr", "J");
 const AUDIT_ERROR: Metric = Metric::figure("audit error", "%");
 const HINDSIGHT: Metric = Metric::figure("mu in hindsight", "");
 
-/// What the audit says, for the undamped cases, whose true energy error it should find.
+/// The audit, for the undamped cases, whose true energy error it should find.
 fn audit_rows(
     case: &str,
     configuration: &Configuration,

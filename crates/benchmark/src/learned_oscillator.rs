@@ -95,7 +95,7 @@ const NAMES: [&str; ITERATIONS as usize + 1] = [
 
 /// A run of a sequence.
 pub(crate) struct Learnt {
-    /// What was learned over all runs.
+    /// Result of learning over all runs.
     pub(crate) learned: Learned,
     /// States x_1, x_2, v_1, v_2 of each run.
     pub(crate) states: Vec<Vec<Vec<f64>>>,

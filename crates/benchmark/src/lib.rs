@@ -1,10 +1,10 @@
 //! Benchmarks of co-simulation with their reference solutions.
 //!
-//! A [`Benchmark`] knows the FMUs that play its roles, its cases, the configurations that it runs
-//! them in, its exact solution, and what others have found. Each run becomes [`BenchmarkRow`]s: what was
-//! measured, what it should have been, and whether it is near enough.
+//! A [`Benchmark`] has roles for FMUs, cases, the configurations that it runs them in, an exact
+//! solution and published figures. Each run becomes [`BenchmarkRow`]s: the measured figure, its
+//! reference, and whether it is within tolerance.
 //!
-//! Somebody else's FMU can be put into a role ([`RoleAssignment::substitute`]); it is judged by the exact
+//! Any FMU can be put into a role ([`RoleAssignment::substitute`]); it is judged by the exact
 //! solution.
 
 #![forbid(unsafe_code)]

@@ -77,7 +77,7 @@ pub(crate) fn nrms<const N: usize>(
     or_infinite(rms(pairs.map(|(point, value)| point[variable] - value)) / range)
 }
 
-/// What overflows ends in NaN.
+/// The number, or infinity for NaN, in which an overflow ends.
 fn or_infinite(number: f64) -> f64 {
     if number.is_nan() {
         f64::INFINITY

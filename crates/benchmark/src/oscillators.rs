@@ -1,4 +1,4 @@
-//! What the benchmarks of coupled oscillators share.
+//! Roles, system and rows that the benchmarks of coupled oscillators share.
 
 use gyrator::CorrectionVerdict;
 use gyrator_system::{SystemFile, Value};
@@ -48,7 +48,7 @@ pub(crate) const fn mass(m: f64, k: f64, c: f64, v_start: f64) -> Mass {
 #[derive(Debug, Clone)]
 pub(crate) struct Oscillators {
     pub(crate) star: StarOscillator,
-    /// Who plays the hub.
+    /// Role of the hub.
     pub(crate) hub: &'static Role,
     /// Names of the hub's inputs, arm by arm.
     pub(crate) hub_inputs: &'static [&'static str],
@@ -279,7 +279,7 @@ impl Plan<'_> {
 
 pub(crate) const VERDICT: Metric = Metric::figure("verdict", "");
 
-/// What the audit says of the correction, in one word.
+/// Verdict of the audit on the correction, in one word.
 pub(crate) fn verdict(verdict: Option<CorrectionVerdict>) -> Figure {
     Figure::Word(match verdict {
         Some(CorrectionVerdict::Helped) => "helped",

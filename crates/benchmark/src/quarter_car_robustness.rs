@@ -27,7 +27,7 @@ struct Method {
     extrapolation: &'static str,
     exchange: &'static str,
     has_nepce: bool,
-    /// What an independent reproduction has for lin2 and nl2, ms.
+    /// Figures of an independent reproduction for lin2 and nl2, ms.
     stable_steps: [f64; 2],
     /// The tolerance r of ECCO.
     tolerance: f64,

@@ -120,7 +120,7 @@ pub(crate) const PLAIN: Coupling = Coupling {
 /// limit, N·s/m.
 const JACOBIAN_LIMIT: f64 = 2000.0;
 
-/// What a run shows; energies in J, powers in W.
+/// Result of a run; energies in J, powers in W.
 pub(crate) struct CarOutcome {
     /// Times, s, force, N, and velocity, m/s, at the communication points.
     pub(crate) points: Vec<(f64, f64, f64)>,

@@ -11,7 +11,7 @@ use crate::row::{BenchmarkRow, Metric};
 
 const PAPER: &str = "Sadjina & Pedersen 2019, tables 4 to 9";
 
-/// A figure of the paper that nobody could reproduce, and why.
+/// A figure of the paper that could not be reproduced, and the reason.
 type NotReproduced = (Metric, f64, &'static str);
 
 /// A row of the paper's tables.

@@ -46,7 +46,7 @@ const CALLED: Metric = Metric::figure("of these called harmed", "%");
 
 const PROJECT: &str = "bar of this project";
 
-/// What became of one oscillator.
+/// Result of one oscillator.
 struct Trial {
     is_finite: bool,
     is_harmed: bool,

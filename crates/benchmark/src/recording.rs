@@ -1,4 +1,4 @@
-//! A run, and what it left behind.
+//! A run and its recorded outputs.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -106,7 +106,7 @@ pub(crate) struct Recording {
     recorder: Recorder,
     /// The bonds, in the order of the graph.
     pub(crate) bonds: Vec<BondCourse>,
-    /// What the run did.
+    /// Report of the run.
     pub(crate) report: Report,
 }
 

@@ -1,4 +1,4 @@
-//! The parts that FMUs play in a benchmark, and who plays them.
+//! The roles of FMUs in a benchmark, and the FMU in each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ pub struct Role {
     pub name: &'static str,
     /// Our FMU.
     pub model: &'static str,
-    /// What it has to be.
+    /// Requirement on the FMU.
     pub summary: &'static str,
-    /// Names of its inputs and outputs. Without them it cannot play.
+    /// Names of its inputs and outputs. All of them are required.
     pub ports: &'static [&'static str],
     /// Names of its parameters. An FMU that lacks one has to hold the value itself.
     pub parameters: &'static [&'static str],
@@ -27,7 +27,7 @@ pub struct RoleVariable {
     pub name: &'static str,
     /// Its unit; empty where it has none.
     pub unit: &'static str,
-    /// What it stands for.
+    /// Meaning.
     pub meaning: String,
 }
 
@@ -113,7 +113,7 @@ pub enum RoleError {
     Unreadable {
         /// The role.
         role: String,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// The substitute lacks a port.
@@ -130,7 +130,7 @@ pub enum RoleError {
         port: &'static str,
         /// The name that was looked for.
         name: String,
-        /// What the port means.
+        /// Meaning of the port.
         meaning: String,
     },
     /// A name in `--with` that is neither a port nor a parameter of the role.
@@ -196,7 +196,7 @@ impl RoleAssignment {
         Ok(())
     }
 
-    /// Whether somebody else's FMU plays in one of these roles.
+    /// Whether one of these roles has a substitute.
     #[must_use]
     pub fn is_foreign(&self, roles: &[Role]) -> bool {
         roles

@@ -1,4 +1,4 @@
-//! A row of a benchmark's table: what was measured, and what it should have been.
+//! A row of a benchmark's table: a measured figure and its reference.
 
 use std::fmt;
 
@@ -90,7 +90,7 @@ impl serde::Serialize for Bar {
     }
 }
 
-/// What a metric says of a run, and so how it is judged where no published figure holds.
+/// Meaning of a metric, by which it is judged where no published figure holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// It shows no error of the run.
@@ -110,7 +110,7 @@ impl Meaning {
     }
 }
 
-/// What is measured: its name, its unit of measure and what it says of the run.
+/// A metric: its name, its unit of measure and its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Metric {
     /// Name.
@@ -155,13 +155,13 @@ pub struct BenchmarkRow {
     pub case: &'static str,
     /// Name of the configuration.
     pub configuration: &'static str,
-    /// What was measured.
+    /// The metric.
     pub metric: &'static str,
     /// Its unit; empty for words and ratios.
     pub unit: &'static str,
-    /// What it is.
+    /// The measured figure.
     pub measured: Figure,
-    /// What it is elsewhere; `None` where nobody has published it.
+    /// The published figure; `None` where there is none.
     pub reference: Option<Figure>,
     /// How near the two have to be; `None` where the row is shown and not judged.
     pub tolerance: Option<Bar>,
@@ -169,7 +169,7 @@ pub struct BenchmarkRow {
     pub source: Option<&'static str>,
     /// Whether the bar is met; `None` where there is none.
     pub ok: Option<bool>,
-    /// What else there is to know.
+    /// A remark.
     pub note: Option<String>,
     #[serde(skip)]
     pub(crate) meaning: Meaning,

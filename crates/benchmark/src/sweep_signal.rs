@@ -147,7 +147,7 @@ fn reception(mut channel: Channel, frequency: f64) -> Reception {
     }
 }
 
-/// What is received of the sweep to 30 Hz over the channel of that name.
+/// The sweep to 30 Hz as received over the channel of that name.
 pub(crate) fn reception_of(name: &str) -> Result<Option<Reception>, MeasureError> {
     Ok(channel(name)?.map(|channel| reception(channel, 30.0)))
 }

@@ -1,5 +1,5 @@
 //! Line charts as SVG, for talks: axes with units, a legend beside the curves' field and not on it,
-//! and colours that the colour-blind can tell apart.
+//! and colours that the colour-blind can distinguish.
 
 #![forbid(unsafe_code)]
 
@@ -149,7 +149,7 @@ impl Chart {
         }
     }
 
-    /// What the chart is the counterpart of.
+    /// The figure that the chart is a counterpart of.
     #[must_use]
     pub fn source(mut self, source: &'static str) -> Self {
         self.source = source;

@@ -62,7 +62,7 @@ pub const DO_STEP_STATUS: StatusKind = 0;
 pub const PENDING_STATUS: StatusKind = 1;
 /// `fmi2LastSuccessfulTime` (a real): end of the last communication step that was finished.
 pub const LAST_SUCCESSFUL_TIME: StatusKind = 2;
-/// `fmi2Terminated` (a boolean): the slave wants the simulation to end.
+/// `fmi2Terminated` (a boolean): the slave asks for the end of the simulation.
 pub const TERMINATED: StatusKind = 3;
 
 /// `fmi2CallbackLogger`.

@@ -1,6 +1,6 @@
 //! Bytes of `modelDescription.xml` to text.
 //!
-//! The standard wants UTF-8 (FMI 2.0.5 section 2.2), yet about half of the FMUs in use declare
+//! The standard requires UTF-8 (FMI 2.0.5 section 2.2), yet about half of the FMUs in use declare
 //! ISO-8859-1. The declared encoding is decoded, with a warning.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};

@@ -26,7 +26,7 @@ pub(crate) fn lock(directory: &Path) -> Option<File> {
     Some(file)
 }
 
-/// Removes the directories of a process that has ended, which the caller knows.
+/// Removes the directories of a process that has ended, as the caller has checked.
 pub fn remove_of(process: u32) {
     let prefix = prefix(process);
     let is_its = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with(&prefix);

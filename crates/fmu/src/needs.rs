@@ -232,7 +232,7 @@ struct Survey {
     /// Their names, nearest first.
     order: Vec<String>,
     provided: BTreeSet<String>,
-    /// Symbols that the FMU's own libraries want.
+    /// Symbols that the FMU's own libraries need.
     wanted: BTreeSet<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Events reach the subscribers of `tracing`, and panics of a subscriber do not come back.
 //!
 //! Alone in its process: `tracing` asks the thread that meets an event first whether any subscriber
-//! wants it, and remembers the answer for all.
+//! asks for it, and remembers the answer for all.
 
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 

@@ -1,4 +1,4 @@
-//! What the readers of files from outside have to hold, whatever bytes they are given: they end,
+//! Properties of the readers of files from outside, whatever bytes they are given: they end,
 //! and they do not panic; what they accept can be used.
 //!
 //! The fuzzers in `fuzz/` call these functions with bytes of their own making; an ordinary test

@@ -3,7 +3,7 @@
 //! A signal that is sent every macro-step Δt and held in between reaches its receiver late and in
 //! steps. The paper puts a compensator K₁ before the sender's sampler, which leads as much as the
 //! hold lags, and a low-pass smoother K₂ behind the hold, at the receiver. K₁ is the solution of
-//! an H∞ problem that knows the interface only, not the units:
+//! an H∞ problem that depends on the interface only, not on the units:
 //!
 //! > minimise ‖W_f·(1 − H*·K₂·K₁)‖∞
 //!

@@ -1,4 +1,4 @@
-//! What extrapolations need.
+//! Extrapolations for tests, and their needs.
 
 use gyrator::{EXTRAPOLATIONS, Entry, Extrapolation, look_up};
 use gyrator_system::Choice;

@@ -1,4 +1,4 @@
-//! What the tests of gyrator share: models as units in process, a system with a closed-form
+//! Shared by the tests of gyrator: models as units in process, a system with a closed-form
 //! solution, a spy that watches the order of calls, and the conformance suite.
 
 #![forbid(unsafe_code)]

@@ -11,7 +11,7 @@ pub enum Fault {
     /// The step or the value is refused, the model is as it was before (`fmi2Discard`).
     #[error("{0}")]
     Discard(String),
-    /// As [`Discard`](Self::Discard), and the model wants the simulation to end here
+    /// As [`Discard`](Self::Discard), and the model asks for the end of the simulation here
     /// (`fmi2Discard`, status `fmi2Terminated` is true).
     #[error("{0}")]
     Finished(String),

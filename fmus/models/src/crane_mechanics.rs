@@ -103,7 +103,7 @@ const FORCE: i32 = 1;
 const INDEX_1: i32 = 1;
 
 impl CraneMechanics {
-    /// What acts on the structure.
+    /// Forces on the structure.
     fn drive(&self) -> Drive {
         let count = usize::try_from(self.actuators).unwrap_or(1);
         let by_force = self.coupling == FORCE;
@@ -263,10 +263,11 @@ fn inputs() -> Vec<MechanicsVariable> {
     ]
 }
 
-/// What the lengths at the start are computed from.
+/// Variables from which the lengths at the start are computed.
 const LENGTH_1: &[&str] = &["l", "theta1_start", "x_b", "y_b"];
 const LENGTH_2: &[&str] = &["l", "l_h", "theta1_start", "theta2_start"];
-/// What the inverse effective mass and the free acceleration at the start are computed from.
+/// Variables from which the inverse effective mass and the free acceleration at the start are
+/// computed.
 const INTERFACE: &[&str] = &[
     "l",
     "l_h",
@@ -278,7 +279,7 @@ const INTERFACE: &[&str] = &[
     "theta1_start",
     "theta2_start",
 ];
-/// What the accelerations at the start are computed from.
+/// Variables from which the accelerations at the start are computed.
 const ACCELERATION: &[&str] = &[
     "l",
     "l_h",

@@ -60,7 +60,7 @@ pub(crate) struct Actuator {
     pub(crate) bias: f64,
 }
 
-/// What acts on the structure beside gravity.
+/// Forces on the structure beside gravity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Drive {
     /// Force of each actuator that does not depend on the motion, N.

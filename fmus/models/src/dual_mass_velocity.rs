@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// m·v' = −k·x − d·v + F + external force, x' = v, with the velocity as output.
 ///
 /// Chen et al. (2021), section 4.1; defaults are the system of figure 10 and its pulses of 1 N at 1 s
-/// and at 4 s, whose length the paper does not tell.
+/// and at 4 s, whose length the paper does not give.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DualMassVelocity {
     m: f64,

@@ -144,7 +144,7 @@ pub struct Faulty {
     sleep_time: f64,
     /// Inner steps of a communication step.
     parts: i32,
-    /// What the output becomes; its input where `None`.
+    /// Value of the output; its input where `None`.
     forced_output: Option<f64>,
     /// Its state can no longer be put into bytes, whatever the fault.
     #[serde(serialize_with = "serialize_if_false")]
@@ -213,7 +213,7 @@ impl Faulty {
         Duration::from_secs_f64(self.sleep_time)
     }
 
-    /// What the process has to bear, not the call.
+    /// A fault of the process, not of the call.
     fn misbehave(&self, fault: &str) {
         match fault {
             "abort" => std::process::abort(),

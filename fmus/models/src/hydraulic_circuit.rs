@@ -303,7 +303,7 @@ impl Model for HydraulicCircuit {
     }
 }
 
-/// What the pressures at the start are computed from.
+/// Variables from which the pressures at the start are computed.
 const REST: &[&str] = &["load", "p2_start", "d1", "d2"];
 
 fn coupling() -> Vec<CircuitVariable> {
@@ -322,7 +322,7 @@ fn coupling() -> Vec<CircuitVariable> {
     }
 }
 
-/// What the stiffness of the oil at the start is computed from.
+/// Variables from which the stiffness of the oil at the start is computed.
 const STIFFNESS: &[&str] = &[
     "d1", "d2", "l1_start", "l2_start", "s_start", "v_h1", "v_h2", "b_o", "b_c", "b_h",
 ];

@@ -1,4 +1,4 @@
-//! What the four halves of the quarter car share.
+//! Elements that the four halves of the quarter car share.
 //!
 //! The quarter car of Sadjina & Pedersen (2019), section 5, is a chassis on spring and damper, on
 //! a wheel, on a tyre that is a spring to the road:

@@ -103,7 +103,7 @@ fn fresh_outputs_make_longer_steps_stable() {
     assert_eq!(largest_stable_step(&LIN2, &fresh), 30);
 }
 
-/// What noise costs stays of the size of the noise.
+/// The effect of noise stays of the size of the noise.
 #[test]
 fn noise_is_not_amplified() {
     for (_, coupling) in METHODS {

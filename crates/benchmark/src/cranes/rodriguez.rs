@@ -24,7 +24,7 @@ const CALM: Metric = Metric::figure("greatest variation of v in a second", "m/s"
 const DIVERGES: Metric = Metric::figure("diverges", "");
 
 /// Total variation of the rate from second to second, m/s: at 11.5 ms it bursts and recovers. At the edge of
-/// stability growth and decay tell a force that is a tenth of a millisecond old from one that is not.
+/// stability growth and decay distinguish a force that is a tenth of a millisecond old from one that is not.
 const VARIATIONS: [(Metric, f64); 10] = [
     variation("variation of v, second 1", 0.26),
     variation("variation of v, second 2", 0.83),

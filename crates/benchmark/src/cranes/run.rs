@@ -24,7 +24,7 @@ pub(crate) struct FmuPool<'a> {
     cache: FmuCache,
 }
 
-/// What a run shows. Errors are those at the communication points, of each actuator.
+/// Result of a run. Errors are those at the communication points, of each actuator.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CraneOutcome {
     /// The run came to its end, and no limit was passed.
@@ -50,7 +50,7 @@ pub(crate) struct CraneOutcome {
 }
 
 impl CraneOutcome {
-    /// What a run shows that broke off: sums over its first part would look small.
+    /// Result of a run that broke off: sums over its first part would look small.
     const FAILED: Self = Self {
         is_finished: false,
         residual: f64::INFINITY,

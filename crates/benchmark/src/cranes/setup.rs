@@ -18,7 +18,7 @@ pub(crate) enum Formulation {
     Restarted,
 }
 
-/// What the circuits tell the mechanics.
+/// Signal from the circuits to the mechanics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Coupling {
     /// Velocity-force coupling.

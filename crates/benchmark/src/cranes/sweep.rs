@@ -210,7 +210,7 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// What the paper says, without numbers, about the order of the configurations. `table` has the largest macro-steps, ms,
+/// Statements of the paper, without numbers, on the order of the configurations. `table` has the largest macro-steps, ms,
 /// method by method, of both couplings.
 fn order(crane: Crane, table: &[[f64; 2]], progress: &Progress<'_>) {
     for (method, [force, pressure]) in METHODS.iter().zip(table) {

@@ -31,7 +31,7 @@ pub(crate) struct Coupling {
     pub(crate) velocity: Channel,
     /// The coupling force, to half 2.
     pub(crate) force: Channel,
-    /// Half 1 takes the new velocity before it tells its force; else the force is that of the
+    /// Half 1 takes the new velocity before it gives its force; else the force is that of the
     /// velocity which half 1 had until now.
     pub(crate) is_fresh: bool,
     /// Shares of the integrated errors of velocity and force that are given back per macro-step
@@ -73,7 +73,7 @@ impl Coupling {
         self.force.add(force);
     }
 
-    /// One macro-step; `seen` is told velocity and force at each micro-step.
+    /// One macro-step; `seen` receives velocity and force at each micro-step.
     fn advance(
         &mut self,
         system: &DualMass,

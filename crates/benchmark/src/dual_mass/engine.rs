@@ -1,4 +1,4 @@
-//! What the engine makes of the dual mass as FMUs.
+//! The dual mass as FMUs under the engine.
 
 use rayon::prelude::*;
 

@@ -51,7 +51,7 @@ impl Setup {
         }
     }
 
-    /// What a system file would say for the method of that name, with communication steps of `step` s;
+    /// Settings of a system file for the method of that name, with communication steps of `step` s;
     /// `None` where the engine has nothing like it.
     pub(crate) fn of(method: &str, step: f64) -> Option<Self> {
         let (signal, exchange) = method.split_once(", ")?;
@@ -158,7 +158,7 @@ impl<'a> FmuPool<'a> {
     /// of 40 s, and in the third one.
     pub(crate) fn grows(&self, system: &DualMass, setup: &Setup) -> Result<bool, MeasureError> {
         const STOP: f64 = 40.0;
-        /// What has died away to this part of its greatest magnitude is rounding.
+        /// A velocity below this part of its greatest magnitude is rounding.
         const DEAD: f64 = 1e-12;
         let file = self.file(system, setup, (0.2, NEVER, STOP))?;
         let options = RunOptions {
@@ -179,7 +179,7 @@ impl<'a> FmuPool<'a> {
 
 type Seen = Arc<Mutex<Vec<f64>>>;
 
-/// Wraps the units of the FMUs, to see what they send at the start of each communication step.
+/// Wraps the units of the FMUs, to record their outputs at the start of each communication step.
 #[derive(Default)]
 struct StepStartOutputs {
     force: Seen,
@@ -202,7 +202,7 @@ impl UnitMaker for StepStartOutputs {
     }
 }
 
-/// A unit, one output of which is watched.
+/// A unit, one output of which is recorded.
 struct WatchedUnit {
     unit: Box<dyn Unit>,
     output: Handle,

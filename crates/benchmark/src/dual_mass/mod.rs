@@ -135,7 +135,7 @@ fn measure_figure(index: usize, designs: &Designs, progress: &Progress<'_>) {
     }
 }
 
-/// What becomes of a random system with a coupling.
+/// Result of a random system with a coupling.
 struct Trial {
     is_unstable: bool,
     /// Greater one of the errors of velocity and force, pulse by pulse.

@@ -122,7 +122,7 @@ fn envelope(times: &[f64], errors: &[f64]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Force that mass 2 really felt over each step, N: what its motion tells.
+/// Force that really acted on mass 2 over each step, N, from its motion.
 fn felt(oscillators: &Oscillators, states: &[Vec<f64>]) -> Vec<f64> {
     let hub = &oscillators.star.hub;
     let force = |pair: &[Vec<f64>]| {

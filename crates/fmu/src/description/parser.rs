@@ -200,7 +200,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The identifier becomes part of a path, so it must not leave its folder. The standard
-    /// wants a C identifier; one in ten FMUs has spaces, dots or dashes in it.
+    /// requires a C identifier; one in ten FMUs has spaces, dots or dashes in it.
     fn model_identifier(&mut self, element: &mut Element<'a>) -> Result<String, XmlError> {
         let name = self.required(element, "modelIdentifier")?;
         let harmful = |c: char| matches!(c, '/' | '\\' | ':') || c.is_control();

@@ -80,7 +80,7 @@ fn c18_c22_nothing_but_null_and_an_unknown_status() {
     assert_eq!(
         logged(&mut instance, 8),
         None,
-        "nobody can tell whose message it is"
+        "the sender of the message is unknown"
     );
 }
 

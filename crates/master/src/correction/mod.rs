@@ -57,7 +57,7 @@ pub struct BondPoint {
     /// Length of the step that starts here, s.
     pub next_step: f64,
     /// ∂fed effort/∂flow input used, as far as stale direct feed-through makes it: axes by axes, row
-    /// by row. Zeros unless the correction [wants them](CorrectionFacts::wants_jacobian).
+    /// by row. Zeros unless the correction [needs them](CorrectionFacts::wants_jacobian).
     pub effort_by_flow: Vec<f64>,
     /// ∂fed flow/∂effort input used, likewise.
     pub flow_by_effort: Vec<f64>,

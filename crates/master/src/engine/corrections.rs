@@ -87,7 +87,7 @@ fn limit_groups(correctors: &mut [Corrector]) {
     }
 }
 
-/// Measures the interface Jacobians of the due bonds whose corrections want them. Only stale
+/// Measures the interface Jacobians of the due bonds whose corrections need them. Only stale
 /// feed-through counts: outputs that were exchanged fresh or compensated follow already.
 fn measure_jacobians(state: &mut State, step: &Step) -> Result<(), Fault> {
     let mut correctors = std::mem::take(&mut state.bonds.correctors);

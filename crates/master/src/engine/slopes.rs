@@ -5,7 +5,7 @@ use crate::state::{SlopeReader, SlopeSource, State};
 use crate::step::Step;
 use crate::unit::VariableType;
 
-/// Finds for each input that wants it how its source gives its derivative.
+/// Finds for each input that needs it how its source gives its derivative.
 pub(super) fn find_slopes(state: &mut State) {
     let graph = &state.graph;
     for (input, course) in state.courses.inputs.iter().enumerate() {

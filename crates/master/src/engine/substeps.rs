@@ -4,7 +4,7 @@ use crate::graph::Graph;
 use crate::state::{Courses, Signals, State, Trace, Units};
 use crate::step::Step;
 
-/// Lets the units read the outputs that extrapolations want to see at each communication step, and
+/// Lets the units read the outputs that extrapolations need at each communication step, and
 /// those whose mean within a step is passed on.
 pub(crate) fn find_traces(state: &mut State) {
     let wanted = state.courses.inputs.iter();
@@ -27,7 +27,7 @@ pub(crate) fn find_traces(state: &mut State) {
     }
 }
 
-/// Gives the extrapolations that want it the outputs within the step, and those at its end, which
+/// Gives the extrapolations that need them the outputs within the step, and those at its end, which
 /// [`observe`](super::outputs::observe) gives again once they agree with the new inputs.
 #[cold]
 pub(crate) fn observe_substeps(

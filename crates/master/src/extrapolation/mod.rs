@@ -21,7 +21,7 @@ pub struct Sample {
     /// The value, in the input's unit.
     pub value: f64,
     /// Its derivative by time as the source declares it, per second; asked for where the
-    /// extrapolation [wants it](ExtrapolationFacts::wants_slope).
+    /// extrapolation [needs it](ExtrapolationFacts::wants_slope).
     pub slope: Option<f64>,
 }
 

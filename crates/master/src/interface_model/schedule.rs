@@ -4,11 +4,11 @@ use crate::registry::Arguments;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InterfaceOrder {
-    /// Both sides step over the same interval, and hear of each other at its end.
+    /// Both sides step over the same interval, and exchange values at its end.
     Parallel,
-    /// The fast side, and the multibody component hears of it.
+    /// The fast side; the multibody component receives its mean force.
     FastFirst,
-    /// The fast side, from its own state: it hears of the other one macro-step later.
+    /// The fast side, from its own state; it receives that of the other side one macro-step later.
     Pipelined,
 }
 

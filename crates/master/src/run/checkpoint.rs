@@ -16,7 +16,7 @@ pub(crate) struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Room for checkpoints, if the step control may want to go back and the units can.
+    /// Room for checkpoints, if the step control may ask to roll back and the units can.
     pub(crate) fn if_possible(
         state: &State,
         control: StepControlFacts,

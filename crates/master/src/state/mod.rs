@@ -79,7 +79,7 @@ pub(crate) struct Courses {
     pub(crate) sources: Vec<u32>,
     /// No input is extrapolated, so no past has to be kept.
     pub(crate) all_hold: bool,
-    /// An extrapolation wants to see the communication steps within macro-steps.
+    /// An extrapolation observes the communication steps within macro-steps.
     pub(crate) wants_substeps: bool,
     pub(crate) slope_readers: Vec<SlopeReader>,
     /// Declared derivative of the source of each input, per second; NaN where there is none.

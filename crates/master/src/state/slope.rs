@@ -1,6 +1,6 @@
 use crate::unit::Handle;
 
-/// Reads the derivative of an output for an input whose extrapolation wants it.
+/// Reads the derivative of an output for an input whose extrapolation needs it.
 pub(crate) struct SlopeReader {
     pub(crate) input: usize,
     pub(crate) component: usize,

@@ -111,7 +111,7 @@ pub(super) fn ledger_closes(combination: &Combination) -> Result<(), String> {
     let rounding = 10.0 * trace.times().len() as f64 * f64::EPSILON * energy(v, f);
     if gained.is_nan() || (gained - booked).abs() > rounding {
         return Err(format!(
-            "the units gain {gained} J, and the ledger books {booked} J; rounding explains {rounding:e} J"
+            "the units gain {gained} J, and the ledger has {booked} J; rounding explains {rounding:e} J"
         ));
     }
     Ok(())

@@ -164,7 +164,7 @@ fn one_extrapolation(
     if facts.is_plain_hold || !steps.feeds_through {
         equal("is_plain_hold", facts.is_plain_hold, is_hold)?;
     }
-    // What is observed at each communication step of the source counts those steps.
+    // Values observed at each communication step of the source count those steps.
     let twice = SignalSteps {
         source_parts: 2 * steps.source_parts,
         receiver_parts: 2 * steps.receiver_parts,
@@ -239,7 +239,7 @@ fn point(index: u64, held: f64, jacobian: f64, added: &Increments) -> BondPoint 
     }
 }
 
-/// What a correction adds over some points.
+/// The additions of a correction over some points.
 fn increments(chosen: &Chosen<dyn Correction>, held: f64, jacobian: f64) -> Vec<Increments> {
     let mut made = chosen.build();
     made.begin(&BondFacts {

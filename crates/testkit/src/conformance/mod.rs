@@ -1,4 +1,4 @@
-//! What every method, extrapolation, correction, exchange mode, step control and interface order must
+//! Properties that every method, extrapolation, correction, exchange mode, step control and interface order must
 //! do.
 //!
 //! A new word in a registry is tried on all systems here without a line of test code.
@@ -125,7 +125,7 @@ impl fmt::Display for Combination {
 pub struct Failure {
     /// The combination, or the registry entry.
     pub subject: String,
-    /// What it did.
+    /// Its result.
     pub message: String,
 }
 
@@ -163,11 +163,11 @@ const CHECKS: &[(&str, Check)] = &[
         accuracy::errors_fall,
     ),
     (
-        "the ledger books what the units store",
+        "the ledger has the energy that the units store",
         accuracy::ledger_closes,
     ),
     (
-        "no input knows of later outputs",
+        "no input depends on later outputs",
         signals::no_input_knows_the_future,
     ),
     ("constants pass exactly", signals::constants_pass),

@@ -7,7 +7,7 @@ use super::systems::{SYSTEMS, TestSystem, spied_oscillator, star};
 use crate::spy::Spied;
 use crate::trace::Trace;
 
-/// What a run left.
+/// A run that has ended.
 struct FinishedRun {
     trace: Trace,
     report: Report,
@@ -35,11 +35,11 @@ fn run(
     })
 }
 
-/// Whether the system is refused as it is combined. A refusal must tell which two words it is about;
+/// Whether the system is refused as it is combined. A refusal must name the two words it is about;
 /// `others` are words beside those of the combination.
 ///
 /// # Errors
-/// The refusal, where it does not tell.
+/// The refusal, where it does not name them.
 pub(super) fn is_refused(
     system: &System,
     combination: &Combination,

@@ -88,7 +88,7 @@ fn compare(one: &[GivenInputs], other: &[GivenInputs], known: f64) -> Result<(),
     match times.first() {
         None => Err("the change of the signal never arrives".to_owned()),
         Some(first) if *first < known - 1e-9 => Err(format!(
-            "the input at {first} s knows what may be known from {known} s on"
+            "the input at {first} s depends on a value that may be known from {known} s on"
         )),
         Some(_) => Ok(()),
     }
@@ -143,7 +143,7 @@ pub(super) fn lines_pass_within_the_step(combination: &Combination) -> Result<()
 }
 
 pub(super) fn polynomials_pass(combination: &Combination) -> Result<(), String> {
-    // What is not extrapolated is not the value at the start of the step.
+    // A value that is not extrapolated is not the value at the start of the step.
     if looks_ahead(combination)? {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use crate::dynamic::Stop;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Recording {
     pub(crate) names: Vec<String>,
-    /// A time, s, and a value for each name, as bits: JSON knows no NaN.
+    /// A time, s, and a value for each name, as bits: JSON has no NaN.
     rows: Vec<(u64, Vec<u64>)>,
 }
 

@@ -86,7 +86,7 @@ impl<M: Model> Slave<M> {
         })
     }
 
-    /// `fmi2GetBooleanStatus`: whether the model wants the simulation to end.
+    /// `fmi2GetBooleanStatus`: whether the model asks for the end of the simulation.
     pub(crate) fn get_boolean_status(&mut self, kind: StatusKind, value: &mut bool) -> Status {
         self.call(Function::GetBooleanStatus, |slave| {
             if kind != fmi2_abi::TERMINATED {
