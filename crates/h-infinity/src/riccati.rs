@@ -2,6 +2,9 @@
 
 use nalgebra::DMatrix;
 
+// Choices: limits of rounding in matrices of at most fourteen rows, and of an iteration that converges
+// quadratically.
+
 /// Iterations of the matrix sign after which it is taken as not converging.
 const ITERATIONS: usize = 100;
 /// Relative change of the last iteration that is good enough, and that is not.

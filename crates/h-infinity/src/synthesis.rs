@@ -266,10 +266,12 @@ impl Design {
     }
 }
 
-/// Ratio of the γ of the compensator to the least γ.
+/// Ratio of the γ of the compensator to the least γ. A choice: at the least γ the Riccati equation has no
+/// stabilising solution, and bisection finds it to one part in a thousand.
 const MARGIN: f64 = 1.02;
 
-/// Radius of the disc.
+/// Radius of the disc. The paper gives |1 + step·pole| < 1 (§3.4, with a step of Δt/10); the slow pair of
+/// poles of its eq. 13 has 0.970.
 const RADIUS: f64 = 0.97;
 
 /// Moves a pole so that |1 + step·pole| is at most [`RADIUS`].
@@ -342,7 +344,7 @@ impl Problem {
         riccati::stabilising(&self.dynamics, &(of_signal - of_control), &weight)
     }
 
-    /// By bisection, to one part in a thousand.
+    /// By bisection, to one part in a thousand: a choice, as 2 % are added.
     fn least_gamma(&self) -> Option<f64> {
         let (mut below, mut above) = (1e-7_f64, 2.0_f64);
         self.solve(above)?;

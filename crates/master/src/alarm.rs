@@ -1,22 +1,25 @@
-//! Residual power as an alarm: spikes of δP mark where a coupling loses its grip, long before a
+//! Residual power as an alarm: spikes of δP mark where a coupling becomes unstable, long before a
 //! result looks wrong.
 
 use crate::ledger::{BondEnergy, Ledger};
 
-/// Points of a run that only teach the detector what is usual.
+// The constants of the detector are choices; the tests below hold their purpose: a burst is one
+// interval, fast growth over many points is found, steady and slowly growing oscillations are not.
+
+/// First points of a run, from which the running level is found.
 const WARM_UP: u64 = 100;
-/// A residual power this many times the usual one raises the alarm.
+/// A residual power this many times the running level raises the alarm.
 const RAISE: f64 = 10.0;
-/// Below this many times the usual one it counts as calm again.
+/// Below this many times the running level it counts as calm again.
 const CALM: f64 = 3.0;
 /// Calm points in a row that end the alarm.
 const CALM_POINTS: u32 = 50;
-/// The usual residual power is the greatest so far; it fades by this factor every so many points, so
-/// that the detector follows a system that calms down,
+/// The running level is the greatest residual power so far; it fades by this factor every so many
+/// points, so that the detector follows a system that calms down,
 const FADE: f64 = 0.95;
 const FADE_EVERY: u64 = 50;
-/// and grows by at most this factor a point, so that a coupling that loses its grip over a hundred
-/// steps does not pass for usual.
+/// and grows by at most this factor a point, 2.7 in a hundred, so that a coupling that becomes
+/// unstable over a hundred steps stays above it.
 const GROWTH: f64 = 1.01;
 /// Room for intervals, so that an alarm allocates nothing.
 const ROOM: usize = 64;
@@ -77,7 +80,7 @@ impl Alarms {
         let fades = self.points.is_multiple_of(FADE_EVERY);
         for (detector, (residual, transferred)) in self.bonds.iter_mut().zip(powers) {
             let residual = residual.abs();
-            // Nearly always there is nothing new: no more than what is usual, and no alarm.
+            // Nearly always there is nothing new: no more than the running level, and no alarm.
             if residual > detector.usual || detector.is_raised || fades {
                 let may_raise = self.points > WARM_UP;
                 detector.observe(residual, transferred.abs(), time, may_raise, fades);
@@ -110,7 +113,8 @@ impl Detector {
         may_raise: bool,
         fades: bool,
     ) {
-        // Rounding is no alarm: what is far below the power that goes over the bond does not count.
+        // Rounding is no alarm: 1e-9 of the power that goes over the bond is far above the rounding of
+        // its products, and far below an error of the coupling.
         let usual = self.usual.max(1e-9 * transferred);
         if self.is_raised {
             self.follow(residual, usual, time);

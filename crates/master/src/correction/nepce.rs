@@ -48,7 +48,8 @@ struct Persistence {
     squares: f64,
 }
 
-/// Share of the past that the averages behind an automatic α keep at each step.
+/// Share of the past that the averages behind an automatic α keep at each step. A choice: they reach
+/// back about ten steps, so that α follows a system that changes.
 const MEMORY: f64 = 0.9;
 
 const ALPHA: ParameterInfo = ParameterInfo {

@@ -50,10 +50,14 @@ struct RunningShare {
 }
 
 impl RunningShare {
-    /// Share of the past that is kept at each step.
+    /// Share of the past that is kept at each step. A choice: 4096 steps are several periods of the
+    /// benchmarks' oscillators at 1 ms; within one period the two energies are out of phase.
     const MEMORY: f64 = 1.0 - 1.0 / 4096.0;
-    /// The start value counts like this many of the strongest steps.
+    /// The start value counts like this many of the strongest steps. A choice: one per cent of the
+    /// memory, so that the first steps do not move μ by chance.
     const START_WEIGHT: f64 = 50.0;
+    /// Greatest share. A choice: the whole residual energy is 1, and the sums may be off by as much.
+    const GREATEST: f64 = 2.0;
 
     fn starting_from(start: f64) -> Self {
         Self {
@@ -75,7 +79,7 @@ impl RunningShare {
         let share = (self.stale + self.start * weight) / (self.residual + weight);
         // Where the residual sum nearly cancels out, the last share is the better one.
         if self.residual > -0.5 * weight && share.is_finite() {
-            self.share = share.clamp(0.0, 2.0);
+            self.share = share.clamp(0.0, Self::GREATEST);
         }
     }
 
@@ -276,6 +280,7 @@ impl ResidualPower {
 /// μ from Rodríguez 2022, eqs 20–21: R is the communication step of the side with direct
 /// feed-through over that of the other.
 fn share_of_error(facts: &BondFacts, corrects_flow: bool) -> f64 {
+    /// μ at a single rate (§3.3, before eq. 20).
     const SINGLE_RATE: f64 = 0.5;
     let (with, without, degree_with, degree_without) = if corrects_flow {
         (

@@ -21,9 +21,11 @@ pub(super) struct Auto {
     errors: [Option<f64>; 4],
 }
 
-/// Share of the past that the averages keep at each value.
+/// Share of the past that the averages keep at each value. A choice: the averages reach back about
+/// 1/(1 − 0.9) = 10 values, twice what degree 3 and its judgement need.
 const MEMORY: f64 = 0.9;
-/// A higher degree is selected if its squared error is less than this share of the present one's.
+/// A higher degree is selected if its squared error is less than this share of the present one's. A
+/// choice: the hysteresis keeps noise from moving the degree, and low degrees are the stable ones.
 const GAIN: f64 = 0.5;
 
 pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {

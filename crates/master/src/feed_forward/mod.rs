@@ -48,7 +48,8 @@ pub(crate) struct Channel {
     pub(crate) curves: Vec<Curve>,
 }
 
-/// Whether two times or durations, s, are the same but for rounding.
+/// Whether two times or durations, s, are the same but for rounding: that of text and of sums makes
+/// far less than 1e-9.
 fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }

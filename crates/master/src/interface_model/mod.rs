@@ -1,5 +1,5 @@
 //! Interface models: a reduced model of a multibody component at its bonds, with which fast
-//! components exchange values many times within a macro-step (Rahikainen et al. 2020 §2.4).
+//! components exchange values many times within a macro-step (Rahikainen et al. 2020 §2.3.1).
 //!
 //! The reduced model has one coordinate for each velocity at the bonds, and moves by
 //! ẇ = b + W·λ (eqs 13–15): b is the free acceleration, W the inverse effective mass, λ the forces

@@ -94,7 +94,8 @@ pub struct Learning {
 }
 
 impl Default for Learning {
-    /// 20 iterations with gain 1 from the delayed outputs, until no error exceeds 1e-6.
+    /// 20 iterations with gain 1 from the delayed outputs, until no error exceeds 1e-6: the accuracy
+    /// that Thielemans 2023 §4 reports, after 12 iterations. `divergence` is a choice.
     fn default() -> Self {
         Self {
             iterations: 20,

@@ -137,6 +137,8 @@ impl<'a> Sequence<'a> {
     /// Errors may grow a hundredfold in the first runs and vanish later; then they grow more and more
     /// slowly.
     fn diverges(&mut self, of_best: f64, growth: f64) -> bool {
+        /// Growth slows down where its factor is below this part of the one before. A choice: errors
+        /// that vanish after a hundredfold growth slow down faster than that.
         const SLOWER: f64 = 0.9;
         let factor = self.learning.divergence;
         let grows = growth >= SLOWER * self.growth || of_best > factor.powi(4);

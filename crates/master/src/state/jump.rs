@@ -10,13 +10,17 @@ pub(crate) struct JumpDetector {
     predictions: u32,
 }
 
-/// Predictions that only teach what is usual.
+// The constants of the detector are choices: a jump that is not found costs accuracy for some steps, as
+// without the detector; one that is found where there is none costs the order of the extrapolation.
+
+/// First predictions, from which the usual error is found: twice the values of a cubic.
 const WARM_UP: u32 = 8;
-/// An error this many times the usual one is a jump.
+/// An error this many times the usual one is a jump. Errors of smooth signals differ by less from one
+/// value to the next.
 const JUMP: f64 = 50.0;
-/// An error below this share of the signal's greatest magnitude is none.
+/// An error below this share of the signal's greatest magnitude is none: it costs less than the history.
 const SMALLEST: f64 = 1e-3;
-/// Share of the usual error that is left one value later.
+/// Share of the usual error that is left one value later: it is forgotten over about ten values.
 const FADE: f64 = 0.9;
 
 impl JumpDetector {

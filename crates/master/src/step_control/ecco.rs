@@ -56,6 +56,10 @@ const fn automatic(name: &'static str, summary: &'static str, range: (f64, f64))
     }
 }
 
+// Defaults of `safety`, `smallest_change` and `largest_change`, and the automatic `k_i`: Sadjina &
+// Pedersen 2019, §4 and table 1. The automatic limits of the size are those of table 1, 10 µs and
+// 10 ms, over the steps of 1 ms that the paper compares with. `tolerance` and `energy_scale` have no
+// default there; `sum-abs` is own.
 const POSITIVE: (f64, f64) = (f64::MIN_POSITIVE, f64::INFINITY);
 
 pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
@@ -140,6 +144,10 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     },
     build: |arguments| Box::new(Ecco::new(arguments)),
 };
+
+/// Greatest ratio of a repeated step to the rejected one. A choice: the usual halving, so that a few
+/// repetitions reach any size.
+const REPEATED: f64 = 0.5;
 
 impl Ecco {
     fn new(arguments: &Arguments) -> Self {
@@ -247,7 +255,7 @@ impl StepControl for Ecco {
         let worst = std::mem::take(&mut self.worst);
         let ratio = self.ratio(worst, audit.order);
         if worst > self.reject_above && size > self.limits.0 {
-            return Decision::Repeat(self.limited(size * ratio.min(0.5)));
+            return Decision::Repeat(self.limited(size * ratio.min(REPEATED)));
         }
         self.previous = (worst > 0.0).then_some(worst);
         if audit.had_event {

@@ -6,13 +6,13 @@ use gyrator_record::{Series, Table, Tolerance, is_same_time};
 use super::{Reference, tube};
 use crate::finding::{Finding, Severity};
 
-/// Share of samples that may lie outside of the tube.
+/// Share of samples that may lie outside of the tube, as in fmi-cross-check.
 const ALLOWED_OUTSIDE: f64 = 0.1;
 
-/// Relative tolerance where the reference gives none.
+/// Relative tolerance where the reference gives none. A choice: the usual default of solvers.
 const USUAL_TOLERANCE: f64 = 1e-6;
 
-/// A tolerance bounds the error of a step; that of a run may be this many times larger.
+/// A tolerance bounds the error of a step; that of a run may be this many times larger. A choice.
 const OF_A_RUN: f64 = 10.0;
 
 /// Compares a run with its reference: rule V-51 is the tube of fmi-cross-check, V-52 the tolerance

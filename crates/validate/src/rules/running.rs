@@ -343,6 +343,7 @@ fn runs_are_equal(trial: &mut Trial) -> Result<Trajectory, Stop> {
 }
 
 fn memory_does_not_grow(trial: &mut Trial) -> Result<(), Stop> {
+    // Choices, for ten seconds at most.
     const STEPS: u32 = 100_000;
     /// Steps needed to distinguish growth from chance.
     const FEWEST: u32 = 1000;
