@@ -1,4 +1,4 @@
-//! A run in somebody else's loop: reading, writing, stopping.
+//! A run in the loop of another program: reading, writing, stopping.
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
 use gyrator::{

@@ -89,7 +89,7 @@ pub(crate) struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// Whether somebody else's FMU is being judged.
+    /// Whether a substitute is being judged.
     pub(crate) fn is_foreign(&self) -> bool {
         self.is_foreign
     }
@@ -121,7 +121,7 @@ impl Progress<'_> {
     }
 }
 
-/// Source of the bars for somebody else's FMU.
+/// Source of the bars for a substitute.
 const FOREIGN: &str = "bar for other people's FMUs";
 
 /// How much worse than stale outputs compensated and fresh ones may be.

@@ -133,7 +133,7 @@ pub(crate) fn measure(
     measure_rows(roles, cut, progress, |_| true)
 }
 
-/// Runs the rows of a case with equal steps, and smaller ones. Whether somebody else's FMU can have
+/// Runs the rows of a case with equal steps, and smaller ones. Whether a substitute can have
 /// its step changed is not known.
 pub(crate) fn measure_foreign(
     roles: &RoleAssignment,

@@ -55,7 +55,7 @@ impl Role {
     }
 }
 
-/// An FMU that somebody puts into a role.
+/// An FMU that a user puts into a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Substitute {
     /// The role.
@@ -154,7 +154,7 @@ impl RoleAssignment {
         }
     }
 
-    /// Puts somebody else's FMU into `role`, where it replaces an earlier one.
+    /// Puts a substitute into `role`, where it replaces an earlier one.
     ///
     /// # Errors
     /// An FMU that cannot be opened or lacks a port; a name that the role does not have.

@@ -165,7 +165,7 @@ fn a_wrong_fmu_of_a_vendor_fails_where_it_is_refined() {
     assert_eq!(refined, [false; 3]);
 }
 
-/// `cast()` with our own FMU in a role, as if it were somebody else's.
+/// `cast()` with our own FMU in a role, as if it were a substitute.
 fn with_ours_as_foreign(role: &Role) -> RoleAssignment {
     let text = format!("{}={}", role.name, fmu(role.model).display());
     let mut cast = cast();

@@ -40,7 +40,7 @@ impl Exit {
         Self::Interrupted,
     ];
 
-    /// What a worker says with its exit code.
+    /// Meaning of the exit code of a worker.
     pub(crate) fn of(code: u8) -> Self {
         let known = Self::ALL.into_iter().find(|exit| exit.code() == code);
         known.unwrap_or(Self::Failed)

@@ -17,7 +17,7 @@ use crate::screen;
 /// Problems shown of one file; the rest is counted.
 const SHOWN: usize = 25;
 
-/// What went wrong, and how the program ends for it.
+/// A failure, with the exit code of the program for it.
 #[derive(Debug)]
 pub struct Failure {
     /// How the program ends.
@@ -30,7 +30,7 @@ pub struct Failure {
 pub struct Message {
     text: String,
     rule: Option<&'static str>,
-    /// What else there is to know, a line each.
+    /// Further facts, a line each.
     details: Vec<String>,
     help: Option<String>,
     severity: Severity,
@@ -358,7 +358,7 @@ impl From<RunError> for Failure {
         let failure = Self::new(exit, Message::error(fault.to_string()));
         match (log, fault.unit.cause) {
             (Some(log), _) => failure.detail(format!("its last log line: {log}")),
-            // Some FMUs tell even what is fatal only to those who asked for all log lines.
+            // Some FMUs log even fatal errors only where all log lines are asked for.
             (None, Cause::Error | Cause::Fatal) => failure
                 .help("the FMU logged no reason; --log-level info asks it for all that it logs"),
             (None, _) => failure,

@@ -15,7 +15,7 @@ use crate::screen;
 pub(crate) enum LogLevel {
     /// Nothing
     Off,
-    /// What FMUs report as errors
+    /// Errors of FMUs
     Error,
     /// Also warnings
     Warn,

@@ -62,7 +62,7 @@ impl FmuOptions {
         }
     }
 
-    /// What an archive may cost.
+    /// Limits of an archive.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         for (name, number) in &self.unpack_limit {

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::recorder::ResultFile;
 use crate::screen;
 
-/// Whether the user wants the run to end.
+/// Whether the user has asked for the end of the run.
 #[derive(Clone, Default)]
 pub(crate) struct Interrupt {
     requested: Arc<AtomicBool>,

@@ -32,7 +32,7 @@ use clap::Parser as _;
 
 use crate::exit::Exit;
 
-/// What `gyrator` does, from its command line to its exit code.
+/// Runs `gyrator`, from its command line to its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
     gyrator_worker::survive_file_size_limit();

@@ -107,7 +107,7 @@ impl CouplingOptions {
     }
 }
 
-/// What is written, and where.
+/// Results of a run, and their files.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ResultOptions {

@@ -91,7 +91,7 @@ impl Progress {
         })
     }
 
-    /// What tells the display about the run.
+    /// The observer that moves the display.
     pub(crate) fn observer(&self) -> Box<dyn Observer> {
         Box::new(Needle(Arc::clone(&self.gauge)))
     }
@@ -125,7 +125,7 @@ impl Observer for Needle {
     }
 }
 
-/// What the display looks like, with the period of the run.
+/// Form of the display, with the period of the run.
 enum Face {
     Bar((f64, f64), Option<ProgressBar>),
     Json((f64, f64)),

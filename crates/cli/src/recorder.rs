@@ -18,7 +18,7 @@ use crate::result_output::ResultOutput;
 /// How long a row may wait before other programs can read it.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What each bond adds to the columns, after `bond.<name>.`, with its unit.
+/// Columns of each bond, after `bond.<name>.`, with its unit.
 const BOND_COLUMNS: [(&str, &str); 7] = [
     ("residual_power", "W"),
     ("residual_energy", "J"),
@@ -29,7 +29,7 @@ const BOND_COLUMNS: [(&str, &str); 7] = [
     ("alarm", "1"),
 ];
 
-/// What is to be recorded, and where.
+/// Selection of the recorded columns and rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Recording {
     /// Simulated time between rows, s; every communication point where `None`.
@@ -46,9 +46,9 @@ pub(crate) struct ResultFile(Arc<Mutex<Shared>>);
 
 struct Shared {
     sink: Box<dyn RowSink>,
-    /// An error of the flushing thread, which the next row tells.
+    /// An error of the flushing thread, which the next row reports.
     failure: Option<RecordError>,
-    /// A row could not be written, which was told.
+    /// A row could not be written, which was reported.
     has_failed: bool,
     /// Why the file is not what it should be in the end.
     trouble: Option<String>,
@@ -74,8 +74,8 @@ impl ResultFile {
         (shared.sink.rows(), shared.columns)
     }
 
-    /// What went wrong without harm to the rows, and why the file is not what it should be, when it
-    /// has ended.
+    /// Faults that have not harmed the rows, and the reason why the file is incomplete or changed,
+    /// when it has ended.
     pub(crate) fn end(&self) -> (Option<String>, Option<String>) {
         let shared = self.lock();
         let warning = shared.sink.warning().map(str::to_owned);
@@ -108,7 +108,7 @@ impl ResultFile {
         outcome
     }
 
-    /// Makes what is recorded readable for other programs. What goes wrong, the next row tells.
+    /// Makes what is recorded readable for other programs. The next row reports an error of it.
     /// Waits for no thread that is writing: a pipe may take nothing any more.
     pub(crate) fn flush(&self) {
         let Some(mut shared) = self.try_lock() else {
@@ -144,7 +144,7 @@ pub(crate) struct Recorder {
     flusher: Option<Flusher>,
 }
 
-/// What of a view goes into a row, by its places.
+/// The columns of a row, as places in a view.
 #[derive(Default)]
 struct Selected {
     reals: Vec<usize>,

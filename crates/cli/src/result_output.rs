@@ -1,5 +1,4 @@
-//! What a result is written to: a file or the standard output, and whether its last rows survive a
-//! crash.
+//! Output of a result: a file or the standard output, and whether its last rows survive a crash.
 
 use std::fs::File;
 use std::io::{self, Write};

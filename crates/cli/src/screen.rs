@@ -1,4 +1,4 @@
-//! What is written to the terminal. A reader that goes away ends nothing but the text.
+//! Output to the terminal. A reader that goes away ends nothing but the text.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(crate) fn harmless(text: &str) -> String {
 /// Writes a text to the standard output, without control characters that names in it may have.
 ///
 /// # Errors
-/// What the operating system says, unless the reader has gone: `gyrator list | head` is no error.
+/// That of the operating system, unless the reader has gone: `gyrator list | head` is no error.
 pub fn print(text: &str) -> io::Result<()> {
     let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     let text = text.replace(is_harmful, "");
@@ -55,14 +55,14 @@ pub fn print(text: &str) -> io::Result<()> {
 /// Writes a file that is whole or, where that fails, is not changed.
 ///
 /// # Errors
-/// What the operating system says.
+/// That of the operating system.
 pub fn file(path: &Path, text: &str) -> io::Result<()> {
     write_whole(path, |file| file.write_all(text.as_bytes()))
 }
 
 /// Writes a text that ends in a line feed to the standard error, above the progress bar.
 pub fn message(text: &str) {
-    // Where even the standard error is closed, there is nobody left to tell.
+    // Where even the standard error is closed, no reader is left.
     let write = || match Worker::current() {
         Some(worker) => worker.say(text),
         None => drop(io::stderr().lock().write_all(text.as_bytes())),

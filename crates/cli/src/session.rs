@@ -23,13 +23,13 @@ use crate::screen;
 use crate::summary::{self, OutputFile, Summary, WallClock};
 use crate::supervision;
 
-/// What is to be run.
+/// A system to run, with its options.
 pub(crate) struct Session<'a> {
     /// The system, with the options of the command line in it.
     pub(crate) system: SystemFile,
     /// Warnings of reading it.
     pub(crate) warnings: Vec<Problem>,
-    /// What is written.
+    /// Results to write.
     pub(crate) results: &'a ResultOptions,
     /// How FMUs are opened.
     pub(crate) fmus: &'a FmuOptions,
@@ -37,7 +37,7 @@ pub(crate) struct Session<'a> {
     pub(crate) execution: &'a ExecutionOptions,
     /// The component of a run of one FMU, and what feeds it.
     pub(crate) single: Option<(String, Option<InputFile>)>,
-    /// What is added to inputs.
+    /// Additions to inputs.
     pub(crate) feed_forward: Option<FeedForward>,
     /// When loading began.
     pub(crate) begin: Instant,
@@ -53,7 +53,7 @@ struct Running {
 }
 
 impl Session<'_> {
-    /// Runs the system and tells what came of it.
+    /// Runs the system and reports the result.
     pub(crate) fn execute(mut self) -> Result<Exit, Failure> {
         self.execution.isolate(&mut self.system)?;
         fmu_log::start(self.execution.log_level);
@@ -70,7 +70,7 @@ impl Session<'_> {
             }
         };
         if let Some(worker) = Worker::current() {
-            // All is told: FMUs that crash when they are freed change nothing any more.
+            // All is reported: FMUs that crash when they are freed change nothing any more.
             worker.results_complete(exit.code());
         }
         Ok(exit)
@@ -90,7 +90,7 @@ impl Session<'_> {
             surroundings::in_own(|| summary::remove_earlier(path));
         }
         // Before anything that may take long or crash: an older result must not stand for this run, and
-        // one that another run writes is told at once.
+        // one that another run writes is reported at once.
         let output = self.results.output_file.as_deref();
         let file = output.map(ResultFile::create).transpose()?;
         let not_started = |error| Failure::not_started(error, &self.system);
@@ -254,7 +254,7 @@ impl Session<'_> {
         let start = value(&experiment.start_time).unwrap_or(0.0);
         let is_due = report.step_control == "fixed" && report.stop_reason == StopReason::StopTime;
         let steps = (stop - start) / step;
-        // What is left of a step, but for rounding.
+        // The rest of a step, but for rounding.
         let rounding = 1e-9 * steps.max(1.0);
         let rest = steps.fract();
         let is_shortened = is_due && rest > rounding && rest < 1.0 - rounding;

@@ -43,7 +43,7 @@ impl StudyProgress {
     }
 
     /// Shows how far the study has come; called after every row.
-    pub(crate) fn tell(&self, progress: Progress) {
+    pub(crate) fn show(&self, progress: Progress) {
         let Some(face) = &self.face else {
             return;
         };

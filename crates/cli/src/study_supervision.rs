@@ -2,7 +2,7 @@
 //!
 //! A worker makes the runs, and notes which of them are in progress. When it dies, each of these is
 //! made again in a worker of its own. A run whose worker dies again is lost; its row says why. All
-//! others go on in a new worker. So every death but a few settles a run, and there is an end.
+//! others go on in a new worker. So every death but a few ends a run, and the study ends.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use crate::supervision::{advice, listen};
 /// How often in a row a worker may die while it makes no run.
 const IDLE_DEATHS: u32 = 3;
 
-/// What a worker is told.
+/// Job of a worker.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Job {
     /// Rows that were finished before the first worker.
@@ -32,7 +32,7 @@ pub(crate) struct Job {
     pub(crate) only: Option<usize>,
 }
 
-/// What the parent has to know of a study.
+/// Facts of a study that its parent needs.
 pub(crate) struct Plan<'a> {
     pub(crate) journal: &'a Path,
     /// Longest time that a call may take.
@@ -47,7 +47,7 @@ enum End {
 }
 
 impl Job {
-    /// What a worker has to do.
+    /// The job of a worker.
     ///
     /// # Errors
     ///

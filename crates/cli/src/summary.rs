@@ -1,4 +1,4 @@
-//! What a run did, for people and for programs.
+//! Summary of a run, for people and for programs.
 
 use std::fmt::Write as _;
 use std::io::{self, Read as _};
@@ -58,14 +58,14 @@ impl OutputFile {
     }
 }
 
-/// Everything about a run. What a run that crashed or never began cannot tell is absent, under the
+/// Everything about a run. Of a run that crashed or never began, unknown values are null, under the
 /// same keys.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Summary<'a> {
     gyrator: &'static str,
     system: PathBuf,
     stop_reason: &'static str,
-    /// What went wrong or which limit was exceeded.
+    /// The fault, or the limit that was exceeded.
     stop_detail: Option<&'a str>,
     start_time: Option<f64>,
     /// The last communication point.
@@ -85,14 +85,14 @@ pub(crate) struct Summary<'a> {
     output: Option<OutputFile>,
 }
 
-/// What is known of a run that has no report.
+/// Known facts of a run that has no report.
 #[derive(Debug)]
 pub(crate) struct CrashSummary<'a> {
     /// The system file, or the FMU.
     pub(crate) system: &'a Path,
     /// A word for programs.
     pub(crate) stop_reason: &'static str,
-    /// What went wrong.
+    /// The fault.
     pub(crate) stop_detail: &'a str,
     /// Time and number of the last communication point.
     pub(crate) position: Option<(f64, u64)>,
@@ -149,16 +149,16 @@ impl<'a> Summary<'a> {
     }
 
     /// Puts together what is known without a report.
-    pub(crate) fn of_remains(remains: CrashSummary<'a>) -> Self {
-        let output = remains.output;
+    pub(crate) fn of_crash(crash: CrashSummary<'a>) -> Self {
+        let output = crash.output;
         Self {
             gyrator: env!("CARGO_PKG_VERSION"),
-            system: remains.system.to_owned(),
-            stop_reason: remains.stop_reason,
-            stop_detail: Some(remains.stop_detail),
-            stop_time: remains.position.map(|(time, _)| time),
-            steps: remains.position.map_or(0, |(_, step)| step),
-            components_in_call: remains.components_in_call,
+            system: crash.system.to_owned(),
+            stop_reason: crash.stop_reason,
+            stop_detail: Some(crash.stop_detail),
+            stop_time: crash.position.map(|(time, _)| time),
+            steps: crash.position.map_or(0, |(_, step)| step),
+            components_in_call: crash.components_in_call,
             output: output.map(|(file, rows)| OutputFile {
                 file,
                 rows,
@@ -255,8 +255,8 @@ impl<'a> Summary<'a> {
         table.render()
     }
 
-    /// Energies as sums over the run; the peak is that of the residual power. What staleness made and
-    /// what is left with the correction is told where it is known.
+    /// Energies as sums over the run; the peak is that of the residual power. The energy that staleness made and
+    /// the one that is left with the correction are shown where they are known.
     fn bond_table(&self) -> String {
         let mut table = Aligned::new(&[
             ("energy, J", Align::Left),
@@ -322,7 +322,7 @@ impl<'a> Summary<'a> {
 
 /// Removes the summary of an earlier run, so that it stands for no later one.
 pub(crate) fn remove_earlier(path: &Path) {
-    // What cannot be removed is replaced, or that fails and is told.
+    // A file that cannot be removed is replaced, or that fails and is reported.
     if path.is_file() {
         let _ = std::fs::remove_file(path);
     }

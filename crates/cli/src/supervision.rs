@@ -19,7 +19,7 @@ use crate::options::ExecutionOptions;
 use crate::screen;
 use crate::summary::{CrashSummary, Summary};
 
-/// What the parent has to know of a run.
+/// Facts of a run that its parent needs.
 pub(crate) struct Plan<'a> {
     /// The system file, or the FMU.
     pub(crate) system: &'a Path,
@@ -69,7 +69,7 @@ impl Plan<'_> {
         let (Err(failure), Some(path)) = (&outcome, self.summary) else {
             return outcome;
         };
-        let remains = CrashSummary {
+        let crash = CrashSummary {
             system: self.system,
             stop_reason: "failed",
             stop_detail: failure.text(),
@@ -77,7 +77,7 @@ impl Plan<'_> {
             components_in_call: Vec::new(),
             output: None,
         };
-        match (Summary::of_remains(remains).write(path), outcome) {
+        match (Summary::of_crash(crash).write(path), outcome) {
             (Err(error), Err(failure)) => Err(failure.detail(error.text())),
             (_, outcome) => outcome,
         }
@@ -112,7 +112,7 @@ impl Plan<'_> {
             return Ok(exit);
         };
         if exit == Exit::Failed {
-            // The worker has told why. Where an FMU has closed its descriptors, it could not save what
+            // The worker has reported the reason. Where an FMU has closed its descriptors, it could not save what
             // it had.
             let (name, rows) = (file.name.clone(), count(file.rows, "row"));
             if file.error.is_none() && !has_its_name(&file) && publish(file).is_ok() {
@@ -156,7 +156,7 @@ impl Plan<'_> {
         }
         if let Some(path) = self.summary {
             let detail = death.to_string();
-            let summary = Summary::of_remains(remains(self.system, death, &detail, output));
+            let summary = Summary::of_crash(crash_summary(self.system, death, &detail, output));
             if let Err(error) = summary.write(path) {
                 failure = failure.detail(error.text());
             }
@@ -190,8 +190,8 @@ fn discard(file: &KeptResults) {
     }
 }
 
-/// What is known of a run whose worker has died.
-fn remains<'a>(
+/// Summary of a run whose worker has died.
+fn crash_summary<'a>(
     system: &'a Path,
     death: &'a Death,
     detail: &'a str,
@@ -258,7 +258,7 @@ pub(crate) fn listen(stop: &Stop) {
     }
 }
 
-/// What the user can do about it.
+/// Remedy for the user.
 pub(crate) fn advice(cause: &Cause) -> Option<&'static str> {
     match cause {
         Cause::Timeout(_) => Some("give it more time with --timeout SECONDS, 0 for no end"),

@@ -24,7 +24,7 @@ pub struct CrashedRun {
     pub message: String,
 }
 
-/// Keeps which runs are in progress in a file, so that somebody else knows it when this process has
+/// Keeps which runs are in progress in a file, so that another process can read it when this one has
 /// ended. A thread has a slot of eight bytes: 0, or the run.
 #[derive(Debug)]
 pub struct Notes(Mutex<File>);

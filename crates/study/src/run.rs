@@ -317,7 +317,7 @@ fn columns(
     columns
 }
 
-/// Makes the runs of a part that are not in the journal yet. Failed runs are rows, too. `tell` is
+/// Makes the runs of a part that are not in the journal yet. Failed runs are rows, too. `report` is
 /// called after every row, from several threads.
 ///
 /// # Errors
@@ -327,7 +327,7 @@ pub fn run(
     study: &Study,
     options: &Options<'_>,
     journal: &Journal,
-    tell: &(dyn Fn(Progress) + Sync),
+    report: &(dyn Fn(Progress) + Sync),
 ) -> Result<Summary, StudyError> {
     let threads = options.threads.get();
     let pool = match threads {
@@ -351,7 +351,7 @@ pub fn run(
     let runner = Runner {
         study,
         journal,
-        tell,
+        report,
         bench: Bench {
             system: &study.system,
             metrics: &study.file.metrics,
@@ -399,7 +399,7 @@ pub fn run(
 struct Runner<'a> {
     study: &'a Study,
     journal: &'a Journal,
-    tell: &'a (dyn Fn(Progress) + Sync),
+    report: &'a (dyn Fn(Progress) + Sync),
     bench: Bench<'a>,
     /// One a thread, so that a fatal error concerns no other run.
     caches: Vec<FmuCache>,
@@ -530,7 +530,7 @@ impl Runner<'_> {
             let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
             count(&mut failures, outcome.stop_reason, &outcome.message);
         }
-        (self.tell)(Progress {
+        (self.report)(Progress {
             done,
             new,
             failed: self.failed.load(Ordering::Relaxed),

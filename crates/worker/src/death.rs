@@ -59,7 +59,7 @@ impl fmt::Display for Cause {
             Self::Signal {
                 number: libc::SIGKILL,
                 ..
-            } => f.write_str("SIGKILL (sent by somebody, or the system was out of memory)"),
+            } => f.write_str("SIGKILL (from another process, or the system was out of memory)"),
             Self::Signal { number, .. } => f.write_str(&signal_name(*number)),
             Self::Exit { code } => write!(f, "the FMU called exit({code})"),
             Self::Timeout(time) => write!(f, "no return within {} s", time.as_secs_f64()),

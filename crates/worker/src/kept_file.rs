@@ -3,8 +3,8 @@
 //! A sink collects rows and writes them in blocks. Each whole row is copied to shared memory as
 //! well until its block is written; what is there when the worker has died, the parent writes.
 //!
-//! An FMU shares the worker's memory and may have written anywhere. The parent knows by itself
-//! which file it is and how long that is, and believes the notes on the rows only as far as they
+//! An FMU shares the worker's memory and may have written anywhere. The parent finds by itself
+//! which file it is and how long that is, and uses the notes on the rows only as far as they
 //! have their check and agree with that.
 
 use std::fs::File;

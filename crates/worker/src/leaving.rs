@@ -24,7 +24,7 @@ static IS_LEAVING: AtomicBool = AtomicBool::new(false);
 pub fn tell_exit_of_fmus(code: u8) {
     static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
     static CODE: AtomicU8 = AtomicU8::new(0);
-    extern "C" fn tell() {
+    extern "C" fn report_exit() {
         if IS_LEAVING.load(Ordering::Relaxed) {
             return;
         }
@@ -40,7 +40,7 @@ pub fn tell_exit_of_fmus(code: u8) {
     if !IS_REGISTERED.swap(true, Ordering::Relaxed) {
         // SAFETY: the function stays where it is until the end.
         // Where it cannot be registered, exit is as without.
-        let _ = unsafe { libc::atexit(tell) };
+        let _ = unsafe { libc::atexit(report_exit) };
     }
 }
 

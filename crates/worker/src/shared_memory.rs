@@ -347,7 +347,7 @@ mod tests {
         let word = one.view::<AtomicU32>(0).unwrap();
         assert!(
             !wait(word, 1, Some(Duration::from_millis(1))).unwrap(),
-            "nobody wakes it"
+            "it is not woken"
         );
     }
 }

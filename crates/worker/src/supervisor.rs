@@ -424,7 +424,7 @@ impl Supervised {
     }
 }
 
-/// A result file that the worker writes, as this process knows it.
+/// A result file that the worker writes, as seen by this process.
 struct Kept {
     name: String,
     file: File,

@@ -18,7 +18,7 @@ pub(super) struct Options {
     /// The result, CSV or Parquet
     #[arg(value_name = "RESULT")]
     result: PathBuf,
-    /// What it is compared with, CSV or Parquet: at its times, column by column
+    /// The reference, CSV or Parquet: compared at its times, column by column
     #[arg(value_name = "REFERENCE")]
     reference: PathBuf,
     /// Deviation that is accepted, as part of the reference's value
@@ -35,7 +35,7 @@ pub(super) struct Options {
     json: bool,
 }
 
-/// What is summary to programs.
+/// The comparison, for programs.
 #[derive(Debug, Serialize)]
 struct Summary<'a> {
     within_tolerance: bool,

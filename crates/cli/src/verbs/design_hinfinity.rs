@@ -109,7 +109,7 @@ fn draw(path: &Path, design: &Design) -> Result<(), Failure> {
     })
 }
 
-/// What is told about a design.
+/// Description of a design.
 #[derive(Serialize)]
 struct Facts {
     /// s.

@@ -68,7 +68,7 @@ struct LawOptions {
     #[arg(long, value_name = "NUMBER", value_parser = finite)]
     #[arg(default_value_t = Learning::default().tolerance)]
     max_error: f64,
-    /// What the inputs get before anything was learned
+    /// Source of the inputs before anything was learned
     #[arg(long, value_enum, default_value = "delay")]
     base: Word<Base>,
     /// How signals go on between communication points, in hindsight
@@ -216,7 +216,7 @@ struct Table {
     is_shown: bool,
     /// Longest time that a call may take.
     timeout: Option<Duration>,
-    /// What went wrong with the standard output.
+    /// An error of the standard output.
     failed: Option<std::io::Error>,
 }
 
@@ -282,7 +282,7 @@ pub(super) fn read(path: &Path) -> Result<FeedForward, Failure> {
         .map_err(|error| refuse(format!("{}: {error}", path.display())))
 }
 
-/// What was learned, for programs.
+/// Result of learning, for programs.
 #[derive(Serialize)]
 struct Summary<'a> {
     outcome: &'a LearningOutcome,

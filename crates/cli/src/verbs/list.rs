@@ -54,9 +54,9 @@ struct Word {
     summary: &'static str,
     source: &'static str,
     parameters: Vec<Parameter>,
-    /// What it needs of the rest of a system, with some of its parameters.
+    /// Its needs of the rest of a system, with some of its parameters.
     needs: Vec<&'static str>,
-    /// What nothing else can have beside it, likewise.
+    /// Needs that nothing else can have beside it, likewise.
     withholds: Vec<&'static str>,
 }
 

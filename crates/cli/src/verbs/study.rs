@@ -213,7 +213,7 @@ fn make(
         },
     };
     let summary = run_study(&study, &run_options, &journal, &|state| {
-        progress.tell(state);
+        progress.show(state);
     })?;
     drop(progress);
     drop(journal);
@@ -230,7 +230,7 @@ fn make(
     }
     let seconds = job.seconds + begin.elapsed().as_secs_f64();
     let table = is_complete.then_some(output);
-    screen::print(&tell(&summary, job.earlier, table, seconds))?;
+    screen::print(&render(&summary, job.earlier, table, seconds))?;
     Ok(match is_complete {
         true => Exit::Success,
         false if was_interrupted => Exit::Interrupted,
@@ -238,7 +238,7 @@ fn make(
     })
 }
 
-/// What this process has to do of a study, and where it notes what it is doing.
+/// The part of a study that this process makes, and the file of its runs in progress.
 fn job(journal: &Journal) -> Result<(Job, Option<Notes>), Failure> {
     let Some(worker) = Worker::current() else {
         let earlier = journal.done().len();
@@ -274,8 +274,8 @@ fn cores() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-/// What came of the study, for people.
-fn tell(summary: &Summary, earlier: usize, output: Option<&Path>, seconds: f64) -> String {
+/// Result of the study, for people.
+fn render(summary: &Summary, earlier: usize, output: Option<&Path>, seconds: f64) -> String {
     let mut text = String::new();
     for (reason, (number, message)) in &summary.failures {
         let rows = count(*number as u64, "run");

@@ -73,7 +73,7 @@ pub(super) struct Options {
     json: bool,
 }
 
-/// What was found of one FMU.
+/// Findings on one FMU.
 #[derive(Debug, Serialize)]
 struct Judged<'a> {
     file: &'a Path,
@@ -149,7 +149,7 @@ fn examine(file: &Path, options: &Options) -> Result<Report, Failure> {
     let subject =
         Subject::read(file, Limits::default()).map_err(|error| unreadable(file, &error))?;
     let mut report = gyrator_validate::examine_subject(&subject);
-    // What cannot be read cannot be run.
+    // An FMU that cannot be read cannot be run.
     let is_readable = report.worst() < Some(Severity::Fatal) && subject.contents().is_some();
     if !is_readable {
         return Ok(report);

@@ -9,7 +9,7 @@ pub(crate) struct Bench {
     folder: tempfile::TempDir,
 }
 
-/// What the program did.
+/// Exit code and output of the program.
 pub(crate) struct ProgramOutcome {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

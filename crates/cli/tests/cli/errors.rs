@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, OSCILLATORS};
 
-/// What `gyrator run` says of the oscillators with one text in place of another.
+/// Messages of `gyrator run` about the oscillators with one text in place of another.
 fn message(changes: &[(&str, &str)]) -> String {
     let mut text = OSCILLATORS.to_owned();
     for (from, to) in changes {

@@ -106,7 +106,7 @@ pub(crate) const TABLE: &[ExpectedFault] = &[
         "do_step",
         5,
         5,
-        "error: bad: SIGKILL (sent by somebody, or the system was out of memory) in fmi2DoStep at t = 0.4 s (step 4)",
+        "error: bad: SIGKILL (from another process, or the system was out of memory) in fmi2DoStep at t = 0.4 s (step 4)",
     ),
     (
         "R-22",
@@ -329,7 +329,7 @@ fn hangs(fault: &str) -> bool {
     matches!(fault, "endless_loop" | "busy_loop")
 }
 
-/// Makes `attempt` with every entry, and tells which have gone wrong. Runs that hang wait side by side.
+/// Makes `attempt` with every entry, and names those that have failed. Runs that hang wait side by side.
 pub(crate) fn each_entry(attempt: impl Fn(&ExpectedFault) -> Result<(), String> + Sync) {
     let (hanging, others): (Vec<_>, Vec<_>) = TABLE.iter().partition(|entry| hangs(entry.1));
     let wrong = std::thread::scope(|scope| {
@@ -525,7 +525,7 @@ fmu = "fmus/Faulty.fmu"
 start_values = { fault = "sleep" }
 "#;
 
-/// R-27: nobody can tell which instance a thread belongs to, but in which library it ran.
+/// R-27: the instance that a thread belongs to is unknown; the library in which it ran is known.
 #[test]
 fn r27_a_thread_of_an_fmu_crashes() {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! What FMUs need, where it is found, and what their archives may cost.
+//! Needs of FMUs, where they are found, and limits of archives.
 
 use std::io::{Read as _, Write as _};
 

@@ -1,4 +1,4 @@
-//! What the program tells about interface models.
+//! Output of the program about interface models.
 
 use crate::bench::Bench;
 

@@ -48,7 +48,7 @@ fn the_first_one_ends_the_run_at_a_communication_point() {
 
 #[test]
 fn the_second_one_ends_a_program_whose_fmu_does_not_return() {
-    // With a supervisor, a few seconds end it as well: which of the two did cannot be told.
+    // With a supervisor, a few seconds end it as well: which of the two did cannot be seen.
     for more in [&[][..], &["--no-supervisor"]] {
         let bench = Bench::new();
         let stderr = bench.path("stderr.txt");

@@ -66,7 +66,7 @@ fn kill(signal: &str, process: u32) {
 
 fn is_alive(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/stat"));
-    // A process that nobody has waited for yet is dead.
+    // A process that has not been waited for yet is dead.
     status.is_ok_and(|status| !status.contains(") Z "))
 }
 
@@ -130,9 +130,12 @@ fn r40_the_parent_is_killed() {
         child.wait().unwrap();
         wait_until("the worker has died with its parent", || !is_alive(worker));
         rows(&bench, true);
-        assert!(entries(&bench.path("tmp")) > 0, "nobody could remove it");
+        assert!(
+            entries(&bench.path("tmp")) > 0,
+            "no process was left to remove it"
+        );
 
-        // the next run sweeps what is old enough to belong to nobody.
+        // the next run removes directories that are old enough to belong to no run.
         let old = std::fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH);
         for entry in std::fs::read_dir(bench.path("tmp")).unwrap() {
             let folder = std::fs::File::open(entry.unwrap().path()).unwrap();

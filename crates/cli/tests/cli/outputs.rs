@@ -1,4 +1,4 @@
-//! What a run writes is lost without a word never, and is never something else's.
+//! A loss of written results is always reported, and files of others are never changed.
 
 use crate::bench::{Bench, ProgramOutcome, lines, wait_until};
 use crate::fault_table::run;

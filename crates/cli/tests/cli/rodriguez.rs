@@ -45,7 +45,7 @@ correction = {correction}
     )
 }
 
-/// What the audit finds beside the correction, for a share μ as it stands in the file.
+/// The audit beside the correction, for a share μ as it stands in the file.
 fn audited(bench: &Bench, number: usize, mu: &str) -> serde_json::Value {
     let correction = format!(r#"{{ name = "residual-power", mu = {mu} }}"#);
     let file = system_file(number, [1e-3, 1e-3], "hold", &correction);

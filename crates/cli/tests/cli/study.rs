@@ -317,7 +317,7 @@ last = { "components.bad.fmu" = "last.fmu" }
     }
 }
 
-/// What is unpacked takes no open file for each FMU, of which a process may have 1024, say.
+/// Unpacked FMUs take no open file each, of which a process may have 1024, say.
 #[cfg(target_os = "linux")]
 #[test]
 fn cases_may_name_more_fmus_than_files_may_be_open() {
@@ -471,7 +471,7 @@ fn a_journal_belongs_to_its_study() {
     assert!(text.contains("remove it"), "{text}");
 }
 
-/// What the runs set is the same, and the rows are not.
+/// The settings of the runs are the same, and the rows are not.
 #[test]
 fn a_journal_knows_all_cells_of_its_rows() {
     const STUDY: &str = r#"

@@ -1,4 +1,4 @@
-//! What the program shows when all is well.
+//! Output of the program when all is well.
 
 use crate::bench::{Bench, OSCILLATORS, without_times};
 

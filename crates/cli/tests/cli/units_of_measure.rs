@@ -24,7 +24,7 @@ fn described(text: &str, variable: &str, attributes: &str) -> String {
     )
 }
 
-/// What an FMU whose output is `value` in a unit gives to an input in another unit, and how the
+/// The value that an FMU whose output is `value` in a unit gives to an input in another unit, and how the
 /// program ended.
 fn passed_on(value: f64, from: &str, to: &str) -> (ProgramOutcome, Option<f64>) {
     let bench = Bench::new();

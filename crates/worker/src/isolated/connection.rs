@@ -285,7 +285,7 @@ fn doing(memory: &SharedMemory) -> (u64, bool) {
 type Order = (Vec<OsString>, mpsc::Sender<io::Result<(Child, Channel)>>);
 
 /// Starts a worker. It dies with the thread that has started it, so that thread has to live as long
-/// as this process, whatever thread wants the worker.
+/// as this process, whichever thread needs the worker.
 fn spawn(arguments: Vec<OsString>) -> io::Result<(Child, Channel)> {
     static STARTER: OnceLock<Mutex<mpsc::Sender<Order>>> = OnceLock::new();
     let starter = STARTER.get_or_init(|| {
@@ -302,12 +302,12 @@ fn spawn(arguments: Vec<OsString>) -> io::Result<(Child, Channel)> {
             .spawn(start);
         Mutex::new(sender)
     });
-    let nobody = || io::Error::other("there can be no thread that starts processes");
+    let no_starter = || io::Error::other("there can be no thread that starts processes");
     let (answer, started) = mpsc::channel();
     let sent = starter
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .send((arguments, answer));
-    sent.map_err(|_| nobody())?;
-    started.recv().map_err(|_| nobody())?
+    sent.map_err(|_| no_starter())?;
+    started.recv().map_err(|_| no_starter())?
 }

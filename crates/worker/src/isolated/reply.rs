@@ -238,8 +238,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Reads a reply as the run does and counts the answers in it: the whole of what the run does with
-/// bytes before it believes them.
+/// Reads a reply as the run does and counts the answers in it: all that the run does with
+/// bytes before it uses them.
 ///
 /// # Errors
 /// If the bytes are no reply.

@@ -387,8 +387,8 @@ fn take_kind(cursor: &mut Cursor<'_>) -> Result<VariableType, Malformed> {
     }
 }
 
-/// Reads a request as a worker does and counts its operations: the whole of what a worker does with
-/// bytes before it believes them.
+/// Reads a request as a worker does and counts its operations: all that a worker does with
+/// bytes before it uses them.
 ///
 /// # Errors
 /// If the bytes are no request.

@@ -172,7 +172,7 @@ start_values = { fault_time = 0.5 }
         set(&mut file, "stuck", name, Value::String(value.to_owned()));
     }
     let (_, report) = run(file.clone(), 1);
-    assert_eq!(report.steps, 10, "nobody asks for the state");
+    assert_eq!(report.steps, 10, "the state is not asked for");
     let (rows, result) = finish(start(restarting(file, "stuck", 2, 1), 1));
     let error = result.unwrap_err().to_string();
     let expected = "stuck: fmi2SerializedFMUstateSize";

@@ -231,7 +231,7 @@ fn draw(folder: &Path, chosen: &[Chosen], roles: &RoleAssignment) -> Result<(), 
     Ok(())
 }
 
-/// The failure that tells most of the errors; the others are told at once.
+/// The failure for the first of the errors; the others are reported at once.
 fn failure(mut errors: Vec<BenchmarkError>) -> Failure {
     let last = errors.remove(0);
     for error in errors {

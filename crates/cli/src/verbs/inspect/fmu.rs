@@ -1,4 +1,4 @@
-//! What an FMU says about itself.
+//! Contents of an FMU.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -69,7 +69,7 @@ struct Variable {
     description: Option<String>,
 }
 
-/// Names that many variables may share: outputs whose dependencies an FMU does not tell depend on all
+/// Names that many variables may share: outputs without declared dependencies depend on all
 /// inputs.
 #[derive(Clone)]
 struct Names(Rc<[String]>);

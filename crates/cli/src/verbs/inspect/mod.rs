@@ -92,7 +92,7 @@ fn json(facts: &impl serde::Serialize) -> Result<String, Failure> {
     Ok(text + "\n")
 }
 
-/// By the ending of the name; by the first bytes where it tells nothing.
+/// By the ending of the name; by the first bytes where it is unknown.
 fn is_system_file(path: &Path) -> bool {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some(ending) if ending.eq_ignore_ascii_case("toml") => true,

@@ -1,4 +1,4 @@
-//! What the library of an FMU needs from this system.
+//! Needs of the library of an FMU from this system.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What a system file describes.
+//! Contents of a system file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
