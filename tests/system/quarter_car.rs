@@ -117,7 +117,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    fn take(&self, view: &View<'_>) -> ControlFlow<StopRequest> {
+    fn record(&self, view: &View<'_>) -> ControlFlow<StopRequest> {
         let (effort, flow) = self.places;
         let mut points = self.points.lock().unwrap();
         points
@@ -133,11 +133,11 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        Ok(self.take(view))
+        Ok(self.record(view))
     }
 
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        Ok(self.take(view))
+        Ok(self.record(view))
     }
 }
 

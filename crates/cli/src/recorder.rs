@@ -182,7 +182,7 @@ impl Recorder {
     }
 
     /// Writes a row, or keeps it in case that it is the last one.
-    fn take(&mut self, view: &View<'_>) -> Result<(), RecordError> {
+    fn record(&mut self, view: &View<'_>) -> Result<(), RecordError> {
         let mut row = self.pending.take().unwrap_or_default();
         self.selected.fill(&mut row, view);
         if view.steps.is_multiple_of(self.every) {
@@ -227,26 +227,26 @@ impl Selected {
         let graph = run.graph();
         let mut choice = Choice::new(recording);
         for (place, variable) in graph.real_outputs().into_iter().enumerate() {
-            if choice.takes(&variable.name, VariableType::Real, variable.unit) {
+            if choice.selects(&variable.name, VariableType::Real, variable.unit) {
                 self.reals.push(place);
             }
         }
         for (bond, name) in graph.bond_names().enumerate() {
             for (column, (suffix, unit)) in BOND_COLUMNS.iter().enumerate() {
                 let name = format!("bond.{name}.{suffix}");
-                if choice.takes(&name, VariableType::Real, Some((*unit).to_owned())) {
+                if choice.selects(&name, VariableType::Real, Some((*unit).to_owned())) {
                     self.bonds.push((bond, column));
                 }
             }
         }
         for (place, (name, _)) in run.control_signals().iter().enumerate() {
             let unit = (*name == "step_size").then(|| "s".to_owned());
-            if choice.takes(name, VariableType::Real, unit) {
+            if choice.selects(name, VariableType::Real, unit) {
                 self.control.push(place);
             }
         }
         for (place, variable) in graph.signals().into_iter().enumerate() {
-            if choice.takes(&variable.name, variable.kind, variable.unit) {
+            if choice.selects(&variable.name, variable.kind, variable.unit) {
                 self.signals.push(place);
             }
         }
@@ -275,7 +275,7 @@ impl Choice {
         }
     }
 
-    fn takes(&mut self, name: &str, kind: VariableType, unit: Option<String>) -> bool {
+    fn selects(&mut self, name: &str, kind: VariableType, unit: Option<String>) -> bool {
         let name = match &self.prefix {
             Some(prefix) => name.strip_prefix(prefix).unwrap_or(name),
             None => name,
@@ -356,13 +356,13 @@ impl Observer for Recorder {
             shared.sink.begin(&self.columns)?;
             shared.columns = self.columns.len() + 1;
         }
-        self.take(view)?;
+        self.record(view)?;
         self.flusher = Some(Flusher::start(self.file.clone()));
         Ok(ControlFlow::Continue(()))
     }
 
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        self.take(view)?;
+        self.record(view)?;
         Ok(ControlFlow::Continue(()))
     }
 

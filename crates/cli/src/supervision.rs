@@ -38,7 +38,7 @@ impl Plan<'_> {
             return None;
         }
         if self.execution.no_supervisor {
-            gyrator_worker::tell_exit_of_fmus(Exit::Crashed.code());
+            gyrator_worker::report_exit_of_fmus(Exit::Crashed.code());
             return None;
         }
         let supervisor = Supervisor::new()
@@ -215,11 +215,11 @@ fn crash_summary<'a>(
     }
 }
 
-/// Notes every communication point, for messages about a crash after it.
+/// Records every communication point, for messages about a crash after it.
 pub(crate) struct Tracker(pub(crate) &'static Worker);
 
 impl Tracker {
-    fn note(&self, view: &View<'_>) {
+    fn record(&self, view: &View<'_>) {
         self.0.at(Position {
             time: view.time,
             step: view.steps,
@@ -229,12 +229,12 @@ impl Tracker {
 
 impl Observer for Tracker {
     fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        self.note(view);
+        self.record(view);
         Ok(ControlFlow::Continue(()))
     }
 
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        self.note(view);
+        self.record(view);
         Ok(ControlFlow::Continue(()))
     }
 }

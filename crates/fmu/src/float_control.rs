@@ -233,17 +233,17 @@ mod tests {
             (0, 0x0100, "the precision of the x87"),
         ];
         for (sse, x87, name) in cases {
-            let odd = FloatControl {
+            let other = FloatControl {
                 sse: usual.sse ^ sse,
                 x87: usual.x87 ^ x87,
                 ..usual
             };
-            odd.restore();
+            other.restore();
             let is_seen = !usual.seems_to_hold();
             let seen = FloatControl::current();
             usual.restore();
             assert_eq!(FloatControl::current(), usual);
-            assert_eq!((seen.sse, seen.x87), (odd.sse, odd.x87));
+            assert_eq!((seen.sse, seen.x87), (other.sse, other.x87));
             assert_eq!(usual.changes_to(seen), name);
             assert!(is_seen && usual.is_seen_at_once(&seen), "{name}");
         }

@@ -142,7 +142,7 @@ impl Fmu {
     /// The same FMU with libraries of its own: a fatal error of an instance of the one leaves those
     /// of the other alone. The unpacked files and the description are shared.
     #[must_use]
-    pub fn apart(&self) -> Self {
+    pub fn with_own_libraries(&self) -> Self {
         let inner = &*self.0;
         Self(Arc::new(Inner {
             path: inner.path.clone(),

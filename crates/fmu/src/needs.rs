@@ -255,12 +255,12 @@ impl Survey {
                 {
                     queue.push_back((found.clone(), next));
                 }
-                self.note(name, &file, found);
+                self.add(name, &file, found);
             }
         }
     }
 
-    fn note(&mut self, name: String, needed_by: &Path, found: Option<PathBuf>) {
+    fn add(&mut self, name: String, needed_by: &Path, found: Option<PathBuf>) {
         let package = match found {
             Some(_) => None,
             None => packages::package_of(&name),

@@ -1,7 +1,7 @@
 //! The energy audit: how much energy stale direct feed-through really put into a bond, and whether
 //! a correction helped.
 //!
-//! Where D = ∂output/∂input is known, the error of each stale output that is passed on is known:
+//! Where D = ∂output/∂input is known, so is the error of each stale output that is passed on:
 //! −D·(u − ũ). The work of that error at the receiver is the energy that the staleness made,
 //! W_stale; the correction's own work is W_corr; their sum is the net energy error of the coupling.
 //! The residual energy cannot show this: it needs a share μ that no black box shows.

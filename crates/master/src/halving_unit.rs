@@ -66,7 +66,7 @@ impl HalvingUnit {
 
     /// Makes a part of the communication step, itself in two parts if the unit discards it and
     /// `depth` allows.
-    fn make(&mut self, part: StepPart, depth: usize) -> UnitResult<StepOutcome> {
+    fn step_part(&mut self, part: StepPart, depth: usize) -> UnitResult<StepOutcome> {
         let (time, step) = part.time_and_step();
         let Some(next) = depth.checked_sub(1) else {
             let made = self.unit.step(time, step);
@@ -78,7 +78,7 @@ impl HalvingUnit {
             Err(fault) if fault.cause == Cause::Discard => {
                 let first = part.until(fault.reached);
                 let restored = self.unit.restore(&saved);
-                restored.and_then(|()| self.make_parts(part, first, next))
+                restored.and_then(|()| self.step_parts(part, first, next))
             }
             whole => whole,
         };
@@ -87,12 +87,12 @@ impl HalvingUnit {
     }
 
     /// Makes a part of the communication step in two, the first of length `step`.
-    fn make_parts(&mut self, part: StepPart, step: f64, depth: usize) -> UnitResult<StepOutcome> {
-        match self.make(StepPart { step, ..part }, depth)? {
+    fn step_parts(&mut self, part: StepPart, step: f64, depth: usize) -> UnitResult<StepOutcome> {
+        match self.step_part(StepPart { step, ..part }, depth)? {
             StepOutcome::Done => {
                 let since = part.since + step;
                 self.set_inputs_at(since)?;
-                self.make(
+                self.step_part(
                     StepPart {
                         since,
                         step: part.step - step,
@@ -228,7 +228,7 @@ impl UnitWrapper for HalvingUnit {
             since: 0.0,
             step,
         };
-        let outcome = self.make(whole, self.spare.len());
+        let outcome = self.step_part(whole, self.spare.len());
         self.derivatives.clear();
         outcome
     }

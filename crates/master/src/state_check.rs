@@ -16,16 +16,16 @@ pub(crate) fn check(unit: &mut dyn Unit, outputs: &[Handle], time: f64, step: f6
     let same = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
     match first.iter().zip(&second).position(|pair| !same(pair)) {
         None => Ok(()),
-        Some(odd) => {
-            let handle = outputs[odd];
+        Some(place) => {
+            let handle = outputs[place];
             let mut variables = unit.description().variables.iter();
             let name = variables.find(|variable| variable.handle == handle);
             let message = format!(
                 "two steps from one saved state differ: {} = {} and {}; the unit cannot go back \
                  as it claims, so steps cannot be made again",
                 name.map_or("an output", |variable| variable.name.as_str()),
-                first[odd],
-                second[odd],
+                first[place],
+                second[place],
             );
             Err(UnitFault::new(
                 "fmi2SetFMUstate",

@@ -217,7 +217,7 @@ impl Meter {
     }
 
     /// Takes a communication point.
-    pub(crate) fn take(&mut self, view: &View<'_>, mut reference: Option<&mut Cursor<'_>>) {
+    pub(crate) fn update(&mut self, view: &View<'_>, mut reference: Option<&mut Cursor<'_>>) {
         let sample = match reference.as_mut() {
             Some(cursor) => cursor.seek(view.time),
             None => None,

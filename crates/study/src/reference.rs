@@ -81,7 +81,7 @@ impl Recorder {
         Ok(Self { probes, tape })
     }
 
-    pub(crate) fn take(&mut self, view: &View<'_>) {
+    pub(crate) fn record(&mut self, view: &View<'_>) {
         self.tape.time.push(view.time);
         let values = self.probes.iter().map(|probe| probe.value(view));
         self.tape.values.extend(values);

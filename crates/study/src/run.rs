@@ -360,7 +360,9 @@ pub fn run(
             last: &last,
             maker: options.maker,
         },
-        caches: (0..threads).map(|_| study.cache.apart()).collect(),
+        caches: (0..threads)
+            .map(|_| study.cache.with_own_libraries())
+            .collect(),
         notes: options.notes,
         total,
         done: AtomicUsize::new(journal.done().len()),

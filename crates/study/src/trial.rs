@@ -113,9 +113,9 @@ impl Bench<'_> {
         let mut cursor = reference.map(ReferenceTrajectory::cursor);
         let mut take = |view: &View<'_>| {
             if let Some(recorder) = &mut recorder {
-                recorder.take(view);
+                recorder.record(view);
             }
-            meter.take(view, cursor.as_mut());
+            meter.update(view, cursor.as_mut());
         };
         take(&run.view());
         let (mut message, mut is_lost) = (String::new(), false);

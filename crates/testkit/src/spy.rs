@@ -89,14 +89,14 @@ impl<U: Unit> Spy<U> {
         matches!(self.state, CallState::StepComplete | CallState::ValuesSet)
     }
 
-    fn note_set(&mut self) {
+    fn mark_set(&mut self) {
         if self.is_stepping() {
             self.state = CallState::ValuesSet;
         }
     }
 
     /// A call that ended badly is the last one.
-    fn note<T>(&mut self, result: UnitResult<T>) -> UnitResult<T> {
+    fn end_if_failed<T>(&mut self, result: UnitResult<T>) -> UnitResult<T> {
         if result.is_err() {
             self.state = CallState::Ended;
         }
@@ -151,21 +151,21 @@ impl<U: Unit> UnitWrapper for Spy<U> {
         self.state = SetUp;
         self.stop = period.stop;
         let result = self.unit.setup_experiment(period);
-        self.note(result)
+        self.end_if_failed(result)
     }
 
     fn enter_initialization_mode(&mut self) -> UnitResult {
         self.expect("enter_initialization_mode", &[SetUp]);
         self.state = Initialization;
         let result = self.unit.enter_initialization_mode();
-        self.note(result)
+        self.end_if_failed(result)
     }
 
     fn exit_initialization_mode(&mut self) -> UnitResult {
         self.expect("exit_initialization_mode", &[Initialization]);
         self.state = StepComplete;
         let result = self.unit.exit_initialization_mode();
-        self.note(result)
+        self.end_if_failed(result)
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
@@ -179,16 +179,16 @@ impl<U: Unit> UnitWrapper for Spy<U> {
             let given = handles.iter().zip(values).map(|(h, v)| (*h, 0, *v));
             log.given.extend(given);
         }
-        self.note_set();
+        self.mark_set();
         let result = self.unit.set_reals(handles, values);
-        self.note(result)
+        self.end_if_failed(result)
     }
 
     fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
         self.expect_read("get_reals");
         self.log().gets += u64::from(self.is_stepping());
         let result = self.unit.get_reals(handles, values);
-        self.note(result)
+        self.end_if_failed(result)
     }
 
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
@@ -207,7 +207,7 @@ impl<U: Unit> UnitWrapper for Spy<U> {
             }
         }
         let result = self.unit.step(time, step);
-        let result = self.note(result);
+        let result = self.end_if_failed(result);
         if matches!(&result, Err(fault) if fault.cause == Cause::Discard) {
             self.state = CallState::Discarded;
         }
@@ -219,15 +219,15 @@ impl<U: Unit> UnitWrapper for Spy<U> {
             "set_value",
             &[SetUp, Initialization, StepComplete, ValuesSet],
         );
-        self.note_set();
+        self.mark_set();
         let result = self.unit.set_value(handle, value);
-        self.note(result)
+        self.end_if_failed(result)
     }
 
     fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
         self.expect_read("get_value");
         let result = self.unit.get_value(handle, value);
-        self.note(result)
+        self.end_if_failed(result)
     }
 
     fn set_input_derivatives(
@@ -240,9 +240,9 @@ impl<U: Unit> UnitWrapper for Spy<U> {
         let given = handles.iter().zip(orders).zip(values);
         let given = given.map(|((h, o), v)| (*h, *o, *v));
         self.log().given.extend(given);
-        self.note_set();
+        self.mark_set();
         let result = self.unit.set_input_derivatives(handles, orders, values);
-        self.note(result)
+        self.end_if_failed(result)
     }
 
     fn output_derivatives(
@@ -253,7 +253,7 @@ impl<U: Unit> UnitWrapper for Spy<U> {
     ) -> UnitResult {
         self.expect_read("output_derivatives");
         let result = self.unit.output_derivatives(handles, orders, values);
-        self.note(result)
+        self.end_if_failed(result)
     }
 
     fn directional_derivative(
@@ -267,7 +267,7 @@ impl<U: Unit> UnitWrapper for Spy<U> {
         let result = self
             .unit
             .directional_derivative(unknowns, knowns, seed, values);
-        self.note(result)
+        self.end_if_failed(result)
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {

@@ -21,7 +21,7 @@ static IS_LEAVING: AtomicBool = AtomicBool::new(false);
 /// Lets the process end with `code` and a message where an FMU calls `exit`, which would otherwise
 /// pass for the end of the program. For runs without a supervisor; [`program_ends`] says that
 /// the program itself is about to end.
-pub fn tell_exit_of_fmus(code: u8) {
+pub fn report_exit_of_fmus(code: u8) {
     static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
     static CODE: AtomicU8 = AtomicU8::new(0);
     extern "C" fn report_exit() {

@@ -44,7 +44,7 @@ pub use crash_handler::survive_file_size_limit;
 pub use death::{Cause, Death, Place};
 pub use descendants::{adopt_orphans, end_orphans};
 pub use kept_file::KeptFile;
-pub use leaving::{program_ends, tell_exit_of_fmus};
+pub use leaving::{program_ends, report_exit_of_fmus};
 pub use shared_memory::{Shareable, SharedMemory, wait, wake};
 pub use supervisor::{Ending, GRACE, KeptResults, Stop, Supervised, Supervisor, WorkerOutcome};
 pub use worker::{Worker, hook};

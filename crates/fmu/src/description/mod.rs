@@ -360,7 +360,7 @@ impl ModelDescription {
     #[must_use]
     pub fn declares_fresh_outputs(&self) -> bool {
         self.annotated("Feedthrough", "fresh")
-            .is_some_and(|value| says_yes(&value))
+            .is_some_and(|value| is_true(&value))
     }
 
     /// The Boolean parameter that takes the promise of [`declares_fresh_outputs`] back when it is
@@ -377,7 +377,7 @@ impl ModelDescription {
     #[must_use]
     pub fn declares_shared_library(&self) -> bool {
         self.annotated("Library", "shared")
-            .is_some_and(|value| says_yes(&value))
+            .is_some_and(|value| is_true(&value))
     }
 
     /// The highest order of input derivatives that the FMU takes: 0 unless it can interpolate
@@ -406,6 +406,6 @@ impl ModelDescription {
     }
 }
 
-fn says_yes(value: &str) -> bool {
+fn is_true(value: &str) -> bool {
     matches!(value, "true" | "1")
 }

@@ -15,7 +15,7 @@ impl Instance {
     /// Calls between two steps are distinguished by the time of the step, others have to be
     /// counted: there may be many of them, and long ones, while a system is initialized.
     #[inline(always)]
-    fn tell_apart(&self) {
+    fn count_call(&self) {
         if self.state != SlaveState::StepComplete {
             self.slot.count_one();
         }
@@ -30,7 +30,7 @@ impl Instance {
         const F: Function = Function::SetReal;
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
-        self.tell_apart();
+        self.count_call();
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
         let status = self.slot.call_of_step(F, || unsafe {
             (self.set_real)(self.component, refs.as_ptr(), refs.len(), values.as_ptr())
@@ -54,7 +54,7 @@ impl Instance {
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
         let values = values.as_mut_ptr();
-        self.tell_apart();
+        self.count_call();
         // SAFETY: the component is alive, the state allows the call, both arrays have that length.
         let status = self.slot.call_of_step(F, || unsafe {
             (self.get_real)(self.component, refs.as_ptr(), refs.len(), values)

@@ -358,7 +358,7 @@ fn a_library_serves_one_instance_after_the_other() {
     let many = DESCRIPTION.replace("canBeInstantiatedOnlyOncePerProcess=\"true\"", "");
     let fmu = fmu_with(&many, "fixture.so", fixture_library());
     assert_eq!([seen(&fmu), seen(&fmu)], [1.0, 2.0]);
-    assert_eq!(seen(&fmu.apart()), 1.0);
+    assert_eq!(seen(&fmu.with_own_libraries()), 1.0);
     let _in_use = ready(&fmu, "in use");
     assert_eq!(seen(&fmu), 1.0);
 }

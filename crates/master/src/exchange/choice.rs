@@ -1,4 +1,4 @@
-use super::probe::{Gains, probe, take_derivatives};
+use super::probe::{Gains, probe, read_derivatives};
 use crate::exchange_mode::Exchange;
 use crate::fault::{Cause, RunError};
 use crate::graph::Component;
@@ -125,7 +125,7 @@ fn probe_component(
     call(state, component, step, |unit| {
         let mut gains = probe(unit, &input_handles, &output_handles, &at, &variables)?;
         if by_unit {
-            take_derivatives(unit, &mut gains)?;
+            read_derivatives(unit, &mut gains)?;
         }
         Ok(gains)
     })

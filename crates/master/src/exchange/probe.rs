@@ -71,7 +71,7 @@ pub(crate) fn probe(
 
 /// Puts the unit's own directional derivatives in place of the measured ones: some units compute
 /// outputs in steps only, and show no feed-through while they are initialised.
-pub(crate) fn take_derivatives(unit: &mut dyn Unit, gains: &mut Gains) -> UnitResult {
+pub(crate) fn read_derivatives(unit: &mut dyn Unit, gains: &mut Gains) -> UnitResult {
     let mut column_values = vec![0.0; gains.outputs.len()];
     for (column, input) in gains.inputs.iter().enumerate() {
         unit.directional_derivative(&gains.outputs, &[*input], &[1.0], &mut column_values)?;

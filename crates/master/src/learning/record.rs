@@ -29,17 +29,17 @@ impl<'a> Record<'a> {
                 .collect(),
             used: learners.iter().map(|_| Vec::with_capacity(steps)).collect(),
         };
-        record.note_point(run);
+        record.record_point(run);
         record
     }
 
     /// Notes the step that `run` has just made.
-    pub(super) fn note_step(&mut self, run: &Run) {
+    pub(super) fn record_step(&mut self, run: &Run) {
         let inputs = &run.state.courses.inputs;
         for (learner, used) in self.learners.iter().zip(&mut self.used) {
             used.push(inputs[learner.input].curve);
         }
-        self.note_point(run);
+        self.record_point(run);
     }
 
     /// Macro-steps noted.
@@ -47,7 +47,7 @@ impl<'a> Record<'a> {
         self.times.len() - 1
     }
 
-    fn note_point(&mut self, run: &Run) {
+    fn record_point(&mut self, run: &Run) {
         let state = &run.state;
         let inputs = &state.courses.inputs;
         self.times.push(run.time() - state.graph.clock.start());

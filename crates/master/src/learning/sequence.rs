@@ -85,7 +85,7 @@ impl<'a> Sequence<'a> {
         let mut record = Record::begin(&self.learners, steps, &run);
         while !run.has_ended() {
             run.step()?;
-            record.note_step(&run);
+            record.record_step(&run);
         }
         if record.steps() < steps {
             let reason = run.report().stop_reason;

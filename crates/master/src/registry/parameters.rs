@@ -138,7 +138,7 @@ pub(super) fn arguments(
             .parameters
             .iter()
             .find(|(key, _)| key.value == parameter.name);
-        if let Err(expected) = arguments.take(parameter, given.map(|(_, value)| &value.value)) {
+        if let Err(expected) = arguments.read(parameter, given.map(|(_, value)| &value.value)) {
             let span = given.map_or(0..0, |(_, value)| value.span.clone());
             problems.push(
                 Problem::error(
@@ -168,7 +168,7 @@ impl Arguments {
         self.words.extend(word.map(|word| (name, word)));
     }
 
-    fn take(&mut self, parameter: &ParameterInfo, given: Option<&Value>) -> Result<(), String> {
+    fn read(&mut self, parameter: &ParameterInfo, given: Option<&Value>) -> Result<(), String> {
         match parameter.kind {
             ParameterKind::Number { default, range } => {
                 let value = given.map_or(Ok(default), |value| number_within(value, range))?;

@@ -77,10 +77,10 @@ impl FmuCache {
         }
     }
 
-    /// A cache of the same files whose FMUs have libraries of their own ([`Fmu::apart`]): for
+    /// A cache of the same files whose FMUs have libraries of their own ([`Fmu::with_own_libraries`]): for
     /// another thread, which a fatal error of this one's FMUs shall not concern.
     #[must_use]
-    pub fn apart(&self) -> Self {
+    pub fn with_own_libraries(&self) -> Self {
         Self {
             files: Arc::clone(&self.files),
             fmus: Mutex::default(),
@@ -119,7 +119,7 @@ impl FmuCache {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let new = match files.get(&key) {
             Some(Opened { fmu, description }) => Opened {
-                fmu: fmu.apart(),
+                fmu: fmu.with_own_libraries(),
                 description: description.clone(),
             },
             None => {

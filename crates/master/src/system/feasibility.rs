@@ -12,10 +12,10 @@ pub(super) fn check_start_values(file: &SystemFile, graph: &Graph, problems: &mu
         let Some(node) = nodes.find(|node| node.name == component.name.value) else {
             continue;
         };
-        let odd = component.start_values.iter().filter_map(|(name, value)| {
+        let infeasible = component.start_values.iter().filter_map(|(name, value)| {
             out_of_range(component, node.description.variable(&name.value)?, value)
         });
-        problems.extend(odd);
+        problems.extend(infeasible);
     }
 }
 

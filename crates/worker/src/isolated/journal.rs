@@ -39,7 +39,7 @@ impl Journal {
 
     /// The worker has done what was asked.
     #[inline]
-    pub(super) fn note(&mut self, request: &Request) {
+    pub(super) fn record(&mut self, request: &Request) {
         if self.is_initialized {
             self.since.append(request);
         } else {
@@ -100,17 +100,17 @@ mod tests {
         let mut journal = Journal::new(Restart { times: 2, every: 2 });
         let mut beginning = Request::default();
         beginning.rare(&Rare::ExitInitializationMode);
-        journal.note(&beginning);
+        journal.record(&beginning);
         journal.exit_initialization_mode();
         assert!(!journal.count_step());
-        journal.note(&step(0.0));
+        journal.record(&step(0.0));
         let mut expected = beginning.clone();
         expected.append(&step(0.0));
         assert_eq!(journal.restart(), Some(expected));
         assert!(journal.count_step());
-        journal.note(&step(0.5));
+        journal.record(&step(0.5));
         journal.keep(&[1, 2, 3]);
-        journal.note(&step(1.0));
+        journal.record(&step(1.0));
         let mut expected = beginning;
         expected.rare(&Rare::Deserialize(&[1, 2, 3]));
         expected.append(&step(1.0));

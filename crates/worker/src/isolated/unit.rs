@@ -78,7 +78,7 @@ impl IsolatedUnit {
         let load = || load(&terms, &start, &mut reply);
         let loaded = claim.slot().during(Activity::OwnProcess, load);
         if let Err(NotStarted::Lost(loss)) = &loaded {
-            tell_origin(name, loss);
+            report_origin(name, loss);
         }
         let connection = loaded?;
         let hosted = Hosted {
@@ -118,7 +118,7 @@ impl IsolatedUnit {
         if head.ending == Ending::Done
             && let Some(journal) = &mut self.hosted.journal
         {
-            journal.note(&self.queue);
+            journal.record(&self.queue);
         }
         self.queue.clear();
         Ok(head)
@@ -289,11 +289,11 @@ impl Hosted {
     ) -> UnitResult<Head> {
         let mut loss = first.clone();
         loop {
-            tell_origin(&self.name, &loss);
+            report_origin(&self.name, &loss);
             let Some(replay) = self.journal.as_mut().and_then(Journal::restart) else {
                 return Err(self.give_up(&loss));
             };
-            self.tell_restart(&loss);
+            self.report_restart(&loss);
             self.connection = match load(&self.terms, &self.start, reply) {
                 Ok(connection) => connection,
                 Err(NotStarted::NotLoaded(message)) => {
@@ -337,7 +337,7 @@ impl Hosted {
         Ok(read(&mut self.connection, reply)?)
     }
 
-    fn tell_restart(&self, loss: &Loss) {
+    fn report_restart(&self, loss: &Loss) {
         let (name, count) = (&self.name, self.journal.as_ref().map(Journal::count));
         if let Some((number, times)) = count {
             tracing::warn!(
@@ -366,7 +366,7 @@ impl Hosted {
 
 /// Says where a crash was.
 #[cold]
-fn tell_origin(name: &str, loss: &Loss) {
+fn report_origin(name: &str, loss: &Loss) {
     if let Some(origin) = loss.origin() {
         tracing::warn!(target: "gyrator", instance = name, "{origin}");
     }
@@ -543,7 +543,7 @@ impl Drop for IsolatedUnit {
         let (slot, connection) = (self.hosted.claim.slot(), &mut self.hosted.connection);
         let leave = || connection.ask_within(Some(timeout), request, &mut self.reply);
         if let Err(loss) = slot.during(Activity::OwnProcess, leave) {
-            tell_origin(&self.hosted.name, &loss);
+            report_origin(&self.hosted.name, &loss);
             tracing::warn!(
                 target: "gyrator",
                 instance = self.hosted.name.as_str(),
