@@ -214,14 +214,14 @@ fn covers(later: &str, earlier: &str) -> bool {
 
 /// A part of the list of cases. Part i of n contains every n-th case, with all of its variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct StudyPart {
+pub struct Shard {
     /// Number of this part, from 1.
     pub index: usize,
     /// Number of parts.
     pub count: usize,
 }
 
-impl StudyPart {
+impl Shard {
     /// The whole list.
     pub const WHOLE: Self = Self { index: 1, count: 1 };
 
@@ -232,7 +232,7 @@ impl StudyPart {
     }
 }
 
-impl fmt::Display for StudyPart {
+impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.index, self.count)
     }
@@ -241,19 +241,19 @@ impl fmt::Display for StudyPart {
 /// A text that names no part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("write i/n with 1 ≤ i ≤ n, such as 3/8")]
-pub struct PartError;
+pub struct ShardError;
 
-impl FromStr for StudyPart {
-    type Err = PartError;
+impl FromStr for Shard {
+    type Err = ShardError;
 
-    fn from_str(text: &str) -> Result<Self, PartError> {
-        let (index, count) = text.split_once('/').ok_or(PartError)?;
-        let index = index.trim().parse().map_err(|_| PartError)?;
-        let count = count.trim().parse().map_err(|_| PartError)?;
+    fn from_str(text: &str) -> Result<Self, ShardError> {
+        let (index, count) = text.split_once('/').ok_or(ShardError)?;
+        let index = index.trim().parse().map_err(|_| ShardError)?;
+        let count = count.trim().parse().map_err(|_| ShardError)?;
         if (1..=count).contains(&index) {
             Ok(Self { index, count })
         } else {
-            Err(PartError)
+            Err(ShardError)
         }
     }
 }
@@ -316,13 +316,13 @@ mod tests {
 
     #[test]
     fn parts_share_the_cases_out() {
-        let parts: Vec<StudyPart> = (1..=3).map(|i| format!("{i}/3").parse().unwrap()).collect();
+        let parts: Vec<Shard> = (1..=3).map(|i| format!("{i}/3").parse().unwrap()).collect();
         for number in 1..=10 {
             let owners = parts.iter().filter(|part| part.contains(number)).count();
             assert_eq!(owners, 1, "case {number}");
         }
         for text in ["0/3", "4/3", "1/0", "3", "a/b", "-1/2"] {
-            assert!(text.parse::<StudyPart>().is_err(), "{text}");
+            assert!(text.parse::<Shard>().is_err(), "{text}");
         }
     }
 

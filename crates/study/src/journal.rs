@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::StudyPart;
+use crate::cases::Shard;
 use crate::cell::{Cell, Column};
 use crate::identity::{Identity, checksum};
 
@@ -21,7 +21,7 @@ pub struct Header {
     /// The study.
     pub identity: Identity,
     /// The part of the study that is kept here.
-    pub part: StudyPart,
+    pub part: Shard,
     /// Rows of the whole study.
     pub rows: usize,
     /// Columns of the table.
@@ -297,7 +297,7 @@ mod tests {
         Header {
             gyrator_study_journal: VERSION,
             identity: serde_json::from_value(identity.into()).unwrap(),
-            part: StudyPart::WHOLE,
+            part: Shard::WHOLE,
             rows: 3,
             columns: Vec::new(),
         }

@@ -1,7 +1,7 @@
 //! Parameter studies: one system, many cases, a table of metrics.
 //!
 //! A [`StudyFile`] says which keys of a system file vary and what is measured. Its [`Cases`] are
-//! one list, the same on every machine. [`run`] makes the runs of a [`StudyPart`] of the list on all
+//! one list, the same on every machine. [`run`] makes the runs of a [`Shard`] of the list on all
 //! cores and keeps each finished row in a [`Journal`], so that an interrupted study goes on where
 //! it was. [`write_table`] makes the table of one journal or of several parts.
 
@@ -26,7 +26,7 @@ mod table;
 mod trial;
 mod variation;
 
-pub use cases::{Cases, PartError, Place, StudyPart};
+pub use cases::{Cases, Place, Shard, ShardError};
 pub use cell::{Cell, Column, ColumnKind, csv_line};
 pub use crashed_run::{CrashedRun, Notes, Trial};
 pub use identity::Identity;

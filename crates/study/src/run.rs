@@ -11,7 +11,7 @@ use gyrator_system::toml_file::{self, Setting, parse_with};
 use gyrator_system::{Source, SystemFile};
 use rayon::prelude::*;
 
-use crate::cases::{Cases, StudyPart};
+use crate::cases::{Cases, Shard};
 use crate::cell::{Cell, Column, ColumnKind};
 use crate::crashed_run::{CrashedRun, Notes, Trial};
 use crate::fmus;
@@ -76,7 +76,7 @@ pub struct Study {
 /// How a study is run; none of it changes a row.
 pub struct Options<'a> {
     /// The part of the list to be run.
-    pub part: StudyPart,
+    pub part: Shard,
     /// Runs that are made at the same time; one is made in the calling thread.
     pub threads: NonZeroUsize,
     /// Ends the study once it is true; runs in progress have no rows then.
@@ -187,7 +187,7 @@ impl Study {
 
     /// The header of the journal of a part.
     #[must_use]
-    pub fn header(&self, part: StudyPart) -> Header {
+    pub fn header(&self, part: Shard) -> Header {
         Header {
             gyrator_study_journal: VERSION,
             identity: self.identity.clone(),

@@ -9,8 +9,8 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use gyrator::FmuCache;
 use gyrator_study::{
-    Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, ReadError, Study, StudyError,
-    StudyPart, Summary, TableError, check_ending, csv_line, merge, read, run as run_study,
+    Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, ReadError, Shard, Study,
+    StudyError, Summary, TableError, check_ending, csv_line, merge, read, run as run_study,
     write_table,
 };
 use gyrator_system::toml_file;
@@ -44,7 +44,7 @@ pub(super) struct Options {
     output_file: Option<PathBuf>,
     /// Run part i of n of the cases only; `gyrator study merge` joins the parts
     #[arg(long, value_name = "i/n", default_value = "1/1")]
-    shard: StudyPart,
+    shard: Shard,
     /// Print the cases, and run none
     #[arg(long)]
     dry_run: bool,
