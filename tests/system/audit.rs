@@ -68,7 +68,7 @@ fn the_steps_in_which_a_correction_acted_are_counted() {
 /// The power that the force side gives is its force times the velocity that it used at the end of
 /// its step, whatever the extrapolation and the order of derivatives.
 #[test]
-fn the_velocity_in_the_books_is_the_one_that_the_unit_used() {
+fn the_velocity_in_the_ledger_is_the_one_that_the_unit_used() {
     for force_step in [H, 0.25 * H] {
         for extrapolation in gyrator_testkit::extrapolations_of_any_step() {
             for order in 0..=3 {
@@ -98,7 +98,7 @@ fn the_velocity_in_the_books_is_the_one_that_the_unit_used() {
 
 /// A correction that may not correct anything changes how the plant is fed, and none of the energies of the bond.
 #[test]
-fn the_books_do_not_depend_on_how_inputs_are_fed() {
+fn the_ledger_does_not_depend_on_how_inputs_are_fed() {
     for exchange in ["stale", "fresh", "compensated"] {
         let coupling = |correction| Coupling {
             exchange,

@@ -436,7 +436,7 @@ fn a_gain_needs_a_number() {
 }
 
 #[test]
-fn all_problems_are_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let mut system = System::new(1e-3);
     system
         .add("force", ModelUnit::<OscillatorForce>::new())

@@ -1,4 +1,4 @@
-//! Units and observers that fail: who, in which call, when; and what was recorded until then stays.
+//! Units and observers that fail: the error names unit, call and time, and recorded rows stay.
 
 use std::ops::ControlFlow;
 
@@ -175,7 +175,7 @@ fn a_unit_may_end_the_simulation() {
 }
 
 #[test]
-fn a_failing_end_is_told() {
+fn a_failing_end_is_reported() {
     let mut faulty = system("error", "terminate", 0.0);
     faulty.stop_time(0.05);
     let (mut run, trace) = start(faulty);

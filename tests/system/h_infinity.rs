@@ -125,7 +125,7 @@ fn no_step_allocates() {
 
 /// The ledger uses the value that the unit used at the end of its step.
 #[test]
-fn the_velocity_in_the_books_is_the_one_that_the_unit_used() {
+fn the_velocity_in_the_ledger_is_the_one_that_the_unit_used() {
     for variant in ["one-sided", "smoothed"] {
         for order in [0, 1] {
             let force = force().with_input_derivatives(order);

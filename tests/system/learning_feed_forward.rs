@@ -195,7 +195,7 @@ fn feed_forward_allocates_nothing_per_step() {
 /// The ledger counts all that learning changes as correction: the energy of the delay at first, and
 /// nothing in the end, when the bond is that of the fresh exchange.
 #[test]
-fn the_ledger_tells_what_is_left_to_learn() {
+fn the_ledger_shows_the_error_that_is_left_to_learn() {
     let system = || {
         TABLE_1[1].system(&Coupling {
             exchange: "fresh",
@@ -221,7 +221,7 @@ fn the_ledger_tells_what_is_left_to_learn() {
 }
 
 #[test]
-fn the_report_tells_of_feed_forward() {
+fn the_report_names_feed_forward() {
     let coupling = Coupling {
         stop_time: 0.1,
         ..Coupling::default()

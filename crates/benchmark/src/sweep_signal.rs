@@ -18,7 +18,7 @@ use crate::row::{BenchmarkRow, Metric};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "sweep-signal",
-    summary: "a sine of growing frequency that is sent every 10 ms: what is received",
+    summary: "a sine of growing frequency that is sent every 10 ms: the error of the received signal",
     source: "Chen et al. 2021, section 3.4, eqs 13 and 14",
     roles: &[],
     cases: &[

@@ -174,7 +174,7 @@ fn with_ours_as_foreign(role: &Role) -> RoleAssignment {
 }
 
 #[test]
-fn every_role_can_be_filled_by_somebody_else() {
+fn every_role_accepts_a_substitute() {
     for benchmark in BENCHMARKS {
         for role in benchmark.roles {
             assert!(

@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_told_apart() {
+    fn codes_are_distinct() {
         let functions = Function::ALL.into_iter().map(Activity::Call);
         let all: Vec<Activity> = functions.chain(Activity::PHASES).collect();
         for activity in &all {
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_tells_what_happens() {
+    fn a_slot_holds_the_call_in_progress() {
         let slot = Slot::new();
         assert_eq!(slot.read(), None);
         slot.set_name("wheel");

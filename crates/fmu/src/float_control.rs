@@ -251,7 +251,7 @@ mod tests {
 
     /// Every rounding mode, and both ways to treat denormal numbers, from each of the others.
     #[test]
-    fn c77_every_mode_is_told_from_every_other() {
+    fn c77_every_mode_is_distinguished_from_every_other() {
         let usual = FloatControl::current();
         let roundings = [0, 1 << 13, 2 << 13, 3 << 13];
         let denormals = [0, SSE_DENORMALS_ARE_ZERO, SSE_FLUSH_TO_ZERO];

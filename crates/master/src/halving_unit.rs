@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn c39_a_time_that_is_not_within_the_step_is_not_believed() {
+    fn c39_a_time_that_is_not_within_the_step_is_ignored() {
         let exact = 3.0 - 1.0 + 5.0 / 6.0;
         let (_, halved) = stepped(0.3, 3);
         let nonsense: [fn(f64, f64) -> Option<f64>; 7] = [

@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn r47_notes_that_make_no_sense_are_not_believed() {
+    fn r47_notes_that_make_no_sense_are_ignored() {
         let truth = half_written().board.header.rows.last().unwrap();
         assert_eq!((truth.written, truth.end, truth.count), (10, 12, 3));
         for wild in [
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn r47_notes_without_their_check_are_not_believed() {
+    fn r47_notes_without_their_check_are_ignored() {
         let bench = half_written();
         // As an FMU does that writes zeros, ones or anything else behind the end of its own memory.
         for byte in [0xff, 0x01, 0x5a] {
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_cut_short_is_told() {
+    fn a_file_that_was_cut_short_is_reported() {
         let bench = half_written();
         bench.file.set_len(8).unwrap();
         let completed = complete(&bench.file, &bench.ring, &bench.board, true);

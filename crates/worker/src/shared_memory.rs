@@ -240,7 +240,7 @@ pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) -> io::R
     }
 }
 
-/// Wakes up to `waiters` of those who [`wait`] on the word, in all processes.
+/// Wakes up to `waiters` of the threads that [`wait`] on the word, in all processes.
 ///
 /// # Errors
 /// Errors of the operating system; none is to be expected.
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_cut_it_short() {
+    fn its_size_is_sealed() {
         let memory = SharedMemory::create("test", 64).unwrap();
         assert!(rustix::fs::ftruncate(&memory, 0).is_err());
         let plain = rustix::fs::memfd_create("test", MemfdFlags::CLOEXEC).unwrap();

@@ -95,7 +95,7 @@ fn r22_a_signal() {
 }
 
 #[test]
-fn a_panic_of_the_worker_is_told_from_faults_of_fmus() {
+fn a_panic_of_the_worker_is_distinguished_from_faults_of_fmus() {
     let death = match supervise("panic on purpose").outcome {
         WorkerOutcome::Died(death) => death.to_string(),
         WorkerOutcome::Finished(code) => panic!("finished with {code}"),

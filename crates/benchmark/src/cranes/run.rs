@@ -243,7 +243,7 @@ impl CraneSums {
         Ok(())
     }
 
-    fn book_residual(&mut self, view: &View<'_>) {
+    fn add_residual_energy(&mut self, view: &View<'_>) {
         // The ledger counts what the mechanics takes less what the circuits give.
         let bonds = view.ledger.bonds();
         let power: f64 = bonds.map(|bond| -bond.residual_power).sum();
@@ -257,7 +257,7 @@ impl CraneSums {
         self.residual_abs += energy.abs();
     }
 
-    fn book_work(&mut self, view: &View<'_>) {
+    fn add_work(&mut self, view: &View<'_>) {
         for i in 0..self.actuators {
             let (force, length) = (
                 view.reals[self.columns.force[i]],
@@ -342,8 +342,8 @@ impl Observer for Shared {
 
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         let mut watch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        watch.book_residual(view);
-        watch.book_work(view);
+        watch.add_residual_energy(view);
+        watch.add_work(view);
         watch.compare(view);
         if watch.is_calm(view) {
             return Ok(ControlFlow::Continue(()));

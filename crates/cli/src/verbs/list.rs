@@ -139,7 +139,9 @@ fn words(needs: impl Iterator<Item = Need>) -> Vec<&'static str> {
 
 /// The table of what needs what, a paragraph a need.
 fn needs(table: &[Claims]) -> String {
-    let mut text = "needs (what has one and what withholds it do not go together)\n".to_owned();
+    let mut text =
+        "needs (an entry that has one and an entry that withholds it do not go together)\n"
+            .to_owned();
     for claims in table {
         text.push_str(&format!("  {}\n", claims.need.words()));
         text.push_str(&format!(

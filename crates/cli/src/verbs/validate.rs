@@ -129,7 +129,7 @@ fn list() -> String {
     let mut table = Aligned::new(&[
         ("rule", Align::Left),
         ("severity", Align::Left),
-        ("what has to hold", Align::Left),
+        ("requirement", Align::Left),
         ("source", Align::Left),
     ]);
     let mut all: Vec<_> = rules().collect();

@@ -250,7 +250,7 @@ fn r61_outputs_share_the_names_of_their_inputs() {
 }
 
 #[test]
-fn r62_what_an_fmu_silences_is_told() {
+fn r62_silenced_output_is_reported() {
     let bench = Bench::new();
     let outcome = run(&bench, "close_all", "do_step", &["-o", "out.csv"]);
     // Debug builds of Rust's library end a process that closes a file twice.
@@ -319,7 +319,7 @@ fn r62_a_file_that_is_not_found_has_one_exit_code() {
 }
 
 #[test]
-fn r62_what_a_run_leaves_out_is_told() {
+fn r62_omissions_of_a_run_are_reported() {
     let bench = Bench::new();
     bench.write("system.toml", FAULTY);
     let outcome = bench.run(["run", "system.toml", "-e", "0.95"]);

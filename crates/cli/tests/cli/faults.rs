@@ -224,7 +224,7 @@ fn log_lines_of_fmus() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn r22_a_crash_in_an_initialiser_is_told() {
+fn r22_a_crash_in_an_initialiser_is_reported() {
     let bench = Bench::new();
     let fmu = crate::validation::build(&bench, 60);
     for (more, expected) in [

@@ -3,7 +3,7 @@
 use crate::bench::Bench;
 
 #[test]
-fn designs_are_told_to_programs() {
+fn designs_are_written_for_programs() {
     let arguments = ["design-hinfinity", "--macro-step", "0.01", "--json"];
     let outcome = Bench::new().run(arguments);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);

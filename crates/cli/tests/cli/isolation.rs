@@ -48,7 +48,7 @@ fn isolation_changes_no_bit() {
 
 /// Every fault of the table of docs/reliability.md, with the same outcome: code, rows and message.
 #[test]
-fn r22_to_r37_every_fault_is_told_as_without_isolation() {
+fn r22_to_r37_every_fault_is_reported_as_without_isolation() {
     fault_table::each_entry(|(row, fault, function, code, rows, part)| {
         let bench = Bench::new();
         let limit = fault_table::timeout_for(fault);

@@ -94,7 +94,7 @@ fn r49_a_failed_run_gives_its_result_its_name() {
 }
 
 #[test]
-fn r49_a_crash_is_told_in_the_same_words_with_isolation() {
+fn r49_a_crash_is_reported_in_the_same_words_with_isolation() {
     let headline = |way: &[&str]| {
         let bench = Bench::new();
         let outcome = with(&bench, "abort", way);

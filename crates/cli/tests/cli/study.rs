@@ -473,7 +473,7 @@ fn a_journal_belongs_to_its_study() {
 
 /// The settings of the runs are the same, and the rows are not.
 #[test]
-fn a_journal_knows_all_cells_of_its_rows() {
+fn a_journal_has_all_cells_of_its_rows() {
     const STUDY: &str = r#"
 system = "system.toml"
 [[vary]]

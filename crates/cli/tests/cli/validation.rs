@@ -257,7 +257,7 @@ fn findings_decide_the_exit_code() {
 }
 
 #[test]
-fn findings_are_told_with_their_places() {
+fn findings_are_reported_with_their_places() {
     let bench = Bench::new();
     let broken = DESCRIPTION
         .replacen(

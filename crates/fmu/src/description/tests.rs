@@ -524,7 +524,7 @@ fn annotations_are_kept_as_written() {
 }
 
 #[test]
-fn our_annotation_tells_who_takes_fresh_outputs_back_and_whether_libraries_are_shared() {
+fn our_annotation_names_the_parameter_against_fresh_outputs_and_whether_libraries_are_shared() {
     let d = clean(
         "<VendorAnnotations><Tool name='gyrator'>\
            <Declarations><Feedthrough fresh='true' unless='cached_outputs'/>\

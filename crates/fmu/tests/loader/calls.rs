@@ -269,7 +269,7 @@ fn c43_pending_step_is_cancelled_in_the_end() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn c77_r33_rounding_mode_is_put_back_and_told_once() {
+fn c77_r33_rounding_mode_is_put_back_and_reported_once() {
     let mut instance = ready(&fixture(), "rounding");
     let sum = || std::hint::black_box(0.1_f64) + std::hint::black_box(0.2);
     let usual = sum();
@@ -564,7 +564,7 @@ fn c37_tolerance_is_sent_only_if_there_is_one() {
 }
 
 #[test]
-fn c52_references_are_told_apart_by_type() {
+fn c52_references_are_distinguished_by_type() {
     let fmu = fixture();
     let name = |base_type| {
         let variable = fmu.description().variable_by_reference(base_type, 0);

@@ -153,7 +153,7 @@ fn r19_missing_library_is_named() {
 }
 
 #[test]
-fn r19_missing_libraries_are_told_without_loading() {
+fn r19_missing_libraries_are_reported_without_loading() {
     let (library, _) = needy_fixture("gone");
     let needs = fmu_with(DESCRIPTION, "fixture.so", &library)
         .needs()
@@ -172,7 +172,7 @@ fn r19_missing_libraries_are_told_without_loading() {
 }
 
 #[test]
-fn r20_undefined_symbols_and_missing_functions_are_told_without_loading() {
+fn r20_undefined_symbols_and_missing_functions_are_reported_without_loading() {
     let bytes = library(&["LONELY", "WITHOUT_STEP"]);
     let needs = fmu_with(DESCRIPTION, "fixture.so", &bytes).needs().unwrap();
     assert_eq!(needs.undefined_symbols, ["PyLonely"]);

@@ -106,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         times: Times::OncePerWithholding,
         problem: |_, extrapolation, model| {
             let message = format!(
-                "it does not go together with extrapolation `{}`: both use what a source computes within the step",
+                "it does not go together with extrapolation `{}`: both use values from within the step of a source",
                 extrapolation.name
             );
             let help = "choose another extrapolation for the components at its bonds";
@@ -300,7 +300,7 @@ pub(super) fn unworded(conflict: &Conflict<'_>) -> Problem {
     );
     Problem::error("incompatible", message)
         .at(&withholding.span)
-        .help("`gyrator list` shows what needs what")
+        .help("`gyrator list` shows all needs")
 }
 
 impl SystemPart {

@@ -60,7 +60,7 @@ const ALPHA: ParameterInfo = ParameterInfo {
 
 pub(super) const ENTRY: Entry<dyn Correction> = Entry {
     name: "nepce",
-    summary: "adds to each input what it was short of over the last step, so that nearly no energy is lost",
+    summary: "adds to each input its mean error over the last step, so that nearly no energy is lost",
     source: "Sadjina 2019 eq. 11; automatic α: own",
     parameters: &[ALPHA],
     facts: |_, ()| CorrectionFacts::default(),
@@ -69,7 +69,7 @@ pub(super) const ENTRY: Entry<dyn Correction> = Entry {
 
 pub(super) const WITH_FEEDTHROUGH: Entry<dyn Correction> = Entry {
     name: "nepce-feedthrough",
-    summary: "as nepce, with the interface Jacobian: what an output that follows its input at once makes of the error counts, too",
+    summary: "as nepce, with the interface Jacobian: the error that an output with direct feed-through passes on counts, too",
     source: "Sadjina 2019 eq. 12",
     parameters: &[
         ALPHA,

@@ -168,7 +168,7 @@ const CHECKS: &[(&str, Check)] = &[
     ),
     (
         "no input depends on later outputs",
-        signals::no_input_knows_the_future,
+        signals::no_input_depends_on_later_outputs,
     ),
     ("constants pass exactly", signals::constants_pass),
     (

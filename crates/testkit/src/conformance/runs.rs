@@ -57,9 +57,7 @@ pub(super) fn is_refused(
         let words = Combination::all_words().chain(others.iter().copied());
         if !is_of_combination || words.filter(is_named).count() < 2 {
             let message = &refusal.message;
-            return Err(format!(
-                "refused without telling what does not go together: {message}"
-            ));
+            return Err(format!("refused without naming the two words: {message}"));
         }
     }
     Ok(is_refused)

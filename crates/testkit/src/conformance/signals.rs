@@ -57,7 +57,7 @@ fn looks_ahead(combination: &Combination) -> Result<bool, String> {
 /// Two signals that part after some time must be received alike until the first communication
 /// point of the source after it, and not for ever. Where units take turns, a unit may know what is
 /// published at the end of its step, or of the source's.
-pub(super) fn no_input_knows_the_future(combination: &Combination) -> Result<(), String> {
+pub(super) fn no_input_depends_on_later_outputs(combination: &Combination) -> Result<(), String> {
     let looks_ahead = looks_ahead(combination)?;
     for &rates in rates(combination) {
         let parting = 7.5 * MACRO_STEP;

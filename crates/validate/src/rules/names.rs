@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_told_from_where_they_go_wrong() {
+    fn other_names_are_reported_from_the_place_of_the_fault() {
         for (bad, from) in [
             ("", ""),
             ("1a", "1a"),

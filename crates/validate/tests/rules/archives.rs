@@ -120,7 +120,7 @@ fn v01_links_are_fatal() {
 }
 
 #[test]
-fn v01_methods_and_versions_of_other_archives_are_told() {
+fn v01_methods_and_versions_of_other_archives_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.fmu");
     pack(&good(), &path);

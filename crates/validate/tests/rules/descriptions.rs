@@ -721,7 +721,7 @@ fn findings_have_their_place() {
 }
 
 #[test]
-fn v24_a_missing_variability_is_told_once() {
+fn v24_a_missing_variability_is_reported_once() {
     let broken = GOOD.replacen(
         "causality=\"output\" variability=\"discrete\"",
         "causality=\"output\"",

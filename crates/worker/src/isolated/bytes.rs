@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The received bytes violate the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the other process sent what cannot be understood")]
+#[error("the other process sent malformed data")]
 pub struct Malformed;
 
 /// Reads a message from front to back.

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_worker_is_told_the_beginning_the_state_and_what_came_since() {
+    fn a_new_worker_receives_the_beginning_the_state_and_the_calls_since() {
         let mut journal = Journal::new(Restart { times: 2, every: 2 });
         let mut beginning = Request::default();
         beginning.rare(&Rare::ExitInitializationMode);

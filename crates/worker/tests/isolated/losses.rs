@@ -115,7 +115,7 @@ fn r22_crashes_in_initialization() {
 }
 
 #[test]
-fn r28_statuses_are_told_as_without_isolation() {
+fn r28_statuses_are_reported_as_without_isolation() {
     for fault in [
         "error",
         "fatal",
@@ -165,7 +165,7 @@ fn lonely(name: &str) -> SystemFile {
 }
 
 #[test]
-fn a_killed_process_is_told() {
+fn a_killed_process_is_reported() {
     let mut run = start(lonely("victim"), 1);
     run.step().unwrap();
     let workers = workers_of("victim");
@@ -177,7 +177,7 @@ fn a_killed_process_is_told() {
 }
 
 #[test]
-fn a_library_that_does_not_load_is_told_as_without_isolation() {
+fn a_library_that_does_not_load_is_reported_as_without_isolation() {
     let mut file = faulty("none", "do_step");
     let component = file.component_mut("bad").unwrap();
     component.preload.push(gyrator_system::Spanned::unplaced(
