@@ -181,8 +181,8 @@ pub(super) const RULES: &[Rule] = &[
         times: Times::OncePerWithholding,
         problem: |_, extrapolation, method| {
             let message = format!(
-                "method `{}` and extrapolation `{}` do not go together: both use what a source computes within the \
-                 step; use method `jacobi`, or another extrapolation",
+                "method `{}` and extrapolation `{}` do not go together: both use values from within the \
+                 step of a source; use method `jacobi`, or another extrapolation",
                 method[0].name, extrapolation.name
             );
             Some(Problem::error("method", message).at(&method[0].span))
