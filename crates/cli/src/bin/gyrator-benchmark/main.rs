@@ -190,8 +190,8 @@ fn roles(options: &Options, chosen: &[Chosen]) -> Result<RoleAssignment, Failure
         .unwrap_or_else(|| PathBuf::from("fmus"));
     let mut roles = RoleAssignment::new(folder);
     for substitute in &options.with {
-        let roles = chosen.iter().flat_map(|(benchmark, _)| benchmark.roles);
-        let Some(role) = roles.into_iter().find(|role| role.name == substitute.role) else {
+        let known = chosen.iter().flat_map(|(benchmark, _)| benchmark.roles);
+        let Some(role) = known.into_iter().find(|role| role.name == substitute.role) else {
             let failure = Failure::usage(format!(
                 "--with: none of the benchmarks has a role `{}`",
                 substitute.role
