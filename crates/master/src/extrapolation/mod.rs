@@ -182,14 +182,14 @@ mod tests {
                 _ => -1.0 + t + 0.75 * t * t,
             };
             let mut made = chosen.build();
-            for time in &times[..=facts.values_to_settle] {
+            for time in &times[..=facts.values_until_exact] {
                 made.observe(Sample {
                     time: *time,
                     value: value(*time),
                     slope: Some(slope(*time)),
                 });
             }
-            let now = times[facts.values_to_settle];
+            let now = times[facts.values_until_exact];
             let curve = made.duplicate().curve(now, 0.5);
             for s in [0.0, 0.25, 0.5] {
                 let error = curve.at(s) - value(now + s);
