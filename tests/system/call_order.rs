@@ -8,7 +8,7 @@ use gyrator::{FmuCache, RunOptions, StopReason, System};
 use gyrator_fmu::{Fmu, InstanceOptions};
 use gyrator_system::{Severity, toml_file};
 use gyrator_testkit::conformance::Combination;
-use gyrator_testkit::{ModelUnit, Spy, wants_substeps};
+use gyrator_testkit::{ModelUnit, Spy, needs_substeps};
 
 /// Two strict FMUs in a loop with one feed-through, coupled by a bond; they step so many times a
 /// macro-step.
@@ -77,7 +77,7 @@ fn c24_c28_no_combination_makes_an_illegal_call() {
     let (mut ran, mut caught) = (0, 0);
     let combinations = Combination::pairs();
     for (index, combination) in combinations.iter().enumerate() {
-        let substeps = if wants_substeps(combination.extrapolation) {
+        let substeps = if needs_substeps(combination.extrapolation) {
             [5, 5]
         } else {
             [1, 1 + u32::from(index % 2 == 0)]

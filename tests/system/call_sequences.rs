@@ -23,7 +23,7 @@ use gyrator::{
     View,
 };
 use gyrator_system::{Choice, Spanned, Value as FileValue};
-use gyrator_testkit::{ModelUnit, TABLE_1, wants_substeps};
+use gyrator_testkit::{ModelUnit, TABLE_1, needs_substeps};
 
 /// Macro-step, s.
 const H: f64 = 1e-3;
@@ -382,7 +382,7 @@ impl Draft {
     fn new(words: Words, keeps_text: bool) -> Self {
         let mut system = System::new(H);
         // Half a step is left over at the end, where units and extrapolation can make it.
-        let rest = if words.setting == MULTI_RATE || wants_substeps(words.extrapolation) {
+        let rest = if words.setting == MULTI_RATE || needs_substeps(words.extrapolation) {
             0.0
         } else {
             0.5
@@ -422,7 +422,7 @@ impl Draft {
         longest: f64,
         unit: impl Unit + 'static,
     ) {
-        let ratio = if wants_substeps(self.words.extrapolation) {
+        let ratio = if needs_substeps(self.words.extrapolation) {
             0.1
         } else {
             ratio

@@ -181,7 +181,7 @@ fn added_entries_are_refused_as_those_of_the_engine_are() {
     let entry = Entry {
         name: "filter",
         facts: |_, _| ExtrapolationFacts {
-            wants_substeps: true,
+            needs_substeps: true,
             ..ExtrapolationFacts::polynomial(0)
         },
         ..SCALED_HOLD

@@ -9,15 +9,15 @@ use gyrator_system::Choice;
 /// # Panics
 /// If there is no such word.
 #[must_use]
-pub fn wants_substeps(extrapolation: &str) -> bool {
+pub fn needs_substeps(extrapolation: &str) -> bool {
     let found = look_up(EXTRAPOLATIONS, &Choice::new(extrapolation));
     let chosen = found.expect("a word of the registry");
-    chosen.usual_facts().wants_substeps
+    chosen.usual_facts().needs_substeps
 }
 
 /// The extrapolations that work whatever the communication steps are.
 pub fn extrapolations_of_any_step() -> impl Iterator<Item = &'static Entry<dyn Extrapolation>> {
     EXTRAPOLATIONS
         .iter()
-        .filter(|entry| !wants_substeps(entry.name))
+        .filter(|entry| !needs_substeps(entry.name))
 }

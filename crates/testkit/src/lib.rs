@@ -13,7 +13,7 @@ mod spy;
 mod trace;
 
 pub use double_oscillator::{Coupling, DoubleOscillator, Metrics, OscillatorState, TABLE_1};
-pub use extrapolations::{extrapolations_of_any_step, wants_substeps};
+pub use extrapolations::{extrapolations_of_any_step, needs_substeps};
 pub use fmu_fixture::fmu;
 pub use model_unit::ModelUnit;
 pub use spy::{GivenInputs, Spied, Spy};

@@ -57,7 +57,7 @@ pub struct BondPoint {
     /// Length of the step that starts here, s.
     pub next_step: f64,
     /// ∂fed effort/∂flow input used, as far as stale direct feed-through makes it: axes by axes, row
-    /// by row. Zeros unless the correction [needs them](CorrectionFacts::wants_jacobian).
+    /// by row. Zeros unless the correction [needs them](CorrectionFacts::needs_jacobian).
     pub effort_by_flow: Vec<f64>,
     /// ∂fed flow/∂effort input used, likewise.
     pub flow_by_effort: Vec<f64>,
@@ -104,7 +104,7 @@ pub struct CorrectionFacts {
     /// Highest degree of the increments' curves.
     pub degree: usize,
     /// It needs the interface Jacobian at each point.
-    pub wants_jacobian: bool,
+    pub needs_jacobian: bool,
     /// It removes the energy that stale feed-through adds, so that the energy audit can judge it.
     /// Corrections of other errors, of held inputs for example, are not judged.
     pub removes_stale_energy: bool,
@@ -234,14 +234,14 @@ mod tests {
     #[test]
     fn the_registry_says_what_each_correction_removes() {
         let facts = |word| look_up(CORRECTIONS, &Choice::new(word)).unwrap().facts(&());
-        for (word, wants_jacobian, removes_stale_energy) in [
+        for (word, needs_jacobian, removes_stale_energy) in [
             ("residual-power", false, true),
             ("nepce", false, false),
             ("nepce-feedthrough", true, false),
         ] {
             let expected = CorrectionFacts {
                 degree: 0,
-                wants_jacobian,
+                needs_jacobian,
                 removes_stale_energy,
             };
             assert_eq!(facts(word), expected, "{word}");

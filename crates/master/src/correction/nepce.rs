@@ -83,7 +83,7 @@ pub(super) const WITH_FEEDTHROUGH: Entry<dyn Correction> = Entry {
         },
     ],
     facts: |_, ()| CorrectionFacts {
-        wants_jacobian: true,
+        needs_jacobian: true,
         ..CorrectionFacts::default()
     },
     build: |arguments| {

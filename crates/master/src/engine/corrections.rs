@@ -92,7 +92,7 @@ fn limit_groups(correctors: &mut [Corrector]) {
 fn measure_jacobians(state: &mut State, step: &Step) -> Result<(), Fault> {
     let mut correctors = std::mem::take(&mut state.bonds.correctors);
     let is_due = |corrector: &&mut Corrector| {
-        corrector.facts.wants_jacobian && step.index.is_multiple_of(corrector.every)
+        corrector.facts.needs_jacobian && step.index.is_multiple_of(corrector.every)
     };
     let mut due = correctors.iter_mut().filter(is_due);
     let result = due.try_for_each(|corrector| measure_jacobian(state, corrector, step));

@@ -194,7 +194,7 @@ pub(crate) fn tail(state: &mut State, step: &Step) -> Result<(), Fault> {
         )?;
     }
     slopes::read_slopes(state, step, next)?;
-    if state.courses.wants_substeps {
+    if state.courses.needs_substeps {
         substeps::observe_substeps(
             &state.graph,
             &state.units,

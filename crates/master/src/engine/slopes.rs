@@ -9,7 +9,7 @@ use crate::unit::VariableType;
 pub(super) fn find_slopes(state: &mut State) {
     let graph = &state.graph;
     for (input, course) in state.courses.inputs.iter().enumerate() {
-        if !course.wants_slope {
+        if !course.needs_slope {
             continue;
         }
         let source = &graph.outputs[course.source];

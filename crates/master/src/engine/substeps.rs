@@ -9,14 +9,14 @@ use crate::step::Step;
 pub(crate) fn find_traces(state: &mut State) {
     let wanted = state.courses.inputs.iter();
     let wanted: Vec<usize> = wanted
-        .filter(|input| input.wants_substeps || input.takes_mean)
+        .filter(|input| input.needs_substeps || input.takes_mean)
         .map(|input| input.source)
         .collect();
-    state.courses.wants_substeps = state
+    state.courses.needs_substeps = state
         .courses
         .inputs
         .iter()
-        .any(|input| input.wants_substeps);
+        .any(|input| input.needs_substeps);
     for member in &mut state.units.members {
         let mut outputs = wanted.clone();
         outputs.retain(|output| member.outputs.contains(output));
@@ -39,7 +39,7 @@ pub(crate) fn observe_substeps(
 ) {
     let clock = graph.clock;
     let now = clock.duration(step.from + step.length);
-    let wants = |input: &&mut crate::state::InputCourse| input.wants_substeps;
+    let wants = |input: &&mut crate::state::InputCourse| input.needs_substeps;
     for input in courses.inputs.iter_mut().filter(wants) {
         let member = &units.members[input.source_component];
         if !member.is_due(step.index + 1) {

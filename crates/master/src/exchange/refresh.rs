@@ -107,10 +107,10 @@ fn run_pass(state: &mut State, index: usize, next: u64, now: f64) -> Result<(), 
     for (&input, new) in pass.inputs.iter().zip(&mut pass.new_inputs) {
         let course = &mut state.courses.inputs[input];
         let is_new = state.units.members[course.source_component].is_due(next);
-        if is_new && course.wants_substeps {
+        if is_new && course.needs_substeps {
             course.observe(reals, f64::NAN, now);
         }
-        *new = if is_new && !course.wants_substeps {
+        *new = if is_new && !course.needs_substeps {
             course.fed(reals)
         } else {
             course.uncorrected(reals, now, 0.0).at(0.0)

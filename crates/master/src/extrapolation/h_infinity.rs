@@ -225,7 +225,7 @@ fn facts(arguments: &Arguments, steps: &SignalSteps) -> ExtrapolationFacts {
     let specification = specification(arguments);
     let is_smoothed = specification.smoother_cutoff.is_some();
     ExtrapolationFacts {
-        wants_substeps: !is_held(&specification, steps),
+        needs_substeps: !is_held(&specification, steps),
         comes_in_pieces: is_smoothed,
         misfit: design(&specification, steps).err(),
         ..ExtrapolationFacts::polynomial(usize::from(is_smoothed))
@@ -487,7 +487,7 @@ mod tests {
                 feeds_through,
                 ..STEPS
             });
-            (facts.degree, facts.wants_substeps, facts.comes_in_pieces)
+            (facts.degree, facts.needs_substeps, facts.comes_in_pieces)
         };
         assert_eq!(facts("one-sided", false), (0, true, false));
         assert_eq!(facts("one-sided", true), (0, false, false));

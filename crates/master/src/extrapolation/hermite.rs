@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     source: "Hermite interpolation; FMI 2.0 §2.2.7 (derivative) and §4.2.3 (output derivatives)",
     parameters: &[],
     facts: |_, _| ExtrapolationFacts {
-        wants_slope: true,
+        needs_slope: true,
         ..ExtrapolationFacts::polynomial(2)
     },
     build: |_| Box::<Hermite>::default(),

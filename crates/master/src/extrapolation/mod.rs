@@ -21,7 +21,7 @@ pub struct Sample {
     /// The value, in the input's unit.
     pub value: f64,
     /// Its derivative by time as the source declares it, per second; asked for where the
-    /// extrapolation [needs it](ExtrapolationFacts::wants_slope).
+    /// extrapolation [needs it](ExtrapolationFacts::needs_slope).
     pub slope: Option<f64>,
 }
 
@@ -50,10 +50,10 @@ pub struct ExtrapolationFacts {
     /// The curve is the newest value, which the engine copies without a past.
     pub is_plain_hold: bool,
     /// Samples should come with a slope where the source can provide it.
-    pub wants_slope: bool,
+    pub needs_slope: bool,
     /// The value at each communication step of the source is to be observed, and not only those
     /// that are published. Macro-steps have to be equal then.
-    pub wants_substeps: bool,
+    pub needs_substeps: bool,
     /// Each communication step of the receiver has a curve of its own
     /// ([`next_piece`](Extrapolation::next_piece)), of which [`curve`](Extrapolation::curve) gives
     /// the ends only.
@@ -76,8 +76,8 @@ impl ExtrapolationFacts {
 impl Facts for ExtrapolationFacts {
     fn needs(&self) -> Vec<Need> {
         where_true([
-            (Need::WithinStep, self.wants_substeps),
-            (Need::EqualSteps, self.wants_substeps),
+            (Need::WithinStep, self.needs_substeps),
+            (Need::EqualSteps, self.needs_substeps),
         ])
     }
 }
@@ -165,7 +165,7 @@ mod tests {
             let chosen = look_up(EXTRAPOLATIONS, &Choice::new(entry.name)).unwrap();
             let facts = chosen.usual_facts();
             // `auto` raises its degree as past errors fall, which depends on the polynomial.
-            if facts.wants_substeps || matches!(entry.name, "auto" | "secant-linear") {
+            if facts.needs_substeps || matches!(entry.name, "auto" | "secant-linear") {
                 continue;
             }
             let value = |t: f64| {

@@ -72,23 +72,23 @@ const LAG: ParameterInfo = ParameterInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScheduleFacts {
     /// It feeds displacement errors back, and needs the positions.
-    pub wants_positions: bool,
+    pub needs_positions: bool,
     /// It predicts forces, and needs to know how those of the fast side change.
-    pub wants_force_rates: bool,
+    pub needs_force_rates: bool,
 }
 
 fn facts(arguments: &Arguments, (): &()) -> ScheduleFacts {
     ScheduleFacts {
-        wants_positions: arguments.number("displacement_correction") > 0.0,
-        wants_force_rates: arguments.word("force") == PassedForce::Predicted.word(),
+        needs_positions: arguments.number("displacement_correction") > 0.0,
+        needs_force_rates: arguments.word("force") == PassedForce::Predicted.word(),
     }
 }
 
 impl Facts for ScheduleFacts {
     fn needs(&self) -> Vec<Need> {
         where_true([
-            (Need::Positions, self.wants_positions),
-            (Need::ForceRates, self.wants_force_rates),
+            (Need::Positions, self.needs_positions),
+            (Need::ForceRates, self.needs_force_rates),
         ])
     }
 }

@@ -17,9 +17,9 @@ pub(crate) struct InputCourse {
     /// The source changes at events only (variability discrete): its past cannot predict it.
     is_discrete: bool,
     /// The extrapolation receives each communication step of the source.
-    pub(crate) wants_substeps: bool,
+    pub(crate) needs_substeps: bool,
     /// The extrapolation uses slopes.
-    pub(crate) wants_slope: bool,
+    pub(crate) needs_slope: bool,
     /// A method passes the mean over its source's communication steps on to it.
     pub(crate) takes_mean: bool,
     /// Each communication step of the receiver has a curve of its own.
@@ -54,8 +54,8 @@ impl InputCourse {
             component,
             factor: input.factor,
             offset: input.offset,
-            wants_substeps: facts.wants_substeps,
-            wants_slope: facts.wants_slope,
+            needs_substeps: facts.needs_substeps,
+            needs_slope: facts.needs_slope,
             takes_mean: false,
             comes_in_pieces: facts.comes_in_pieces,
             piece: Curve::default(),
@@ -97,7 +97,7 @@ impl InputCourse {
         let Some(extrapolation) = &mut self.extrapolation else {
             return false;
         };
-        if self.wants_substeps {
+        if self.needs_substeps {
             // The past of a filter is no prediction that could fail.
             extrapolation.observe(Sample {
                 time,

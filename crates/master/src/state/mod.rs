@@ -80,7 +80,7 @@ pub(crate) struct Courses {
     /// No input is extrapolated, so no past has to be kept.
     pub(crate) all_hold: bool,
     /// An extrapolation observes the communication steps within macro-steps.
-    pub(crate) wants_substeps: bool,
+    pub(crate) needs_substeps: bool,
     pub(crate) slope_readers: Vec<SlopeReader>,
     /// Declared derivative of the source of each input, per second; NaN where there is none.
     pub(crate) slopes: Vec<f64>,
@@ -146,7 +146,7 @@ impl State {
                 values: vec![0.0; graph.inputs.len()],
                 sources: sources.collect(),
                 all_hold: false,
-                wants_substeps: false,
+                needs_substeps: false,
                 slope_readers: Vec::new(),
                 slopes: vec![f64::NAN; graph.inputs.len()],
                 feed_forward: Vec::new(),

@@ -60,7 +60,7 @@ pub(crate) fn save(state: &mut State, saved: &mut Saved, step: &Step) -> Result<
         slopes,
         sources: _,
         all_hold: _,
-        wants_substeps: _,
+        needs_substeps: _,
         slope_readers: _,
         // Needs steps of one size, so no step with it is made again.
         feed_forward: _,

@@ -56,7 +56,7 @@ impl Draft {
             exchange,
             ..
         } = *combination;
-        let ratio = if combination.wants_substeps() {
+        let ratio = if combination.needs_substeps() {
             0.1
         } else {
             ratio

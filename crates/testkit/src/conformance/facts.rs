@@ -156,7 +156,7 @@ fn one_extrapolation(
     let highest = courses.curves.iter().map(degree).max();
     equal("degree", facts.degree, highest.unwrap_or(0))?;
     let follows_slopes = smooth(chosen, steps, 1.0).curves != courses.curves;
-    equal("wants_slope", facts.wants_slope, follows_slopes)?;
+    equal("needs_slope", facts.needs_slope, follows_slopes)?;
     let is_one_curve = courses.pieces.iter().all(|p| *p == courses.curve_for_piece);
     equal("comes_in_pieces", facts.comes_in_pieces, !is_one_curve)?;
     let newest = courses.values.iter().copied().map(Curve::constant);
@@ -179,7 +179,7 @@ fn one_extrapolation(
         Courses::of(chosen, steps, sample).curves
     };
     let counts_steps = samples(steps) != samples(&twice);
-    equal("wants_substeps", facts.wants_substeps, counts_steps)?;
+    equal("needs_substeps", facts.needs_substeps, counts_steps)?;
     continues_polynomials(chosen, facts, steps)
 }
 
@@ -189,7 +189,7 @@ fn continues_polynomials(
     facts: &ExtrapolationFacts,
     steps: &SignalSteps,
 ) -> Result<(), String> {
-    if facts.wants_substeps {
+    if facts.needs_substeps {
         return Ok(());
     }
     let coefficients = [2.0, -3.0, 5.0, 7.0];
@@ -276,12 +276,12 @@ fn correction(choice: &Choice, chosen: &Chosen<dyn Correction>) -> Result<(), St
     let without_held = increments(chosen, 0.0, 0.0);
     let acts_without_held = without_held.iter().any(|added| *added != nothing);
     if choice.parameters.is_empty() {
-        equal("wants_jacobian", facts.wants_jacobian, follows_jacobian)?;
+        equal("needs_jacobian", facts.needs_jacobian, follows_jacobian)?;
         let fact = facts.removes_stale_energy;
         return equal("removes_stale_energy", fact, acts_without_held);
     }
     // Parameters may switch an effect off.
-    let hidden = follows_jacobian && !facts.wants_jacobian
+    let hidden = follows_jacobian && !facts.needs_jacobian
         || acts_without_held && !facts.removes_stale_energy;
     expect(!hidden, "it does more than its facts say")
 }
@@ -411,7 +411,7 @@ fn method(choice: &Choice, chosen: &Chosen<dyn Method>) -> Result<(), String> {
 fn interface_order(_: &Choice, chosen: &Chosen<Schedule>) -> Result<(), String> {
     let (facts, schedule) = (chosen.usual_facts(), chosen.build());
     let feeds_back = schedule.displacement_correction > 0.0;
-    equal("wants_positions", facts.wants_positions, feeds_back)?;
+    equal("needs_positions", facts.needs_positions, feeds_back)?;
     let predicts = schedule.force == PassedForce::Predicted;
-    equal("wants_force_rates", facts.wants_force_rates, predicts)
+    equal("needs_force_rates", facts.needs_force_rates, predicts)
 }

@@ -16,7 +16,7 @@ use std::fmt;
 
 use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Exchange, METHODS, STEP_CONTROLS};
 
-use crate::extrapolations::wants_substeps;
+use crate::extrapolations::needs_substeps;
 
 /// One word of each registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,8 +67,8 @@ impl Combination {
 
     /// Whether the extrapolation needs a source with communication steps much shorter than the
     /// macro-step.
-    fn wants_substeps(&self) -> bool {
-        wants_substeps(self.extrapolation)
+    fn needs_substeps(&self) -> bool {
+        needs_substeps(self.extrapolation)
     }
 
     /// The words of all registries.

@@ -10,7 +10,7 @@ const MACRO_STEP: f64 = 0.01;
 const RATES: [(f64, f64); 5] = [(1.0, 1.0), (4.0, 1.0), (1.0, 0.25), (0.25, 1.0), (3.0, 2.0)];
 
 fn rates(combination: &Combination) -> &'static [(f64, f64)] {
-    if combination.wants_substeps() {
+    if combination.needs_substeps() {
         &[(0.1, 0.1)]
     } else {
         &RATES
