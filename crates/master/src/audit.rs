@@ -8,7 +8,7 @@
 
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond};
-use crate::state::{State, errors_of, outputs_of};
+use crate::state::{SystemState, errors_of, outputs_of};
 use crate::step::Step;
 
 /// Whether a correction brought the energy nearer to the truth.
@@ -78,7 +78,7 @@ struct AuditedBond {
 }
 
 impl Audit {
-    pub(crate) fn new(state: &State) -> Self {
+    pub(crate) fn new(state: &SystemState) -> Self {
         let entry = |bond: &Bond| AuditedBond {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
@@ -96,7 +96,7 @@ impl Audit {
     }
 
     /// Adds the step that has just been made.
-    pub(crate) fn observe(&mut self, state: &State, step: &Step) {
+    pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
         if !self.is_needed {
             return;
         }
@@ -119,7 +119,7 @@ impl Audit {
 }
 
 impl AuditedBond {
-    fn observe(&mut self, state: &State, length: f64) {
+    fn observe(&mut self, state: &SystemState, length: f64) {
         let mut power = 0.0;
         for (axis, errors) in self.axes.iter().zip(&mut self.errors) {
             let (effort_error, flow_error) = *errors;

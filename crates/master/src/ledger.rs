@@ -2,7 +2,7 @@
 
 use crate::exchange_mode::Exchange;
 use crate::graph::Axis;
-use crate::state::{Signals, State, added_to, input_at_start, outputs_of};
+use crate::state::{Signals, SystemState, added_to, input_at_start, outputs_of};
 use crate::step::Step;
 
 /// Power and energy over a bond so far. Powers are those of the last step, at its end.
@@ -71,7 +71,7 @@ struct BondAccount {
 }
 
 impl Ledger {
-    pub(crate) fn new(state: &State, for_fixed_steps: bool) -> Self {
+    pub(crate) fn new(state: &SystemState, for_fixed_steps: bool) -> Self {
         let entry = |bond: &crate::graph::Bond| BondAccount {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
@@ -90,7 +90,7 @@ impl Ledger {
     }
 
     /// Adds the step that has just been made.
-    pub(crate) fn observe(&mut self, state: &State, step: &Step) {
+    pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
         if self.has_copies && state.units.uniform {
             for entry in &mut self.bonds {
                 entry.observe_copies(state, step);
@@ -130,7 +130,7 @@ impl Ledger {
 
 impl BondAccount {
     /// The applied residual power at the start of the step.
-    fn begin(&mut self, state: &State) {
+    fn begin(&mut self, state: &SystemState) {
         self.power_before = 0.0;
         for (axis, (effort_output, flow_output)) in self.axes.iter().zip(&self.outputs_before) {
             let effort_input = input_at_start(state, axis.effort_input);
@@ -143,7 +143,7 @@ impl BondAccount {
     /// The same as [`observe`](Self::observe) where all inputs are copies of outputs that are not
     /// stale, and nothing corrects them.
     #[inline]
-    fn observe_copies(&mut self, state: &State, step: &Step) {
+    fn observe_copies(&mut self, state: &SystemState, step: &Step) {
         let (mut given, mut received) = (0.0, 0.0);
         for axis in &self.axes {
             let (effort_output, flow_output) = outputs_of(&state.signals, axis);
@@ -169,7 +169,7 @@ impl BondAccount {
     }
 
     #[inline]
-    fn observe(&mut self, state: &State, step: &Step) {
+    fn observe(&mut self, state: &SystemState, step: &Step) {
         let length = step.size * self.every as f64;
         let (mut given, mut received, mut correction) = (0.0, 0.0, 0.0);
         let (mut coupling_error, mut output_power) = (0.0, 0.0);

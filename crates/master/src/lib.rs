@@ -123,7 +123,7 @@ pub use report::{BondReport, ComponentReport, InterfaceModelReport, Report, Stop
 pub use run::Run;
 pub use run_options::RunOptions;
 pub use start_error::{LoadError, LoadErrorKind, StartError};
-pub use state::State;
+pub use state::SystemState;
 pub use step::Step;
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl, StepControlFacts};
 pub use system::{BondSettings, ComponentSettings, FmuCache, InterfaceModelSettings, System};

@@ -4,7 +4,7 @@
 use crate::curve::Curve;
 use crate::exchange::derivative;
 use crate::fault::Fault;
-use crate::state::{Bonds, Corrector, Courses, State};
+use crate::state::{Bonds, Corrector, Courses, SystemState};
 use crate::step::Step;
 
 /// Marks the inputs that corrections may change.
@@ -22,9 +22,9 @@ pub(super) fn mark_inputs(bonds: &Bonds, courses: &mut Courses) {
 }
 
 /// Asks the corrections of the due bonds for their additions over the coming step.
-pub(super) fn correct(state: &mut State, step: &Step) -> Result<(), Fault> {
+pub(super) fn correct(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     measure_jacobians(state, step)?;
-    let State {
+    let SystemState {
         courses,
         signals,
         bonds,
@@ -89,7 +89,7 @@ fn limit_groups(correctors: &mut [Corrector]) {
 
 /// Measures the interface Jacobians of the due bonds whose corrections need them. Only stale
 /// feed-through counts: outputs that were exchanged fresh or compensated follow already.
-fn measure_jacobians(state: &mut State, step: &Step) -> Result<(), Fault> {
+fn measure_jacobians(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     let mut correctors = std::mem::take(&mut state.bonds.correctors);
     let is_due = |corrector: &&mut Corrector| {
         corrector.facts.needs_jacobian && step.index.is_multiple_of(corrector.every)
@@ -101,7 +101,7 @@ fn measure_jacobians(state: &mut State, step: &Step) -> Result<(), Fault> {
 }
 
 fn measure_jacobian(
-    state: &mut State,
+    state: &mut SystemState,
     corrector: &mut Corrector,
     step: &Step,
 ) -> Result<(), Fault> {

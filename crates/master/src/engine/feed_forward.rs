@@ -1,11 +1,11 @@
 //! Learned feed-forward while a system runs: known in advance, so it needs no hindsight and
 //! allocates nothing per step.
 
-use crate::state::{Courses, FeedForwardSignal, Signals, State};
+use crate::state::{Courses, FeedForwardSignal, Signals, SystemState};
 use crate::step::Step;
 
 /// Has feed-forward added to the inputs from now on.
-pub(crate) fn add_feed_forward(state: &mut State, signals: Vec<FeedForwardSignal>) {
+pub(crate) fn add_feed_forward(state: &mut SystemState, signals: Vec<FeedForwardSignal>) {
     state.courses.feed_forward = signals;
     super::select_ways_of_giving(state);
 }

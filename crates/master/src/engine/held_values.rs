@@ -3,7 +3,7 @@
 
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::state::{HeldValue, Member, Signals, State, Units};
+use crate::state::{HeldValue, Member, Signals, SystemState, Units};
 use crate::step::Step;
 use crate::unit::Value;
 
@@ -13,7 +13,7 @@ use crate::unit::Value;
 /// # Errors
 /// A unit that refuses.
 pub(crate) fn write_variable(
-    state: &mut State,
+    state: &mut SystemState,
     component: usize,
     variable: usize,
     value: &Value,
@@ -48,7 +48,7 @@ fn steps_at_once(member: &Member, step: &Step) -> bool {
 /// # Errors
 /// A unit that refuses.
 #[inline]
-pub(crate) fn give_held_values(state: &mut State, step: &Step) -> Result<(), Fault> {
+pub(crate) fn give_held_values(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     if state.units.held.is_empty() {
         return Ok(());
     }

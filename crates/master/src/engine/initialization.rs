@@ -6,7 +6,7 @@ use nalgebra::{DMatrix, DVector};
 use super::{outputs, slopes};
 use crate::exchange::{InitialPass, Stage, initial_stages, prepare_passes, select_exchange};
 use crate::fault::{Cause, RunError};
-use crate::state::{State, call};
+use crate::state::{SystemState, call};
 use crate::step::Step;
 use crate::unit::{Causality, Period, Value};
 
@@ -27,7 +27,7 @@ const NEWTON_ITERATIONS: usize = 25;
 pub(crate) type Notes = Vec<String>;
 
 /// Brings all units from their start values to the first communication point.
-pub(crate) fn initialize(state: &mut State, period: &Period) -> Result<Notes, RunError> {
+pub(crate) fn initialize(state: &mut SystemState, period: &Period) -> Result<Notes, RunError> {
     let start = Step {
         time: period.start,
         ..Step::default()
@@ -69,7 +69,7 @@ pub(crate) fn initialize(state: &mut State, period: &Period) -> Result<Notes, Ru
 
 /// Inputs get their start values in Initialization Mode, everything else before it, but after
 /// `fmi2SetupExperiment`: FMUs of 20-sim go back to their default values in that call (C-31).
-fn set_start_values(state: &mut State, step: &Step, inputs: bool) -> Result<(), RunError> {
+fn set_start_values(state: &mut SystemState, step: &Step, inputs: bool) -> Result<(), RunError> {
     let graph = std::sync::Arc::clone(&state.graph);
     for (component, node) in graph.components.iter().enumerate() {
         for (variable, value) in &node.start_values {
@@ -87,7 +87,7 @@ fn set_start_values(state: &mut State, step: &Step, inputs: bool) -> Result<(), 
 /// Notes start values that their units have not kept. Outputs are read in Initialization Mode, all
 /// others after it, when FMI 2.0 §4.2.4 lets every variable be read.
 fn read_start_values_back(
-    state: &mut State,
+    state: &mut SystemState,
     step: &Step,
     outputs: bool,
     notes: &mut Notes,
@@ -143,7 +143,7 @@ fn in_words(value: &Value) -> String {
     }
 }
 
-fn propagate(state: &mut State, step: &Step) -> Result<(), RunError> {
+fn propagate(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
     propagate_signals(state, step)?;
     let stages = initial_stages(&state.graph);
     for stage in &stages {
@@ -161,7 +161,7 @@ fn propagate(state: &mut State, step: &Step) -> Result<(), RunError> {
 }
 
 /// Discrete outputs may depend on discrete inputs: as many rounds as a chain can be long.
-fn propagate_signals(state: &mut State, step: &Step) -> Result<(), RunError> {
+fn propagate_signals(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
     let graph = std::sync::Arc::clone(&state.graph);
     for _ in 0..graph.components.len() {
         let before = state.signals.discrete.clone();
@@ -189,7 +189,7 @@ fn propagate_signals(state: &mut State, step: &Step) -> Result<(), RunError> {
 }
 
 fn set_inputs(
-    state: &mut State,
+    state: &mut SystemState,
     component: usize,
     inputs: &[usize],
     step: &Step,
@@ -215,7 +215,7 @@ fn set_inputs(
 /// The value of an input that keeps its start value. FMI 2.0 §4.2.4 lets outputs only be read in
 /// Initialization Mode.
 fn kept_input(
-    state: &mut State,
+    state: &mut SystemState,
     component: usize,
     variable: usize,
     step: &Step,
@@ -236,7 +236,7 @@ fn kept_input(
     Ok(value[0])
 }
 
-fn evaluate(state: &mut State, pass: &InitialPass, step: &Step) -> Result<(), RunError> {
+fn evaluate(state: &mut SystemState, pass: &InitialPass, step: &Step) -> Result<(), RunError> {
     set_inputs(state, pass.component, &pass.inputs, step)?;
     for &output in &pass.outputs {
         let handle = state.units.members[pass.component].output_handles
@@ -251,7 +251,7 @@ fn evaluate(state: &mut State, pass: &InitialPass, step: &Step) -> Result<(), Ru
 }
 
 /// Fixed-point iteration; where it does not converge, Newton's method with differences.
-fn iterate(state: &mut State, passes: &[InitialPass], step: &Step) -> Result<(), RunError> {
+fn iterate(state: &mut SystemState, passes: &[InitialPass], step: &Step) -> Result<(), RunError> {
     let unknowns: Vec<usize> = passes
         .iter()
         .flat_map(|pass| pass.outputs.iter().copied())
@@ -282,7 +282,7 @@ fn iterate(state: &mut State, passes: &[InitialPass], step: &Step) -> Result<(),
 /// One round of the fixed-point iteration; returns the largest change, each relative to its own
 /// signal.
 fn round(
-    state: &mut State,
+    state: &mut SystemState,
     passes: &[InitialPass],
     unknowns: &[usize],
     nominal: &[Option<f64>],
@@ -305,7 +305,7 @@ fn round(
 
 /// The loop's outputs as functions of the loop's outputs: y → g(y), all set before any is read.
 fn image(
-    state: &mut State,
+    state: &mut SystemState,
     passes: &[InitialPass],
     unknowns: &[usize],
     at: &DVector<f64>,
@@ -328,7 +328,7 @@ fn image(
 
 /// Newton's method from the present outputs on; returns what is left as [`remaining_change`].
 fn newton(
-    state: &mut State,
+    state: &mut SystemState,
     passes: &[InitialPass],
     unknowns: &[usize],
     nominal: &[Option<f64>],
@@ -416,7 +416,7 @@ fn remaining_change(
     (0..at.len()).map(judge).fold(0.0, f64::max)
 }
 
-fn read_outputs(state: &mut State, component: usize, step: &Step) -> Result<(), RunError> {
+fn read_outputs(state: &mut SystemState, component: usize, step: &Step) -> Result<(), RunError> {
     let member = &mut state.units.members[component];
     let result = member.slot.get_reals(
         &member.output_handles,
@@ -425,7 +425,7 @@ fn read_outputs(state: &mut State, component: usize, step: &Step) -> Result<(), 
     result.map_err(|fault| RunError::Fault(state.graph.fault(component, step, fault)))
 }
 
-fn read_all(state: &mut State, step: &Step) -> Result<(), RunError> {
+fn read_all(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
     for component in 0..state.units.members.len() {
         if !state.units.members[component].outputs.is_empty() {
             read_outputs(state, component, step)?;
@@ -434,7 +434,7 @@ fn read_all(state: &mut State, step: &Step) -> Result<(), RunError> {
     outputs::check_finite(&state.graph, &state.signals, step).map_err(RunError::Fault)
 }
 
-fn names(state: &State, outputs: &[usize]) -> String {
+fn names(state: &SystemState, outputs: &[usize]) -> String {
     let names: Vec<_> = outputs
         .iter()
         .map(|output| state.graph.output_name(*output))

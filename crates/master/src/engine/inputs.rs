@@ -5,7 +5,7 @@ use crate::counters::Counters;
 use crate::curve::Curve;
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::state::{Courses, Member, Signals, State, Units};
+use crate::state::{Courses, Member, Signals, SystemState, Units};
 use crate::step::Step;
 
 /// Prepares the courses of a component's inputs over its step, which starts `now`, s since the start.
@@ -78,8 +78,8 @@ pub(crate) fn give_signals(
 
 /// Prepares and gives the inputs of all components where each is a plain copy.
 #[inline(always)]
-pub(crate) fn feed_straight(state: &mut State, step: &Step) -> Result<(), Fault> {
-    let State {
+pub(crate) fn feed_straight(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+    let SystemState {
         graph,
         units,
         courses,

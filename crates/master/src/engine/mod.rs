@@ -30,13 +30,13 @@ pub(crate) use turns::{Passing, Turns, step as step_in_turns};
 
 use crate::exchange::refresh;
 use crate::fault::Fault;
-use crate::state::{Member, State};
+use crate::state::{Member, SystemState};
 use crate::step::Step;
 use crate::unit::{UnitResult, Value};
 
 /// Prepares the state for its run: sources of slopes, traces, interface models, and how each input is
 /// given.
-pub(crate) fn set_up(state: &mut State) {
+pub(crate) fn set_up(state: &mut SystemState) {
     slopes::find_slopes(state);
     interface_model::set_up(state);
     substeps::find_traces(state);
@@ -44,8 +44,8 @@ pub(crate) fn set_up(state: &mut State) {
 }
 
 /// Selects how each input is given, once the additions to it are known.
-pub(crate) fn select_ways_of_giving(state: &mut State) {
-    let State {
+pub(crate) fn select_ways_of_giving(state: &mut SystemState) {
+    let SystemState {
         graph,
         units,
         courses,
@@ -67,7 +67,7 @@ pub(crate) fn select_ways_of_giving(state: &mut State) {
 }
 
 /// Selects whether the phases can run straight, once everything is known that could prevent it.
-pub(crate) fn select_phases(state: &mut State) {
+pub(crate) fn select_phases(state: &mut SystemState) {
     let only_reals = state.signals.discrete.is_empty() && state.graph.signal_wires.is_empty();
     state.units.is_straight = state.units.uniform
         && only_reals
@@ -80,7 +80,7 @@ pub(crate) fn select_phases(state: &mut State) {
 /// # Errors
 /// A unit that refuses the derivatives that a correction needs.
 #[inline(always)]
-pub(crate) fn head(state: &mut State, step: &Step) -> Result<(), Fault> {
+pub(crate) fn head(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     if state.courses.feed_forward.is_empty() && state.bonds.correctors.is_empty() {
         return Ok(());
     }
@@ -88,7 +88,7 @@ pub(crate) fn head(state: &mut State, step: &Step) -> Result<(), Fault> {
 }
 
 #[inline(never)]
-fn add_to_courses(state: &mut State, step: &Step) -> Result<(), Fault> {
+fn add_to_courses(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     feed_forward::play(&mut state.courses, &state.signals, step);
     if state.bonds.correctors.is_empty() {
         return Ok(());
@@ -101,7 +101,7 @@ fn add_to_courses(state: &mut State, step: &Step) -> Result<(), Fault> {
 /// # Errors
 /// The first refused call, or the first value that is NaN or infinite.
 #[inline(always)]
-pub(crate) fn step_all(state: &mut State, step: &Step) -> Result<(), Fault> {
+pub(crate) fn step_all(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     if state.units.is_straight {
         step_all_straight(state, step)
     } else {
@@ -110,7 +110,7 @@ pub(crate) fn step_all(state: &mut State, step: &Step) -> Result<(), Fault> {
 }
 
 #[inline(never)]
-fn step_all_as_needed(state: &mut State, step: &Step) -> Result<(), Fault> {
+fn step_all_as_needed(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     if !state.models.running.is_empty() {
         return interface_model::step(state, step);
     }
@@ -120,7 +120,7 @@ fn step_all_as_needed(state: &mut State, step: &Step) -> Result<(), Fault> {
     } else {
         feed_due(state, step)?;
     }
-    let State {
+    let SystemState {
         graph,
         units,
         courses,
@@ -138,7 +138,7 @@ fn step_all_as_needed(state: &mut State, step: &Step) -> Result<(), Fault> {
     if is_uniform {
         outputs::publish_straight(state, step)?;
     } else {
-        let State {
+        let SystemState {
             graph,
             units,
             signals,
@@ -153,15 +153,15 @@ fn step_all_as_needed(state: &mut State, step: &Step) -> Result<(), Fault> {
 
 // A function of its own, whose loops keep what they need in registers.
 #[inline(never)]
-fn step_all_straight(state: &mut State, step: &Step) -> Result<(), Fault> {
+fn step_all_straight(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     inputs::feed_straight(state, step)?;
     steps::step_straight(state, step)?;
     outputs::publish_straight(state, step)?;
     outputs::check_finite(&state.graph, &state.signals, step)
 }
 
-fn feed_due(state: &mut State, step: &Step) -> Result<(), Fault> {
-    let State {
+fn feed_due(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+    let SystemState {
         graph,
         units,
         courses,
@@ -181,7 +181,7 @@ fn feed_due(state: &mut State, step: &Step) -> Result<(), Fault> {
 
 /// Completes a step once the real outputs are published: the other outputs, the exchange of direct
 /// feed-through, and the pasts of the inputs.
-pub(crate) fn tail(state: &mut State, step: &Step) -> Result<(), Fault> {
+pub(crate) fn tail(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     let next = step.index + 1;
     state.signals.had_event = false;
     if !state.signals.discrete.is_empty() {
@@ -223,7 +223,7 @@ pub(crate) fn tail(state: &mut State, step: &Step) -> Result<(), Fault> {
 }
 
 /// Lowest order of extrapolation that is in use at the inputs of the bonds.
-pub(crate) fn order_in_use(state: &State) -> usize {
+pub(crate) fn order_in_use(state: &SystemState) -> usize {
     let axes = state.graph.bonds.iter().flat_map(|bond| &bond.axes);
     let inputs = axes.flat_map(|axis| [axis.effort_input, axis.flow_input]);
     let order = |input: usize| {
@@ -242,7 +242,7 @@ pub(crate) fn order_in_use(state: &State) -> usize {
 
 /// Reads a variable of a component by its index.
 pub(crate) fn read_variable(
-    state: &mut State,
+    state: &mut SystemState,
     component: usize,
     variable: usize,
 ) -> UnitResult<Value> {

@@ -4,7 +4,7 @@
 use crate::counters::Counters;
 use crate::fault::{Cause, Fault, UnitFault};
 use crate::graph::Graph;
-use crate::state::{Courses, Signals, State, Units};
+use crate::state::{Courses, Signals, SystemState, Units};
 use crate::step::Step;
 
 /// Reads the real outputs of a component into `store`: the published outputs, or those ahead of their
@@ -60,8 +60,8 @@ pub(crate) fn show(units: &Units, ahead: &[f64], signals: &mut Signals, step: &S
 
 /// Reads and shows the real outputs of all components where each steps with the macro-step.
 #[inline(always)]
-pub(crate) fn publish_straight(state: &mut State, step: &Step) -> Result<(), Fault> {
-    let State {
+pub(crate) fn publish_straight(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+    let SystemState {
         graph,
         units,
         signals,

@@ -1,12 +1,12 @@
 //! Derivatives of outputs that their units declare.
 
 use crate::fault::Fault;
-use crate::state::{SlopeReader, SlopeSource, State};
+use crate::state::{SlopeReader, SlopeSource, SystemState};
 use crate::step::Step;
 use crate::unit::VariableType;
 
 /// Finds for each input that needs it how its source gives its derivative.
-pub(super) fn find_slopes(state: &mut State) {
+pub(super) fn find_slopes(state: &mut SystemState) {
     let graph = &state.graph;
     for (input, course) in state.courses.inputs.iter().enumerate() {
         if !course.needs_slope {
@@ -39,8 +39,8 @@ pub(super) fn find_slopes(state: &mut State) {
 }
 
 /// Reads the derivatives of the outputs that due components have just published.
-pub(super) fn read_slopes(state: &mut State, step: &Step, next: u64) -> Result<(), Fault> {
-    let State {
+pub(super) fn read_slopes(state: &mut SystemState, step: &Step, next: u64) -> Result<(), Fault> {
+    let SystemState {
         graph,
         units,
         courses,

@@ -3,14 +3,14 @@
 use crate::counters::Counters;
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::state::{Courses, State, Units, advance_in_parallel};
+use crate::state::{Courses, SystemState, Units, advance_in_parallel};
 use crate::step::Step;
 use crate::unit::StepOutcome;
 
 /// Steps all components where each makes one communication step a macro-step.
 #[inline(always)]
-pub(crate) fn step_straight(state: &mut State, step: &Step) -> Result<(), Fault> {
-    let State {
+pub(crate) fn step_straight(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+    let SystemState {
         graph,
         units,
         counters,

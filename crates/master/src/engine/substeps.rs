@@ -1,12 +1,12 @@
 //! Outputs of components at their own communication steps, between the points where they publish.
 
 use crate::graph::Graph;
-use crate::state::{Courses, Signals, State, Trace, Units};
+use crate::state::{Courses, Signals, SystemState, Trace, Units};
 use crate::step::Step;
 
 /// Lets the units read the outputs that extrapolations need at each communication step, and
 /// those whose mean within a step is passed on.
-pub(crate) fn find_traces(state: &mut State) {
+pub(crate) fn find_traces(state: &mut SystemState) {
     let wanted = state.courses.inputs.iter();
     let wanted: Vec<usize> = wanted
         .filter(|input| input.needs_substeps || input.takes_mean)

@@ -5,7 +5,7 @@ use super::{head, held_values, inputs, outputs, steps, tail};
 use crate::curve::Curve;
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::state::{Courses, Signals, State, Units};
+use crate::state::{Courses, Signals, SystemState, Units};
 use crate::step::Step;
 
 /// The value that a component receives from one that has stepped before it.
@@ -39,7 +39,7 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// Lets the components step in this order from now on.
-    pub(crate) fn new(state: &mut State, order: Vec<usize>, passing: Passing) -> Self {
+    pub(crate) fn new(state: &mut SystemState, order: Vec<usize>, passing: Passing) -> Self {
         let turns = Self::of(order, passing, &state.graph);
         for (input, course) in state.courses.inputs.iter_mut().enumerate() {
             if turns.is_led[input] && passing == Passing::End {
@@ -100,7 +100,7 @@ impl Turns {
 ///
 /// # Errors
 /// The first fault of a unit.
-pub(crate) fn step(state: &mut State, turns: &mut Turns, step: &Step) -> Result<(), Fault> {
+pub(crate) fn step(state: &mut SystemState, turns: &mut Turns, step: &Step) -> Result<(), Fault> {
     head(state, step)?;
     for place in 0..turns.order.len() {
         let component = turns.order[place];
@@ -112,7 +112,7 @@ pub(crate) fn step(state: &mut State, turns: &mut Turns, step: &Step) -> Result<
         }
         if let Some(own_step) = own_step(&state.units, turns, component, step) {
             replace_led(state, turns, component, &own_step);
-            let State {
+            let SystemState {
                 graph,
                 units,
                 courses,
@@ -132,12 +132,12 @@ pub(crate) fn step(state: &mut State, turns: &mut Turns, step: &Step) -> Result<
 
 /// Prepares the inputs of a component when its communication step begins.
 fn begin_turn(
-    state: &mut State,
+    state: &mut SystemState,
     turns: &mut Turns,
     component: usize,
     step: &Step,
 ) -> Result<(), Fault> {
-    let State {
+    let SystemState {
         graph,
         units,
         courses,
@@ -172,7 +172,7 @@ fn own_step(units: &Units, turns: &Turns, component: usize, step: &Step) -> Opti
 
 /// Adds to each led input of a late component the mean of its source over this macro-step; where
 /// the source is late itself, over its communication step once it was made.
-fn add_means(state: &State, turns: &mut Turns, component: usize, step: &Step) {
+fn add_means(state: &SystemState, turns: &mut Turns, component: usize, step: &Step) {
     let (units, courses, signals) = (&state.units, &state.courses, &state.signals);
     for input in units.members[component].inputs.clone() {
         if !turns.is_led[input] {
@@ -196,7 +196,7 @@ fn add_means(state: &State, turns: &mut Turns, component: usize, step: &Step) {
 }
 
 /// Puts the values that the components before have computed in place of the prepared courses.
-fn replace_led(state: &mut State, turns: &Turns, component: usize, step: &Step) {
+fn replace_led(state: &mut SystemState, turns: &Turns, component: usize, step: &Step) {
     let (units, courses, signals) = (&state.units, &mut state.courses, &state.signals);
     let every = units.members[component].every;
     let follows = units.members[component].follows_curves;

@@ -2,7 +2,7 @@ use super::probe::{Gains, probe, read_derivatives};
 use crate::exchange_mode::Exchange;
 use crate::fault::{Cause, RunError};
 use crate::graph::Component;
-use crate::state::{State, call};
+use crate::state::{SystemState, call};
 use crate::step::Step;
 use crate::unit::Value;
 
@@ -11,7 +11,7 @@ use crate::unit::Value;
 ///
 /// Returns D by component where it is known and smooth, and notes for the user.
 pub(crate) fn select_exchange(
-    state: &mut State,
+    state: &mut SystemState,
     step: &Step,
 ) -> Result<(Vec<Option<Gains>>, Vec<String>), RunError> {
     let graph = std::sync::Arc::clone(&state.graph);
@@ -57,7 +57,7 @@ pub(crate) fn select_exchange(
 /// D of a component, where it can be measured and is smooth. Asked to compensate, it is taken as
 /// it is, with a note.
 fn known_feedthrough(
-    state: &mut State,
+    state: &mut SystemState,
     component: usize,
     outputs: &[usize],
     asked: Exchange,
@@ -101,7 +101,7 @@ fn known_feedthrough(
 }
 
 fn probe_component(
-    state: &mut State,
+    state: &mut SystemState,
     component: usize,
     outputs: &[usize],
     step: &Step,

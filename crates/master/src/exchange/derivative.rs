@@ -5,13 +5,13 @@ use super::refresh::probed_gain;
 use crate::exchange_mode::Exchange;
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::state::State;
+use crate::state::SystemState;
 use crate::step::Step;
 use crate::unit::UnitResult;
 
 /// ∂output/∂input at the present point where the output stays stale, else 0.
 pub(crate) fn of_stale(
-    state: &mut State,
+    state: &mut SystemState,
     output: usize,
     input: usize,
     step: &Step,
@@ -27,7 +27,7 @@ pub(crate) fn of_stale(
 
 /// ∂output/∂input at the present point, 0 without direct feed-through.
 pub(crate) fn of_any(
-    state: &mut State,
+    state: &mut SystemState,
     output: usize,
     input: usize,
     step: &Step,
@@ -43,7 +43,7 @@ pub(crate) fn of_any(
 
 /// ∂output/∂input at the present point of one component, from the best source that there is.
 pub(crate) fn derivative(
-    state: &mut State,
+    state: &mut SystemState,
     output: usize,
     input: usize,
     step: &Step,
@@ -67,7 +67,12 @@ fn feeds_through(graph: &Graph, output: usize, input: usize) -> bool {
     inputs.is_some_and(|inputs| inputs.contains(&graph.inputs[input].variable))
 }
 
-fn by_unit(state: &mut State, component: usize, output: usize, input: usize) -> UnitResult<f64> {
+fn by_unit(
+    state: &mut SystemState,
+    component: usize,
+    output: usize,
+    input: usize,
+) -> UnitResult<f64> {
     let member = &mut state.units.members[component];
     let output = member.output_handles[output - member.outputs.start];
     let input = member.input_handles[input - member.inputs.start];
@@ -78,7 +83,12 @@ fn by_unit(state: &mut State, component: usize, output: usize, input: usize) -> 
 }
 
 /// Moves the input a little, reads the output again and puts the input back.
-fn by_trial(state: &mut State, component: usize, output: usize, input: usize) -> UnitResult<f64> {
+fn by_trial(
+    state: &mut SystemState,
+    component: usize,
+    output: usize,
+    input: usize,
+) -> UnitResult<f64> {
     let value = state.courses.values[input];
     let description = &state.graph.components[component].description;
     let variable = &description.variables[state.graph.inputs[input].variable];

@@ -3,14 +3,14 @@
 use super::{Gains, exchange_passes};
 use crate::exchange_mode::Exchange;
 use crate::fault::{Fault, UnitFault};
-use crate::state::{Pass, Passes, State};
+use crate::state::{Pass, Passes, SystemState};
 use crate::step::Step;
 use crate::unit::Handle;
 
 /// Prepares the passes for the modes in force. `gains` holds D where it is known, by component.
 /// Stale components get a pass too where D is known: it changes nothing and gives the ledger the
 /// errors of the stale outputs. Returns the outputs that form algebraic loops, loop by loop.
-pub(crate) fn prepare_passes(state: &mut State, gains: &[Option<Gains>]) -> Vec<Vec<usize>> {
+pub(crate) fn prepare_passes(state: &mut SystemState, gains: &[Option<Gains>]) -> Vec<Vec<usize>> {
     let graph = &state.graph;
     let modes = &state.exchange.modes;
     let treated = |component: usize| modes[component].facts().follows_inputs;
@@ -54,8 +54,8 @@ pub(crate) fn prepare_passes(state: &mut State, gains: &[Option<Gains>]) -> Vec<
 
 /// Outputs in algebraic loops stay stale, and a component that has no others is so altogether.
 /// Where nothing treats or audits an output, its error is not known.
-fn mark_unknown_errors(state: &mut State, loops: &[Vec<usize>]) {
-    let State {
+fn mark_unknown_errors(state: &mut SystemState, loops: &[Vec<usize>]) {
+    let SystemState {
         graph,
         signals,
         exchange: Passes { modes, passes },
@@ -90,7 +90,12 @@ pub(super) fn probed_gain(exchange: &Passes, output: usize, input: usize) -> f64
 
 /// Makes outputs with direct feed-through agree with the inputs of the coming step, and records the
 /// errors of those that stay stale.
-pub(crate) fn refresh(state: &mut State, step: &Step, next: u64, now: f64) -> Result<(), Fault> {
+pub(crate) fn refresh(
+    state: &mut SystemState,
+    step: &Step,
+    next: u64,
+    now: f64,
+) -> Result<(), Fault> {
     for index in 0..state.exchange.passes.len() {
         let component = state.exchange.passes[index].component;
         if state.units.members[component].is_due(next) {
@@ -101,7 +106,12 @@ pub(crate) fn refresh(state: &mut State, step: &Step, next: u64, now: f64) -> Re
     Ok(())
 }
 
-fn run_pass(state: &mut State, index: usize, next: u64, now: f64) -> Result<(), Box<UnitFault>> {
+fn run_pass(
+    state: &mut SystemState,
+    index: usize,
+    next: u64,
+    now: f64,
+) -> Result<(), Box<UnitFault>> {
     let pass = &mut state.exchange.passes[index];
     let reals = &state.signals.reals;
     for (&input, new) in pass.inputs.iter().zip(&mut pass.new_inputs) {
@@ -122,7 +132,7 @@ fn run_pass(state: &mut State, index: usize, next: u64, now: f64) -> Result<(), 
     }
 }
 
-fn read_again(state: &mut State, index: usize) -> Result<(), Box<UnitFault>> {
+fn read_again(state: &mut SystemState, index: usize) -> Result<(), Box<UnitFault>> {
     state.counters.set_calls += 1;
     state.counters.get_calls += 1;
     let pass = &mut state.exchange.passes[index];
@@ -136,7 +146,7 @@ fn read_again(state: &mut State, index: usize) -> Result<(), Box<UnitFault>> {
 }
 
 /// Adds D·(u − ũ) to the outputs, or, where they stay stale, records its negative as their error.
-fn estimate(state: &mut State, index: usize, mode: Exchange) -> Result<(), Box<UnitFault>> {
+fn estimate(state: &mut SystemState, index: usize, mode: Exchange) -> Result<(), Box<UnitFault>> {
     let pass = &mut state.exchange.passes[index];
     let signals = &mut state.signals;
     let columns = pass.inputs.len();

@@ -11,7 +11,7 @@ use super::{Method, MethodFacts};
 use crate::engine::{head, step_all};
 use crate::fault::Fault;
 use crate::registry::Entry;
-use crate::state::State;
+use crate::state::SystemState;
 use crate::step::Step;
 
 /// All units step in parallel over the same interval, with the outputs published before it.
@@ -28,7 +28,7 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
 };
 
 impl Method for Jacobi {
-    fn step(&mut self, state: &mut State, step: &Step) -> Result<(), Fault> {
+    fn step(&mut self, state: &mut SystemState, step: &Step) -> Result<(), Fault> {
         head(state, step)?;
         step_all(state, step)
     }

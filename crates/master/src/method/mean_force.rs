@@ -11,7 +11,7 @@ use super::{Method, MethodFacts};
 use crate::engine::{self, Passing, Turns};
 use crate::fault::Fault;
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
-use crate::state::State;
+use crate::state::SystemState;
 use crate::step::Step;
 
 /// Units step one after the other; later ones receive means, so that both sides of a force see the
@@ -42,12 +42,12 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
 };
 
 impl Method for MeanForce {
-    fn begin(&mut self, state: &mut State) {
+    fn begin(&mut self, state: &mut SystemState) {
         let order = self.order.components(&state.graph);
         self.turns = Some(Turns::new(state, order, Passing::Mean));
     }
 
-    fn step(&mut self, state: &mut State, step: &Step) -> Result<(), Fault> {
+    fn step(&mut self, state: &mut SystemState, step: &Step) -> Result<(), Fault> {
         match &mut self.turns {
             Some(turns) => engine::step_in_turns(state, turns, step),
             None => Ok(()),

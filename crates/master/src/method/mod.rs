@@ -8,7 +8,7 @@ mod turns;
 use crate::fault::Fault;
 use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
-use crate::state::State;
+use crate::state::SystemState;
 use crate::step::Step;
 
 /// Facts about a method before it is made.
@@ -47,7 +47,7 @@ impl EntryKind for dyn Method {
 /// Advances a system by one macro-step.
 pub trait Method: Send {
     /// Prepares the state, before it is initialised.
-    fn begin(&mut self, state: &mut State) {
+    fn begin(&mut self, state: &mut SystemState) {
         let _ = state;
     }
 
@@ -55,7 +55,7 @@ pub trait Method: Send {
     ///
     /// # Errors
     /// The first fault of a unit; the state is then not used again.
-    fn step(&mut self, state: &mut State, step: &Step) -> Result<(), Fault>;
+    fn step(&mut self, state: &mut SystemState, step: &Step) -> Result<(), Fault>;
 }
 
 /// Every method, by its word in a system file.

@@ -4,7 +4,7 @@ use crate::alarm::Alarms;
 use crate::audit::Audit;
 use crate::fault::Fault;
 use crate::ledger::Ledger;
-use crate::state::{Saved, State, restore, save};
+use crate::state::{Saved, SystemState, restore, save};
 use crate::state_check;
 use crate::step::Step;
 use crate::step_control::StepControlFacts;
@@ -18,7 +18,7 @@ pub(crate) struct Checkpoint {
 impl Checkpoint {
     /// Room for checkpoints, if the step control may ask to roll back and the units can.
     pub(crate) fn if_possible(
-        state: &State,
+        state: &SystemState,
         control: StepControlFacts,
         notes: &mut Vec<String>,
     ) -> Option<Self> {
@@ -51,7 +51,7 @@ impl Checkpoint {
 
     pub(crate) fn save(
         &mut self,
-        state: &mut State,
+        state: &mut SystemState,
         (ledger, audit, alarms): (&Ledger, &Audit, &Alarms),
         step: &Step,
     ) -> Result<(), Fault> {
@@ -64,7 +64,7 @@ impl Checkpoint {
         save(state, &mut self.state, step)
     }
 
-    pub(crate) fn restore(&self, state: &mut State, step: &Step) -> Result<(), Fault> {
+    pub(crate) fn restore(&self, state: &mut SystemState, step: &Step) -> Result<(), Fault> {
         restore(state, &self.state, step)
     }
 
@@ -74,7 +74,7 @@ impl Checkpoint {
 }
 
 /// Tries whether the components can go back, before it is needed.
-fn check_states(state: &mut State, step: &Step) -> Result<(), Fault> {
+fn check_states(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     for component in 0..state.units.members.len() {
         let member = &mut state.units.members[component];
         let size = step.size / f64::from(member.substeps);

@@ -20,7 +20,7 @@ use crate::ledger::Ledger;
 use crate::method::Method;
 use crate::observer::{Observer, StopRequest, View};
 use crate::report::{Report, StopReason};
-use crate::state::State;
+use crate::state::SystemState;
 use crate::step::Step;
 use crate::step_control::{Decision, StepAudit, StepControl, StepControlFacts};
 use crate::unit::Period;
@@ -30,7 +30,7 @@ use timeline::Timeline;
 
 /// The parts that a [`System`](crate::System) starts a run with.
 pub(crate) struct Parts {
-    pub(crate) state: State,
+    pub(crate) state: SystemState,
     pub(crate) method: (&'static str, Box<dyn Method>),
     pub(crate) control: (&'static str, Box<dyn StepControl>),
     pub(crate) control_facts: StepControlFacts,
@@ -44,7 +44,7 @@ pub(crate) struct Parts {
 /// Between steps its variables can be read and written, so that a test bench can put physical
 /// parts into the loop. Nothing is ever rolled back, unless a step control is asked to.
 pub struct Run {
-    pub(crate) state: State,
+    pub(crate) state: SystemState,
     method: (&'static str, Box<dyn Method>),
     control: (&'static str, Box<dyn StepControl>),
     ledger: Ledger,

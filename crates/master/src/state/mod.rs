@@ -39,7 +39,7 @@ use crate::unit::{Unit, UnitResult, Value, VariableType};
 ///
 /// Values are those that the units really used and gave: inputs hold the value at the end of the last
 /// step, corrections included; outputs hold the value published last.
-pub struct State {
+pub struct SystemState {
     pub(crate) graph: Arc<Graph>,
     pub(crate) units: Units,
     pub(crate) courses: Courses,
@@ -121,7 +121,7 @@ pub(crate) struct ReducedModels {
     pub(crate) outside: Box<[usize]>,
 }
 
-impl State {
+impl SystemState {
     /// The state of a system whose units have not been initialised.
     pub(crate) fn new(
         graph: Arc<Graph>,
@@ -216,7 +216,7 @@ pub(crate) fn errors_of(signals: &Signals, axis: &Axis) -> (f64, f64) {
 
 /// The value of an input at the start of its component's last step, correction included.
 #[inline]
-pub(crate) fn input_at_start(state: &State, input: usize) -> f64 {
+pub(crate) fn input_at_start(state: &SystemState, input: usize) -> f64 {
     if state.units.uniform {
         state.courses.values[input]
     } else {
@@ -227,7 +227,7 @@ pub(crate) fn input_at_start(state: &State, input: usize) -> f64 {
 /// Corrections and feed-forward that the effort and the flow input of an axis had at the end of a
 /// step of `length`, s.
 #[inline]
-pub(crate) fn added_to(state: &State, axis: &Axis, length: f64) -> (f64, f64) {
+pub(crate) fn added_to(state: &SystemState, axis: &Axis, length: f64) -> (f64, f64) {
     if state.bonds.correctors.is_empty() && state.courses.feed_forward.is_empty() {
         return (0.0, 0.0);
     }
@@ -237,7 +237,7 @@ pub(crate) fn added_to(state: &State, axis: &Axis, length: f64) -> (f64, f64) {
 
 /// Calls the unit of a component; a fault names the component, the time and the step.
 pub(crate) fn call<T>(
-    state: &mut State,
+    state: &mut SystemState,
     component: usize,
     step: &Step,
     call: impl FnOnce(&mut dyn Unit) -> UnitResult<T>,

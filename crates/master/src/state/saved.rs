@@ -1,4 +1,4 @@
-use super::{Corrector, InputCourse, ReducedModel, State};
+use super::{Corrector, InputCourse, ReducedModel, SystemState};
 use crate::fault::Fault;
 use crate::step::Step;
 use crate::unit::{SavedState, Value};
@@ -22,8 +22,8 @@ pub(crate) struct Saved {
 ///
 /// Every field of every part is named here, so that a new one cannot be forgotten: it is saved, or
 /// stands among those that a step does not change or that may go on.
-pub(crate) fn save(state: &mut State, saved: &mut Saved, step: &Step) -> Result<(), Fault> {
-    let State {
+pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> Result<(), Fault> {
+    let SystemState {
         graph,
         units,
         courses,
@@ -84,7 +84,7 @@ pub(crate) fn save(state: &mut State, saved: &mut Saved, step: &Step) -> Result<
 }
 
 /// Goes back to a saved state. Counters go on: they count calls that were made.
-pub(crate) fn restore(state: &mut State, saved: &Saved, step: &Step) -> Result<(), Fault> {
+pub(crate) fn restore(state: &mut SystemState, saved: &Saved, step: &Step) -> Result<(), Fault> {
     let members = state.units.members.iter_mut().zip(&saved.units);
     for (component, (member, kept)) in members.enumerate() {
         if let Some(kept) = kept {

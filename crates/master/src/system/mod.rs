@@ -28,7 +28,7 @@ use crate::resolve::resolve;
 use crate::run::{Parts, Run};
 use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, StartError};
-use crate::state::{Member, Slot, State};
+use crate::state::{Member, Slot, SystemState};
 use crate::step_control::StepControl;
 use crate::unit::{Period, Unit, UnitDescription};
 use crate::unit_maker::{InProcess, UnitMaker, UnitOrder};
@@ -247,7 +247,7 @@ impl System {
         };
         let pool = thread_pool(options.threads, &mut problems);
         let members = members(&self.file, self.parts, &resolved, options, maker)?;
-        let mut state = State::new(Arc::new(resolved.graph), members, pool);
+        let mut state = SystemState::new(Arc::new(resolved.graph), members, pool);
         engine::set_up(&mut state);
         state.signals.accepts_non_finite = options.accept_not_finite;
         let noted = self.feed_forward.as_ref().map(FeedForward::note);

@@ -8,12 +8,12 @@ use crate::curve::Curve;
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::interface_model::{FastInputs, InterfaceModel, InterfaceOrder, PassedForce};
-use crate::state::{Courses, Drive, FastInput, ReducedModel, Signals, State, Units};
+use crate::state::{Courses, Drive, FastInput, ReducedModel, Signals, SystemState, Units};
 use crate::step::{Step, StepParts};
 
 /// Divides the steps of the fast components by the exchanges, and gives the driven inputs lines where
 /// the model moves them in lines.
-pub(super) fn set_up(state: &mut State) {
+pub(super) fn set_up(state: &mut SystemState) {
     for running in &state.models.running {
         let model = &state.graph.interface_models[running.model];
         for &fast in &model.fast {
@@ -31,7 +31,7 @@ pub(super) fn set_up(state: &mut State) {
 }
 
 /// Makes a macro-step of a system with interface models.
-pub(super) fn step(state: &mut State, step: &Step) -> Result<(), Fault> {
+pub(super) fn step(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     let mut models = std::mem::take(&mut state.models.running);
     let result = step_both_sides(state, &mut models, step);
     state.models.running = models;
@@ -40,7 +40,7 @@ pub(super) fn step(state: &mut State, step: &Step) -> Result<(), Fault> {
 }
 
 fn step_both_sides(
-    state: &mut State,
+    state: &mut SystemState,
     models: &mut [ReducedModel],
     step: &Step,
 ) -> Result<(), Fault> {
@@ -60,7 +60,7 @@ fn step_both_sides(
         step_fast_side(state, running, step)?;
         replace_by_means(&state.graph, &mut state.courses, running);
     }
-    let State {
+    let SystemState {
         graph,
         units,
         courses,
@@ -81,7 +81,11 @@ fn step_both_sides(
 }
 
 /// Reads the published outputs of the multibody component, and sets the start of the reduced model.
-fn begin_model(state: &mut State, running: &mut ReducedModel, step: &Step) -> Result<(), Fault> {
+fn begin_model(
+    state: &mut SystemState,
+    running: &mut ReducedModel,
+    step: &Step,
+) -> Result<(), Fault> {
     let graph = std::sync::Arc::clone(&state.graph);
     let model = &graph.interface_models[running.model];
     let schedule = &model.schedule;
@@ -140,7 +144,7 @@ fn find_progress(units: &Units, courses: &Courses, running: &mut ReducedModel) {
 }
 
 fn prepare_fast_inputs(
-    state: &mut State,
+    state: &mut SystemState,
     running: &mut ReducedModel,
     model: &InterfaceModel,
     step: &Step,
@@ -164,7 +168,7 @@ fn prepare_fast_inputs(
 /// Lets the fast components that declare it safe compute their outputs from the reduced model's
 /// motion at the start of the macro-step.
 fn read_fast_outputs_again(
-    state: &mut State,
+    state: &mut SystemState,
     running: &ReducedModel,
     model: &InterfaceModel,
     step: &Step,
@@ -195,7 +199,11 @@ fn read_fast_outputs_again(
 }
 
 /// The fast side's macro-step: exchanges with the reduced model every d.
-fn step_fast_side(state: &mut State, running: &mut ReducedModel, step: &Step) -> Result<(), Fault> {
+fn step_fast_side(
+    state: &mut SystemState,
+    running: &mut ReducedModel,
+    step: &Step,
+) -> Result<(), Fault> {
     let shared = std::sync::Arc::clone(&state.graph);
     let model = &shared.interface_models[running.model];
     let passes_means = model.schedule.force == PassedForce::Mean;
@@ -209,7 +217,7 @@ fn step_fast_side(state: &mut State, running: &mut ReducedModel, step: &Step) ->
         let d = part.size;
         move_reduced_model(running, model, d);
         feed_fast_side(state, running, model, f64::from(exchange) * d, &part)?;
-        let State {
+        let SystemState {
             graph,
             units,
             courses,
@@ -293,13 +301,13 @@ fn move_reduced_model(running: &mut ReducedModel, model: &InterfaceModel, d: f64
 
 /// Gives the fast components their inputs for an exchange that starts `since` the macro-step's start, s.
 fn feed_fast_side(
-    state: &mut State,
+    state: &mut SystemState,
     running: &ReducedModel,
     model: &InterfaceModel,
     since: f64,
     part: &Step,
 ) -> Result<(), Fault> {
-    let State {
+    let SystemState {
         graph,
         units,
         courses,
@@ -344,7 +352,7 @@ fn feed_fast_side(
 /// The courses of the fast inputs over the whole macro-step, for the ledger; and, where the
 /// reduced model ran on by itself, the shift to the true place of the multibody component.
 fn end_fast_side(
-    state: &mut State,
+    state: &mut SystemState,
     running: &mut ReducedModel,
     model: &InterfaceModel,
     step: &Step,

@@ -3,7 +3,7 @@
 use crate::exchange::derivative;
 use crate::fault::Fault;
 use crate::interface_model::{InterfaceModel, Mass, Sides};
-use crate::state::{Drive, ReducedModel, Signals, State};
+use crate::state::{Drive, ReducedModel, Signals, SystemState};
 use crate::step::Step;
 
 /// Reads the forces λ, as the fast components have published them.
@@ -21,7 +21,7 @@ pub(super) fn read_forces(signals: &Signals, running: &mut ReducedModel, model: 
 
 /// Reads the newest W and b; at the start they are as old as need be.
 pub(super) fn read_mass(
-    state: &mut State,
+    state: &mut SystemState,
     running: &mut ReducedModel,
     model: &InterfaceModel,
     step: &Step,
@@ -51,7 +51,7 @@ pub(super) fn read_mass(
 
 /// W = ∂a/∂λ and b = a − W·λ, with the λ that the accelerations a were computed with.
 fn derive_mass(
-    state: &mut State,
+    state: &mut SystemState,
     running: &mut ReducedModel,
     model: &InterfaceModel,
     accelerations: &[usize],
@@ -94,7 +94,7 @@ fn derive_mass(
 /// Removes from the forces the part caused by the feedback velocity: the reduced model does not have
 /// it.
 pub(super) fn remove_feedback(
-    state: &mut State,
+    state: &mut SystemState,
     running: &mut ReducedModel,
     model: &InterfaceModel,
     step: &Step,
