@@ -1,4 +1,5 @@
-//! Fixed macro-steps: every step has the `step_size` H of the experiment, t = t₀ + k·H.
+//! Fixed macro-steps: every step has the `step_size` H of the experiment, t = t₀ + k·H; with
+//! `accumulate` the published times are sums, t + H, as those of other masters are.
 //!
 //! Source: FMI 2.0 §4.2.2. Use it where steps must be equal (`hinfinity`, learned feed-forward,
 //! units without `canHandleVariableCommunicationStepSize`) and where runs are compared step by
