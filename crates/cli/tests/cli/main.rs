@@ -6,6 +6,7 @@ mod bench;
 mod benchmark;
 mod cranes;
 mod ends;
+mod equal_runs;
 mod errors;
 mod fault_table;
 mod faults;
