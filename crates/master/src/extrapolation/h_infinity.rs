@@ -483,6 +483,15 @@ mod tests {
             let word = gyrator_system::Value::String(variant.to_owned());
             let choice = Choice::new("hinfinity").with("variant", word);
             let chosen = look_up(super::super::EXTRAPOLATIONS, &choice).unwrap();
+            for source_parts in [1, 10] {
+                let steps = SignalSteps {
+                    source_parts,
+                    ..STEPS
+                };
+                let refusal = made(variant, steps).err();
+                assert_eq!(chosen.facts(&steps).misfit, refusal);
+                assert_eq!(refusal.is_some(), source_parts == 1);
+            }
             let facts = chosen.facts(&SignalSteps {
                 feeds_through,
                 ..STEPS
