@@ -21,6 +21,7 @@ pub mod dynamic;
 mod finding;
 mod literal;
 mod model;
+mod positions;
 pub mod reference;
 mod report;
 mod rule;

@@ -3,12 +3,13 @@
 use std::io;
 use std::path::Path;
 
-use gyrator_fmu::xml::{Document, position};
+use gyrator_fmu::xml::Document;
 use gyrator_fmu::{Limits, Position};
 use serde::Serialize;
 
 use crate::finding::{Finding, Findings, Severity};
 use crate::model::Model;
+use crate::positions::Positions;
 use crate::rule::{Check, Rule};
 use crate::rules::rules;
 use crate::subject::Subject;
@@ -60,7 +61,7 @@ pub fn examine(path: &Path) -> io::Result<Report> {
 #[must_use]
 pub fn examine_subject(subject: &Subject) -> Report {
     let text = subject.text.as_deref().unwrap_or_default();
-    let positions = |offset| position(text, offset);
+    let positions = Positions::new(text);
     let document = Document::parse(text).ok();
     let model = document.as_ref().map(Model::new);
     let mut report = Report::default();
@@ -69,7 +70,7 @@ pub fn examine_subject(subject: &Subject) -> Report {
             rule,
             subject,
             model.as_ref(),
-            &positions,
+            &|offset| positions.at(offset),
             &mut report.findings,
         );
     }
