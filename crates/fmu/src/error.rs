@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::description::XmlError;
 
@@ -220,8 +221,12 @@ pub enum Status {
     Error,
     /// All instances of the FMU are corrupt.
     Fatal,
-    /// The step went on in the background and did not end, or the call is none that may.
+    /// A step goes on in the background, or the call is none that may.
     Pending,
+    /// A step in the background did not end within this time, and was cancelled.
+    TimedOut(Duration),
+    /// A step in the background did not end soon after the run was interrupted, and was cancelled.
+    Interrupted,
     /// A number that FMI 2.0 does not know; handled like [`Status::Error`] (C-44).
     Unknown(i32),
     /// The call was not made: it would break the rules of FMI 2.0.
@@ -264,6 +269,8 @@ impl fmt::Display for Status {
             Self::Error => f.write_str("returned Error"),
             Self::Fatal => f.write_str("returned Fatal"),
             Self::Pending => f.write_str("returned Pending"),
+            Self::TimedOut(time) => write!(f, "did not return within {} s", time.as_secs_f64()),
+            Self::Interrupted => f.write_str("was interrupted, and did not return"),
             Self::Unknown(number) => write!(f, "returned {number}, which is no status of FMI 2.0"),
             Self::NotCalled(Refusal::SlaveState) => f.write_str("was not called"),
             Self::NotCalled(Refusal::Capability) => f.write_str("cannot be called"),

@@ -47,8 +47,11 @@ pub struct InstanceOptions {
     pub logging_on: bool,
     /// Categories to log, of those that the FMU has; empty means all.
     pub log_categories: Vec<String>,
-    /// How long a step may go on in the background before it is cancelled (C-43).
+    /// How long a step may go on in the background before it is cancelled (C-43). A process that
+    /// [watches](crate::flight_recorder::record_to) this one limits that itself.
     pub pending_timeout: Duration,
+    /// Once it is true, a step in the background has 3 s before it is cancelled.
+    pub interrupt: Option<Arc<AtomicBool>>,
 }
 
 impl Default for InstanceOptions {
@@ -59,6 +62,7 @@ impl Default for InstanceOptions {
             logging_on: false,
             log_categories: Vec::new(),
             pending_timeout: Duration::from_secs(60),
+            interrupt: None,
         }
     }
 }

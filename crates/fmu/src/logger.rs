@@ -289,7 +289,11 @@ fn emit(instance: &str, status: Status, category: &str, message: &str) {
     match status {
         Status::Ok | Status::Pending | Status::NotCalled(_) => event!(info),
         Status::Warning | Status::Discard => event!(warn),
-        Status::Error | Status::Fatal | Status::Unknown(_) => event!(error),
+        Status::Error
+        | Status::Fatal
+        | Status::Unknown(_)
+        | Status::TimedOut(_)
+        | Status::Interrupted => event!(error),
     }
 }
 

@@ -16,9 +16,13 @@ pub enum Cause {
     Unsupported,
     /// An output is NaN or infinite.
     NotFinite,
-    /// The process of the unit crashed, hung, or left. The message says which, and
-    /// in which call.
+    /// The process of the unit crashed or left. The message says which, and in which
+    /// call.
     Lost,
+    /// A call did not return in time. The message says which.
+    Timeout,
+    /// A call did not return soon after the run was interrupted. The message says which.
+    Interrupted,
 }
 
 /// A call that a unit refused, as the unit itself can describe it.
@@ -32,6 +36,8 @@ pub struct UnitFault {
     pub message: String,
     /// The unit's last log line, if it wrote one.
     pub log: Option<String>,
+    /// Where a lost process has crashed, if it is known: `in Wheel.so`.
+    pub place: Option<String>,
     /// How far a discarded step came by the unit's own word, s (`fmi2LastSuccessfulTime`); not checked.
     pub reached: Option<f64>,
 }
@@ -44,6 +50,7 @@ impl UnitFault {
             cause,
             message: message.into(),
             log: None,
+            place: None,
             reached: None,
         })
     }
@@ -65,7 +72,11 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let UnitFault {
-            call, message, log, ..
+            call,
+            message,
+            log,
+            place,
+            ..
         } = &*self.unit;
         let Self {
             component,
@@ -73,8 +84,14 @@ impl fmt::Display for Fault {
             step,
             ..
         } = self;
-        if self.unit.cause == Cause::Lost {
+        if matches!(
+            self.unit.cause,
+            Cause::Lost | Cause::Timeout | Cause::Interrupted
+        ) {
             write!(f, "{component}: {message} at t = {time} s (step {step})")?;
+            if let Some(place) = place {
+                write!(f, ", {place}")?;
+            }
         } else {
             write!(
                 f,

@@ -31,7 +31,11 @@ impl FmuUnit {
     /// # Errors
     /// As [`fmu::Fmu::instantiate`].
     pub fn new(fmu: &fmu::Fmu, name: &str, logging: bool) -> Result<Self, fmu::LoadError> {
-        Self::instantiate(fmu, name, describe(fmu.description()), logging)
+        let options = InstanceOptions {
+            logging_on: logging,
+            ..InstanceOptions::default()
+        };
+        Self::instantiate(fmu, name, describe(fmu.description()), &options)
     }
 
     /// The present state as bytes, from which another instance of the FMU can go on: in another
@@ -63,14 +67,10 @@ impl FmuUnit {
         fmu: &fmu::Fmu,
         name: &str,
         description: UnitDescription,
-        logging: bool,
+        options: &InstanceOptions,
     ) -> Result<Self, fmu::LoadError> {
-        let options = InstanceOptions {
-            logging_on: logging,
-            ..InstanceOptions::default()
-        };
         Ok(Self {
-            instance: fmu.instantiate(name, &options)?,
+            instance: fmu.instantiate(name, options)?,
             has_saved: false,
             description: Box::new(description),
         })
@@ -82,19 +82,26 @@ impl FmuUnit {
             Status::Discard => Cause::Discard,
             Status::Fatal => Cause::Fatal,
             Status::NotCalled(Refusal::Capability) => Cause::Unsupported,
+            Status::TimedOut(_) => Cause::Timeout,
+            Status::Interrupted => Cause::Interrupted,
             _ => Cause::Error,
         };
-        let detail = error
-            .detail
-            .as_ref()
-            .map_or(String::new(), |detail| format!(": {detail}"));
-        let message = format!("{}{detail}", error.status);
+        let detail = error.detail.as_deref().unwrap_or_default();
+        // As where the process of the unit or of the run was ended.
+        let message = match (error.status, detail) {
+            (Status::TimedOut(time), detail) => {
+                let (time, call) = (time.as_secs_f64(), error.function);
+                format!("no return within {time} s from {call} ({detail})")
+            }
+            (Status::Interrupted, detail) => {
+                format!("interrupted; no return from {} ({detail})", error.function)
+            }
+            (status, "") => status.to_string(),
+            (status, detail) => format!("{status}: {detail}"),
+        };
         Box::new(UnitFault {
-            call: error.function,
-            cause,
-            message,
             log: error.last_log.clone(),
-            reached: None,
+            ..*UnitFault::new(error.function, cause, message)
         })
     }
 
@@ -142,6 +149,7 @@ impl FmuUnit {
                     call: "fmi2DoStep",
                     cause: Cause::Discard,
                     message,
+                    place: None,
                     log,
                     reached: last_successful_time,
                 }))

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use gyrator_fmu::InstanceOptions;
 
 /// How a run is made; none of it changes a result.
 #[derive(Debug, Clone, Default)]
@@ -14,4 +17,19 @@ pub struct RunOptions {
     pub accept_not_finite: bool,
     /// Ends the run at the next communication point once it is true, as an interruption.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// Longest time of a step that an FMU makes in the background (`fmi2Pending`); `None` is a minute.
+    pub pending_timeout: Option<Duration>,
+}
+
+impl RunOptions {
+    /// The options of the instances of FMUs in this process.
+    pub(crate) fn of_instances(&self) -> InstanceOptions {
+        let usual = InstanceOptions::default();
+        InstanceOptions {
+            logging_on: self.log_fmu_calls,
+            pending_timeout: self.pending_timeout.unwrap_or(usual.pending_timeout),
+            interrupt: self.interrupt.clone(),
+            ..usual
+        }
+    }
 }

@@ -34,8 +34,8 @@ impl UnitOrder<'_> {
     /// As [`Fmu::instantiate`].
     pub fn instantiate(&self) -> Result<FmuUnit, LoadError> {
         let description = self.description.clone();
-        let logging = self.options.log_fmu_calls;
-        FmuUnit::instantiate(self.fmu, self.name(), description, logging)
+        let options = self.options.of_instances();
+        FmuUnit::instantiate(self.fmu, self.name(), description, &options)
             .map_err(|error| self.refuse(error.to_string()))
     }
 

@@ -124,7 +124,7 @@ impl Bench<'_> {
                 Ok(_) => take(&run.view()),
                 Err(error) => {
                     renew_after_fatal(&error, cache);
-                    is_lost = cause(&error) == Some(Cause::Lost);
+                    is_lost = matches!(cause(&error), Some(Cause::Lost | Cause::Timeout));
                     message = error.to_string();
                 }
             }
@@ -200,7 +200,7 @@ fn not_started(error: StartError) -> TrialOutcome {
         }
         StartError::Run(error) => {
             let word = match cause(&error) {
-                Some(Cause::Lost) => "crashed",
+                Some(Cause::Lost | Cause::Timeout) => "crashed",
                 _ => StopReason::Failed(String::new()).word(),
             };
             TrialOutcome::not_started(word, error.to_string())

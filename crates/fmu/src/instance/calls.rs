@@ -194,7 +194,7 @@ impl Instance {
         self.restore_float_control(F.name());
         let status = if status == fmi2_abi::PENDING {
             self.wait_for_step()
-                .map_err(|detail| self.failure(F, Status::Pending, Some(detail)))?
+                .map_err(|(status, detail)| self.failure(F, status, Some(detail)))?
         } else {
             status
         };

@@ -5,7 +5,6 @@
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
 use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, SlaveState};
 
@@ -94,7 +93,7 @@ impl Making {
         for warning in &self.warnings {
             sink.warn(&warning.to_string());
         }
-        let mut instance = self.finish((name, component), sink, claim, options.pending_timeout);
+        let mut instance = self.finish((name, component), sink, claim, options);
         instance.restore_float_control("fmi2Instantiate");
         if options.logging_on && !options.log_categories.is_empty() {
             instance.choose_log_categories(&options.log_categories);
@@ -162,7 +161,7 @@ impl Making {
         (name, component): (&str, Component),
         sink: Arc<LogSink>,
         claim: SlotGuard,
-        pending_timeout: Duration,
+        options: &InstanceOptions,
     ) -> Instance {
         let functions = self.library.functions;
         Instance {
@@ -178,7 +177,8 @@ impl Making {
                 functions,
                 warnings_count: 0,
                 is_set_up: false,
-                pending_timeout,
+                pending_timeout: options.pending_timeout,
+                interrupt: options.interrupt.clone(),
                 has_changed_float_control: false,
                 float_control_was_changed: false,
                 abilities: Abilities::of(&self.description),

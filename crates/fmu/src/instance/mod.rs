@@ -120,6 +120,7 @@ struct Cold {
     is_set_up: bool,
     /// How long a step may go on in the background.
     pending_timeout: Duration,
+    interrupt: Option<Arc<AtomicBool>>,
     /// Whether it was said that the FMU changes the floating-point control words.
     has_changed_float_control: bool,
     /// Whether they were found changed.
@@ -287,7 +288,9 @@ impl Instance {
                 self.state = SlaveState::Fatal;
                 self.cold.fatal.store(true, Ordering::Release);
             }
-            Status::Pending => self.state = SlaveState::Error,
+            Status::Pending | Status::TimedOut(_) | Status::Interrupted => {
+                self.state = SlaveState::Error;
+            }
         }
         Err(self.failure(function, status, None))
     }

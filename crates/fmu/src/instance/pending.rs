@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "calls the functions of the FMU")]
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use fmi2_abi::{Function, SlaveState};
@@ -10,40 +11,53 @@ use super::Instance;
 use crate::error::Status;
 use crate::flight_recorder;
 
+/// How long a step may go on after the user has interrupted the run.
+const GRACE: Duration = Duration::from_secs(3);
+
 /// Shortest and longest pause between two questions to the FMU.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(20), Duration::from_millis(2));
 
 impl Instance {
     /// Waits for the end of a step that has returned Pending: the status it ends with, or why
     /// there is none.
-    pub(super) fn wait_for_step(&mut self) -> Result<fmi2_abi::Status, String> {
+    pub(super) fn wait_for_step(&mut self) -> Result<fmi2_abi::Status, (Status, String)> {
         self.state = SlaveState::StepInProgress;
         if !self.calls_back() {
-            return Err("its description does not declare canRunAsynchronuously".into());
+            let detail = "its description does not declare canRunAsynchronuously";
+            return Err((Status::Pending, detail.into()));
         }
         // A watching process sees one call that has not returned, and ends it in the end.
         let status = self
             .slot
             .call_of_step(Function::DoStep, || self.ask_until_the_end());
-        match status? {
-            Some(status) => {
+        match status.map_err(|detail| (Status::Pending, detail))? {
+            Ok(status) => {
                 self.state = SlaveState::StepComplete;
                 Ok(status)
             }
-            None => Err(self.give_up()),
+            Err(reason) => Err((reason, self.give_up())),
         }
     }
 
-    /// The status that the step ends with; `None` if that takes too long.
-    fn ask_until_the_end(&self) -> Result<Option<fmi2_abi::Status>, String> {
+    /// The status that the step ends with, or the reason to wait no longer; an error where the FMU
+    /// cannot be asked.
+    fn ask_until_the_end(&self) -> Result<Result<fmi2_abi::Status, Status>, String> {
         let begin = Instant::now();
+        let mut interrupted_since = None;
         let mut pause = PAUSES.0;
         loop {
             if let Some(status) = self.status_of_step()? {
-                return Ok(Some(status));
+                return Ok(Ok(status));
             }
-            if !flight_recorder::is_watched() && begin.elapsed() >= self.cold.pending_timeout {
-                return Ok(None);
+            if !flight_recorder::is_watched() {
+                if begin.elapsed() >= self.cold.pending_timeout {
+                    return Ok(Err(Status::TimedOut(self.cold.pending_timeout)));
+                }
+                if self.is_interrupted()
+                    && interrupted_since.get_or_insert_with(Instant::now).elapsed() >= GRACE
+                {
+                    return Ok(Err(Status::Interrupted));
+                }
             }
             self.cold.sink.wait_for_step(pause);
             pause = (pause * 2).min(PAUSES.1);
@@ -67,6 +81,11 @@ impl Instance {
         }
     }
 
+    fn is_interrupted(&self) -> bool {
+        let interrupt = self.cold.interrupt.as_ref();
+        interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed))
+    }
+
     /// Whether the FMU was given `stepFinished`.
     fn calls_back(&self) -> bool {
         self.cold.abilities.runs_asynchronously
@@ -76,13 +95,12 @@ impl Instance {
     fn give_up(&mut self) -> String {
         let reason = self.reason_of_pending();
         self.cancel_step();
-        let timeout = self.cold.pending_timeout.as_secs_f64();
-        let reason = reason.map_or(String::new(), |text| format!(" (the FMU says: {text})"));
+        let reason = reason.map_or(String::new(), |text| format!("; the FMU says: {text}"));
         let end = match self.state {
             SlaveState::StepCanceled => "was cancelled",
             _ => "could not be cancelled",
         };
-        format!("the step did not end within {timeout} s{reason} and {end}")
+        format!("the step in the background {end}{reason}")
     }
 
     /// Reason why the step is still pending, if the FMU gives one.

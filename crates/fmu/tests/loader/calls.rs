@@ -1,5 +1,7 @@
 //! Calls in and out of turn, and every status an FMU may return.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use gyrator_fmu::{
@@ -200,27 +202,21 @@ fn c43_pending_step_that_was_not_declared_is_an_error_and_taken_back() {
 }
 
 /// An instance whose steps are pending, from a library compiled with these definitions.
-fn asynchronous(definitions: &[&str], pending_timeout: Duration) -> Instance {
+fn asynchronous(definitions: &[&str], options: &InstanceOptions) -> Instance {
     let claim = "providesDirectionalDerivative=\"true\"";
     let both = format!("{claim} canRunAsynchronuously=\"true\"");
     let description = DESCRIPTION.replace(claim, &both);
     let fmu = fmu_with(&description, "fixture.so", &library(definitions));
-    let options = InstanceOptions {
-        pending_timeout,
-        ..InstanceOptions::default()
-    };
-    let mut instance = fmu.instantiate("pending", &options).unwrap();
+    let mut instance = fmu.instantiate("pending", options).unwrap();
     instance.setup_experiment(None, 0.0, None).unwrap();
     instance.enter_initialization_mode().unwrap();
     instance.exit_initialization_mode().unwrap();
     instance
 }
 
-const LONG: Duration = Duration::from_secs(60);
-
 #[test]
 fn c43_pending_step_is_waited_for() {
-    let mut instance = asynchronous(&["IS_ASKED"], LONG);
+    let mut instance = asynchronous(&["IS_ASKED"], &InstanceOptions::default());
     for final_status in [0, 1] {
         instance.set_integer(&[2, 3], &[7, final_status]).unwrap();
         assert_eq!(step_with(&mut instance, 5).unwrap(), StepOutcome::Done);
@@ -236,7 +232,7 @@ fn c43_pending_step_is_waited_for() {
         (77, Status::Unknown(77)),
         (4, Status::Fatal),
     ] {
-        let mut instance = asynchronous(&["IS_ASKED"], LONG);
+        let mut instance = asynchronous(&["IS_ASKED"], &InstanceOptions::default());
         instance.set_integer(&[2, 3], &[1, status]).unwrap();
         assert_eq!(step_with(&mut instance, 5).unwrap_err().status, expected);
     }
@@ -245,7 +241,7 @@ fn c43_pending_step_is_waited_for() {
 #[test]
 fn c12_c43_step_finished_ends_a_pending_step_from_any_thread() {
     for how in [1, 2] {
-        let mut instance = asynchronous(&["CALLS_BACK"], LONG);
+        let mut instance = asynchronous(&["CALLS_BACK"], &InstanceOptions::default());
         instance.set_integer(&[3, 4], &[0, how]).unwrap();
         assert_eq!(step_with(&mut instance, 5).unwrap(), StepOutcome::Done);
         instance.set_integer(&[3, 4], &[3, how]).unwrap();
@@ -256,15 +252,35 @@ fn c12_c43_step_finished_ends_a_pending_step_from_any_thread() {
 
 #[test]
 fn c43_pending_step_is_cancelled_in_the_end() {
-    let mut instance = asynchronous(&["IS_ASKED"], Duration::from_millis(20));
+    let options = InstanceOptions {
+        pending_timeout: Duration::from_millis(20),
+        ..InstanceOptions::default()
+    };
+    let mut instance = asynchronous(&["IS_ASKED"], &options);
     instance.set_integer(&[2], &[i32::MAX]).unwrap();
     let error = step_with(&mut instance, 5).unwrap_err();
     assert_eq!(instance.state(), SlaveState::StepCanceled);
     assert_eq!(
         error.to_string(),
-        "pending: fmi2DoStep returned Pending: the step did not end within 0.02 s \
-         (the FMU says: still thinking) and was cancelled"
+        "pending: fmi2DoStep did not return within 0.02 s: the step in the background was cancelled; \
+         the FMU says: still thinking"
     );
+    assert_eq!(error.status, Status::TimedOut(Duration::from_millis(20)));
+}
+
+#[test]
+fn r64_a_pending_step_ends_soon_after_an_interruption() {
+    let interrupt = Arc::new(AtomicBool::new(true));
+    let options = InstanceOptions {
+        pending_timeout: Duration::MAX,
+        interrupt: Some(Arc::clone(&interrupt)),
+        ..InstanceOptions::default()
+    };
+    let mut instance = asynchronous(&["IS_ASKED"], &options);
+    instance.set_integer(&[2], &[i32::MAX]).unwrap();
+    let error = step_with(&mut instance, 5).unwrap_err();
+    assert_eq!(error.status, Status::Interrupted);
+    assert_eq!(instance.state(), State::StepCanceled);
 }
 
 #[test]
