@@ -74,12 +74,9 @@ impl ResultFile {
         (shared.sink.rows(), shared.columns)
     }
 
-    /// Faults that have not harmed the rows, and the reason why the file is incomplete or changed,
-    /// when it has ended.
-    pub(crate) fn end(&self) -> (Option<String>, Option<String>) {
-        let shared = self.lock();
-        let warning = shared.sink.warning().map(str::to_owned);
-        (warning, shared.trouble.clone())
+    /// Why the file is not what it should be, when it has ended.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.lock().trouble.clone()
     }
 
     /// Ends the file of a run that is abandoned, unless another thread is writing it.
@@ -87,8 +84,8 @@ impl ResultFile {
         self.try_lock().map_or(Ok(()), Self::end_of)
     }
 
-    /// Ends the file.
-    fn finish(&self) -> Result<(), RecordError> {
+    /// Ends the file. A further call looks whether it still has its name.
+    pub(crate) fn finish(&self) -> Result<(), RecordError> {
         Self::end_of(self.lock())
     }
 
@@ -353,7 +350,9 @@ impl Observer for Recorder {
     fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         {
             let mut shared = self.file.lock();
-            shared.sink.begin(&self.columns)?;
+            let begun = shared.sink.begin(&self.columns);
+            shared.has_failed |= begun.is_err();
+            begun?;
             shared.columns = self.columns.len() + 1;
         }
         self.record(view)?;

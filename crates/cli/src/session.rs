@@ -1,6 +1,6 @@
 //! A run from its system file to its summary: what `run` and `simulate` share.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gyrator::{FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, System};
 use gyrator_record::RecordError;
@@ -22,6 +22,9 @@ use crate::recorder::{Recorder, Recording, ResultFile};
 use crate::screen;
 use crate::summary::{self, OutputFile, Summary, WallClock};
 use crate::supervision;
+
+/// The rule of a warning about the duration of the run.
+const MANY_STEPS: &str = "many-steps";
 
 /// A system to run, with its options.
 pub(crate) struct Session<'a> {
@@ -57,6 +60,7 @@ impl Session<'_> {
     pub(crate) fn execute(mut self) -> Result<Exit, Failure> {
         self.execution.isolate(&mut self.system)?;
         fmu_log::start(self.execution.log_level);
+        self.warn_of_many_steps();
         let interrupt = Interrupt::listen();
         let mut running = self.start(&interrupt)?;
         let outcome = self.observe_and_step(&mut running, &interrupt);
@@ -70,10 +74,33 @@ impl Session<'_> {
             }
         };
         if let Some(worker) = Worker::current() {
-            // All is reported: FMUs that crash when they are freed change nothing any more.
+            // All is reported: FMUs that crash when they are freed change nothing any more. The parent
+            // looks at the result afterwards.
             worker.results_complete(exit.code());
+            return Ok(exit);
         }
-        Ok(exit)
+        let Running { run, file, .. } = running;
+        drop(run);
+        let is_well = |file: &ResultFile| exit != Exit::Failed && file.trouble().is_none();
+        match file.filter(is_well) {
+            // An FMU may have deleted it when it was freed.
+            Some(file) if !self.prints_results() => Ok(file.finish().map(|()| exit)?),
+            _ => Ok(exit),
+        }
+    }
+
+    /// Whether the results go to the standard output.
+    fn prints_results(&self) -> bool {
+        let output = self.results.output_file.as_ref();
+        output.is_some_and(|path| path.as_os_str() == "-")
+    }
+
+    /// The notes in the summary would come days later.
+    fn warn_of_many_steps(&self) {
+        let problems = gyrator_system::check(&self.system);
+        for problem in problems.iter().filter(|problem| problem.rule == MANY_STEPS) {
+            screen::message(&format!("warning: {}\n", self.warning(problem)));
+        }
     }
 
     fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
@@ -106,6 +133,7 @@ impl Session<'_> {
             accept_not_finite: self.execution.no_nan_check,
             log_fmu_calls: self.execution.log_level >= LogLevel::Info,
             interrupt: Some(interrupt.requested()),
+            pending_timeout: Some(self.execution.timeout().unwrap_or(Duration::MAX)),
         };
         let since = Instant::now();
         let mut isolation = Isolation::new()
@@ -205,18 +233,14 @@ impl Session<'_> {
             .file
             .as_ref()
             .map(|file| OutputFile::new(&self.results.output_file, file));
-        let (warning, trouble) = running
-            .file
-            .as_ref()
-            .map(ResultFile::end)
-            .unwrap_or_default();
-        if let Some(warning) = &warning {
-            screen::message(&format!("warning: {warning}\n"));
-        }
+        let trouble = running.file.as_ref().and_then(ResultFile::trouble);
         let problems = self.warnings.iter().map(|problem| self.warning(problem));
         let shortened = self.shortened_step(report);
-        let warnings: Vec<String> = problems.chain(warning).chain(shortened).collect();
-        let summary = Summary::new(&self.system, report, &warnings, running.clock, output);
+        let warnings: Vec<String> = problems.chain(shortened).collect();
+        let mut summary = Summary::new(&self.system, report, &warnings, running.clock, output);
+        if let Err(RunError::Fault(fault)) = &outcome {
+            summary.note_fault(fault);
+        }
         let path = self.results.summary.as_ref();
         let written = path.map_or(Ok(()), |path| summary.write(path));
         if let Err(error) = outcome {
@@ -227,12 +251,7 @@ impl Session<'_> {
         }
         written?;
         let text = summary.for_people();
-        if self
-            .results
-            .output_file
-            .as_ref()
-            .is_some_and(|path| path.as_os_str() == "-")
-        {
+        if self.prints_results() {
             screen::message(&text);
         } else {
             screen::print(&text)?;

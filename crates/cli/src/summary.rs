@@ -5,8 +5,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use gyrator::{
-    BondReport, ComponentReport, CorrectionVerdict, Counters, Exchange, InterfaceModelReport,
-    Report, StopReason,
+    BondReport, Cause, ComponentReport, CorrectionVerdict, Counters, Exchange, Fault,
+    InterfaceModelReport, Report, StopReason,
 };
 use gyrator_system::SystemFile;
 use gyrator_worker::surroundings;
@@ -76,7 +76,7 @@ pub(crate) struct Summary<'a> {
     step_control: Option<&'a str>,
     components: &'a [ComponentReport],
     /// Components that were in a call when the run crashed.
-    components_in_call: Vec<&'a str>,
+    components_in_call: Vec<String>,
     bonds: &'a [BondReport],
     interface_models: &'a [InterfaceModelReport],
     counters: Option<Counters>,
@@ -97,7 +97,7 @@ pub(crate) struct CrashSummary<'a> {
     /// Time and number of the last communication point.
     pub(crate) position: Option<(f64, u64)>,
     /// Components that were in a call.
-    pub(crate) components_in_call: Vec<&'a str>,
+    pub(crate) components_in_call: Vec<String>,
     /// The result file and its rows.
     pub(crate) output: Option<(PathBuf, u64)>,
 }
@@ -146,6 +146,17 @@ impl<'a> Summary<'a> {
             wall_clock: Some(wall_clock),
             output,
         }
+    }
+
+    /// Says where a call did not return as where the process of the run has ended for that.
+    pub(crate) fn note_fault(&mut self, fault: &Fault) {
+        self.stop_reason = match fault.unit.cause {
+            Cause::Lost => "crashed",
+            Cause::Timeout => "timeout",
+            Cause::Interrupted => "interrupted",
+            _ => return,
+        };
+        self.components_in_call = vec![fault.component.clone()];
     }
 
     /// Puts together what is known without a report.

@@ -84,10 +84,8 @@ impl Output for Vec<u8> {
 pub struct CsvSink<W: Output = File> {
     output: W,
     path: PathBuf,
-    /// The file, where the sink has created it and has not given it its name yet.
+    /// The file, where the sink has created it.
     part: Option<PartFile>,
-    /// Warning of [`finish`](RowSink::finish).
-    warning: Option<String>,
     has_begun: bool,
     columns: usize,
     buffer: Vec<u8>,
@@ -97,6 +95,7 @@ pub struct CsvSink<W: Output = File> {
     written: u64,
     rows: u64,
     failed: bool,
+    is_finished: bool,
 }
 
 impl CsvSink {
@@ -135,7 +134,6 @@ impl<W: Output> CsvSink<W> {
             output,
             path: path.into(),
             part: None,
-            warning: None,
             has_begun: false,
             columns: 0,
             buffer: Vec::with_capacity(BLOCK + BLOCK / 4),
@@ -143,6 +141,7 @@ impl<W: Output> CsvSink<W> {
             written: 0,
             rows: 0,
             failed: false,
+            is_finished: false,
         }
     }
 
@@ -205,18 +204,12 @@ impl<W: Output> CsvSink<W> {
 
     /// Gives the file its name, whatever was written; it says more that writing has failed.
     fn publish(&mut self, written: Result<(), RecordError>) -> Result<(), RecordError> {
-        let Some(part) = self.part.take() else {
+        let Some(part) = &mut self.part else {
             return written;
         };
         let published = part.publish(written.is_ok().then_some(self.written));
-        match (published, written) {
-            (Ok(warning), written) => {
-                self.warning = warning;
-                written
-            }
-            // It says where the rows are, and whether there are any.
-            (Err(error), _) => Err(error),
-        }
+        // Its error says where the rows are, and whether there are any.
+        published.and(written)
     }
 
     fn error(&self, source: io::Error) -> RecordError {
@@ -295,14 +288,11 @@ impl<W: Output> RowSink for CsvSink<W> {
     }
 
     fn finish(&mut self) -> Result<(), RecordError> {
+        self.is_finished = true;
         let flushed = self.flush();
         let synced = self.output.sync();
         let written = flushed.and_then(|()| synced.map_err(|error| self.error(error)));
         self.publish(written)
-    }
-
-    fn warning(&self) -> Option<&str> {
-        self.warning.as_deref()
     }
 
     fn rows(&self) -> u64 {
@@ -312,6 +302,9 @@ impl<W: Output> RowSink for CsvSink<W> {
 
 impl<W: Output> Drop for CsvSink<W> {
     fn drop(&mut self) {
+        if self.is_finished {
+            return;
+        }
         // The caller can no longer receive an error here; `finish` reports it.
         let written = match self.failed {
             true => self.check_usable(),
@@ -319,7 +312,7 @@ impl<W: Output> Drop for CsvSink<W> {
         };
         if self.has_begun {
             let _ = self.publish(written);
-        } else if let Some(part) = self.part.take() {
+        } else if let Some(part) = &self.part {
             part.discard();
         }
     }

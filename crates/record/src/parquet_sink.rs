@@ -23,6 +23,7 @@ pub struct ParquetSink<W: Output = File> {
     rows_path: PathBuf,
     rows: CsvSink<W>,
     columns: Vec<Column>,
+    is_finished: bool,
 }
 
 impl ParquetSink {
@@ -53,6 +54,7 @@ impl<W: Output> ParquetSink<W> {
             rows,
             rows_path,
             columns: Vec::new(),
+            is_finished: false,
         })
     }
 
@@ -124,6 +126,9 @@ impl<W: Output> RowSink for ParquetSink<W> {
     }
 
     fn finish(&mut self) -> Result<(), RecordError> {
+        if std::mem::replace(&mut self.is_finished, true) {
+            return Ok(());
+        }
         self.rows.finish()?;
         self.convert().map_err(|source| RecordError::NotConverted {
             path: self.path.clone(),
@@ -133,10 +138,6 @@ impl<W: Output> RowSink for ParquetSink<W> {
         // The Parquet file has all rows: a leftover file of rows does no harm.
         let _ = std::fs::remove_file(&self.rows_path);
         Ok(())
-    }
-
-    fn warning(&self) -> Option<&str> {
-        self.rows.warning()
     }
 
     fn rows(&self) -> u64 {

@@ -19,6 +19,8 @@ pub struct PartFile {
     part: PathBuf,
     file: File,
     is_plain: bool,
+    /// It was written anew, which is told once.
+    is_displaced: bool,
 }
 
 impl PartFile {
@@ -80,6 +82,7 @@ impl PartFile {
             part,
             file,
             is_plain,
+            is_displaced: false,
         }
     }
 
@@ -97,56 +100,67 @@ impl PartFile {
         }
     }
 
-    /// Gives the file its name, if it does not have it. A file that was deleted or replaced meanwhile
-    /// is written again; the returned text says so.
+    /// Gives the file its name, if it does not have it. Once it was written anew, nothing more is done.
     ///
     /// # Errors
     ///
-    /// [`RecordError::Changed`] where the file does not have `length` bytes, after it got its name;
-    /// [`RecordError::NotNamed`] where it cannot get it, for example because another program has made
-    /// a file of that name meanwhile, or its folder is gone.
-    pub fn publish(&self, length: Option<u64>) -> Result<Option<String>, RecordError> {
-        if !self.is_plain {
-            return Ok(None);
+    /// [`RecordError::Displaced`] where the file was deleted or replaced meanwhile, after all of it was
+    /// written anew; [`RecordError::Changed`] where it does not have `length` bytes, after it got its
+    /// name; [`RecordError::NotNamed`] where it cannot get it, for example because another program has
+    /// made a file of that name.
+    pub fn publish(&mut self, length: Option<u64>) -> Result<(), RecordError> {
+        if !self.is_plain || self.is_displaced {
+            return Ok(());
         }
-        let warning = self.give_name()?;
+        let place = self.give_name()?;
+        self.is_displaced = place.is_some();
         let found = self.file.metadata().map_or(0, |file| file.len());
-        match length.filter(|written| *written != found) {
-            Some(written) => Err(RecordError::Changed {
-                path: self.shown.clone(),
+        match (place, length.filter(|written| *written != found)) {
+            (place, Some(written)) => Err(RecordError::Changed {
+                path: place.unwrap_or_else(|| self.shown.clone()),
                 found,
                 written,
             }),
-            None => Ok(warning),
+            (Some(place), None) => Err(RecordError::Displaced {
+                path: self.shown.clone(),
+                place,
+            }),
+            (None, None) => Ok(()),
         }
     }
 
-    fn give_name(&self) -> Result<Option<String>, RecordError> {
+    /// Whether the file has its name, or was written anew to one of its [places](Self::places), by
+    /// another process for example.
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        let has_part_name = || is_at(&self.file, &self.part);
+        let has_copy = || self.places().any(|(path, _)| self.is_copied_to(&path));
+        is_at(&self.file, &self.name) || !has_part_name() && has_copy()
+    }
+
+    /// Returns the place, for people, to which the file was written anew, if it was.
+    fn give_name(&self) -> Result<Option<PathBuf>, RecordError> {
+        let part = || format!("{}.part", self.shown.display());
+        if let Err(source) = self.file.metadata() {
+            // An FMU has closed it.
+            return Err(self.not_named(source, format!("what it has is in {}", part())));
+        }
         if is_at(&self.file, &self.name) {
             return Ok(None);
         }
         if is_at(&self.file, &self.part) {
-            return match rename_if_free(&self.part, &self.name) {
-                Ok(()) => Ok(None),
-                Err(source) => Err(self.not_named(source, Some(&self.part))),
-            };
+            let renamed = rename_if_free(&self.part, &self.name).map(|()| None);
+            let place = || format!("all rows are kept in {}", part());
+            return renamed.map_err(|source| self.not_named(source, place()));
         }
-        if self.is_written_again() {
-            return Ok(None);
-        }
-        self.write_again()
-            .map_err(|source| self.not_named(source, None))?;
-        let name = self.shown.display();
-        Ok(Some(format!(
-            "{name}.part was deleted or replaced while the run went on; {name} is written again"
-        )))
+        let lost = "its rows cannot be read any more".to_owned();
+        let place = self.write_anew();
+        place
+            .map(Some)
+            .map_err(|source| self.not_named(source, lost))
     }
 
-    fn not_named(&self, source: io::Error, rows_path: Option<&Path>) -> RecordError {
-        let place = match rows_path {
-            Some(_) => format!("all rows are kept in {}.part", self.shown.display()),
-            None => "its rows cannot be read any more".to_owned(),
-        };
+    fn not_named(&self, source: io::Error, place: String) -> RecordError {
         RecordError::NotNamed {
             path: self.shown.clone(),
             place,
@@ -154,11 +168,22 @@ impl PartFile {
         }
     }
 
-    /// Whether the file that has the name is a copy of this one: another process may have written it
-    /// again.
-    fn is_written_again(&self) -> bool {
+    /// Where a file that was deleted or replaced is written anew, and how that is shown: its names, and
+    /// others where these are taken.
+    fn places(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+        let others = (1..=9).map(|number| format!(".{number}"));
+        let endings = [String::new(), ".part".to_owned()]
+            .into_iter()
+            .chain(others);
+        endings.map(|ending| {
+            let place = |name: &Path| with_ending(name, &ending);
+            (place(&self.name), place(&self.shown))
+        })
+    }
+
+    fn is_copied_to(&self, path: &Path) -> bool {
         let mut own = &self.file;
-        let Ok(other) = File::open(&self.name) else {
+        let Ok(other) = File::open(path) else {
             return false;
         };
         let length = |file: &File| file.metadata().map(|file| file.len()).ok();
@@ -176,17 +201,33 @@ impl PartFile {
         }
     }
 
-    /// Copies the file, which has no name any more, to its name.
-    fn write_again(&self) -> io::Result<()> {
+    /// Copies the file, which has no name any more, to the first of its places that is free. Its folder
+    /// is made anew where it was removed.
+    fn write_anew(&self) -> io::Result<PathBuf> {
+        if let Some(folder) = self.name.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        for (path, shown) in self.places() {
+            match File::create_new(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(copy) => {
+                    return self.copy_to(copy).map(|()| shown).inspect_err(|_| {
+                        // A part of the rows would pass for the result.
+                        let _ = std::fs::remove_file(&path);
+                    });
+                }
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    fn copy_to(&self, mut copy: File) -> io::Result<()> {
         let mut source = &self.file;
         // Nothing is written any more, and what is would be appended.
         source.rewind()?;
-        let mut copy = File::create_new(&self.name)?;
-        let copied = io::copy(&mut source, &mut copy).and_then(|_| copy.sync_data());
-        if copied.is_err() {
-            let _ = std::fs::remove_file(&self.name);
-        }
-        copied
+        io::copy(&mut source, &mut copy)?;
+        copy.sync_data()
     }
 }
 
@@ -329,11 +370,11 @@ mod tests {
     fn r49_a_result_has_its_name_when_it_is_whole() {
         let bench = Bench::new();
         write(bench.path("out.csv"), "of an older run").unwrap();
-        let file = bench.create();
+        let mut file = bench.create();
         assert_eq!(bench.files(), ["out.csv.part"], "the older one is gone");
         assert_eq!(read(bench.path("out.csv.part")).unwrap(), b"time\n0\n");
-        assert_eq!(file.publish(Some(7)).unwrap(), None);
-        assert_eq!(file.publish(Some(7)).unwrap(), None, "it has it");
+        file.publish(Some(7)).unwrap();
+        file.publish(Some(7)).unwrap();
         assert_eq!(bench.files(), ["out.csv"]);
         assert_eq!(read(bench.path("out.csv")).unwrap(), b"time\n0\n");
     }
@@ -346,27 +387,68 @@ mod tests {
         assert_eq!(bench.files(), ["out.csv"]);
     }
 
+    /// The names of the result and its part where they are taken, and where the rows are then.
     #[test]
-    fn r49_a_deleted_or_replaced_file_is_written_again() {
-        for replace in [false, true] {
+    fn r63_a_deleted_or_replaced_file_is_an_error_and_written_anew() {
+        for (taken, place) in [
+            (&[][..], "out.csv"),
+            (&["out.csv.part"], "out.csv"),
+            (&["out.csv"], "out.csv.part"),
+            (&["out.csv", "out.csv.part"], "out.csv.1"),
+        ] {
             let bench = Bench::new();
-            let file = bench.create();
+            let mut file = bench.create();
             std::fs::remove_file(bench.path("out.csv.part")).unwrap();
-            if replace {
-                write(bench.path("out.csv.part"), "somebody else's").unwrap();
+            for name in taken {
+                write(bench.path(name), "somebody else's").unwrap();
             }
-            let warning = file.publish(Some(7)).unwrap().unwrap();
-            assert!(warning.contains("is written again"), "{warning}");
-            assert_eq!(read(bench.path("out.csv")).unwrap(), b"time\n0\n");
-            assert_eq!(bench.path("out.csv.part").exists(), replace);
-            assert_eq!(file.publish(Some(7)).unwrap(), None, "once is enough");
+            assert!(!file.is_published());
+            let error = file.publish(Some(7)).unwrap_err();
+            let expected = RecordError::Displaced {
+                path: bench.path("out.csv"),
+                place: bench.path(place),
+            };
+            assert_eq!(error.to_string(), expected.to_string());
+            assert_eq!(read(bench.path(place)).unwrap(), b"time\n0\n");
+            for name in taken {
+                assert_eq!(read(bench.path(name)).unwrap(), b"somebody else's");
+            }
+            assert!(file.is_published(), "as another process finds it");
+            let files = bench.files();
+            file.publish(Some(7)).unwrap();
+            assert_eq!(bench.files(), files, "once is enough");
         }
+    }
+
+    #[test]
+    fn r63_a_result_that_is_deleted_after_it_got_its_name_is_written_anew() {
+        let bench = Bench::new();
+        let mut file = bench.create();
+        file.publish(Some(7)).unwrap();
+        std::fs::remove_file(bench.path("out.csv")).unwrap();
+        let error = file.publish(Some(7)).unwrap_err();
+        assert!(matches!(error, RecordError::Displaced { .. }), "{error}");
+        assert_eq!(read(bench.path("out.csv")).unwrap(), b"time\n0\n");
+    }
+
+    #[test]
+    fn r63_a_file_that_was_both_cut_and_deleted_lacks_rows() {
+        let bench = Bench::new();
+        let mut file = bench.create();
+        file.file().set_len(5).unwrap();
+        std::fs::remove_file(bench.path("out.csv.part")).unwrap();
+        let error = file.publish(Some(7)).unwrap_err();
+        assert!(
+            matches!(error, RecordError::Changed { found: 5, .. }),
+            "{error}"
+        );
+        assert_eq!(read(bench.path("out.csv")).unwrap(), b"time\n");
     }
 
     #[test]
     fn r49_no_file_of_another_program_is_replaced() {
         let bench = Bench::new();
-        let file = bench.create();
+        let mut file = bench.create();
         write(bench.path("out.csv"), "somebody else's").unwrap();
         let error = file.publish(Some(7)).unwrap_err().to_string();
         assert!(error.contains("all rows are kept in "), "{error}");
@@ -376,12 +458,26 @@ mod tests {
     }
 
     #[test]
-    fn r49_a_folder_that_is_gone_is_an_error() {
+    fn r63_a_folder_that_is_gone_is_made_anew() {
         let bench = Bench::new();
         let folder = bench.path("results");
         std::fs::create_dir(&folder).unwrap();
-        let file = PartFile::create(&folder.join("out.csv")).unwrap();
+        let mut file = PartFile::create(&folder.join("out.csv")).unwrap();
+        file.file().write_all(b"time\n").unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
+        let error = file.publish(Some(5)).unwrap_err();
+        assert!(matches!(error, RecordError::Displaced { .. }), "{error}");
+        assert_eq!(read(folder.join("out.csv")).unwrap(), b"time\n");
+    }
+
+    #[test]
+    fn r63_rows_that_cannot_be_written_anew_are_told_to_be_lost() {
+        let bench = Bench::new();
+        let folder = bench.path("results");
+        std::fs::create_dir(&folder).unwrap();
+        let mut file = PartFile::create(&folder.join("out.csv")).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        write(&folder, "a file in place of the folder").unwrap();
         let error = file.publish(Some(0)).unwrap_err();
         assert!(matches!(error, RecordError::NotNamed { .. }), "{error}");
         let expected = "its rows cannot be read any more";
@@ -391,7 +487,7 @@ mod tests {
     #[test]
     fn r49_a_file_that_was_cut_short_is_an_error() {
         let bench = Bench::new();
-        let file = bench.create();
+        let mut file = bench.create();
         file.file().set_len(3).unwrap();
         file.file().write_all(b"1\n").unwrap();
         let error = file.publish(Some(9)).unwrap_err();
@@ -429,9 +525,9 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn devices_have_no_part() {
-        let file = PartFile::create(Path::new("/dev/null")).unwrap();
+        let mut file = PartFile::create(Path::new("/dev/null")).unwrap();
         file.file().write_all(b"1").unwrap();
-        assert_eq!(file.publish(Some(1)).unwrap(), None);
+        file.publish(Some(1)).unwrap();
     }
 
     #[test]

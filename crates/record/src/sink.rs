@@ -100,18 +100,13 @@ pub trait RowSink: Send {
     fn flush(&mut self) -> Result<(), RecordError>;
 
     /// Ends the result, makes sure that it is stored, and gives it its name, also where an earlier
-    /// row could not be written.
+    /// row could not be written. A further call looks whether a file still has its name.
     ///
     /// # Errors
     ///
-    /// [`RecordError::Write`] if rows are missing, [`RecordError::Changed`] or
-    /// [`RecordError::NotNamed`] if something else has interfered.
+    /// [`RecordError::Write`] if rows are missing, [`RecordError::Displaced`],
+    /// [`RecordError::Changed`] or [`RecordError::NotNamed`] if something else has interfered.
     fn finish(&mut self) -> Result<(), RecordError>;
-
-    /// A problem that did not harm the result, after [`finish`](Self::finish).
-    fn warning(&self) -> Option<&str> {
-        None
-    }
 
     /// Number of rows accepted; after an error, of those that are kept.
     fn rows(&self) -> u64;
@@ -143,8 +138,9 @@ pub enum RecordError {
     /// The file is shorter or longer than the bytes written.
     #[error(
         "the result file {} was changed by an FMU or another program: it has {found} bytes, and \
-         {written} were written; rows are missing in it",
-        path.display()
+         {written} were written; {}",
+        path.display(),
+        if found < written { "rows are missing in it" } else { "not all of it is of this run" }
     )]
     Changed {
         /// The path as it was given.
@@ -153,6 +149,19 @@ pub enum RecordError {
         found: u64,
         /// Bytes that were written.
         written: u64,
+    },
+    /// The file was deleted or replaced, and its rows were written anew.
+    #[error(
+        "the result file {} was deleted or replaced by an FMU or another program; all rows are \
+         written anew, to {}",
+        path.display(),
+        place.display()
+    )]
+    Displaced {
+        /// The path as it was given.
+        path: PathBuf,
+        /// Where the rows are.
+        place: PathBuf,
     },
     /// The file cannot be given its name.
     #[error("cannot give the result file {} its name: {source}; {place}", path.display())]

@@ -100,6 +100,10 @@ const FAULT: Enumeration = Enumeration {
             "memory that the process shares with others is overwritten",
         ),
         ("scribble_and_abort", "the same, and the process is aborted"),
+        (
+            "replace_results",
+            "out.csv.part in the working directory is replaced by another file",
+        ),
     ],
 };
 
@@ -248,6 +252,10 @@ impl Faulty {
                 let file = std::fs::OpenOptions::new().write(true).open(name);
                 drop(file.and_then(|file| file.set_len(5)));
             }),
+            "replace_results" => {
+                drop(std::fs::remove_file(RESULTS[1]));
+                drop(std::fs::write(RESULTS[1], "the FMU's own"));
+            }
             "occupy_results" => drop(std::fs::write(RESULTS[0], "the FMU's own")),
             "delete_folder" => drop(std::fs::remove_dir_all("results")),
             "strict_mask" => crash::set_strict_mask(),

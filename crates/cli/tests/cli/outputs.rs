@@ -12,19 +12,68 @@ fn with(bench: &Bench, fault: &str, more: &[&str]) -> ProgramOutcome {
 
 const WAYS: [&[&str]; 3] = [&[], &["--no-supervisor"], &["--isolate"]];
 
+/// Told once, with the rows where the message says.
+fn is_displaced(bench: &Bench, outcome: &ProgramOutcome, place: &str) {
+    let ProgramOutcome { code, stderr, .. } = outcome;
+    assert_eq!(*code, Some(1), "{stderr}");
+    let told =
+        "was deleted or replaced by an FMU or another program; all rows are written anew, to";
+    assert_eq!(stderr.matches(told).count(), 1, "{stderr}");
+    assert!(stderr.contains(&format!("{told} {place}\n")), "{stderr}");
+    assert!(stderr.starts_with("error: "), "{stderr}");
+    assert_eq!(bench.rows(place).1.len(), 11);
+    let summary = bench.json("summary.json");
+    assert_eq!(summary["stop_reason"], "failed", "{summary}");
+}
+
 #[test]
-fn r49_a_deleted_result_is_written_again() {
+fn r63_a_deleted_result_is_an_error_and_written_anew() {
+    for way in WAYS {
+        for function in ["do_step", "terminate", "free"] {
+            let bench = Bench::new();
+            // The FMU of an isolated component is freed with its process.
+            let outcome = run(
+                &bench,
+                "delete_results",
+                function,
+                &[&FILES[..], way].concat(),
+            );
+            is_displaced(&bench, &outcome, "out.csv");
+        }
+    }
+}
+
+#[test]
+fn r63_a_replaced_result_is_an_error_and_written_anew() {
     for way in WAYS {
         let bench = Bench::new();
-        let outcome = with(&bench, "delete_results", way);
-        assert_eq!(outcome.code, Some(0), "{way:?} {}", outcome.stderr);
-        let expected = "warning: out.csv.part was deleted or replaced while the run went on";
-        assert!(
-            outcome.stderr.contains(expected),
-            "{way:?} {}",
-            outcome.stderr
-        );
-        assert_eq!(bench.rows("out.csv").1.len(), 11, "{way:?}");
+        let outcome = with(&bench, "replace_results", way);
+        is_displaced(&bench, &outcome, "out.csv");
+        assert_eq!(bench.read("out.csv.part"), "the FMU's own");
+    }
+}
+
+#[test]
+fn r63_a_folder_that_is_deleted_is_made_anew() {
+    for way in WAYS {
+        let bench = Bench::new();
+        std::fs::create_dir(bench.path("results")).unwrap();
+        let files = ["-o", "results/out.csv", "--summary", "summary.json"];
+        let outcome = run(&bench, "delete_folder", "do_step", &[&files, way].concat());
+        is_displaced(&bench, &outcome, "results/out.csv");
+    }
+}
+
+/// The rows of a Parquet file, until it is made.
+#[cfg(feature = "parquet")]
+#[test]
+fn r63_deleted_rows_of_a_parquet_file_are_written_anew() {
+    for way in WAYS {
+        let bench = Bench::new();
+        std::fs::create_dir(bench.path("results")).unwrap();
+        let files = ["-o", "results/out.parquet", "--summary", "summary.json"];
+        let outcome = run(&bench, "delete_folder", "do_step", &[&files, way].concat());
+        is_displaced(&bench, &outcome, "results/out.parquet.csv");
     }
 }
 
@@ -60,23 +109,6 @@ fn r49_a_file_that_takes_the_place_of_the_result_stays() {
     }
 }
 
-#[test]
-fn r49_a_folder_that_is_deleted_is_an_error() {
-    for way in WAYS {
-        let bench = Bench::new();
-        std::fs::create_dir(bench.path("results")).unwrap();
-        let more = [&["-o", "results/out.csv"], way].concat();
-        let outcome = run(&bench, "delete_folder", "do_step", &more);
-        assert_eq!(outcome.code, Some(1), "{way:?} {}", outcome.stderr);
-        let expected = "cannot give the result file results/out.csv its name";
-        assert!(
-            outcome.stderr.contains(expected),
-            "{way:?} {}",
-            outcome.stderr
-        );
-    }
-}
-
 /// Runs that end in whatever way give their result its name; only a killed parent cannot.
 #[test]
 fn r49_a_failed_run_gives_its_result_its_name() {
@@ -93,21 +125,96 @@ fn r49_a_failed_run_gives_its_result_its_name() {
     }
 }
 
+/// In one message, and in the same words with isolation.
 #[test]
-fn r49_a_crash_is_reported_in_the_same_words_with_isolation() {
-    let headline = |way: &[&str]| {
+fn r68_a_crash_is_told_once() {
+    for (fault, expected) in [
+        (
+            "abort",
+            "error: bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4); \
+             5 rows kept in out.csv\n",
+        ),
+        (
+            "segfault",
+            "error: bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4), in Faulty.so; \
+             5 rows kept in out.csv\n",
+        ),
+    ] {
+        for way in [&[][..], &["--isolate"], &["--isolate", "--no-supervisor"]] {
+            let bench = Bench::new();
+            let outcome = with(&bench, fault, way);
+            assert_eq!(outcome.stderr, expected, "{way:?}");
+            let summary = bench.json("summary.json");
+            assert_eq!(summary["stop_reason"], "crashed", "{way:?}");
+            assert_eq!(summary["components_in_call"][0], "bad", "{way:?}");
+            assert_eq!(summary["steps"], 4, "{way:?}");
+            assert_eq!(summary["output"]["rows"], 5, "{way:?}");
+        }
+    }
+}
+
+/// The keys of an object, and of the objects in it that are there.
+fn keys(value: &serde_json::Value, prefix: &str) -> std::collections::BTreeSet<String> {
+    let mut found = std::collections::BTreeSet::new();
+    for (key, value) in value.as_object().into_iter().flatten() {
+        found.insert(format!("{prefix}{key}"));
+        found.extend(keys(value, &format!("{prefix}{key}.")));
+    }
+    found
+}
+
+#[test]
+fn r68_summaries_have_the_same_keys_however_a_run_ends() {
+    let summary_of = |fault: &str, function: &str, way: &[&str]| {
         let bench = Bench::new();
-        let outcome = with(&bench, "abort", way);
-        let line = outcome
-            .stderr
-            .lines()
-            .find(|line| line.starts_with("error:"));
-        line.unwrap_or_default().to_owned()
+        run(&bench, fault, function, &[&FILES[..], way].concat());
+        bench.json("summary.json")
     };
-    let expected = "error: bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4); \
-                    5 rows kept in out.csv";
-    assert_eq!(headline(&[]), expected);
-    assert_eq!(headline(&["--isolate"]), expected);
+    let finished = summary_of("none", "do_step", &[]);
+    let mut others = vec![
+        summary_of("none", "do_step", &["--no-supervisor"]),
+        summary_of("segfault", "do_step", &[]),
+        summary_of("segfault", "do_step", &["--isolate"]),
+        summary_of("segfault", "do_step", &["--isolate", "--no-supervisor"]),
+        summary_of("error", "do_step", &[]),
+        summary_of("error", "initialization", &[]),
+        summary_of("segfault", "initialization", &["--isolate"]),
+        summary_of("none", "do_step", &["--memory-limit", "1"]),
+    ];
+    for way in [None, Some("--no-supervisor")] {
+        let bench = Bench::new();
+        bench.write("system.toml", FAULTY);
+        let command = "run system.toml --start-value bad.fault=sleep --stop-time 1e6";
+        let mut child = bench.start(command.split(' ').chain(FILES).chain(way));
+        wait_until("rows are on disk", || {
+            lines(&bench.path("out.csv.part")) > 1
+        });
+        let number = child.id().to_string();
+        let kill = std::process::Command::new("kill")
+            .args(["-INT", &number])
+            .status();
+        assert!(kill.unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{way:?}");
+        others.push(bench.json("summary.json"));
+    }
+    let top = |summary: &serde_json::Value| -> Vec<String> {
+        summary.as_object().unwrap().keys().cloned().collect()
+    };
+    for other in &others {
+        assert_eq!(top(other), top(&finished), "{other}");
+        // What is not known is null as a whole.
+        let more = &keys(other, "") - &keys(&finished, "");
+        assert!(more.is_empty(), "{more:?} in {other}");
+        let is_reason = |word: &str| other["stop_reason"] == word;
+        let known = [
+            "stop-time",
+            "crashed",
+            "failed",
+            "memory-limit",
+            "interrupted",
+        ];
+        assert!(known.into_iter().any(is_reason), "{other}");
+    }
 }
 
 #[test]
