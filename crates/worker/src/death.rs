@@ -9,7 +9,7 @@ use std::time::Duration;
 use fmi2_abi::Function;
 use gyrator_fmu::flight_recorder::{Activity, Reading, Slot};
 
-use crate::board::{Board, Position};
+use crate::board::{Board, Crash, Position};
 
 /// Cause of a worker's death.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,8 +138,6 @@ impl Death {
 
     /// Decodes how the process ended by itself.
     pub(crate) fn of_status(status: ExitStatus, board: &Board, process: u32) -> Self {
-        let is_fault = |number| matches!(number, libc::SIGSEGV | libc::SIGBUS);
-        let is_unseen = status.signal().is_some_and(is_fault) && !board.header.crash.is_noted();
         let cause = match (status.signal(), status.code()) {
             _ if board.has_panicked() => Cause::Panic,
             (Some(number), _) => Cause::Signal {
@@ -151,7 +149,7 @@ impl Death {
             },
         };
         Self {
-            is_unseen,
+            is_unseen: is_unseen(status, &board.header.crash),
             ..Self::new(cause, board, process)
         }
     }
@@ -189,6 +187,7 @@ impl fmt::Display for Death {
         let library = self.library.as_deref();
         let mut library = library.map_or(String::new(), |library| format!(", in {library}"));
         if self.is_unseen {
+            library.push_str(", ");
             library.push_str(UNSEEN);
         }
         let from = match cause {
@@ -224,7 +223,14 @@ impl fmt::Display for Death {
 }
 
 /// Why nothing more is known of a crash.
-const UNSEEN: &str = ", which no handler has seen: the stack of a thread was full, or the FMU handles signals itself";
+pub(crate) const UNSEEN: &str =
+    "which no handler has seen: the stack of a thread was full, or the FMU handles signals itself";
+
+/// Whether the signal is one that the handler notes, and has not noted.
+pub(crate) fn is_unseen(status: ExitStatus, crash: &Crash) -> bool {
+    let is_fault = |number| matches!(number, libc::SIGSEGV | libc::SIGBUS);
+    status.signal().is_some_and(is_fault) && !crash.is_noted()
+}
 
 fn signal_name(number: i32) -> String {
     let name = match number {

@@ -55,8 +55,6 @@ fn r22_to_r37_every_fault_is_reported_as_without_isolation() {
         let options = ["-o", "out.csv", "--timeout", limit, "--isolate=bad"];
         let outcome = fault_table::run(&bench, fault, function, &options);
         let found = lines(&bench.path("out.csv")).saturating_sub(1);
-        // Where the crash was is a line of its own here, and so is the number of rows.
-        let part = part.split(", in Faulty.so").next().unwrap();
         let part = match *row {
             "R-26" => part.split(" at t = ").next().unwrap(),
             _ => part,
@@ -79,17 +77,9 @@ fn r22_a_lost_component_is_survived_without_a_supervisor() {
     let bench = Bench::new();
     let outcome = run(&bench, "segfault", &["--isolate=bad", "--no-supervisor"]);
     assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
-    for part in [
-        "bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4)",
-        "bad: the crash was in Faulty.so",
-        "; 5 rows kept in out.csv",
-    ] {
-        assert!(
-            outcome.stderr.contains(part),
-            "no {part:?} in {}",
-            outcome.stderr
-        );
-    }
+    let told =
+        "bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4), in Faulty.so; 5 rows kept in out.csv";
+    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
 }
 
 /// The instance is known, unlike without isolation: the process has only one.
@@ -106,7 +96,7 @@ fn r27_a_thread_of_an_isolated_fmu_crashes() {
     ];
     let outcome = run(&bench, "thread_segfault", &more);
     assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
-    for part in ["error: bad: SIGSEGV ", "in Faulty.so, in another thread"] {
+    for part in ["error: bad: SIGSEGV in another thread ", ", in Faulty.so; "] {
         assert!(
             outcome.stderr.contains(part),
             "no {part:?} in {}",
@@ -124,9 +114,9 @@ fn a_restarted_component_that_crashes_again_ends_the_run() {
     let outcome = bench.run(["run", "restarting.toml"].into_iter().chain(options));
     assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
     for part in [
-        "warning: bad: SIGSEGV in fmi2DoStep; its process is started anew, 1 of 2 times",
+        "warning: bad: SIGSEGV in fmi2DoStep, in Faulty.so; its process is started anew, 1 of 2 times",
         "its process is started anew, 2 of 2 times",
-        "bad: SIGSEGV in fmi2DoStep, after 2 restarts at t = 0.4 s (step 4)",
+        "bad: SIGSEGV in fmi2DoStep, after 2 restarts at t = 0.4 s (step 4), in Faulty.so; ",
     ] {
         assert!(
             outcome.stderr.contains(part),

@@ -20,7 +20,7 @@ use super::wait_policy::{Spinning, WaitPolicy};
 use super::{ROLE, layout, log_lines};
 use crate::board::Crash;
 use crate::channel::Channel;
-use crate::death::Cause;
+use crate::death::{Cause, UNSEEN, is_unseen};
 use crate::process;
 use crate::shared_memory::SharedMemory;
 
@@ -57,8 +57,10 @@ pub(super) struct Loss {
     cause: LossCause,
     /// Activity at that time; `None` between calls.
     activity: Option<Activity>,
+    /// Whether another thread than the called one has crashed.
+    is_other_thread: bool,
     /// Where the crash was, if it is known.
-    origin: Option<String>,
+    pub(super) place: Option<String>,
     /// Its last log line.
     pub(super) log: Option<String>,
 }
@@ -71,9 +73,17 @@ enum LossCause {
 }
 
 impl Loss {
-    /// Where the crash was, in words.
-    pub(super) fn origin(&self) -> Option<&str> {
-        self.origin.as_deref()
+    /// Whether a call did not return in time.
+    pub(super) fn is_timeout(&self) -> bool {
+        matches!(self.cause, LossCause::Death(Cause::Timeout(_)))
+    }
+
+    /// Everything about it but the simulated time, in words.
+    pub(super) fn sentence(&self) -> String {
+        match &self.place {
+            Some(place) => format!("{self}, {place}"),
+            None => self.to_string(),
+        }
     }
 
     /// The call, such as `fmi2DoStep`.
@@ -88,10 +98,17 @@ impl std::fmt::Display for Loss {
             LossCause::Death(cause) => cause,
             LossCause::Nonsense(text) => return f.write_str(text),
         };
+        write!(f, "{cause}")?;
+        if self.is_other_thread {
+            f.write_str(" in another thread")?;
+        }
         match (self.activity, cause) {
-            (Some(activity), Cause::Timeout(_)) => write!(f, "{cause} from {}", activity.name()),
-            (Some(activity), _) => write!(f, "{cause} in {}", activity.name()),
-            (None, _) => write!(f, "{cause} between two calls"),
+            (None, _) => f.write_str(" between two calls"),
+            (Some(activity), Cause::Timeout(_)) => write!(f, " from {}", activity.name()),
+            (Some(activity), _) if self.is_other_thread => {
+                write!(f, " during {}", activity.name())
+            }
+            (Some(activity), _) => write!(f, " in {}", activity.name()),
         }
     }
 }
@@ -191,11 +208,12 @@ impl Connection {
         self.kill();
         self.pass_log_on();
         let crash = layout::crash(self.mailbox.memory()).ok();
-        let origin = crash.and_then(|crash| origin(crash, self.child.id()));
+        let is_in_other_thread = |crash: &Crash| crash.is_in_other_thread(self.child.id());
         Box::new(Loss {
+            is_other_thread: crash.is_some_and(is_in_other_thread),
+            place: crash.and_then(|crash| place(crash, silence)),
             cause,
             activity,
-            origin,
             log: self.last_log.take(),
         })
     }
@@ -237,14 +255,10 @@ impl Drop for Connection {
     }
 }
 
-fn origin(crash: &Crash, process: u32) -> Option<String> {
-    let library = crash.library()?;
-    let thread = if crash.is_in_other_thread(process) {
-        ", in another thread than the one that was called"
-    } else {
-        ""
-    };
-    Some(format!("the crash was in {library}{thread}"))
+fn place(crash: &Crash, silence: &Silence) -> Option<String> {
+    let is_unseen = || matches!(silence, Silence::Ended(status) if is_unseen(*status, crash));
+    let library = crash.library().map(|library| format!("in {library}"));
+    library.or_else(|| is_unseen().then(|| UNSEEN.to_owned()))
 }
 
 /// How long a worker has been in the same call.

@@ -81,7 +81,7 @@ impl Isolation {
                 NotStarted::NotLoaded(message) => order.refuse(message),
                 NotStarted::Lost(loss) => LoadError {
                     kind: LoadErrorKind::Lost,
-                    ..order.refuse(loss.to_string())
+                    ..order.refuse(loss.sentence())
                 },
             },
         )

@@ -167,11 +167,9 @@ impl Head {
             } => Ending::Failed {
                 index,
                 fault: Box::new(UnitFault {
-                    call: calls::name(call),
-                    cause: cause_of(cause)?,
-                    message: message.to_owned(),
                     log: log.map(str::to_owned),
                     reached,
+                    ..*UnitFault::new(calls::name(call), cause_of(cause)?, message)
                 }),
             },
             Failure::NotLoaded(message) => Ending::NotLoaded(message.to_owned()),
@@ -192,13 +190,15 @@ fn split_end<const N: usize>(bytes: &[u8]) -> Result<(&[u8], [u8; N]), Malformed
     Ok((rest, *end))
 }
 
-const CAUSES: [Cause; 6] = [
+const CAUSES: [Cause; 8] = [
     Cause::Error,
     Cause::Fatal,
     Cause::Discard,
     Cause::Unsupported,
     Cause::NotFinite,
     Cause::Lost,
+    Cause::Timeout,
+    Cause::Interrupted,
 ];
 
 fn cause_number(cause: Cause) -> u8 {

@@ -77,9 +77,6 @@ impl IsolatedUnit {
         let claim = SlotGuard::new(name);
         let load = || load(&terms, &start, &mut reply);
         let loaded = claim.slot().during(Activity::OwnProcess, load);
-        if let Err(NotStarted::Lost(loss)) = &loaded {
-            report_origin(name, loss);
-        }
         let connection = loaded?;
         let hosted = Hosted {
             name: name.to_owned(),
@@ -289,7 +286,6 @@ impl Hosted {
     ) -> UnitResult<Head> {
         let mut loss = first.clone();
         loop {
-            report_origin(&self.name, &loss);
             let Some(replay) = self.journal.as_mut().and_then(Journal::restart) else {
                 return Err(self.give_up(&loss));
             };
@@ -343,7 +339,8 @@ impl Hosted {
             tracing::warn!(
                 target: "gyrator",
                 instance = name.as_str(),
-                "{loss}; its process is started anew, {number} of {times} times"
+                "{}; its process is started anew, {number} of {times} times",
+                loss.sentence()
             );
         }
     }
@@ -364,14 +361,6 @@ impl Hosted {
     }
 }
 
-/// Says where a crash was.
-#[cold]
-fn report_origin(name: &str, loss: &Loss) {
-    if let Some(origin) = loss.origin() {
-        tracing::warn!(target: "gyrator", instance = name, "{origin}");
-    }
-}
-
 /// Why a new worker is not where the old one was.
 enum BringUp {
     Lost(Box<Loss>),
@@ -385,12 +374,14 @@ impl From<Box<Loss>> for BringUp {
 }
 
 fn lost(loss: &Loss, more: &str) -> Box<UnitFault> {
+    let cause = match loss.is_timeout() {
+        true => Cause::Timeout,
+        false => Cause::Lost,
+    };
     Box::new(UnitFault {
-        call: loss.call(),
-        cause: Cause::Lost,
-        message: format!("{loss}{more}"),
         log: loss.log.clone(),
-        reached: None,
+        place: loss.place.clone(),
+        ..*UnitFault::new(loss.call(), cause, format!("{loss}{more}"))
     })
 }
 
@@ -543,11 +534,11 @@ impl Drop for IsolatedUnit {
         let (slot, connection) = (self.hosted.claim.slot(), &mut self.hosted.connection);
         let leave = || connection.ask_within(Some(timeout), request, &mut self.reply);
         if let Err(loss) = slot.during(Activity::OwnProcess, leave) {
-            report_origin(&self.hosted.name, &loss);
             tracing::warn!(
                 target: "gyrator",
                 instance = self.hosted.name.as_str(),
-                "{loss}, after the last step: the results are complete"
+                "{}, after the last step: the results are complete",
+                loss.sentence()
             );
         }
     }

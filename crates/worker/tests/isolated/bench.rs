@@ -48,7 +48,14 @@ pub(crate) fn set(
 
 /// How workers are made of this test program.
 pub(crate) fn isolation() -> Isolation {
-    let arguments = ["--exact", "become_a_worker", "--nocapture", "--quiet"];
+    // With one thread a test runs in the first one of its process, as an FMU of a program does.
+    let arguments = [
+        "--exact",
+        "become_a_worker",
+        "--nocapture",
+        "--quiet",
+        "--test-threads=1",
+    ];
     Isolation::new()
         .timeout(Some(Duration::from_secs(300)))
         .arguments(arguments.map(Into::into))

@@ -38,12 +38,14 @@ to = "bad.u"
 /// The process is lost in `call`; the message begins with `message`, and `rows` rows were published.
 #[track_caller]
 fn is_lost(fault: &str, function: &str, call: &str, message: &str, rows: usize) {
-    is_lost_with(isolation(), fault, function, call, message, rows);
+    let cause = Cause::Lost;
+    is_lost_with(isolation(), cause, fault, function, call, message, rows);
 }
 
 #[track_caller]
 fn is_lost_with(
     isolation: Isolation,
+    cause: Cause,
     fault: &str,
     function: &str,
     call: &str,
@@ -56,10 +58,7 @@ fn is_lost_with(
     let RunError::Fault(fault) = &error else {
         panic!("{error}");
     };
-    assert_eq!(
-        (fault.component.as_str(), fault.unit.cause),
-        ("bad", Cause::Lost)
-    );
+    assert_eq!((fault.component.as_str(), fault.unit.cause), ("bad", cause));
     assert_eq!(fault.unit.call, call);
     assert!(error.to_string().starts_with(message), "{error}");
     assert_eq!(found.reals.len(), rows);
@@ -91,7 +90,16 @@ fn r25_hangs() {
     let isolation = || isolation().timeout(Some(Duration::from_secs(3)));
     for (function, call) in [("do_step", "fmi2DoStep"), ("get", "fmi2GetReal")] {
         let message = format!("bad: no return within 3 s from {call} at t = 0.4 s (step 4)");
-        is_lost_with(isolation(), "endless_loop", function, call, &message, 5);
+        let cause = Cause::Timeout;
+        is_lost_with(
+            isolation(),
+            cause,
+            "endless_loop",
+            function,
+            call,
+            &message,
+            5,
+        );
     }
 }
 
