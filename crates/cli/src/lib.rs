@@ -47,10 +47,10 @@ pub fn main() -> ExitCode {
             "warning: processes that FMUs start may outlive the run: {error}\n"
         ));
     }
-    let exit = run();
+    let code = gyrator_worker::end_if_worker(|| run().code());
     gyrator_worker::program_ends();
     gyrator_worker::end_orphans();
-    exit.into()
+    code.into()
 }
 
 fn run() -> Exit {

@@ -7,13 +7,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use gyrator::{Observer, ObserverError, StopRequest, View};
-use gyrator_record::{PartFile, is_same, rows_path};
+use gyrator_record::{PartFile, RecordError, rows_path};
 use gyrator_worker::{
     Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome,
 };
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::{self, Failure, Message};
 use crate::numbers::count;
 use crate::options::ExecutionOptions;
 use crate::screen;
@@ -45,8 +45,10 @@ impl Plan<'_> {
             .arguments(std::env::args_os().skip(1))
             .timeout(self.execution.timeout())
             .memory_limit(self.execution.memory_limit.map(|limit| limit << 20));
-        match supervisor.start() {
-            Ok(supervised) => {
+        match supervisor.fork() {
+            // This is the worker.
+            Ok(None) => None,
+            Ok(Some(supervised)) => {
                 let stop = Stop::default();
                 listen(&stop);
                 let ending = supervised.wait(&stop).map_err(Failure::from);
@@ -65,21 +67,28 @@ impl Plan<'_> {
         &self,
         work: impl FnOnce() -> Result<Exit, Failure>,
     ) -> Result<Exit, Failure> {
-        let outcome = work();
-        let (Err(failure), Some(path)) = (&outcome, self.summary) else {
-            return outcome;
+        work().map_err(|failure| self.write_summary_of(failure))
+    }
+
+    fn write_summary_of(&self, failure: Failure) -> Failure {
+        let Some(path) = self.summary else {
+            return failure;
         };
         let crash = CrashSummary {
             system: self.system,
-            stop_reason: "failed",
+            stop_reason: match failure.exit {
+                Exit::Crashed => "crashed",
+                Exit::Interrupted => "interrupted",
+                _ => "failed",
+            },
             stop_detail: failure.text(),
             position: None,
             components_in_call: Vec::new(),
             output: None,
         };
-        match (Summary::of_crash(crash).write(path), outcome) {
-            (Err(error), Err(failure)) => Err(failure.detail(error.text())),
-            (_, outcome) => outcome,
+        match Summary::of_crash(crash).write(path) {
+            Ok(()) => failure,
+            Err(error) => failure.detail(error.text()),
         }
     }
 
@@ -111,18 +120,17 @@ impl Plan<'_> {
         let Some(file) = file else {
             return Ok(exit);
         };
-        if exit == Exit::Failed {
-            // The worker has reported the reason. Where an FMU has closed its descriptors, it could not save what
-            // it had.
-            let (name, rows) = (file.name.clone(), count(file.rows, "row"));
-            if file.error.is_none() && !has_its_name(&file) && publish(file).is_ok() {
-                screen::message(&format!("{rows} kept in {name}\n"));
-            }
-            return Ok(exit);
+        let rows = count(file.rows, "row");
+        let mut part = part_file(&file)?;
+        if exit != Exit::Failed {
+            let published = part.publish(file.length).map(|()| exit);
+            return published.map_err(|error| self.write_summary_of(error.into()));
         }
-        let warning = publish(file);
-        let warning = warning.map_err(|error| Failure::new(Exit::Failed, Message::error(error)))?;
-        warning.iter().for_each(|text| warn(text));
+        // The worker has reported the reason. Where an FMU has closed its descriptors, it could not save what it
+        // had.
+        if file.error.is_none() && !part.is_published() && part.publish(file.length).is_ok() {
+            screen::message(&format!("{rows} kept in {}\n", file.name));
+        }
         Ok(exit)
     }
 
@@ -130,8 +138,8 @@ impl Plan<'_> {
         // Nothing was recorded where there are no names of columns.
         let file = file.filter(|file| {
             let is_empty = file.length == Some(0);
-            if is_empty {
-                discard(file);
+            if is_empty && let Ok(part) = part_file(file) {
+                part.discard();
             }
             !is_empty
         });
@@ -141,13 +149,12 @@ impl Plan<'_> {
         let mut text = death.to_string();
         if let Some(file) = file {
             let rows = count(file.rows, "row");
-            text.push_str(&format!("; {rows} kept in {}", file.name));
+            match part_file(&file).and_then(|mut part| part.publish(file.length)) {
+                Ok(()) => text.push_str(&format!("; {rows} kept in {}", file.name)),
+                Err(error) => text.push_str(&format!("; {rows} recorded; {error}")),
+            }
             if let Some(error) = &file.error {
                 text.push_str(&format!("; the last ones are lost: {error}"));
-            }
-            match publish(file) {
-                Ok(warning) => warning.iter().for_each(|text| warn(text)),
-                Err(error) => text.push_str(&format!("; {error}")),
             }
         }
         let mut failure = Failure::new(Exit::after(&death.cause), Message::error(text));
@@ -166,28 +173,19 @@ impl Plan<'_> {
 }
 
 fn warn(text: &str) {
-    screen::message(&format!("warning: {text}\n"));
+    screen::message(&format!("warning: {}\n", screen::harmless(text)));
 }
 
-fn has_its_name(file: &KeptResults) -> bool {
-    let there = Path::new(&file.name).metadata();
-    let here = file.file.metadata();
-    there.is_ok_and(|there| here.is_ok_and(|here| is_same(&here, &there)))
-}
-
-/// Gives a result file its name, and checks its length.
-fn publish(file: KeptResults) -> Result<Option<String>, String> {
-    let part = PartFile::adopt(Path::new(&file.name), file.file);
-    let part = part.map_err(|error| format!("the result file {} is lost: {error}", file.name))?;
-    part.publish(file.length).map_err(|error| error.to_string())
-}
-
-/// Removes a result file that never got anything.
-fn discard(file: &KeptResults) {
+/// The result file, to give it its name or to remove it.
+fn part_file(file: &KeptResults) -> Result<PartFile, RecordError> {
+    let path = Path::new(&file.name);
     let copy = file.file.try_clone();
-    if let Ok(part) = copy.and_then(|copy| PartFile::adopt(Path::new(&file.name), copy)) {
-        part.discard();
-    }
+    copy.and_then(|copy| PartFile::adopt(path, copy))
+        .map_err(|source| RecordError::NotNamed {
+            path: path.to_owned(),
+            place: "its rows cannot be read any more".to_owned(),
+            source,
+        })
 }
 
 /// Summary of a run whose worker has died.
@@ -210,7 +208,7 @@ fn crash_summary<'a>(
         position: death
             .position
             .map(|position| (position.time, position.step)),
-        components_in_call: places.map(|place| place.component.as_str()).collect(),
+        components_in_call: places.map(|place| place.component.clone()).collect(),
         output,
     }
 }
@@ -261,7 +259,7 @@ pub(crate) fn listen(stop: &Stop) {
 /// Remedy for the user.
 pub(crate) fn advice(cause: &Cause) -> Option<&'static str> {
     match cause {
-        Cause::Timeout(_) => Some("give it more time with --timeout SECONDS, 0 for no end"),
+        Cause::Timeout(_) => Some(failure::MORE_TIME),
         Cause::MemoryLimit(_) => Some("give it more with --memory-limit MIB"),
         Cause::Panic => Some("please report it, with the lines above"),
         _ => None,

@@ -5,7 +5,8 @@
 //! not do: containers that share `/tmp` number their processes each for themselves.
 
 use std::fs::{DirEntry, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::unpacked::plain_directory;
@@ -33,25 +34,42 @@ pub fn remove_of(process: u32) {
     remove(&plain_directory(), is_its);
 }
 
-/// Removes the directories of all processes that have ended.
-pub fn sweep() {
-    sweep_in(&plain_directory());
+/// Removes the directories of all processes that have ended, on another thread if there may be any.
+#[must_use]
+pub fn sweep_aside() -> Option<JoinHandle<()>> {
+    let found = find(&plain_directory(), is_ours_and_old);
+    if found.is_empty() {
+        return None;
+    }
+    let remove = move || remove_unused(&found);
+    std::thread::Builder::new().spawn(remove).ok()
 }
 
-/// The same in another place than the usual one.
+/// Removes the directories of all processes that have ended, in another place than the usual one.
 pub(crate) fn sweep_in(parent: &Path) {
-    remove(parent, |entry| has_our_name(entry) && is_old(entry));
+    remove(parent, is_ours_and_old);
+}
+
+fn is_ours_and_old(entry: &DirEntry) -> bool {
+    has_our_name(entry) && is_old(entry)
 }
 
 fn remove(parent: &Path, is_due: impl Fn(&DirEntry) -> bool) {
-    let Ok(entries) = std::fs::read_dir(parent) else {
-        return;
-    };
-    for entry in entries.flatten().filter(is_due) {
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_directory && is_unused(&entry.path()) {
+    remove_unused(&find(parent, is_due));
+}
+
+fn find(parent: &Path, is_due: impl Fn(&DirEntry) -> bool) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let is_directory = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let due = entries.filter(|entry| is_due(entry) && is_directory(entry));
+    due.map(|entry| entry.path()).collect()
+}
+
+fn remove_unused(directories: &[PathBuf]) {
+    for directory in directories {
+        if is_unused(directory) {
             // Directories of other users cannot be removed, and are not ours to remove.
-            let _ = std::fs::remove_dir_all(entry.path());
+            let _ = std::fs::remove_dir_all(directory);
         }
     }
 }

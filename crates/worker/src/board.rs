@@ -189,6 +189,12 @@ impl Board {
         }
     }
 
+    /// Whether any phase was noted: the worker could do its work, and has loaded FMUs.
+    pub(crate) fn has_begun(&self) -> bool {
+        let word = self.header.phase.load(Relaxed);
+        check([word]) == self.header.phase_check.load(Acquire)
+    }
+
     /// Notes that code of the worker itself has panicked.
     pub(crate) fn panicked(&self) {
         self.header.panicked.store(YES, Release);

@@ -4,12 +4,14 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
-use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use gyrator_fmu::leftovers;
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
+
+use crate::process::WorkerProcess;
 
 /// Workers that are watched at this moment.
 static WORKERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
@@ -30,6 +32,12 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
+/// Leaves orphans to the parent, in a copy of a process that adopts them.
+pub(crate) fn adopt_none() {
+    // The system does not pass it on to copies.
+    ADOPTS.store(false, Ordering::Relaxed);
+}
+
 /// Ends the children of this process that are no workers of a run, and what they have started, after
 /// [`adopt_orphans`]; removes the directories of FMUs that they have unpacked.
 pub fn end_orphans() {
@@ -37,6 +45,11 @@ pub fn end_orphans() {
         return;
     }
     for _ in 0..ROUNDS {
+        let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if matches!(rustix::process::waitid(WaitId::All, any), Err(Errno::CHILD)) {
+            // There are none, which takes less time than to list them.
+            return;
+        }
         let workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
         let orphans = children_of(std::process::id()).into_iter();
         let orphans: Vec<u32> = orphans.filter(|child| !workers.contains(child)).collect();
@@ -63,13 +76,13 @@ pub(crate) struct Watched(u32);
 impl Watched {
     /// Starts a worker, which no other thread takes for an orphan meanwhile.
     pub(crate) fn spawn<T>(
-        start: impl FnOnce() -> io::Result<(Child, T)>,
-    ) -> io::Result<(Child, T, Self)> {
+        start: impl FnOnce() -> io::Result<(WorkerProcess, T)>,
+    ) -> io::Result<(WorkerProcess, T, Self)> {
         let mut workers = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
-        let (child, more) = start()?;
-        workers.insert(child.id());
-        let watched = Self(child.id());
-        Ok((child, more, watched))
+        let (process, more) = start()?;
+        workers.insert(process.id());
+        let watched = Self(process.id());
+        Ok((process, more, watched))
     }
 }
 

@@ -2,8 +2,8 @@
 //! nothing with it.
 //!
 //! A supervised run has two processes: the parent, which is the program that the user started, and
-//! one worker, which is the same program once more and does all the work as it would be done
-//! without a parent. Between the two lies shared memory: what each FMU is doing, how far the run
+//! one worker, which is a copy of it or the same program once more, and does all the work as it would
+//! be done without a parent. Between the two lies shared memory: what each FMU is doing, how far the run
 //! is, and the rows of the result that are not yet on disk. A step costs the notes in it, and a second
 //! copy of its row; besides, the parent looks at the worker fifty times a second, and where the
 //! worker's memory has grown much, each step is measured. When the worker dies, the parent reports
@@ -13,7 +13,8 @@
 //! A component of a run can have a process of its own besides ([`isolated`]), a child of the process
 //! that carries out the run.
 //!
-//! A program calls [`hook`] first thing in its `main`, then [`Supervisor::supervise`] for each run.
+//! A program calls [`hook`] first thing in its `main`, then [`Supervisor::supervise`] for each run, or
+//! [`Supervisor::fork`] inside of [`end_if_worker`].
 //! Without these a run stays in the process of the caller, which is what the library
 //! [`gyrator`](https://docs.rs/gyrator) does by itself.
 //!
@@ -26,6 +27,7 @@ mod channel;
 mod crash_handler;
 mod death;
 mod descendants;
+mod equipment;
 pub mod isolated;
 mod kept_file;
 mod leaving;
@@ -47,4 +49,4 @@ pub use kept_file::KeptFile;
 pub use leaving::{program_ends, report_exit_of_fmus};
 pub use shared_memory::{Shareable, SharedMemory, wait, wake};
 pub use supervisor::{Ending, GRACE, KeptResults, Stop, Supervised, Supervisor, WorkerOutcome};
-pub use worker::{Worker, hook};
+pub use worker::{Worker, end_if_worker, hook};

@@ -1,17 +1,19 @@
-//! Starting this program once more as a worker, and what a worker does first.
+//! Starting this program once more as a worker, or copying this process, and what a worker does first.
 //!
 //! A worker learns its role from an environment variable, and talks to its parent over a socket
 //! that it finds as its standard input: nothing else has to be inherited, so other threads of the
 //! parent may start programs of their own meanwhile.
 
+#![expect(unsafe_code, reason = "calls fork")]
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
 use crate::channel::Channel;
 use crate::crash_handler;
@@ -44,38 +46,120 @@ pub(crate) fn spawn(
     Ok((command.spawn()?, parent))
 }
 
-/// Readable as soon as the process has ended; `None` where the system has no such thing, as Linux
-/// before 5.3.
-pub(crate) fn end_of(child: &Child) -> Option<OwnedFd> {
-    let process = Pid::from_raw(child.id().cast_signed())?;
-    rustix::process::pidfd_open(process, PidfdFlags::empty()).ok()
+/// Copies this process: `None` in the copy.
+///
+/// # Errors
+/// `Unsupported` where this process has other threads; errors of the operating system.
+pub(crate) fn fork() -> io::Result<Option<Pid>> {
+    // The copy has the calling thread alone: a lock that another one holds is never released there.
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    // SAFETY: there is no other thread, so the copy may do whatever this process may.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        process => Ok(Pid::from_raw(process)),
+    }
+}
+
+/// A worker that this process has started.
+#[derive(Debug)]
+pub(crate) struct WorkerProcess {
+    pid: Pid,
+    /// Once it has ended and was waited for: its number may be another one's then.
+    status: Option<ExitStatus>,
+}
+
+impl WorkerProcess {
+    pub(crate) const fn new(pid: Pid) -> Self {
+        Self { pid, status: None }
+    }
+
+    pub(crate) fn of(child: &Child) -> Option<Self> {
+        Pid::from_raw(child.id().cast_signed()).map(Self::new)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().cast_unsigned()
+    }
+
+    /// Readable as soon as the process has ended; `None` where the system has no such thing, as Linux
+    /// before 5.3.
+    pub(crate) fn end(&self) -> Option<OwnedFd> {
+        rustix::process::pidfd_open(self.pid, PidfdFlags::empty()).ok()
+    }
+
+    /// Returns how it has ended, if it has.
+    pub(crate) fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.wait_with(WaitOptions::NOHANG)
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = self.wait_with(WaitOptions::empty())? {
+                return Ok(status);
+            }
+        }
+    }
+
+    fn wait_with(&mut self, options: WaitOptions) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_none() {
+            let wait = || rustix::process::waitpid(Some(self.pid), options);
+            let ended = rustix::io::retry_on_intr(wait)?;
+            self.status = ended.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
+        }
+        Ok(self.status)
+    }
+
+    /// Ends it and all processes of its session.
+    pub(crate) fn kill(&self) {
+        // It may not yet have a group of its own, or may be gone.
+        let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
+        if self.status.is_none() {
+            let _ = rustix::process::kill_process(self.pid, Signal::KILL);
+        }
+    }
 }
 
 /// Role of this process as a worker; `None` if it is none.
 pub(crate) fn role() -> Option<String> {
     let value = std::env::var(VARIABLE).ok()?;
     let (role, parent) = value.split_once(' ')?;
-    let parent: i32 = parent.parse().ok()?;
-    let actual = rustix::process::getppid()?.as_raw_nonzero().get();
-    (parent == actual).then(|| role.to_owned())
+    let parent = Pid::from_raw(parent.parse().ok()?)?;
+    (rustix::process::getppid() == Some(parent)).then(|| role.to_owned())
 }
 
-/// Lets this process die with its parent, keeps the signals of the terminal away from it, and
-/// takes the channel to the parent out of the way of FMUs.
+/// Makes a worker of this process, which [`spawn`] has started.
+///
+/// # Errors
+/// As [`begin_as_copy`].
+pub(crate) fn begin() -> io::Result<Channel> {
+    // The number in the role was that of the parent then.
+    let parent = rustix::process::getppid().filter(|_| role().is_some());
+    begin_with(parent, rustix::stdio::stdin())
+}
+
+/// Makes a worker of this process, which `parent` has [copied](fork): lets it die with its parent, keeps
+/// the signals of the terminal away from it, and takes the channel to the parent out of the way of FMUs.
 ///
 /// # Errors
 /// Errors of the operating system, or that the parent is dead already.
-pub(crate) fn begin() -> io::Result<Channel> {
+pub(crate) fn begin_as_copy(parent: Pid, channel: &Channel) -> io::Result<Channel> {
+    begin_with(Some(parent), channel.as_fd())
+}
+
+fn begin_with(parent: Option<Pid>, socket: BorrowedFd<'_>) -> io::Result<Channel> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     // It may have died before.
-    if role().is_none() {
+    if parent.is_none() || parent != rustix::process::getppid() {
         return Err(io::Error::other("the parent process has ended"));
     }
     // A session of its own: Ctrl-C and a closed terminal are the parent's to handle, and the
     // parent can end all processes that FMUs have started.
     rustix::process::setsid()?;
     crash_handler::leave_ending_to_parent();
-    let channel = Channel::new(private(rustix::stdio::stdin())?);
+    let channel = Channel::new(private(socket)?);
     let nothing = File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
     Ok(channel)

@@ -2,27 +2,26 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Write as _};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process::{Child, ExitStatus};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use gyrator_fmu::leftovers;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, Signal};
 
 use crate::board::{Board, Phase};
 use crate::channel::{Channel, Received};
 use crate::death::{Cause, Death};
 use crate::descendants::{Watched, end_orphans};
+use crate::equipment::Equipment;
 use crate::kept_file::{self, Ring};
 use crate::memory_watch::MemoryWatch;
-use crate::process;
+use crate::process::{self, WorkerProcess};
 use crate::stall::Stalls;
-use crate::worker::{PANICKED, RUN};
+use crate::worker::{NOT_STARTED, PANICKED, RUN, Worker};
 
 /// How often the worker is looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -172,23 +171,66 @@ impl Supervisor {
     /// If there can be no worker: the error of the operating system.
     pub fn start(self) -> io::Result<Supervised> {
         // First of all: until the worker asks for what it needs, it is made.
-        let start = || process::spawn(RUN, self.arguments);
-        let (mut child, channel, watched) = Watched::spawn(start)?;
+        let start = || {
+            let (child, channel) = process::spawn(RUN, self.arguments.clone())?;
+            let process = WorkerProcess::of(&child).ok_or(io::ErrorKind::NotFound)?;
+            Ok((process, channel))
+        };
+        let (mut process, channel, watched) = Watched::spawn(start)?;
         let equipment = Equipment::make(&self.job).inspect_err(|_| {
             // It may have ended by itself.
-            let _ = child.kill();
-            let _ = child.wait();
+            process.kill();
+            let _ = process.wait();
         })?;
         // Where the worker is dead already, its status contains more.
         let _ = channel.send(b"run", &equipment.files());
-        // While the worker works.
-        let sweeper = std::thread::Builder::new().spawn(leftovers::sweep).ok();
-        Ok(Supervised {
+        Ok(self.watch((process, watched), channel, equipment))
+    }
+
+    /// Starts the worker as a copy of this process, which takes less time than a new start of the
+    /// program: `None` in the worker, where [`Worker::current`] returns it from now on. It goes on with
+    /// whatever follows, and ends in [`end_if_worker`](crate::end_if_worker), which the program has to
+    /// call around it. Where this process has other threads, starts the program once more, as
+    /// [`start`](Self::start) does.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn fork(self) -> io::Result<Option<Supervised>> {
+        let equipment = Equipment::make(&self.job)?;
+        let (channel, other_end) = Channel::pair()?;
+        let parent = rustix::process::getpid();
+        let copy = || match process::fork()? {
+            Some(process) => Ok((WorkerProcess::new(process), ())),
+            // The list of workers, which is locked, is no concern of a worker.
+            None => Err(io::ErrorKind::Other.into()),
+        };
+        let copied = Watched::spawn(copy);
+        if rustix::process::getpid() != parent {
+            drop(channel);
+            Worker::begin_as_copy(parent, &other_end, equipment, self.job);
+            return Ok(None);
+        }
+        match copied {
+            Ok((process, (), watched)) => {
+                Ok(Some(self.watch((process, watched), channel, equipment)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => self.start().map(Some),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn watch(
+        &self,
+        (process, watched): (WorkerProcess, Watched),
+        channel: Channel,
+        equipment: Equipment,
+    ) -> Supervised {
+        Supervised {
             board: equipment.board,
             ring: equipment.ring,
-            end: process::end_of(&child),
+            end: process.end(),
             watched: Some(watched),
-            child,
+            process,
             channel: Some(channel),
             notes: equipment.notes,
             results: None,
@@ -196,51 +238,15 @@ impl Supervisor {
             memory: MemoryWatch::new(self.memory_limit),
             timeout: self.timeout,
             next_look: Instant::now() + INTERVAL,
-            sweeper,
-        })
+        }
     }
-}
-
-/// Files and shared memory that a worker gets from its parent.
-struct Equipment {
-    board: Board,
-    ring: Ring,
-    job: File,
-    notes: File,
-}
-
-impl Equipment {
-    fn make(text: &[u8]) -> io::Result<Self> {
-        let equipment = Self {
-            board: Board::create()?,
-            ring: Ring::create()?,
-            job: memory_file("gyrator-job")?,
-            notes: memory_file("gyrator-notes")?,
-        };
-        (&equipment.job).write_all(text)?;
-        Ok(equipment)
-    }
-
-    fn files(&self) -> [BorrowedFd<'_>; 4] {
-        [
-            self.board.descriptor(),
-            self.ring.descriptor(),
-            self.job.as_fd(),
-            self.notes.as_fd(),
-        ]
-    }
-}
-
-fn memory_file(name: &str) -> io::Result<File> {
-    let flags = rustix::fs::MemfdFlags::CLOEXEC;
-    Ok(rustix::fs::memfd_create(name, flags)?.into())
 }
 
 /// A worker that was started.
 pub struct Supervised {
     board: Board,
     ring: Ring,
-    child: Child,
+    process: WorkerProcess,
     watched: Option<Watched>,
     /// Readable when the worker has ended; `None` where the system has no such thing.
     end: Option<OwnedFd>,
@@ -253,7 +259,6 @@ pub struct Supervised {
     timeout: Option<Duration>,
     /// When the worker is looked at next.
     next_look: Instant,
-    sweeper: Option<JoinHandle<()>>,
 }
 
 impl Supervised {
@@ -262,10 +267,12 @@ impl Supervised {
     /// # Errors
     /// Errors of the operating system; none is to be expected.
     pub fn wait(mut self, stop: &Stop) -> io::Result<Ending> {
-        let process = self.child.id();
+        let process = self.process.id();
+        // While the worker works.
+        let sweeper = leftovers::sweep_aside();
         let (status, killed) = loop {
             self.listen();
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = self.process.try_wait()? {
                 break (status, None);
             }
             if Instant::now() < self.next_look {
@@ -274,21 +281,21 @@ impl Supervised {
             self.next_look = Instant::now() + INTERVAL;
             if let Some(cause) = self.reason_to_kill(stop) {
                 let death = Death::new(cause, &self.board, process);
-                self.kill();
-                break (self.child.wait()?, Some(death));
+                self.process.kill();
+                break (self.process.wait()?, Some(death));
             }
         };
         self.drain();
         let interrupted = stop.requests() > 0;
         let (outcome, warnings) = self.judge(status, killed, interrupted);
         // Processes that FMUs have started have no partner any more.
-        self.kill();
+        self.process.kill();
         drop(self.watched.take());
         end_orphans();
         if self.board.phase().0 != Phase::Leaving {
             leftovers::remove_of(process);
         }
-        if let Some(sweeper) = self.sweeper.take() {
+        if let Some(sweeper) = sweeper {
             // It cannot panic, and if it did, the next run would remove the rest.
             let _ = sweeper.join();
         }
@@ -316,7 +323,11 @@ impl Supervised {
         if phase == Phase::Leaving && !has_panicked && (is_left || killed.is_some()) {
             return (WorkerOutcome::Finished(code), warnings);
         }
-        let process = self.child.id();
+        if !self.board.has_begun() && status.code() == Some(NOT_STARTED.into()) {
+            // It has told why.
+            return (WorkerOutcome::Finished(NOT_STARTED), warnings);
+        }
+        let process = self.process.id();
         let mut death = killed.unwrap_or_else(|| Death::of_status(status, &self.board, process));
         if interrupted && death.cause.is_wish_to_end() {
             // The signal went to all processes, and an FMU has put its own handler in place.
@@ -411,16 +422,7 @@ impl Supervised {
                 }
             }
         }
-        self.memory.look(self.child.id(), &self.board)
-    }
-
-    /// Ends the worker and all processes that it has started.
-    fn kill(&mut self) {
-        // The worker may not yet have a group of its own, or may be gone.
-        if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
-        }
-        let _ = self.child.kill();
+        self.memory.look(self.process.id(), &self.board)
     }
 }
 

@@ -6,8 +6,12 @@ use std::os::fd::AsFd as _;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use rustix::process::Pid;
+
 use crate::board::{Board, Phase, Position};
 use crate::channel::{Channel, Received};
+use crate::descendants::adopt_none;
+use crate::equipment::Equipment;
 use crate::kept_file::{self, KeptFile, Ring};
 use crate::process::{self, Streams};
 use crate::{crash_handler, isolated, leaving};
@@ -17,6 +21,9 @@ pub(crate) const RUN: &str = "run";
 
 /// Exit code where code of the worker itself has panicked, as Rust has it.
 pub(crate) const PANICKED: u8 = 101;
+
+/// Exit code of a worker that could not begin; no FMU is to blame.
+pub(crate) const NOT_STARTED: u8 = 1;
 
 static CURRENT: OnceLock<Worker> = OnceLock::new();
 
@@ -51,13 +58,30 @@ pub fn hook(main: impl FnOnce(&'static Worker) -> u8) {
     if process::role().as_deref() == Some(RUN) {
         let worker = match Worker::begin() {
             Ok(worker) => worker,
-            Err(error) => {
-                eprintln!("error: the worker process cannot start: {error}");
-                leaving::leave(1);
-            }
+            Err(error) => cannot_start(&error),
         };
         worker.carry_out(main);
     }
+}
+
+/// Calls `main` and returns its exit code, or, in a process that became a worker in it
+/// ([`Supervisor::fork`](crate::Supervisor::fork)), ends the process with it.
+pub fn end_if_worker(main: impl FnOnce() -> u8) -> u8 {
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(main));
+    match (Worker::current(), outcome) {
+        (Some(worker), outcome) => worker.leave(outcome.unwrap_or(PANICKED)),
+        (None, Ok(code)) => code,
+        (None, Err(panic)) => std::panic::resume_unwind(panic),
+    }
+}
+
+fn cannot_start(error: &io::Error) -> ! {
+    let advice = match error.raw_os_error() {
+        Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n)",
+        _ => "",
+    };
+    eprintln!("error: the worker process cannot start: {error}{advice}");
+    leaving::leave(NOT_STARTED)
 }
 
 impl Worker {
@@ -82,10 +106,7 @@ impl Worker {
         let ring = Ring::attach(next()?)?;
         let job = read_job(next()?.into())?;
         let notes = next()?.into();
-        gyrator_fmu::flight_recorder::record_to(board.slots);
-        crash_handler::install(&board.header.crash);
-        note_panics(board);
-        Ok(CURRENT.get_or_init(|| Self {
+        Ok(Self::install(Self {
             board,
             channel,
             streams,
@@ -95,9 +116,44 @@ impl Worker {
         }))
     }
 
+    /// Makes a worker of this process, a copy of its parent; ends it where that fails.
+    pub(crate) fn begin_as_copy(
+        parent: Pid,
+        channel: &Channel,
+        equipment: Equipment,
+        job: Vec<u8>,
+    ) {
+        let begin = || -> io::Result<()> {
+            adopt_none();
+            Self::install(Self {
+                channel: process::begin_as_copy(parent, channel)?,
+                streams: Streams::take()?,
+                board: equipment.board,
+                job,
+                notes: equipment.notes,
+                ring: Mutex::new(Some(equipment.ring)),
+            });
+            Ok(())
+        };
+        begin().unwrap_or_else(|error| cannot_start(&error));
+    }
+
+    /// Records calls and crashes of this process from now on.
+    fn install(worker: Self) -> &'static Self {
+        let board = worker.board;
+        gyrator_fmu::flight_recorder::record_to(board.slots);
+        crash_handler::install(&board.header.crash);
+        note_panics(board);
+        board.enter(Phase::Running, 0);
+        CURRENT.get_or_init(|| worker)
+    }
+
     fn carry_out(&'static self, main: impl FnOnce(&'static Self) -> u8) -> ! {
         let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| main(self)));
-        let code = outcome.unwrap_or(PANICKED);
+        self.leave(outcome.unwrap_or(PANICKED))
+    }
+
+    fn leave(&self, code: u8) -> ! {
         self.board.enter(Phase::Leaving, code);
         leaving::leave(code)
     }

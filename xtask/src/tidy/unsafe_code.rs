@@ -19,6 +19,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/worker/src/board.rs",
     "crates/worker/src/crash_handler.rs",
     "crates/worker/src/leaving.rs",
+    "crates/worker/src/process.rs",
     "crates/worker/src/shared_memory.rs",
     "fmus/kit/src/crash.rs",
     "fmus/kit/src/export.rs",
