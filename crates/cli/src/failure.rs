@@ -14,6 +14,9 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Na
 use crate::exit::Exit;
 use crate::screen;
 
+/// Advice where a call did not return in time.
+pub(crate) const MORE_TIME: &str = "give it more time with --timeout SECONDS, 0 for no end";
+
 /// Problems shown of one file; the rest is counted.
 const SHOWN: usize = 25;
 
@@ -78,8 +81,13 @@ impl Message {
             .with_width(screen::width())
             .with_context_lines(1)
             .with_links(false);
+        let message = Self {
+            text: screen::harmless(&self.text),
+            help: self.help.as_deref().map(screen::harmless),
+            ..self.clone()
+        };
         let mut text = String::new();
-        match handler.render_report(&mut text, self) {
+        match handler.render_report(&mut text, &message) {
             Ok(()) => text,
             // The place is not in the text: the message itself counts.
             Err(fmt::Error) => self.render_plain(),
@@ -195,13 +203,14 @@ impl Failure {
     /// Writes all messages to the standard error.
     pub fn print(&self) {
         let texts: Vec<String> = self.messages.iter().map(Message::render).collect();
-        screen::message(&texts.join("\n"));
+        screen::coloured_message(&texts.join("\n"));
     }
 }
 
 fn named_source(source: &Source) -> NamedSource<Arc<String>> {
-    let path = source.path.display().to_string();
-    NamedSource::new(path, Arc::new(source.text.clone())).with_language("TOML")
+    let path = screen::harmless(&source.path.display().to_string());
+    let text = screen::harmless_source(&source.text);
+    NamedSource::new(path, Arc::new(text)).with_language("TOML")
 }
 
 /// The problems of a file as messages, errors and warnings in the order of the text.
@@ -352,16 +361,21 @@ impl From<RunError> for Failure {
         };
         let log = fault.unit.log.take();
         let exit = match fault.unit.cause {
-            Cause::Lost => Exit::Crashed,
+            Cause::Lost | Cause::Timeout => Exit::Crashed,
+            Cause::Interrupted => Exit::Interrupted,
             _ => Exit::Failed,
         };
-        let failure = Self::new(exit, Message::error(fault.to_string()));
-        match (log, fault.unit.cause) {
-            (Some(log), _) => failure.detail(format!("its last log line: {log}")),
+        let mut failure = Self::new(exit, Message::error(fault.to_string()));
+        let has_reason = log.is_some();
+        if let Some(log) = log {
+            failure = failure.detail(format!("its last log line: {log}"));
+        }
+        match fault.unit.cause {
+            Cause::Timeout => failure.help(MORE_TIME),
             // Some FMUs log even fatal errors only where all log lines are asked for.
-            (None, Cause::Error | Cause::Fatal) => failure
+            Cause::Error | Cause::Fatal if !has_reason => failure
                 .help("the FMU logged no reason; --log-level info asks it for all that it logs"),
-            (None, _) => failure,
+            _ => failure,
         }
     }
 }

@@ -16,28 +16,56 @@ pub(crate) fn set_bar(bar: Option<ProgressBar>) {
     *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
 }
 
-/// A text of an FMU or a file as it may be shown: without control characters, which could do anything
-/// to a terminal, and with its further lines indented, so that none passes for a message.
+/// Whether a character could do anything to a terminal, or show a text in another order than its own
+/// (the bidirectional controls of Unicode Standard Annex 9).
+fn is_harmful(character: char) -> bool {
+    match character {
+        '\n' | '\t' => false,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' => true,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        other => other.is_control(),
+    }
+}
+
+/// A text of an FMU or a file as it may be shown: without [harmful](is_harmful) characters, and with its
+/// further lines indented, so that none passes for a message.
 pub(crate) fn harmless(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.trim_end().chars() {
         match character {
             '\n' => shown.push_str("\n    "),
-            '\t' => shown.push('\t'),
-            other if other.is_control() => {}
+            other if is_harmful(other) => {}
             other => shown.push(other),
         }
     }
     shown
 }
 
-/// Writes a text to the standard output, without control characters that names in it may have.
+/// A text of a file whose lines are quoted: each [harmful](is_harmful) character is replaced by one of
+/// as many bytes, so that all places stay where they are.
+pub(crate) fn harmless_source(text: &str) -> String {
+    let shown = |character: char| match (character, character.len_utf8()) {
+        ('\r', _) => ' ',
+        (other, _) if !is_harmful(other) => other,
+        (_, 1) => '?',
+        (_, 2) => '\u{b7}',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    text.chars().map(shown).collect()
+}
+
+/// Writes a text to the standard output, without [harmful](is_harmful) characters that names in it may
+/// have. Other programs get the bidirectional ones: they are no control characters in JSON.
 ///
 /// # Errors
 /// That of the operating system, unless the reader has gone: `gyrator list | head` is no error.
 pub fn print(text: &str) -> io::Result<()> {
-    let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    let text = text.replace(is_harmful, "");
+    let is_shown = match Worker::current() {
+        Some(worker) => worker.output().is_terminal(),
+        None => io::stdout().is_terminal(),
+    };
+    let is_left_out = |c: char| is_harmful(c) && (is_shown || c.is_control());
+    let text = text.replace(is_left_out, "");
     let written = match Worker::current() {
         Some(worker) => worker.output().write_all(text.as_bytes()),
         None => {
@@ -60,8 +88,14 @@ pub fn file(path: &Path, text: &str) -> io::Result<()> {
     write_whole(path, |file| file.write_all(text.as_bytes()))
 }
 
-/// Writes a text that ends in a line feed to the standard error, above the progress bar.
+/// Writes a text that ends in a line feed to the standard error, above the progress bar, without
+/// [harmful](is_harmful) characters that names in it may have.
 pub fn message(text: &str) {
+    coloured_message(&text.replace(is_harmful, ""));
+}
+
+/// As [`message`], for a text whose control characters are colours.
+pub(crate) fn coloured_message(text: &str) {
     // Where even the standard error is closed, no reader is left.
     let write = || match Worker::current() {
         Some(worker) => worker.say(text),
@@ -88,4 +122,32 @@ pub(crate) fn width() -> usize {
 /// Whether messages may have colours: on a terminal, unless `NO_COLOR` is set.
 pub(crate) fn has_colours() -> bool {
     io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Escape sequences, NUL, DEL, a control character of two bytes, and those that turn a text around.
+    const HARMFUL: &str = "a\x1b[31m\0\x7f\u{9b}\u{61c}\u{202e}\u{2066}b";
+
+    #[test]
+    fn r66_no_control_character_reaches_a_terminal() {
+        assert_eq!(harmless(HARMFUL), "a[31mb");
+        assert_eq!(
+            harmless("ä\t€\nerror: forged\r\n"),
+            "ä\t€\n    error: forged"
+        );
+    }
+
+    #[test]
+    fn r66_quoted_lines_stay_as_long_as_they_are() {
+        let shown = harmless_source(HARMFUL);
+        assert_eq!(shown, "a?[31m??\u{b7}\u{b7}\u{fffd}\u{fffd}b");
+        assert_eq!(shown.len(), HARMFUL.len());
+        assert_eq!(
+            harmless_source("a = 1\r\nb = \"ä€\"\n"),
+            "a = 1 \nb = \"ä€\"\n"
+        );
+    }
 }
