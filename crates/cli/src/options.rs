@@ -142,17 +142,17 @@ impl ResultOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ExecutionOptions {
-    /// Run in this process: a crash of an FMU then ends the program without a word
+    /// Run in this process: a crash of an FMU then ends the program without a word [Linux]
     #[arg(long)]
     pub(crate) no_supervisor: bool,
-    /// Longest time that a call of an FMU may take; 0 is for ever
+    /// Longest time that a call of an FMU may take; 0 is for ever [Linux]
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     pub(crate) timeout: f64,
     /// Give components processes of their own, for a crash of one to be survived by the others: the
-    /// named ones, or all [repeatable]
+    /// named ones, or all [repeatable] [Linux]
     #[arg(long, value_name = "COMPONENT,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
     pub(crate) isolate: Option<Vec<String>>,
-    /// Most memory that the run may use; an FMU that needs more ends it
+    /// Most memory that the run may use; an FMU that needs more ends it [Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub(crate) memory_limit: Option<u64>,
     /// Threads that step the FMUs [default: 1]

@@ -52,13 +52,14 @@ pub(super) struct Options {
     #[arg(long, value_name = "NUMBER")]
     worker_threads: Option<NonZeroUsize>,
     /// Run in this process: a crash of an FMU then ends the study, and the next attempt meets it again
+    /// [Linux]
     #[arg(long)]
     no_supervisor: bool,
     /// Give components processes of their own, so that a run is measured until an FMU crashes: the
-    /// named ones, or all [repeatable]
+    /// named ones, or all [repeatable] [Linux]
     #[arg(long, value_name = "COMPONENT,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
     isolate: Option<Vec<String>>,
-    /// Longest time that a call of an FMU may take; 0 is for ever
+    /// Longest time that a call of an FMU may take; 0 is for ever [Linux]
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     timeout: f64,
     #[command(flatten)]

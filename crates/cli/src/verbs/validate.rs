@@ -59,10 +59,10 @@ pub(super) struct Options {
     )]
     #[arg(conflicts_with = "json")]
     against: Option<String>,
-    /// Longest time for one call of an FMU
+    /// Longest time for one call of an FMU [Linux]
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
     timeout: f64,
-    /// Most memory for an FMU, in MiB
+    /// Most memory for an FMU, in MiB [Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     memory_limit: Option<u64>,
     /// Let warnings count as errors
