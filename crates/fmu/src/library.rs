@@ -352,6 +352,9 @@ fn hint(reason: &str) -> String {
             "; {symbol} is in no library that the FMU names: load {library} (--preload)"
         );
     }
+    if reason.contains("Too many open files") {
+        return "; this process may open too few files: raise the limit (ulimit -n)".to_owned();
+    }
     if let Some(library) = missing_library(reason) {
         return format!("; install {library}, or name its directory with library_path");
     }
@@ -360,11 +363,23 @@ fn hint(reason: &str) -> String {
                 to another one"
             .to_owned();
     }
-    if reason.contains("Too many open files") {
-        return "; this process may open too few files: raise the limit (ulimit -n)".to_owned();
-    }
     if reason.contains("GLIBC") && reason.contains("not found") {
         return "; the FMU was built for a newer C library than this system has".to_owned();
     }
     String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In the words of the GNU C library.
+    #[test]
+    fn r67_what_the_system_forbids_is_not_blamed_on_the_fmu() {
+        let of = |reason: &str| hint(&format!("/tmp/x/Wheel.so: {reason}"));
+        assert!(of("failed to map segment from shared object").contains("noexec"));
+        let files = of("cannot open shared object file: Too many open files");
+        assert!(files.contains("ulimit -n"), "{files}");
+        assert_eq!(of("invalid ELF header"), "");
+    }
 }
