@@ -59,6 +59,25 @@ fn r59_nonsense_times_are_refused() {
     }
 }
 
+/// The warning comes before the first step; days pass until the summary.
+#[test]
+fn r69_more_steps_than_days_are_told_at_the_start() {
+    for way in [None, Some("--no-supervisor")] {
+        let bench = Bench::new();
+        bench.write("system.toml", FAULTY);
+        let command = "run system.toml --step-size 1e-13 --start-value bad.fault=error \
+                       --start-value bad.fault_time=0";
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let outcome = bench.run(words.into_iter().chain(way));
+        assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+        let warning = outcome
+            .stderr
+            .find("these are 1.0e13 steps, which take days");
+        let error = outcome.stderr.find("error: bad: fmi2DoStep");
+        assert!(warning.is_some() && warning < error, "{}", outcome.stderr);
+    }
+}
+
 /// A system with an FMU whose steps go on in the background for ever.
 fn endless_steps(bench: &Bench) {
     let claim = "canHandleVariableCommunicationStepSize=";
@@ -70,28 +89,39 @@ fn endless_steps(bench: &Bench) {
     bench.write("pending.toml", &system);
 }
 
-const PENDING: &str = "run pending.toml --start-value bad.fault=pending -o out.csv";
+const PENDING: &str =
+    "run pending.toml --start-value bad.fault=pending -o out.csv --summary summary.json";
 
 #[test]
 fn r54_a_step_that_stays_pending_is_ended() {
-    for way in [None, Some("--isolate")] {
+    for way in [
+        "",
+        " --isolate",
+        " --no-supervisor",
+        " --no-supervisor --isolate",
+    ] {
         let bench = Bench::new();
         endless_steps(&bench);
-        let outcome = bench.run(PENDING.split(' ').chain(["--timeout", "3"]).chain(way));
-        assert_eq!(outcome.code, Some(5), "{way:?} {}", outcome.stderr);
-        let expected = "bad: no return within 3 s from fmi2DoStep at t = 0.4 s (step 4)";
-        assert!(
-            outcome.stderr.contains(expected),
-            "{way:?} {}",
-            outcome.stderr
-        );
+        let command = format!("{PENDING} --timeout 3{way}");
+        let outcome = bench.run(command.split(' '));
+        assert_eq!(outcome.code, Some(5), "{way} {}", outcome.stderr);
+        for told in [
+            "error: bad: no return within 3 s from fmi2DoStep",
+            " at t = 0.4 s (step 4); 5 rows kept in out.csv\n",
+            "help: give it more time",
+        ] {
+            assert!(outcome.stderr.contains(told), "{way} {}", outcome.stderr);
+        }
         assert_eq!(bench.rows("out.csv").1.len(), 5);
+        let summary = bench.json("summary.json");
+        assert_eq!(summary["stop_reason"], "timeout", "{way}");
+        assert_eq!(summary["components_in_call"][0], "bad", "{way}");
     }
 }
 
 #[test]
 fn r54_an_interrupted_step_that_stays_pending_is_ended() {
-    for way in [None, Some("--isolate")] {
+    for way in [None, Some("--isolate"), Some("--no-supervisor")] {
         let bench = Bench::new();
         endless_steps(&bench);
         let mut child = bench.start(PENDING.split(' ').chain(way));
@@ -101,16 +131,20 @@ fn r54_an_interrupted_step_that_stays_pending_is_ended() {
         signal("-INT", child.id());
         assert_eq!(child.wait().unwrap().code(), Some(130), "{way:?}");
         assert_eq!(bench.rows("out.csv").1.len(), 5);
+        let summary = bench.json("summary.json");
+        assert_eq!(summary["stop_reason"], "interrupted", "{way:?}");
     }
 }
 
 #[test]
 fn r54_a_pending_that_was_not_declared_is_an_error() {
-    let bench = Bench::new();
-    let outcome = run(&bench, "pending", "do_step", &[]);
-    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
-    let expected = "its description does not declare canRunAsynchronuously";
-    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    for way in [&[][..], &["--no-supervisor"], &["--isolate"]] {
+        let bench = Bench::new();
+        let outcome = run(&bench, "pending", "do_step", way);
+        assert_eq!(outcome.code, Some(1), "{way:?} {}", outcome.stderr);
+        let told = "its description does not declare canRunAsynchronuously";
+        assert!(outcome.stderr.contains(told), "{way:?} {}", outcome.stderr);
+    }
 }
 
 fn pipe(path: &Path) {
@@ -255,6 +289,8 @@ fn r62_silenced_output_is_reported() {
     let outcome = run(&bench, "close_all", "do_step", &["-o", "out.csv"]);
     // Debug builds of Rust's library end a process that closes a file twice.
     assert!(matches!(outcome.code, Some(1 | 5)), "{}", outcome.stderr);
+    let lost = "cannot be read any more";
+    assert!(!outcome.stderr.contains(lost), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("error: "), "{}", outcome.stderr);
     assert!(
         outcome.stderr.contains("rows kept in out.csv"),
@@ -333,5 +369,70 @@ fn r62_omissions_of_a_run_are_reported() {
     let outcome = bench.run(["run", "system.toml", "-o", "out.csv"]);
     for part in ["not recorded", "shortened"] {
         assert!(!outcome.stdout.contains(part), "{}", outcome.stdout);
+    }
+}
+
+/// In quoted lines of the system file, names of components and variables, and messages of FMUs.
+#[test]
+fn r66_no_control_character_is_shown() {
+    let harmful = |c: char| c.is_control() && c != '\n' || ('\u{202a}'..='\u{202e}').contains(&c);
+    let bench = Bench::new();
+    let raw = "\x1b[31m\u{7f}\0\u{9b}\u{202e}";
+    let escaped = "\\u001b[31m\\u007f\\u0000\\u009b\\u202e";
+    for (text, told) in [
+        (
+            FAULTY.replace("stop_time = 1.0", &format!("stop_time = \"{raw}\"")),
+            "stop_time",
+        ),
+        (
+            FAULTY.replace("stop_time = 1.0", "stop_time = 1.0 # \u{202e}\nstep = 1"),
+            "step",
+        ),
+        (
+            FAULTY.replace("components.bad", &format!("components.\"{escaped}\"")),
+            "bad",
+        ),
+        (
+            FAULTY.replace("\"bad.u\"", &format!("\"bad.{escaped}\"")),
+            "bad.",
+        ),
+        (
+            FAULTY.replace("fmus/Faulty.fmu", &format!("{escaped}.fmu")),
+            ".fmu",
+        ),
+    ] {
+        bench.write("system.toml", &text);
+        for more in [None, Some("--no-supervisor")] {
+            let outcome = bench.run(["run", "system.toml"].into_iter().chain(more));
+            assert_ne!(outcome.code, Some(0), "{text}");
+            assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+            assert!(!outcome.stderr.contains(harmful), "{:?}", outcome.stderr);
+        }
+    }
+}
+
+/// Neither the process of the run nor an FMU is told to have ended for it.
+#[test]
+fn r67_a_limit_on_open_files_is_not_blamed_on_an_fmu() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    for limit in 10..=18 {
+        let program = env!("CARGO_BIN_EXE_gyrator");
+        let command = format!("ulimit -n {limit}; exec {program} run system.toml -o out.csv");
+        let output = Command::new("sh")
+            .args(["-c", &command])
+            .current_dir(bench.path(""))
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        if output.status.code() != Some(0) {
+            assert!(
+                matches!(output.status.code(), Some(1 | 4)),
+                "{limit} {stderr}"
+            );
+            let has_reason = stderr.to_lowercase().contains("open files");
+            assert!(has_reason, "{limit} {stderr}");
+        }
+        assert!(!stderr.contains("the FMU called"), "{limit} {stderr}");
     }
 }
