@@ -280,7 +280,7 @@ fn r64_a_pending_step_ends_soon_after_an_interruption() {
     instance.set_integer(&[2], &[i32::MAX]).unwrap();
     let error = step_with(&mut instance, 5).unwrap_err();
     assert_eq!(error.status, Status::Interrupted);
-    assert_eq!(instance.state(), State::StepCanceled);
+    assert_eq!(instance.state(), SlaveState::StepCanceled);
 }
 
 #[test]
