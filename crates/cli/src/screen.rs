@@ -54,7 +54,7 @@ pub(crate) fn harmless_source(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Writes a text to the standard output, without [harmful](is_harmful) characters that names in it may
+/// Writes a text to the standard output, without control characters that names in it may
 /// have. Other programs get the bidirectional ones: they are no control characters in JSON.
 ///
 /// # Errors
@@ -89,7 +89,7 @@ pub fn file(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Writes a text that ends in a line feed to the standard error, above the progress bar, without
-/// [harmful](is_harmful) characters that names in it may have.
+/// control characters that names in it may have.
 pub fn message(text: &str) {
     coloured_message(&text.replace(is_harmful, ""));
 }

@@ -129,8 +129,8 @@ impl PartFile {
         }
     }
 
-    /// Whether the file has its name, or was written anew to one of its [places](Self::places), by
-    /// another process for example.
+    /// Whether the file has its name, or was written anew to another one, by another process for
+    /// example.
     #[must_use]
     pub fn is_published(&self) -> bool {
         let has_part_name = || is_at(&self.file, &self.part);
