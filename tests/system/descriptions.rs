@@ -421,17 +421,14 @@ fn a_gain_needs_a_number() {
     let mut system = System::new(1.0);
     system.add("echo", ModelUnit::<AllTypes>::new());
     system.add("next", ModelUnit::<AllTypes>::new());
-    system.connect("echo.integer_out", "next.integer_in");
-    let mut file = system.description().clone();
-    file.connections[0].gain = Some(Spanned::unplaced(2.0));
-    for component in &mut file.components {
-        component.fmu.value = gyrator_testkit::fmu("AllTypes");
-    }
-    let system = System::from_file(file).unwrap();
+    let gain = Some(Spanned::unplaced(2.0));
+    system
+        .connect_with("echo.integer_out", "next.integer_in")
+        .gain = gain;
     expect(
         system,
-        "gain-not-real",
-        &["echo.integer_out → next.integer_in"],
+        "type-mismatch",
+        &["echo.integer_out → next.integer_in", "with a gain", "round"],
     );
 }
 

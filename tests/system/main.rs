@@ -5,9 +5,11 @@
 
 mod allocation;
 mod audit;
+mod blocks;
 mod call_order;
 mod call_sequences;
 mod combinations;
+mod connections;
 mod descriptions;
 mod determinism;
 mod embedding;

@@ -53,17 +53,17 @@ impl Message {
         }
     }
 
-    fn from_problem(problem: &Problem, source: &NamedSource<Arc<String>>) -> Self {
+    fn from_problem(problem: &Problem, source: &Source) -> Self {
         Self {
             text: match problem.span {
                 Some(_) => problem.message.clone(),
-                None => format!("{}: {}", source.name(), problem.message),
+                None => format!("{}: {}", source.path.display(), problem.message),
             },
             rule: Some(problem.rule),
             details: Vec::new(),
             help: problem.help.clone(),
             severity: problem.severity,
-            place: problem.span.clone().map(|span| (source.clone(), span)),
+            place: problem.span.as_ref().map(|span| in_file(source, span)),
         }
     }
 
@@ -207,21 +207,23 @@ impl Failure {
     }
 }
 
-fn named_source(source: &Source) -> NamedSource<Arc<String>> {
-    let path = screen::harmless(&source.path.display().to_string());
-    let text = screen::harmless_source(&source.text);
-    NamedSource::new(path, Arc::new(text)).with_language("TOML")
+/// The file in which a place stands, and the place in it.
+fn in_file(source: &Source, span: &Range<usize>) -> (NamedSource<Arc<String>>, Range<usize>) {
+    let (path, bytes) = source.file_at(span.start);
+    let place = span.start - bytes.start..span.end - bytes.start;
+    let text = Arc::new(screen::harmless_source(&source.text[bytes]));
+    let file = NamedSource::new(screen::harmless(&path.display().to_string()), text);
+    (file.with_language("TOML"), place)
 }
 
 /// The problems of a file as messages, errors and warnings in the order of the text.
 pub(crate) fn messages(problems: &Problems) -> Vec<Message> {
     let source = &problems.source;
-    let named = named_source(source);
     let mut list: Vec<&Problem> = problems.list.iter().collect();
     list.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
     let shown = list.into_iter().take(SHOWN);
     let mut messages: Vec<_> = shown
-        .map(|problem| Message::from_problem(problem, &named))
+        .map(|problem| Message::from_problem(problem, source))
         .collect();
     if let Some(hidden) = problems
         .list
@@ -286,20 +288,15 @@ impl Failure {
         } else {
             Exit::InvalidInput
         };
-        let named = named_source(&system.source);
         let messages = errors
             .iter()
-            .map(|error| not_loaded(error, system, &named))
+            .map(|error| not_loaded(error, system))
             .collect();
         Self { exit, messages }
     }
 }
 
-fn not_loaded(
-    error: &LoadError,
-    system: &SystemFile,
-    source: &NamedSource<Arc<String>>,
-) -> Message {
+fn not_loaded(error: &LoadError, system: &SystemFile) -> Message {
     let LoadError {
         component: name,
         message,
@@ -321,7 +318,7 @@ fn not_loaded(
         place: fmu
             .map(|fmu| fmu.span.clone())
             .filter(is_written)
-            .map(|span| (source.clone(), span)),
+            .map(|span| in_file(&system.source, &span)),
         help: fmu.and_then(|fmu| advice_on_missing(&fmu.value)),
         ..Message::error(text)
     }

@@ -171,10 +171,14 @@ impl Session<'_> {
 
     /// Refuses outputs that are FMUs; other inputs were compared before they were read.
     fn refuse_overwriting(&self) -> Result<(), Failure> {
-        let fmus = self.system.components.iter();
-        let inputs: Vec<_> = fmus
-            .map(|component| ("an FMU of the system", &*component.fmu.value))
-            .collect();
+        let components = &self.system.components;
+        let of_blocks = |component| gyrator::block_files(component, &self.system.source);
+        let tables: Vec<_> = components.iter().flat_map(of_blocks).collect();
+        let fmus = components
+            .iter()
+            .map(|component| ("an FMU of the system", &*component.fmu.value));
+        let tables = tables.iter().map(|path| ("a table of the system", &**path));
+        let inputs: Vec<_> = fmus.chain(tables).collect();
         overwriting::refuse(&self.results.outputs(), &inputs)
     }
 
@@ -285,15 +289,17 @@ impl Session<'_> {
 
     fn warning(&self, problem: &Problem) -> String {
         let source = &self.system.source;
-        let place = problem.span.as_ref().map_or(String::new(), |span| {
-            let (line, column) = source.position(span.start);
+        let start = problem.span.as_ref().map_or(0, |span| span.start);
+        let place = problem.span.as_ref().map_or(String::new(), |_| {
+            let (line, column) = source.position(start);
             format!("{line}:{column}: ")
         });
         let help = problem
             .help
             .as_ref()
             .map_or(String::new(), |help| format!("; {help}"));
-        format!("{}:{place}{}{help}", source.path.display(), problem.message)
+        let path = source.file_at(start).0.display();
+        format!("{path}:{place}{}{help}", problem.message)
     }
 }
 

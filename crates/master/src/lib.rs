@@ -45,6 +45,7 @@
 
 mod alarm;
 mod audit;
+mod block;
 mod closure_unit;
 mod compatibility;
 mod correction;
@@ -69,6 +70,7 @@ mod need;
 mod observer;
 mod order;
 mod physical_unit;
+mod random;
 mod registries;
 mod registry;
 mod report;
@@ -85,9 +87,11 @@ mod time;
 mod unit;
 mod unit_maker;
 mod unit_wrapper;
+mod value_conversion;
 
 pub use alarm::{Alarm, Alarms};
 pub use audit::{Audit, BondAudit, CorrectionVerdict};
+pub use block::{BLOCKS, Block, BlockFacts, block_files};
 pub use closure_unit::{Call, ClosureUnit};
 pub use compatibility::{Claims, claims};
 pub use correction::{
@@ -114,6 +118,7 @@ pub use method::{METHODS, Method, MethodFacts};
 pub use need::{Facts, Need};
 pub use observer::{Observer, ObserverError, StopRequest, View};
 pub use physical_unit::PhysicalUnit;
+pub use random::SplitMix64;
 pub use registries::Registries;
 pub use registry::{
     Arguments, Chosen, Entry, EntryError, EntryKind, ParameterInfo, ParameterKind, Registry,

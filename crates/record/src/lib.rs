@@ -12,6 +12,7 @@
 mod compare;
 mod csv_reader;
 mod csv_sink;
+mod lookup;
 mod memory_sink;
 #[cfg(feature = "parquet")]
 mod parquet_reader;
@@ -28,6 +29,7 @@ mod table_reader;
 pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
 pub use csv_reader::{CsvError, parse_csv, read_csv};
 pub use csv_sink::{CsvSink, Output};
+pub use lookup::{Interpolation, row_at};
 pub use memory_sink::MemorySink;
 #[cfg(feature = "parquet")]
 pub use parquet_reader::read_parquet;

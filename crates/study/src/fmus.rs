@@ -34,7 +34,7 @@ pub(crate) fn open(
         if interrupt.load(Ordering::Relaxed) {
             return;
         }
-        if let Ok((file, _)) = parse_with(system.text.clone(), &system.path, &settings) {
+        if let Ok((file, _)) = parse_with(system.own_text(), &system.path, &settings) {
             cache.open_all(&file);
             opened.insert(of_fmus);
         }

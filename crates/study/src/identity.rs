@@ -36,7 +36,10 @@ impl Identity {
         // An FMU that only a case names may be missing: its runs then fail.
         let (mut fmus, mut of_cases) = (BTreeSet::new(), BTreeSet::new());
         for component in &system.components {
-            fmus.insert(component.fmu.value.clone());
+            if component.block.is_none() {
+                fmus.insert(component.fmu.value.clone());
+            }
+            fmus.extend(gyrator::block_files(component, &system.source));
         }
         let folder = system.source.path.parent().unwrap_or(Path::new(""));
         for row in 0..cases.len() {

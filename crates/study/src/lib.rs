@@ -33,7 +33,7 @@ pub use identity::Identity;
 pub use journal::{Header, Journal, JournalError, RowText, read_journal};
 pub use literal::Literal;
 pub use metrics::{Metric, Quantity, Window};
-pub use random::{Distribution, SplitMix64};
+pub use random::Distribution;
 pub use reading::{ReadError, parse, read};
 pub use requirement::Requirement;
 pub use run::{Options, Progress, Study, StudyError, Summary, run};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gyrator_system::toml_file::Setting;
 use gyrator_system::toml_file::section::{Reader, Section};
-use gyrator_system::{Problem, Problems, Severity, Source, Spanned, closest};
+use gyrator_system::{Problem, Problems, Severity, Source, closest};
 use toml::Spanned as Placed;
 use toml::de::{DeTable, DeValue};
 
@@ -50,13 +50,9 @@ pub fn read(path: &Path) -> Result<StudyFile, ReadError> {
 ///
 /// All problems of the text.
 pub fn parse(text: impl Into<String>, path: impl Into<PathBuf>) -> Result<StudyFile, Problems> {
-    let source = Arc::new(Source {
-        path: path.into(),
-        text: text.into(),
-    });
+    let source = Arc::new(Source::new(path, text));
     let (document, errors) = DeTable::parse_recoverable(&source.text);
-    let folder = source.path.parent().unwrap_or(Path::new("")).to_owned();
-    let mut reader = Reader::new(folder);
+    let mut reader = Reader::new(Arc::clone(&source));
     for error in &errors {
         let message = format!("this is not TOML: {}", error.message());
         let span = error.span().unwrap_or(0..0);
@@ -102,7 +98,7 @@ fn read_study(
     let system = system?;
     Some(StudyFile {
         source: Arc::clone(source),
-        system: Spanned::new(reader.folder.join(system.value), system.span),
+        system: reader.path(system),
         blocks,
         requirements,
         variants,
@@ -224,7 +220,7 @@ fn reference(
         let file = section.required("file", reader);
         let file = file.and_then(|value| reader.text("file", value));
         section.finish(reader);
-        return file.map(|file| Reference::File(reader.folder.join(file.value)));
+        return file.map(|file| Reference::File(reader.path(file).value));
     }
     let name = reader.text("reference", value)?;
     let index = variants

@@ -263,7 +263,7 @@ fn units(
     for row in 0..cases.len().min(TRIED) {
         let settings = cases.settings_of(row);
         let source = &system.source;
-        let Ok((described, _)) = parse_with(source.text.clone(), &source.path, &settings) else {
+        let Ok((described, _)) = parse_with(source.own_text(), &source.path, &settings) else {
             continue;
         };
         let system = match System::from_file_with(described, cache) {

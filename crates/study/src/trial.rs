@@ -138,7 +138,7 @@ impl Bench<'_> {
 
     fn start(&self, settings: &[Setting], cache: &FmuCache) -> Result<Run, TrialOutcome> {
         let invalid = |text: String| TrialOutcome::not_started("invalid", text);
-        let (text, path) = (self.system.text.clone(), &self.system.path);
+        let (text, path) = (self.system.own_text(), &self.system.path);
         let settings = [settings, self.last].concat();
         let (file, _) =
             parse_with(text, path, &settings).map_err(|problems| invalid(errors(&problems)))?;

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use gyrator::SplitMix64;
 use gyrator_system::toml_file::section::{Reader, Section};
 use gyrator_system::{Problem, Value};
 use toml::Spanned as Placed;
 use toml::de::{DeTable, DeValue};
 
 use crate::literal::Literal;
-use crate::random::{Distribution, SplitMix64};
+use crate::random::Distribution;
 use crate::study_file::Point;
 
 /// Points of one block, and rows of a table, beyond which a study counts as a mistake.
@@ -40,7 +41,7 @@ pub(crate) fn points(section: &mut Section<'_>, text: &str, reader: &mut Reader)
             drawn(random, (count, seed), text, reader)
         }
         (None, None, None, None, Some(file)) => {
-            let path = reader.folder.join(&file.value);
+            let path = reader.path(file.clone()).value;
             let names = columns.map(|names| renamed(names, reader));
             match from_file(&path, names.as_deref()) {
                 Ok(points) => points,

@@ -130,6 +130,19 @@ fn check_restart(component: &Component, problems: &mut Vec<Problem>) {
     }
 }
 
+fn fmu_and_block(component: &Component) -> Option<Problem> {
+    let block = component.block.as_ref()?;
+    if component.fmu.value.as_os_str().is_empty() {
+        return None;
+    }
+    let message = format!("`{}` has both an FMU and a block", component.name.value);
+    Some(
+        Problem::error("fmu-and-block", message)
+            .at(&block.name.span)
+            .help("strike `fmu` or `block`"),
+    )
+}
+
 /// Halving a step so often makes tens of thousands of steps of one.
 const MOST_HALVINGS: u32 = 16;
 
@@ -146,6 +159,7 @@ fn check_components(system: &SystemFile, problems: &mut Vec<Problem>) {
     let mut seen = BTreeMap::new();
     for component in &system.components {
         check_restart(component, problems);
+        problems.extend(fmu_and_block(component));
         check_halvings(component, problems);
         check_unique(
             "component",
@@ -194,10 +208,13 @@ fn also<T>(other: &Spanned<T>, source: &Source) -> String {
     if other.span.is_empty() {
         return String::new();
     }
-    format!(
-        " (the other one stands in line {})",
-        source.position(other.span.start).0
-    )
+    let (file, bytes) = source.file_at(other.span.start);
+    let file = match bytes.start {
+        0 => String::new(),
+        _ => format!(" of {}", file.display()),
+    };
+    let line = source.position(other.span.start).0;
+    format!(" (the other one stands in line {line}{file})")
 }
 
 fn check_connections(system: &SystemFile, problems: &mut Vec<Problem>) {
@@ -216,26 +233,35 @@ fn check_connections(system: &SystemFile, problems: &mut Vec<Problem>) {
                 );
             }
         }
-        problems.extend(
-            connection
-                .gain
-                .as_ref()
-                .and_then(|gain| not_finite("gain", gain)),
-        );
+        for (key, number) in [("gain", &connection.gain), ("offset", &connection.offset)] {
+            problems.extend(number.as_ref().and_then(|number| not_finite(key, number)));
+        }
     }
+    let of_bonds = system.all_connections().skip(system.connections.len());
+    problems.extend(of_bonds.filter_map(changed_in_bond));
 }
 
-/// An input accepts one output. A pair may stand in several bonds, and once more as a connection
-/// without gain: a pair named in a bond is a connection.
+/// Power is effort · flow: a bond passes its signals on as they are.
+fn changed_in_bond(pair: &Connection) -> Option<Problem> {
+    let offset = pair.offset.as_ref().map(|offset| ("offset", &offset.span));
+    let convert = pair.convert.as_ref();
+    let convert = convert.map(|convert| ("convert", &convert.span));
+    let units = (!pair.unit_conversion).then_some(("unit_conversion", &pair.to.span));
+    let (key, span) = offset.or(convert).or(units)?;
+    let message =
+        format!("a pair of a bond has no `{key}`: power is the product of both as they are");
+    Some(
+        Problem::error("changed-in-bond", message)
+            .at(span)
+            .help("list the pair under [[connections]], without a bond"),
+    )
+}
+
+/// An input accepts one output. A pair may stand in several bonds, and once more as a plain
+/// connection: a pair named in a bond is a connection.
 fn check_inputs_fed_once(system: &SystemFile, problems: &mut Vec<Problem>) {
     let mut feeders: BTreeMap<&Port, &Connection> = BTreeMap::new();
     let bonded = system.all_connections().skip(system.connections.len());
-    let plain = |connection: &Connection| {
-        connection
-            .gain
-            .as_ref()
-            .is_none_or(|gain| gain.value == 1.0)
-    };
     let listed = system
         .connections
         .iter()
@@ -250,7 +276,7 @@ fn check_inputs_fed_once(system: &SystemFile, problems: &mut Vec<Problem>) {
             .connections
             .iter()
             .any(|listed| std::ptr::eq(listed, *first));
-        if is_same && in_bond && (!first_is_listed || plain(first)) {
+        if is_same && in_bond && (!first_is_listed || first.is_plain()) {
             continue;
         }
         let (to, also) = (&connection.to.value, also(&first.to, &system.source));
@@ -258,7 +284,7 @@ fn check_inputs_fed_once(system: &SystemFile, problems: &mut Vec<Problem>) {
         let (message, help) = if is_same {
             (
                 format!("`{one}` feeds `{to}` twice{also}"),
-                "name each pair once under [[connections]], and one with a gain in no bond",
+                "name each pair once under [[connections]], and one that changes values in no bond",
             )
         } else {
             (

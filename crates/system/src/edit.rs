@@ -14,10 +14,7 @@ impl SystemFile {
     /// relative to its folder, and problems name it.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
-            source: Arc::new(Source {
-                path: path.into(),
-                text: String::new(),
-            }),
+            source: Arc::new(Source::new(path, "")),
             experiment: Experiment::default(),
             components: Vec::new(),
             connections: Vec::new(),
@@ -152,6 +149,7 @@ impl Component {
         Self {
             name: Spanned::unplaced(name.into()),
             fmu: Spanned::unplaced(fmu.into()),
+            block: None,
             step_size: None,
             extrapolation: None,
             exchange: None,
@@ -162,6 +160,14 @@ impl Component {
             isolate: None,
             restart: None,
             propagate_initial_inputs: true,
+        }
+    }
+
+    /// A component that is a block: a source or a function.
+    pub fn of_block(name: impl Into<String>, block: Choice) -> Self {
+        Self {
+            block: Some(block),
+            ..Self::new(name, PathBuf::new())
         }
     }
 
@@ -189,14 +195,29 @@ impl Component {
 }
 
 impl Connection {
-    /// A connection with gain one.
+    /// A connection that passes values on in the unit of the input.
     pub fn new(from: Port, to: Port) -> Self {
         Self {
             from: Spanned::unplaced(from),
             to: Spanned::unplaced(to),
             gain: None,
+            offset: None,
+            convert: None,
+            unit_conversion: true,
             derivative: None,
         }
+    }
+
+    /// Whether the input receives the output in its own unit, and nothing else was asked for.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        let is = |number: &Option<Spanned<f64>>, neutral| {
+            number.as_ref().is_none_or(|number| number.value == neutral)
+        };
+        is(&self.gain, 1.0)
+            && is(&self.offset, 0.0)
+            && self.convert.is_none()
+            && self.unit_conversion
     }
 }
 

@@ -15,6 +15,6 @@ mod system_file;
 pub use check::{EXCHANGES, check};
 pub use problem::{Problem, Problems, Severity, Source, Spanned, closest};
 pub use system_file::{
-    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Port, Restart, SystemFile,
-    Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, NumberConversion, Port,
+    Restart, SystemFile, TypeConversion, Value,
 };

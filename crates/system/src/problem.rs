@@ -2,23 +2,58 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A text that was read, kept so that problems can show their line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Source {
     /// Where the text was read from; a made-up name such as `<memory>` for a text without a file.
     pub path: PathBuf,
-    /// The whole text.
+    /// The whole text, with those of included files after it.
     pub text: String,
+    /// Where the text of each included file begins, and where it was read from.
+    pub included: Vec<(usize, PathBuf)>,
 }
 
 impl Source {
-    /// Line and column, both from 1, of a byte offset; the column counts characters.
+    /// A text without included files.
+    pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            text: text.into(),
+            included: Vec::new(),
+        }
+    }
+
+    /// The file in which a byte of the text stands, and the bytes of that file in the text.
+    pub fn file_at(&self, offset: usize) -> (&Path, Range<usize>) {
+        let after = self.included.partition_point(|(start, _)| *start <= offset);
+        let end = self
+            .included
+            .get(after)
+            .map_or(self.text.len(), |(start, _)| start - 1);
+        match after.checked_sub(1).map(|file| &self.included[file]) {
+            Some((start, path)) => (path, *start..end),
+            None => (&self.path, 0..end),
+        }
+    }
+
+    /// The folder of the file in which a byte of the text stands.
+    pub fn folder_at(&self, offset: usize) -> &Path {
+        self.file_at(offset).0.parent().unwrap_or(Path::new(""))
+    }
+
+    /// The text of the file itself, without included ones.
+    pub fn own_text(&self) -> &str {
+        &self.text[self.file_at(0).1]
+    }
+
+    /// Line and column in its file, both from 1, of a byte offset; the column counts characters.
     /// An offset past the end counts as the end.
     pub fn position(&self, offset: usize) -> (usize, usize) {
-        let before = &self.text[..self.text.floor_char_boundary(offset)];
+        let file = self.file_at(offset).1;
+        let before = &self.text[file.start..self.text.floor_char_boundary(offset).min(file.end)];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
         (line, 1 + before[line_start..].chars().count())
@@ -133,7 +168,8 @@ impl fmt::Display for Problems {
             if index > 0 {
                 writeln!(f)?;
             }
-            write!(f, "{}:", self.source.path.display())?;
+            let place = problem.span.as_ref().map_or(0, |span| span.start);
+            write!(f, "{}:", self.source.file_at(place).0.display())?;
             if let Some(span) = &problem.span {
                 let (line, column) = self.source.position(span.start);
                 write!(f, "{line}:{column}:")?;

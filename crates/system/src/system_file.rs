@@ -70,8 +70,10 @@ pub enum Value {
 pub struct Component {
     /// The name of the component, unique in the file.
     pub name: Spanned<String>,
-    /// Path of the FMU, joined to the folder of the system file.
+    /// Path of the FMU, joined to the folder of the system file; empty for a block.
     pub fmu: Spanned<PathBuf>,
+    /// Word of the block registry, with parameters: a source or a function in place of an FMU.
+    pub block: Option<Choice>,
     /// Communication step, s; the macro-step where `None`. Divides the macro-step or is a multiple of it.
     pub step_size: Option<Spanned<f64>>,
     /// Extrapolation of all inputs of this component.
@@ -126,10 +128,53 @@ pub struct Connection {
     pub from: Spanned<Port>,
     /// The input.
     pub to: Spanned<Port>,
-    /// The input receives gain · output.
+    /// The input receives gain · output + offset, after the conversion of units. In a bond it is a
+    /// factor of the power instead, and signals are passed on as they are.
     pub gain: Option<Spanned<f64>>,
+    /// Added after the gain, in the unit of the input.
+    pub offset: Option<Spanned<f64>>,
+    /// How values get the type of the input where that may lose something.
+    pub convert: Option<Spanned<TypeConversion>>,
+    /// `false` ignores the units of measure that the two ends declare.
+    pub unit_conversion: bool,
     /// Variable of the output's component that is the output's derivative by time.
     pub derivative: Option<Spanned<String>>,
+}
+
+/// How values of an output become values of an input of another type: `convert = "round"`, or
+/// `convert = { off = 0, on = 1 }`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TypeConversion {
+    /// A number becomes a whole number or a truth value.
+    Number(NumberConversion),
+    /// Values of the output, as text, and the values of the input in their place.
+    Table(Vec<(Spanned<String>, Spanned<Value>)>),
+}
+
+/// How a number becomes a whole number or a truth value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NumberConversion {
+    /// The nearest whole number; of two, the even one.
+    Round,
+    /// The greatest whole number that is not greater.
+    Floor,
+    /// The least whole number that is not less.
+    Ceiling,
+    /// The whole number without the fraction.
+    Truncate,
+    /// Every number but 0 is true.
+    Nonzero,
+}
+
+impl NumberConversion {
+    /// All, with their words in a system file.
+    pub const WORDS: [(&'static str, Self); 5] = [
+        ("round", Self::Round),
+        ("floor", Self::Floor),
+        ("ceiling", Self::Ceiling),
+        ("truncate", Self::Truncate),
+        ("nonzero", Self::Nonzero),
+    ];
 }
 
 /// A power bond: effort from end a to end b, flow from end b to end a, axis by axis.

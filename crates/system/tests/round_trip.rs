@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gyrator_system::toml_file::{parse, to_toml};
 use gyrator_system::{
-    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Port, Restart, Source,
-    Spanned, SystemFile, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, NumberConversion, Port,
+    Restart, Source, Spanned, SystemFile, TypeConversion, Value,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -46,10 +46,25 @@ fmu = "/absolute/r.fmu"
 [components.right]
 fmu = "../r.fmu"
 
+[components.road]
+block = { name = "table", file = "road.csv", outside = "repeat" }
+
 [[connections]]
 from = "right.arm.der(x)"
 to = "left.x2"
 gain = -2
+offset = 1.5
+unit_conversion = false
+
+[[connections]]
+from = "left.n"
+to = "right.arm.mode"
+convert = { 1 = "on", -2 = "off" }
+
+[[connections]]
+from = "left.q"
+to = "right.n"
+convert = "round"
 
 [[bonds]]
 name = "coupling"
@@ -119,15 +134,19 @@ fn forget_connections(connections: &mut [Connection]) {
         forget(&mut connection.from);
         forget(&mut connection.to);
         connection.gain.iter_mut().for_each(forget);
+        connection.offset.iter_mut().for_each(forget);
+        if let Some(convert) = &mut connection.convert {
+            forget(convert);
+            if let TypeConversion::Table(values) = &mut convert.value {
+                forget_pairs(values);
+            }
+        }
     }
 }
 
 /// The system without its places, so that two can be compared.
 fn without_places(mut system: SystemFile) -> SystemFile {
-    system.source = Arc::new(Source {
-        path: PATH.into(),
-        text: String::new(),
-    });
+    system.source = Arc::new(Source::new(PATH, ""));
     let experiment = &mut system.experiment;
     for number in [
         &mut experiment.start_time,
@@ -152,6 +171,7 @@ fn without_places(mut system: SystemFile) -> SystemFile {
         component.isolate.iter_mut().for_each(forget);
         component.restart.iter_mut().for_each(forget);
         forget_choice(&mut component.extrapolation);
+        forget_choice(&mut component.block);
         forget_pairs(&mut component.start_values);
     }
     forget_connections(&mut system.connections);
@@ -401,7 +421,7 @@ fn component() -> impl Strategy<Value = Component> {
         ),
         option::of(unplaced(1_u32..17)),
         isolation(),
-        any::<bool>(),
+        (any::<bool>(), choice()),
     )
         .prop_map(
             |(
@@ -414,11 +434,15 @@ fn component() -> impl Strategy<Value = Component> {
                 (preload, library_path),
                 step_halvings,
                 isolation,
-                flag,
+                (flag, block),
             )| {
                 Component {
                     name: Spanned::unplaced(name),
-                    fmu: Spanned::unplaced(PathBuf::from("folder").join(fmu)),
+                    fmu: Spanned::unplaced(match block {
+                        None => PathBuf::from("folder").join(fmu),
+                        Some(_) => PathBuf::new(),
+                    }),
+                    block,
                     step_size,
                     extrapolation,
                     exchange,
@@ -449,7 +473,18 @@ fn isolation() -> impl Strategy<Value = (Option<Spanned<bool>>, Option<Spanned<R
 }
 
 /// Wires of a system: bonds and lone connections between components picked at random.
-type Wires = Vec<(Index, Index, usize, bool, Option<f64>, Option<Choice>)>;
+type Wires = Vec<(Index, Index, usize, bool, Option<f64>, Options)>;
+
+/// The correction of a bond, or the type conversion of a connection.
+type Options = (Option<Choice>, Option<TypeConversion>);
+
+fn conversion() -> impl Strategy<Value = TypeConversion> {
+    let words = select(NumberConversion::WORDS.to_vec());
+    prop_oneof![
+        words.prop_map(|(_, word)| TypeConversion::Number(word)),
+        named("[a-z0-9-]{1,6}").prop_map(TypeConversion::Table),
+    ]
+}
 
 fn wires() -> impl Strategy<Value = Wires> {
     vec(
@@ -459,14 +494,15 @@ fn wires() -> impl Strategy<Value = Wires> {
             0..3_usize,
             any::<bool>(),
             option::of(finite()),
-            choice(),
+            (choice(), option::of(conversion())),
         ),
         0..5,
     )
 }
 
 fn wire_up(system: &mut SystemFile, wires: Wires) {
-    for (number, (a, b, axes, turned, gain, correction)) in wires.into_iter().enumerate() {
+    for (number, (a, b, axes, turned, gain, (correction, convert))) in wires.into_iter().enumerate()
+    {
         let name = |index: Index| {
             system.components[index.index(system.components.len())]
                 .name
@@ -482,7 +518,11 @@ fn wire_up(system: &mut SystemFile, wires: Wires) {
             )
         };
         if axes == 0 {
-            system.connections.push(pair(&a, &b, format!("c{number}")));
+            let mut pair = pair(&a, &b, format!("c{number}"));
+            pair.offset = gain.map(|gain| Spanned::unplaced(gain / 3.0));
+            pair.unit_conversion = turned;
+            pair.convert = convert.map(Spanned::unplaced);
+            system.connections.push(pair);
             continue;
         }
         let mut bond = Bond::new(format!("bond {number}"));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use gyrator::{
-    Claims, EXCHANGE_MODES, Entry, EntryKind, Facts, Need, ParameterInfo, ParameterKind,
+    BLOCKS, Claims, EXCHANGE_MODES, Entry, EntryKind, Facts, Need, ParameterInfo, ParameterKind,
     Registries, claims,
 };
 use serde::Serialize;
@@ -70,6 +70,8 @@ struct Parameter {
     words: &'static [&'static str],
     /// Names of components are allowed, too.
     takes_names: bool,
+    /// Any text is allowed, or the path of any file.
+    takes: Option<&'static str>,
 }
 
 fn listed_registries() -> Vec<Listed> {
@@ -100,6 +102,11 @@ fn listed_registries() -> Vec<Listed> {
             "exchange modes",
             "exchange of [experiment] and [components.NAME]",
             EXCHANGE_MODES,
+        ),
+        listed(
+            "blocks",
+            "block of [components.NAME], in place of an FMU",
+            BLOCKS,
         ),
     ]
 }
@@ -178,6 +185,8 @@ fn parameter(info: &ParameterInfo) -> Parameter {
         ParameterKind::Word(words) | ParameterKind::Names(words) => {
             (words.first().copied().into(), None, words)
         }
+        ParameterKind::Text(default) => (default.into(), None, &[]),
+        ParameterKind::File => (serde_json::Value::Null, None, &[]),
     };
     Parameter {
         name: info.name,
@@ -186,6 +195,11 @@ fn parameter(info: &ParameterInfo) -> Parameter {
         range,
         words,
         takes_names: matches!(info.kind, ParameterKind::Names(_)),
+        takes: match info.kind {
+            ParameterKind::Text(_) => Some("text"),
+            ParameterKind::File => Some("path of a file"),
+            _ => None,
+        },
     }
 }
 
@@ -246,9 +260,13 @@ impl Parameter {
     }
 
     fn allowed(&self) -> String {
+        if let Some(takes) = self.takes {
+            return takes.to_owned();
+        }
         let numbers = match self.range {
-            Some((least, Some(greatest))) => format!("{} to {}", short(least), short(greatest)),
             Some((f64::MIN_POSITIVE, None)) => "above 0".to_owned(),
+            Some((least, None | Some(f64::MAX))) if least <= -f64::MAX => "a number".to_owned(),
+            Some((least, Some(greatest))) => format!("{} to {}", short(least), short(greatest)),
             Some((least, None)) => format!("at least {}", short(least)),
             None if self.takes_names => return format!("{}, or names", self.words.join(", ")),
             None => return self.words.join(", "),

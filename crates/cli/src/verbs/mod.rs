@@ -43,7 +43,7 @@ enum Verb {
     Learn(learn::Options),
     /// Run a system thousands of times with other values, and write a table of what came of it
     Study(study::Options),
-    /// List methods, extrapolations, corrections, step controls and exchange modes
+    /// List methods, extrapolations, corrections, step controls, exchange modes and blocks
     List(list::Options),
     /// Design the compensator of H-infinity coupling, and show what it leaves of the coupling error
     #[command(name = "design-hinfinity")]

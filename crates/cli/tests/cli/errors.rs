@@ -66,7 +66,7 @@ fn types_that_do_not_fit() {
             "start_values = { m = 1.0, k = 1000.0, v_start = -100.0 }",
             "",
         ),
-        ("right.x\"", "right.boolean_out\""),
+        ("right.x\"", "right.string_out\""),
         ("to = \"right.f\"", "to = \"right.real_in\""),
         ("from = \"right.v\"", "from = \"right.real_out\""),
     ];

@@ -81,22 +81,29 @@ pub(super) fn give_held(
 
 /// Holds the discrete inputs of a component that begins its communication step with `step` and
 /// makes it later.
+///
+/// # Errors
+/// An output that has no value of the type of its input.
 pub(super) fn hold_signals(
     graph: &Graph,
     units: &mut Units,
     signals: &Signals,
     component: usize,
     step: &Step,
-) {
+) -> Result<(), Fault> {
     let variables = &graph.components[component].description.variables;
     for wire in &graph.signal_wires {
         if wire.component == component {
+            let mut number = Value::Real(0.0);
+            let value = wire.value(&signals.reals, &signals.discrete, &mut number);
+            let value = value.map_err(|cause| graph.fault(component, step, cause))?;
             units.held.push(HeldValue {
                 component,
                 handle: variables[wire.variable].handle,
-                value: signals.discrete[wire.source].clone(),
+                value: value.clone(),
                 from: step.index,
             });
         }
     }
+    Ok(())
 }

@@ -5,8 +5,9 @@ use nalgebra::{DMatrix, DVector};
 
 use super::{outputs, slopes};
 use crate::exchange::{InitialPass, Stage, initial_stages, prepare_passes, select_exchange};
-use crate::fault::{Cause, RunError};
-use crate::state::{SystemState, call};
+use crate::fault::{Cause, Fault, RunError};
+use crate::graph::SignalSource;
+use crate::state::{Signals, SystemState, call};
 use crate::step::Step;
 use crate::unit::{Causality, Period, Value};
 
@@ -144,12 +145,23 @@ fn in_words(value: &Value) -> String {
 }
 
 fn propagate(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
-    propagate_signals(state, step)?;
+    propagate_signals(state, step, false)?;
     let stages = initial_stages(&state.graph);
-    for stage in &stages {
-        match stage {
-            Stage::Pass(pass) => evaluate(state, pass, step)?,
-            Stage::Loop(passes) => iterate(state, passes, step)?,
+    propagate_reals(state, &stages, step)?;
+    // Real outputs may depend on discrete ones and the other way round: as many rounds as a chain
+    // can be long.
+    let wires = &state.graph.signal_wires;
+    let is_mixed = wires.iter().any(|wire| wire.has_real_end(&state.graph));
+    for _ in 0..if is_mixed {
+        state.units.members.len()
+    } else {
+        0
+    } {
+        let before = (state.signals.reals.clone(), state.signals.discrete.clone());
+        propagate_signals(state, step, true)?;
+        propagate_reals(state, &stages, step)?;
+        if before == (state.signals.reals.clone(), state.signals.discrete.clone()) {
+            break;
         }
     }
     // Inputs on which no output depends have not been set yet.
@@ -157,13 +169,35 @@ fn propagate(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
         let range = state.units.members[component].inputs.clone();
         set_inputs(state, component, &range.collect::<Vec<_>>(), step)?;
     }
-    propagate_signals(state, step)
+    match propagate_signals(state, step, is_mixed)? {
+        Some(refused) => Err(RunError::Fault(refused)),
+        None => Ok(()),
+    }
 }
 
-/// Discrete outputs may depend on discrete inputs: as many rounds as a chain can be long.
-fn propagate_signals(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
+fn propagate_reals(state: &mut SystemState, stages: &[Stage], step: &Step) -> Result<(), RunError> {
+    for stage in stages {
+        match stage {
+            Stage::Pass(pass) => evaluate(state, pass, step)?,
+            Stage::Loop(passes) => iterate(state, passes, step)?,
+        }
+    }
+    Ok(())
+}
+
+/// Discrete outputs may depend on discrete inputs: as many rounds as a chain can be long. Real
+/// outputs count `with_reals`, once they are known. Returns the fault of an output that has no value
+/// of its input's type in the end; on the way there outputs have values that do not stay.
+fn propagate_signals(
+    state: &mut SystemState,
+    step: &Step,
+    with_reals: bool,
+) -> Result<Option<Fault>, RunError> {
     let graph = std::sync::Arc::clone(&state.graph);
-    for _ in 0..graph.components.len() {
+    let rounds = graph.components.len().max(1 + usize::from(with_reals));
+    let mut refused = None;
+    for round in 0..rounds {
+        refused = None;
         let before = state.signals.discrete.clone();
         for (index, signal) in graph.signals.iter().enumerate() {
             let value = super::read_variable(state, signal.component, signal.variable);
@@ -173,19 +207,28 @@ fn propagate_signals(state: &mut SystemState, step: &Step) -> Result<(), RunErro
         }
         for wire in &graph.signal_wires {
             let node = &graph.components[wire.component];
-            if node.propagate_initial_inputs {
-                let value = state.signals.discrete[wire.source].clone();
+            let is_known = with_reals || matches!(wire.source, SignalSource::Discrete(_));
+            if node.propagate_initial_inputs && is_known {
+                let mut number = Value::Real(0.0);
+                let Signals {
+                    reals, discrete, ..
+                } = &state.signals;
+                let value = wire.value(reals, discrete, &mut number).cloned();
                 let handle = node.description.variables[wire.variable].handle;
-                call(state, wire.component, step, |unit| {
-                    unit.set_value(handle, &value)
-                })?;
+                match value {
+                    Ok(value) => call(state, wire.component, step, |unit| {
+                        unit.set_value(handle, &value)
+                    })?,
+                    Err(cause) => refused = Some(graph.fault(wire.component, step, cause)),
+                }
             }
         }
-        if before == state.signals.discrete {
+        // What real outputs change shows when the outputs are read again.
+        if before == state.signals.discrete && (round > 0 || !with_reals) {
             break;
         }
     }
-    Ok(())
+    Ok(refused)
 }
 
 fn set_inputs(

@@ -7,6 +7,7 @@ use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::state::{Courses, Member, Signals, SystemState, Units};
 use crate::step::Step;
+use crate::unit::Value;
 
 /// Prepares the courses of a component's inputs over its step, which starts `now`, s since the start.
 #[inline]
@@ -68,8 +69,10 @@ pub(crate) fn give_signals(
             continue;
         }
         let handle = graph.components[wire.component].description.variables[wire.variable].handle;
-        let value = &signals.discrete[wire.source];
-        if let Err(cause) = member.slot.set_value(handle, value) {
+        let mut number = Value::Real(0.0);
+        let value = wire.value(&signals.reals, &signals.discrete, &mut number);
+        let given = value.and_then(|value| member.slot.set_value(handle, value));
+        if let Err(cause) = given {
             return Err(graph.fault(wire.component, step, cause));
         }
     }

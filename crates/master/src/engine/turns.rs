@@ -153,8 +153,7 @@ fn begin_turn(
         turns.sums[input] = 0.0;
     }
     if turns.is_late[component] {
-        held_values::hold_signals(graph, units, signals, component, step);
-        return Ok(());
+        return held_values::hold_signals(graph, units, signals, component, step);
     }
     inputs::give_signals(graph, units, signals, &[component], step)
 }

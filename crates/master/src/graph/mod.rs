@@ -10,12 +10,13 @@ use std::sync::Arc;
 use crate::correction::Correction;
 use crate::exchange_mode::Exchange;
 use crate::extrapolation::{Extrapolation, ExtrapolationFacts};
-use crate::fault::{Fault, UnitFault};
+use crate::fault::{Cause, Fault, UnitFault};
 use crate::interface_model::InterfaceModel;
 use crate::registry::Chosen;
 use crate::step::Step;
 use crate::time::{Clock, Rate};
-use crate::unit::{UnitDescription, Value, VariableType};
+use crate::unit::{UnitDescription, UnitResult, Value, VariableType};
+use crate::value_conversion::ValueConversion;
 
 /// The resolved system.
 ///
@@ -78,11 +79,47 @@ pub(crate) struct Signal {
     pub(crate) variable: usize,
 }
 
-/// A connection of a [`Signal`] to an input of the same kind.
+/// A connection of which at least one end is not real.
 pub(crate) struct SignalWire {
-    pub(crate) source: usize,
+    pub(crate) source: SignalSource,
     pub(crate) component: usize,
     pub(crate) variable: usize,
+    pub(crate) conversion: ValueConversion,
+}
+
+/// The output that feeds a [`SignalWire`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SignalSource {
+    /// In [`Graph::outputs`].
+    Real(usize),
+    /// In [`Graph::signals`].
+    Discrete(usize),
+}
+
+impl SignalWire {
+    /// Whether a real variable feeds it or is fed by it.
+    pub(crate) fn has_real_end(&self, graph: &Graph) -> bool {
+        let description = &graph.components[self.component].description;
+        let is_real = description.variables[self.variable].kind == VariableType::Real;
+        is_real || matches!(self.source, SignalSource::Real(_))
+    }
+
+    /// The value of the input, from published outputs; `number` is memory for it.
+    ///
+    /// # Errors
+    /// An output that has no value of the input's type.
+    pub(crate) fn value<'v>(
+        &'v self,
+        reals: &[f64],
+        discrete: &'v [Value],
+        number: &'v mut Value,
+    ) -> UnitResult<&'v Value> {
+        match self.source {
+            SignalSource::Real(output) => self.conversion.of_number(reals[output], number),
+            SignalSource::Discrete(signal) => self.conversion.of(&discrete[signal], number),
+        }
+        .map_err(|reason| UnitFault::new("connection", Cause::Error, reason))
+    }
 }
 
 /// A power bond: effort from end a to end b, flow from end b to end a.

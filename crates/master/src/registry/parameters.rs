@@ -41,6 +41,10 @@ pub enum ParameterKind {
     Word(&'static [&'static str]),
     /// One of some words, of which the first is the default, or names of components, separated by commas.
     Names(&'static [&'static str]),
+    /// Any text, with its default.
+    Text(&'static str),
+    /// Path of a file, which has no default. In a system file it is relative to the folder of that.
+    File,
 }
 
 /// Checked parameter values of one use of an entry.
@@ -79,7 +83,7 @@ impl Arguments {
         found.expect("a declared flag").1
     }
 
-    /// The word or the names that were given for `name`.
+    /// The text, path, word or names that were given for `name`.
     ///
     /// # Panics
     /// If the entry does not declare such names: an error of the program.
@@ -139,13 +143,13 @@ pub(super) fn arguments(
             .iter()
             .find(|(key, _)| key.value == parameter.name);
         if let Err(expected) = arguments.read(parameter, given.map(|(_, value)| &value.value)) {
-            let span = given.map_or(0..0, |(_, value)| value.span.clone());
+            let span = given.map_or(&choice.name.span, |(_, value)| &value.span);
             problems.push(
                 Problem::error(
                     "bad-parameter",
                     format!("`{}` of `{entry}` must be {expected}", parameter.name),
                 )
-                .at(&span)
+                .at(span)
                 .help(parameter.summary),
             );
         }
@@ -219,6 +223,17 @@ impl Arguments {
                 };
                 self.texts.push((parameter.name, text.to_owned()));
             }
+            ParameterKind::Text(default) => match given {
+                None => self.texts.push((parameter.name, default.to_owned())),
+                Some(Value::String(text)) => self.texts.push((parameter.name, text.clone())),
+                Some(_) => return Err("text in quotes".to_owned()),
+            },
+            ParameterKind::File => match given {
+                Some(Value::String(path)) if !path.is_empty() => {
+                    self.texts.push((parameter.name, path.clone()));
+                }
+                _ => return Err("the path of a file".to_owned()),
+            },
             ParameterKind::Word(words) => {
                 let word = match given {
                     None => words.first().copied(),
@@ -244,6 +259,8 @@ fn number_within(value: &Value, (least, greatest): (f64, f64)) -> Result<f64, St
         .ok_or_else(|| {
             if greatest.is_infinite() && least == f64::MIN_POSITIVE {
                 "a positive number".to_owned()
+            } else if least <= -f64::MAX && greatest >= f64::MAX {
+                "a finite number".to_owned()
             } else if greatest.is_infinite() {
                 format!("a number of at least {least}")
             } else {
@@ -269,6 +286,7 @@ impl ParameterKind {
             Self::NumberOrWord { words: all, range } => words(all).chain(numbers(range)).collect(),
             Self::Flag => [false, true].map(Value::Boolean).into(),
             Self::Word(all) | Self::Names(all) => words(all).collect(),
+            Self::Text(_) | Self::File => Vec::new(),
         }
     }
 

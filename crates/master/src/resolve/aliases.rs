@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gyrator_system::Problem;
 
-use super::Wire;
+use super::wires::Wire;
 use crate::graph::Component;
 
 /// Inputs of a component that are two names of one variable and are both connected: the

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use gyrator_system::{self as file, Port, Problem, SystemFile};
 
-use super::Wire;
+use super::wires::{Link, Wire};
 use crate::correction::Correction;
 use crate::extrapolation::{Extrapolation, ExtrapolationFacts};
-use crate::graph::{Axis, Bond, Component, Graph, Input, Output, Signal, SignalWire};
+use crate::graph::{Axis, Bond, Component, Graph, Input, Output, Signal, SignalSource, SignalWire};
 use crate::registry::Chosen;
 use crate::time::common_macro_steps;
 use crate::unit::{Causality, VariableType};
@@ -45,13 +45,20 @@ pub(super) fn number_inputs(
         .enumerate()
         .map(|(i, output)| ((output.component, output.variable), i))
         .collect();
-    let mut real: Vec<&Wire> = wires
+    let mut real: Vec<_> = wires
         .iter()
-        .filter(|wire| wire.kind == VariableType::Real)
+        .filter_map(|wire| match wire.link {
+            Link::Real {
+                factor,
+                offset,
+                derivative,
+            } => Some((wire, factor, offset, derivative)),
+            Link::Signal(_) => None,
+        })
         .collect();
-    real.sort_by_key(|wire| wire.to);
+    real.sort_by_key(|(wire, ..)| wire.to);
     let mut inputs = Vec::with_capacity(real.len());
-    for wire in real {
+    for (wire, factor, offset, derivative) in real {
         let (component, variable) = wire.to;
         let node = &mut components[component];
         if node.inputs.is_empty() {
@@ -61,9 +68,9 @@ pub(super) fn number_inputs(
         inputs.push(Input {
             variable,
             source: by_output[&wire.from],
-            factor: wire.factor,
-            offset: wire.offset,
-            derivative: wire.derivative,
+            factor,
+            offset,
+            derivative,
             extrapolation: extrapolations[&node.name].clone(),
             facts: ExtrapolationFacts::default(),
         });
@@ -71,26 +78,32 @@ pub(super) fn number_inputs(
     inputs
 }
 
-pub(super) fn signal_wires(wires: &[Wire], signals: &[Signal]) -> Vec<SignalWire> {
-    let mut others: Vec<&Wire> = wires
-        .iter()
-        .filter(|wire| wire.kind != VariableType::Real)
-        .collect();
-    others.sort_by_key(|wire| wire.to);
-    let source = |wire: &Wire| {
-        signals
-            .iter()
-            .position(|s| (s.component, s.variable) == wire.from)
+pub(super) fn signal_wires(
+    wires: Vec<Wire>,
+    outputs: &[Output],
+    signals: &[Signal],
+) -> Vec<SignalWire> {
+    let source = |from: (usize, usize)| {
+        let real = |output: &Output| (output.component, output.variable) == from;
+        let other = |signal: &Signal| (signal.component, signal.variable) == from;
+        let real = outputs.iter().position(real).map(SignalSource::Real);
+        real.or_else(|| signals.iter().position(other).map(SignalSource::Discrete))
     };
-    let resolved = others.into_iter().filter_map(|wire| {
+    let resolved = wires.into_iter().filter_map(|wire| {
+        let Link::Signal(conversion) = wire.link else {
+            return None;
+        };
         let (component, variable) = wire.to;
         Some(SignalWire {
-            source: source(wire)?,
+            source: source(wire.from)?,
             component,
             variable,
+            conversion,
         })
     });
-    resolved.collect()
+    let mut wires: Vec<SignalWire> = resolved.collect();
+    wires.sort_by_key(|wire| (wire.component, wire.variable));
+    wires
 }
 
 /// Bonds in the order of their names.

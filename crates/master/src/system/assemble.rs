@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gyrator_fmu::{Fmu, OpenError, OpenOptions};
-use gyrator_system::{Component, Problem, SystemFile};
+use gyrator_system::{Component, Problem, Problems, SystemFile};
 
 use super::{System, UnitSource};
+use crate::block;
 use crate::fmu_unit::describe;
 use crate::start_error::{LoadError, LoadErrorKind, StartError};
 use crate::unit::UnitDescription;
@@ -100,7 +101,8 @@ impl FmuCache {
     /// else once code of FMUs has run. [`System::from_file_with`] reports those that fail to open.
     pub fn open_all(&self, file: &SystemFile) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        for component in &file.components {
+        let with_fmu = |component: &&Component| component.block.is_none();
+        for component in file.components.iter().filter(with_fmu) {
             let key = Key::of(component);
             if files.contains_key(&key) {
                 continue;
@@ -134,11 +136,11 @@ impl FmuCache {
 }
 
 impl System {
-    /// Opens the FMUs of `file`, in each its description. No code of theirs runs before
-    /// [`start`](System::start).
+    /// Opens the FMUs of `file`, in each its description, and the tables of its blocks. No code of
+    /// FMUs runs before [`start`](System::start).
     ///
     /// # Errors
-    /// All FMUs that cannot be opened.
+    /// All FMUs that cannot be opened, or all blocks that cannot be made.
     pub fn from_file(file: SystemFile) -> Result<Self, StartError> {
         Self::from_file_with(file, &FmuCache::default())
     }
@@ -150,7 +152,15 @@ impl System {
     pub fn from_file_with(file: SystemFile, cache: &FmuCache) -> Result<Self, StartError> {
         let mut met: BTreeSet<Key> = BTreeSet::new();
         let (mut parts, mut warnings, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        let mut problems = Vec::new();
         for component in &file.components {
+            if component.block.is_some() {
+                match block::make(component, &file.source) {
+                    Ok(unit) => parts.push(UnitSource::Unit(unit)),
+                    Err(found) => problems.extend(found),
+                }
+                continue;
+            }
             let key = Key::of(component);
             match cache.open(component, key.clone()) {
                 Ok(Opened { fmu, description }) => {
@@ -162,11 +172,16 @@ impl System {
                 Err(error) => errors.push(error),
             }
         }
-        if errors.is_empty() {
-            Ok(Self::with_parts(file, parts, warnings))
-        } else {
-            Err(StartError::Load(errors))
+        if !errors.is_empty() {
+            return Err(StartError::Load(errors));
         }
+        if !problems.is_empty() {
+            return Err(StartError::Invalid(Problems {
+                source: file.source,
+                list: problems,
+            }));
+        }
+        Ok(Self::with_parts(file, parts, warnings))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod assemble;
 mod feasibility;
+mod patterns;
 mod settings;
 
 pub use assemble::FmuCache;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use gyrator_fmu::Fmu;
 use gyrator_system::{
     Bond as FileBond, Choice, Component, Connection, Experiment, InterfaceModel, Port, Problem,
-    Problems, Severity, Source, Spanned, SystemFile,
+    Problems, Severity, Spanned, SystemFile,
 };
 
 use crate::compatibility::{self, Parts as Together};
@@ -65,21 +66,13 @@ impl UnitSource {
 impl System {
     /// An empty system with macro-step `step_size`, s. It starts at time 0 and has no end.
     pub fn new(step_size: f64) -> Self {
-        let source = Source {
-            path: PathBuf::from("<code>"),
-            text: String::new(),
-        };
         let experiment = Experiment {
             step_size: Some(Spanned::unplaced(step_size)),
             ..Experiment::default()
         };
         let file = SystemFile {
-            source: Arc::new(source),
             experiment,
-            components: Vec::new(),
-            connections: Vec::new(),
-            bonds: Vec::new(),
-            interface_models: Vec::new(),
+            ..SystemFile::new("<code>")
         };
         Self {
             file,
@@ -150,6 +143,13 @@ impl System {
         let connection = connection(&self.file, from, to);
         self.file.connections.push(connection);
         self
+    }
+
+    /// As [`connect`](Self::connect), and gives the connection out for a gain, an offset or a
+    /// conversion.
+    pub fn connect_with(&mut self, from: &str, to: &str) -> &mut Connection {
+        let connection = connection(&self.file, from, to);
+        self.file.connections.push_mut(connection)
     }
 
     /// Adds a scalar power bond: `effort` and `flow` are each an output and the input it feeds. The
@@ -307,17 +307,19 @@ impl System {
             .iter()
             .map(|part| Arc::new(part.description().clone()))
             .collect();
-        check_names(&self.file, problems);
-        let experiment = &self.file.experiment;
+        let of_parts: Vec<_> = descriptions.iter().map(Arc::as_ref).collect();
+        let file = &*patterns::expand(&self.file, &of_parts, problems);
+        check_names(file, problems);
+        let experiment = &file.experiment;
         let registries = &self.registries;
         let asked = experiment.method.as_ref();
         let method = choose(&registries.methods, asked, "jacobi", problems);
         let asked = experiment.step_control.as_ref();
         let control = choose(&registries.step_controls, asked, "fixed", problems);
-        let (mut graph, places) = resolve(&self.file, &descriptions, registries, problems)?;
-        graph.check_signal_steps(&self.file, problems);
-        feasibility::check_period(&self.file, &graph, problems);
-        feasibility::check_start_values(&self.file, &graph, problems);
+        let (mut graph, places) = resolve(file, &descriptions, registries, problems)?;
+        graph.check_signal_steps(file, problems);
+        feasibility::check_period(file, &graph, problems);
+        feasibility::check_start_values(file, &graph, problems);
         let period = Period {
             start: graph.clock.start(),
             stop: experiment.stop_time.as_ref().map(|time| time.value),
@@ -334,7 +336,7 @@ impl System {
             feed_forward.set_exchange(&mut graph);
         }
         let together = Together {
-            file: &self.file,
+            file,
             graph: &graph,
             method: method.as_ref(),
             control: control.as_ref(),
@@ -366,8 +368,7 @@ fn connection(file: &SystemFile, from: &str, to: &str) -> Connection {
     Connection {
         from: port(file, from),
         to: port(file, to),
-        gain: None,
-        derivative: None,
+        ..Connection::new(Port::new("", ""), Port::new("", ""))
     }
 }
 
@@ -394,7 +395,8 @@ fn port(file: &SystemFile, name: &str) -> Spanned<Port> {
 
 /// Names and numbers that the readers of files check, and that code can get wrong, too.
 fn check_names(file: &SystemFile, problems: &mut Vec<Problem>) {
-    const RULES: [&str; 6] = [
+    const RULES: [&str; 7] = [
+        "changed-in-bond",
         "duplicate-name",
         "empty-name",
         "invalid-sense",

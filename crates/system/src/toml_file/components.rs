@@ -1,4 +1,4 @@
-//! `[components.NAME]`: the simulation units.
+//! `[components.NAME]`: the simulation units, and `[defaults]` of all of them.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,12 @@ use super::section::{Reader, Section};
 use crate::problem::Spanned;
 use crate::system_file::{Component, Restart, Value};
 
+/// Reads `[components.NAME]`, each with what `[defaults]` says of all of them.
 pub(super) fn read(root: &mut Section<'_>, reader: &mut Reader) -> Vec<Component> {
+    let mut defaults = Component::new("", "");
+    if let Some(section) = root.table("defaults", "[defaults]", reader) {
+        defaults = component(Spanned::unplaced(String::new()), section, &defaults, reader);
+    }
     let Some(mut tables) = root.table("components", "[components]", reader) else {
         return Vec::new();
     };
@@ -19,7 +24,7 @@ pub(super) fn read(root: &mut Section<'_>, reader: &mut Reader) -> Vec<Component
             DeValue::Table(table) => {
                 let title = format!("[components.{}]", name.value);
                 let section = Section::new(title, table, value.span());
-                components.push(component(name, section, reader));
+                components.push(component(name, section, &defaults, reader));
             }
             _ => reader.wrong_type(&name.value, "a table with `fmu`", value),
         }
@@ -27,55 +32,85 @@ pub(super) fn read(root: &mut Section<'_>, reader: &mut Reader) -> Vec<Component
     components
 }
 
-/// A component without a readable `fmu` is kept, so that its name stays known.
-fn component(name: Spanned<String>, mut section: Section<'_>, reader: &mut Reader) -> Component {
-    let fmu = section
-        .required("fmu", reader)
-        .and_then(|value| reader.text("fmu", value));
-    let fmu = fmu.unwrap_or_else(|| Spanned::unplaced(String::new()));
+/// A component, or the defaults of all, whose name is empty and unplaced. A component without a
+/// readable `fmu` is kept, so that its name stays known.
+fn component(
+    name: Spanned<String>,
+    mut section: Section<'_>,
+    defaults: &Component,
+    reader: &mut Reader,
+) -> Component {
+    let default = defaults.clone();
+    let has_default = default.block.is_some() || !default.fmu.value.as_os_str().is_empty();
+    let own_block = section.choice("block", reader);
+    let fmu = if own_block.is_some() || has_default || name.span.is_empty() {
+        section.text("fmu", reader)
+    } else {
+        let fmu = section.required("fmu", reader);
+        fmu.and_then(|value| reader.text("fmu", value))
+    };
+    let fmu = fmu.map(|fmu| reader.path(fmu));
+    let none = Spanned::unplaced(PathBuf::new());
+    // The two stand for each other: one of its own takes the place of either default.
+    let (fmu, block) = match (fmu, own_block) {
+        (None, None) => (default.fmu, default.block),
+        (fmu, block) => (fmu.unwrap_or(none), block),
+    };
     let component = Component {
         name,
-        fmu: Spanned::new(reader.folder.join(fmu.value), fmu.span),
-        step_size: section.number("step_size", reader),
-        extrapolation: section.choice("extrapolation", reader),
-        exchange: section.text("exchange", reader),
+        fmu,
+        block,
+        step_size: section.number("step_size", reader).or(default.step_size),
+        extrapolation: section
+            .choice("extrapolation", reader)
+            .or(default.extrapolation),
+        exchange: section.text("exchange", reader).or(default.exchange),
         start_values: section
             .take("start_values")
             .map(|value| start_values(value, reader))
             .unwrap_or_default(),
         preload: section
             .take("preload")
-            .map(|value| texts("preload", value, reader))
-            .unwrap_or_default(),
+            .map_or(default.preload, |value| texts("preload", value, reader)),
         library_path: section
             .take("library_path")
-            .map(|value| paths("library_path", value, reader))
-            .unwrap_or_default(),
-        step_halvings: section.take("step_halvings").and_then(|value| {
-            let count = reader.count("step_halvings", value)?;
-            Some(Spanned::new(count, value.span()))
-        }),
-        isolate: section
-            .take("isolate")
-            .and_then(|value| boolean("isolate", value, reader)),
+            .map_or(default.library_path, |value| {
+                paths("library_path", value, reader)
+            }),
+        step_halvings: section
+            .take("step_halvings")
+            .and_then(|value| {
+                let count = reader.count("step_halvings", value)?;
+                Some(Spanned::new(count, value.span()))
+            })
+            .or(default.step_halvings),
+        isolate: section.boolean("isolate", reader).or(default.isolate),
         restart: section
             .take("restart")
-            .and_then(|value| restart(value, reader)),
+            .and_then(|value| restart(value, reader))
+            .or(default.restart),
         propagate_initial_inputs: section
-            .take("propagate_initial_inputs")
-            .and_then(|value| boolean("propagate_initial_inputs", value, reader))
-            .is_none_or(|propagate| propagate.value),
+            .boolean("propagate_initial_inputs", reader)
+            .map_or(default.propagate_initial_inputs, |propagate| {
+                propagate.value
+            }),
     };
     section.finish(reader);
-    component
+    with_start_values(component, default.start_values)
 }
 
-fn boolean(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<Spanned<bool>> {
-    let boolean = value.get_ref().as_bool();
-    if boolean.is_none() {
-        reader.wrong_type(key, "true or false", value);
+/// The component with the start values that it does not set itself.
+fn with_start_values(
+    mut component: Component,
+    defaults: Vec<(Spanned<String>, Spanned<Value>)>,
+) -> Component {
+    for (name, value) in defaults {
+        let mut own = component.start_values.iter();
+        if !own.any(|(known, _)| known.value == name.value) {
+            component.start_values.push((name, value));
+        }
     }
-    boolean.map(|boolean| Spanned::new(boolean, value.span()))
+    component
 }
 
 /// `restart = 3`, or `restart = { times = 3, every = 100 }`.
@@ -115,8 +150,7 @@ fn texts(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Vec<Spa
 /// Paths, relative to the folder of the file.
 fn paths(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Vec<Spanned<PathBuf>> {
     let texts = texts(key, value, reader);
-    let path = |text: Spanned<String>| Spanned::new(reader.folder.join(text.value), text.span);
-    texts.into_iter().map(path).collect()
+    texts.into_iter().map(|text| reader.path(text)).collect()
 }
 
 fn start_values(

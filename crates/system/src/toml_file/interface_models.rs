@@ -96,7 +96,7 @@ fn interface_model(
 }
 
 /// The elements of a list; a value alone is a list of one.
-fn elements<'a>(value: &'a Placed<DeValue<'a>>) -> Vec<&'a Placed<DeValue<'a>>> {
+pub(super) fn elements<'a>(value: &'a Placed<DeValue<'a>>) -> Vec<&'a Placed<DeValue<'a>>> {
     match value.get_ref() {
         DeValue::Array(list) => list.iter().collect(),
         _ => vec![value],

@@ -4,6 +4,8 @@
 //! reader reports all of them.
 //!
 //! ```toml
+//! # include = ["sensors.toml"]  # further files; what this one says comes before what they say
+//!
 //! [experiment]                  # every key may be left to the command line or to defaults
 //! start_time = 0.0              # s
 //! stop_time = 10.0              # s; or `duration`, s
@@ -13,6 +15,9 @@
 //! exchange = "auto"             # auto | stale | fresh | compensated
 //! step_control = "fixed"        # as method
 //! extrapolation = "hold"        # as method
+//!
+//! [defaults]                    # of all components that do not say their own: any key of theirs
+//! step_halvings = 2
 //!
 //! [components.left]             # `[components."left.arm"]` for a name with dots
 //! fmu = "Left.fmu"              # required; relative to the folder of this file
@@ -26,15 +31,25 @@
 //! [components.right]
 //! fmu = "Right.fmu"
 //!
+//! [components.road]
+//! block = { name = "sine", amplitude = 0.05 }         # a source or a function: a word of a registry
+//!
 //! [[connections]]
 //! from = "right.x"
 //! to = "left.x2"
-//! gain = 2.0
+//! gain = 2.0                    # after the conversion of units
+//! offset = 0.5                  # in the unit of the input
+//!
+//! [[connections]]
+//! from = "right.mode"
+//! to = "left.mode"
+//! convert = { off = 0, on = 1 } # or "round", "floor", "ceiling", "truncate", "nonzero"
+//! unit_conversion = false
 //!
 //! [[bonds]]
 //! name = "coupling"
 //! effort = [{ from = "left.f", to = "right.f" }]    # one pair an axis; one alone needs no list
-//! flow = [{ from = "right.v", to = "left.v2" }]     # as many, the other way
+//! flow = ["right.v", "left.v2"]                     # as many, the other way; a pair in short
 //! sense = -1                                        # default 1
 //! correction = { name = "residual-power", mu = 0.5 }  # default "off"
 //! max_residual_energy = 100.0                       # J; beyond it the run ends
@@ -54,6 +69,7 @@
 
 mod components;
 mod experiment;
+mod include;
 mod interface_models;
 pub mod section;
 mod settings;
@@ -139,29 +155,36 @@ fn parse_edited(
     end: usize,
     settings: &[(&str, Range<usize>)],
 ) -> Result<(SystemFile, Vec<Problem>), Problems> {
-    let source = Arc::new(Source { path, text });
-    let (mut document, syntax_errors) = DeTable::parse_recoverable(&source.text[..end]);
-    let folder = source.path.parent().unwrap_or(Path::new("")).to_owned();
-    let mut reader = Reader::new(folder);
-    if let Err(problem) = settings::apply(document.get_mut(), &source.text, settings) {
+    let mut source = Source::new(path, text);
+    let mut not_included = Vec::new();
+    let parts = include::append_included(&mut source, end, &mut not_included);
+    let source = Arc::new(source);
+    let mut reader = Reader::new(Arc::clone(&source));
+    reader.problems = not_included;
+    let mut syntax = Vec::new();
+    let mut documents = parts.iter().map(|part| {
+        let text = &source.text[part.range.clone()];
+        let (document, errors) = DeTable::parse_recoverable(text);
+        let problem = |error| syntax_problem(error, text, part.range.start);
+        syntax.extend(errors.iter().map(problem));
+        document.into_inner()
+    });
+    let mut document = documents.next().unwrap_or_else(DeTable::new);
+    let included: Vec<_> = documents.collect();
+    include::merge(&mut document, included, &parts, &mut reader.problems);
+    if let Err(problem) = settings::apply(&mut document, &source.text, settings) {
         reader.problems.push(problem);
     }
-    let system = read_system(document.get_ref(), &source, &mut reader);
+    let system = read_system(&document, &source, &mut reader);
     let mut problems = reader.problems;
-    if syntax_errors.is_empty() {
+    if syntax.is_empty() {
         problems.extend(check(&system));
     } else {
         // References of names are not checked: the cause may be the text that could not be read.
-        let mut syntax: Vec<_> = syntax_errors
-            .iter()
-            .map(|error| syntax_problem(error, &source.text))
-            .collect();
         // Further errors of the parser on a line follow from its first error.
         syntax.dedup_by_key(|problem| {
-            problem
-                .span
-                .as_ref()
-                .map(|span| source.position(span.start).0)
+            let start = problem.span.as_ref().map_or(0, |span| span.start);
+            (source.file_at(start).1, source.position(start).0)
         });
         problems.retain(|problem| !syntax.iter().any(|broken| touch(problem, broken)));
         problems.extend(syntax);
@@ -184,6 +207,11 @@ fn has_errors(problems: &[Problem]) -> bool {
 
 fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader) -> SystemFile {
     let mut root = Section::new("a system file", document, 0..0);
+    if let Some(value) = root.take("include") {
+        for path in interface_models::elements(value) {
+            reader.text("include", path);
+        }
+    }
     let experiment = root.table("experiment", "[experiment]", reader);
     let components = components::read(&mut root, reader);
     let names = components
@@ -206,8 +234,9 @@ fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader
     }
 }
 
-/// A syntax error of the parser as a problem; its place is never empty.
-fn syntax_problem(error: &toml::de::Error, text: &str) -> Problem {
+/// A syntax error of the parser as a problem, in a text that begins at `offset`; its place is never
+/// empty.
+fn syntax_problem(error: &toml::de::Error, text: &str, offset: usize) -> Problem {
     let span = error.span().unwrap_or(0..0);
     let mut start = text.floor_char_boundary(span.start);
     let mut end = text.ceil_char_boundary(span.end).max(start);
@@ -225,7 +254,7 @@ fn syntax_problem(error: &toml::de::Error, text: &str) -> Problem {
     if start == end {
         start = text.floor_char_boundary(start.saturating_sub(1));
     }
-    Problem::error(rule, message).at(&(start..end))
+    Problem::error(rule, message).at(&(offset + start..offset + end))
 }
 
 /// Whether two problems overlap or stand side by side.

@@ -2,28 +2,34 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use toml::Spanned as Placed;
 use toml::de::{DeTable, DeValue};
 
-use crate::problem::{Problem, Spanned, closest};
+use crate::problem::{Problem, Source, Spanned, closest};
 use crate::system_file::{Choice, Value};
 
 /// Problems and context collected while a document is read.
 pub struct Reader {
     /// The problems found so far.
     pub problems: Vec<Problem>,
-    /// Folder of the system file.
-    pub folder: PathBuf,
+    source: Arc<Source>,
 }
 
 impl Reader {
-    /// A reader without problems yet; paths of the file are relative to `folder`.
-    pub fn new(folder: PathBuf) -> Self {
+    /// A reader of `source` without problems yet.
+    pub fn new(source: Arc<Source>) -> Self {
         Self {
             problems: Vec::new(),
-            folder,
+            source,
         }
+    }
+
+    /// A path, which is relative to the folder of the file where it stands.
+    pub fn path(&self, text: Spanned<String>) -> Spanned<PathBuf> {
+        let folder = self.source.folder_at(text.span.start);
+        Spanned::new(folder.join(text.value), text.span)
     }
 
     /// Reports that `key` holds something else than `expected`. An empty value was made up by the
@@ -74,6 +80,15 @@ impl Reader {
             self.wrong_type(key, "a string", value);
         }
         text.map(|text| Spanned::new(text.to_owned(), value.span()))
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&mut self, key: &str, value: &Placed<DeValue<'_>>) -> Option<Spanned<bool>> {
+        let boolean = value.get_ref().as_bool();
+        if boolean.is_none() {
+            self.wrong_type(key, "true or false", value);
+        }
+        boolean.map(|boolean| Spanned::new(boolean, value.span()))
     }
 
     /// A number, boolean or string.
@@ -238,6 +253,11 @@ impl<'a> Section<'a> {
     /// Takes a string.
     pub fn text(&mut self, key: &'static str, reader: &mut Reader) -> Option<Spanned<String>> {
         self.take(key).and_then(|value| reader.text(key, value))
+    }
+
+    /// Takes a truth value.
+    pub fn boolean(&mut self, key: &'static str, reader: &mut Reader) -> Option<Spanned<bool>> {
+        self.take(key).and_then(|value| reader.boolean(key, value))
     }
 
     /// Takes a word of a registry, alone or in a table with its parameters.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use toml::Spanned as Placed;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::syntax_problem;
+use super::{syntax_problem, wiring};
 use crate::edit::not_a_port;
 use crate::problem::{Problem, Problems, closest};
 use crate::system_file::{Port, SystemFile};
@@ -18,14 +18,15 @@ use crate::system_file::{Port, SystemFile};
 /// | `left.m` | start value of the component's variable |
 /// | `experiment.step_size` | a key of `[experiment]` |
 /// | `experiment.method.order` | a parameter of a word |
+/// | `defaults.step_size` | a key of `[defaults]` |
 /// | `components.left.extrapolation` | a key of a component |
 /// | `components.left.start_values.m` | the long form of a start value |
 /// | `bonds.coupling.correction.mu` | a key of the bond of this name |
 /// | `interface_models.arm.exchange_step` | a key of the interface model of this name |
 /// | `connections."left.x2".gain` | a key of the connection that leads to this input |
 ///
-/// Names with dots are quoted. Start values of components called `experiment`, `components`,
-/// `bonds`, `connections` or `interface_models` need the long form.
+/// Names with dots are quoted. Start values of components called `experiment`, `defaults`,
+/// `components`, `bonds`, `connections` or `interface_models` need the long form.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setting {
     /// The path of the key.
@@ -66,7 +67,7 @@ pub(super) fn apply<'a>(
     for (key, place) in settings {
         let literal = &text[place.clone()];
         let value = DeValue::parse(literal).map_err(|error| {
-            let mut problem = syntax_problem(&error, literal);
+            let mut problem = syntax_problem(&error, literal, 0);
             problem.span = Some(place.clone());
             problem
         })?;
@@ -108,11 +109,11 @@ fn set<'a>(root: &mut DeTable<'a>, key: &str, value: Placed<DeValue<'a>>) -> Res
     let segments = segments(key)?;
     let path: Vec<&str> = segments.iter().map(String::as_str).collect();
     match path[..] {
-        ["experiment", ref rest @ ..] if !rest.is_empty() => {
-            let name = Placed::new(value.span(), "experiment".into());
+        [key @ ("experiment" | "defaults"), ref rest @ ..] if !rest.is_empty() => {
+            let name = Placed::new(value.span(), key.to_owned().into());
             let empty = Placed::new(value.span(), DeValue::Table(DeTable::new()));
-            let experiment = root.entry(name).or_insert(empty).get_mut();
-            set_in(table(experiment, "experiment")?, rest, value)
+            let target = root.entry(name).or_insert(empty).get_mut();
+            set_in(table(target, key)?, rest, value)
         }
         ["components", name, "start_values", ref rest @ ..] if !rest.is_empty() => {
             start_value(component(root, name)?, &rest.join("."), value)
@@ -240,12 +241,17 @@ fn element<'t, 'a>(
         _ => ("connection to", "to"),
     };
     let mut names = Vec::new();
-    let elements = match root.get_mut(list).map(Placed::get_mut) {
-        Some(DeValue::Array(elements)) => elements.iter_mut().map(Placed::get_mut).collect(),
-        Some(single) => vec![single],
+    let elements = match root.get_mut(list) {
         None => Vec::new(),
+        Some(value) if !is_array_of_elements(value.get_ref()) => vec![value],
+        Some(value) => match value.get_mut() {
+            DeValue::Array(elements) => elements.iter_mut().collect(),
+            _ => Vec::new(),
+        },
     };
     for element in elements {
+        wiring::expand_pair(element);
+        let element = element.get_mut();
         let DeValue::Table(element) = element else {
             continue;
         };
@@ -257,6 +263,10 @@ fn element<'t, 'a>(
     Err(unknown(what, name, names))
 }
 
+fn is_array_of_elements(value: &DeValue<'_>) -> bool {
+    matches!(value, DeValue::Array(list) if !wiring::is_pair(list))
+}
+
 fn unknown(what: &str, name: &str, known: Vec<String>) -> Problem {
     let problem = Problem::error("unknown-key", format!("there is no {what} `{name}`"));
     match closest(name, known.iter().map(String::as_str)) {
@@ -266,7 +276,7 @@ fn unknown(what: &str, name: &str, known: Vec<String>) -> Problem {
 }
 
 /// The value, with its places moved by `offset`.
-fn moved(value: Placed<DeValue<'_>>, offset: usize) -> Placed<DeValue<'_>> {
+pub(super) fn moved(value: Placed<DeValue<'_>>, offset: usize) -> Placed<DeValue<'_>> {
     let place = value.span().start + offset..value.span().end + offset;
     let value = match value.into_inner() {
         DeValue::Table(table) => {

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use toml::Spanned as Placed;
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 
 use super::section::{Reader, Section};
 use crate::edit::not_a_port;
-use crate::problem::Spanned;
-use crate::system_file::{Bond, Choice, Connection, Port};
+use crate::problem::{Problem, Spanned, closest};
+use crate::system_file::{Bond, Choice, Connection, NumberConversion, Port, TypeConversion};
 
 /// The connections that a key of a table lists.
 pub(super) fn connections(
@@ -87,11 +87,56 @@ fn pairs(
     components: &BTreeSet<String>,
     reader: &mut Reader,
 ) -> Vec<Option<Connection>> {
-    let sections = reader.tables(key, value);
-    sections
-        .into_iter()
-        .map(|section| pair(section, components, reader))
-        .collect()
+    let elements = match value.get_ref() {
+        DeValue::Array(list) if !is_pair(list) => list,
+        _ => std::slice::from_ref(value),
+    };
+    let mut pairs = Vec::new();
+    for element in elements {
+        pairs.push(match element.get_ref() {
+            DeValue::Table(table) => {
+                let section = Section::new(format!("an element of `{key}`"), table, element.span());
+                pair(section, components, reader)
+            }
+            DeValue::Array(ends) if is_pair(ends) => {
+                let from = port("from", &ends[0], components, reader);
+                let to = port("to", &ends[1], components, reader);
+                from.zip(to).map(|(from, to)| Connection {
+                    from,
+                    to,
+                    ..Connection::new(Port::new("", ""), Port::new("", ""))
+                })
+            }
+            _ => {
+                let expected = "a list of tables, or of pairs such as [\"a.y\", \"b.u\"]";
+                reader.wrong_type(key, expected, element);
+                None
+            }
+        });
+    }
+    pairs
+}
+
+/// Whether a list is the short form of a connection: an output and an input.
+pub(super) fn is_pair(list: &[Placed<DeValue<'_>>]) -> bool {
+    let is_text = |value: &Placed<DeValue<'_>>| value.get_ref().is_str();
+    list.len() == 2 && list.iter().all(is_text)
+}
+
+/// Writes a connection's short form as a table, for its keys to be set.
+pub(super) fn expand_pair(element: &mut Placed<DeValue<'_>>) {
+    let place = element.span();
+    let DeValue::Array(ends) = element.get_ref() else {
+        return;
+    };
+    if !is_pair(ends) {
+        return;
+    }
+    let mut table = DeTable::new();
+    for (key, end) in ["from", "to"].into_iter().zip(ends.iter()) {
+        table.insert(Placed::new(end.span(), key.into()), end.clone());
+    }
+    *element = Placed::new(place, DeValue::Table(table));
 }
 
 fn pair(
@@ -107,14 +152,60 @@ fn pair(
     let from = end("from", reader);
     let to = end("to", reader);
     let gain = section.number("gain", reader);
+    let offset = section.number("offset", reader);
+    let convert = section
+        .take("convert")
+        .and_then(|value| type_conversion(value, reader));
+    let unit_conversion = section.boolean("unit_conversion", reader);
     let derivative = section.text("derivative", reader);
     section.finish(reader);
     Some(Connection {
         from: from?,
         to: to?,
         gain,
+        offset,
+        convert,
+        unit_conversion: unit_conversion.is_none_or(|convert| convert.value),
         derivative,
     })
+}
+
+/// `convert = "round"`, or `convert = { off = 0, on = 1 }`.
+fn type_conversion(
+    value: &Placed<DeValue<'_>>,
+    reader: &mut Reader,
+) -> Option<Spanned<TypeConversion>> {
+    let DeValue::Table(table) = value.get_ref() else {
+        let word = value.get_ref().as_str();
+        if word.is_none() {
+            reader.wrong_type("convert", "a string or a table of values", value);
+        }
+        let word = word?;
+        let known = NumberConversion::WORDS.iter();
+        let found = known.clone().find(|(name, _)| *name == word);
+        if found.is_none() {
+            let names: Vec<_> = known.map(|(name, _)| *name).collect();
+            let help = match closest(word, names.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("one of {}, or a table of values", names.join(", ")),
+            };
+            let message = format!("unknown conversion `{word}`");
+            reader.problems.push(
+                Problem::error("unknown-conversion", message)
+                    .at(&value.span())
+                    .help(help),
+            );
+        }
+        let conversion = TypeConversion::Number(found?.1);
+        return Some(Spanned::new(conversion, value.span()));
+    };
+    let mut section = Section::new("`convert`", table, value.span());
+    let mut values = Vec::new();
+    for (from, to) in section.rest() {
+        let to = reader.scalar(&from.value, "a number, boolean or string", to);
+        values.extend(to.map(|to| (from, to)));
+    }
+    Some(Spanned::new(TypeConversion::Table(values), value.span()))
 }
 
 pub(super) fn port(

@@ -7,7 +7,8 @@ use toml_writer::{ToTomlKey, ToTomlValue, TomlStringBuilder};
 
 use crate::problem::Spanned;
 use crate::system_file::{
-    Bond, Choice, Component, Connection, Experiment, InterfaceModel, SystemFile, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, NumberConversion, SystemFile,
+    TypeConversion, Value,
 };
 
 /// The system as the text of a system file, which [`parse`](super::parse) reads back as the same
@@ -25,12 +26,9 @@ pub fn to_toml(system: &SystemFile) -> String {
     }
     for connection in &system.connections {
         text.header("[[connections]]");
-        text.entry("from", string(&connection.from.value.to_string()));
-        text.entry("to", string(&connection.to.value.to_string()));
-        text.optional("gain", connection.gain.as_ref(), |gain| real(*gain));
-        text.optional("derivative", connection.derivative.as_ref(), |name| {
-            string(name)
-        });
+        for (key, value) in keys_of(connection) {
+            text.entry(key, value);
+        }
     }
     for bond in &system.bonds {
         text.bond(bond);
@@ -91,7 +89,10 @@ impl Text {
             "[components.{}]",
             component.name.value.to_toml_key()
         ));
-        self.entry("fmu", path(&component.fmu.value, folder));
+        self.choice("block", component.block.as_ref());
+        if component.block.is_none() {
+            self.entry("fmu", path(&component.fmu.value, folder));
+        }
         self.optional("step_size", component.step_size.as_ref(), |step| {
             real(*step)
         });
@@ -195,14 +196,49 @@ fn connections(list: &[Connection]) -> String {
 }
 
 fn connection(connection: &Connection) -> String {
-    let from = string(&connection.from.value.to_string());
-    let to = string(&connection.to.value.to_string());
-    let gain = connection.gain.as_ref();
-    let gain = gain.map(|gain| format!(", gain = {}", real(gain.value)));
+    let keys = keys_of(connection).into_iter();
+    let keys: Vec<_> = keys
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
+    format!("{{ {} }}", keys.join(", "))
+}
+
+/// The keys of a connection with their values.
+fn keys_of(connection: &Connection) -> Vec<(&'static str, String)> {
+    let number = |number: &Option<Spanned<f64>>| number.as_ref().map(|number| real(number.value));
+    let convert = connection.convert.as_ref();
     let derivative = connection.derivative.as_ref();
-    let derivative = derivative.map(|name| format!(", derivative = {}", string(&name.value)));
-    let (gain, derivative) = (gain.unwrap_or_default(), derivative.unwrap_or_default());
-    format!("{{ from = {from}, to = {to}{gain}{derivative} }}")
+    let optional = [
+        ("gain", number(&connection.gain)),
+        ("offset", number(&connection.offset)),
+        ("convert", convert.map(|convert| conversion(&convert.value))),
+        (
+            "unit_conversion",
+            (!connection.unit_conversion).then(|| "false".to_owned()),
+        ),
+        ("derivative", derivative.map(|name| string(&name.value))),
+    ];
+    let mut keys = vec![
+        ("from", string(&connection.from.value.to_string())),
+        ("to", string(&connection.to.value.to_string())),
+    ];
+    keys.extend(
+        optional
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?))),
+    );
+    keys
+}
+
+fn conversion(conversion: &TypeConversion) -> String {
+    match conversion {
+        TypeConversion::Number(number) => {
+            let mut words = NumberConversion::WORDS.iter();
+            let word = words.find(|(_, conversion)| conversion == number);
+            string(word.map_or("", |(word, _)| word))
+        }
+        TypeConversion::Table(values) => format!("{{ {} }}", pairs(values)),
+    }
 }
 
 fn choice(choice: &Choice) -> String {

@@ -53,7 +53,10 @@ fn check_registry<K: EntryKind + ?Sized>(registry: &[Entry<K>], failures: &mut V
 fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
     let word = |word: &str| Value::String(word.to_owned());
     // Whether a text names components is known once there is a system.
-    let takes_names = matches!(parameter.kind, ParameterKind::Names(_));
+    let takes_names = matches!(
+        parameter.kind,
+        ParameterKind::Names(_) | ParameterKind::Text(_) | ParameterKind::File
+    );
     let mut samples = vec![
         (
             Value::Boolean(true),
@@ -78,6 +81,7 @@ fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
             samples.extend(about(range));
         }
         ParameterKind::Flag => samples.push((Value::Boolean(false), true)),
+        ParameterKind::Text(_) | ParameterKind::File => samples.push((Value::Real(1.0), false)),
         ParameterKind::Names(words) => {
             samples.extend(words.iter().map(|known| (word(known), true)));
             samples.push((word(" "), false));

@@ -37,6 +37,8 @@ pub(super) struct Facts {
 struct ComponentFacts {
     name: String,
     fmu: PathBuf,
+    /// Word of the block that the component is.
+    block: Option<String>,
     /// `None` where the FMU cannot be read.
     model: Option<String>,
     step_size: Option<f64>,
@@ -50,6 +52,7 @@ struct ConnectionFacts {
     from: String,
     to: String,
     gain: f64,
+    offset: f64,
 }
 
 #[derive(Serialize)]
@@ -105,6 +108,10 @@ impl Facts {
         let component = |component: &Component| ComponentFacts {
             name: component.name.value.clone(),
             fmu: component.fmu.value.clone(),
+            block: component
+                .block
+                .as_ref()
+                .map(|block| block.name.value.clone()),
             model: None,
             step_size: component
                 .step_size
@@ -149,7 +156,8 @@ impl Facts {
     /// Reads each FMU's description once.
     fn name_models(&mut self) {
         let mut models: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
-        for component in &mut self.components {
+        let with_fmu = |component: &&mut ComponentFacts| component.block.is_none();
+        for component in self.components.iter_mut().filter(with_fmu) {
             let model = models.entry(component.fmu.clone()).or_insert_with(|| {
                 Fmu::peek(&component.fmu)
                     .ok()
@@ -232,6 +240,12 @@ impl Facts {
                 component
                     .model
                     .clone()
+                    .or_else(|| {
+                        component
+                            .block
+                            .as_ref()
+                            .map(|block| format!("block {block}"))
+                    })
                     .unwrap_or_else(|| format!("? ({})", component.fmu.display())),
                 component.step_size.map(short).unwrap_or_default(),
                 component.exchange.clone(),
@@ -255,6 +269,10 @@ fn connection(connection: &Connection) -> ConnectionFacts {
         from: port(&connection.from.value),
         to: port(&connection.to.value),
         gain: connection.gain.as_ref().map_or(1.0, |gain| gain.value),
+        offset: connection
+            .offset
+            .as_ref()
+            .map_or(0.0, |offset| offset.value),
     }
 }
 
@@ -315,7 +333,13 @@ impl ConnectionFacts {
         } else {
             format!(" × {}", short(self.gain))
         };
-        format!("{} → {}{gain}", self.from, self.to)
+        let offset = if self.offset == 0.0 {
+            String::new()
+        } else {
+            let sign = if self.offset < 0.0 { '−' } else { '+' };
+            format!(" {sign} {}", short(self.offset.abs()))
+        };
+        format!("{} → {}{gain}{offset}", self.from, self.to)
     }
 }
 

@@ -1,0 +1,213 @@
+//! Blocks: sources and functions that need no FMU. A block is one file and one word in [`BLOCKS`].
+//!
+//! A source shows at time t its value for t. Where units step together (Jacobi), its receivers hold
+//! that value over the step that begins at t: they see the source at the start of their step.
+
+mod chirp;
+mod constant;
+mod delay;
+mod gain;
+mod limit;
+mod noise;
+mod ramp;
+mod rate_limit;
+mod sine;
+mod step;
+mod sum;
+mod table;
+mod unit;
+mod unit_delay;
+
+use std::path::PathBuf;
+
+use gyrator_system::{Choice, Component, Problem, Source, Value};
+
+use crate::need::{Facts, Need};
+use crate::registry::{Entry, EntryKind, ParameterInfo, ParameterKind, look_up};
+use crate::unit::Unit;
+use unit::BlockUnit;
+
+/// Outputs as functions of time, inputs and memory.
+pub trait Block: Send {
+    /// Names of the inputs.
+    fn inputs(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Names of the outputs.
+    fn outputs(&self) -> Vec<String> {
+        vec!["y".to_owned()]
+    }
+
+    /// Value of an output, by its place among them, at `time`, s.
+    ///
+    /// # Errors
+    /// A reason why there is no value.
+    fn output(&self, output: usize, time: f64, inputs: &[f64]) -> Result<f64, String>;
+
+    /// Derivative of an output by an input on which it depends directly.
+    fn gain(&self, output: usize, input: usize, inputs: &[f64]) -> f64 {
+        let _ = (output, input, inputs);
+        0.0
+    }
+
+    /// The simulation begins at `time`, s, with these inputs.
+    fn begin(&mut self, time: f64, inputs: &[f64]) {
+        let _ = (time, inputs);
+    }
+
+    /// A step from `time` by `step`, s, with the inputs of its start.
+    fn step(&mut self, time: f64, step: f64, inputs: &[f64]) {
+        let _ = (time, step, inputs);
+    }
+
+    /// Memory between steps.
+    fn memory(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// Goes back to an earlier memory.
+    fn set_memory(&mut self, memory: &[f64]) {
+        let _ = memory;
+    }
+}
+
+/// Facts about a block before it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BlockFacts {
+    /// Outputs depend on the inputs at the same instant.
+    pub feeds_through: bool,
+    /// They do when the simulation starts.
+    pub feeds_through_at_start: bool,
+    /// Outputs jump, so that their past does not predict their future.
+    pub is_discrete: bool,
+}
+
+impl BlockFacts {
+    /// A smooth function of time.
+    const SMOOTH: Self = Self {
+        feeds_through: false,
+        feeds_through_at_start: false,
+        is_discrete: false,
+    };
+    /// A function of time that jumps.
+    const JUMPS: Self = Self {
+        is_discrete: true,
+        ..Self::SMOOTH
+    };
+    /// A function of the inputs at the same instant.
+    const FUNCTION: Self = Self {
+        feeds_through: true,
+        feeds_through_at_start: true,
+        ..Self::SMOOTH
+    };
+}
+
+impl Facts for BlockFacts {
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+}
+
+impl EntryKind for dyn Block {
+    const NAME: &'static str = "block";
+    type Made = Result<Box<dyn Block>, String>;
+    type Context = ();
+    type Facts = BlockFacts;
+    const USUAL: () = ();
+}
+
+/// Every block, by its word in a system file: sources, then functions.
+pub const BLOCKS: &[Entry<dyn Block>] = &[
+    constant::ENTRY,
+    step::ENTRY,
+    ramp::ENTRY,
+    sine::ENTRY,
+    chirp::ENTRY,
+    noise::ENTRY,
+    table::ENTRY,
+    sum::ENTRY,
+    gain::ENTRY,
+    limit::ENTRY,
+    rate_limit::ENTRY,
+    delay::ENTRY,
+    unit_delay::ENTRY,
+];
+
+/// Makes the unit of a component that is a block.
+///
+/// # Errors
+/// All problems of its word and parameters.
+pub(crate) fn make(component: &Component, source: &Source) -> Result<Box<dyn Unit>, Vec<Problem>> {
+    let Some(asked) = &component.block else {
+        return Err(Vec::new());
+    };
+    let mut choice = asked.clone();
+    for (place, path) in files(asked, source) {
+        choice.parameters[place].1.value = Value::String(path.to_string_lossy().into_owned());
+    }
+    let chosen = look_up(BLOCKS, &choice)?;
+    let block = chosen.build().map_err(|reason| {
+        let name = &component.name.value;
+        let message = format!("the block of `{name}`: {reason}");
+        vec![Problem::error("block", message).at(&asked.name.span)]
+    })?;
+    Ok(Box::new(BlockUnit::new(block, chosen.usual_facts())))
+}
+
+/// Files that the block of a component reads, relative to the folder of the file that names them.
+#[must_use]
+pub fn block_files(component: &Component, source: &Source) -> Vec<PathBuf> {
+    let files = component
+        .block
+        .iter()
+        .flat_map(|block| files(block, source));
+    files.map(|(_, path)| path).collect()
+}
+
+/// The parameters that are files, by their places, with the paths.
+fn files(choice: &Choice, source: &Source) -> Vec<(usize, PathBuf)> {
+    let entry = BLOCKS.iter().find(|entry| entry.name == choice.name.value);
+    let is_file = |name: &str| {
+        let mut known = entry.iter().flat_map(|entry| entry.parameters);
+        known.any(|known| known.name == name && matches!(known.kind, ParameterKind::File))
+    };
+    let mut files = Vec::new();
+    for (place, (name, value)) in choice.parameters.iter().enumerate() {
+        if let (true, Value::String(text)) = (is_file(&name.value), &value.value) {
+            files.push((place, source.folder_at(value.span.start).join(text)));
+        }
+    }
+    files
+}
+
+/// Whether an instant has come; a time that misses it by rounding has reached it.
+fn reached(time: f64, instant: f64) -> bool {
+    // Sums and products of a few doubles are off by far less, and steps are far longer.
+    const ROUNDING: f64 = 1e-12;
+    time >= instant - ROUNDING * instant.abs().max(time.abs())
+}
+
+/// A number that may be anything finite.
+const fn number(name: &'static str, summary: &'static str, default: f64) -> ParameterInfo {
+    ParameterInfo {
+        name,
+        summary,
+        kind: ParameterKind::Number {
+            default,
+            range: (-f64::MAX, f64::MAX),
+        },
+    }
+}
+
+/// A positive number.
+const fn positive(name: &'static str, summary: &'static str, default: f64) -> ParameterInfo {
+    ParameterInfo {
+        name,
+        summary,
+        kind: ParameterKind::Number {
+            default,
+            range: (f64::MIN_POSITIVE, f64::INFINITY),
+        },
+    }
+}

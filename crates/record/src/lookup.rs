@@ -1,0 +1,82 @@
+//! Values of a column between its rows.
+
+use crate::same_time::is_same_time;
+
+/// How a column goes on between two rows. Of rows with one time, the last one counts at that time:
+/// they are a jump. Before the first row the value is that of the first row, after the last row that
+/// of the last one. A time that misses a row by rounding is the row's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interpolation {
+    /// On the straight line from row to row.
+    Linear,
+    /// The value of the row before.
+    Hold,
+    /// The value of the row after.
+    Next,
+}
+
+impl Interpolation {
+    /// The value of a column at the time `now`, s. `time` never decreases and is as long as the
+    /// column.
+    ///
+    /// # Panics
+    /// If there are no rows.
+    #[must_use]
+    pub fn value(self, time: &[f64], column: &[f64], now: f64) -> f64 {
+        let (row, fraction) = row_at(time, now);
+        match self {
+            Self::Linear if fraction > 0.0 => {
+                column[row] + fraction * (column[row + 1] - column[row])
+            }
+            Self::Next if fraction > 0.0 && !is_same_time(fraction, 0.0, 1.0) => column[row + 1],
+            _ => column[row],
+        }
+    }
+}
+
+/// The row at or before `now`, and how far it is to the next one, 0 ≤ f < 1. Of rows with the same
+/// time, the last one counts. A time that misses the next row by rounding is taken as that row's.
+#[must_use]
+pub fn row_at(time: &[f64], now: f64) -> (usize, f64) {
+    let next = time.partition_point(|row| *row <= now);
+    let Some(row) = next.checked_sub(1) else {
+        return (0, 0.0);
+    };
+    let Some(end) = time.get(next) else {
+        return (row, 0.0);
+    };
+    let step = end - time[row];
+    if is_same_time(now, *end, step) {
+        let last = time.partition_point(|row| row <= end) - 1;
+        return (last, 0.0);
+    }
+    (row, (now - time[row]) / step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIME: [f64; 4] = [1.0, 2.0, 2.0, 4.0];
+    const COLUMN: [f64; 4] = [0.0, 2.0, 5.0, 6.0];
+
+    #[test]
+    fn between_rows_at_jumps_and_outside() {
+        for (interpolation, expected) in [
+            (Interpolation::Linear, [0.0, 1.0, 1.8, 5.0, 5.0, 5.5, 6.0]),
+            (Interpolation::Hold, [0.0, 0.0, 0.0, 5.0, 5.0, 5.0, 6.0]),
+            (Interpolation::Next, [0.0, 2.0, 2.0, 5.0, 5.0, 6.0, 6.0]),
+        ] {
+            let times = [0.0, 1.5, 1.9, 2.0 - 1e-12, 2.0, 3.0, 9.0];
+            for (now, expected) in times.into_iter().zip(expected) {
+                let found = interpolation.value(&TIME, &COLUMN, now);
+                assert!(
+                    (found - expected).abs() < 1e-12,
+                    "{interpolation:?} at {now}: {found}"
+                );
+            }
+        }
+        let late = 2.0 + 1e-12;
+        assert_eq!(Interpolation::Next.value(&TIME, &COLUMN, late), 5.0);
+    }
+}

@@ -1,0 +1,279 @@
+//! Conversion of units and types on connections.
+
+use fmu_models::AllTypes;
+use gyrator::{
+    ClosureUnit, LinearUnit, PhysicalUnit, RunError, RunOptions, System, Unit, UnitDescription,
+    UnitWrapper, Value,
+};
+use gyrator_system::{NumberConversion, Spanned, TypeConversion, Value as FileValue};
+use gyrator_testkit::ModelUnit;
+
+/// A unit whose variables are all measured in one unit.
+struct Measured(Box<dyn Unit>, UnitDescription);
+
+impl Measured {
+    fn new(unit: impl Unit + 'static, measure: &PhysicalUnit) -> Self {
+        let mut description = unit.description().clone();
+        for variable in &mut description.variables {
+            variable.unit = Some(measure.clone());
+        }
+        Self(Box::new(unit), description)
+    }
+}
+
+impl UnitWrapper for Measured {
+    fn inner(&self) -> &dyn Unit {
+        &*self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut *self.0
+    }
+
+    fn description(&self) -> &UnitDescription {
+        &self.1
+    }
+}
+
+fn measure(name: &str, exponents: [i32; 8], factor: f64, offset: f64) -> PhysicalUnit {
+    PhysicalUnit {
+        name: name.to_owned(),
+        exponents: Some(exponents),
+        factor,
+        offset,
+        relative: false,
+    }
+}
+
+const TEMPERATURE: [i32; 8] = [0, 0, 0, 0, 1, 0, 0, 0];
+const VELOCITY: [i32; 8] = [0, 1, -1, 0, 0, 0, 0, 0];
+const PRESSURE: [i32; 8] = [1, -1, -2, 0, 0, 0, 0, 0];
+
+/// The value that an input in one unit receives from an output in another one.
+fn received(value: f64, units: [PhysicalUnit; 2], gain: Option<f64>, offset: Option<f64>) -> f64 {
+    let [from, to] = units;
+    let mut system = System::new(1.0);
+    let source = ClosureUnit::new(&[], &[("y", value)], |_| {});
+    let sink = LinearUnit::new(&[], &["u"], &["y"], [&[], &[], &[], &[1.0]]);
+    system.add("source", Measured::new(source, &from));
+    system.add("sink", Measured::new(sink, &to));
+    let connection = system.connect_with("source.y", "sink.u");
+    connection.gain = gain.map(Spanned::unplaced);
+    connection.offset = offset.map(Spanned::unplaced);
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    run.step().unwrap();
+    run.read_real("sink.y").unwrap()
+}
+
+// Definitions of the units (SI brochure, 9th edition, tables 4 and 8): 0 °C = 273.15 K, 3.6 km/h =
+// 1 m/s, 1 bar = 100 000 Pa. Tolerance: none, each value is rounded once.
+#[test]
+fn units_gain_and_offset_to_the_last_digit() {
+    let kelvin = || measure("K", TEMPERATURE, 1.0, 0.0);
+    let celsius = || measure("degC", TEMPERATURE, 1.0, 273.15);
+    let per_hour = || measure("km/h", VELOCITY, 1.0 / 3.6, 0.0);
+    let per_second = || measure("m/s", VELOCITY, 1.0, 0.0);
+    let bar = || measure("bar", PRESSURE, 1e5, 0.0);
+    let pascal = || measure("Pa", PRESSURE, 1.0, 0.0);
+    for value in [20.5, -40.0, 1.01325, 36.6, 1e-3] {
+        let plain = |from, to| received(value, [from, to], None, None);
+        assert_eq!(plain(celsius(), kelvin()), value + 273.15);
+        assert_eq!(plain(kelvin(), celsius()), value - 273.15);
+        assert_eq!(plain(per_hour(), per_second()), value * (1.0 / 3.6));
+        assert_eq!(plain(bar(), pascal()), value * 1e5);
+        let changed = |from, to| received(value, [from, to], Some(2.0), Some(-1.0));
+        assert_eq!(changed(pascal(), pascal()), value * 2.0 - 1.0);
+        // The unit comes first: 2·(θ + 273.15) − 1.
+        assert_eq!(
+            changed(celsius(), kelvin()),
+            value * 2.0 + (2.0 * 273.15 - 1.0)
+        );
+        assert_eq!(changed(bar(), pascal()), value * 2e5 - 1.0);
+    }
+}
+
+#[test]
+fn units_that_do_not_fit_are_refused_by_name_unless_they_are_ignored() {
+    let connected = |unit_conversion: bool| {
+        let mut system = System::new(1.0);
+        let metre = measure("m", [0, 1, 0, 0, 0, 0, 0, 0], 1.0, 0.0);
+        let newton = measure("N", [1, 1, -2, 0, 0, 0, 0, 0], 1.0, 0.0);
+        let source = ClosureUnit::new(&[], &[("y", 2.0)], |_| {});
+        let sink = ClosureUnit::new(&[("u", 0.0)], &[], |_| {});
+        system.add("source", Measured::new(source, &metre));
+        system.add("sink", Measured::new(sink, &newton));
+        system.connect_with("source.y", "sink.u").unit_conversion = unit_conversion;
+        system.check()
+    };
+    let problems = connected(true);
+    assert_eq!(problems.len(), 1);
+    let message = &problems[0].message;
+    assert!(message.contains("m to N (kg.m.s-2)"), "{message}");
+    assert_eq!(connected(false), []);
+}
+
+/// Systems of models that repeat their inputs.
+fn echoes(names: &[&str]) -> System {
+    let mut system = System::new(0.5);
+    for name in names {
+        system.add(name, ModelUnit::<AllTypes>::new());
+    }
+    system
+}
+
+#[test]
+fn types_that_lose_nothing_convert_by_themselves_also_at_the_start() {
+    for method in ["jacobi", "gauss-seidel"] {
+        let mut system = echoes(&["a", "b", "c", "d"]);
+        system.experiment().method = Some(gyrator_system::Choice::new(method));
+        // A chain that changes between real and other types three times.
+        system
+            .connect_with("a.boolean_parameter_out", "b.real_in")
+            .gain = Some(Spanned::unplaced(3.0));
+        system.connect_with("b.real_out", "c.integer_in").convert = Some(Spanned::unplaced(
+            TypeConversion::Number(NumberConversion::Round),
+        ));
+        system.connect("c.integer_out", "d.real_in");
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        assert_eq!(
+            run.read("c.integer_out").unwrap(),
+            Value::Integer(3),
+            "{method}"
+        );
+        assert_eq!(run.read_real("d.real_out").unwrap(), 3.0, "{method}");
+        for _ in 0..4 {
+            run.step().unwrap();
+        }
+        assert_eq!(run.read_real("d.real_out").unwrap(), 3.0, "{method}");
+    }
+}
+
+#[test]
+fn a_slow_receiver_gets_the_values_of_its_start() {
+    let mut system = echoes(&["a"]);
+    system.experiment().method = Some(gyrator_system::Choice::new("gauss-seidel"));
+    let mut seen = Vec::new();
+    let sink = ClosureUnit::new(&[("u", 0.0)], &[("y", 0.0)], |call| {
+        call.outputs[0] = call.inputs[0];
+    });
+    system.add("z", sink).step_size(1.0);
+    system.connect("a.integer_out", "z.u");
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    for step in 0..6 {
+        run.write("a.integer_in", &Value::Integer(step)).unwrap();
+        run.step().unwrap();
+        seen.push(run.read_real("z.y").unwrap());
+    }
+    // z steps by 1 s from t = 0, 1 and 2 s, with the integers published there: 0, 1 and 3.
+    assert_eq!(seen, [0.0, 0.0, 0.0, 1.0, 1.0, 3.0]);
+}
+
+#[test]
+fn a_table_maps_values_and_a_value_without_entry_ends_the_run() {
+    let mut system = echoes(&["a", "b"]);
+    let entry =
+        |from: &str, to: FileValue| (Spanned::unplaced(from.to_owned()), Spanned::unplaced(to));
+    let table = vec![
+        entry("7", FileValue::String("green".to_owned())),
+        entry("-2", FileValue::Integer(3)),
+    ];
+    let connection = system.connect_with("a.integer_out", "b.colour_in");
+    connection.convert = Some(Spanned::unplaced(TypeConversion::Table(table)));
+    system
+        .component("a")
+        .start("integer_in", FileValue::Integer(7));
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    assert_eq!(run.read("b.colour_out").unwrap(), Value::Integer(2));
+    run.write("a.integer_in", &Value::Integer(-2)).unwrap();
+    run.step().unwrap();
+    run.step().unwrap();
+    assert_eq!(run.read("b.colour_out").unwrap(), Value::Integer(3));
+    run.write("a.integer_in", &Value::Integer(5)).unwrap();
+    run.step().unwrap();
+    let error = run.step().unwrap_err();
+    let RunError::Fault(fault) = &error else {
+        panic!("{error}");
+    };
+    assert_eq!((&*fault.component, fault.time), ("b", 1.5));
+    assert!(error.to_string().contains("the output is 5"), "{error}");
+}
+
+#[test]
+fn an_integer_beyond_one_is_no_boolean() {
+    let mut system = echoes(&["a", "b"]);
+    system.connect("a.integer_out", "b.boolean_in");
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    run.write("a.integer_in", &Value::Integer(2)).unwrap();
+    run.step().unwrap();
+    let error = run.step().unwrap_err().to_string();
+    assert!(error.contains("nonzero"), "{error}");
+}
+
+/// A unit with outputs `y[1]` to `y[3]`, which are 10, 20 and 30, and inputs `u[0]` to `u[2]`, whose
+/// digits make up its output `seen`.
+fn vectors() -> impl Unit + 'static {
+    let inputs = [("u[0]", 0.0), ("u[1]", 0.0), ("u[2]", 0.0)];
+    let outputs = [
+        ("y[1]", 10.0),
+        ("y[2]", 20.0),
+        ("y[3]", 30.0),
+        ("seen", 0.0),
+    ];
+    ClosureUnit::new(&inputs, &outputs, |call| {
+        call.outputs[3] = call
+            .inputs
+            .iter()
+            .fold(0.0, |all, input| 100.0 * all + input);
+    })
+}
+
+#[test]
+fn patterns_and_ranges_connect_vectors() {
+    for (from, to, expected) in [
+        ("a.y[1:3]", "b.u[0:2]", 102_030.0),
+        ("a.y[2:3]", "b.u[0:1]", 203_000.0),
+        ("a.y[2]", "b.u[*]", 202_020.0),
+        ("a.y[2]", "b.u[1:2]", 2020.0),
+        ("a.*[1]", "b.*[1]", f64::NAN),
+        ("a.y[*]", "b.u[*]", f64::NAN),
+    ] {
+        let mut system = System::new(1.0);
+        system.add("a", vectors());
+        system.add("b", vectors());
+        system.connect(from, to);
+        if expected.is_nan() {
+            // a.y[3] has no input b.u[3], and a.y[1] no b.y[1].
+            let problems = system.check();
+            assert_eq!(problems.len(), 1, "{problems:?}");
+            assert!(["unknown-variable", "causality-mismatch"].contains(&problems[0].rule));
+            continue;
+        }
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        run.step().unwrap();
+        assert_eq!(run.read_real("b.seen").unwrap(), expected, "{from} {to}");
+    }
+}
+
+#[test]
+fn patterns_that_do_not_pair_are_refused() {
+    for (from, to, part) in [
+        ("a.y[1:3]", "b.u[1:2]", "3 elements"),
+        ("a.y[*]", "b.u[1:3]", "in pairs"),
+        ("a.y[*]", "b.u[1]", "in pairs"),
+        ("a.z[*]", "b.u[*]", "no output fits"),
+        ("a.y[1]", "b.z[*]", "no input fits"),
+    ] {
+        let mut system = System::new(1.0);
+        system.add("a", vectors());
+        system.add("b", vectors());
+        system.connect(from, to);
+        let problems = system.check();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(problems[0].rule, "pattern-mismatch");
+        assert!(
+            problems[0].message.contains(part),
+            "{}",
+            problems[0].message
+        );
+    }
+}
