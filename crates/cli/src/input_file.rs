@@ -1,14 +1,20 @@
-//! Time series that feed the inputs of an FMU.
+//! Time series that feed inputs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use gyrator::{Run, RunError, Value};
-use gyrator_fmu::{BaseType, Causality, ModelDescription, ScalarVariable, Variability};
-use gyrator_record::{Values, is_same_time, read_table};
-use gyrator_system::{Component, Value as FileValue, closest};
+use gyrator::{Causality, Graph, GraphVariable, Run, RunError, System, Value, VariableType};
+use gyrator_record::{Interpolation, Table, Values, read_table};
+use gyrator_system::{Value as FileValue, closest};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
+
+/// A file that was read, before it is known what it feeds.
+#[derive(Debug)]
+pub(crate) struct InputTable {
+    path: PathBuf,
+    table: Table,
+}
 
 /// The columns of a file that feed inputs. Before its first row and after its last one, an input
 /// has the value of that row.
@@ -20,23 +26,47 @@ pub(crate) struct InputFile {
 
 #[derive(Debug)]
 struct Input {
-    name: String,
-    base_type: BaseType,
+    component: String,
+    variable: String,
+    kind: VariableType,
     /// Between rows: on the straight line, or the value of the row before.
     is_continuous: bool,
     values: Values,
 }
 
-impl InputFile {
-    /// Reads the columns of a CSV or Parquet file as inputs of `model`.
-    pub(crate) fn read(path: &Path, model: &ModelDescription) -> Result<Self, Failure> {
+impl InputTable {
+    /// Reads a CSV or Parquet file.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let table = read_table(path).map_err(|error| invalid(error.to_string()))?;
+        let path = path.to_owned();
+        Ok(Self { path, table })
+    }
+
+    /// The columns as inputs of a system: `component.variable`, or inputs of the only component.
+    pub(crate) fn feeding(self, graph: &Graph, single: Option<&str>) -> Result<InputFile, Failure> {
+        let Self { path, table } = self;
         if table.time.is_empty() {
             return Err(invalid(format!("{}: there are no rows", path.display())));
         }
+        let is_input = |variable: &GraphVariable<'_>| {
+            let is_asked = single.is_none_or(|single| single == variable.component);
+            is_asked && variable.described.causality == Causality::Input
+        };
+        let shown = |variable: &GraphVariable<'_>| match single {
+            Some(_) => variable.described.name.clone(),
+            None => format!("{}.{}", variable.component, variable.described.name),
+        };
+        let inputs = graph.variables().filter(is_input);
+        let known: Vec<_> = inputs
+            .map(|variable| (shown(&variable), variable))
+            .collect();
         let mut inputs = Vec::new();
         for series in table.series {
-            let variable = find(model, &series.name, path)?;
+            let found = known.iter().find(|(name, _)| *name == series.name);
+            let Some((_, variable)) = found else {
+                let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+                return Err(no_such_input(&path, &series.name, &names, single.is_some()));
+            };
             let input = Input::new(variable, series.values).map_err(|reason| {
                 invalid(format!(
                     "{}: column {}: {reason}",
@@ -46,39 +76,39 @@ impl InputFile {
             })?;
             inputs.push(input);
         }
-        Ok(Self {
-            time: table.time,
-            inputs,
-        })
+        let time = table.time;
+        Ok(InputFile { time, inputs })
     }
+}
 
-    /// Gives the component start values for time `start`, except where it has them already.
-    pub(crate) fn set_start_values(&self, component: &mut Component, start: f64) {
+impl InputFile {
+    /// Gives the inputs start values for time `start`, except where the system has them already.
+    pub(crate) fn set_start_values(&self, system: &mut System, start: f64) {
         for input in &self.inputs {
-            let is_set = component
-                .start_values
-                .iter()
-                .any(|(name, _)| name.value == input.name);
-            if !is_set {
-                let value = match input.value(&self.time, start) {
-                    Value::Real(value) => FileValue::Real(value),
-                    Value::Integer(value) => FileValue::Integer(i64::from(value)),
-                    Value::Boolean(value) => FileValue::Boolean(value),
-                    Value::String(value) => FileValue::String(value),
-                };
-                component.set_start_value(&input.name, value);
+            let components = &system.description().components;
+            let component = components.iter().find(|c| c.name.value == input.component);
+            let mut values = component.into_iter().flat_map(|c| &c.start_values);
+            if values.any(|(name, _)| name.value == input.variable) {
+                continue;
             }
+            let value = match input.value(&self.time, start) {
+                Value::Real(value) => FileValue::Real(value),
+                Value::Integer(value) => FileValue::Integer(i64::from(value)),
+                Value::Boolean(value) => FileValue::Boolean(value),
+                Value::String(value) => FileValue::String(value),
+            };
+            system
+                .component(&input.component)
+                .start(&input.variable, value);
         }
     }
 
-    /// Sets the inputs of `component` for the step from the present time on.
-    pub(crate) fn feed(&self, run: &mut Run, component: &str) -> Result<(), RunError> {
+    /// Sets the inputs for the step from the present time on.
+    pub(crate) fn feed(&self, run: &mut Run) -> Result<(), RunError> {
         let time = run.time();
         for input in &self.inputs {
-            run.write(
-                &format!("{component}.{}", input.name),
-                &input.value(&self.time, time),
-            )?;
+            let name = format!("{}.{}", input.component, input.variable);
+            run.write(&name, &input.value(&self.time, time))?;
         }
         Ok(())
     }
@@ -88,135 +118,80 @@ fn invalid(text: String) -> Failure {
     Failure::new(Exit::InvalidInput, Message::error(text))
 }
 
-fn find<'m>(
-    model: &'m ModelDescription,
-    name: &str,
-    path: &Path,
-) -> Result<&'m ScalarVariable, Failure> {
-    let inputs = || {
-        model
-            .variables
-            .iter()
-            .filter(|v| v.causality == Causality::Input)
-    };
-    if let Some(variable) = inputs().find(|variable| variable.name == name) {
-        return Ok(variable);
-    }
-    let names: Vec<&str> = inputs().map(|variable| variable.name.as_str()).collect();
-    let help = match closest(name, names.iter().copied()) {
+fn no_such_input(path: &Path, name: &str, known: &[&str], is_single: bool) -> Failure {
+    const LISTED: usize = 10;
+    let whole = if is_single { "FMU" } else { "system" };
+    let help = match closest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if names.is_empty() => "the FMU has no inputs".to_owned(),
-        None => format!("the inputs are {}", names.join(", ")),
+        None if known.is_empty() => format!("the {whole} has no inputs"),
+        None if known.len() > LISTED => "`gyrator inspect` lists the inputs of an FMU".to_owned(),
+        None => format!("the inputs are {}", known.join(", ")),
     };
-    Err(invalid(format!("{}: the FMU has no input `{name}`", path.display())).help(help))
+    invalid(format!(
+        "{}: the {whole} has no input `{name}`",
+        path.display()
+    ))
+    .help(help)
 }
 
 impl Input {
-    fn new(variable: &ScalarVariable, values: Values) -> Result<Self, String> {
-        let base_type = variable.kind.base_type();
-        match (&values, base_type) {
-            (Values::Text(_), BaseType::String) => {}
+    fn new(variable: &GraphVariable<'_>, values: Values) -> Result<Self, String> {
+        if variable.is_fed {
+            return Err("a connection feeds the input already".to_owned());
+        }
+        let kind = variable.described.kind.carrier();
+        match (&values, kind) {
+            (Values::Text(_), VariableType::String) => {}
             (Values::Text(_), _) => {
                 return Err("the input is a number, the column is text".to_owned());
             }
-            (Values::Numbers(_), BaseType::String) => {
+            (Values::Numbers(_), VariableType::String) => {
                 return Err("the input is text: quote every cell of the column".to_owned());
             }
             (Values::Numbers(numbers), _) => {
-                if let Some(wrong) = numbers.iter().find(|number| !fits(base_type, **number)) {
+                if let Some(wrong) = numbers.iter().find(|number| !fits(kind, **number)) {
                     return Err(format!("the input cannot be {wrong}"));
                 }
             }
         }
-        let is_continuous =
-            base_type == BaseType::Real && variable.variability == Variability::Continuous;
         Ok(Self {
-            name: variable.name.clone(),
-            base_type,
-            is_continuous,
+            component: variable.component.to_owned(),
+            variable: variable.described.name.clone(),
+            kind,
+            is_continuous: kind == VariableType::Real && !variable.described.is_discrete,
             values,
         })
     }
 
     fn value(&self, time: &[f64], now: f64) -> Value {
-        let (row, fraction) = place(time, now);
-        match &self.values {
-            Values::Text(texts) => Value::String(texts[row].clone()),
-            Values::Numbers(numbers) => {
-                let here = numbers[row];
-                match self.base_type {
-                    BaseType::Boolean => Value::Boolean(here != 0.0),
-                    BaseType::Integer => Value::Integer(here as i32),
-                    _ if self.is_continuous && fraction > 0.0 => {
-                        Value::Real(here + fraction * (numbers[row + 1] - here))
-                    }
-                    _ => Value::Real(here),
-                }
+        let numbers = match &self.values {
+            Values::Text(texts) => {
+                let (row, _) = gyrator_record::row_at(time, now);
+                return Value::String(texts[row].clone());
             }
+            Values::Numbers(numbers) => numbers,
+        };
+        let interpolation = if self.is_continuous {
+            Interpolation::Linear
+        } else {
+            Interpolation::Hold
+        };
+        let number = interpolation.value(time, numbers, now);
+        match self.kind {
+            VariableType::Boolean => Value::Boolean(number != 0.0),
+            VariableType::Integer => Value::Integer(number as i32),
+            _ => Value::Real(number),
         }
     }
 }
 
-fn fits(base_type: BaseType, number: f64) -> bool {
-    match base_type {
-        BaseType::Real => number.is_finite(),
-        BaseType::Integer => {
+fn fits(kind: VariableType, number: f64) -> bool {
+    match kind {
+        VariableType::Real => number.is_finite(),
+        VariableType::Integer | VariableType::Enumeration => {
             number.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number)
         }
-        BaseType::Boolean => number == 0.0 || number == 1.0,
-        BaseType::String => false,
-    }
-}
-
-/// The row at or before `now`, and how far it is to the next one. Of rows with the same time, the
-/// last one counts. A time that misses a row by rounding is taken as the row's.
-fn place(time: &[f64], now: f64) -> (usize, f64) {
-    let next = time.partition_point(|row| *row <= now);
-    let Some(row) = next.checked_sub(1) else {
-        return (0, 0.0);
-    };
-    let Some(end) = time.get(next) else {
-        return (row, 0.0);
-    };
-    let step = end - time[row];
-    if is_same_time(now, *end, step) {
-        let last = time.partition_point(|row| row <= end) - 1;
-        return (last, 0.0);
-    }
-    (row, (now - time[row]) / step)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn input(is_continuous: bool) -> Input {
-        Input {
-            name: "u".to_owned(),
-            base_type: BaseType::Real,
-            is_continuous,
-            values: Values::Numbers(vec![0.0, 2.0, 5.0, 6.0]),
-        }
-    }
-
-    const TIME: [f64; 4] = [1.0, 2.0, 2.0, 4.0];
-
-    #[test]
-    fn continuous_inputs_follow_the_straight_line() {
-        let at = |now| input(true).value(&TIME, now);
-        assert_eq!(at(0.0), Value::Real(0.0));
-        assert_eq!(at(1.5), Value::Real(1.0));
-        assert_eq!(at(2.0), Value::Real(5.0));
-        assert_eq!(at(2.0 - 1e-12), Value::Real(5.0));
-        assert_eq!(at(3.0), Value::Real(5.5));
-        assert_eq!(at(9.0), Value::Real(6.0));
-    }
-
-    #[test]
-    fn discrete_inputs_keep_the_previous_value() {
-        let at = |now| input(false).value(&TIME, now);
-        assert_eq!(at(1.9), Value::Real(0.0));
-        assert_eq!(at(2.0), Value::Real(5.0));
-        assert_eq!(at(3.9), Value::Real(5.0));
+        VariableType::Boolean => number == 0.0 || number == 1.0,
+        VariableType::String => false,
     }
 }

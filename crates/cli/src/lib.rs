@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aligned;
+mod columns;
 pub mod exit;
 pub mod failure;
 mod fmu_log;

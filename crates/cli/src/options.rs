@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Entry, EntryKind, Exchange};
+use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Entry, EntryKind, Exchange, METHODS};
 use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 
 use crate::failure::Failure;
@@ -63,6 +63,9 @@ impl ExperimentOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Coupling, in place of what the system file says")]
 pub(crate) struct CouplingOptions {
+    /// Method, with its default parameters
+    #[arg(long, value_name = "NAME", value_parser = words(METHODS, &[]))]
+    method: Option<String>,
     /// Exchange mode of all components
     #[arg(long, value_name = "MODE", value_parser = PossibleValuesParser::new(Exchange::WORDS))]
     exchange: Option<String>,
@@ -81,6 +84,9 @@ pub(crate) struct CouplingOptions {
 impl CouplingOptions {
     /// Puts the options in place of what a file says.
     pub(crate) fn apply(&self, system: &mut SystemFile) {
+        if let Some(word) = &self.method {
+            system.experiment.method = Some(Choice::new(word));
+        }
         if let Some(word) = &self.exchange {
             system.experiment.exchange = Some(Spanned::unplaced(word.clone()));
             for component in &mut system.components {
@@ -118,16 +124,29 @@ pub(crate) struct ResultOptions {
     /// Write every n-th communication point only, n being nearest to this interval
     #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "output_file")]
     pub(crate) output_interval: Option<f64>,
-    /// Write the outputs of this name only; * and ? stand for any text and any character
-    /// [repeatable]
-    #[arg(long, value_name = "NAME", requires = "output_file")]
+    /// Write the variables of this name, in place of all outputs: also inputs and local variables, and
+    /// parameters, once; * and ? stand for any text and any character [repeatable]
+    #[arg(long, value_name = "NAME")]
     pub(crate) output_variable: Vec<String>,
+    /// End after Initialization Mode, and show the values of the variables there
+    #[arg(long)]
+    pub(crate) initialize_only: bool,
     /// Write what the run did, for programs
     #[arg(long, value_name = "FILE.json")]
     pub(crate) summary: Option<PathBuf>,
 }
 
 impl ResultOptions {
+    /// Refuses a choice of variables that are written nowhere.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let is_shown = self.output_file.is_some() || self.initialize_only;
+        if is_shown || self.output_variable.is_empty() {
+            return Ok(());
+        }
+        let failure = Failure::usage("--output-variable chooses what is written, and nothing is");
+        Err(failure.help("pass --output-file, or --initialize-only"))
+    }
+
     /// The files that are written, by their options.
     pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
         let output = self.output_file.as_deref();

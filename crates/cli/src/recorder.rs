@@ -7,38 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use gyrator::{Observer, ObserverError, Report, Run, StopRequest, Value, VariableType, View};
-use gyrator_record::{Cell, Column, RecordError, RowSink};
+use gyrator::{Observer, ObserverError, Report, Run, StopRequest, Value, View};
+use gyrator_record::{Cell, RecordError, RowSink};
 use gyrator_worker::surroundings;
-use wildmatch::WildMatch;
 
+use crate::columns::{Columns, RecordedRow, Recording, json};
 use crate::failure::Failure;
 use crate::result_output::ResultOutput;
 
 /// How long a row may wait before other programs can read it.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
-
-/// Columns of each bond, after `bond.<name>.`, with its unit.
-const BOND_COLUMNS: [(&str, &str); 7] = [
-    ("residual_power", "W"),
-    ("residual_energy", "J"),
-    ("transferred_energy", "J"),
-    ("correction_power", "W"),
-    ("stale_energy", "J"),
-    ("net_energy_error", "J"),
-    ("alarm", "1"),
-];
-
-/// Selection of the recorded columns and rows.
-#[derive(Debug, Clone)]
-pub(crate) struct Recording {
-    /// Simulated time between rows, s; every communication point where `None`.
-    pub(crate) interval: Option<f64>,
-    /// Patterns of columns to record; all where empty.
-    pub(crate) variables: Vec<String>,
-    /// The only component, whose name is left out of the columns.
-    pub(crate) single: Option<String>,
-}
 
 /// The result file, as the run, the interrupt handler and the flushing thread share it.
 #[derive(Clone)]
@@ -132,8 +110,7 @@ impl ResultFile {
 /// Records a run as its observer.
 pub(crate) struct Recorder {
     file: ResultFile,
-    columns: Vec<Column>,
-    selected: Selected,
+    columns: Columns,
     /// Communication points from one row to the next.
     every: u64,
     /// The last point, if it has no row yet.
@@ -141,182 +118,50 @@ pub(crate) struct Recorder {
     flusher: Option<Flusher>,
 }
 
-/// The columns of a row, as places in a view.
-#[derive(Default)]
-struct Selected {
-    reals: Vec<usize>,
-    signals: Vec<usize>,
-    /// Bond, and place in [`BOND_COLUMNS`].
-    bonds: Vec<(usize, usize)>,
-    /// Places among the values of the step control.
-    control: Vec<usize>,
-}
-
-#[derive(Default)]
-struct RecordedRow {
-    time: f64,
-    reals: Vec<f64>,
-    signals: Vec<Value>,
-}
-
 impl Recorder {
     /// Chooses the columns of a run.
-    pub(crate) fn new(recording: &Recording, run: &Run, file: ResultFile) -> Result<Self, Failure> {
-        let graph = run.graph();
-        let mut selected = Selected::default();
-        let columns = selected.choose(run, recording)?;
+    pub(crate) fn new(
+        recording: &Recording,
+        run: &mut Run,
+        file: ResultFile,
+    ) -> Result<Self, Failure> {
+        let columns = Columns::of(recording, run)?;
         let every = recording.interval.map_or(1, |interval| {
-            ((interval / graph.macro_step()).round() as u64).max(1)
+            ((interval / run.graph().macro_step()).round() as u64).max(1)
         });
         Ok(Self {
             file,
             columns,
-            selected,
             every,
             pending: None,
             flusher: None,
         })
     }
 
-    /// Writes a row, or keeps it in case that it is the last one.
+    /// Parameters that are recorded once, with their values.
+    pub(crate) fn parameters(&self) -> &[(String, Value)] {
+        &self.columns.parameters
+    }
+
+    /// Writes a row, or keeps it: in case that it is the last one, or until the values of its inputs are
+    /// known.
     fn record(&mut self, view: &View<'_>) -> Result<(), RecordError> {
+        let selected = &self.columns.selected;
         let mut row = self.pending.take().unwrap_or_default();
-        self.selected.fill(&mut row, view);
-        if view.steps.is_multiple_of(self.every) {
+        if selected.has_inputs && row.is_filled {
+            selected.complete(&mut row, view);
+            if row.is_due {
+                write_row(&self.file, &row)?;
+            }
+        }
+        selected.fill(&mut row, view);
+        row.is_due = view.steps.is_multiple_of(self.every);
+        row.is_written = row.is_due && !selected.has_inputs;
+        if row.is_written {
             write_row(&self.file, &row)?;
-            row.time = f64::NAN;
         }
         self.pending = Some(row);
         Ok(())
-    }
-}
-
-impl Selected {
-    fn fill(&self, row: &mut RecordedRow, view: &View<'_>) {
-        row.time = view.time;
-        row.reals.clear();
-        row.reals
-            .extend(self.reals.iter().map(|place| view.reals[*place]));
-        for (bond, column) in &self.bonds {
-            let energy = view.ledger.bond(*bond).copied().unwrap_or_default();
-            let audit = view.audit.bond(*bond).copied().unwrap_or_default();
-            row.reals.push(match column {
-                0 => energy.residual_power,
-                1 => energy.residual_energy,
-                2 => energy.transferred_energy,
-                3 => energy.correction_power,
-                4 => audit.stale_energy,
-                5 => audit.stale_energy + energy.correction_energy,
-                _ => f64::from(u8::from(view.alarms.is_raised(*bond))),
-            });
-        }
-        let control = self.control.iter().map(|place| view.control[*place].1);
-        row.reals.extend(control);
-        row.signals
-            .resize(self.signals.len(), Value::Boolean(false));
-        for (kept, place) in row.signals.iter_mut().zip(&self.signals) {
-            kept.clone_from(&view.signals[*place]);
-        }
-    }
-
-    /// Chooses what the patterns of `recording` name; the columns in the order of the rows' cells.
-    fn choose(&mut self, run: &Run, recording: &Recording) -> Result<Vec<Column>, Failure> {
-        let graph = run.graph();
-        let mut choice = Choice::new(recording);
-        for (place, variable) in graph.real_outputs().into_iter().enumerate() {
-            if choice.selects(&variable.name, VariableType::Real, variable.unit) {
-                self.reals.push(place);
-            }
-        }
-        for (bond, name) in graph.bond_names().enumerate() {
-            for (column, (suffix, unit)) in BOND_COLUMNS.iter().enumerate() {
-                let name = format!("bond.{name}.{suffix}");
-                if choice.selects(&name, VariableType::Real, Some((*unit).to_owned())) {
-                    self.bonds.push((bond, column));
-                }
-            }
-        }
-        for (place, (name, _)) in run.control_signals().iter().enumerate() {
-            let unit = (*name == "step_size").then(|| "s".to_owned());
-            if choice.selects(name, VariableType::Real, unit) {
-                self.control.push(place);
-            }
-        }
-        for (place, variable) in graph.signals().into_iter().enumerate() {
-            if choice.selects(&variable.name, variable.kind, variable.unit) {
-                self.signals.push(place);
-            }
-        }
-        choice.columns()
-    }
-}
-
-/// The columns chosen so far, and which patterns have not met any.
-struct Choice {
-    patterns: Vec<(WildMatch, bool)>,
-    prefix: Option<String>,
-    columns: Vec<Column>,
-    names: Vec<String>,
-}
-
-impl Choice {
-    fn new(recording: &Recording) -> Self {
-        let patterns = recording.variables.iter();
-        Self {
-            patterns: patterns
-                .map(|pattern| (WildMatch::new(pattern), false))
-                .collect(),
-            prefix: recording.single.as_ref().map(|single| format!("{single}.")),
-            columns: Vec::new(),
-            names: Vec::new(),
-        }
-    }
-
-    fn selects(&mut self, name: &str, kind: VariableType, unit: Option<String>) -> bool {
-        let name = match &self.prefix {
-            Some(prefix) => name.strip_prefix(prefix).unwrap_or(name),
-            None => name,
-        };
-        let mut taken = self.patterns.is_empty();
-        for (pattern, met) in &mut self.patterns {
-            if pattern.matches(name) {
-                (taken, *met) = (true, true);
-            }
-        }
-        self.names.push(name.to_owned());
-        if taken {
-            let mut column = Column::new(name, recorded_kind(kind));
-            column.unit = unit;
-            self.columns.push(column);
-        }
-        taken
-    }
-
-    /// The columns, or what the first pattern that met none should be.
-    fn columns(self) -> Result<Vec<Column>, Failure> {
-        let Some((pattern, _)) = self.patterns.iter().find(|(_, met)| !met) else {
-            return Ok(self.columns);
-        };
-        let pattern = pattern.to_string();
-        let names = self.names.iter().map(String::as_str);
-        let advice = match gyrator_system::closest(&pattern, names) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "outputs and `bond.…` can be recorded; `gyrator inspect` lists the outputs of an FMU".to_owned(),
-        };
-        Err(Failure::usage(format!(
-            "--output-variable {pattern}: there is no such output"
-        ))
-        .help(advice))
-    }
-}
-
-fn recorded_kind(kind: VariableType) -> gyrator_record::ColumnType {
-    match kind {
-        VariableType::Real => gyrator_record::ColumnType::Real,
-        VariableType::Integer => gyrator_record::ColumnType::Integer,
-        VariableType::Enumeration => gyrator_record::ColumnType::Enumeration,
-        VariableType::Boolean => gyrator_record::ColumnType::Boolean,
-        VariableType::String => gyrator_record::ColumnType::String,
     }
 }
 
@@ -332,28 +177,36 @@ impl Shared {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
-        if row.signals.is_empty() {
+        if row.others.is_empty() {
             return self.sink.real_row(row.time, &row.reals);
         }
         let reals = row.reals.iter().map(|value| Cell::Real(*value));
-        let signals = row.signals.iter().map(|value| match value {
+        let others = row.others.iter().map(|value| match value {
             Value::Real(value) => Cell::Real(*value),
             Value::Integer(value) => Cell::Integer(i64::from(*value)),
             Value::Boolean(value) => Cell::Boolean(*value),
             Value::String(value) => Cell::String(value),
         });
-        self.sink.row(row.time, &mut reals.chain(signals))
+        self.sink.row(row.time, &mut reals.chain(others))
     }
 }
 
 impl Observer for Recorder {
+    fn watches(&self) -> Vec<String> {
+        self.columns.selected.watches.clone()
+    }
+
     fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         {
             let mut shared = self.file.lock();
-            let begun = shared.sink.begin(&self.columns);
+            let parameters = self.columns.parameters.iter();
+            let parameters =
+                parameters.map(|(name, value)| (name.clone(), json(value).to_string()));
+            shared.sink.parameters(&parameters.collect::<Vec<_>>());
+            let begun = shared.sink.begin(&self.columns.list);
             shared.has_failed |= begun.is_err();
             begun?;
-            shared.columns = self.columns.len() + 1;
+            shared.columns = self.columns.list.len() + 1;
         }
         self.record(view)?;
         self.flusher = Some(Flusher::start(self.file.clone()));
@@ -367,7 +220,7 @@ impl Observer for Recorder {
 
     fn finish(&mut self, _: &Report) -> Result<(), ObserverError> {
         drop(self.flusher.take());
-        let last = self.pending.take().filter(|row| !row.time.is_nan());
+        let last = self.pending.take().filter(|row| !row.is_written);
         let written = last.map_or(Ok(()), |row| write_row(&self.file, &row));
         let finished = self.file.finish();
         written?;

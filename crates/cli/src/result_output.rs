@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use gyrator_record::{CsvSink, Output, RecordError, RowSink, create_sink};
+use gyrator_record::{CsvSink, Output, RecordError, RowSink, create_sink, is_stream};
 use gyrator_worker::{KeptFile, Worker};
 
 /// A file that is open for writing.
@@ -38,7 +38,7 @@ impl ResultOutput {
                 let output = keep(worker, file, "the standard output");
                 Ok(Box::new(CsvSink::new(output, "-")))
             }
-            Some(worker) if is_named("csv") => {
+            Some(worker) if is_named("csv") || is_stream(path) => {
                 let name = path.display().to_string();
                 let sink = CsvSink::create_with(path, |file| keep(worker, file, &name))?;
                 Ok(Box::new(sink))

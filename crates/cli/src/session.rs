@@ -1,24 +1,28 @@
 //! A run from its system file to its summary: what `run` and `simulate` share.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gyrator::{FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, System};
+use gyrator::{
+    FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, System, Value,
+};
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, SystemFile};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
+use crate::columns::{self, Recording};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
-use crate::input_file::InputFile;
+use crate::input_file::{InputFile, InputTable};
 use crate::interrupt::Interrupt;
 use crate::numbers::short;
 use crate::options::{ExecutionOptions, ResultOptions};
 use crate::overwriting;
 use crate::progress::Progress;
-use crate::recorder::{Recorder, Recording, ResultFile};
+use crate::recorder::{Recorder, ResultFile};
 use crate::screen;
 use crate::summary::{self, OutputFile, Summary, WallClock};
 use crate::supervision;
@@ -38,8 +42,10 @@ pub(crate) struct Session<'a> {
     pub(crate) fmus: &'a FmuOptions,
     /// How it is carried out.
     pub(crate) execution: &'a ExecutionOptions,
-    /// The component of a run of one FMU, and what feeds it.
-    pub(crate) single: Option<(String, Option<InputFile>)>,
+    /// The component of a run of one FMU.
+    pub(crate) single: Option<String>,
+    /// Time series that feed inputs.
+    pub(crate) input_file: Option<&'a Path>,
     /// Additions to inputs.
     pub(crate) feed_forward: Option<FeedForward>,
     /// When loading began.
@@ -50,6 +56,9 @@ pub(crate) struct Session<'a> {
 struct Running {
     run: Run,
     recorder: Option<Recorder>,
+    /// Parameters that are recorded once.
+    parameters: Vec<(String, Value)>,
+    inputs: Option<InputFile>,
     file: Option<ResultFile>,
     clock: WallClock,
     stepping_since: Instant,
@@ -63,7 +72,11 @@ impl Session<'_> {
         self.warn_of_many_steps();
         let interrupt = Interrupt::listen();
         let mut running = self.start(&interrupt)?;
-        let outcome = self.observe_and_step(&mut running, &interrupt);
+        let outcome = if self.results.initialize_only {
+            self.show_initial_values(&mut running)
+        } else {
+            self.observe_and_step(&mut running, &interrupt)
+        };
         running.clock.stepping = running.stepping_since.elapsed().as_secs_f64();
         let report = running.run.report();
         let exit = match self.conclude(&running, &report, outcome) {
@@ -105,14 +118,16 @@ impl Session<'_> {
 
     fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
         let stop = &self.system.experiment.stop_time;
-        if stop.is_none() {
+        if stop.is_none() && !self.results.initialize_only {
             return Err(self.invalid(
                 "no-stop-time",
                 "no stop time is given",
                 "add `stop_time = …` to [experiment], or pass --stop-time",
             ));
         }
+        self.results.check()?;
         self.refuse_overwriting()?;
+        let table = self.input_file.map(InputTable::read).transpose()?;
         if let Some(path) = &self.results.summary {
             surroundings::in_own(|| summary::remove_earlier(path));
         }
@@ -127,6 +142,16 @@ impl Session<'_> {
         if let Some(feed_forward) = &self.feed_forward {
             system.feed_forward(feed_forward.clone());
         }
+        let inputs = match table {
+            Some(table) => {
+                let graph = system.graph().map_err(not_started)?;
+                let inputs = table.feeding(&graph, self.single.as_deref())?;
+                let start = &self.system.experiment.start_time;
+                inputs.set_start_values(&mut system, start.as_ref().map_or(0.0, |time| time.value));
+                Some(inputs)
+            }
+            None => None,
+        };
         let loading = self.begin.elapsed().as_secs_f64();
         let options = RunOptions {
             threads: self.execution.worker_threads.map_or(1, usize::from),
@@ -139,7 +164,7 @@ impl Session<'_> {
         let mut isolation = Isolation::new()
             .timeout(self.execution.timeout())
             .arguments(["isolated".into()]);
-        let run = system
+        let mut run = system
             .start_with(&options, &mut isolation)
             .map_err(not_started)?;
         let clock = WallClock {
@@ -149,12 +174,17 @@ impl Session<'_> {
         };
         let recorder = file
             .clone()
-            .map(|file| Recorder::new(&self.recording(), &run, file));
+            .map(|file| Recorder::new(&self.recording(), &mut run, file));
         let recorder = recorder.transpose()?;
+        let parameters = recorder
+            .as_ref()
+            .map(|recorder| recorder.parameters().to_vec());
         Ok(Running {
             run,
             file,
             recorder,
+            parameters: parameters.unwrap_or_default(),
+            inputs,
             clock,
             stepping_since: Instant::now(),
         })
@@ -186,7 +216,7 @@ impl Session<'_> {
         Recording {
             interval: self.results.output_interval,
             variables: self.results.output_variable.clone(),
-            single: self.single.as_ref().map(|(name, _)| name.clone()),
+            single: self.single.clone(),
         }
     }
 
@@ -216,14 +246,49 @@ impl Session<'_> {
             run.observe(progress.observer())?;
         }
         running.stepping_since = Instant::now();
-        let Some((component, Some(inputs))) = &self.single else {
+        let Some(inputs) = &running.inputs else {
             return run.run().map(|_| ());
         };
         while !run.has_ended() {
-            inputs.feed(run, component)?;
+            inputs.feed(run)?;
             run.step()?;
         }
         Ok(())
+    }
+
+    /// Prints and records the values at the end of Initialization Mode, and ends the run there.
+    fn show_initial_values(&self, running: &mut Running) -> Result<(), RunError> {
+        let run = &mut running.run;
+        if let Some(recorder) = running.recorder.take() {
+            run.observe(Box::new(recorder))?;
+        }
+        let table = columns::initial_values(&self.recording(), run)?;
+        if self.prints_results() {
+            screen::message(&table);
+        } else {
+            screen::print(&table).map_err(|error| RunError::Observer(Box::new(error)))?;
+        }
+        run.stop().map(|_| ())
+    }
+
+    /// Says that there is nothing to record.
+    fn no_outputs(&self, run: &Run) -> Option<String> {
+        let graph = run.graph();
+        let has_outputs = !graph.real_outputs().is_empty() || !graph.signals().is_empty();
+        let whole = self
+            .single
+            .as_ref()
+            .map_or("no component of the system has", |_| "the FMU has no");
+        let noun = if self.single.is_some() {
+            "outputs"
+        } else {
+            "an output"
+        };
+        (!has_outputs && self.results.output_variable.is_empty()).then(|| {
+            format!(
+                "{whole} {noun}; `--output-variable` records inputs, local variables and parameters"
+            )
+        })
     }
 
     /// Writes the summaries and turns the outcome into an exit code or a failure.
@@ -240,8 +305,10 @@ impl Session<'_> {
         let trouble = running.file.as_ref().and_then(ResultFile::trouble);
         let problems = self.warnings.iter().map(|problem| self.warning(problem));
         let shortened = self.shortened_step(report);
-        let warnings: Vec<String> = problems.chain(shortened).collect();
-        let mut summary = Summary::new(&self.system, report, &warnings, running.clock, output);
+        let no_outputs = self.no_outputs(&running.run);
+        let warnings: Vec<String> = problems.chain(shortened).chain(no_outputs).collect();
+        let mut summary = Summary::new(&self.system, report, &warnings, running.clock, output)
+            .with_parameters(&running.parameters);
         if let Err(RunError::Fault(fault)) = &outcome {
             summary.note_fault(fault);
         }

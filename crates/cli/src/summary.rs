@@ -1,18 +1,20 @@
 //! Summary of a run, for people and for programs.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use gyrator::{
     BondReport, Cause, ComponentReport, CorrectionVerdict, Counters, Exchange, Fault,
-    InterfaceModelReport, Report, StopReason,
+    InterfaceModelReport, Report, StopReason, Value,
 };
 use gyrator_system::SystemFile;
 use gyrator_worker::surroundings;
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
+use crate::columns::json;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::numbers::{count, short};
@@ -81,6 +83,8 @@ pub(crate) struct Summary<'a> {
     interface_models: &'a [InterfaceModelReport],
     counters: Option<Counters>,
     notes: Vec<&'a str>,
+    /// Parameters that `--output-variable` names.
+    parameters: BTreeMap<&'a str, serde_json::Value>,
     wall_clock: Option<WallClock>,
     output: Option<OutputFile>,
 }
@@ -143,9 +147,19 @@ impl<'a> Summary<'a> {
             interface_models: &report.interface_models,
             counters: Some(report.counters),
             notes,
+            parameters: BTreeMap::new(),
             wall_clock: Some(wall_clock),
             output,
         }
+    }
+
+    /// The same with parameters that are recorded once.
+    pub(crate) fn with_parameters(mut self, parameters: &'a [(String, Value)]) -> Self {
+        let pairs = parameters.iter();
+        self.parameters = pairs
+            .map(|(name, value)| (name.as_str(), json(value)))
+            .collect();
+        self
     }
 
     /// Says where a call did not return as where the process of the run has ended for that.
@@ -207,6 +221,12 @@ impl<'a> Summary<'a> {
         }
         for model in self.interface_models {
             let _ = writeln!(text, "{}", interface_model(model));
+        }
+        if !self.parameters.is_empty() {
+            text.push('\n');
+        }
+        for (name, value) in &self.parameters {
+            let _ = writeln!(text, "parameter {name} = {value}");
         }
         if !self.notes.is_empty() {
             text.push('\n');

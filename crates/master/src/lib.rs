@@ -88,6 +88,7 @@ mod unit;
 mod unit_maker;
 mod unit_wrapper;
 mod value_conversion;
+mod watch;
 
 pub use alarm::{Alarm, Alarms};
 pub use audit::{Audit, BondAudit, CorrectionVerdict};
@@ -104,7 +105,7 @@ pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, ExtrapolationFacts, Sampl
 pub use fault::{Cause, Fault, RunError, UnitFault};
 pub use feed_forward::{FeedForward, FeedForwardError};
 pub use fmu_unit::FmuUnit;
-pub use graph::{Graph, RecordedVariable};
+pub use graph::{Graph, GraphVariable, RecordedVariable};
 pub use interface_model::{
     FastInputs, INTERFACE_ORDERS, InterfaceOrder, PassedForce, Schedule, ScheduleFacts,
 };
@@ -139,3 +140,4 @@ pub use unit::{
 };
 pub use unit_maker::{InProcess, UnitMaker, UnitOrder};
 pub use unit_wrapper::UnitWrapper;
+pub use watch::Watched;

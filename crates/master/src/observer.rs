@@ -8,6 +8,7 @@ use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::report::Report;
 use crate::unit::Value;
+use crate::watch::Watched;
 
 /// A running system at a communication point.
 pub struct View<'a> {
@@ -29,6 +30,8 @@ pub struct View<'a> {
     pub control: &'a [(&'static str, f64)],
     /// Spikes of the bonds' residual powers, in the same order.
     pub alarms: &'a Alarms,
+    /// The variables that the observer [watches](Observer::watches), in its order.
+    pub watched: &'a [Watched],
 }
 
 /// Reason of an observer to end the run at this communication point; the report names it.
@@ -45,6 +48,13 @@ pub type ObserverError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sees the system at the start and after every macro-step.
 pub trait Observer: Send {
+    /// Names of further variables, `component.variable`, that it wants to see: inputs, local variables,
+    /// parameters. Asked once, before [`begin`](Self::begin). Variables that are no outputs are read from
+    /// their units at each communication point.
+    fn watches(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The system is at its first communication point.
     ///
     /// # Errors

@@ -39,6 +39,8 @@ pub use parquet_sink::ParquetSink;
 pub use parquet_writer::{Cells, ParquetWriter};
 pub use part_file::{PartFile, is_same, rows_path, write_whole};
 pub use same_time::is_same_time;
-pub use sink::{Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink};
+pub use sink::{
+    Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_stream,
+};
 pub use table::{Series, Table, Values};
 pub use table_reader::{ReadTableError, read_table};

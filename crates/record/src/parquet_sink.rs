@@ -24,6 +24,7 @@ pub struct ParquetSink<W: Output = File> {
     rows: CsvSink<W>,
     columns: Vec<Column>,
     is_finished: bool,
+    parameters: Vec<(String, String)>,
 }
 
 impl ParquetSink {
@@ -55,6 +56,7 @@ impl<W: Output> ParquetSink<W> {
             rows_path,
             columns: Vec::new(),
             is_finished: false,
+            parameters: Vec::new(),
         })
     }
 
@@ -66,7 +68,7 @@ impl<W: Output> ParquetSink<W> {
         let columns: Vec<Column> = std::iter::once(time).chain(self.columns.clone()).collect();
         let mut rows = csv::Reader::from_path(&self.rows_path)?;
         write_whole(&self.path, |file| {
-            let mut writer = ParquetWriter::new(file, &columns)?;
+            let mut writer = ParquetWriter::with_parameters(file, &columns, &self.parameters)?;
             let empty = || -> Vec<Cells> {
                 columns
                     .iter()
@@ -107,6 +109,10 @@ impl<W: Output> RowSink for ParquetSink<W> {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
         self.columns = columns.to_vec();
         self.rows.begin(columns)
+    }
+
+    fn parameters(&mut self, parameters: &[(String, String)]) {
+        self.parameters = parameters.to_vec();
     }
 
     fn row(

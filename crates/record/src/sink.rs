@@ -70,6 +70,12 @@ pub trait RowSink: Send {
     /// [`RecordError::Write`] if the columns could not be written.
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError>;
 
+    /// Keeps values that do not change, such as parameters, beside the rows, where the form has a place
+    /// for them: names, and values as JSON writes them. Called before [`begin`](Self::begin).
+    fn parameters(&mut self, parameters: &[(String, String)]) {
+        let _ = parameters;
+    }
+
     /// Appends a row with one cell a column; `time` in s. Cells are drawn from an iterator, so that a
     /// caller with values in several stores builds no list of borrowed cells for each row.
     ///
@@ -239,12 +245,23 @@ pub const SINKS: &[SinkInfo] = &[
     },
 ];
 
-/// Creates a result file in the form that the ending of its name asks for.
+/// Whether a path is a pipe or a device, which takes rows as CSV, whatever its name.
+#[must_use]
+pub fn is_stream(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// Creates a result file in the form that the ending of its name asks for; CSV for a pipe or a
+/// device.
 ///
 /// # Errors
 ///
 /// [`RecordError::UnknownEnding`] or [`RecordError::Create`].
 pub fn create_sink(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
+    if is_stream(path) {
+        return Ok(Box::new(CsvSink::create(path)?));
+    }
     let ending = path.extension().unwrap_or_default();
     let info = SINKS
         .iter()

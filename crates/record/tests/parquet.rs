@@ -87,6 +87,23 @@ fn units_and_bonds_are_in_the_schema() {
     assert_eq!(entries, expected);
 }
 
+#[test]
+fn parameters_are_in_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    let mut sink = create_sink(&path).unwrap();
+    let pair = |name: &str, json: &str| (name.to_owned(), json.to_owned());
+    sink.parameters(&[pair("left.m", "1.5"), pair("left.name", "\"a\"")]);
+    write(&mut *sink);
+    sink.finish().unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let metadata = reader.metadata().file_metadata().key_value_metadata();
+    let mut entries = metadata.unwrap().iter();
+    let found = entries.find(|entry| entry.key == "gyrator.parameters");
+    let value = found.and_then(|entry| entry.value.as_deref());
+    assert_eq!(value, Some(r#"{"left.m":1.5,"left.name":"a"}"#));
+}
+
 /// A sink that is never finished is what a killed process leaves.
 #[test]
 fn an_unfinished_file_is_readable_as_csv() {

@@ -30,6 +30,10 @@ pub(super) struct Options {
     #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
     #[arg(help_heading = "Experiment")]
     start_value: Vec<(String, String)>,
+    /// Feed inputs from a CSV or Parquet file with the columns time and COMPONENT.VARIABLE:
+    /// continuous ones on the straight line between rows, others with the value of the row before
+    #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
+    input_file: Option<PathBuf>,
     #[command(flatten)]
     halving: HalvingOptions,
     #[command(flatten)]
@@ -50,6 +54,8 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let mut inputs = vec![("the system file", &*options.system)];
     let feed_forward = options.feed_forward.as_deref();
     inputs.extend(feed_forward.map(|path| ("the feed-forward", path)));
+    let input_file = options.input_file.as_deref();
+    inputs.extend(input_file.map(|path| ("the input file", path)));
     overwriting::refuse(&options.results.outputs(), &inputs)?;
     let plan = Plan {
         system: &options.system,
@@ -79,6 +85,7 @@ fn run_here(options: &Options) -> Result<Exit, Failure> {
         fmus: &options.fmus,
         execution,
         single: None,
+        input_file: options.input_file.as_deref(),
         feed_forward: feed_forward.transpose()?,
         begin,
     }

@@ -10,7 +10,6 @@ use gyrator_system::{Component, Experiment, Spanned, SystemFile};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing, is_named};
 use crate::fmu_options::{FmuOptions, HalvingOptions};
-use crate::input_file::InputFile;
 use crate::options::{
     ExecutionOptions, ExperimentOptions, ResultOptions, assignment, set_start_values,
 };
@@ -70,11 +69,6 @@ fn simulate_here(options: &Options) -> Result<Exit, Failure> {
     system.experiment = default_experiment(peek.description.default_experiment);
     options.experiment.apply(&mut system.experiment);
     check_complete(&system.experiment, &options.fmu)?;
-    let start = system
-        .experiment
-        .start_time
-        .as_ref()
-        .map_or(0.0, |time| time.value);
     system.components.push(Component::new(&name, &options.fmu));
     options.halving.apply(&mut system);
     let values = options.start_value.iter().cloned();
@@ -82,22 +76,15 @@ fn simulate_here(options: &Options) -> Result<Exit, Failure> {
         &mut system,
         values.map(|(variable, value)| (format!("{name}.{variable}"), value)),
     )?;
-    let inputs = match &options.input_file {
-        Some(path) => Some(InputFile::read(path, &peek.description)?),
-        None => None,
-    };
-    if let (Some(inputs), Some(component)) = (&inputs, system.component_mut(&name)) {
-        inputs.set_start_values(component, start);
-    }
     let (results, execution) = (&options.results, &options.execution);
-    let single = Some((name, inputs));
     Session {
         system,
         warnings: Vec::new(),
         results,
         fmus: &options.fmus,
         execution,
-        single,
+        single: Some(name),
+        input_file: options.input_file.as_deref(),
         feed_forward: None,
         begin,
     }

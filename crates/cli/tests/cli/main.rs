@@ -20,6 +20,7 @@ mod killed;
 mod learning;
 mod limits;
 mod outputs;
+mod recording;
 mod results;
 mod rodriguez;
 mod single_fmu;

@@ -4,6 +4,7 @@ mod signal_steps;
 
 pub(crate) use signal_steps::extrapolation_place;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::interface_model::InterfaceModel;
 use crate::registry::Chosen;
 use crate::step::Step;
 use crate::time::{Clock, Rate};
-use crate::unit::{UnitDescription, UnitResult, Value, VariableType};
+use crate::unit::{UnitDescription, UnitResult, Value, Variable, VariableType};
 use crate::value_conversion::ValueConversion;
 
 /// The resolved system.
@@ -161,7 +162,44 @@ pub struct RecordedVariable {
     pub unit: Option<String>,
 }
 
+/// A variable of a component, of any causality.
+#[derive(Debug, Clone, Copy)]
+pub struct GraphVariable<'a> {
+    /// Name of the component.
+    pub component: &'a str,
+    /// The variable as its unit describes it.
+    pub described: &'a Variable,
+    /// A connection feeds it.
+    pub is_fed: bool,
+}
+
 impl Graph {
+    /// All variables, component by component in the order of the graph.
+    pub fn variables(&self) -> impl Iterator<Item = GraphVariable<'_>> {
+        let mut fed: BTreeSet<(usize, usize)> = BTreeSet::new();
+        for (component, node) in self.components.iter().enumerate() {
+            let inputs = self.inputs[node.inputs.clone()].iter();
+            fed.extend(inputs.map(|input| (component, input.variable)));
+        }
+        let wires = self.signal_wires.iter();
+        fed.extend(wires.map(|wire| (wire.component, wire.variable)));
+        let places = self
+            .components
+            .iter()
+            .enumerate()
+            .flat_map(|(component, node)| {
+                (0..node.description.variables.len()).map(move |variable| (component, variable))
+            });
+        places.map(move |(component, variable)| {
+            let node = &self.components[component];
+            GraphVariable {
+                component: &node.name,
+                described: &node.description.variables[variable],
+                is_fed: fed.contains(&(component, variable)),
+            }
+        })
+    }
+
     /// Names of the components, in the order of the graph.
     pub fn component_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.components

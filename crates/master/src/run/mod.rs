@@ -24,6 +24,7 @@ use crate::state::SystemState;
 use crate::step::Step;
 use crate::step_control::{Decision, StepAudit, StepControl, StepControlFacts};
 use crate::unit::Period;
+use crate::watch::{self, Watched};
 use checkpoint::Checkpoint;
 use stop_time::end_as_stepped;
 use timeline::Timeline;
@@ -50,7 +51,7 @@ pub struct Run {
     ledger: Ledger,
     audit: Audit,
     alarms: Alarms,
-    observers: Vec<Box<dyn Observer>>,
+    observers: Vec<Observing>,
     interrupt: Option<Arc<AtomicBool>>,
     timeline: Timeline,
     /// The state before the step in progress, where steps may be made again.
@@ -59,6 +60,12 @@ pub struct Run {
     notes: Vec<String>,
     faulty: Option<String>,
     written: bool,
+}
+
+/// An observer with the variables that it watches.
+struct Observing {
+    observer: Box<dyn Observer>,
+    watched: Vec<Watched>,
 }
 
 impl Run {
@@ -108,10 +115,22 @@ impl Run {
     /// Adds an observer, which sees the present communication point at once.
     ///
     /// # Errors
-    /// An error of the observer's [`begin`](Observer::begin); the run has then ended.
+    /// An error of the observer's [`begin`](Observer::begin), or a variable that it
+    /// [watches](Observer::watches) and that cannot be read; the run has then ended.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) -> Result<(), RunError> {
-        let request = observer.begin(&self.view());
-        self.observers.push(observer);
+        let mut watched = match variables::watched(&self.state.graph, &observer.watches()) {
+            Ok(watched) => watched,
+            Err(error) => return Err(self.fail(error)),
+        };
+        let step = self.timeline.next_step();
+        if let Err(fault) = watch::update(&mut self.state, &mut watched, &step, false) {
+            return Err(self.fail(RunError::Fault(fault)));
+        }
+        let request = observer.begin(&View {
+            watched: &watched,
+            ..self.view()
+        });
+        self.observers.push(Observing { observer, watched });
         match request {
             Ok(request) => self.continue_or_stop(request),
             Err(error) => Err(self.fail(RunError::Observer(error))),
@@ -228,6 +247,7 @@ impl Run {
             audit: &self.audit,
             control: self.control.1.signals(),
             alarms: &self.alarms,
+            watched: &[],
         }
     }
 
@@ -273,8 +293,17 @@ impl Run {
     fn notify_observers(&mut self) -> Result<(), RunError> {
         let mut observers = std::mem::take(&mut self.observers);
         let mut outcome = Ok(ControlFlow::Continue(()));
-        for observer in &mut observers {
-            match observer.step(&self.view()) {
+        let step = self.timeline.next_step();
+        for Observing { observer, watched } in &mut observers {
+            let updated = watch::update(&mut self.state, watched, &step, true);
+            let seen = updated.map_err(RunError::Fault).and_then(|()| {
+                let view = View {
+                    watched: &*watched,
+                    ..self.view()
+                };
+                observer.step(&view).map_err(RunError::Observer)
+            });
+            match seen {
                 Ok(ControlFlow::Continue(())) => {}
                 other if matches!(outcome, Ok(ControlFlow::Continue(()))) => outcome = other,
                 _ => {}
@@ -283,7 +312,12 @@ impl Run {
         self.observers = observers;
         match outcome {
             Ok(request) => self.continue_or_stop(request),
-            Err(error) => Err(self.fail(RunError::Observer(error))),
+            Err(error) => {
+                if let RunError::Fault(fault) = &error {
+                    self.faulty = Some(fault.component.clone());
+                }
+                Err(self.fail(error))
+            }
         }
     }
 
@@ -325,7 +359,7 @@ impl Run {
             self.stop_reason = StopReason::Failed(error.to_string());
         }
         let report = self.report();
-        for observer in &mut self.observers {
+        for Observing { observer, .. } in &mut self.observers {
             if let Err(error) = observer.finish(&report)
                 && first.is_ok()
             {

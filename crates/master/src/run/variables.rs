@@ -5,6 +5,7 @@ use crate::engine::{read_variable, write_variable};
 use crate::fault::RunError;
 use crate::graph::{Component, Graph, Signal, SignalWire};
 use crate::unit::{Causality, Value, VariableType};
+use crate::watch::Watched;
 
 impl Run {
     /// The value of `component.variable` at the present communication point.
@@ -106,6 +107,15 @@ impl Run {
     pub fn write_real(&mut self, name: &str, value: f64) -> Result<(), RunError> {
         self.write(name, &Value::Real(value))
     }
+}
+
+/// The variables of these names, to be watched.
+pub(super) fn watched(graph: &Graph, names: &[String]) -> Result<Vec<Watched>, RunError> {
+    let variable = |name: &String| {
+        let (component, variable) = find(graph, name)?;
+        Ok(Watched::new(graph, component, variable))
+    };
+    names.iter().map(variable).collect()
 }
 
 /// Component and variable that `component.variable` names.
