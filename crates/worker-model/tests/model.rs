@@ -14,6 +14,8 @@ fn holds(name: &str, scenario: fn()) {
     }
 }
 
+/// Found a sender that took back the note of a sleep after it had seen it: `sleeps.store(0)` before
+/// `wake` in `Mailbox::post` is a deadlock here.
 #[test]
 fn r80_requests_and_replies_arrive_whole() {
     holds("requests and replies", requests_and_replies);
@@ -29,6 +31,7 @@ fn r80_messages_in_parts_arrive_whole() {
     holds("parts", a_message_in_parts);
 }
 
+/// Found an answer that was lost where the process ended between two looks of `Mailbox::await_other`.
 #[test]
 fn r80_an_answer_before_the_end_arrives() {
     holds("end", an_answer_and_the_end);
