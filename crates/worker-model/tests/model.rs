@@ -31,7 +31,6 @@ fn r80_messages_in_parts_arrive_whole() {
     holds("parts", a_message_in_parts);
 }
 
-/// Found an answer that was lost where the process ended between two looks of `Mailbox::await_other`.
 #[test]
 fn r80_an_answer_before_the_end_arrives() {
     holds("end", an_answer_and_the_end);
