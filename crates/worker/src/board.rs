@@ -78,6 +78,8 @@ shareable! {
         pub(crate) code: AtomicI32,
         /// The thread.
         pub(crate) thread: AtomicI32,
+        /// Not 0 if it was another thread than the one that calls FMUs.
+        pub(crate) is_other_thread: AtomicU32,
         /// Not 0 if the stack was full.
         pub(crate) is_overflow: AtomicU32,
         /// The file whose code was running, up to the first 0.
@@ -104,10 +106,9 @@ impl Crash {
         is_known.then(|| String::from_utf8_lossy(&name).into_owned())
     }
 
-    /// Whether it was another thread than the first one of this process.
-    pub(crate) fn is_in_other_thread(&self, process: u32) -> bool {
-        let thread = u32::try_from(self.thread.load(Relaxed)).unwrap_or(0);
-        self.is_noted() && thread != process
+    /// Whether it was another thread than the one that calls FMUs.
+    pub(crate) fn is_in_other_thread(&self) -> bool {
+        self.is_noted() && self.is_other_thread.load(Relaxed) != 0
     }
 
     pub(crate) fn is_noted(&self) -> bool {

@@ -1,6 +1,5 @@
 //! Facts about a crash that can be seen only from inside: whether the stack was full, which thread
 //! it was and in which library. The process dies of the signal all the same.
-//! and in which library. The process dies of the signal all the same.
 //!
 //! A handler may use little: no memory is taken, no lock, and the only functions of the C library
 //! are those that POSIX allows there. An FMU may put its own handlers in the place of this one.
@@ -35,12 +34,16 @@ static CRASH: OnceLock<&'static Crash> = OnceLock::new();
 /// The process whose crashes are noted: copies of it that FMUs make are not.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
 
-/// Notes crashes of this process from now on.
+/// The thread that has installed the handler, and calls FMUs.
+static THREAD: AtomicI32 = AtomicI32::new(0);
+
+/// Notes crashes of this process from now on. The thread that calls this is the one that calls FMUs.
 pub(crate) fn install(crash: &'static Crash) {
     if CRASH.set(crash).is_err() {
         return;
     }
     PROCESS.store(process(), Relaxed);
+    THREAD.store(thread(), Relaxed);
     // SAFETY: all zero is an action without flags.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = note as *const () as usize;
@@ -109,6 +112,10 @@ fn note_first(crash: &Crash, signal: c_int, info: &libc::siginfo_t, context: *mu
     if is_fault && place.is_end_of_stack(address) {
         crash.is_overflow.store(1, Relaxed);
     }
+    let is_other_thread = thread() != THREAD.load(Relaxed);
+    crash
+        .is_other_thread
+        .store(u32::from(is_other_thread), Relaxed);
     crash.code.store(code, Relaxed);
     if code > 0 {
         note_library(crash, place.instruction);

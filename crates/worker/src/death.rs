@@ -119,7 +119,7 @@ pub struct Death {
 
 impl Death {
     /// Puts together what the worker has left.
-    pub(crate) fn new(cause: Cause, board: &Board, process: u32) -> Self {
+    pub(crate) fn new(cause: Cause, board: &Board) -> Self {
         let readings = board.slots.iter().filter_map(Slot::read);
         let places = readings
             .filter(|reading| reading.activity.is_some())
@@ -129,7 +129,7 @@ impl Death {
         Self {
             cause,
             places,
-            is_other_thread: crash.is_in_other_thread(process),
+            is_other_thread: crash.is_in_other_thread(),
             library: crash.library(),
             is_unseen: false,
             position: board.position(),
@@ -137,7 +137,7 @@ impl Death {
     }
 
     /// Decodes how the process ended by itself.
-    pub(crate) fn of_status(status: ExitStatus, board: &Board, process: u32) -> Self {
+    pub(crate) fn of_status(status: ExitStatus, board: &Board) -> Self {
         let cause = match (status.signal(), status.code()) {
             _ if board.has_panicked() => Cause::Panic,
             (Some(number), _) => Cause::Signal {
@@ -150,7 +150,7 @@ impl Death {
         };
         Self {
             is_unseen: is_unseen(status, &board.header.crash),
-            ..Self::new(cause, board, process)
+            ..Self::new(cause, board)
         }
     }
 

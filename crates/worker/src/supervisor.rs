@@ -267,7 +267,6 @@ impl Supervised {
     /// # Errors
     /// Errors of the operating system; none is to be expected.
     pub fn wait(mut self, stop: &Stop) -> io::Result<Ending> {
-        let process = self.process.id();
         // While the worker works.
         let sweeper = leftovers::sweep_aside();
         let (status, killed) = loop {
@@ -280,7 +279,7 @@ impl Supervised {
             }
             self.next_look = Instant::now() + INTERVAL;
             if let Some(cause) = self.reason_to_kill(stop) {
-                let death = Death::new(cause, &self.board, process);
+                let death = Death::new(cause, &self.board);
                 self.process.kill();
                 break (self.process.wait()?, Some(death));
             }
@@ -293,7 +292,7 @@ impl Supervised {
         drop(self.watched.take());
         end_orphans();
         if self.board.phase().0 != Phase::Leaving {
-            leftovers::remove_of(process);
+            leftovers::remove_of(self.process.id());
         }
         if let Some(sweeper) = sweeper {
             // It cannot panic, and if it did, the next run would remove the rest.
@@ -327,8 +326,7 @@ impl Supervised {
             // It has told why.
             return (WorkerOutcome::Finished(NOT_STARTED), warnings);
         }
-        let process = self.process.id();
-        let mut death = killed.unwrap_or_else(|| Death::of_status(status, &self.board, process));
+        let mut death = killed.unwrap_or_else(|| Death::of_status(status, &self.board));
         if interrupted && death.cause.is_wish_to_end() {
             // The signal went to all processes, and an FMU has put its own handler in place.
             death.cause = Cause::Interrupted;

@@ -208,9 +208,8 @@ impl Connection {
         self.kill();
         self.pass_log_on();
         let crash = layout::crash(self.mailbox.memory()).ok();
-        let is_in_other_thread = |crash: &Crash| crash.is_in_other_thread(self.child.id());
         Box::new(Loss {
-            is_other_thread: crash.is_some_and(is_in_other_thread),
+            is_other_thread: crash.is_some_and(Crash::is_in_other_thread),
             place: crash.and_then(|crash| place(crash, silence)),
             cause,
             activity,

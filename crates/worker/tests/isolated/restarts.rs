@@ -149,7 +149,8 @@ start_values = { fault_time = 0.5 }
     );
     let (rows, result) = finish(start(file, 1));
     let error = result.unwrap_err().to_string();
-    let expected = "again: SIGSEGV in fmi2DoStep, after 2 restarts at t = 0.4 s (step 4)";
+    let expected =
+        "again: SIGSEGV in fmi2DoStep, after 2 restarts at t = 0.4 s (step 4), in Faulty.so";
     assert_eq!(error, expected);
     assert_eq!(rows.reals.len(), 5);
 }
