@@ -129,8 +129,8 @@ pub struct Variable<M> {
     pub(crate) starts_from: &'static [&'static str],
 }
 
-/// The table of variables of a model, one row each: the constructor of [`Variable`], the name, the
-/// field, perhaps the unit of [`unit`](crate::unit) and the enumeration, the description, and what
+/// The table of variables of a model, one row each: the constructor of [`Variable`], the name in one or several
+/// pieces, the field, perhaps the unit of [`unit`](crate::unit) and the enumeration, the description, and what
 /// else is to be called on the row.
 ///
 /// ```
@@ -148,14 +148,14 @@ pub struct Variable<M> {
 #[macro_export]
 macro_rules! variables {
     ($model:ty: $(
-        $constructor:ident $name:literal = $($field:ident).+ $([$index:expr])*
-        $(in $unit:ident)? $(of $items:ident)?, $description:expr
+        $constructor:ident $($name:literal)+ = $($field:ident $([$index:expr])*).+
+        $(in $unit:ident)? $(of $items:path)?, $description:expr
         $(, $method:ident($($argument:expr),*))*;
     )*) => {
         vec![$(
             $crate::Variable::<$model>::$constructor(
-                $name,
-                |m| &mut m.$($field).+ $([$index])*,
+                concat!($($name),+),
+                |m| &mut m.$($field $([$index])*).+,
                 $(&$items,)?
                 $description,
             )

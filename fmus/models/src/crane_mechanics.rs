@@ -1,6 +1,6 @@
 //! The structure of a hydraulic crane with one or two actuators.
 
-use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, unit, variables};
+use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, variables};
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
@@ -225,42 +225,20 @@ impl Model for CraneMechanics {
 const INPUTS: &[&str] = &["f1", "f2", "p11", "p12", "p21", "p22"];
 
 fn inputs() -> Vec<MechanicsVariable> {
-    let force =
-        |name, access, text| MechanicsVariable::input_real(name, access, text).unit(unit::NEWTON);
-    let pressure =
-        |name, access, text| MechanicsVariable::input_real(name, access, text).unit(unit::PASCAL);
-    vec![
-        force(
-            "f1",
-            |m| &mut m.f[0],
-            "force of actuator 1, positive outwards, with coupling = force",
-        ),
-        force(
-            "f2",
-            |m| &mut m.f[1],
-            "force of actuator 2, positive outwards, with coupling = force",
-        ),
-        pressure(
-            "p11",
-            |m| &mut m.p[0][0],
-            "pressure on the piston's side of actuator 1, with coupling = pressure",
-        ),
-        pressure(
-            "p12",
-            |m| &mut m.p[0][1],
-            "pressure on the rod's side of actuator 1, with coupling = pressure",
-        ),
-        pressure(
-            "p21",
-            |m| &mut m.p[1][0],
-            "pressure on the piston's side of actuator 2, with coupling = pressure",
-        ),
-        pressure(
-            "p22",
-            |m| &mut m.p[1][1],
-            "pressure on the rod's side of actuator 2, with coupling = pressure",
-        ),
-    ]
+    variables! { CraneMechanics:
+        input_real "f1" = f[0] in NEWTON,
+            "force of actuator 1, positive outwards, with coupling = force";
+        input_real "f2" = f[1] in NEWTON,
+            "force of actuator 2, positive outwards, with coupling = force";
+        input_real "p11" = p[0][0] in PASCAL,
+            "pressure on the piston's side of actuator 1, with coupling = pressure";
+        input_real "p12" = p[0][1] in PASCAL,
+            "pressure on the rod's side of actuator 1, with coupling = pressure";
+        input_real "p21" = p[1][0] in PASCAL,
+            "pressure on the piston's side of actuator 2, with coupling = pressure";
+        input_real "p22" = p[1][1] in PASCAL,
+            "pressure on the rod's side of actuator 2, with coupling = pressure";
+    }
 }
 
 /// Variables from which the lengths at the start are computed.
@@ -309,84 +287,36 @@ const ACCELERATION: &[&str] = &[
 ];
 
 fn motion() -> Vec<MechanicsVariable> {
-    let rate = |name, access, text| {
-        MechanicsVariable::output_real(name, access, text).unit(unit::METRE_PER_SECOND)
-    };
-    let acceleration = |name, access, text| {
-        MechanicsVariable::output_real(name, access, text)
-            .unit(unit::METRE_PER_SECOND_SQUARED)
-            .depends_on(INPUTS)
-            .starts_from(ACCELERATION)
-    };
-    vec![
-        MechanicsVariable::output_real("s1", |m| &mut m.s[0], "length of actuator 1")
-            .unit(unit::METRE)
-            .starts_from(LENGTH_1),
-        rate("v1", |m| &mut m.v[0], "rate of s1"),
-        acceleration("a1", |m| &mut m.a[0], "rate of v1"),
-        MechanicsVariable::output_real(
-            "s2",
-            |m| &mut m.s[1],
-            "length of actuator 2: distance of the links' middles",
-        )
-        .unit(unit::METRE)
-        .starts_from(LENGTH_2),
-        rate("v2", |m| &mut m.v[1], "rate of s2"),
-        acceleration("a2", |m| &mut m.a[1], "rate of v2"),
-        MechanicsVariable::output_real("energy", |m| &mut m.energy, "kinetic and potential energy")
-            .unit(unit::JOULE)
-            .starts_from(&[
-                "l",
-                "l_h",
-                "m",
-                "m_p",
-                "m_h",
-                "theta1_start",
-                "theta2_start",
-            ]),
-        MechanicsVariable::output_real(
-            "constraint",
-            |m| &mut m.constraint,
-            "greatest violation of the constraints, m and m²",
-        )
-        .starts_from(&["l", "l_h", "theta1_start", "theta2_start"]),
-    ]
+    variables! { CraneMechanics:
+        output_real "s1" = s[0] in METRE, "length of actuator 1", starts_from(LENGTH_1);
+        output_real "v1" = v[0] in METRE_PER_SECOND, "rate of s1";
+        output_real "a1" = a[0] in METRE_PER_SECOND_SQUARED, "rate of v1",
+            depends_on(INPUTS), starts_from(ACCELERATION);
+        output_real "s2" = s[1] in METRE, "length of actuator 2: distance of the links' middles",
+            starts_from(LENGTH_2);
+        output_real "v2" = v[1] in METRE_PER_SECOND, "rate of s2";
+        output_real "a2" = a[1] in METRE_PER_SECOND_SQUARED, "rate of v2",
+            depends_on(INPUTS), starts_from(ACCELERATION);
+        output_real "energy" = energy in JOULE, "kinetic and potential energy",
+            starts_from(&["l", "l_h", "m", "m_p", "m_h", "theta1_start", "theta2_start"]);
+        output_real "constraint" = constraint, "greatest violation of the constraints, m and m²",
+            starts_from(&["l", "l_h", "theta1_start", "theta2_start"]);
+    }
 }
 
 fn interface() -> Vec<MechanicsVariable> {
-    let inverse_mass = |name, access, text| {
-        MechanicsVariable::output_real(name, access, text)
-            .unit(unit::PER_KILOGRAM)
-            .starts_from(INTERFACE)
-    };
-    let acceleration = |name, access, text| {
-        MechanicsVariable::output_real(name, access, text)
-            .unit(unit::METRE_PER_SECOND_SQUARED)
-            .starts_from(INTERFACE)
-    };
-    vec![
-        inverse_mass(
-            "inverse_mass_11",
-            |m| &mut m.inverse_mass[0],
-            "∂a1/∂f1: inverse effective mass",
-        ),
-        inverse_mass(
-            "inverse_mass_12",
-            |m| &mut m.inverse_mass[1],
-            "∂a1/∂f2 = ∂a2/∂f1",
-        ),
-        inverse_mass("inverse_mass_22", |m| &mut m.inverse_mass[2], "∂a2/∂f2"),
-        acceleration(
-            "free_acceleration_1",
-            |m| &mut m.free_acceleration[0],
-            "a1 without any force of the actuators",
-        ),
-        acceleration(
-            "free_acceleration_2",
-            |m| &mut m.free_acceleration[1],
-            "a2 without any force of the actuators",
-        ),
-    ]
+    variables! { CraneMechanics:
+        output_real "inverse_mass_11" = inverse_mass[0] in PER_KILOGRAM,
+            "∂a1/∂f1: inverse effective mass", starts_from(INTERFACE);
+        output_real "inverse_mass_12" = inverse_mass[1] in PER_KILOGRAM,
+            "∂a1/∂f2 = ∂a2/∂f1", starts_from(INTERFACE);
+        output_real "inverse_mass_22" = inverse_mass[2] in PER_KILOGRAM,
+            "∂a2/∂f2", starts_from(INTERFACE);
+        output_real "free_acceleration_1" = free_acceleration[0] in METRE_PER_SECOND_SQUARED,
+            "a1 without any force of the actuators", starts_from(INTERFACE);
+        output_real "free_acceleration_2" = free_acceleration[1] in METRE_PER_SECOND_SQUARED,
+            "a2 without any force of the actuators", starts_from(INTERFACE);
+    }
 }
 
 fn choices() -> Vec<MechanicsVariable> {
@@ -407,124 +337,49 @@ fn choices() -> Vec<MechanicsVariable> {
 }
 
 fn structure() -> Vec<MechanicsVariable> {
-    let length = |name, access, text| {
-        MechanicsVariable::parameter_real(name, access, text).unit(unit::METRE)
-    };
-    let mass = |name, access, text| {
-        MechanicsVariable::parameter_real(name, access, text)
-            .unit(unit::KILOGRAM)
-            .min(1e-9)
-    };
-    let angle = |name, access, text| {
-        MechanicsVariable::parameter_real(name, access, text).unit(unit::RADIAN)
-    };
-    vec![
-        length("l", |m| &mut m.structure.l, "length of link 1").min(1e-9),
-        length("l_h", |m| &mut m.structure.l_h, "length of link 2").min(1e-9),
-        mass("m", |m| &mut m.structure.m, "mass of link 1, a uniform rod"),
-        mass(
-            "m_p",
-            |m| &mut m.structure.m_p,
-            "point mass between the links",
-        ),
-        mass(
-            "m_h",
-            |m| &mut m.structure.m_h,
-            "point mass at the end of link 2",
-        ),
-        length(
-            "x_b",
-            |m| &mut m.structure.x_b,
-            "position of the fixed point B",
-        ),
-        length(
-            "y_b",
-            |m| &mut m.structure.y_b,
-            "height of the fixed point B",
-        ),
-        angle(
-            "theta1_start",
-            |m| &mut m.structure.theta1_start,
-            "initial angle of link 1 above the x axis",
-        ),
-        angle(
-            "theta2_start",
-            |m| &mut m.structure.theta2_start,
-            "initial angle of link 2 above the x axis",
-        ),
-    ]
+    variables! { CraneMechanics:
+        parameter_real "l" = structure.l in METRE, "length of link 1", min(1e-9);
+        parameter_real "l_h" = structure.l_h in METRE, "length of link 2", min(1e-9);
+        parameter_real "m" = structure.m in KILOGRAM, "mass of link 1, a uniform rod", min(1e-9);
+        parameter_real "m_p" = structure.m_p in KILOGRAM, "point mass between the links", min(1e-9);
+        parameter_real "m_h" = structure.m_h in KILOGRAM, "point mass at the end of link 2",
+            min(1e-9);
+        parameter_real "x_b" = structure.x_b in METRE, "position of the fixed point B";
+        parameter_real "y_b" = structure.y_b in METRE, "height of the fixed point B";
+        parameter_real "theta1_start" = structure.theta1_start in RADIAN,
+            "initial angle of link 1 above the x axis";
+        parameter_real "theta2_start" = structure.theta2_start in RADIAN,
+            "initial angle of link 2 above the x axis";
+    }
 }
 
 /// The parameters of one piston; used with coupling = pressure.
 macro_rules! piston {
     ($prefix:literal, $index:literal) => {
-        [
-            MechanicsVariable::parameter_real(
-                concat!($prefix, "d1"),
-                |m| &mut m.pistons[$index].d1,
-                "diameter of the piston",
-            )
-            .unit(unit::METRE)
-            .min(1e-9),
-            MechanicsVariable::parameter_real(
-                concat!($prefix, "d2"),
-                |m| &mut m.pistons[$index].d2,
-                "diameter of its rod",
-            )
-            .unit(unit::METRE)
-            .min(0.0),
-            MechanicsVariable::parameter_real(
-                concat!($prefix, "c"),
-                |m| &mut m.pistons[$index].c,
-                "viscous friction",
-            )
-            .unit(unit::NEWTON_SECOND_PER_METRE)
-            .min(0.0),
-            MechanicsVariable::parameter_real(
-                concat!($prefix, "k_d"),
-                |m| &mut m.pistons[$index].k_d,
-                "stiffness of the end dampers",
-            )
-            .unit(unit::NEWTON_PER_METRE)
-            .min(0.0),
-            MechanicsVariable::parameter_real(
-                concat!($prefix, "c_d"),
-                |m| &mut m.pistons[$index].c_d,
-                "damping of the end dampers",
-            )
-            .unit(unit::NEWTON_SECOND_PER_METRE)
-            .min(0.0),
-            MechanicsVariable::parameter_real(
-                concat!($prefix, "l_d"),
-                |m| &mut m.pistons[$index].l_d,
-                "length of the end dampers",
-            )
-            .unit(unit::METRE)
-            .min(0.0),
-            MechanicsVariable::parameter_real(
-                concat!($prefix, "l1_start"),
-                |m| &mut m.pistons[$index].l1_start,
-                "length of the chamber on the piston's side where the actuator is s_start long",
-            )
-            .unit(unit::METRE),
-            MechanicsVariable::parameter_real(
-                concat!($prefix, "l2_start"),
-                |m| &mut m.pistons[$index].l2_start,
-                "length of the chamber on the rod's side where the actuator is s_start long",
-            )
-            .unit(unit::METRE),
-            MechanicsVariable::parameter_real(
-                concat!($prefix, "s_start"),
-                |m| &mut m.pistons[$index].s_start,
-                "length of the actuator that l1_start and l2_start belong to",
-            )
-            .unit(unit::METRE),
-        ]
+        variables! { CraneMechanics:
+            parameter_real $prefix "d1" = pistons[$index].d1 in METRE, "diameter of the piston",
+                min(1e-9);
+            parameter_real $prefix "d2" = pistons[$index].d2 in METRE, "diameter of its rod", min(0.0);
+            parameter_real $prefix "c" = pistons[$index].c in NEWTON_SECOND_PER_METRE,
+                "viscous friction", min(0.0);
+            parameter_real $prefix "k_d" = pistons[$index].k_d in NEWTON_PER_METRE,
+                "stiffness of the end dampers", min(0.0);
+            parameter_real $prefix "c_d" = pistons[$index].c_d in NEWTON_SECOND_PER_METRE,
+                "damping of the end dampers", min(0.0);
+            parameter_real $prefix "l_d" = pistons[$index].l_d in METRE, "length of the end dampers",
+                min(0.0);
+            parameter_real $prefix "l1_start" = pistons[$index].l1_start in METRE,
+                "length of the chamber on the piston's side where the actuator is s_start long";
+            parameter_real $prefix "l2_start" = pistons[$index].l2_start in METRE,
+                "length of the chamber on the rod's side where the actuator is s_start long";
+            parameter_real $prefix "s_start" = pistons[$index].s_start in METRE,
+                "length of the actuator that l1_start and l2_start belong to";
+        }
     };
 }
 
 fn pistons() -> Vec<MechanicsVariable> {
-    let mut rows = Vec::from(piston!("piston1.", 0));
-    rows.extend(piston!("piston2.", 1));
-    rows
+    let mut variables = piston!("piston1.", 0);
+    variables.extend(piston!("piston2.", 1));
+    variables
 }

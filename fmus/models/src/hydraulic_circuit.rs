@@ -1,6 +1,6 @@
 //! The hydraulic circuit of an actuator: valve, throttle, cylinder.
 
-use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, unit, variables};
+use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
@@ -351,106 +351,51 @@ fn choices() -> Vec<CircuitVariable> {
     }
 }
 
-fn length(
-    name: &'static str,
-    access: fn(&mut HydraulicCircuit) -> &mut f64,
-    text: &'static str,
-) -> CircuitVariable {
-    CircuitVariable::parameter_real(name, access, text).unit(unit::METRE)
-}
-
 fn piston_parameters() -> Vec<CircuitVariable> {
-    vec![
-        length("d1", |m| &mut m.piston.d1, "diameter of the piston").min(1e-9),
-        length("d2", |m| &mut m.piston.d2, "diameter of the piston's rod").min(0.0),
-        CircuitVariable::parameter_real("c", |m| &mut m.piston.c, "viscous friction of the piston")
-            .unit(unit::NEWTON_SECOND_PER_METRE)
-            .min(0.0),
-        CircuitVariable::parameter_real(
-            "k_d",
-            |m| &mut m.piston.k_d,
-            "stiffness of the end dampers",
-        )
-        .unit(unit::NEWTON_PER_METRE)
-        .min(0.0),
-        CircuitVariable::parameter_real("c_d", |m| &mut m.piston.c_d, "damping of the end dampers")
-            .unit(unit::NEWTON_SECOND_PER_METRE)
-            .min(0.0),
-        length("l_d", |m| &mut m.piston.l_d, "length of the end dampers").min(0.0),
-        length(
-            "l1_start",
-            |m| &mut m.piston.l1_start,
-            "length of the chamber of volume 1 where s = s_start",
-        ),
-        length(
-            "l2_start",
-            |m| &mut m.piston.l2_start,
-            "length of the chamber of volume 2 where s = s_start",
-        ),
-        length(
-            "s_start",
-            |m| &mut m.piston.s_start,
-            "length of the actuator that l1_start and l2_start belong to",
-        ),
-    ]
+    variables! { HydraulicCircuit:
+        parameter_real "d1" = piston.d1 in METRE, "diameter of the piston", min(1e-9);
+        parameter_real "d2" = piston.d2 in METRE, "diameter of the piston's rod", min(0.0);
+        parameter_real "c" = piston.c in NEWTON_SECOND_PER_METRE, "viscous friction of the piston",
+            min(0.0);
+        parameter_real "k_d" = piston.k_d in NEWTON_PER_METRE, "stiffness of the end dampers",
+            min(0.0);
+        parameter_real "c_d" = piston.c_d in NEWTON_SECOND_PER_METRE, "damping of the end dampers",
+            min(0.0);
+        parameter_real "l_d" = piston.l_d in METRE, "length of the end dampers", min(0.0);
+        parameter_real "l1_start" = piston.l1_start in METRE,
+            "length of the chamber of volume 1 where s = s_start";
+        parameter_real "l2_start" = piston.l2_start in METRE,
+            "length of the chamber of volume 2 where s = s_start";
+        parameter_real "s_start" = piston.s_start in METRE,
+            "length of the actuator that l1_start and l2_start belong to";
+    }
 }
 
 fn oil_parameters() -> Vec<CircuitVariable> {
-    let volume = |name, access, text| {
-        CircuitVariable::parameter_real(name, access, text)
-            .unit(unit::CUBIC_METRE)
-            .min(1e-12)
-    };
-    let modulus = |name, access, text| {
-        CircuitVariable::parameter_real(name, access, text)
-            .unit(unit::PASCAL)
-            .min(1.0)
-    };
-    vec![
-        volume("v_h1", |m| &mut m.v_h1, "volume of hose 1"),
-        volume("v_h2", |m| &mut m.v_h2, "volume of hose 2"),
-        volume("v_h3", |m| &mut m.v_h3, "volume of hose 3, all of volume 3"),
-        modulus("b_o", |m| &mut m.b_o, "bulk modulus of the oil"),
-        modulus("b_c", |m| &mut m.b_c, "bulk modulus of the cylinder"),
-        modulus("b_h", |m| &mut m.b_h, "bulk modulus of the hoses"),
-        CircuitVariable::parameter_real("rho", |m| &mut m.rho, "density of the oil")
-            .unit(unit::KILOGRAM_PER_CUBIC_METRE)
-            .min(1e-9),
-    ]
+    variables! { HydraulicCircuit:
+        parameter_real "v_h1" = v_h1 in CUBIC_METRE, "volume of hose 1", min(1e-12);
+        parameter_real "v_h2" = v_h2 in CUBIC_METRE, "volume of hose 2", min(1e-12);
+        parameter_real "v_h3" = v_h3 in CUBIC_METRE, "volume of hose 3, all of volume 3", min(1e-12);
+        parameter_real "b_o" = b_o in PASCAL, "bulk modulus of the oil", min(1.0);
+        parameter_real "b_c" = b_c in PASCAL, "bulk modulus of the cylinder", min(1.0);
+        parameter_real "b_h" = b_h in PASCAL, "bulk modulus of the hoses", min(1.0);
+        parameter_real "rho" = rho in KILOGRAM_PER_CUBIC_METRE, "density of the oil", min(1e-9);
+    }
 }
 
 fn valve_parameters() -> Vec<CircuitVariable> {
-    vec![
-        length(
-            "throttle_diameter",
-            |m| &mut m.throttle_diameter,
-            "diameter of the throttle",
-        )
-        .min(0.0),
-        CircuitVariable::parameter_real(
-            "throttle_discharge",
-            |m| &mut m.throttle_discharge,
-            "discharge coefficient of the throttle",
-        )
-        .min(0.0),
-        CircuitVariable::parameter_real(
-            "c_v",
-            |m| &mut m.c_v,
-            "flow through the valve per volt and root of pascal, m³/(s·V·√Pa)",
-        )
-        .min(0.0),
-        CircuitVariable::parameter_real(
-            "valve_frequency",
-            |m| &mut m.valve_frequency,
-            "frequency at which the spool lags by 45°",
-        )
-        .unit(unit::HERTZ)
-        .min(0.0),
-        CircuitVariable::parameter_real("p_pump", |m| &mut m.p_pump, "pressure of the pump")
-            .unit(unit::PASCAL),
-        CircuitVariable::parameter_real("p_tank", |m| &mut m.p_tank, "pressure of the tank")
-            .unit(unit::PASCAL),
-    ]
+    variables! { HydraulicCircuit:
+        parameter_real "throttle_diameter" = throttle_diameter in METRE, "diameter of the throttle",
+            min(0.0);
+        parameter_real "throttle_discharge" = throttle_discharge,
+            "discharge coefficient of the throttle", min(0.0);
+        parameter_real "c_v" = c_v,
+            "flow through the valve per volt and root of pascal, m³/(s·V·√Pa)", min(0.0);
+        parameter_real "valve_frequency" = valve_frequency in HERTZ,
+            "frequency at which the spool lags by 45°", min(0.0);
+        parameter_real "p_pump" = p_pump in PASCAL, "pressure of the pump";
+        parameter_real "p_tank" = p_tank in PASCAL, "pressure of the tank";
+    }
 }
 
 #[cfg(test)]
@@ -472,7 +417,7 @@ mod tests {
         }
     }
 
-    /// Values of an independent reproduction of the paper, to eight digits; `reference/hydraulics.py` has the equations.
+    /// Values of `reference/hydraulics.py`, to eight digits.
     #[test]
     fn rates_at_the_start() {
         let closed = [0.0, -1.238_685_6e8, 3.162_172_7e7, 0.0];

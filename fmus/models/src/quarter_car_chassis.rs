@@ -3,7 +3,7 @@
 use fmu_kit::{Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
-use crate::quarter_car_elements::{Stepping, stepping_rows};
+use crate::quarter_car_elements::{Stepping, stepping_variables};
 
 /// m_c·v_c' = F; no direct feed-through. F lifts the chassis: F·v_c is the power taken in.
 ///
@@ -35,17 +35,14 @@ impl Model for QuarterCarChassis {
     const STOP_TIME: f64 = 4.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        let mut rows = variables! { QuarterCarChassis:
+        let mut variables = variables! { QuarterCarChassis:
             input_real "F" = force in NEWTON,
                 "suspension force on the chassis, up; F.v_c is the power taken in";
             output_real "v_c" = v_c[0] in METRE_PER_SECOND, "velocity of the chassis, up";
             parameter_real "m_c" = m_c in KILOGRAM, "mass of the chassis", min(1e-9);
         };
-        rows.extend(stepping_rows(
-            |m: &mut Self| &mut m.stepping.micro_steps,
-            |m| &mut m.stepping.integrator,
-        ));
-        rows
+        variables.extend(stepping_variables!(Self));
+        variables
     }
 
     fn state(&mut self) -> &mut [f64] {

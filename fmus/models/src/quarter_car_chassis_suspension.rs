@@ -3,7 +3,7 @@
 use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
-use crate::quarter_car_elements::{Stepping, Suspension, stepping_rows, suspension_rows};
+use crate::quarter_car_elements::{Stepping, Suspension, stepping_variables, suspension_variables};
 
 /// m_c·v_c' = F with F = k_c·(z_w − z_c) + F_d(v_w − v_c) as output: it follows the input v_w at
 /// once (direct feed-through). F·v_w is the power taken in.
@@ -51,7 +51,7 @@ impl Model for QuarterCarChassisSuspension {
     const STOP_TIME: f64 = 4.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        let mut rows = variables! { QuarterCarChassisSuspension:
+        let mut variables = variables! { QuarterCarChassisSuspension:
             input_real "v_w" = v_w in METRE_PER_SECOND, "velocity of the wheel, up";
             output_real "F" = force in NEWTON,
                 "suspension force on the wheel, down; F.v_w is the power taken in",
@@ -61,16 +61,9 @@ impl Model for QuarterCarChassisSuspension {
             output_real "stretch" = state[1] in METRE, "stretch z_w - z_c of the spring", local();
             parameter_real "m_c" = m_c in KILOGRAM, "mass of the chassis", min(1e-9);
         };
-        rows.extend(suspension_rows(
-            |m: &mut Self| &mut m.suspension.k_c,
-            |m| &mut m.suspension.d_c,
-            |m| &mut m.suspension.exponent,
-        ));
-        rows.extend(stepping_rows(
-            |m: &mut Self| &mut m.stepping.micro_steps,
-            |m| &mut m.stepping.integrator,
-        ));
-        rows
+        variables.extend(suspension_variables!(Self));
+        variables.extend(stepping_variables!(Self));
+        variables
     }
 
     fn state(&mut self) -> &mut [f64] {

@@ -13,7 +13,7 @@
 //! and F·v_w the power out of the wheel: as a power bond whose effort is F, reticulation 1
 //! (F to the chassis, v_c back) has sense 1 and reticulation 2 (F to the wheel, v_w back) sense −1.
 
-use fmu_kit::{Access, Enumeration, Integrator, Variable, unit};
+use fmu_kit::{Enumeration, Integrator};
 use serde::{Deserialize, Serialize};
 
 /// Spring and damper between wheel and chassis.
@@ -113,7 +113,7 @@ impl Stepping {
     }
 }
 
-const INTEGRATOR: Enumeration = Enumeration {
+pub(crate) const INTEGRATOR: Enumeration = Enumeration {
     name: "Integrator",
     description: "How the states are advanced over a micro-step",
     items: &[
@@ -122,72 +122,44 @@ const INTEGRATOR: Enumeration = Enumeration {
     ],
 };
 
-/// The parameters of [`Stepping`].
-pub(crate) fn stepping_rows<M>(
-    micro_steps: Access<M, i32>,
-    integrator: Access<M, i32>,
-) -> [Variable<M>; 2] {
-    [
-        Variable::parameter_integer(
-            "micro_steps",
-            micro_steps,
-            "number of micro-steps that each communication step is divided into",
-        )
-        .min(1.0)
-        .max(1e6),
-        Variable::parameter_enumeration(
-            "integrator",
-            integrator,
-            &INTEGRATOR,
-            "method of the micro-steps",
-        ),
-    ]
+/// The parameters of the field `stepping`, a [`Stepping`].
+macro_rules! stepping_variables {
+    ($model:ty) => {
+        fmu_kit::variables! { $model:
+            parameter_integer "micro_steps" = stepping.micro_steps,
+                "number of micro-steps that each communication step is divided into",
+                min(1.0), max(1e6);
+            parameter_enumeration "integrator" = stepping.integrator
+                of $crate::quarter_car_elements::INTEGRATOR, "method of the micro-steps";
+        }
+    };
 }
 
-/// The parameters of [`Suspension`].
-pub(crate) fn suspension_rows<M>(
-    k_c: Access<M, f64>,
-    d_c: Access<M, f64>,
-    exponent: Access<M, f64>,
-) -> [Variable<M>; 3] {
-    [
-        Variable::parameter_real("k_c", k_c, "stiffness of the suspension spring")
-            .unit(unit::NEWTON_PER_METRE),
-        Variable::parameter_real(
-            "d_c",
-            d_c,
-            "damper coefficient; N.(s/m)^p with p = damper_exponent",
-        )
-        .unit(unit::NEWTON_SECOND_PER_METRE),
-        Variable::parameter_real(
-            "damper_exponent",
-            exponent,
-            "p of the damper force d_c.sgn(v).|v|^p",
-        )
-        .min(1e-9),
-    ]
+/// The parameters of the field `suspension`, a [`Suspension`].
+macro_rules! suspension_variables {
+    ($model:ty) => {
+        fmu_kit::variables! { $model:
+            parameter_real "k_c" = suspension.k_c in NEWTON_PER_METRE,
+                "stiffness of the suspension spring";
+            parameter_real "d_c" = suspension.d_c in NEWTON_SECOND_PER_METRE,
+                "damper coefficient; N.(s/m)^p with p = damper_exponent";
+            parameter_real "damper_exponent" = suspension.exponent,
+                "p of the damper force d_c.sgn(v).|v|^p", min(1e-9);
+        }
+    };
 }
 
-/// The parameters of [`Road`].
-pub(crate) fn road_rows<M>(
-    step: Access<M, f64>,
-    second_step: Access<M, f64>,
-    second_time: Access<M, f64>,
-) -> [Variable<M>; 3] {
-    [
-        Variable::parameter_real("road_step", step, "height of the road from the start")
-            .unit(unit::METRE),
-        Variable::parameter_real(
-            "second_road_step",
-            second_step,
-            "further change of the height at second_road_time",
-        )
-        .unit(unit::METRE),
-        Variable::parameter_real(
-            "second_road_time",
-            second_time,
-            "time of the second road step",
-        )
-        .unit(unit::SECOND),
-    ]
+/// The parameters of the field `road`, a [`Road`].
+macro_rules! road_variables {
+    ($model:ty) => {
+        fmu_kit::variables! { $model:
+            parameter_real "road_step" = road.step in METRE, "height of the road from the start";
+            parameter_real "second_road_step" = road.second_step in METRE,
+                "further change of the height at second_road_time";
+            parameter_real "second_road_time" = road.second_time in SECOND,
+                "time of the second road step";
+        }
+    };
 }
+
+pub(crate) use {road_variables, stepping_variables, suspension_variables};

@@ -3,7 +3,7 @@
 use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
-use crate::quarter_car_elements::{Road, Stepping, road_rows, stepping_rows};
+use crate::quarter_car_elements::{Road, Stepping, road_variables, stepping_variables};
 
 /// m_w·v_w' = k_w·(z − z_w) − F; no direct feed-through. F presses the wheel down: F·v_w is the
 /// power given away.
@@ -42,7 +42,7 @@ impl Model for QuarterCarWheel {
     const STOP_TIME: f64 = 4.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        let mut rows = variables! { QuarterCarWheel:
+        let mut variables = variables! { QuarterCarWheel:
             input_real "F" = force in NEWTON,
                 "suspension force on the wheel, down; F.v_w is the power given away";
             output_real "v_w" = state[1] in METRE_PER_SECOND, "velocity of the wheel, up";
@@ -50,16 +50,9 @@ impl Model for QuarterCarWheel {
             parameter_real "m_w" = m_w in KILOGRAM, "mass of the wheel", min(1e-9);
             parameter_real "k_w" = k_w in NEWTON_PER_METRE, "stiffness of the tyre";
         };
-        rows.extend(road_rows(
-            |m: &mut Self| &mut m.road.step,
-            |m| &mut m.road.second_step,
-            |m| &mut m.road.second_time,
-        ));
-        rows.extend(stepping_rows(
-            |m: &mut Self| &mut m.stepping.micro_steps,
-            |m| &mut m.stepping.integrator,
-        ));
-        rows
+        variables.extend(road_variables!(Self));
+        variables.extend(stepping_variables!(Self));
+        variables
     }
 
     fn state(&mut self) -> &mut [f64] {

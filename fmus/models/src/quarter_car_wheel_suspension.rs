@@ -4,7 +4,7 @@ use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::quarter_car_elements::{
-    Road, Stepping, Suspension, road_rows, stepping_rows, suspension_rows,
+    Road, Stepping, Suspension, road_variables, stepping_variables, suspension_variables,
 };
 
 /// m_w·v_w' = k_w·(z − z_w) − F with F = k_c·(z_w − z_c) + F_d(v_w − v_c) as output: it follows
@@ -57,7 +57,7 @@ impl Model for QuarterCarWheelSuspension {
     const STOP_TIME: f64 = 4.0;
 
     fn variables() -> Vec<Variable<Self>> {
-        let mut rows = variables! { QuarterCarWheelSuspension:
+        let mut variables = variables! { QuarterCarWheelSuspension:
             input_real "v_c" = v_c in METRE_PER_SECOND, "velocity of the chassis, up";
             output_real "F" = force in NEWTON,
                 "suspension force on the chassis, up; F.v_c is the power given away",
@@ -68,21 +68,10 @@ impl Model for QuarterCarWheelSuspension {
             parameter_real "m_w" = m_w in KILOGRAM, "mass of the wheel", min(1e-9);
             parameter_real "k_w" = k_w in NEWTON_PER_METRE, "stiffness of the tyre";
         };
-        rows.extend(suspension_rows(
-            |m: &mut Self| &mut m.suspension.k_c,
-            |m| &mut m.suspension.d_c,
-            |m| &mut m.suspension.exponent,
-        ));
-        rows.extend(road_rows(
-            |m: &mut Self| &mut m.road.step,
-            |m| &mut m.road.second_step,
-            |m| &mut m.road.second_time,
-        ));
-        rows.extend(stepping_rows(
-            |m: &mut Self| &mut m.stepping.micro_steps,
-            |m| &mut m.stepping.integrator,
-        ));
-        rows
+        variables.extend(suspension_variables!(Self));
+        variables.extend(road_variables!(Self));
+        variables.extend(stepping_variables!(Self));
+        variables
     }
 
     fn state(&mut self) -> &mut [f64] {
