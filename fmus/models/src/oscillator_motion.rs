@@ -1,15 +1,21 @@
-//! Mass 2 of the double oscillator, moved by the coupling force.
+//! The mass of an oscillator that coupling forces move.
 
 use fmu_kit::{Fault, Integrator, Model, Variable, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::oscillator_elements::{DAMPER, LINEAR, SPRING, damper_force, spring_force};
 
-/// m·x'' = −k·x − c·v + f; no direct feed-through.
-///
-/// Rodríguez et al. (2022), the oscillator examples; defaults are table 1, case 1.
+/// Mass 2 of the double oscillator; Rodríguez et al. (2022), defaults are table 1, case 1.
+pub type OscillatorMotion = MovedMass<1>;
+
+/// The last mass of the multiple oscillator, to which all others are coupled; Rodríguez et al. (2022), section 4.1,
+/// defaults are table 2, case 1.
+pub type OscillatorHub = MovedMass<4>;
+
+/// m·x'' = −k·x − c·v + Σ f; no direct feed-through. A force that nothing feeds stays 0, so that up to `FORCES` masses
+/// ([`OscillatorForce`](crate::OscillatorForce)) hang on it: one, or four.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct OscillatorMotion {
+pub struct MovedMass<const FORCES: usize> {
     m: f64,
     k: f64,
     c: f64,
@@ -17,11 +23,11 @@ pub struct OscillatorMotion {
     damper: i32,
     x_start: f64,
     v_start: f64,
-    f: f64,
+    forces: [f64; 4],
     state: [f64; 2],
 }
 
-impl Default for OscillatorMotion {
+impl<const FORCES: usize> Default for MovedMass<FORCES> {
     fn default() -> Self {
         Self {
             m: 1.0,
@@ -31,22 +37,38 @@ impl Default for OscillatorMotion {
             damper: LINEAR,
             x_start: 0.0,
             v_start: -100.0,
-            f: 0.0,
+            forces: [0.0; 4],
             state: [0.0; 2],
         }
     }
 }
 
-impl Model for OscillatorMotion {
-    const NAME: &'static str = "OscillatorMotion";
-    const DESCRIPTION: &'static str =
-        "Mass 2 of the double oscillator, moved by the coupling force";
+impl<const FORCES: usize> Model for MovedMass<FORCES> {
+    const NAME: &'static str = if FORCES == 1 {
+        "OscillatorMotion"
+    } else {
+        "OscillatorHub"
+    };
+    const DESCRIPTION: &'static str = if FORCES == 1 {
+        "Mass 2 of the double oscillator, moved by the coupling force"
+    } else {
+        "Last mass of the multiple oscillator, moved by up to four coupling forces"
+    };
     const INTEGRATOR: Integrator = Integrator::SymplecticEuler;
     const POSITIONS: usize = 1;
 
     fn variables() -> Vec<Variable<Self>> {
-        variables! { OscillatorMotion:
-            input_real "f" = f in NEWTON, "coupling force";
+        let mut variables = if FORCES == 1 {
+            variables! { Self: input_real "f" = forces[0] in NEWTON, "coupling force"; }
+        } else {
+            variables! { Self:
+                input_real "f1" = forces[0] in NEWTON, "coupling force of mass 1";
+                input_real "f2" = forces[1] in NEWTON, "coupling force of mass 2";
+                input_real "f3" = forces[2] in NEWTON, "coupling force of mass 3";
+                input_real "f4" = forces[3] in NEWTON, "coupling force of mass 4";
+            }
+        };
+        variables.extend(variables! { Self:
             output_real "x" = state[0] in METRE, "position", starts_from(&["x_start"]);
             output_real "v" = state[1] in METRE_PER_SECOND, "velocity", starts_from(&["v_start"]);
             parameter_real "m" = m in KILOGRAM, "mass", min(1e-9);
@@ -58,7 +80,8 @@ impl Model for OscillatorMotion {
             parameter_enumeration "damper" = damper of DAMPER, "kind of the damper";
             parameter_real "x_start" = x_start in METRE, "initial position";
             parameter_real "v_start" = v_start in METRE_PER_SECOND, "initial velocity";
-        }
+        });
+        variables
     }
 
     fn state(&mut self) -> &mut [f64] {
@@ -73,11 +96,12 @@ impl Model for OscillatorMotion {
     fn derivatives(&self, _time: f64, rates: &mut [f64]) {
         let [x, v] = self.state;
         let wall = spring_force(self.spring, self.k, x) + damper_force(self.damper, self.c, v);
+        let coupling: f64 = self.forces.iter().sum();
         rates[0] = v;
-        rates[1] = (self.f - wall) / self.m;
+        rates[1] = (coupling - wall) / self.m;
     }
 
     fn partial_derivative(&self, unknown: &str, known: &str) -> Option<f64> {
-        matches!((unknown, known), ("x" | "v", "f")).then_some(0.0)
+        (matches!(unknown, "x" | "v") && known.starts_with('f')).then_some(0.0)
     }
 }
