@@ -2,7 +2,7 @@
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
 use gyrator::{
-    Capabilities, Causality, ClosureUnit, LinearUnit, Period, PhysicalUnit, RunOptions, StartError,
+    Capabilities, Causality, ClosureUnit, LinearUnit, PhysicalUnit, RunOptions, StartError,
     StepOutcome, System, Unit, UnitDescription, UnitResult, Variable,
 };
 use gyrator_system::{Choice, Problem, Severity, Spanned, Value};
@@ -165,16 +165,6 @@ impl Measured {
 impl Unit for Measured {
     fn description(&self) -> &UnitDescription {
         &self.0
-    }
-    fn setup_experiment(&mut self, _: &Period) -> UnitResult {
-        Ok(())
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
-    }
-    fn exit_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
     }
     fn set_reals(&mut self, _: &[u32], _: &[f64]) -> UnitResult {
         Ok(())

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use gyrator::{
-    Capabilities, Causality, ClosureUnit, Handle, LinearUnit, Period, Run, RunOptions, StepOutcome,
-    System, Unit, UnitDescription, UnitResult, Variable,
+    Capabilities, Causality, ClosureUnit, Handle, LinearUnit, Run, RunOptions, StepOutcome, System,
+    Unit, UnitDescription, UnitResult, Variable,
 };
 use gyrator_system::Value;
 
@@ -274,16 +274,6 @@ impl Odometer {
 impl Unit for Odometer {
     fn description(&self) -> &UnitDescription {
         &self.description
-    }
-    fn setup_experiment(&mut self, _: &Period) -> UnitResult {
-        Ok(())
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
-    }
-    fn exit_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
     }
     fn set_reals(&mut self, _: &[Handle], values: &[f64]) -> UnitResult {
         self.velocity = values[0];

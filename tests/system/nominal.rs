@@ -4,9 +4,8 @@
 use std::sync::{Arc, Mutex};
 
 use gyrator::{
-    Capabilities, Causality, Cause, Feedthrough, LinearUnit, Period, PhysicalUnit, RunError,
-    RunOptions, StartError, StepOutcome, System, Unit, UnitDescription, UnitFault, UnitResult,
-    Variable,
+    Capabilities, Causality, Cause, Feedthrough, LinearUnit, PhysicalUnit, RunError, RunOptions,
+    StartError, StepOutcome, System, Unit, UnitDescription, UnitFault, UnitResult, Variable,
 };
 
 /// y = f(u) at once; refuses inputs outside their range and keeps those that it got.
@@ -42,18 +41,6 @@ impl Function {
 impl Unit for Function {
     fn description(&self) -> &UnitDescription {
         &self.description
-    }
-
-    fn setup_experiment(&mut self, _: &Period) -> UnitResult {
-        Ok(())
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
-    }
-
-    fn exit_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
     }
 
     fn set_reals(&mut self, _: &[u32], values: &[f64]) -> UnitResult {

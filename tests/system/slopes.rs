@@ -1,8 +1,8 @@
 //! Derivatives of outputs, as units declare them, reach the extrapolation `hermite`.
 
 use gyrator::{
-    Capabilities, Causality, Handle, Period, RunOptions, StepOutcome, System, Unit,
-    UnitDescription, UnitResult, Variable,
+    Capabilities, Causality, Handle, RunOptions, StepOutcome, System, Unit, UnitDescription,
+    UnitResult, Variable,
 };
 use gyrator_testkit::{GivenInputs, Spy};
 
@@ -46,18 +46,6 @@ impl Cubic {
 impl Unit for Cubic {
     fn description(&self) -> &UnitDescription {
         &self.description
-    }
-
-    fn setup_experiment(&mut self, _: &Period) -> UnitResult {
-        Ok(())
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
-    }
-
-    fn exit_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
     }
 
     fn set_reals(&mut self, _: &[Handle], _: &[f64]) -> UnitResult {
@@ -116,18 +104,6 @@ struct Interpolating(Cubic);
 impl Unit for Interpolating {
     fn description(&self) -> &UnitDescription {
         self.0.description()
-    }
-
-    fn setup_experiment(&mut self, _: &Period) -> UnitResult {
-        Ok(())
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
-    }
-
-    fn exit_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
     }
 
     fn set_reals(&mut self, _: &[Handle], _: &[f64]) -> UnitResult {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gyrator::{
-    Capabilities, Causality, Cause, Period, RunOptions, StepOutcome, System, Unit, UnitDescription,
+    Capabilities, Causality, Cause, RunOptions, StepOutcome, System, Unit, UnitDescription,
     UnitFault, UnitResult, Value, Variable, VariableType,
 };
 use gyrator_system::Value as FileValue;
@@ -75,16 +75,8 @@ impl Unit for Keeper {
         &self.description
     }
 
-    fn setup_experiment(&mut self, _: &Period) -> UnitResult {
-        Ok(())
-    }
-
     fn enter_initialization_mode(&mut self) -> UnitResult {
         self.values[4] = Value::Real(0.5);
-        Ok(())
-    }
-
-    fn exit_initialization_mode(&mut self) -> UnitResult {
         Ok(())
     }
 

@@ -86,10 +86,6 @@ impl<F: FnMut(Call<'_>) + Send> Unit for ClosureUnit<F> {
         Ok(())
     }
 
-    fn exit_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
-    }
-
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
         for (&handle, &value) in handles.iter().zip(values) {
             match self.inputs.get_mut(handle as usize) {

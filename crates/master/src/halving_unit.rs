@@ -254,7 +254,7 @@ mod tests {
     use gyrator_system::Spanned;
 
     use super::*;
-    use crate::unit::{Capabilities, Period, Variable};
+    use crate::unit::{Capabilities, Variable};
 
     /// Integrates its input, a parabola, and discards steps that are longer than `longest`.
     struct Picky {
@@ -274,16 +274,6 @@ mod tests {
     impl Unit for Picky {
         fn description(&self) -> &UnitDescription {
             &self.description
-        }
-        fn setup_experiment(&mut self, _: &Period) -> UnitResult {
-            Ok(())
-        }
-
-        fn enter_initialization_mode(&mut self) -> UnitResult {
-            Ok(())
-        }
-        fn exit_initialization_mode(&mut self) -> UnitResult {
-            Ok(())
         }
         fn set_reals(&mut self, _: &[Handle], values: &[f64]) -> UnitResult {
             self.u[0] = values[0];

@@ -4,8 +4,8 @@ use nalgebra::{DMatrix, DVector};
 
 use crate::fault::{Cause, UnitFault};
 use crate::unit::{
-    Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
-    UnitDescription, UnitResult, Variable,
+    Capabilities, Causality, Feedthrough, Handle, SavedState, StepOutcome, Unit, UnitDescription,
+    UnitResult, Variable,
 };
 
 /// ẋ = A·x + B·u, y = C·x + D·u, stepped by the exact solution for inputs that are held.
@@ -99,18 +99,6 @@ impl LinearUnit {
 impl Unit for LinearUnit {
     fn description(&self) -> &UnitDescription {
         &self.description
-    }
-
-    fn setup_experiment(&mut self, _period: &Period) -> UnitResult {
-        Ok(())
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
-    }
-
-    fn exit_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {

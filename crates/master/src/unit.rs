@@ -252,24 +252,31 @@ pub trait Unit: Send {
     fn description(&self) -> &UnitDescription;
 
     /// Gives the start and the stop time and the tolerance (`fmi2SetupExperiment`); the first call. A
-    /// unit may go back to its default values in it, so start values are set after it.
+    /// unit may go back to its default values in it, so start values are set after it. Does nothing by default, as the two
+    /// that follow: a wrapper has to pass them on.
     ///
     /// # Errors
     /// As the unit reports.
-    fn setup_experiment(&mut self, period: &Period) -> UnitResult;
+    fn setup_experiment(&mut self, _period: &Period) -> UnitResult {
+        Ok(())
+    }
 
     /// Start values are set; the initial outputs are about to be computed
     /// (`fmi2EnterInitializationMode`).
     ///
     /// # Errors
     /// As the unit reports.
-    fn enter_initialization_mode(&mut self) -> UnitResult;
+    fn enter_initialization_mode(&mut self) -> UnitResult {
+        Ok(())
+    }
 
     /// The initial values are final; steps follow (`fmi2ExitInitializationMode`).
     ///
     /// # Errors
     /// As the unit reports.
-    fn exit_initialization_mode(&mut self) -> UnitResult;
+    fn exit_initialization_mode(&mut self) -> UnitResult {
+        Ok(())
+    }
 
     /// Sets real inputs or parameters.
     ///

@@ -1,7 +1,7 @@
 //! An integrator in process whose step is exact for inputs that are cubic in time.
 
 use gyrator::{
-    Capabilities, Causality, Cause, Handle, Period, SavedState, StepOutcome, Unit, UnitDescription,
+    Capabilities, Causality, Cause, Handle, SavedState, StepOutcome, Unit, UnitDescription,
     UnitFault, UnitResult, Variable,
 };
 
@@ -58,18 +58,6 @@ fn shifted([u0, u1, u2, u3]: Input, s: f64) -> Input {
 impl Unit for Element {
     fn description(&self) -> &UnitDescription {
         &self.description
-    }
-
-    fn setup_experiment(&mut self, _period: &Period) -> UnitResult {
-        Ok(())
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
-    }
-
-    fn exit_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
     }
 
     fn set_reals(&mut self, _handles: &[Handle], values: &[f64]) -> UnitResult {

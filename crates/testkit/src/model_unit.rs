@@ -165,10 +165,6 @@ impl<M: Model + Send> Unit for ModelUnit<M> {
         Ok(())
     }
 
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
-    }
-
     fn exit_initialization_mode(&mut self) -> UnitResult {
         let ended = self.instance.initialize();
         ended.map_err(|fault| refused("exit_initialization_mode", fault))
