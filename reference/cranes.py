@@ -244,7 +244,6 @@ def fine(runs, stop=STOP):
     return out
 
 
-
 def impulses(runs, stop=STOP, exchange=1e-3):
     """Runs (crane, formulation, coupling, H in ms, displacement correction) with interface models that pass on impulses:
     from M_eff and Q_eff of the start of a macro-step, the model and the circuits exchange every `exchange` s, inputs held
@@ -298,6 +297,39 @@ def impulses(runs, stop=STOP, exchange=1e-3):
         # The circuits' efforts under the inputs that the mechanics have now.
         full, before = efforts()
     return [np.array(states) for states in out]
+
+
+def pipelined(cranes, milliseconds, stop=STOP, exchange=1e-3):
+    """The same in a pipeline, on restarted ALI3-P and by pressures: while the model and the circuits make a macro-step, the
+    mechanics make the one before. So the model has the M_eff and Q_eff of a macro-step ago, and hears at the end of a
+    macro-step how far it was off at its start. Returns the lengths at the communication points, (points, cranes, 2)."""
+    fleet = Fleet([(crane, "restarted ALI3-P", "pressure") for crane in cranes])
+    micro = round(exchange / MICRO)
+    u_ref = hydraulics.programs(np.arange(round(stop / MICRO) + 1) * MICRO)
+    state = fleet.gather()
+    s, w = mechanics.lengths(*state)
+    inverse, free = mechanics.interface_model(*state)
+    out = [s]
+    before = fleet.circuits.pressure_force()
+    for number in range(round(stop / exchange) // milliseconds):
+        s_start, w_start = s, w
+        mean = np.zeros_like(s)
+        for k in range(number * milliseconds, (number + 1) * milliseconds):
+            force = fleet.full_force(s, w) * fleet.present
+            w = w + exchange * (free + mechanics.times(inverse, force))
+            s = s + exchange * w
+            for j in range(micro):
+                fleet.circuits.euler(MICRO, u_ref[k * micro + j], s, w)
+            after = fleet.circuits.pressure_force()
+            mean += (before + after) / 2
+            before = after
+        s_known, w_known = mechanics.lengths(*state)
+        inverse, free = mechanics.interface_model(*state)
+        s, w = s + s_known - s_start, w + w_known - w_start
+        fleet.step(milliseconds * exchange, mean / milliseconds)
+        state = fleet.gather()
+        out.append(mechanics.lengths(*state)[0])
+    return np.array(out)
 
 
 def step_some(members, solver, piston, chosen, macro, force):
@@ -379,6 +411,9 @@ def table():
         if crane[0] == 2:
             yield case, name, "rms s2", rms(states[:, 1] - exact[:, 1]), "m"
         yield case, name, "rms v1", rms(states[:, 2] - exact[:, 2]), "m/s"
+    lengths = pipelined(CRANES, 20)
+    for i, crane in enumerate(CRANES):
+        yield NAMES[crane], "impulse, pipelined, 20 ms", "rms s1", rms(lengths[:, i, 0] - references[crane][::20, 0]), "m"
 
 
 if __name__ == "__main__":

@@ -7,9 +7,7 @@ use crate::quarter_car_run::{
     CarOutcome, Correction, Coupling, Cut, Ecco, PLAIN, POWER_ERROR, STEPS,
 };
 use crate::role::RoleAssignment;
-use crate::row::{Bar, BenchmarkRow, Metric};
-
-const SOURCE: &str = "independent reproduction with extensions, Runge-Kutta 4 in the halves";
+use crate::row::{BenchmarkRow, Metric};
 
 const STABLE_STEP: Metric = Metric::figure("largest stable step", "ms");
 const REPEATED: Metric = Metric::figure("steps made again", "");
@@ -27,24 +25,16 @@ struct Method {
     extrapolation: &'static str,
     exchange: &'static str,
     has_nepce: bool,
-    /// Figures of an independent reproduction for lin2 and nl2, ms.
-    stable_steps: [f64; 2],
     /// The tolerance r of ECCO.
     tolerance: f64,
-    /// dP after a second road step with steps of at most 10 and 1 ms, W.
-    second_step: [f64; 2],
 }
 
 #[rustfmt::skip]
 const METHODS: &[Method] = &[
-    Method { name: "hold", extrapolation: "hold", exchange: "stale", has_nepce: false,
-        stable_steps: [12.0, 10.0], tolerance: 2.6e-6, second_step: [10.6, 0.82] },
-    Method { name: "hold, nepce", extrapolation: "hold", exchange: "stale", has_nepce: true,
-        stable_steps: [10.0, 10.0], tolerance: 2.6e-6, second_step: [5.3, 0.44] },
-    Method { name: "linear", extrapolation: "linear", exchange: "stale", has_nepce: false,
-        stable_steps: [12.0, 8.0], tolerance: 8.4e-8, second_step: [8.2, 0.019] },
-    Method { name: "linear, fresh", extrapolation: "linear", exchange: "fresh", has_nepce: false,
-        stable_steps: [30.0, 12.0], tolerance: 8.4e-8, second_step: [4.9, 0.34] },
+    Method { name: "hold", extrapolation: "hold", exchange: "stale", has_nepce: false, tolerance: 2.6e-6 },
+    Method { name: "hold, nepce", extrapolation: "hold", exchange: "stale", has_nepce: true, tolerance: 2.6e-6 },
+    Method { name: "linear", extrapolation: "linear", exchange: "stale", has_nepce: false, tolerance: 8.4e-8 },
+    Method { name: "linear, fresh", extrapolation: "linear", exchange: "fresh", has_nepce: false, tolerance: 8.4e-8 },
 ];
 
 impl Method {
@@ -106,25 +96,14 @@ pub(crate) fn measure(
     cut: &Cut,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
-    let case = match cut.name {
-        "lin2" => 0,
-        "nl2" => 1,
-        _ => return Ok(()),
-    };
-    for method in METHODS {
-        let coupling = method.coupling(cut);
-        let stable = largest_stable_step(roles, cut, &coupling)?;
-        let row = BenchmarkRow::new(STABLE_STEP, stable);
-        let reference = method.stable_steps[case];
-        let row = match case {
-            0 => row.against(reference, Bar::Absolute(0.0), SOURCE),
-            _ => row
-                .beside(reference, SOURCE)
-                .note("what counts as stable is not known there"),
-        };
-        progress.add(method.name, [row]);
+    if cut.reticulation != 2 {
+        return Ok(());
     }
-    if case == 0 {
+    for method in METHODS {
+        let stable = largest_stable_step(roles, cut, &method.coupling(cut))?;
+        progress.add(method.name, [BenchmarkRow::new(STABLE_STEP, stable)]);
+    }
+    if cut.name == "lin2" {
         measure_second_step(roles, cut, progress)?;
     }
     Ok(())
@@ -184,14 +163,10 @@ fn measure_second_step(
                     ..method.coupling(&cut)
                 },
             )?;
-            let row = BenchmarkRow::new(POWER_ERROR, outcome.power.error());
-            let row = match reject_above {
-                Some(_) => row,
-                None => row
-                    .beside(method.second_step[usize::from(maximum_step < 1e-2)], SOURCE)
-                    .note("the tolerances r are not known there"),
-            };
-            let mut rows = vec![row, BenchmarkRow::new(STEPS, outcome.steps)];
+            let mut rows = vec![
+                BenchmarkRow::new(POWER_ERROR, outcome.power.error()),
+                BenchmarkRow::new(STEPS, outcome.steps),
+            ];
             if reject_above.is_some() {
                 rows.push(BenchmarkRow::new(REPEATED, outcome.repeated));
             }
