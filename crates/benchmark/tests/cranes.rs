@@ -2,12 +2,13 @@
 //!
 //! Circuits of variant B (throttle 2.5 mm), forward Euler at 0.1 ms.
 
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
+
 use fmu_models::{CraneMechanics, HydraulicCircuit};
 use gyrator::{RunOptions, System};
 use gyrator_system::Value;
-use gyrator_testkit::ModelUnit;
-
-use super::run;
+use gyrator_testkit::{ModelUnit, Trace};
 
 fn word(word: &str) -> Value {
     Value::String(word.to_owned())
@@ -61,7 +62,10 @@ fn an_interface_model_steps_ten_times_further() {
         .positions(&["s1"])
         .mass(&["inverse_mass_11"], &["free_acceleration_1"])
         .order("fast-first");
-    let trace = run(system, 30.0);
+    system.stop_time(30.0);
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    let trace = Trace::of(&mut run).unwrap();
+    run.run().unwrap();
     let lengths = trace.column("mechanics.s1");
     for (time, exact) in EXACT {
         let length = lengths[(20.0 * time).round() as usize];
