@@ -3,8 +3,7 @@
 use crate::fault::{Cause, UnitFault};
 use crate::graph::Graph;
 use crate::unit::{
-    Capabilities, Causality, Handle, Period, StepOutcome, Unit, UnitDescription, UnitResult,
-    Variable,
+    Capabilities, Causality, Handle, StepOutcome, Unit, UnitDescription, UnitResult, Variable,
 };
 use crate::{ClosureUnit, Exchange, Report, Run, RunOptions, System};
 
@@ -75,14 +74,6 @@ impl Immediate {
 impl Unit for Immediate {
     fn description(&self) -> &UnitDescription {
         &self.description
-    }
-
-    fn setup_experiment(&mut self, _period: &Period) -> UnitResult {
-        Ok(())
-    }
-
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        Ok(())
     }
 
     fn exit_initialization_mode(&mut self) -> UnitResult {
