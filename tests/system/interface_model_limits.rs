@@ -82,8 +82,8 @@ fn held_values_are_stable_up_to_their_closed_form_limit() {
     }
 }
 
-// With exchanges every 0.1 ms the spectral radius of a macro-step, a linear map of (v, p, f), exceeds 1 from 5.9, 3.7 and
-// 2.6 ms on: stable 0.2 ms below, and unstable 0.1 ms above.
+// With exchanges every 0.1 ms the spectral radius of a macro-step, a linear map of (v, p, f),
+// exceeds 1 from 5.9, 3.7 and 2.6 ms on: stable 0.2 ms below, and unstable 0.1 ms above.
 #[test]
 fn the_interface_model_with_held_force_is_stable_up_to_its_known_limit() {
     for (k, limit) in [(3e7, 57), (5e7, 35), (7.5e7, 24)] {

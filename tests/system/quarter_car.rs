@@ -1,6 +1,7 @@
 //! The quarter car of Sadjina & Pedersen 2019: tables 4 to 9, and what goes beyond them.
 //!
-//! Forward Euler with 256 micro-steps in each half, as in `reference/quarter_car.py` and `quarter_car_methods.py`.
+//! Forward Euler with 256 micro-steps in each half, as in `reference/quarter_car.py` and
+//! `quarter_car_methods.py`.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};

@@ -94,7 +94,8 @@ fn the_alarm_finds_the_oscillation_of_the_crane() {
     assert!(matches!(alarm.measured, Figure::Number(count) if count >= 1.0));
 }
 
-/// The oscillation between 3 and 5 s that Rodríguez et al. (2022), figs 36 and 37, show at H = 11.5 ms.
+/// The oscillation between 3 and 5 s that Rodríguez et al. (2022), figs 36 and 37, show at
+/// H = 11.5 ms.
 #[test]
 fn the_crane_bursts_and_recovers() {
     expect_good(&rows("crane", &["rodriguez"]), 13);

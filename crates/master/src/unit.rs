@@ -252,8 +252,8 @@ pub trait Unit: Send {
     fn description(&self) -> &UnitDescription;
 
     /// Gives the start and the stop time and the tolerance (`fmi2SetupExperiment`); the first call. A
-    /// unit may go back to its default values in it, so start values are set after it. Does nothing by default, as the two
-    /// that follow: a wrapper has to pass them on.
+    /// unit may go back to its default values in it, so start values are set after it. Does nothing
+    /// by default, as the two calls that follow: a wrapper has to pass them on.
     ///
     /// # Errors
     /// As the unit reports.

@@ -8,12 +8,12 @@ use crate::oscillator_elements::{DAMPER, LINEAR, SPRING, damper_force, spring_fo
 /// Mass 2 of the double oscillator; Rodríguez et al. (2022), defaults are table 1, case 1.
 pub type OscillatorMotion = MovedMass<1>;
 
-/// The last mass of the multiple oscillator, to which all others are coupled; Rodríguez et al. (2022), section 4.1,
-/// defaults are table 2, case 1.
+/// The last mass of the multiple oscillator, to which all others are coupled; Rodríguez et al.
+/// (2022), section 4.1, defaults are table 2, case 1.
 pub type OscillatorHub = MovedMass<4>;
 
-/// m·x'' = −k·x − c·v + Σ f; no direct feed-through. A force that nothing feeds stays 0, so that up to `FORCES` masses
-/// ([`OscillatorForce`](crate::OscillatorForce)) hang on it: one, or four.
+/// m·x'' = −k·x − c·v + Σ f; no direct feed-through. A force that nothing feeds stays 0, so that up
+/// to `FORCES` masses ([`OscillatorForce`](crate::OscillatorForce)) hang on it: one, or four.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MovedMass<const FORCES: usize> {
     m: f64,

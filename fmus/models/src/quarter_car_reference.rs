@@ -253,7 +253,8 @@ mod tests {
         assert_is(&motion[1], &after);
     }
 
-    /// Values of the equations of `reference/quarter_car.py`, integrated to 1e-13, to nine decimals, forces to six.
+    /// The equations of `reference/quarter_car.py`, integrated to 1e-13: values to nine decimals,
+    /// forces to six.
     #[test]
     fn independent_values() {
         let linear = QuarterCar::linear().motion(&[0.05, 0.5, 1.0]);

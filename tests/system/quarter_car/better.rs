@@ -1,5 +1,5 @@
-//! Better than the paper, at its number of steps, to which the tolerances r are tuned as the paper's are. Other ways
-//! are rows of `gyrator benchmark quarter-car`.
+//! Better than the paper, at its number of steps, to which the tolerances r are tuned as the
+//! paper's are. Other ways are rows of `gyrator benchmark quarter-car`.
 
 use super::{Case, Coupling, LIN1, LIN2, NL1, NL2, PLAIN};
 
