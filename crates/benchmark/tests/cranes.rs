@@ -3,7 +3,6 @@
 //! Circuits of variant B (throttle 2.5 mm), forward Euler at 0.1 ms.
 
 #![forbid(unsafe_code)]
-#![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 use fmu_models::{CraneMechanics, HydraulicCircuit};
 use gyrator::{RunOptions, System};
