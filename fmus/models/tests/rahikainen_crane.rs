@@ -1,7 +1,7 @@
 //! The models of the hydraulic cranes of Rahikainen et al. (2020).
 //!
-//! Numbers without another source are those of an independent reproduction of the paper; `reference/crane_mechanics.py` and
-//! `hydraulics.py` have the equations.
+//! Numbers without another source are those of `reference/crane_mechanics.py`, and of the circuits of
+//! `reference/hydraulics.py` by Runge-Kutta 4 in steps of 20 µs.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
