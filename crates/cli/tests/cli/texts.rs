@@ -87,6 +87,7 @@ fn list_for_programs() {
         ("step controls", gyrator::STEP_CONTROLS.len()),
         ("interface orders", gyrator::INTERFACE_ORDERS.len()),
         ("exchange modes", gyrator::Exchange::WORDS.len()),
+        ("blocks", gyrator::BLOCKS.len()),
     ];
     assert_eq!(
         found,
