@@ -124,10 +124,23 @@ impl WorkerProcess {
 
 /// Role of this process as a worker; `None` if it is none.
 pub(crate) fn role() -> Option<String> {
+    let (role, parent) = order()?;
+    // The parent of a worker may be dead already. A program that an FMU starts inherits the variable,
+    // but not the channel.
+    let is_child = rustix::process::getppid() == Some(parent);
+    (is_child || is_socket(rustix::stdio::stdin())).then_some(role)
+}
+
+/// The role that the environment gives, and the process that gave it.
+fn order() -> Option<(String, Pid)> {
     let value = std::env::var(VARIABLE).ok()?;
     let (role, parent) = value.split_once(' ')?;
-    let parent = Pid::from_raw(parent.parse().ok()?)?;
-    (rustix::process::getppid() == Some(parent)).then(|| role.to_owned())
+    Some((role.to_owned(), Pid::from_raw(parent.parse().ok()?)?))
+}
+
+fn is_socket(descriptor: BorrowedFd<'_>) -> bool {
+    let domain = rustix::net::sockopt::socket_domain(descriptor);
+    domain.is_ok_and(|domain| domain == rustix::net::AddressFamily::UNIX)
 }
 
 /// Makes a worker of this process, which [`spawn`] has started.
@@ -135,9 +148,7 @@ pub(crate) fn role() -> Option<String> {
 /// # Errors
 /// As [`begin_as_copy`].
 pub(crate) fn begin() -> io::Result<Channel> {
-    // The number in the role was that of the parent then.
-    let parent = rustix::process::getppid().filter(|_| role().is_some());
-    begin_with(parent, rustix::stdio::stdin())
+    begin_with(order().map(|(_, parent)| parent), rustix::stdio::stdin())
 }
 
 /// Makes a worker of this process, which `parent` has [copied](fork): lets it die with its parent, keeps

@@ -180,3 +180,26 @@ fn r42_a_run_leaves_nothing_behind() {
         assert_eq!(entries(&bench.path("tmp")), 0, "{fault}");
     }
 }
+
+/// A worker whose parent was killed before the worker looked for it: it has the order and the channel.
+#[test]
+fn r40_a_worker_without_a_parent_starts_no_run_of_its_own() {
+    let bench = bench();
+    // Process 1 starts no workers.
+    for order in ["run 1", "isolated 1"] {
+        let (channel, _kept) = std::os::unix::net::UnixStream::pair().unwrap();
+        let output = bench
+            .command(["simulate", "fmus/Faulty.fmu", "-e", "1", "-o", "out.csv"])
+            .env("GYRATOR_WORKER", order)
+            .stdin(std::os::fd::OwnedFd::from(channel))
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{order}: {errors}");
+        assert!(
+            errors.contains("the parent process has ended"),
+            "{order}: {errors}"
+        );
+        assert!(!bench.path("out.csv").exists(), "{order}");
+    }
+}
