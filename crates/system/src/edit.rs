@@ -1,12 +1,14 @@
 //! Building and changing a system in code.
 
+use std::any::Any;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::problem::{Problem, Source, Spanned, closest};
 use crate::system_file::{
-    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Port, SystemFile, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Port, SystemFile, Unpacked,
+    Value,
 };
 
 impl SystemFile {
@@ -20,6 +22,7 @@ impl SystemFile {
             connections: Vec::new(),
             bonds: Vec::new(),
             interface_models: Vec::new(),
+            unpacked: Unpacked::default(),
         }
     }
 
@@ -141,6 +144,26 @@ pub(crate) fn not_a_port(text: &str) -> Problem {
         format!("`{text}` names no variable of a component"),
     )
     .help("write `component.variable`")
+}
+
+impl Unpacked {
+    /// Keeps `files`, which removes them when it is dropped.
+    pub fn new(files: impl Any + Send + Sync) -> Self {
+        Self(Some(Arc::new(files)))
+    }
+}
+
+/// All are equal: a system says the same wherever its files lie.
+impl PartialEq for Unpacked {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Unpacked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Unpacked").field(&self.0.is_some()).finish()
+    }
 }
 
 impl Component {

@@ -16,5 +16,5 @@ pub use check::{EXCHANGES, check};
 pub use problem::{Problem, Problems, Severity, Source, Spanned, closest};
 pub use system_file::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, NumberConversion, Port,
-    Restart, SystemFile, TypeConversion, Value,
+    Restart, SystemFile, TypeConversion, Unpacked, Value,
 };

@@ -1,5 +1,6 @@
 //! Contents of a system file, by name; nothing is resolved and no library is loaded.
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,7 +21,14 @@ pub struct SystemFile {
     pub bonds: Vec<Bond>,
     /// Interface models on bonds.
     pub interface_models: Vec<InterfaceModel>,
+    /// Files of the system that were unpacked from an archive.
+    pub unpacked: Unpacked,
 }
+
+/// Keeps files that were unpacked from the archive of a system, as long as a copy of the system is
+/// in use.
+#[derive(Clone, Default)]
+pub struct Unpacked(pub(crate) Option<Arc<dyn Any + Send + Sync>>);
 
 /// The table `[experiment]`. `None` means that the file does not say.
 #[derive(Debug, Clone, PartialEq, Default)]
