@@ -1,4 +1,4 @@
-//! Reads an FMU as an archive, trusting nothing in it (FMI 2.0.5 section 2.3).
+//! Reads an FMU or another package of files as an archive, trusting nothing in it (FMI 2.0.5 section 2.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -192,10 +192,19 @@ impl Archive {
 
     /// Unpacks resources and the binaries of this platform into a directory.
     pub(crate) fn unpack_to(&mut self, directory: &Path) -> Result<(), OpenError> {
+        self.unpack_if(is_needed, directory)
+    }
+
+    /// Unpacks the files whose name passes `is_wanted` into a directory.
+    pub(crate) fn unpack_if(
+        &mut self,
+        is_wanted: impl Fn(&str) -> bool,
+        directory: &Path,
+    ) -> Result<(), OpenError> {
         let wanted: Vec<(String, usize)> = self
             .files
             .iter()
-            .filter(|(name, _)| is_needed(name))
+            .filter(|(name, _)| is_wanted(name))
             .map(|(name, index)| (name.clone(), *index))
             .collect();
         self.check_free_space(&wanted, directory)?;
@@ -315,7 +324,7 @@ impl Archive {
             CompressionMethod::Stored | CompressionMethod::Deflated
         ) {
             return Err(entry_error(
-                "is compressed by a method that FMI 2.0 forbids".to_owned(),
+                "is compressed by a method that the standard forbids".to_owned(),
             ));
         }
         let mut limited = entry.take(allowed.saturating_add(1));

@@ -1,4 +1,4 @@
-//! Bytes of `modelDescription.xml` to text.
+//! Bytes of an XML file, `modelDescription.xml` above all, to text.
 //!
 //! The standard requires UTF-8 (FMI 2.0.5 section 2.2), yet about half of the FMUs in use declare
 //! ISO-8859-1. The declared encoding is decoded, with a warning.
@@ -11,23 +11,29 @@ use crate::warning::Warning;
 /// encoding is read as browsers read it: ISO-8859-1 as Windows-1252, which has more characters.
 #[must_use]
 pub fn decode(bytes: &[u8], warnings: &mut Vec<Warning>) -> String {
+    decode_file("modelDescription.xml", bytes, warnings)
+}
+
+/// As [`decode`], for any XML file; warnings call it `file`.
+#[must_use]
+pub fn decode_file(file: &str, bytes: &[u8], warnings: &mut Vec<Warning>) -> String {
     let (encoding, mark) = match (Encoding::for_bom(bytes), bytes) {
         (Some(found), _) => found,
         (None, [b'<', 0, ..]) => (UTF_16LE, 0),
         (None, [0, b'<', ..]) => (UTF_16BE, 0),
-        (None, _) => return decode_declared(bytes, warnings),
+        (None, _) => return decode_declared(file, bytes, warnings),
     };
     if encoding == UTF_8 {
-        warnings.push(Warning::new(
-            "modelDescription.xml starts with a byte order mark",
-        ));
-        return decode_declared(&bytes[mark..], warnings);
+        warnings.push(Warning::new(format!(
+            "{file} starts with a byte order mark"
+        )));
+        return decode_declared(file, &bytes[mark..], warnings);
     }
-    warnings.push(not_utf8("UTF-16"));
+    warnings.push(not_utf8(file, "UTF-16"));
     read_as(encoding, &bytes[mark..])
 }
 
-fn decode_declared(bytes: &[u8], warnings: &mut Vec<Warning>) -> String {
+fn decode_declared(file: &str, bytes: &[u8], warnings: &mut Vec<Warning>) -> String {
     let declared = declared_encoding(bytes).unwrap_or_else(|| UTF_8.name().to_owned());
     // An encoding in which the declaration itself could not be read is not the file's.
     let encoding = Encoding::for_label(declared.as_bytes());
@@ -38,7 +44,7 @@ fn decode_declared(bytes: &[u8], warnings: &mut Vec<Warning>) -> String {
             Ok(text) => text.to_owned(),
             Err(error) => {
                 warnings.push(Warning::new(format!(
-                    "modelDescription.xml is not valid {declared} at byte {}; read as {}",
+                    "{file} is not valid {declared} at byte {}; read as {}",
                     error.valid_up_to(),
                     WINDOWS_1252.name()
                 )));
@@ -46,13 +52,13 @@ fn decode_declared(bytes: &[u8], warnings: &mut Vec<Warning>) -> String {
             }
         },
         (Some(encoding), _) => {
-            warnings.push(not_utf8(&declared));
+            warnings.push(not_utf8(file, &declared));
             read_as(encoding, bytes)
         }
         (None, text) => {
             let encoding = if text.is_ok() { UTF_8 } else { WINDOWS_1252 };
             warnings.push(Warning::new(format!(
-                "modelDescription.xml declares the encoding {declared:?}, which is not known; \
+                "{file} declares the encoding {declared:?}, which is not known; \
                  read as {}",
                 encoding.name()
             )));
@@ -65,10 +71,8 @@ fn read_as(encoding: &'static Encoding, bytes: &[u8]) -> String {
     encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 
-fn not_utf8(declared: &str) -> Warning {
-    Warning::new(format!(
-        "modelDescription.xml is encoded in {declared}, not in UTF-8"
-    ))
+fn not_utf8(file: &str, declared: &str) -> Warning {
+    Warning::new(format!("{file} is encoded in {declared}, not in UTF-8"))
 }
 
 /// The value of `encoding` in `<?xml … ?>`.

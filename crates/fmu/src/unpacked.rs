@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
 
-use crate::archive::Archive;
+use crate::archive::{Archive, Limits};
 use crate::error::OpenError;
 use crate::kept_files;
 use crate::leftovers;
 use crate::process_directory::ProcessDirectory;
+use crate::warning::Warning;
 
 /// A fresh directory with the resources and binaries of an FMU, removed when it is no longer used.
 #[derive(Debug)]
@@ -65,6 +66,44 @@ impl Unpacked {
     /// `fmuResourceLocation`: the URI of the resources, whether or not there are some (C-08).
     pub(crate) fn resource_uri(&self) -> String {
         file_uri(&self.files.join("resources"))
+    }
+}
+
+/// The files of an archive that is no FMU, such as a package of a whole system, on disk: read with
+/// the same limits and the same mistrust. They are removed with this value.
+#[derive(Debug)]
+pub struct UnpackedArchive {
+    own: TempDir,
+    _of_process: Arc<ProcessDirectory>,
+}
+
+impl UnpackedArchive {
+    /// Unpacks the files of the archive whose name passes `is_wanted`; names have `/` between
+    /// their parts.
+    ///
+    /// # Errors
+    /// As for FMUs: if the file is no archive, exceeds a limit, or has an entry that could do harm.
+    pub fn new(
+        path: &Path,
+        limits: Limits,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<(Self, Vec<Warning>), OpenError> {
+        let mut warnings = Vec::new();
+        let mut archive = Archive::open(path, limits, &mut warnings)?;
+        let of_process = ProcessDirectory::shared()?;
+        let own = of_process.directory()?;
+        archive.unpack_if(is_wanted, own.path())?;
+        let unpacked = Self {
+            own,
+            _of_process: of_process,
+        };
+        Ok((unpacked, warnings))
+    }
+
+    /// The directory that stands for the root of the archive.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.own.path()
     }
 }
 
