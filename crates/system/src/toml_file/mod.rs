@@ -73,6 +73,7 @@ mod include;
 mod interface_models;
 pub mod section;
 mod settings;
+mod supplement;
 mod wiring;
 mod write;
 
@@ -84,11 +85,12 @@ use toml::de::DeTable;
 
 use crate::check::check;
 use crate::problem::{Problem, Problems, Severity, Source};
-use crate::system_file::SystemFile;
+use crate::system_file::{SystemFile, Unpacked};
 use section::{Reader, Section};
 
 pub use interface_models::OPTIONS as INTERFACE_MODEL_OPTIONS;
 pub use settings::{Setting, parse_with, segments};
+pub use supplement::supplement;
 pub use write::{literal, to_toml};
 
 /// Why a system file was not read.
@@ -217,6 +219,7 @@ fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader
     let names = components
         .iter()
         .map(|component| component.name.value.clone())
+        .chain(std::mem::take(&mut reader.other_components))
         .collect();
     let connections = wiring::connections(&mut root, "connections", &names, reader);
     let bonds = wiring::bonds(&mut root, &names, reader);
@@ -231,6 +234,7 @@ fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader
         bonds,
         interface_models,
         components,
+        unpacked: Unpacked::default(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Typed access to a table of the file: keys that are never read are reported as unknown.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,6 +16,8 @@ pub struct Reader {
     /// The problems found so far.
     pub problems: Vec<Problem>,
     source: Arc<Source>,
+    /// Names of components that the document may refer to, besides its own.
+    pub other_components: BTreeSet<String>,
 }
 
 impl Reader {
@@ -23,6 +26,7 @@ impl Reader {
         Self {
             problems: Vec::new(),
             source,
+            other_components: BTreeSet::new(),
         }
     }
 

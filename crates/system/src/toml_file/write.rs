@@ -90,7 +90,8 @@ impl Text {
             component.name.value.to_toml_key()
         ));
         self.choice("block", component.block.as_ref());
-        if component.block.is_none() {
+        // Parts of a system that stand in a file of another format name no FMUs.
+        if component.block.is_none() && !component.fmu.value.as_os_str().is_empty() {
             self.entry("fmu", path(&component.fmu.value, folder));
         }
         self.optional("step_size", component.step_size.as_ref(), |step| {
