@@ -13,6 +13,7 @@ pub(super) const CRATES: &[&str] = &[
     "crates/cli",
     "crates/h-infinity",
     "crates/master",
+    "crates/ssp",
     "crates/system",
     "crates/testkit",
     "crates/worker",

@@ -1,0 +1,286 @@
+//! Connections from component to component, through the connectors of all systems on the way.
+
+use std::collections::BTreeSet;
+
+use gyrator_fmu::{Causality, Kind, ModelDescription, ScalarVariable};
+use gyrator_system::{Connection, Port, Problem, Spanned, Value};
+
+use crate::change::{Change, Table};
+use crate::conversion::{Linear, between};
+use crate::models::{base, is_relative, items};
+use crate::net::{Edge, Net, Node};
+use crate::structure::Unit;
+use crate::transformation::Transformation;
+use crate::tree::Reader;
+
+/// The way of values to an input: its connections from source to input, and where it begins.
+pub(crate) struct Way<'n> {
+    pub(crate) origin: &'n Node,
+    pub(crate) edges: Vec<&'n Edge>,
+    /// The nodes that the edges lead to.
+    pub(crate) nodes: Vec<&'n Node>,
+}
+
+/// The ways to all connected variables of components, in the order of the file.
+pub(crate) fn ways<'n>(net: &'n Net<'_>, reader: &mut Reader<'_>) -> Vec<Way<'n>> {
+    let is_component = |node: &&Node| matches!(node, Node::Component(..));
+    let ends = net.edges.keys().filter(is_component);
+    let mut ways: Vec<_> = ends.filter_map(|end| way(net, end, reader)).collect();
+    ways.sort_by_key(|way| way.edges.last().map(|edge| edge.span.start));
+    ways
+}
+
+fn way<'n>(net: &'n Net<'_>, end: &'n Node, reader: &mut Reader<'_>) -> Option<Way<'n>> {
+    let mut way = Way {
+        origin: end,
+        edges: Vec::new(),
+        nodes: Vec::new(),
+    };
+    let mut seen = BTreeSet::new();
+    while let Some(edge) = net.edges.get(way.origin) {
+        if !seen.insert(way.origin) {
+            let message = "the connections lead in a circle, without an output".to_owned();
+            reader.error("circle-of-connections", message, &edge.span);
+            return None;
+        }
+        way.nodes.push(way.origin);
+        way.edges.push(edge);
+        way.origin = &edge.from;
+        if matches!(way.origin, Node::Component(..)) {
+            break;
+        }
+    }
+    way.nodes.reverse();
+    way.edges.reverse();
+    Some(way)
+}
+
+/// The connection that a way makes; `None` where it begins at no component.
+pub(crate) fn connection(
+    net: &Net<'_>,
+    way: &Way<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<Connection> {
+    let Node::Component(source, output) = way.origin else {
+        return None;
+    };
+    let Some(Node::Component(target, input)) = way.nodes.last() else {
+        return None;
+    };
+    let (first, last) = (way.edges.first()?, way.edges.last()?);
+    let variable = |component: usize, name: &str| {
+        let model = net.components[component].model.as_deref()?;
+        Some((model, model.variable(name)?))
+    };
+    let ends = (variable(*source, output), variable(*target, input));
+    if let Some((_, parameter)) = ends.1
+        && parameter.causality == Causality::Parameter
+    {
+        let message = "a connection from a component to a parameter of another";
+        reader.unsupported(message, &last.span);
+        return None;
+    }
+    let name = |component: &usize| net.components[*component].name.value.clone();
+    let mut connection = Connection::new(
+        Port::new(name(source), output.clone()),
+        Port::new(name(target), input.clone()),
+    );
+    connection.from.span = first.from_span.clone();
+    connection.to.span = last.to_span.clone();
+    let passage = Passage::of(net, way, ends, reader)?;
+    let place = &passage.span;
+    let entries = passage.mapping;
+    let change = Change {
+        linear: passage.linear,
+        table: entries.map(|entries| table(entries, ends, reader, place)),
+        converts_units: passage.converts_units,
+    };
+    reader.problems.extend(change.apply(&mut connection, place));
+    Some(connection)
+}
+
+/// A variable with the description it stands in.
+type Described<'m> = Option<(&'m ModelDescription, &'m ScalarVariable)>;
+
+/// What values go through.
+struct Passage<'n> {
+    /// After the conversion of units that the engine makes by the units of the FMUs.
+    linear: Linear,
+    mapping: Option<&'n [(Value, Value)]>,
+    converts_units: bool,
+    /// The transformation, or the last connection.
+    span: std::ops::Range<usize>,
+}
+
+impl<'n> Passage<'n> {
+    /// Units are converted on every connection, before its transformation (SSP 4.3), as far as they
+    /// are known; the engine itself converts where both FMUs say their units.
+    fn of(
+        net: &Net<'_>,
+        way: &Way<'n>,
+        (output, input): (Described<'_>, Described<'_>),
+        reader: &mut Reader<'_>,
+    ) -> Option<Self> {
+        let relative = |end: Described<'_>| end.is_some_and(|(_, variable)| is_relative(variable));
+        let is_relative = relative(output) && relative(input);
+        let mut unit = net.unit(way.origin);
+        let mut passage = Self {
+            linear: Linear::IDENTITY,
+            mapping: None,
+            converts_units: true,
+            span: way.edges.last()?.span.clone(),
+        };
+        let mut units = Linear::IDENTITY;
+        let mut transformations = Linear::IDENTITY;
+        // Whether all conversions come before all transformations, as the engine makes them.
+        let mut in_order = true;
+        for (edge, node) in way.edges.iter().zip(&way.nodes) {
+            let next = net.unit(node);
+            let conversion = conversion(unit.as_ref(), next.as_ref(), is_relative, edge, reader)?;
+            if conversion != Linear::IDENTITY {
+                in_order &= !edge.keeps_unit && transformations == Linear::IDENTITY;
+                if !edge.keeps_unit {
+                    passage.linear = passage.linear.then(conversion);
+                    units = units.then(conversion);
+                }
+            }
+            unit = next.or(unit);
+            let Some(transformation) = &edge.transformation else {
+                continue;
+            };
+            passage.span = transformation.span.clone();
+            match &transformation.value {
+                Transformation::Linear(linear) => {
+                    passage.linear = passage.linear.then(*linear);
+                    transformations = transformations.then(*linear);
+                }
+                Transformation::Mapping(entries) => {
+                    if passage.mapping.replace(entries).is_some() {
+                        let message = "two mappings one after the other";
+                        reader.unsupported(message, &transformation.span);
+                    }
+                }
+            }
+        }
+        let unit_in_fmu = |end: Described<'_>| {
+            let (model, variable) = end?;
+            crate::models::unit_of(model, variable)
+        };
+        let by_engine = unit_in_fmu(output).zip(unit_in_fmu(input));
+        let by_engine = by_engine.filter(|(from, to)| from.base.is_some() && to.base.is_some());
+        match by_engine {
+            // Nothing is left to convert, and nothing must be.
+            _ if units == Linear::IDENTITY && !in_order => passage.converts_units = false,
+            Some(_) if in_order => passage.linear = transformations,
+            Some(_) => passage.converts_units = false,
+            None => {}
+        }
+        Some(passage)
+    }
+}
+
+/// The conversion from one unit to the next; none where one of them is not known.
+fn conversion(
+    from: Option<&Unit>,
+    to: Option<&Unit>,
+    is_relative: bool,
+    edge: &Edge,
+    reader: &mut Reader<'_>,
+) -> Option<Linear> {
+    let Some((from_base, to_base)) = base(from).zip(base(to)) else {
+        return Some(Linear::IDENTITY);
+    };
+    let conversion = between(from_base, to_base, is_relative);
+    if conversion.is_none() && edge.keeps_unit {
+        // Anything but the identity: the engine must not convert either.
+        return Some(Linear {
+            factor: f64::NAN,
+            offset: 0.0,
+        });
+    }
+    if conversion.is_none()
+        && let Some((from, to)) = from.zip(to)
+    {
+        let message = format!(
+            "the connection leads from {} to {}, which measure different things",
+            from.name, to.name
+        );
+        let problem = Problem::error("unit-mismatch", message).at(&edge.span);
+        reader.problems.push(
+            problem.help("`suppressUnitConversion=\"true\"` passes the numbers on as they are"),
+        );
+    }
+    conversion
+}
+
+/// The mapping as a table of all values of the output: those that it does not name stay as they
+/// are (SSP 4.3).
+fn table(
+    entries: &[(Value, Value)],
+    (output, input): (Described<'_>, Described<'_>),
+    reader: &mut Reader<'_>,
+    place: &std::ops::Range<usize>,
+) -> Table {
+    /// Whole numbers that are listed one by one.
+    const LISTED: i64 = 1000;
+    let items_of =
+        |end: Described<'_>| end.map_or(Vec::new(), |(model, variable)| items(model, variable));
+    let (from, to) = (items_of(output), items_of(input));
+    let mut table: Vec<(String, Value)> = Vec::new();
+    for (source, target) in entries {
+        let source = match source {
+            // A mapping of whole numbers may be one of enumerations.
+            Value::Integer(number) => match from.iter().find(|(_, value)| value == number) {
+                Some((item, _)) => item.clone(),
+                None => number.to_string(),
+            },
+            Value::String(item) => item.clone(),
+            Value::Boolean(boolean) => boolean.to_string(),
+            Value::Real(number) => number.to_string(),
+        };
+        table.push((source, target.clone()));
+    }
+    let rest: Vec<(String, Value)> = match output.map(|(_, variable)| &variable.kind) {
+        Some(Kind::Boolean { .. }) => [true, false]
+            .map(|value| (value.to_string(), Value::Boolean(value)))
+            .into(),
+        Some(Kind::Enumeration { .. }) => {
+            let same = |number: i64| {
+                let item = to.iter().find(|(_, value)| *value == number);
+                item.map_or(Value::Integer(number), |(item, _)| {
+                    Value::String(item.clone())
+                })
+            };
+            from.iter()
+                .map(|(item, number)| (item.clone(), same(*number)))
+                .collect()
+        }
+        Some(Kind::Integer {
+            min: Some(min),
+            max: Some(max),
+            ..
+        }) if i64::from(*max) - i64::from(*min) < LISTED => (*min..=*max)
+            .map(|number| (number.to_string(), Value::Integer(i64::from(number))))
+            .collect(),
+        Some(Kind::Integer { .. }) => {
+            let message = "values that the mapping does not name end the run: the output declares \
+                           no range of values";
+            let problem = Problem::warning("partial-mapping", message);
+            reader.problems.push(problem.at(place));
+            Vec::new()
+        }
+        _ => Vec::new(),
+    };
+    for (source, target) in rest {
+        if !table.iter().any(|(known, _)| *known == source) {
+            table.push((source, target));
+        }
+    }
+    let placed = |(source, target)| {
+        (
+            Spanned::new(source, place.clone()),
+            Spanned::new(target, place.clone()),
+        )
+    };
+    table.into_iter().map(placed).collect()
+}

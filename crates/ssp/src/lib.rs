@@ -1,0 +1,30 @@
+//! Systems of the SSP standard: System Structure and Parameterization 1.0 and 2.0, of the Modelica
+//! Association (<https://ssp-standard.org>).
+//!
+//! [`read`] makes a [`SystemFile`](gyrator_system::SystemFile) of an `.ssp`, an `.ssd` or a folder;
+//! [`write`] makes an `.ssp` of any system. Section numbers in comments are those of SSP 2.0.
+
+#![forbid(unsafe_code)]
+
+mod annotations;
+mod change;
+mod connections;
+mod conversion;
+mod description;
+mod given;
+mod links;
+mod models;
+mod net;
+mod package;
+mod parameters;
+mod read;
+mod start_values;
+mod structure;
+mod transformation;
+mod tree;
+mod unit;
+mod write;
+
+pub use package::is_ssp;
+pub use read::{Options, ReadError, read};
+pub use write::{WriteError, write};

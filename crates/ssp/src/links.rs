@@ -1,0 +1,79 @@
+//! Connectors and connections of a description.
+
+use gyrator_system::{Problem, Spanned, closest};
+
+use crate::structure::{ConnectionNode, ConnectorKind, End};
+use crate::transformation;
+use crate::tree::{Element, Reader};
+
+/// The kind of a connector, by its word.
+pub(crate) fn connector_kind(kind: &Spanned<String>, reader: &mut Reader<'_>) -> ConnectorKind {
+    match &*kind.value {
+        "input" | "parameter" | "structuralParameter" => ConnectorKind::Inward,
+        "output" | "calculatedParameter" | "constant" | "local" => ConnectorKind::Outward,
+        "inout" | "unspecified" => ConnectorKind::Open,
+        other => {
+            let message = format!("`{other}` is no kind of connector");
+            let near = [
+                "input",
+                "output",
+                "parameter",
+                "calculatedParameter",
+                "inout",
+            ];
+            let problem = Problem::error("unknown-kind", message).at(&kind.span);
+            reader.problems.push(match closest(other, near) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem,
+            });
+            ConnectorKind::Open
+        }
+    }
+}
+
+/// The element `Connections` of a system.
+pub(crate) fn connections(system: Element<'_>, reader: &mut Reader<'_>) -> Vec<ConnectionNode> {
+    let mut connections = Vec::new();
+    for element in system.listed("Connections", "Connection") {
+        element.expect(
+            &[
+                "startElement",
+                "startConnector",
+                "startIndices",
+                "endElement",
+                "endConnector",
+                "endIndices",
+                "suppressUnitConversion",
+            ],
+            &transformation::ELEMENTS,
+            reader,
+        );
+        let indices = ["startIndices", "endIndices"];
+        if let Some(indices) = indices.iter().find_map(|name| element.text(name)) {
+            reader.unsupported("connections of elements of an array", &indices.span);
+            continue;
+        }
+        let mut end = |element_name: &str, connector: &str| {
+            // Some tools write an empty name for the system itself.
+            let named = element.text(element_name);
+            Some(End {
+                element: named.filter(|name| !name.value.is_empty()),
+                connector: element.required(connector, reader)?,
+            })
+        };
+        let start = end("startElement", "startConnector");
+        let Some((start, end)) = start.zip(end("endElement", "endConnector")) else {
+            continue;
+        };
+        connections.push(ConnectionNode {
+            start,
+            end,
+            transformation: transformation::read(element, reader),
+            keeps_unit: element
+                .flag("suppressUnitConversion", reader)
+                .unwrap_or(false),
+            span: element.span(),
+        });
+    }
+    connections
+}

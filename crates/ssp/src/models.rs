@@ -1,0 +1,73 @@
+//! Model descriptions of the FMUs of a system, each read once, when one is asked for.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gyrator_fmu::{BaseUnit, Causality, Fmu, Kind, Limits, ModelDescription, ScalarVariable};
+
+use crate::structure::{ConnectorKind, Unit};
+
+/// Descriptions by the path of the FMU; `None` where an FMU cannot be read, which is reported when
+/// the system is started.
+pub(crate) struct Models {
+    limits: Limits,
+    known: BTreeMap<PathBuf, Option<Arc<ModelDescription>>>,
+}
+
+impl Models {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            known: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn of(&mut self, fmu: &Path) -> Option<Arc<ModelDescription>> {
+        if let Some(known) = self.known.get(fmu) {
+            return known.clone();
+        }
+        // A pipe might never end.
+        let peek = fmu.is_file().then(|| Fmu::peek_with(fmu, self.limits).ok());
+        let description = peek.flatten().map(|peek| peek.description);
+        self.known.insert(fmu.to_owned(), description.clone());
+        description
+    }
+}
+
+/// Where values of a variable come from.
+pub(crate) fn kind_of(variable: &ScalarVariable) -> ConnectorKind {
+    match variable.causality {
+        Causality::Input | Causality::Parameter => ConnectorKind::Inward,
+        _ => ConnectorKind::Outward,
+    }
+}
+
+/// The unit of a variable, as its FMU defines it.
+pub(crate) fn unit_of(model: &ModelDescription, variable: &ScalarVariable) -> Option<Unit> {
+    let real = variable.real()?;
+    let name = real.unit.clone()?;
+    let base = model.unit(&name).and_then(|unit| unit.base);
+    Some(Unit { name, base })
+}
+
+/// Whether values of a variable are differences, to which the offset of a unit does not apply.
+pub(crate) fn is_relative(variable: &ScalarVariable) -> bool {
+    variable.real().is_some_and(|real| real.relative_quantity)
+}
+
+/// Items of the enumeration of a variable and their numbers; none where it is no enumeration.
+pub(crate) fn items(model: &ModelDescription, variable: &ScalarVariable) -> Vec<(String, i64)> {
+    if !matches!(variable.kind, Kind::Enumeration { .. }) {
+        return Vec::new();
+    }
+    let items = model.enumeration_items(variable).iter();
+    items
+        .map(|item| (item.name.clone(), i64::from(item.value)))
+        .collect()
+}
+
+/// A unit with its definition in the FMU.
+pub(crate) fn base(unit: Option<&Unit>) -> Option<&BaseUnit> {
+    unit.and_then(|unit| unit.base.as_ref())
+}

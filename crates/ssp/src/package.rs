@@ -1,0 +1,195 @@
+//! Where the files of a system lie: in an archive, in a folder, or beside an `.ssd`.
+
+use std::path::{Path, PathBuf};
+
+use gyrator_fmu::{Limits, OpenError, UnpackedArchive, Warning};
+use gyrator_system::Unpacked;
+
+/// The description that every package has (SSP 3).
+pub(crate) const DESCRIPTION: &str = "SystemStructure.ssd";
+
+/// Whether a path is a system of the SSP standard, by the ending of its name, or as a folder that
+/// holds a `SystemStructure.ssd`.
+#[must_use]
+pub fn is_ssp(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let is_named = ending.is_some_and(|ending| {
+        ending.eq_ignore_ascii_case("ssp") || ending.eq_ignore_ascii_case("ssd")
+    });
+    is_named || path.join(DESCRIPTION).is_file()
+}
+
+/// The files of a system.
+pub(crate) struct Package {
+    /// Folder of the description, on disk.
+    folder: PathBuf,
+    /// Path of this folder in messages.
+    shown: PathBuf,
+    /// File name of the description.
+    description: PathBuf,
+    /// Whether references may not leave the folder.
+    is_archive: bool,
+    pub(crate) unpacked: Unpacked,
+}
+
+/// A file that a description refers to.
+pub(crate) struct Reference {
+    /// Where it lies.
+    pub(crate) path: PathBuf,
+    /// Its path in messages.
+    pub(crate) shown: PathBuf,
+}
+
+impl Package {
+    /// Opens a folder, an `.ssd`, or an archive, which is unpacked.
+    pub(crate) fn open(path: &Path, limits: Limits) -> Result<(Self, Vec<Warning>), OpenError> {
+        let of_folder = |folder: &Path, description: &Path| Self {
+            folder: folder.to_owned(),
+            shown: folder.to_owned(),
+            description: description.to_owned(),
+            is_archive: false,
+            unpacked: Unpacked::default(),
+        };
+        if path.is_dir() {
+            return Ok((of_folder(path, DESCRIPTION.as_ref()), Vec::new()));
+        }
+        let is_description = |ending: &std::ffi::OsStr| ending.eq_ignore_ascii_case("ssd");
+        if path.extension().is_some_and(is_description) {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            return Ok((of_folder(folder, name.as_ref()), Vec::new()));
+        }
+        let (archive, warnings) = UnpackedArchive::new(path, limits, is_wanted)?;
+        let package = Self {
+            folder: archive.path().to_owned(),
+            shown: path.to_owned(),
+            description: DESCRIPTION.into(),
+            is_archive: true,
+            unpacked: Unpacked::new(archive),
+        };
+        Ok((package, warnings))
+    }
+
+    /// The description.
+    pub(crate) fn description(&self) -> Reference {
+        Reference {
+            path: self.folder.join(&self.description),
+            shown: self.shown.join(&self.description),
+        }
+    }
+
+    /// The file that a URI names, relative to the description (RFC 3986).
+    pub(crate) fn resolve(&self, uri: &str) -> Result<Reference, String> {
+        let without_fragment = uri.split('#').next().unwrap_or_default();
+        let (scheme, path) = split_scheme(without_fragment);
+        let path = decode_percent(path);
+        match scheme {
+            Some(scheme) if scheme.eq_ignore_ascii_case("file") => {
+                let path = path.strip_prefix("//").unwrap_or(&path);
+                let path = path.strip_prefix("localhost").unwrap_or(path);
+                if self.is_archive {
+                    return Err(format!("`{uri}` leads out of the archive"));
+                }
+                let path = self.folder.join(path);
+                Ok(Reference {
+                    shown: path.clone(),
+                    path,
+                })
+            }
+            Some(scheme) => Err(format!("`{uri}` is not a file but an address ({scheme}:)")),
+            None if path.is_empty() => Err("the path is empty".to_owned()),
+            None if self.is_archive && leads_out(&path) => {
+                Err(format!("`{uri}` leads out of the archive"))
+            }
+            None => Ok(Reference {
+                path: self.folder.join(&path),
+                shown: self.shown.join(&path),
+            }),
+        }
+    }
+}
+
+/// Documentation and the additions of vendors take part in no simulation.
+fn is_wanted(name: &str) -> bool {
+    !name.starts_with("documentation/") && !name.starts_with("extra/")
+}
+
+fn split_scheme(uri: &str) -> (Option<&str>, &str) {
+    match uri.split_once(':') {
+        // One letter is a drive.
+        Some((scheme, rest))
+            if scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
+        {
+            (Some(scheme), rest)
+        }
+        _ => (None, uri),
+    }
+}
+
+/// `%20` and the like; a `%` without two digits stays as it is.
+fn decode_percent(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut index = 0;
+    while index < bytes.len() {
+        let code = text.get(index + 1..index + 3);
+        let code = code.filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) if bytes[index] == b'%' => {
+                decoded.push(byte);
+                index += 3;
+            }
+            _ => {
+                decoded.push(bytes[index]);
+                index += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Whether a path in an archive names a place outside of it.
+fn leads_out(path: &str) -> bool {
+    let mut depth = 0_i64;
+    let is_absolute = path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':');
+    is_absolute
+        || path.split(['/', '\\']).any(|part| {
+            depth += match part {
+                ".." => -1,
+                "" | "." => 0,
+                _ => 1,
+            };
+            depth < 0
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_are_decoded() {
+        assert_eq!(decode_percent("a%20b%2"), "a b%2");
+        assert_eq!(decode_percent("100%ä"), "100%ä");
+        assert_eq!(split_scheme("file:///a"), (Some("file"), "///a"));
+        assert_eq!(split_scheme("C:/a"), (None, "C:/a"));
+        assert_eq!(split_scheme("resources/a.fmu"), (None, "resources/a.fmu"));
+    }
+
+    #[test]
+    fn paths_stay_in_the_archive() {
+        for path in [
+            "../a",
+            "a/../../b",
+            "/etc/passwd",
+            "\\a",
+            "C:/a",
+            "a\\..\\..\\b",
+        ] {
+            assert!(leads_out(path), "{path}");
+        }
+        for path in ["a", "a/../b", "./resources/a.fmu", "a..b"] {
+            assert!(!leads_out(path), "{path}");
+        }
+    }
+}

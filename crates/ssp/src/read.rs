@@ -1,0 +1,202 @@
+//! Reads a system of the SSP standard.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use gyrator_fmu::{Limits, OpenError};
+use gyrator_system::{
+    Component, Experiment, Problem, Problems, Severity, Spanned, SystemFile, check, closest,
+    toml_file,
+};
+
+use crate::connections::{connection, ways};
+use crate::description::{self, parameter_sets};
+use crate::models::Models;
+use crate::net::Net;
+use crate::package::Package;
+use crate::start_values::start_values;
+use crate::structure::Description;
+use crate::tree::Reader;
+
+/// How a system is read.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Names of the parameter sets that are applied; where empty, all sets that the system binds
+    /// are, as the standard has it.
+    pub parameter_sets: Vec<String>,
+    /// Limits of archives, and of single files.
+    pub limits: Limits,
+}
+
+/// Why a system was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The archive cannot be unpacked.
+    #[error(transparent)]
+    Archive(#[from] OpenError),
+    /// No parameter set has this name.
+    #[error("there is no parameter set `{name}`")]
+    UnknownParameterSet {
+        /// The name that was asked for.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// The files do not describe a system.
+    #[error(transparent)]
+    Problems(#[from] Problems),
+}
+
+impl ReadError {
+    /// Advice to the user.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        let Self::UnknownParameterSet { name, known } = self else {
+            return None;
+        };
+        Some(match closest(name, known.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => "the system has no parameter sets".to_owned(),
+            None => format!("the parameter sets are `{}`", known.join("`, `")),
+        })
+    }
+}
+
+/// Reads a system from an `.ssp`, an `.ssd`, or a folder that holds a `SystemStructure.ssd`.
+/// Warnings come with the system. The files of an archive are unpacked, and removed when the last
+/// copy of the system is dropped.
+///
+/// Components are named by the systems around them, without the outermost, and their own name,
+/// with dots between them.
+///
+/// # Errors
+///
+/// [`ReadError`] if the archive cannot be unpacked or a parameter set is not there; else with all
+/// problems of all files, if one of them is an error.
+pub fn read(path: &Path, options: &Options) -> Result<(SystemFile, Vec<Problem>), ReadError> {
+    let (package, warnings) = Package::open(path, options.limits)?;
+    let mut reader = Reader::new(&package, options.limits);
+    for warning in warnings {
+        let problem = Problem::warning("archive", warning.message);
+        reader.problems.push(problem);
+    }
+    let description = description::read(&mut reader);
+    let system = match &description {
+        Some(description) => {
+            refuse_unknown(description, &options.parameter_sets)?;
+            let mut system = flatten(description, options, &mut reader);
+            system.unpacked = package.unpacked.clone();
+            system
+        }
+        None => SystemFile::new(""),
+    };
+    finish(system, description.as_ref(), reader)
+}
+
+fn refuse_unknown(description: &Description, selected: &[String]) -> Result<(), ReadError> {
+    let known = parameter_sets(&description.system);
+    match selected.iter().find(|name| !known.contains(*name)) {
+        Some(name) => Err(ReadError::UnknownParameterSet {
+            name: name.clone(),
+            known: known.into_iter().collect(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The system without the hierarchy.
+fn flatten(description: &Description, options: &Options, reader: &mut Reader<'_>) -> SystemFile {
+    let mut models = Models::new(options.limits);
+    let net = Net::new(description, &mut models, reader);
+    let ways = ways(&net, reader);
+    let values = start_values(
+        &net,
+        &ways,
+        &options.parameter_sets,
+        &description.enumerations,
+        reader,
+    );
+    let mut system = SystemFile::new("");
+    system.experiment = Experiment {
+        start_time: description.start_time.clone(),
+        stop_time: description.stop_time.clone(),
+        step_size: description.macro_step.clone(),
+        ..Experiment::default()
+    };
+    for (flat, values) in net.components.iter().zip(values) {
+        let mut component = Component::new("", "");
+        component.name = flat.name.clone();
+        component.fmu = flat.node.fmu.clone();
+        component.step_size = step_size(flat.node.step_size.as_ref(), description, reader);
+        component.start_values = values;
+        system.components.push(component);
+    }
+    for way in &ways {
+        system.connections.extend(connection(&net, way, reader));
+    }
+    system
+}
+
+/// The communication step of a component. The hint of libcosim need not be a multiple of the
+/// macro-step; it takes the nearest one, at least one step.
+fn step_size(
+    hint: Option<&Spanned<f64>>,
+    description: &Description,
+    reader: &mut Reader<'_>,
+) -> Option<Spanned<f64>> {
+    let hint = hint?;
+    let Some(macro_step) = &description.macro_step else {
+        return Some(hint.clone());
+    };
+    let is_whole = |ratio: f64| (ratio - ratio.round()).abs() <= 1e-9 * ratio;
+    let ratio = hint.value / macro_step.value;
+    if is_whole(ratio) || is_whole(1.0 / ratio) {
+        return Some(hint.clone());
+    }
+    let step = ratio.round().max(1.0) * macro_step.value;
+    let message = format!(
+        "the step size hint {} s is no multiple of the macro-step {} s; the component steps by {step} s",
+        hint.value, macro_step.value
+    );
+    let problem = Problem::warning("step-rounded", message);
+    reader.problems.push(problem.at(&hint.span));
+    Some(Spanned::new(step, hint.span.clone()))
+}
+
+/// Adds the annotations of gyrator, checks the system, and gives it out with all problems.
+fn finish(
+    mut system: SystemFile,
+    description: Option<&Description>,
+    reader: Reader<'_>,
+) -> Result<(SystemFile, Vec<Problem>), ReadError> {
+    let mut problems = reader.problems;
+    let file = reader.package.description();
+    let mut source = reader.source;
+    source.path = file.shown;
+    // The first file is the description itself.
+    if !source.included.is_empty() {
+        source.included.remove(0);
+    }
+    system.source = Arc::new(source);
+    if let Some(description) = description {
+        for span in &description.supplements {
+            problems.extend(toml_file::supplement(&mut system, span.clone()));
+        }
+        let has_errors = problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error);
+        // What follows from an error says nothing new.
+        if !has_errors {
+            problems.extend(check(&system));
+        }
+    }
+    problems.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
+    let is_error = |problem: &Problem| problem.severity == Severity::Error;
+    if problems.iter().any(is_error) {
+        return Err(ReadError::Problems(Problems {
+            source: system.source,
+            list: problems,
+        }));
+    }
+    Ok((system, problems))
+}

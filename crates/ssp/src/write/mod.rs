@@ -1,0 +1,179 @@
+//! Writes a system as an `.ssp` with its FMUs.
+
+mod connectors;
+mod structure;
+mod supplement;
+mod xml;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gyrator_fmu::{Fmu, Limits, ModelDescription, OpenError};
+use gyrator_system::{Component, Problems, SystemFile};
+use zip::CompressionMethod;
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+use crate::package::DESCRIPTION;
+
+/// Why a system was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// An FMU cannot be read.
+    #[error("component `{component}`: {source}")]
+    Fmu {
+        /// Name of the component.
+        component: String,
+        /// The reason.
+        source: OpenError,
+    },
+    /// The system names what its FMUs do not have.
+    #[error(transparent)]
+    Problems(#[from] Problems),
+    /// The archive cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Io {
+        /// The archive, or an FMU that is copied into it.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+}
+
+/// The FMUs of a system, by component and by file.
+struct Fmus {
+    /// Name in the archive by path on disk.
+    entries: BTreeMap<PathBuf, String>,
+    /// Descriptions by path on disk.
+    models: BTreeMap<PathBuf, Arc<ModelDescription>>,
+}
+
+impl Fmus {
+    fn open(system: &SystemFile, limits: Limits) -> Result<Self, WriteError> {
+        let mut fmus = Self {
+            entries: BTreeMap::new(),
+            models: BTreeMap::new(),
+        };
+        let mut used = BTreeSet::new();
+        for component in system
+            .components
+            .iter()
+            .filter(|component| has_fmu(component))
+        {
+            let path = &component.fmu.value;
+            if fmus.models.contains_key(path) {
+                continue;
+            }
+            let peek = Fmu::peek_with(path, limits).map_err(|source| WriteError::Fmu {
+                component: component.name.value.clone(),
+                source,
+            })?;
+            fmus.models.insert(path.clone(), peek.description);
+            fmus.entries
+                .insert(path.clone(), entry_name(path, &mut used));
+        }
+        Ok(fmus)
+    }
+
+    fn model(&self, component: &Component) -> Option<&ModelDescription> {
+        self.models.get(&component.fmu.value).map(|model| &**model)
+    }
+}
+
+/// Whether a component is an FMU; others have no place in the standard.
+fn has_fmu(component: &Component) -> bool {
+    !component.fmu.value.as_os_str().is_empty()
+}
+
+/// A name in the archive that no other FMU has, whatever the case of its letters. Only characters
+/// that every tool reads in a URI stay.
+fn entry_name(path: &Path, used: &mut BTreeSet<String>) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
+    let stem: String = stem
+        .chars()
+        .map(|letter| if is_plain(letter) { letter } else { '_' })
+        .collect();
+    let mut name = format!("resources/{stem}.fmu");
+    let mut number = 1;
+    while !used.insert(name.to_lowercase()) {
+        number += 1;
+        name = format!("resources/{stem}-{number}.fmu");
+    }
+    name
+}
+
+/// Writes a system as an `.ssp` (SSP 1.0) with its FMUs, so that other tools can run it. What the
+/// standard has no words for, such as bonds, methods and steps, stands in annotations, which
+/// [`read`](crate::read) understands. Equal systems with equal FMUs give equal bytes.
+///
+/// # Errors
+///
+/// [`WriteError`] if an FMU cannot be read, if the system names a variable that its FMU does not
+/// have, or if the archive cannot be written. An earlier file is then still there.
+pub fn write(system: &SystemFile, target: &Path, limits: Limits) -> Result<(), WriteError> {
+    let fmus = Fmus::open(system, limits)?;
+    let text = structure::text(system, &fmus, target)?;
+    let io_error = |path: &Path| {
+        let path = path.to_owned();
+        move |source| WriteError::Io { path, source }
+    };
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let file = tempfile::NamedTempFile::new_in(folder).map_err(io_error(target))?;
+    let mut zip = ZipWriter::new(io::BufWriter::new(file));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    zip.start_file(DESCRIPTION, options)
+        .map_err(io::Error::from)
+        .and_then(|()| zip.write_all(text.as_bytes()))
+        .map_err(io_error(target))?;
+    for (path, entry) in &fmus.entries {
+        let mut fmu = File::open(path).map_err(io_error(path))?;
+        let size = fmu.metadata().map_err(io_error(path))?.len();
+        // FMUs are compressed already.
+        let stored = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .large_file(size > u64::from(u32::MAX));
+        zip.start_file(entry.as_str(), stored)
+            .map_err(io::Error::from)
+            .and_then(|()| io::copy(&mut fmu, &mut zip).map(|_| ()))
+            .map_err(io_error(target))?;
+    }
+    let writer = zip.finish().map_err(io::Error::from);
+    let file = writer
+        .and_then(|writer| writer.into_inner().map_err(|error| error.into_error()))
+        .map_err(io_error(target))?;
+    set_usual_mode(file.as_file()).map_err(io_error(target))?;
+    let kept = file.persist(target).map_err(|error| error.error);
+    kept.map(|_| ()).map_err(io_error(target))
+}
+
+/// Temporary files can be read by their owner alone.
+#[cfg(unix)]
+fn set_usual_mode(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn set_usual_mode(_file: &File) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_have_names_of_their_own() {
+        let mut used = BTreeSet::new();
+        let mut name = |path: &str| entry_name(path.as_ref(), &mut used);
+        assert_eq!(name("a/Left.fmu"), "resources/Left.fmu");
+        assert_eq!(name("b/left.fmu"), "resources/left-2.fmu");
+        assert_eq!(name("c/Motor (1).fmu"), "resources/Motor__1_.fmu");
+    }
+}
