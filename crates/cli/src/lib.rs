@@ -25,6 +25,7 @@ mod study_progress;
 mod study_supervision;
 mod summary;
 mod supervision;
+mod system_input;
 mod verbs;
 
 use std::process::ExitCode;

@@ -9,7 +9,6 @@ use gyrator::{
     Base, FeedForward, FmuCache, Interpolation, Iteration, Learned, Learning, LearningError,
     LearningObserver, LearningOutcome, Run, RunError, RunOptions, StopReason, System, UnitMaker,
 };
-use gyrator_system::toml_file;
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 use serde::Serialize;
@@ -24,14 +23,17 @@ use crate::options::{
     set_start_values,
 };
 use crate::supervision::{Plan, Tracker};
+use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
 
 /// Options of `gyrator learn`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The system file
-    #[arg(value_name = "SYSTEM.toml")]
+    #[arg(value_name = "SYSTEM")]
     system: PathBuf,
+    #[command(flatten)]
+    input: SystemOptions,
     #[command(flatten)]
     law: LawOptions,
     /// Write the feed-forward of the best run, for `gyrator run --feed-forward`
@@ -156,7 +158,8 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     if let Some(outcome) = plan.carry_out() {
         return outcome;
     }
-    let (mut system, warnings) = toml_file::read(&options.system)?;
+    let (mut system, warnings) =
+        system_input::read(&options.system, &options.input, options.fmus.limits())?;
     options.experiment.apply(&mut system.experiment);
     options.coupling.apply(&mut system);
     set_start_values(&mut system, options.start_value)?;

@@ -3,6 +3,7 @@
 mod benchmark;
 mod compare;
 mod design_hinfinity;
+mod export;
 mod inspect;
 mod learn;
 mod list;
@@ -35,6 +36,8 @@ enum Verb {
     /// Show the contents of an FMU or a system file
     #[command(visible_alias = "info")]
     Inspect(inspect::Options),
+    /// Write a system with its FMUs as an SSP package, for other tools
+    Export(export::Options),
     /// Check FMUs against FMI 2.0
     Validate(validate::Options),
     /// Compare two results, column by column
@@ -59,6 +62,7 @@ impl Cli {
             Verb::Run(options) => run::run(options),
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
+            Verb::Export(options) => export::run(options),
             Verb::Validate(options) => validate::run(&options),
             Verb::Compare(options) => compare::run(&options),
             Verb::Learn(options) => learn::run(options),

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use gyrator_system::toml_file;
 
 use super::learn;
 use crate::exit::Exit;
@@ -17,15 +16,18 @@ use crate::options::{
 use crate::overwriting;
 use crate::session::Session;
 use crate::supervision::Plan;
+use crate::system_input::{self, SystemOptions};
 
 /// Options of `gyrator run`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The system file
-    #[arg(value_name = "SYSTEM.toml")]
+    /// The system file: TOML, or SSP as .ssp, .ssd or a folder
+    #[arg(value_name = "SYSTEM")]
     system: PathBuf,
     #[command(flatten)]
     experiment: ExperimentOptions,
+    #[command(flatten)]
+    input: SystemOptions,
     /// Start value of a variable, in place of what the system file says [repeatable]
     #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
     #[arg(help_heading = "Experiment")]
@@ -71,7 +73,8 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
 
 fn run_here(options: &Options) -> Result<Exit, Failure> {
     let begin = Instant::now();
-    let (mut system, warnings) = toml_file::read(&options.system)?;
+    let (mut system, warnings) =
+        system_input::read(&options.system, &options.input, options.fmus.limits())?;
     options.experiment.apply(&mut system.experiment);
     options.coupling.apply(&mut system);
     options.halving.apply(&mut system);

@@ -24,6 +24,7 @@ mod recording;
 mod results;
 mod rodriguez;
 mod single_fmu;
+mod ssp;
 mod study;
 mod texts;
 mod units_of_measure;

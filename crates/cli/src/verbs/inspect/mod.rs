@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gyrator_fmu::Fmu;
-use gyrator_system::toml_file;
 
 use self::needs::NeedsFacts;
 use super::simulate::not_opened;
@@ -18,6 +17,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_options::FmuOptions;
 use crate::screen;
+use crate::system_input::{self, SystemOptions};
 
 /// Options of `gyrator inspect`.
 #[derive(Debug, Args)]
@@ -35,6 +35,8 @@ pub(super) struct Options {
     /// Print JSON, for programs; lists all variables
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    input: SystemOptions,
     #[command(flatten)]
     fmus: FmuOptions,
 }
@@ -74,7 +76,8 @@ fn needs_of(options: &Options) -> Result<NeedsFacts, Failure> {
 
 /// Prints the system, then what is wrong with it.
 fn inspect_system(options: &Options) -> Result<Exit, Failure> {
-    let (file, warnings) = toml_file::read(&options.path)?;
+    let (file, warnings) =
+        system_input::read(&options.path, &options.input, options.fmus.limits())?;
     let (facts, problems) = system::Facts::new(file, warnings);
     screen::print(&if options.json {
         json(&facts)?
@@ -94,6 +97,9 @@ fn json(facts: &impl serde::Serialize) -> Result<String, Failure> {
 
 /// By the ending of the name; by the first bytes where it is unknown.
 fn is_system_file(path: &Path) -> bool {
+    if gyrator_ssp::is_ssp(path) {
+        return true;
+    }
     match path.extension().and_then(|ending| ending.to_str()) {
         Some(ending) if ending.eq_ignore_ascii_case("toml") => true,
         Some(ending) if ending.eq_ignore_ascii_case("fmu") => false,

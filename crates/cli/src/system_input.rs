@@ -1,0 +1,60 @@
+//! Systems as verbs open them, in any format.
+
+use std::path::Path;
+
+use clap::Args;
+use gyrator_fmu::Limits;
+use gyrator_system::{Problem, SystemFile, toml_file};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+
+/// What a system is opened with.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SystemOptions {
+    /// Apply this parameter set of an SSP, and no other than the named ones [repeatable] [default: all
+    /// that the system binds]
+    #[arg(long, value_name = "NAME", help_heading = "Experiment")]
+    parameter_set: Vec<String>,
+}
+
+/// Reads a system: SSP by the ending of its name or as a folder that holds one, else TOML.
+pub(crate) fn read(
+    path: &Path,
+    options: &SystemOptions,
+    limits: Limits,
+) -> Result<(SystemFile, Vec<Problem>), Failure> {
+    if gyrator_ssp::is_ssp(path) {
+        let parameter_sets = options.parameter_set.clone();
+        let options = gyrator_ssp::Options {
+            parameter_sets,
+            limits,
+        };
+        return Ok(gyrator_ssp::read(path, &options)?);
+    }
+    if !options.parameter_set.is_empty() {
+        let text = format!("--parameter-set: {} has no parameter sets", path.display());
+        return Err(Failure::usage(text).help("give start values with --start-value"));
+    }
+    Ok(toml_file::read(path)?)
+}
+
+impl From<gyrator_ssp::ReadError> for Failure {
+    fn from(error: gyrator_ssp::ReadError) -> Self {
+        use gyrator_ssp::ReadError;
+        let help = error.help();
+        match error {
+            ReadError::Problems(problems) => problems.into(),
+            ReadError::UnknownParameterSet { .. } => {
+                let failure = Self::usage(format!("--parameter-set: {error}"));
+                match help {
+                    Some(help) => failure.help(help),
+                    None => failure,
+                }
+            }
+            ReadError::Archive(error) => {
+                Self::new(Exit::InvalidInput, Message::error(error.to_string()))
+            }
+        }
+    }
+}

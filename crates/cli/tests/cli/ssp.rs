@@ -1,0 +1,113 @@
+//! Systems of the SSP standard: written, read, run.
+
+use crate::bench::{Bench, OSCILLATORS};
+
+/// A bond, a correction and several rates survive the package, and so does every bit of the result.
+#[test]
+fn an_exported_system_gives_the_same_result() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    let outcome = bench.run(["export", "system.toml", "-o", "system.ssp"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!((&*outcome.stdout, &*outcome.stderr), ("system.ssp\n", ""));
+    // The package holds all it needs.
+    std::fs::create_dir(bench.path("elsewhere")).unwrap();
+    std::fs::rename(bench.path("system.ssp"), bench.path("elsewhere/moved.ssp")).unwrap();
+    for correction in ["off", "residual-power"] {
+        for (system, result) in [("system.toml", "1.csv"), ("elsewhere/moved.ssp", "2.csv")] {
+            let outcome = bench.run(["run", system, "--correction", correction, "-o", result]);
+            assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        }
+        assert!(bench.read("1.csv") == bench.read("2.csv"), "{correction}");
+    }
+    // Isolated components open their FMUs anew, in processes of their own.
+    let outcome = bench.run([
+        "run",
+        "elsewhere/moved.ssp",
+        "--correction",
+        "residual-power",
+        "--isolate",
+        "-o",
+        "3.csv",
+    ]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(bench.read("1.csv") == bench.read("3.csv"));
+    // What was read can be written.
+    let outcome = bench.run(["export", "elsewhere/moved.ssp", "-o", "again.ssp"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    bench.run([
+        "run",
+        "again.ssp",
+        "--correction",
+        "residual-power",
+        "-o",
+        "4.csv",
+    ]);
+    assert!(bench.read("1.csv") == bench.read("4.csv"));
+}
+
+#[test]
+fn a_package_is_inspected() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    bench.run(["export", "system.toml", "-o", "system.ssp"]);
+    let outcome = bench.run(["inspect", "system.ssp"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let head = "system.ssp/SystemStructure.ssd: 2 components, 1 connection, 1 power bond";
+    assert!(outcome.stdout.starts_with(head), "{}", outcome.stdout);
+}
+
+#[test]
+fn parameter_sets_are_those_of_packages() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    let outcome = bench.run(["run", "system.toml", "--parameter-set", "fast"]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    bench.run(["export", "system.toml", "-o", "system.ssp"]);
+    let outcome = bench.run(["run", "system.ssp", "--parameter-set", "startValue"]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("did you mean `startValues`?"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome = bench.run(["run", "system.ssp", "--parameter-set", "startValues"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+}
+
+#[test]
+fn wrong_packages_are_refused() {
+    let bench = Bench::new();
+    bench.write("text.ssp", "no archive");
+    bench.write(
+        "SystemStructure.ssd",
+        r#"<SystemStructureDescription version="1.0" name="x"><System name="s"><Elements>
+<Component name="left" source="fmus/OscillatorForc.fmu"/></Elements></System>
+<DefaultExperiment stopTime="1"/></SystemStructureDescription>"#,
+    );
+    for (arguments, code, text) in [
+        (&["run", "text.ssp"][..], 3, "not a readable ZIP archive"),
+        (&["run", "missing.ssp"], 3, "missing.ssp"),
+        (
+            &["run", ".", "--step-size", "0.1"],
+            3,
+            "did you mean `OscillatorForce.fmu`?",
+        ),
+        (&["export", ".", "-o", "out.zip"], 2, "write an .ssp"),
+        (&["export", ".", "-o", "out.ssp"], 4, "component `left`"),
+    ] {
+        let outcome = bench.run(arguments.iter().copied());
+        assert_eq!(
+            outcome.code,
+            Some(code),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+        assert!(
+            outcome.stderr.contains(text),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+    }
+    assert!(!bench.path("out.ssp").exists());
+}
