@@ -22,6 +22,7 @@ pub const TARGETS: &[Target] = &[
     ("archive", archive),
     ("model_description", model_description),
     ("system_toml", system_toml),
+    ("system_ssp", system_ssp),
     ("csv_input", csv_input),
     ("worker_protocol", worker_protocol),
 ];
@@ -121,6 +122,47 @@ pub fn system_toml(bytes: &[u8]) {
     match toml_file::parse(&written, path) {
         Ok((again, _)) => assert_eq!(toml_file::to_toml(&again), written),
         Err(problems) => panic!("{written}\n{problems}"),
+    }
+}
+
+/// The files of an SSP: a `SystemStructure.ssd`, then further files, each after a line
+/// `=== NAME`. What is accepted can be written as a system file.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn system_ssp(bytes: &[u8]) {
+    let Ok(folder) = tempfile::tempdir() else {
+        return;
+    };
+    let text = String::from_utf8_lossy(bytes);
+    let mut files = text.split("\n=== ");
+    let mut written = std::fs::write(
+        folder.path().join("SystemStructure.ssd"),
+        files.next().unwrap_or_default(),
+    )
+    .is_ok();
+    for file in files.take(4) {
+        let (name, text) = file.split_once('\n').unwrap_or((file, ""));
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric();
+        let name = name.strip_suffix(".xml").unwrap_or(name);
+        if !name.is_empty() && name.len() < 64 && name.chars().all(is_plain) {
+            written &= std::fs::write(folder.path().join(format!("{name}.xml")), text).is_ok();
+        }
+    }
+    if !written {
+        return;
+    }
+    match gyrator_ssp::read(folder.path(), &gyrator_ssp::Options::default()) {
+        Ok((system, warnings)) => {
+            for problem in warnings {
+                if let Some(span) = problem.span {
+                    let (_, range) = system.source.file(span.start);
+                    assert!(range.start <= span.start && span.end <= range.end);
+                }
+            }
+            assert!(!toml_file::to_toml(&system).is_empty());
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
     }
 }
 
