@@ -96,6 +96,7 @@ fn read_file(
         stop_time,
         macro_step: context.macro_step,
         supplements: context.supplements,
+        units: context.units,
         enumerations: context.enumerations,
     })
 }
@@ -201,6 +202,13 @@ impl Context {
             Some(("application/x-ssp-definition", _)) => {
                 let inner =
                     read_file(&file, &source.span, &mut self.open, &mut self.known, reader)?;
+                // Parameter sets in it refer to its definitions.
+                inner.units.into_iter().for_each(|(name, unit)| {
+                    self.units.entry(name).or_insert(unit);
+                });
+                inner.enumerations.into_iter().for_each(|(name, items)| {
+                    self.enumerations.entry(name).or_insert(items);
+                });
                 let mut system = inner.system;
                 system.name = name;
                 // As if they came last in the system itself (SSP 5.2.2).
@@ -252,7 +260,7 @@ impl Context {
     fn unit(&self, element: Element<'_>) -> Option<Unit> {
         let name = element.children().find_map(|child| child.text("unit"))?;
         Some(Unit {
-            base: self.units.get(&name.value).cloned(),
+            base: self.units.get(&name.value).copied(),
             name: name.value,
         })
     }
@@ -294,7 +302,7 @@ impl Context {
         for entry in element.named("DictionaryEntry") {
             let mut unit = self.unit(entry);
             if let Some(unit) = &mut unit {
-                unit.base = own.get(&unit.name).cloned().or(unit.base.take());
+                unit.base = own.get(&unit.name).copied().or(unit.base.take());
             }
             if let Some(name) = entry.required("name", reader) {
                 entries.push((name.value, unit));

@@ -109,13 +109,7 @@ fn flatten(description: &Description, options: &Options, reader: &mut Reader<'_>
     let mut models = Models::new(options.limits);
     let net = Net::new(description, &mut models, reader);
     let ways = ways(&net, reader);
-    let values = start_values(
-        &net,
-        &ways,
-        &options.parameter_sets,
-        &description.enumerations,
-        reader,
-    );
+    let values = start_values(&net, &ways, &options.parameter_sets, description, reader);
     let mut system = SystemFile::new("");
     system.experiment = Experiment {
         start_time: description.start_time.clone(),
@@ -186,7 +180,12 @@ fn finish(
             .iter()
             .any(|problem| problem.severity == Severity::Error);
         // What follows from an error says nothing new.
-        if !has_errors {
+        if !has_errors && system.components.is_empty() {
+            problems.push(Problem::error(
+                "no-components",
+                "the system has no components",
+            ));
+        } else if !has_errors {
             problems.extend(check(&system));
         }
     }

@@ -11,7 +11,7 @@ use crate::given::{Given, conversion, converted, given};
 use crate::models::{is_relative, items};
 use crate::net::{Inside, Net, Node};
 use crate::parameters::Binding;
-use crate::structure::Unit;
+use crate::structure::{Description, Unit};
 use crate::tree::Reader;
 use crate::unit::{Enumerations, Units};
 
@@ -35,13 +35,14 @@ pub(crate) fn start_values(
     net: &Net<'_>,
     ways: &[Way<'_>],
     selected: &[String],
-    enumerations: &Enumerations,
+    description: &Description,
     reader: &mut Reader<'_>,
 ) -> OfComponents {
     let mut applied = Applied {
         net,
         selected,
-        enumerations,
+        units: &description.units,
+        enumerations: &description.enumerations,
         values: Values::new(),
     };
     applied.system(0, reader);
@@ -65,6 +66,7 @@ struct Applied<'n, 'd> {
     /// Names of the parameter sets that are applied; all where there are none.
     selected: &'n [String],
     /// Those of the description.
+    units: &'n Units,
     enumerations: &'n Enumerations,
     values: Values,
 }
@@ -179,7 +181,7 @@ impl Applied<'_, '_> {
             return true;
         };
         let Some(variable) = model.variable(name) else {
-            return false;
+            return self.under_whole_name(index, name, given, reader);
         };
         if !variable.settable_before_initialization() && !variable.settable_during_initialization()
         {
@@ -196,6 +198,35 @@ impl Applied<'_, '_> {
         true
     }
 
+    /// Some tools write the name of the component before those of its own parameters.
+    fn under_whole_name(
+        &mut self,
+        index: usize,
+        name: &str,
+        given: &Given<'_>,
+        reader: &mut Reader<'_>,
+    ) -> bool {
+        let component = &self.net.components[index];
+        let own = name.strip_prefix(&*component.node.name.value);
+        let own = own.and_then(|rest| rest.strip_prefix('.'));
+        let Some(own) = own else {
+            return false;
+        };
+        let variable = component
+            .model
+            .as_ref()
+            .and_then(|model| model.variable(own));
+        let Some(variable) = variable.map(|variable| variable.name.clone()) else {
+            return false;
+        };
+        let message = format!(
+            "`{name}` is a parameter of the component itself, where its name is `{own}`; taken"
+        );
+        let problem = Problem::warning("whole-name", message).at(&given.name.span);
+        reader.problems.push(problem);
+        self.component(index, &variable, given, reader)
+    }
+
     /// Converts the unit, transforms, and keeps the value.
     fn give(
         &mut self,
@@ -205,10 +236,12 @@ impl Applied<'_, '_> {
         reader: &mut Reader<'_>,
     ) {
         let parameter = given.parameter;
-        let defined = |units: &Units, name: &str| units.get(name).cloned();
-        let unit = parameter.unit.as_ref().map(|unit| Unit {
-            base: defined(&given.set.units, &unit.value),
-            name: unit.value.clone(),
+        let unit = parameter.unit.as_ref().map(|unit| {
+            let base = given.set.units.get(&unit.value);
+            Unit {
+                base: base.or_else(|| self.units.get(&unit.value)).copied(),
+                name: unit.value.clone(),
+            }
         });
         let target = self.net.unit(&node);
         let mut value = parameter.value.value.clone();

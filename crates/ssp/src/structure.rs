@@ -8,7 +8,7 @@ use gyrator_system::Spanned;
 
 use crate::parameters::Binding;
 use crate::transformation::Transformation;
-use crate::unit::Enumerations;
+use crate::unit::{Enumerations, Units};
 
 /// A whole description.
 pub(crate) struct Description {
@@ -18,6 +18,7 @@ pub(crate) struct Description {
     pub(crate) macro_step: Option<Spanned<f64>>,
     /// Places of texts in TOML.
     pub(crate) supplements: Vec<std::ops::Range<usize>>,
+    pub(crate) units: Units,
     pub(crate) enumerations: Enumerations,
 }
 

@@ -178,7 +178,11 @@ impl<'t> Element<'t> {
     /// The text between its tags as written, and its place.
     pub(crate) fn content(&self) -> (&'t str, Range<usize>) {
         let content = self.tree.document.content(self.node);
-        let offset = content.as_ptr().addr() - self.tree.text.as_ptr().addr();
+        let start = self.tree.text.as_ptr().addr();
+        // An empty text may lie anywhere.
+        let offset = content.as_ptr().addr().checked_sub(start);
+        let offset = offset.filter(|offset| offset + content.len() <= self.tree.text.len());
+        let offset = offset.unwrap_or_else(|| self.tree.document.offset(self.node));
         (content, self.place(offset..offset + content.len()))
     }
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use gyrator_ssp::{Options, ReadError, read};
 
-use super::files::{description, folder, refused};
+use super::files::{description, fmu, folder, refused};
 
 fn message(system: &str) -> String {
     refused(&folder(&[(
@@ -77,7 +77,7 @@ fn mistakes_in_other_files_name_the_file() {
     std::fs::remove_file(folder.path().join("values/a.ssv")).unwrap();
     let message = refused(&folder);
     assert!(
-        message.contains("DIR/SystemStructure.ssd:7:76: error: DIR/values/a.ssv: "),
+        message.contains("DIR/SystemStructure.ssd:7:78: error: DIR/values/a.ssv: "),
         "{message}"
     );
 }

@@ -248,3 +248,15 @@ fn parameters_without_a_variable_are_named() {
         ]
     );
 }
+
+/// The name of the component itself does not belong there (SSP 5.2.2), but OMSimulator writes it.
+#[test]
+fn the_name_of_the_component_may_stand_before_its_parameters() {
+    let system = component(&inline(&set("s", "m.k", r#"<ssv:Real value="7"/>"#)));
+    let folder = folder(&[("SystemStructure.ssd", &description(&system, ""))]);
+    fmu(&folder.path().join("m.fmu"), DEFINITIONS, K);
+    let (system, warnings) = accepted(&folder);
+    assert_eq!(start_values(&system), ["m.k = 7.0"]);
+    let expected = "`m.k` is a parameter of the component itself, where its name is `k`; taken";
+    assert_eq!(warnings, [expected]);
+}
