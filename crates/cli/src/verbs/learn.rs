@@ -33,8 +33,6 @@ pub(super) struct Options {
     #[arg(value_name = "SYSTEM")]
     system: PathBuf,
     #[command(flatten)]
-    input: SystemOptions,
-    #[command(flatten)]
     law: LawOptions,
     /// Write the feed-forward of the best run, for `gyrator run --feed-forward`
     #[arg(long, short = 'o', value_name = "FILE.csv", help_heading = "Results")]
@@ -44,6 +42,8 @@ pub(super) struct Options {
     json: bool,
     #[command(flatten)]
     experiment: ExperimentOptions,
+    #[command(flatten)]
+    input: SystemOptions,
     /// Start value of a variable, in place of what the system file says [repeatable]
     #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
     #[arg(help_heading = "Experiment")]
