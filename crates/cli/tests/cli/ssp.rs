@@ -90,7 +90,7 @@ fn wrong_packages_are_refused() {
         (&["run", "missing.ssp"], 3, "missing.ssp"),
         (
             &["run", ".", "--step-size", "0.1"],
-            3,
+            4,
             "did you mean `OscillatorForce.fmu`?",
         ),
         (&["export", ".", "-o", "out.zip"], 2, "write an .ssp"),
