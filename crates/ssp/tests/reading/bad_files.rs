@@ -168,3 +168,35 @@ fn a_package_without_a_description_is_refused() {
         .to_string();
     assert!(error.contains("SystemStructure.ssd"), "{error}");
 }
+
+/// A mistake in an annotation has its place in the description.
+#[test]
+fn annotations_are_read_like_system_files() {
+    let annotation = |text: &str| {
+        format!(
+            r#"<ssd:Elements><ssd:Component name="a" source="m.fmu"/></ssd:Elements>
+<ssd:Annotations><ssc:Annotation type="example.gyrator"><System><![CDATA[
+[experiment]
+{text}
+]]></System></ssc:Annotation></ssd:Annotations>"#
+        )
+    };
+    for (text, expected) in [
+        (
+            "metod = 'jacobi'",
+            "DIR/SystemStructure.ssd:10:1: error: unknown key `metod` in [experiment] [unknown-key]\n  help: did you mean `method`?",
+        ),
+        ("method = ", "DIR/SystemStructure.ssd:10:"),
+        (
+            "[components.b]\nexchange = 'stale'",
+            "DIR/SystemStructure.ssd:10:1: error: [components.b] needs `fmu`",
+        ),
+        (
+            "[[connections]]\nfrom = 'a.y'\nto = 'c.u'",
+            "DIR/SystemStructure.ssd:12:6: error: unknown component `c`",
+        ),
+    ] {
+        let message = message(&annotation(text));
+        assert!(message.contains(expected), "{message}");
+    }
+}
