@@ -145,7 +145,7 @@ pub fn write(system: &SystemFile, target: &Path, limits: Limits) -> Result<(), W
     }
     let writer = zip.finish().map_err(io::Error::from);
     let file = writer
-        .and_then(|writer| writer.into_inner().map_err(|error| error.into_error()))
+        .and_then(|writer| writer.into_inner().map_err(io::IntoInnerError::into_error))
         .map_err(io_error(target))?;
     set_usual_mode(file.as_file()).map_err(io_error(target))?;
     let kept = file.persist(target).map_err(|error| error.error);

@@ -7,10 +7,10 @@ use gyrator_ssp::{Options, ReadError, read};
 use super::files::{description, fmu, folder, refused};
 
 fn message(system: &str) -> String {
-    refused(&folder(&[(
-        "SystemStructure.ssd",
-        &description(system, ""),
-    )]))
+    let folder = folder(&[("SystemStructure.ssd", &description(system, ""))]);
+    let variables = r#"<ScalarVariable name="speed" valueReference="0" causality="output"><Real/></ScalarVariable>"#;
+    fmu(&folder.path().join("m.fmu"), "", variables);
+    refused(&folder)
 }
 
 #[test]
