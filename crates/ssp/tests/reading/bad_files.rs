@@ -39,7 +39,7 @@ fn mistakes_have_a_place_and_a_suggestion() {
         ),
         (
             r#"<ssd:Elements><ssd:Component name="a"/></ssd:Elements>"#.to_owned(),
-            "DIR/SystemStructure.ssd:7:40: error: `Component` needs the attribute `source` [missing-attribute]",
+            "DIR/SystemStructure.ssd:7:39: error: `Component` needs the attribute `source` [missing-attribute]",
         ),
         (
             r#"<ssd:Elements><ssd:Component name="a" source="a.fmu"><ssd:Connectors><ssd:Connector name="x" kind="in"/></ssd:Connectors></ssd:Component></ssd:Elements>"#.to_owned(),
