@@ -156,7 +156,7 @@ pub fn system_ssp(bytes: &[u8]) {
         Ok((system, warnings)) => {
             for problem in warnings {
                 if let Some(span) = problem.span {
-                    let (_, range) = system.source.file(span.start);
+                    let (_, range) = system.source.file_at(span.start);
                     assert!(range.start <= span.start && span.end <= range.end);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gyrator_system::{Connection, Problem, Spanned, Value};
+use gyrator_system::{Connection, Spanned, TypeConversion, Value};
 
 use crate::conversion::Linear;
 
@@ -22,34 +22,32 @@ pub(crate) struct Change {
 impl Change {
     /// The change that a connection makes.
     pub(crate) fn of(connection: &Connection) -> Self {
-        let gain = connection.gain.as_ref().map_or(1.0, |gain| gain.value);
+        let number = |number: &Option<Spanned<f64>>, neutral: f64| {
+            number.as_ref().map_or(neutral, |number| number.value)
+        };
+        let convert = connection.convert.as_ref().map(|convert| &convert.value);
         Self {
             linear: Linear {
-                factor: gain,
-                offset: 0.0,
+                factor: number(&connection.gain, 1.0),
+                offset: number(&connection.offset, 0.0),
             },
-            table: None,
-            converts_units: true,
+            table: match convert {
+                Some(TypeConversion::Table(table)) => Some(table.clone()),
+                _ => None,
+            },
+            converts_units: connection.unit_conversion,
         }
     }
 
-    /// Lets a connection make the change; returns a problem where it cannot.
-    pub(crate) fn apply(
-        self,
-        connection: &mut Connection,
-        place: &Range<usize>,
-    ) -> Option<Problem> {
-        let Linear { factor, offset } = self.linear;
-        connection.gain = (factor != 1.0).then(|| Spanned::new(factor, place.clone()));
-        let message = if offset != 0.0 {
-            "connections with an offset are not supported"
-        } else if self.table.is_some() {
-            "mappings of values on connections are not supported"
-        } else if !self.converts_units {
-            "connections that keep the unit are not supported"
-        } else {
-            return None;
+    /// Lets a connection make the change.
+    pub(crate) fn apply(self, connection: &mut Connection, place: &Range<usize>) {
+        let placed = |number: f64, neutral: f64| {
+            (number != neutral).then(|| Spanned::new(number, place.clone()))
         };
-        Some(Problem::error("not-supported", message).at(place))
+        connection.gain = placed(self.linear.factor, 1.0);
+        connection.offset = placed(self.linear.offset, 0.0);
+        let table = self.table.map(TypeConversion::Table);
+        connection.convert = table.map(|table| Spanned::new(table, place.clone()));
+        connection.unit_conversion = self.converts_units;
     }
 }

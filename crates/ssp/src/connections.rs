@@ -95,7 +95,7 @@ pub(crate) fn connection(
         table: entries.map(|entries| table(entries, ends, reader, place)),
         converts_units: passage.converts_units,
     };
-    reader.problems.extend(change.apply(&mut connection, place));
+    change.apply(&mut connection, place);
     Some(connection)
 }
 

@@ -167,10 +167,6 @@ fn finish(
     let file = reader.package.description();
     let mut source = reader.source;
     source.path = file.shown;
-    // The first file is the description itself.
-    if !source.included.is_empty() {
-        source.included.remove(0);
-    }
     system.source = Arc::new(source);
     if let Some(description) = description {
         for span in &description.supplements {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::Path;
 use std::str::FromStr;
 
 use gyrator_fmu::xml::{Document, Node};
@@ -114,8 +115,23 @@ impl<'p> Reader<'p> {
                 .push(Problem::warning("encoding", warning.message));
         }
         let text = text.trim_start_matches('\u{feff}').to_owned();
-        let start = self.source.include(&file.shown, &text);
+        let start = self.append(&file.shown, &text);
         Some((text, start))
+    }
+
+    /// Appends the text of a file to the source, the first as its own; returns where it starts.
+    fn append(&mut self, path: &Path, text: &str) -> usize {
+        let source = &mut self.source;
+        if source.path.as_os_str().is_empty() {
+            source.path = path.to_owned();
+        } else {
+            source.text.push('\n');
+            let start = source.text.len();
+            source.included.push((start, path.to_owned()));
+        }
+        let start = source.text.len();
+        source.text.push_str(text);
+        start
     }
 
     /// The tree of a text that starts at this offset of the source.
