@@ -214,3 +214,66 @@ fn hints_of_step_sizes_are_multiples_of_the_macro_step() {
     let expected = "the step size hint 0.025 s is no multiple of the macro-step 0.01 s; the component steps by 0.03 s";
     assert_eq!(warnings, [expected]);
 }
+
+/// Units are converted before transformations (SSP 4.3); the engine does so where both FMUs say
+/// their units and nothing stands between them.
+#[test]
+fn transformations_follow_the_conversion_of_units() {
+    let variables = r#"<ScalarVariable name="y" valueReference="0" causality="output"><Real unit="km/h"/></ScalarVariable>
+<ScalarVariable name="u" valueReference="1" causality="input"><Real unit="m/s" start="0"/></ScalarVariable>
+<ScalarVariable name="w" valueReference="2" causality="input"><Real unit="km/h" start="0"/></ScalarVariable>
+<ScalarVariable name="on" valueReference="0" causality="output"><Boolean/></ScalarVariable>
+<ScalarVariable name="off" valueReference="1" causality="input"><Boolean start="false"/></ScalarVariable>"#;
+    let definitions = r#"<UnitDefinitions><Unit name="km/h"><BaseUnit m="1" s="-1" factor="0.2777777777777778"/></Unit>
+<Unit name="m/s"><BaseUnit m="1" s="-1"/></Unit></UnitDefinitions>"#;
+    let units =
+        r#"<ssd:Units><ssc:Unit name="m/s"><ssc:BaseUnit m="1" s="-1"/></ssc:Unit></ssd:Units>"#;
+    let linear = r#"<ssc:LinearTransformation factor="2" offset="1"/>"#;
+    let read = |system: &str| {
+        let folder = folder(&[("SystemStructure.ssd", &description(system, units))]);
+        fmu(&folder.path().join("m.fmu"), definitions, variables);
+        let (mut system, warnings) = accepted(&folder);
+        assert_eq!(warnings, Vec::<String>::new());
+        let connection = system.connections.remove(0);
+        let number = |number: &Option<gyrator_system::Spanned<f64>>| {
+            number.as_ref().map_or(f64::NAN, |number| number.value)
+        };
+        let change = (number(&connection.gain), number(&connection.offset));
+        (change, connection)
+    };
+    let pair = |attributes: &str, inner: &str| {
+        format!(
+            r#"<ssd:Elements><ssd:Component name="a" source="m.fmu"/><ssd:Component name="b" source="m.fmu"/></ssd:Elements>
+<ssd:Connections><ssd:Connection startElement="a" endElement="b" {attributes}>{inner}</ssd:Connection></ssd:Connections>"#
+        )
+    };
+    let direct = r#"startConnector="y" endConnector="u""#;
+    let (change, connection) = read(&pair(direct, linear));
+    assert_eq!((change, connection.unit_conversion), ((2.0, 1.0), true));
+    let kept = format!(r#"{direct} suppressUnitConversion="true""#);
+    let (change, connection) = read(&pair(&kept, linear));
+    assert_eq!((change, connection.unit_conversion), ((2.0, 1.0), false));
+    // x km/h become x/3.6 m/s, 2·x/3.6 + 1 m/s, 3.6·(2·x/3.6 + 1) km/h, with 1 added.
+    let nested = format!(
+        r#"<ssd:Elements><ssd:Component name="a" source="m.fmu"/><ssd:System name="s"><ssd:Connectors>
+<ssd:Connector name="in" kind="input"><ssc:Real unit="m/s"/></ssd:Connector></ssd:Connectors>
+<ssd:Elements><ssd:Component name="b" source="m.fmu"/></ssd:Elements>
+<ssd:Connections><ssd:Connection startConnector="in" endElement="b" endConnector="w"><ssc:LinearTransformation offset="1"/></ssd:Connection></ssd:Connections></ssd:System></ssd:Elements>
+<ssd:Connections><ssd:Connection startElement="a" startConnector="y" endElement="s" endConnector="in">{linear}</ssd:Connection></ssd:Connections>"#
+    );
+    let ((gain, offset), connection) = read(&nested);
+    assert!((gain - 2.0).abs() < 1e-15 && (offset - 4.6).abs() < 1e-15);
+    assert!(!connection.unit_conversion);
+    // What a mapping does not name stays as it is.
+    let mapping = r#"<ssc:BooleanMappingTransformation><ssc:MapEntry source="true" target="false"/></ssc:BooleanMappingTransformation>"#;
+    let (_, connection) = read(&pair(r#"startConnector="on" endConnector="off""#, mapping));
+    let system = gyrator_system::SystemFile {
+        connections: vec![connection],
+        ..gyrator_system::SystemFile::new("")
+    };
+    let text = gyrator_system::toml_file::to_toml(&system);
+    assert!(
+        text.contains("convert = { true = false, false = false }"),
+        "{text}"
+    );
+}
