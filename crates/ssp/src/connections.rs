@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gyrator_fmu::{Causality, Kind, ModelDescription, ScalarVariable};
+use gyrator_fmu::{Causality, ModelDescription, ScalarVariable, TypeAttributes};
 use gyrator_system::{Connection, Port, Problem, Spanned, Value};
 
 use crate::change::{Change, Table};
@@ -241,10 +241,10 @@ fn table(
         table.push((source, target.clone()));
     }
     let rest: Vec<(String, Value)> = match output.map(|(_, variable)| &variable.kind) {
-        Some(Kind::Boolean { .. }) => [true, false]
+        Some(TypeAttributes::Boolean { .. }) => [true, false]
             .map(|value| (value.to_string(), Value::Boolean(value)))
             .into(),
-        Some(Kind::Enumeration { .. }) => {
+        Some(TypeAttributes::Enumeration { .. }) => {
             let same = |number: i64| {
                 let item = to.iter().find(|(_, value)| *value == number);
                 item.map_or(Value::Integer(number), |(item, _)| {
@@ -255,14 +255,14 @@ fn table(
                 .map(|(item, number)| (item.clone(), same(*number)))
                 .collect()
         }
-        Some(Kind::Integer {
+        Some(TypeAttributes::Integer {
             min: Some(min),
             max: Some(max),
             ..
         }) if i64::from(*max) - i64::from(*min) < LISTED => (*min..=*max)
             .map(|number| (number.to_string(), Value::Integer(i64::from(number))))
             .collect(),
-        Some(Kind::Integer { .. }) => {
+        Some(TypeAttributes::Integer { .. }) => {
             let message = "values that the mapping does not name end the run: the output declares \
                            no range of values";
             let problem = Problem::warning("partial-mapping", message);

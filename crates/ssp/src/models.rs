@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gyrator_fmu::{BaseUnit, Causality, Fmu, Kind, Limits, ModelDescription, ScalarVariable};
+use gyrator_fmu::{
+    BaseUnit, Causality, Fmu, Limits, ModelDescription, ScalarVariable, TypeAttributes,
+};
 
 use crate::structure::{ConnectorKind, Unit};
 
@@ -58,7 +60,7 @@ pub(crate) fn is_relative(variable: &ScalarVariable) -> bool {
 
 /// Items of the enumeration of a variable and their numbers; none where it is no enumeration.
 pub(crate) fn items(model: &ModelDescription, variable: &ScalarVariable) -> Vec<(String, i64)> {
-    if !matches!(variable.kind, Kind::Enumeration { .. }) {
+    if !matches!(variable.kind, TypeAttributes::Enumeration { .. }) {
         return Vec::new();
     }
     let items = model.enumeration_items(variable).iter();

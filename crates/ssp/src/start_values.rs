@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gyrator_fmu::Kind;
+use gyrator_fmu::TypeAttributes;
 use gyrator_system::{Problem, Spanned, Value};
 
 use crate::connections::Way;
@@ -297,7 +297,7 @@ impl Applied<'_, '_> {
         let Some((model, variable)) = variable else {
             return value;
         };
-        let is_enumeration = matches!(variable.kind, Kind::Enumeration { .. });
+        let is_enumeration = matches!(variable.kind, TypeAttributes::Enumeration { .. });
         if !is_enumeration
             || items(model, variable)
                 .iter()

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gyrator_fmu::{BaseUnit, Causality, Kind, ModelDescription, ScalarVariable, TypeKind};
+use gyrator_fmu::{
+    BaseUnit, Causality, ModelDescription, ScalarVariable, TypeAttributes, TypeKind,
+};
 use gyrator_system::Value;
 
 use super::xml::{Xml, number};
@@ -24,15 +26,15 @@ impl Definitions {
         variable: &ScalarVariable,
     ) -> (&'static str, Option<(&'static str, String)>) {
         let attribute = match &variable.kind {
-            Kind::Real(_) => self.unit(model, variable).map(|unit| ("unit", unit)),
-            Kind::Enumeration { .. } => {
+            TypeAttributes::Real(_) => self.unit(model, variable).map(|unit| ("unit", unit)),
+            TypeAttributes::Enumeration { .. } => {
                 self.enumeration(model, variable).map(|name| ("name", name))
             }
             _ => None,
         };
         let name = match &variable.kind {
             // A type without items has no definition, and is a number then.
-            Kind::Enumeration { .. } if attribute.is_none() => "Integer",
+            TypeAttributes::Enumeration { .. } if attribute.is_none() => "Integer",
             kind => kind.name(),
         };
         (name, attribute)
@@ -136,7 +138,7 @@ pub(super) fn write_connectors(
 ) {
     let is_shown = |variable: &&ScalarVariable| {
         let is_end = matches!(variable.causality, Causality::Input | Causality::Output);
-        let is_enumeration = matches!(variable.kind, Kind::Enumeration { .. });
+        let is_enumeration = matches!(variable.kind, TypeAttributes::Enumeration { .. });
         is_end && !is_enumeration || connected.contains(&*variable.name)
     };
     let mut shown = model.variables.iter().filter(is_shown).peekable();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use gyrator_fmu::{Kind, ModelDescription};
+use gyrator_fmu::{ModelDescription, TypeAttributes};
 use gyrator_system::{
     Component, Connection, Problem, Problems, Spanned, SystemFile, Value, closest, toml_file,
 };
@@ -284,9 +284,13 @@ impl<'s> Writer<'s> {
         };
         let kinds = (kind(&connection.from.value)?, kind(&connection.to.value)?);
         let name = match kinds {
-            (Kind::Boolean { .. }, Kind::Boolean { .. }) => "ssc:BooleanMappingTransformation",
-            (Kind::Integer { .. }, Kind::Integer { .. }) => "ssc:IntegerMappingTransformation",
-            (Kind::Enumeration { .. }, Kind::Enumeration { .. }) => {
+            (TypeAttributes::Boolean { .. }, TypeAttributes::Boolean { .. }) => {
+                "ssc:BooleanMappingTransformation"
+            }
+            (TypeAttributes::Integer { .. }, TypeAttributes::Integer { .. }) => {
+                "ssc:IntegerMappingTransformation"
+            }
+            (TypeAttributes::Enumeration { .. }, TypeAttributes::Enumeration { .. }) => {
                 "ssc:EnumerationMappingTransformation"
             }
             _ => return None,
