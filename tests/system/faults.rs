@@ -2,6 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use fmu_models::{Faulty, OscillatorMotion};
 use gyrator::{
     Cause, ClosureUnit, Fault, Observer, ObserverError, Run, RunError, RunOptions, StartError,
@@ -223,4 +226,17 @@ fn an_observer_may_end_the_run() {
         assert_eq!((report.stop_reason, report.steps), (reason, 3));
         assert_eq!(trace.finished(), 1);
     }
+}
+
+/// An interruption may come while FMUs are loaded.
+#[test]
+fn r76_observers_of_a_run_that_ended_before_its_first_step_finish() {
+    let options = RunOptions {
+        interrupt: Some(Arc::new(AtomicBool::new(true))),
+        ..RunOptions::default()
+    };
+    let mut run = system("none", "do_step", 0.0).start(&options).unwrap();
+    let trace = Trace::of(&mut run).unwrap();
+    assert_eq!(run.run().unwrap().stop_reason, StopReason::Interrupted);
+    assert_eq!((trace.times().len(), trace.finished()), (1, 1));
 }

@@ -112,11 +112,13 @@ impl Run {
         Ok(run)
     }
 
-    /// Adds an observer, which sees the present communication point at once.
+    /// Adds an observer, which sees the present communication point at once. It finishes at once, too,
+    /// where the run has ended before its first step.
     ///
     /// # Errors
     /// An error of the observer's [`begin`](Observer::begin), or a variable that it
-    /// [watches](Observer::watches) and that cannot be read; the run has then ended.
+    /// [watches](Observer::watches) and that cannot be read; the run has then ended. An error of its
+    /// [`finish`](Observer::finish) where the run has ended already.
     pub fn observe(&mut self, mut observer: Box<dyn Observer>) -> Result<(), RunError> {
         let mut watched = match variables::watched(&self.state.graph, &observer.watches()) {
             Ok(watched) => watched,
@@ -130,6 +132,13 @@ impl Run {
             watched: &watched,
             ..self.view()
         });
+        if self.has_ended() {
+            let finished = request.and_then(|_| observer.finish(&self.report()));
+            return finished.map_err(|error| {
+                self.stop_reason = StopReason::Failed(error.to_string());
+                RunError::Observer(error)
+            });
+        }
         self.observers.push(Observing { observer, watched });
         match request {
             Ok(request) => self.continue_or_stop(request),
