@@ -38,6 +38,7 @@ use crate::exit::Exit;
 #[must_use]
 pub fn main() -> ExitCode {
     gyrator_worker::survive_file_size_limit();
+    gyrator_worker::hear_of_children();
     if let Err(error) = gyrator_worker::surroundings::remember() {
         screen::message(&format!(
             "warning: the working directory cannot be opened: {error}\n"
@@ -49,7 +50,9 @@ pub fn main() -> ExitCode {
             "warning: processes that FMUs start may outlive the run: {error}\n"
         ));
     }
-    let code = gyrator_worker::end_if_worker(|| run().code());
+    // The end of a program that has panicked is not an FMU's.
+    let end = std::panic::catch_unwind(|| gyrator_worker::end_if_worker(|| run().code()));
+    let code = end.unwrap_or(Exit::Panicked.code());
     gyrator_worker::program_ends();
     gyrator_worker::end_orphans();
     code.into()

@@ -76,6 +76,25 @@ impl Channel {
         }
     }
 
+    /// Sends the first message to a worker. One that is dead already needs none: its status contains
+    /// more.
+    ///
+    /// # Errors
+    /// As [`Channel::send`]; the worker then waits for a message that never comes.
+    pub(crate) fn send_first(&self, message: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let is_closed = |error: &io::Error| {
+            let kind = error.kind();
+            matches!(
+                kind,
+                io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+            )
+        };
+        match self.send(message, files) {
+            Err(error) if !is_closed(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Waits for a message.
     ///
     /// # Errors
@@ -119,6 +138,17 @@ mod tests {
     use std::io::{Read as _, Seek as _, Write as _};
 
     use super::*;
+
+    /// A worker that gets no message waits for ever, unless it is gone.
+    #[test]
+    fn r74_a_first_message_that_is_lost_is_an_error() {
+        let (here, there) = Channel::pair().unwrap();
+        let too_long = vec![0; MAX_MESSAGE + 1];
+        assert!(here.send_first(&too_long, &[]).is_err());
+        drop(there);
+        assert!(here.send_first(b"run", &[]).is_ok());
+        assert!(here.send(b"run", &[]).is_err());
+    }
 
     #[test]
     fn messages_arrive_with_their_files() {

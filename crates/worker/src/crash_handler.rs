@@ -80,6 +80,14 @@ pub fn survive_file_size_limit() {
     let _ = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
+/// Lets the system say how the children of this process end, also where the program that started it
+/// ignores SIGCHLD and has passed that on.
+pub fn hear_of_children() {
+    // SAFETY: the default action runs no code.
+    // The only error is a wrong number.
+    let _ = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 /// The handler.
 extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system gives a valid pointer to a handler with SA_SIGINFO.

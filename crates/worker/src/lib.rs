@@ -42,7 +42,7 @@ mod worker;
 
 pub use board::Position;
 pub use channel::{Channel, MAX_FILES, MAX_MESSAGE, Received};
-pub use crash_handler::survive_file_size_limit;
+pub use crash_handler::{hear_of_children, survive_file_size_limit};
 pub use death::{Cause, Death, Place};
 pub use descendants::{adopt_orphans, end_orphans};
 pub use kept_file::KeptFile;

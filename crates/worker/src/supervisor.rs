@@ -177,13 +177,16 @@ impl Supervisor {
             Ok((process, channel))
         };
         let (mut process, channel, watched) = Watched::spawn(start)?;
-        let equipment = Equipment::make(&self.job).inspect_err(|_| {
+        let equip = || {
+            let equipment = Equipment::make(&self.job)?;
+            channel.send_first(b"run", &equipment.files())?;
+            Ok::<_, io::Error>(equipment)
+        };
+        let equipment = equip().inspect_err(|_| {
             // It may have ended by itself.
             process.kill();
             let _ = process.wait();
         })?;
-        // Where the worker is dead already, its status contains more.
-        let _ = channel.send(b"run", &equipment.files());
         Ok(self.watch((process, watched), channel, equipment))
     }
 

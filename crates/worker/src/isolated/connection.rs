@@ -130,11 +130,15 @@ impl From<MailboxError> for Silence {
 impl Connection {
     pub(super) fn open(terms: &Terms) -> io::Result<Self> {
         let memory = SharedMemory::create("gyrator-isolated", layout::LENGTH)?;
-        let (child, channel) = spawn(terms.arguments.clone())?;
+        let (mut child, channel) = spawn(terms.arguments.clone())?;
         let mut message = Vec::new();
         message.long(u64::try_from(terms.spinning.worker.as_nanos()).unwrap_or(u64::MAX));
-        // Where the worker is dead already, its status contains more.
-        let _ = channel.send(&message, &[memory.as_fd()]);
+        let sent = channel.send_first(&message, &[memory.as_fd()]);
+        sent.inspect_err(|_| {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        })?;
         let wait_policy = WaitPolicy::new(terms.spinning.run);
         Ok(Self {
             child,
