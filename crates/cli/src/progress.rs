@@ -63,7 +63,7 @@ impl Progress {
         let gauge = Arc::<Gauge>::default();
         let shown = Arc::clone(&gauge);
         let (stop, stopped) = mpsc::channel::<()>();
-        let thread = std::thread::spawn(move || {
+        let work = move || {
             let begin = Instant::now();
             let mut wait = PATIENCE;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
@@ -83,7 +83,9 @@ impl Progress {
                 };
             }
             face.hide();
-        });
+        };
+        // Where there can be no thread, nothing is shown.
+        let thread = std::thread::Builder::new().spawn(work).ok()?;
         Some(Self {
             gauge,
             stop: Some(stop),

@@ -14,6 +14,7 @@ use gyrator_worker::surroundings;
 use crate::columns::{Columns, RecordedRow, Recording, json};
 use crate::failure::Failure;
 use crate::result_output::ResultOutput;
+use crate::screen;
 
 /// How long a row may wait before other programs can read it.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
@@ -237,14 +238,20 @@ struct Flusher {
 impl Flusher {
     fn start(file: ResultFile) -> Self {
         let (stop, stopped) = mpsc::channel::<()>();
-        let thread = std::thread::spawn(move || {
+        let work = move || {
             while stopped.recv_timeout(FLUSH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 file.flush();
             }
+        };
+        let thread = std::thread::Builder::new().spawn(work);
+        let thread = thread.inspect_err(|error| {
+            screen::message(&format!(
+                "warning: rows can be read by other programs only when the run has ended: {error}\n"
+            ));
         });
         Self {
             stop: Some(stop),
-            thread: Some(thread),
+            thread: thread.ok(),
         }
     }
 }
