@@ -57,6 +57,7 @@ impl Plan<'_> {
             Err(error) => {
                 let text = format!("warning: the run has no supervisor: {error}\n");
                 screen::message(&text);
+                gyrator_worker::report_exit_of_fmus(Exit::Crashed.code());
                 None
             }
         }
@@ -180,12 +181,17 @@ fn warn(text: &str) {
 fn part_file(file: &KeptResults) -> Result<PartFile, RecordError> {
     let path = Path::new(&file.name);
     let copy = file.file.try_clone();
-    copy.and_then(|copy| PartFile::adopt(path, copy))
-        .map_err(|source| RecordError::NotNamed {
-            path: path.to_owned(),
-            place: "its rows cannot be read any more".to_owned(),
-            source,
-        })
+    let part = copy.and_then(|copy| PartFile::adopt(path, copy));
+    let part = part.map_err(|source| RecordError::NotNamed {
+        path: path.to_owned(),
+        place: "its rows cannot be read any more".to_owned(),
+        source,
+    })?;
+    if !part.is_published() {
+        // In place of the worker. Where it fails, the rows are there until the power goes.
+        let _ = part.file().sync_data();
+    }
+    Ok(part)
 }
 
 /// Summary of a run whose worker has died.

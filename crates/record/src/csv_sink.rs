@@ -311,6 +311,7 @@ impl<W: Output> Drop for CsvSink<W> {
             false => self.hand_over(),
         };
         if self.has_begun {
+            let _ = self.output.sync();
             let _ = self.publish(written);
         } else if let Some(part) = &self.part {
             part.discard();

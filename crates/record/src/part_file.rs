@@ -114,9 +114,13 @@ impl PartFile {
         }
         let place = self.give_name()?;
         self.is_displaced = place.is_some();
-        let found = self.file.metadata().map_or(0, |file| file.len());
-        match (place, length.filter(|written| *written != found)) {
-            (place, Some(written)) => Err(RecordError::Changed {
+        // A length that cannot be read proves nothing: all bytes were taken.
+        let found = self.file.metadata().map(|file| file.len()).ok();
+        let other = found
+            .zip(length)
+            .filter(|(found, written)| found != written);
+        match (place, other) {
+            (place, Some((found, written))) => Err(RecordError::Changed {
                 path: place.unwrap_or_else(|| self.shown.clone()),
                 found,
                 written,
@@ -149,7 +153,10 @@ impl PartFile {
             return Ok(None);
         }
         if is_at(&self.file, &self.part) {
-            let renamed = rename_if_free(&self.part, &self.name).map(|()| None);
+            let renamed = rename_if_free(&self.part, &self.name).map(|()| {
+                sync_folder(&self.name);
+                None
+            });
             let place = || format!("all rows are kept in {}", part());
             return renamed.map_err(|source| self.not_named(source, place()));
         }
@@ -207,15 +214,21 @@ impl PartFile {
         if let Some(folder) = self.name.parent() {
             std::fs::create_dir_all(folder)?;
         }
+        // It has another name until it is whole.
+        let begun = with_ending(&self.part, ".copy");
+        let copied = File::create(&begun).and_then(|copy| self.copy_to(copy));
+        let named = copied.and_then(|()| self.name_copy(&begun));
+        named.inspect_err(|_| drop(std::fs::remove_file(&begun)))
+    }
+
+    fn name_copy(&self, copy: &Path) -> io::Result<PathBuf> {
         for (path, shown) in self.places() {
-            match File::create_new(&path) {
+            match rename_if_free(copy, &path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
-                Ok(copy) => {
-                    return self.copy_to(copy).map(|()| shown).inspect_err(|_| {
-                        // A part of the rows would pass for the result.
-                        let _ = std::fs::remove_file(&path);
-                    });
+                Ok(()) => {
+                    sync_folder(&path);
+                    return Ok(shown);
                 }
             }
         }
@@ -251,10 +264,22 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     let written = write(&mut file)
         .and_then(|()| file.sync_data())
         .and_then(|()| std::fs::rename(&part, &name));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&part);
+    match written {
+        Ok(()) => sync_folder(&name),
+        Err(_) => drop(std::fs::remove_file(&part)),
     }
     written
+}
+
+/// Sees to it that a new name outlasts a power loss. Where that fails, or the file system knows no such
+/// thing, the file has its name all the same.
+fn sync_folder(name: &Path) {
+    #[cfg(unix)]
+    if let Some(folder) = name.parent() {
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    #[cfg(not(unix))]
+    let _ = name;
 }
 
 /// Opens an unfinished file, and says whether no other program has it.
@@ -283,7 +308,10 @@ pub fn rows_path(path: &Path) -> PathBuf {
 /// Renames a file, but replaces none.
 fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
     match std::fs::hard_link(from, to) {
-        Ok(()) => std::fs::remove_file(from),
+        Ok(()) => match std::fs::remove_file(from) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        },
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         // File systems without links.
         Err(_) if !to.exists() => std::fs::rename(from, to),
