@@ -5,6 +5,7 @@
 mod bench;
 mod benchmark;
 mod cranes;
+mod disturbed;
 mod ends;
 mod equal_runs;
 mod errors;
@@ -13,6 +14,7 @@ mod faults;
 mod fmu_options;
 mod generalised;
 mod h_infinity;
+mod inherited;
 mod interface_models;
 mod interrupts;
 mod isolation;

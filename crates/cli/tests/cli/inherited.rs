@@ -1,0 +1,65 @@
+//! Settings that the program inherits from the one that starts it.
+
+#![cfg(target_os = "linux")]
+
+use std::process::Command;
+
+use crate::bench::{Bench, ProgramOutcome};
+use crate::faults::FAULTY;
+
+/// Runs the program from a shell that has made `setting`.
+fn run(bench: &Bench, setting: &str, arguments: &[&str]) -> ProgramOutcome {
+    bench.write("system.toml", FAULTY);
+    let script = format!("{setting}; exec \"$0\" \"$@\"");
+    let output = Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_gyrator")])
+        .args(["run", "system.toml", "-o", "out.csv"])
+        .args(["--summary", "summary.json"])
+        .args(arguments)
+        .current_dir(bench.path(""))
+        .output()
+        .unwrap();
+    ProgramOutcome {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Some programs let the system forget their children, and those that they start inherit that.
+#[test]
+fn r73_ends_of_children_are_heard_of_where_sigchld_is_ignored() {
+    const CRASH: &[&str] = &["--start-value", "bad.fault=segfault"];
+    for way in [&[][..], &["--isolate"], &["--isolate", "--no-supervisor"]] {
+        for (fault, code, rows) in [(&[][..], 0, 11), (CRASH, 5, 5)] {
+            let bench = Bench::new();
+            let outcome = run(&bench, "trap '' CHLD", &[fault, way].concat());
+            assert_eq!(outcome.code, Some(code), "{way:?} {}", outcome.stderr);
+            assert_eq!(bench.rows("out.csv").1.len(), rows, "{way:?}");
+            assert!(!bench.path("out.csv.part").exists());
+        }
+    }
+}
+
+/// No thread can be started where its stack would be this large.
+#[test]
+fn r74_a_run_needs_no_thread_beside_its_own() {
+    let run = |way: &[&str]| {
+        let setting = "export RUST_MIN_STACK=4000000000000000000";
+        let bench = Bench::new();
+        let outcome = run(&bench, setting, way);
+        (bench, outcome)
+    };
+    for way in [&[][..], &["--no-supervisor"], &["--worker-threads", "2"]] {
+        let (bench, outcome) = run(way);
+        assert_eq!(outcome.code, Some(0), "{way:?} {}", outcome.stderr);
+        assert_eq!(bench.rows("out.csv").1.len(), 11, "{way:?}");
+        let told = "warning: rows can be read by other programs only when the run has ended";
+        assert!(outcome.stderr.contains(told), "{way:?} {}", outcome.stderr);
+    }
+    let (bench, outcome) = run(&["--isolate"]);
+    assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
+    let told = "there can be no thread that starts processes";
+    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+    assert_eq!(bench.json("summary.json")["stop_reason"], "failed");
+}
