@@ -18,7 +18,7 @@ pub(crate) struct SystemOptions {
     parameter_set: Vec<String>,
 }
 
-/// Reads a system: SSP by the ending of its name or as a folder that holds one, else TOML.
+/// Reads a system: SSP and OSP by the ending of its name or as a folder that holds one, else TOML.
 pub(crate) fn read(
     path: &Path,
     options: &SystemOptions,
@@ -35,6 +35,9 @@ pub(crate) fn read(
     if !options.parameter_set.is_empty() {
         let text = format!("--parameter-set: {} has no parameter sets", path.display());
         return Err(Failure::usage(text).help("give start values with --start-value"));
+    }
+    if gyrator_ssp::is_osp(path) {
+        return Ok(gyrator_ssp::read_osp(path, limits)?);
     }
     Ok(toml_file::read(path)?)
 }

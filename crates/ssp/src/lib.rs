@@ -15,6 +15,7 @@ mod given;
 mod links;
 mod models;
 mod net;
+mod osp;
 mod package;
 mod parameters;
 mod read;
@@ -25,6 +26,7 @@ mod tree;
 mod unit;
 mod write;
 
+pub use osp::{is_osp, read_osp};
 pub use package::is_ssp;
 pub use read::{Options, ReadError, read};
 pub use write::{WriteError, write};

@@ -43,21 +43,9 @@ pub(crate) struct Reference {
 impl Package {
     /// Opens a folder, an `.ssd`, or an archive, which is unpacked.
     pub(crate) fn open(path: &Path, limits: Limits) -> Result<(Self, Vec<Warning>), OpenError> {
-        let of_folder = |folder: &Path, description: &Path| Self {
-            folder: folder.to_owned(),
-            shown: folder.to_owned(),
-            description: description.to_owned(),
-            is_archive: false,
-            unpacked: Unpacked::default(),
-        };
-        if path.is_dir() {
-            return Ok((of_folder(path, DESCRIPTION.as_ref()), Vec::new()));
-        }
         let is_description = |ending: &std::ffi::OsStr| ending.eq_ignore_ascii_case("ssd");
-        if path.extension().is_some_and(is_description) {
-            let folder = path.parent().unwrap_or(Path::new(""));
-            let name = path.file_name().unwrap_or(path.as_os_str());
-            return Ok((of_folder(folder, name.as_ref()), Vec::new()));
+        if path.is_dir() || path.extension().is_some_and(is_description) {
+            return Ok((Self::of_file(path, DESCRIPTION), Vec::new()));
         }
         let (archive, warnings) = UnpackedArchive::new(path, limits, is_wanted)?;
         let package = Self {
@@ -68,6 +56,23 @@ impl Package {
             unpacked: Unpacked::new(archive),
         };
         Ok((package, warnings))
+    }
+
+    /// A description outside of archives; in a folder, the one of this name.
+    pub(crate) fn of_file(path: &Path, name: &str) -> Self {
+        let (folder, description) = if path.is_dir() {
+            (path, name.as_ref())
+        } else {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            (folder, path.file_name().unwrap_or(path.as_os_str()))
+        };
+        Self {
+            folder: folder.to_owned(),
+            shown: folder.to_owned(),
+            description: description.into(),
+            is_archive: false,
+            unpacked: Unpacked::default(),
+        }
     }
 
     /// The description.

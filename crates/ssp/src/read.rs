@@ -1,5 +1,6 @@
 //! Reads a system of the SSP standard.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -90,7 +91,8 @@ pub fn read(path: &Path, options: &Options) -> Result<(SystemFile, Vec<Problem>)
         }
         None => SystemFile::new(""),
     };
-    finish(system, description.as_ref(), reader)
+    let supplements = description.as_ref().map(|d| &*d.supplements);
+    finish(system, supplements, reader)
 }
 
 fn refuse_unknown(description: &Description, selected: &[String]) -> Result<(), ReadError> {
@@ -158,9 +160,9 @@ fn step_size(
 }
 
 /// Adds the annotations of gyrator, checks the system, and gives it out with all problems.
-fn finish(
+pub(crate) fn finish(
     mut system: SystemFile,
-    description: Option<&Description>,
+    supplements: Option<&[Range<usize>]>,
     reader: Reader<'_>,
 ) -> Result<(SystemFile, Vec<Problem>), ReadError> {
     let mut problems = reader.problems;
@@ -168,8 +170,8 @@ fn finish(
     let mut source = reader.source;
     source.path = file.shown;
     system.source = Arc::new(source);
-    if let Some(description) = description {
-        for span in &description.supplements {
+    if let Some(supplements) = supplements {
+        for span in supplements {
             problems.extend(toml_file::supplement(&mut system, span.clone()));
         }
         let has_errors = problems

@@ -4,6 +4,7 @@
 
 mod bad_files;
 mod files;
+mod osp;
 mod parameters;
 mod round_trip;
 mod structure;

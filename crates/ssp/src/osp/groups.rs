@@ -1,0 +1,138 @@
+//! Groups of variables: the `*_OspModelDescription.xml` of an FMU.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gyrator_system::{Component, Spanned};
+
+use crate::models::Models;
+use crate::package::Reference;
+use crate::tree::{Element, Reader};
+
+/// Ports of which the product of the two variables is a power: type, effort, flow.
+const POWER_PORTS: [(&str, &str, &str); 4] = [
+    ("LinearMechanicalPort", "Force", "LinearVelocity"),
+    ("AngularMechanicalPort", "Torque", "AngularVelocity"),
+    ("ElectromagneticPort", "Voltage", "Current"),
+    ("HydraulicPort", "Pressure", "VolumeFlowRate"),
+];
+
+/// A group of variables, with the groups in it.
+#[derive(Clone)]
+pub(super) struct Group {
+    pub(super) kind: String,
+    pub(super) name: String,
+    pub(super) variables: Vec<Spanned<String>>,
+    pub(super) groups: Vec<Group>,
+}
+
+impl Group {
+    /// Effort and flow of a port that carries a power.
+    pub(super) fn power(&self) -> Option<(&Group, &Group)> {
+        let mut ports = POWER_PORTS.iter();
+        let (_, effort, flow) = ports.find(|(port, ..)| *port == self.kind)?;
+        let group = |kind: &str| self.groups.iter().find(|group| group.kind == *kind);
+        Some((group(effort)?, group(flow)?))
+    }
+}
+
+/// The groups of all simulators by their names.
+pub(super) struct Groups(BTreeMap<String, BTreeMap<String, Group>>);
+
+impl Groups {
+    /// Reads the descriptions that lie beside the FMUs or beside the system.
+    pub(super) fn new(simulators: &[Component], reader: &mut Reader<'_>) -> Self {
+        let mut models = Models::new(reader.limits);
+        let mut of_files = BTreeMap::new();
+        let mut of_simulators = BTreeMap::new();
+        for simulator in simulators {
+            let Some(model) = models.of(&simulator.fmu.value) else {
+                continue;
+            };
+            let name = format!("{}_OspModelDescription.xml", model.model_name);
+            let Some(file) = file_of(simulator, &name, reader) else {
+                continue;
+            };
+            let groups = of_files
+                .entry(file.path.clone())
+                .or_insert_with(|| read(&file, &simulator.fmu.span, reader));
+            of_simulators.insert(simulator.name.value.clone(), groups.clone());
+        }
+        Self(of_simulators)
+    }
+
+    /// The group of a simulator.
+    pub(super) fn of(&self, simulator: &str, group: &str) -> Option<&Group> {
+        self.0.get(simulator)?.get(group)
+    }
+
+    /// Names of the groups of a simulator.
+    pub(super) fn names(&self, simulator: &str) -> Vec<&str> {
+        let groups = self.0.get(simulator).into_iter().flatten();
+        groups.map(|(name, _)| name.as_str()).collect()
+    }
+}
+
+fn file_of(simulator: &Component, name: &str, reader: &Reader<'_>) -> Option<Reference> {
+    // A model's name that leads to another folder names no file.
+    if name.contains(['/', '\\']) {
+        return None;
+    }
+    let beside: Option<PathBuf> = simulator.fmu.value.parent().map(|folder| folder.join(name));
+    let beside = beside.filter(|path| path.is_file()).map(|path| Reference {
+        shown: path.clone(),
+        path,
+    });
+    let here = || reader.package.resolve(name).ok();
+    beside.or_else(|| here().filter(|file| file.path.is_file()))
+}
+
+fn read(
+    file: &Reference,
+    place: &std::ops::Range<usize>,
+    reader: &mut Reader<'_>,
+) -> BTreeMap<String, Group> {
+    let mut groups = BTreeMap::new();
+    let Some((text, start)) = reader.open(file, place) else {
+        return groups;
+    };
+    let Some(tree) = reader.tree(&text, start) else {
+        return groups;
+    };
+    let root = tree.root();
+    if root.name() != "OspModelDescription" {
+        let message = format!(
+            "the outermost element is `{}`, not `OspModelDescription`",
+            root.name()
+        );
+        reader.error("wrong-root", message, &root.span());
+        return groups;
+    }
+    for list in root.named("VariableGroups") {
+        for element in list.children() {
+            if let Some(group) = group(element, reader) {
+                groups.insert(group.name.clone(), group);
+            }
+        }
+    }
+    groups
+}
+
+/// A group and all that it holds. The depth of a tree has a limit of its own.
+fn group(element: Element<'_>, reader: &mut Reader<'_>) -> Option<Group> {
+    let name = element.required("name", reader)?;
+    let mut group = Group {
+        kind: element.name().to_owned(),
+        name: name.value,
+        variables: Vec::new(),
+        groups: Vec::new(),
+    };
+    for child in element.children() {
+        if child.name() == "Variable" {
+            group.variables.extend(child.required("ref", reader));
+        } else {
+            group.groups.extend(self::group(child, reader));
+        }
+    }
+    Some(group)
+}
