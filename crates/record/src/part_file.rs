@@ -47,10 +47,16 @@ impl PartFile {
         }
         let part = with_ending(&name, ".part");
         let (file, is_locked) = open_part(&part).map_err(fail)?;
+        let in_use = || RecordError::InUse {
+            path: path.to_owned(),
+        };
         if !is_locked {
-            return Err(RecordError::InUse {
-                path: path.to_owned(),
-            });
+            return Err(in_use());
+        }
+        // A run that has given its result the name, and has not ended, still holds the lock.
+        if is_locked_by_another(&name) {
+            let _ = std::fs::remove_file(&part);
+            return Err(in_use());
         }
         file.set_len(0).map_err(fail)?;
         match std::fs::remove_file(&name) {
@@ -298,6 +304,11 @@ fn open_part(part: &Path) -> io::Result<(File, bool)> {
     }
 }
 
+fn is_locked_by_another(path: &Path) -> bool {
+    let lock = File::open(path).map(|file| file.try_lock());
+    matches!(lock, Ok(Err(TryLockError::WouldBlock)))
+}
+
 /// The file of rows, as CSV, for a result that can be made of them in the end only: that of
 /// `out.parquet` is `out.parquet.csv`.
 #[must_use]
@@ -405,6 +416,21 @@ mod tests {
         file.publish(Some(7)).unwrap();
         assert_eq!(bench.files(), ["out.csv"]);
         assert_eq!(read(bench.path("out.csv")).unwrap(), b"time\n0\n");
+    }
+
+    #[test]
+    fn r50_a_result_is_in_use_until_its_run_has_ended() {
+        let bench = Bench::new();
+        let mut first = bench.create();
+        let second = || PartFile::create(&bench.path("out.csv"));
+        assert!(matches!(second(), Err(RecordError::InUse { .. })));
+        first.publish(Some(7)).unwrap();
+        assert!(matches!(second(), Err(RecordError::InUse { .. })));
+        assert_eq!(bench.files(), ["out.csv"]);
+        assert!(first.is_published());
+        drop(first);
+        second().unwrap();
+        assert_eq!(bench.files(), ["out.csv.part"]);
     }
 
     #[test]

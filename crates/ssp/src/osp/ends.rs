@@ -166,7 +166,7 @@ impl<'a> Ends<'a> {
         };
         report(
             message,
-            closest(&name.value, names.into_iter()),
+            closest(&name.value, names),
             &name,
             reader,
         );
