@@ -164,12 +164,7 @@ impl<'a> Ends<'a> {
         } else {
             format!("`{simulator}` has no group of variables `{}`", name.value)
         };
-        report(
-            message,
-            closest(&name.value, names),
-            &name,
-            reader,
-        );
+        report(message, closest(&name.value, names), &name, reader);
         None
     }
 }
