@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use gyrator_fmu::{Causality, Fmu, Limits, ModelDescription, OpenOptions};
-use gyrator_system::toml_file;
+use gyrator_system::{Problem, SystemFile, toml_file};
 use tempfile::NamedTempFile;
 
 /// One reader: its name, which is that of its fuzzer and of its folder of seeds, and what tries it.
@@ -23,6 +23,7 @@ pub const TARGETS: &[Target] = &[
     ("model_description", model_description),
     ("system_toml", system_toml),
     ("system_ssp", system_ssp),
+    ("system_osp", system_osp),
     ("csv_input", csv_input),
     ("worker_protocol", worker_protocol),
 ];
@@ -131,13 +132,35 @@ pub fn system_toml(bytes: &[u8]) {
 /// # Panics
 /// If the reader does not hold what it has to.
 pub fn system_ssp(bytes: &[u8]) {
+    system_in_folder(bytes, "SystemStructure.ssd", |folder| {
+        gyrator_ssp::read(folder, &gyrator_ssp::Options::default())
+    });
+}
+
+/// A system of the Open Simulation Platform: its description, then further files, each after a line
+/// `=== NAME`.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn system_osp(bytes: &[u8]) {
+    system_in_folder(bytes, "OspSystemStructure.xml", |folder| {
+        gyrator_ssp::read_osp(folder, Limits::default())
+    });
+}
+
+/// Writes the files of a system and reads it.
+fn system_in_folder(
+    bytes: &[u8],
+    description: &str,
+    read: impl FnOnce(&Path) -> Result<(SystemFile, Vec<Problem>), gyrator_ssp::ReadError>,
+) {
     let Ok(folder) = tempfile::tempdir() else {
         return;
     };
     let text = String::from_utf8_lossy(bytes);
     let mut files = text.split("\n=== ");
     let mut written = std::fs::write(
-        folder.path().join("SystemStructure.ssd"),
+        folder.path().join(description),
         files.next().unwrap_or_default(),
     )
     .is_ok();
@@ -152,7 +175,7 @@ pub fn system_ssp(bytes: &[u8]) {
     if !written {
         return;
     }
-    match gyrator_ssp::read(folder.path(), &gyrator_ssp::Options::default()) {
+    match read(folder.path()) {
         Ok((system, warnings)) => {
             for problem in warnings {
                 if let Some(span) = problem.span {

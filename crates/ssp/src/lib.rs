@@ -2,7 +2,7 @@
 //! Association (<https://ssp-standard.org>).
 //!
 //! [`read`] makes a [`SystemFile`](gyrator_system::SystemFile) of an `.ssp`, an `.ssd` or a folder;
-//! [`write`] makes an `.ssp` of any system. Section numbers in comments are those of SSP 2.0.
+//! [`write()`] makes an `.ssp` of any system. Section numbers in comments are those of SSP 2.0.
 
 #![forbid(unsafe_code)]
 

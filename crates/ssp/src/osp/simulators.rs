@@ -48,6 +48,11 @@ fn step_size(
     if asked.value == 0.0 {
         return None;
     }
+    if !(asked.value > 0.0 && asked.value.is_finite()) {
+        let message = format!("`stepSize` must be a positive number, not {}", asked.value);
+        reader.error("out-of-range", message, &asked.span);
+        return None;
+    }
     // A step that misses a whole number of base steps by rounding is one.
     let ratio = asked.value / macro_step * (1.0 + 1e-9);
     let step = ratio.floor().max(1.0) * macro_step;

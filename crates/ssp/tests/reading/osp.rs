@@ -292,6 +292,10 @@ fn mistakes_say_what_and_what_to_do() {
             "`dimension` is 1000",
         ),
         (
+            PAIR.replace("\"mass.fmu\"", "\"mass.fmu\" stepSize=\"-1\""),
+            "`stepSize` must be a positive number, not -1",
+        ),
+        (
             format!("<Algorithm>euler</Algorithm>{PAIR}"),
             "the algorithm `euler` is neither",
         ),
