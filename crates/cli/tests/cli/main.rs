@@ -21,6 +21,7 @@ mod isolation;
 mod killed;
 mod learning;
 mod limits;
+mod osp;
 mod outputs;
 mod recording;
 mod results;

@@ -97,7 +97,7 @@ fn json(facts: &impl serde::Serialize) -> Result<String, Failure> {
 
 /// By the ending of the name; by the first bytes where it is unknown.
 fn is_system_file(path: &Path) -> bool {
-    if gyrator_ssp::is_ssp(path) {
+    if gyrator_ssp::is_ssp(path) || gyrator_ssp::is_osp(path) {
         return true;
     }
     match path.extension().and_then(|ending| ending.to_str()) {

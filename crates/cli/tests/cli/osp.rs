@@ -1,0 +1,51 @@
+//! Systems of the Open Simulation Platform, run and inspected.
+
+use crate::bench::{Bench, OSCILLATORS};
+
+const SYSTEM: &str = r#"<?xml version="1.0" encoding="utf-8"?>
+<OspSystemStructure xmlns="http://opensimulationplatform.com/MSMI/OSPSystemStructure" version="0.1">
+<EndTime>1</EndTime><BaseStepSize>1e-3</BaseStepSize><Algorithm>fixedStep</Algorithm>
+<Simulators>
+<Simulator name="left" source="../fmus/OscillatorForce.fmu"><InitialValues>
+<InitialValue variable="m"><Real value="1"/></InitialValue><InitialValue variable="k"><Real value="10"/></InitialValue>
+<InitialValue variable="k_c"><Real value="100"/></InitialValue><InitialValue variable="v_start"><Real value="100"/></InitialValue>
+</InitialValues></Simulator>
+<Simulator name="right" source="../fmus/OscillatorMotion.fmu"><InitialValues>
+<InitialValue variable="m"><Real value="1"/></InitialValue><InitialValue variable="k"><Real value="1000"/></InitialValue>
+<InitialValue variable="v_start"><Real value="-100"/></InitialValue>
+</InitialValues></Simulator>
+</Simulators>
+<Connections>
+<VariableConnection><Variable simulator="left" name="x2"/><Variable simulator="right" name="x"/></VariableConnection>
+<VariableConnection powerBond="coupling"><Variable simulator="right" name="v"/><Variable simulator="left" name="v2"/></VariableConnection>
+<VariableConnection powerBond="coupling"><Variable simulator="left" name="f"/><Variable simulator="right" name="f"/></VariableConnection>
+</Connections>
+</OspSystemStructure>
+"#;
+
+#[test]
+fn a_folder_gives_the_result_of_the_same_system_in_toml() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    std::fs::create_dir(bench.path("osp")).unwrap();
+    bench.write("osp/OspSystemStructure.xml", SYSTEM);
+    for (system, result) in [("system.toml", "1.csv"), ("osp", "2.csv")] {
+        let outcome = bench.run([
+            "run",
+            system,
+            "-e",
+            "1",
+            "--exchange",
+            "stale",
+            "-o",
+            result,
+        ]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    }
+    assert!(bench.read("1.csv") == bench.read("2.csv"));
+    for path in ["osp", "osp/OspSystemStructure.xml"] {
+        let outcome = bench.run(["inspect", path]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(outcome.stdout.contains("coupling"), "{}", outcome.stdout);
+    }
+}
