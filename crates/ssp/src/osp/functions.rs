@@ -96,7 +96,8 @@ fn function(element: Element<'_>, left: &mut usize, reader: &mut Reader<'_>) -> 
         "Sum" => {
             element.expect(&["name", "inputCount"], &[], reader);
             let name = element.required("name", reader)?;
-            let inputs = count(element, "inputCount", left, reader)?;
+            let inputs = count(element, "inputCount", *left, reader)?;
+            *left -= inputs;
             Some(Function {
                 components: vec![component(&name, String::new(), sum(inputs))],
                 name,
@@ -106,9 +107,8 @@ fn function(element: Element<'_>, left: &mut usize, reader: &mut Reader<'_>) -> 
         "VectorSum" => {
             element.expect(&["name", "inputCount", "dimension"], &[], reader);
             let name = element.required("name", reader)?;
-            let inputs = count(element, "inputCount", left, reader)?;
-            *left += inputs;
-            let dimension = count(element, "dimension", &mut (*left / inputs).clone(), reader)?;
+            let inputs = count(element, "inputCount", *left, reader)?;
+            let dimension = count(element, "dimension", *left / inputs, reader)?;
             *left -= inputs * dimension;
             let of = |index| component(&name, format!("[{index}]"), sum(inputs));
             Some(Function {
@@ -121,16 +121,16 @@ fn function(element: Element<'_>, left: &mut usize, reader: &mut Reader<'_>) -> 
     }
 }
 
-/// A positive number of things, of which so many are `left`.
+/// A positive number that is at most `most`.
 fn count(
     element: Element<'_>,
     attribute: &str,
-    left: &mut usize,
+    most: usize,
     reader: &mut Reader<'_>,
 ) -> Option<usize> {
     element.required(attribute, reader)?;
     let number = element.parsed::<usize>(attribute, "a positive whole number", reader)?;
-    if number.value == 0 || number.value > *left {
+    if number.value == 0 || number.value > most {
         let message = format!(
             "`{attribute}` is {}; the functions of a system have 1 to {MOST_INPUTS} inputs together",
             number.value
@@ -138,7 +138,6 @@ fn count(
         reader.error("out-of-range", message, &number.span);
         return None;
     }
-    *left -= number.value;
     Some(number.value)
 }
 
