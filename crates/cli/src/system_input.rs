@@ -9,7 +9,7 @@ use gyrator_system::{Problem, SystemFile, toml_file};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 
-/// What a system is opened with.
+/// Options with which a system is opened.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SystemOptions {
     /// Apply this parameter set of an SSP, and no other than the named ones [repeatable] [default: all

@@ -19,7 +19,7 @@ pub struct PartFile {
     part: PathBuf,
     file: File,
     is_plain: bool,
-    /// It was written anew, which is told once.
+    /// It was written anew, which is reported once.
     is_displaced: bool,
 }
 

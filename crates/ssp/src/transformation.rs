@@ -85,7 +85,7 @@ fn side(entry: Element<'_>, name: &str, kind: &str, reader: &mut Reader<'_>) -> 
 }
 
 impl Transformation {
-    /// What becomes of a parameter; `None` where it is no value that can be transformed so. An
+    /// The parameter after the transformation; `None` where it is no value that can be transformed so. An
     /// item of an enumeration may be mapped by its number, too.
     pub(crate) fn apply(
         &self,

@@ -326,7 +326,7 @@ impl Supervised {
             return (WorkerOutcome::Finished(code), warnings);
         }
         if !self.board.has_begun() && status.code() == Some(NOT_STARTED.into()) {
-            // It has told why.
+            // It has written the reason.
             return (WorkerOutcome::Finished(NOT_STARTED), warnings);
         }
         let mut death = killed.unwrap_or_else(|| Death::of_status(status, &self.board));

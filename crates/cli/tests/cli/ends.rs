@@ -411,7 +411,7 @@ fn r66_no_control_character_is_shown() {
     }
 }
 
-/// Neither the process of the run nor an FMU is told to have ended for it.
+/// Neither the process of the run nor an FMU is reported to have ended for it.
 #[test]
 fn r67_a_limit_on_open_files_is_not_blamed_on_an_fmu() {
     let bench = Bench::new();

@@ -12,7 +12,7 @@ fn with(bench: &Bench, fault: &str, more: &[&str]) -> ProgramOutcome {
 
 const WAYS: [&[&str]; 3] = [&[], &["--no-supervisor"], &["--isolate"]];
 
-/// Told once, with the rows where the message says.
+/// Reported once, with the rows where the message says.
 fn is_displaced(bench: &Bench, outcome: &ProgramOutcome, place: &str) {
     let ProgramOutcome { code, stderr, .. } = outcome;
     assert_eq!(*code, Some(1), "{stderr}");
@@ -202,7 +202,7 @@ fn r68_summaries_have_the_same_keys_however_a_run_ends() {
     };
     for other in &others {
         assert_eq!(top(other), top(&finished), "{other}");
-        // What is not known is null as a whole.
+        // An object of unknown members is null as a whole.
         let more = &keys(other, "") - &keys(&finished, "");
         assert!(more.is_empty(), "{more:?} in {other}");
         let is_reason = |word: &str| other["stop_reason"] == word;

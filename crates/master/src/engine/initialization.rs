@@ -223,7 +223,7 @@ fn propagate_signals(
                 }
             }
         }
-        // What real outputs change shows when the outputs are read again.
+        // A change of the real outputs shows when they are read again.
         if before == state.signals.discrete && (round > 0 || !with_reals) {
             break;
         }

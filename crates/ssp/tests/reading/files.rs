@@ -58,7 +58,7 @@ pub(crate) fn accepted(folder: &TempDir) -> (SystemFile, Vec<String>) {
     (system, texts.collect())
 }
 
-/// What is said of a folder that is refused, without the path of the folder.
+/// The message about a folder that is refused, without the path of the folder.
 pub(crate) fn refused(folder: &TempDir) -> String {
     let error = open(folder).expect_err("the folder is refused").to_string();
     error.replace(&folder.path().display().to_string(), "DIR")

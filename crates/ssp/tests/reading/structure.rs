@@ -264,7 +264,7 @@ fn transformations_follow_the_conversion_of_units() {
     let ((gain, offset), connection) = read(&nested);
     assert!((gain - 2.0).abs() < 1e-15 && (offset - 4.6).abs() < 1e-15);
     assert!(!connection.unit_conversion);
-    // What a mapping does not name stays as it is.
+    // A value that a mapping does not name stays as it is.
     let mapping = r#"<ssc:BooleanMappingTransformation><ssc:MapEntry source="true" target="false"/></ssc:BooleanMappingTransformation>"#;
     let (_, connection) = read(&pair(r#"startConnector="on" endConnector="off""#, mapping));
     let system = gyrator_system::SystemFile {

@@ -396,7 +396,7 @@ fn judge(
     found
 }
 
-/// What is wrong with a result that was cut from outside: its rows are not the first ones.
+/// Describes the fault of a result that was cut from outside: its rows are not the first ones.
 fn no_zeros(bench: &Bench, found: Vec<String>) -> Vec<String> {
     let mut found = found;
     found.retain(|text| !text.contains("differs from") && !text.contains(" rows"));

@@ -206,7 +206,7 @@ impl Plan {
         plan.feasible()
     }
 
-    /// Leaves out what cannot be told apart: descriptors of a parent that an FMU has taken.
+    /// Leaves out cases that cannot be distinguished: descriptors of a parent that an FMU has taken.
     fn feasible(mut self) -> Self {
         let shares_process = self.way == Way::Alone;
         // Without a supervisor, the standard streams are the program's own, a call that hangs goes on

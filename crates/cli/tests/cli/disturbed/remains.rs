@@ -96,7 +96,7 @@ impl Reference {
     }
 }
 
-/// What there is after a run.
+/// Files and messages after a run.
 #[derive(Debug, Default)]
 pub(super) struct Remains {
     /// The file that has the rows, and how many they are.
@@ -189,7 +189,7 @@ impl Remains {
         note(!processes.is_empty(), format!("left: {processes:?}"));
         if !is_killed {
             note(!directories.is_empty(), format!("left: {directories:?}"));
-            // What has no other place is named.
+            // A result that has no other place is named.
             let unnamed = self.others.iter().filter(|name| {
                 let is_empty = self.rows.as_ref() == Some(&((*name).clone(), 0));
                 !ended.stderr.contains(name.as_str()) && !is_empty
@@ -198,14 +198,14 @@ impl Remains {
             note(!unnamed.is_empty(), format!("left: {unnamed:?}"));
         }
         let there = self.rows.as_ref().map_or(0, |(_, rows)| *rows);
-        if let Some((told, name)) = told_rows(&ended.stderr) {
-            let is_other_told = self.rows.as_ref().is_some_and(|(there, _)| {
+        if let Some((told, name)) = reported_rows(&ended.stderr) {
+            let is_other_reported = self.rows.as_ref().is_some_and(|(there, _)| {
                 ended.stderr.contains(&format!("it is {there}"))
                     || ended.stderr.contains(&format!("kept in {there}"))
             });
             let is_there = self.rows.as_ref().is_some_and(|(there, _)| *there == name);
             note(
-                told != there || !is_there && told > 0 && !is_other_told,
+                told != there || !is_there && told > 0 && !is_other_reported,
                 format!("{told} rows in {name} are told, there are {:?}", self.rows),
             );
         }
@@ -268,7 +268,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Number and place of the rows that a message says are kept.
-fn told_rows(stderr: &str) -> Option<(u64, String)> {
+fn reported_rows(stderr: &str) -> Option<(u64, String)> {
     let words: Vec<&str> = stderr.split_whitespace().collect();
     let row = |at: usize| matches!(*words.get(at)?, "row" | "rows").then_some(());
     (1..words.len()).find_map(|at| {
@@ -286,10 +286,10 @@ fn told_rows(stderr: &str) -> Option<(u64, String)> {
 #[test]
 fn rows_that_are_told_are_read() {
     let text = "error: bad: abort; 5 rows kept in out.csv; the last ones are lost";
-    assert_eq!(told_rows(text), Some((5, "out.csv".to_owned())));
+    assert_eq!(reported_rows(text), Some((5, "out.csv".to_owned())));
     let text = "  what was recorded until then is kept: 1 row in out.csv.part\n";
-    assert_eq!(told_rows(text), Some((1, "out.csv.part".to_owned())));
-    assert_eq!(told_rows("error: no rows in it"), None);
+    assert_eq!(reported_rows(text), Some((1, "out.csv.part".to_owned())));
+    assert_eq!(reported_rows("error: no rows in it"), None);
 }
 
 #[test]
