@@ -88,6 +88,7 @@ mod unit;
 mod unit_maker;
 mod unit_wrapper;
 mod value_conversion;
+mod verdict;
 mod watch;
 
 pub use alarm::{Alarm, Alarms};
@@ -140,4 +141,5 @@ pub use unit::{
 };
 pub use unit_maker::{InProcess, UnitMaker, UnitOrder};
 pub use unit_wrapper::UnitWrapper;
+pub use verdict::Verdict;
 pub use watch::Watched;

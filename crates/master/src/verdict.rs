@@ -1,0 +1,103 @@
+//! The verdict on a run or a bond: how far the coupling bends the result.
+
+use std::fmt;
+
+/// The magnitude of the coupling error, in the order of severity: the verdict on a whole is the
+/// greatest of its parts, since a part that is not known may be worse than one that is visible.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// A relative coupling error below [`Verdict::SMALL`].
+    Small,
+    /// Below [`Verdict::VISIBLE`].
+    Visible,
+    /// The run holds too little to judge it.
+    CannotTell,
+    /// The coupling error is a main part of the result.
+    Dominating,
+    /// The coupling error grows without end, or a value is not finite.
+    Diverging,
+}
+
+impl Verdict {
+    /// Every verdict, in the order of severity.
+    pub const ALL: [Self; 5] = [
+        Self::Small,
+        Self::Visible,
+        Self::CannotTell,
+        Self::Dominating,
+        Self::Diverging,
+    ];
+    /// The relative coupling error below which it is small: what a chart still shows as one curve.
+    pub const SMALL: f64 = 0.01;
+    /// The relative coupling error below which it does not dominate the result.
+    pub const VISIBLE: f64 = 0.1;
+
+    /// The verdict on a coupling error relative to the range of its signal; a relative error that is
+    /// not a number cannot be judged, and an infinite one diverges.
+    pub fn from_relative_error(error: f64) -> Self {
+        match error.abs() {
+            error if error.is_nan() => Self::CannotTell,
+            error if error < Self::SMALL => Self::Small,
+            error if error < Self::VISIBLE => Self::Visible,
+            error if error.is_finite() => Self::Dominating,
+            _ => Self::Diverging,
+        }
+    }
+
+    /// One kebab-case word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Visible => "visible",
+            Self::CannotTell => "cannot-tell",
+            Self::Dominating => "dominating",
+            Self::Diverging => "diverging",
+        }
+    }
+
+    /// The verdict that [`word`](Self::word) gives.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.word() == word)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_judged_by_one_and_ten_per_cent() {
+        let expected = [
+            (0.0, Verdict::Small),
+            (-0.0099, Verdict::Small),
+            (0.01, Verdict::Visible),
+            (0.0999, Verdict::Visible),
+            (0.1, Verdict::Dominating),
+            (1e300, Verdict::Dominating),
+            (f64::INFINITY, Verdict::Diverging),
+            (f64::NAN, Verdict::CannotTell),
+        ];
+        for (error, verdict) in expected {
+            assert_eq!(Verdict::from_relative_error(error), verdict, "{error}");
+        }
+    }
+
+    #[test]
+    fn words_are_read_back_and_the_worst_part_counts() {
+        for verdict in Verdict::ALL {
+            assert_eq!(Verdict::from_word(verdict.word()), Some(verdict));
+            assert_eq!(verdict.to_string(), verdict.word());
+        }
+        assert_eq!(Verdict::from_word("good"), None);
+        assert!(Verdict::ALL.is_sorted());
+    }
+}
