@@ -1,6 +1,6 @@
 //! Connections and power bonds.
 
-use gyrator_system::{Bond, Connection, Spanned, SystemFile};
+use gyrator_system::{Bond, Connection, Problem, Spanned, SystemFile};
 
 use super::ends::{End, Ends, connection};
 use super::groups::Group;
@@ -229,7 +229,7 @@ fn bond(
 }
 
 /// Makes bonds of the connections that name one. Two connections of one name belong together; effort
-/// is the one with mass in its unit, and the first one where units do not tell.
+/// is the one with mass in its unit. Where units do not tell, it is the first one, and a warning says so.
 fn add_bonds(system: &mut SystemFile, halves: Vec<Half>, reader: &mut Reader<'_>) {
     let mut rest = halves.into_iter();
     let mut bonds: Vec<(Spanned<String>, Vec<Half>)> = Vec::new();
@@ -250,6 +250,7 @@ fn add_bonds(system: &mut SystemFile, halves: Vec<Half>, reader: &mut Reader<'_>
             reader.error("not-a-bond", message, &name.span);
             continue;
         };
+        let is_guessed = first.is_effort.or(second.is_effort).is_none();
         let is_swapped = first.is_effort == Some(false) || second.is_effort == Some(true);
         let (effort, flow) = if is_swapped {
             (second.connection, first.connection)
@@ -263,6 +264,16 @@ fn add_bonds(system: &mut SystemFile, halves: Vec<Half>, reader: &mut Reader<'_>
             );
             reader.error("not-a-bond", message, &name.span);
             continue;
+        }
+        if is_guessed {
+            let message = format!(
+                "no unit tells the effort of the power bond `{}`: `{}` is taken for it; if it is the flow, \
+                 all energies of the bond have the other sign",
+                name.value, effort.from.value
+            );
+            let help = "write the connection of the force, torque, voltage or pressure first";
+            let problem = Problem::warning("guessed-effort", message);
+            reader.problems.push(problem.at(&name.span).help(help));
         }
         let mut bond = Bond::new("");
         bond.name = name;

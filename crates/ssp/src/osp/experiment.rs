@@ -58,7 +58,8 @@ fn step_control(root: Element<'_>, reader: &mut Reader<'_>) -> Option<Choice> {
 
 /// The step control of Sadjina et al. with the parameters of libcosim. Its indicator divides by
 /// `AbsoluteTolerance + RelativeTolerance · E` (`ecco_algorithm.cpp`), ours by
-/// `tolerance · (energy_scale + E)`.
+/// `tolerance · (energy_scale + E)`; libcosim's E is the greatest residual energy of the step, ours that
+/// which the bond transferred. libcosim starts with two steps of the first size and an indicator of 1.
 fn ecco(configuration: Element<'_>, reader: &mut Reader<'_>) -> Choice {
     const NUMBERS: [(&str, &str); 8] = [
         ("SafetyFactor", "safety"),

@@ -221,7 +221,39 @@ fn ports_of_a_power_and_named_pairs_become_bonds() {
     }
 }
 
-/// libcosim's `quarter_truck`: the indicator of both is the same, with E₀ = absolute / relative.
+/// libcosim's `quarter_truck` has no units, and the velocity first.
+#[test]
+fn an_effort_that_no_unit_tells_is_a_warning() {
+    let body = format!(
+        r#"{PAIR}<Connections>
+<VariableConnection powerBond="port"><Variable simulator="mass" name="v"/><Variable simulator="spring" name="v"/></VariableConnection>
+<VariableConnection powerBond="port"><Variable simulator="mass" name="f"/><Variable simulator="spring" name="f"/></VariableConnection>
+</Connections>"#
+    );
+    let folder = system(&body);
+    let ends = ["output", "input"];
+    for (name, [v, f]) in [("mass", ends), ("spring", [ends[1], ends[0]])] {
+        let variables = variable("f", 0, f, "") + &variable("v", 1, v, "");
+        let variables = variables.replace(r#" unit="""#, "");
+        fmu(&folder.path().join(format!("{name}.fmu")), "", &variables);
+    }
+    let (system, warnings) = accepted(&folder);
+    assert_eq!(
+        system.bonds[0].effort[0].from.value.to_string(),
+        "mass.v",
+        "the first one"
+    );
+    let [warning] = &warnings[..] else {
+        panic!("{warnings:?}")
+    };
+    assert!(
+        warning.contains("no unit tells the effort of the power bond `port`: `mass.v` is taken"),
+        "{warning}"
+    );
+}
+
+/// libcosim's `quarter_truck`: the indicator of both is the same, with E₀ = absolute / relative, up
+/// to the energy that is added to E₀.
 #[test]
 fn ecco_has_the_parameters_of_libcosim() {
     let body = format!(
