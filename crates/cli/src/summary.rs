@@ -259,10 +259,26 @@ impl<'a> Summary<'a> {
             other => format!("{other} at t = {time} s"),
         };
         let steps = count(self.steps, "step");
-        let size = self
-            .step_size
-            .map_or(String::new(), |size| format!(" of {} s", short(size)));
+        let size = match self.variable_steps() {
+            Some(word) => self
+                .mean_step()
+                .map(|mean| (mean, format!(" on average ({word})"))),
+            None => self.step_size.map(|size| (size, String::new())),
+        };
+        let size = size.map_or(String::new(), |(size, remark)| {
+            format!(" of {} s{remark}", short(size))
+        });
         format!("{}: {end} after {steps}{size}\n", self.system.display())
+    }
+
+    /// The step control, where it makes steps of different sizes.
+    fn variable_steps(&self) -> Option<&str> {
+        self.step_control.filter(|word| *word != "fixed")
+    }
+
+    fn mean_step(&self) -> Option<f64> {
+        let time = self.stop_time? - self.start_time?;
+        (self.steps > 0).then(|| time / self.steps as f64)
     }
 
     fn component_table(&self) -> String {
@@ -279,7 +295,10 @@ impl<'a> Summary<'a> {
             };
             table.row([
                 component.name.as_str(),
-                &short(component.step_size),
+                &match self.variable_steps() {
+                    Some(_) => "varies".to_owned(),
+                    None => short(component.step_size),
+                },
                 exchange,
             ]);
         }

@@ -42,6 +42,19 @@ pub(crate) fn read(
     Ok(toml_file::read(path)?)
 }
 
+/// Reads a system for settings in its text: one of another format is written as TOML.
+pub(crate) fn read_as_toml(
+    path: &Path,
+    options: &SystemOptions,
+    limits: Limits,
+) -> Result<SystemFile, Failure> {
+    let (system, _) = read(path, options, limits)?;
+    if gyrator_ssp::is_ssp(path) || gyrator_ssp::is_osp(path) {
+        return Ok(toml_file::as_toml(system)?);
+    }
+    Ok(system)
+}
+
 impl From<gyrator_ssp::ReadError> for Failure {
     fn from(error: gyrator_ssp::ReadError) -> Self {
         use gyrator_ssp::ReadError;

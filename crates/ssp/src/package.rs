@@ -48,12 +48,13 @@ impl Package {
             return Ok((Self::of_file(path, DESCRIPTION), Vec::new()));
         }
         let (archive, warnings) = UnpackedArchive::new(path, limits, is_wanted)?;
+        let folder = archive.path().to_owned();
         let package = Self {
-            folder: archive.path().to_owned(),
             shown: path.to_owned(),
             description: DESCRIPTION.into(),
             is_archive: true,
-            unpacked: Unpacked::new(archive),
+            unpacked: Unpacked::new(&folder, archive),
+            folder,
         };
         Ok((package, warnings))
     }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gyrator::{FmuCache, StartError, System};
-use gyrator_system::toml_file::{self, Setting, parse_with};
-use gyrator_system::{Source, SystemFile};
+use gyrator_system::toml_file::{Setting, parse_with};
+use gyrator_system::{Source, SystemFile, Unpacked};
 use rayon::prelude::*;
 
 use crate::cases::{Cases, Shard};
@@ -26,9 +26,6 @@ use crate::trial::{Bench, MakeUnits, Role, TrialOutcome, is_success};
 /// Why a study cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// The system file cannot be read.
-    #[error(transparent)]
-    System(#[from] toml_file::ReadError),
     /// A file that the study depends on cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     File {
@@ -64,6 +61,8 @@ pub enum StudyError {
 pub struct Study {
     file: StudyFile,
     system: Arc<Source>,
+    /// Keeps the FMUs of an archive, which the text of the system names.
+    _unpacked: Unpacked,
     components: Vec<String>,
     cases: Cases,
     columns: Vec<Column>,
@@ -125,14 +124,18 @@ pub struct Summary {
 type Failures = BTreeMap<String, (usize, String)>;
 
 impl Study {
-    /// Makes the list of cases and checks what can be checked before the first run. `cache` opens
-    /// the FMUs.
+    /// Makes the list of cases and checks what can be checked before the first run. `system` is the
+    /// one that the file names, with the text of a system file as its source
+    /// ([`toml_file::as_toml`](gyrator_system::toml_file::as_toml)); `cache` opens the FMUs.
     ///
     /// # Errors
     ///
     /// [`StudyError`].
-    pub fn prepare(file: StudyFile, cache: FmuCache) -> Result<Self, StudyError> {
-        let (system, _) = toml_file::read(&file.system.value)?;
+    pub fn prepare(
+        file: StudyFile,
+        system: SystemFile,
+        cache: FmuCache,
+    ) -> Result<Self, StudyError> {
         let cases = Cases::new(&file);
         if cases.is_empty() {
             return Err(StudyError::NoCases);
@@ -158,6 +161,7 @@ impl Study {
             file,
             components: names.collect(),
             system: Arc::clone(&system.source),
+            _unpacked: system.unpacked,
             cases,
             columns,
             bonds,

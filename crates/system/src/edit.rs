@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::problem::{Problem, Source, Spanned, closest};
@@ -147,9 +147,15 @@ pub(crate) fn not_a_port(text: &str) -> Problem {
 }
 
 impl Unpacked {
-    /// Keeps `files`, which removes them when it is dropped.
-    pub fn new(files: impl Any + Send + Sync) -> Self {
-        Self(Some(Arc::new(files)))
+    /// Keeps `files` in `folder`, which removes them when it is dropped.
+    pub fn new(folder: impl Into<PathBuf>, files: impl Any + Send + Sync) -> Self {
+        Self(Some((folder.into(), Arc::new(files))))
+    }
+
+    /// The folder of the files, if there are any.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.0.as_ref().map(|(folder, _)| &**folder)
     }
 }
 

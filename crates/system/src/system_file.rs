@@ -26,9 +26,9 @@ pub struct SystemFile {
 }
 
 /// Keeps files that were unpacked from the archive of a system, as long as a copy of the system is
-/// in use.
+/// in use, with the folder that they lie in.
 #[derive(Clone, Default)]
-pub struct Unpacked(pub(crate) Option<Arc<dyn Any + Send + Sync>>);
+pub struct Unpacked(pub(crate) Option<(PathBuf, Arc<dyn Any + Send + Sync>)>);
 
 /// The table `[experiment]`. `None` means that the file does not say.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -10,10 +10,10 @@ use clap::{Args, Subcommand};
 use gyrator::FmuCache;
 use gyrator_study::{
     Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, ReadError, Shard, Study,
-    StudyError, Summary, TableError, check_ending, csv_line, merge, read, run as run_study,
-    write_table,
+    StudyError, StudyFile, Summary, TableError, check_ending, csv_line, merge, read,
+    run as run_study, write_table,
 };
-use gyrator_system::toml_file;
+use gyrator_system::SystemFile;
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
@@ -27,6 +27,7 @@ use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ProgressMode;
 use crate::study_progress::StudyProgress;
 use crate::study_supervision::{Job, Plan};
+use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
 
 /// Options of `gyrator study`.
@@ -63,6 +64,8 @@ pub(super) struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     timeout: f64,
     #[command(flatten)]
+    input: SystemOptions,
+    #[command(flatten)]
     fmus: FmuOptions,
     /// Which log lines of FMUs are shown
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "off")]
@@ -97,7 +100,7 @@ enum Verb {
 /// Runs a study, lists its cases or joins its parts.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     match (&options.verb, &options.study) {
-        (Some(Verb::List { study }), _) => list(study),
+        (Some(Verb::List { study }), _) => list(study, options),
         (
             Some(Verb::Merge {
                 parts,
@@ -106,16 +109,16 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
             }),
             _,
         ) => join(parts, output_file, *allow_missing),
-        (None, Some(study)) if options.dry_run => list(study),
+        (None, Some(study)) if options.dry_run => list(study, options),
         (None, Some(study)) => execute(study, options),
         (None, None) => Err(Failure::usage("name a study file".to_owned())),
     }
 }
 
-fn list(path: &Path) -> Result<Exit, Failure> {
+fn list(path: &Path, options: &Options) -> Result<Exit, Failure> {
     let study = read(path)?;
     // Its problems are worth knowing before any run; its FMUs are not needed.
-    toml_file::read(&study.system.value)?;
+    system(&study, options)?;
     let cases = Cases::new(&study);
     if cases.is_empty() {
         return Err(StudyError::NoCases.into());
@@ -134,6 +137,12 @@ fn list(path: &Path) -> Result<Exit, Failure> {
     }
     screen::print(&text)?;
     Ok(Exit::Success)
+}
+
+/// The system that a study file names.
+fn system(study: &StudyFile, options: &Options) -> Result<SystemFile, Failure> {
+    let limits = options.fmus.limits();
+    system_input::read_as_toml(&study.system.value, &options.input, limits)
 }
 
 fn join(parts: &[PathBuf], output: &Path, allow_missing: bool) -> Result<Exit, Failure> {
@@ -191,7 +200,9 @@ fn make(
     fmu_log::start(options.log_level);
     let begin = Instant::now();
     let cache = FmuCache::new(options.fmus.open_options());
-    let study = Study::prepare(read(path)?, cache)?;
+    let file = read(path)?;
+    let system = system(&file, options)?;
+    let study = Study::prepare(file, system, cache)?;
     let isolated = isolated(&study, options)?;
     let journal = Journal::open(journal_path, &study.header(options.shard))?;
     let (job, notes) = job(&journal)?;
@@ -322,7 +333,6 @@ impl From<ReadError> for Failure {
 impl From<StudyError> for Failure {
     fn from(error: StudyError) -> Self {
         match error {
-            StudyError::System(error) => error.into(),
             StudyError::Start(error) => error.into(),
             StudyError::Journal(error) => error.into(),
             StudyError::Threads(..) | StudyError::Notes(_) => {

@@ -101,6 +101,28 @@ fn the_table_does_not_depend_on_threads_nor_on_parts() {
     }
 }
 
+/// The FMUs of an archive are unpacked anew by each process, into another folder each time.
+#[test]
+fn systems_of_other_formats_make_the_same_table() {
+    let bench = Bench::new();
+    study(&bench);
+    succeed(&bench, ["export", "system.toml", "-o", "system.ssp"]);
+    let of_ssp = STUDY.replace("system.toml", "system.ssp");
+    bench.write("ssp.toml", &of_ssp);
+    succeed(&bench, ["study", "study.toml"]);
+    succeed(&bench, ["study", "ssp.toml"]);
+    assert_eq!(bench.read("study.csv"), bench.read("ssp.csv"));
+    let again = succeed(&bench, ["study", "ssp.toml"]);
+    assert!(again.contains("30 rows, 30 of them earlier"), "{again}");
+    assert_eq!(
+        succeed(&bench, ["study", "list", "study.toml"]),
+        succeed(&bench, ["study", "list", "ssp.toml"])
+    );
+    bench.write("wrong.toml", &of_ssp.replace("system.ssp", "none.ssp"));
+    let text = refuse(&bench, ["study", "wrong.toml"]);
+    assert!(text.contains("none.ssp"), "{text}");
+}
+
 #[test]
 fn metrics_are_those_of_the_runs() {
     let bench = Bench::new();

@@ -135,6 +135,25 @@ pub fn read(path: &Path) -> Result<(SystemFile, Vec<Problem>), ReadError> {
     Ok(parse(text, path)?)
 }
 
+/// The same system with the text of a system file as its source, which [`parse_with`] can change:
+/// for systems that were read from another format. FMUs of an archive get paths from the folder in
+/// which they were unpacked, so that the text does not depend on it.
+///
+/// # Errors
+///
+/// All problems of the text.
+pub fn as_toml(mut system: SystemFile) -> Result<SystemFile, Problems> {
+    let name = system.source.path.with_extension("toml");
+    let path = match (system.unpacked.folder(), name.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => name,
+    };
+    system.source = Arc::new(Source::new(&path, ""));
+    let (mut read, _) = parse(to_toml(&system), path)?;
+    read.unpacked = system.unpacked;
+    Ok(read)
+}
+
 /// Reads a system from text. `path` is where the text comes from: paths in the text are joined to
 /// its folder, and problems name it. Warnings come with the system.
 ///
