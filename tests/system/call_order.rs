@@ -88,7 +88,7 @@ fn c24_c28_no_combination_makes_an_illegal_call() {
                 assert_eq!(reason, StopReason::StopTime, "{combination}");
                 ran += 1;
             }
-            // Whoever asks for `fresh` asks for what FMI 2.0 forbids.
+            // `fresh` asks for an order of calls that FMI 2.0 forbids.
             Some(Err(message)) if combination.exchange == "fresh" => {
                 let expected = "read after values were set, without a step between";
                 assert!(message.contains(expected), "{combination}: {message}");

@@ -19,7 +19,7 @@ pub(crate) const OSP_NAMESPACE: &str = "http://opensimulationplatform.com/SSP/OS
 /// The type of the annotations of OMSimulator (`oms.xsd` in its repository).
 const OMS_TYPE: &str = "org.openmodelica";
 
-/// What annotations say.
+/// The contents of annotations.
 #[derive(Debug, Default)]
 pub(crate) struct Annotations {
     /// Macro-step, s.

@@ -1,4 +1,4 @@
-//! What a connection makes of values, in the words of a system file.
+//! The changes of values by a connection, in the words of a system file.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::conversion::Linear;
 /// Values of an output, as text, and the values of the input in their place.
 pub(crate) type Table = Vec<(Spanned<String>, Spanned<Value>)>;
 
-/// What becomes of the values of an output on their way to an input.
+/// The changes of an output's values on their way to an input.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Change {
     /// After the conversion of units.

@@ -102,7 +102,7 @@ pub(crate) fn connection(
 /// A variable with the description it stands in.
 type Described<'m> = Option<(&'m ModelDescription, &'m ScalarVariable)>;
 
-/// What values go through.
+/// The changes that values go through.
 struct Passage<'n> {
     /// After the conversion of units that the engine makes by the units of the FMUs.
     linear: Linear,

@@ -21,7 +21,7 @@ use crate::unit::{Enumerations, Units, enumerations, units};
 /// Descriptions within descriptions.
 const MAX_NESTING: usize = 16;
 
-/// What the elements of one description share.
+/// The facts that the elements of one description share.
 struct Context {
     units: Units,
     enumerations: Enumerations,

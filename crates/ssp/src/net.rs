@@ -59,7 +59,7 @@ pub(crate) struct Net<'d> {
     units: BTreeMap<Node, Unit>,
 }
 
-/// What an element of a system became.
+/// The counterpart of an element of a system.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Inside {
     Component(usize),

@@ -177,7 +177,7 @@ pub(crate) fn finish(
         let has_errors = problems
             .iter()
             .any(|problem| problem.severity == Severity::Error);
-        // What follows from an error says nothing new.
+        // A finding that follows from an error says nothing new.
         if !has_errors && system.components.is_empty() {
             problems.push(Problem::error(
                 "no-components",

@@ -6,7 +6,7 @@ use crate::conversion::Linear;
 use crate::tree::{Element, Reader, boolean};
 use crate::unit::Enumerations;
 
-/// What is made of a value on its way.
+/// The change of a value on its way.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Transformation {
     /// `factor · value + offset`.

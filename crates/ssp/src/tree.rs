@@ -47,7 +47,7 @@ pub(crate) struct Reader<'p> {
     /// The texts of all files so far.
     pub(crate) source: Source,
     pub(crate) problems: Vec<Problem>,
-    /// What was said once and need not be said again.
+    /// Warnings that were given and are not repeated.
     said: BTreeSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a worker shares with its parent.
+//! The memory and descriptors that a worker shares with its parent.
 
 use std::fs::File;
 use std::io::{self, Write as _};

@@ -50,7 +50,7 @@ pub struct Worker {
 ///     println!("to do: {:?}", worker.job());
 ///     0
 /// });
-/// // What the program does else.
+/// // The program's own work.
 /// # }
 /// ```
 pub fn hook(main: impl FnOnce(&'static Worker) -> u8) {

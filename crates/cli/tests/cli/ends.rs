@@ -105,12 +105,16 @@ fn r54_a_step_that_stays_pending_is_ended() {
         let command = format!("{PENDING} --timeout 3{way}");
         let outcome = bench.run(command.split(' '));
         assert_eq!(outcome.code, Some(5), "{way} {}", outcome.stderr);
-        for told in [
+        for expected in [
             "error: bad: no return within 3 s from fmi2DoStep",
             " at t = 0.4 s (step 4); 5 rows kept in out.csv\n",
             "help: give it more time",
         ] {
-            assert!(outcome.stderr.contains(told), "{way} {}", outcome.stderr);
+            assert!(
+                outcome.stderr.contains(expected),
+                "{way} {}",
+                outcome.stderr
+            );
         }
         assert_eq!(bench.rows("out.csv").1.len(), 5);
         let summary = bench.json("summary.json");
@@ -142,8 +146,12 @@ fn r54_a_pending_that_was_not_declared_is_an_error() {
         let bench = Bench::new();
         let outcome = run(&bench, "pending", "do_step", way);
         assert_eq!(outcome.code, Some(1), "{way:?} {}", outcome.stderr);
-        let told = "its description does not declare canRunAsynchronuously";
-        assert!(outcome.stderr.contains(told), "{way:?} {}", outcome.stderr);
+        let expected = "its description does not declare canRunAsynchronuously";
+        assert!(
+            outcome.stderr.contains(expected),
+            "{way:?} {}",
+            outcome.stderr
+        );
     }
 }
 
@@ -379,7 +387,7 @@ fn r66_no_control_character_is_shown() {
     let bench = Bench::new();
     let raw = "\x1b[31m\u{7f}\0\u{9b}\u{202e}";
     let escaped = "\\u001b[31m\\u007f\\u0000\\u009b\\u202e";
-    for (text, told) in [
+    for (text, expected) in [
         (
             FAULTY.replace("stop_time = 1.0", &format!("stop_time = \"{raw}\"")),
             "stop_time",
@@ -405,7 +413,7 @@ fn r66_no_control_character_is_shown() {
         for more in [None, Some("--no-supervisor")] {
             let outcome = bench.run(["run", "system.toml"].into_iter().chain(more));
             assert_ne!(outcome.code, Some(0), "{text}");
-            assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+            assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
             assert!(!outcome.stderr.contains(harmful), "{:?}", outcome.stderr);
         }
     }

@@ -54,12 +54,16 @@ fn r74_a_run_needs_no_thread_beside_its_own() {
         let (bench, outcome) = run(way);
         assert_eq!(outcome.code, Some(0), "{way:?} {}", outcome.stderr);
         assert_eq!(bench.rows("out.csv").1.len(), 11, "{way:?}");
-        let told = "warning: rows can be read by other programs only when the run has ended";
-        assert!(outcome.stderr.contains(told), "{way:?} {}", outcome.stderr);
+        let expected = "warning: rows can be read by other programs only when the run has ended";
+        assert!(
+            outcome.stderr.contains(expected),
+            "{way:?} {}",
+            outcome.stderr
+        );
     }
     let (bench, outcome) = run(&["--isolate"]);
     assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
-    let told = "there can be no thread that starts processes";
-    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+    let expected = "there can be no thread that starts processes";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     assert_eq!(bench.json("summary.json")["stop_reason"], "failed");
 }

@@ -77,9 +77,9 @@ fn r22_a_lost_component_is_survived_without_a_supervisor() {
     let bench = Bench::new();
     let outcome = run(&bench, "segfault", &["--isolate=bad", "--no-supervisor"]);
     assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
-    let told =
+    let expected =
         "bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4), in Faulty.so; 5 rows kept in out.csv";
-    assert!(outcome.stderr.contains(told), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
 }
 
 /// The instance is known, unlike without isolation: the process has only one.

@@ -16,10 +16,13 @@ const WAYS: [&[&str]; 3] = [&[], &["--no-supervisor"], &["--isolate"]];
 fn is_displaced(bench: &Bench, outcome: &ProgramOutcome, place: &str) {
     let ProgramOutcome { code, stderr, .. } = outcome;
     assert_eq!(*code, Some(1), "{stderr}");
-    let told =
+    let expected =
         "was deleted or replaced by an FMU or another program; all rows are written anew, to";
-    assert_eq!(stderr.matches(told).count(), 1, "{stderr}");
-    assert!(stderr.contains(&format!("{told} {place}\n")), "{stderr}");
+    assert_eq!(stderr.matches(expected).count(), 1, "{stderr}");
+    assert!(
+        stderr.contains(&format!("{expected} {place}\n")),
+        "{stderr}"
+    );
     assert!(stderr.starts_with("error: "), "{stderr}");
     assert_eq!(bench.rows(place).1.len(), 11);
     let summary = bench.json("summary.json");

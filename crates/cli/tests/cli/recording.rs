@@ -1,4 +1,4 @@
-//! What is recorded besides outputs, what feeds inputs, and where results may go.
+//! Recorded variables besides outputs, sources of inputs, and destinations of results.
 
 use crate::bench::{Bench, OSCILLATORS};
 

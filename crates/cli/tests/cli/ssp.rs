@@ -32,7 +32,7 @@ fn an_exported_system_gives_the_same_result() {
     ]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert!(bench.read("1.csv") == bench.read("3.csv"));
-    // What was read can be written.
+    // A system that was read can be written.
     let outcome = bench.run(["export", "elsewhere/moved.ssp", "-o", "again.ssp"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     bench.run([

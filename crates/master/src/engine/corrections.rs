@@ -155,7 +155,7 @@ mod tests {
         system.start(&RunOptions::default()).unwrap()
     }
 
-    /// What the corrections have added to the efforts in the second step.
+    /// Sum of the corrections of the efforts in the second step.
     fn added(limit: (&str, f64), is_shared: bool) -> [f64; 2] {
         let mut run = two_bonds(limit, is_shared);
         run.step().unwrap();

@@ -24,7 +24,7 @@ pub(super) struct Immediate {
 }
 
 impl Immediate {
-    /// Outputs depend on all inputs, as far as the description tells.
+    /// Outputs depend on all inputs, as far as the description says.
     pub(super) fn new(inputs: &[&str], outputs: &[&str], function: fn(&[f64]) -> Vec<f64>) -> Self {
         let names = inputs.iter().map(|name| (*name, Causality::Input));
         let names = names.chain(outputs.iter().map(|name| (*name, Causality::Output)));

@@ -304,7 +304,7 @@ impl<'s> Writer<'s> {
         Some((name, entries.collect()))
     }
 
-    /// What the standard has no words for.
+    /// The parts of the system that the standard cannot express.
     fn supplement(&mut self) {
         let Some(text) = supplement::text(self.system) else {
             return;

@@ -1,4 +1,4 @@
-//! What the standard has no words for, as the text of a system file.
+//! The parts of a system that the standard cannot express, as the text of a system file.
 
 use gyrator_system::{Component, Connection, Experiment, Spanned, SystemFile, toml_file};
 

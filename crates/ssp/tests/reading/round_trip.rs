@@ -60,7 +60,7 @@ const VARIABLES: &str = r#"<ScalarVariable name="u" valueReference="0" causality
 <ScalarVariable name="on" valueReference="0" causality="parameter" variability="fixed"><Boolean start="false"/></ScalarVariable>
 <ScalarVariable name="label" valueReference="0" causality="parameter" variability="fixed"><String start=""/></ScalarVariable>"#;
 
-/// What a system file says, without the paths of its FMUs, lines in alphabetical order: a package
+/// The contents of a system file, without the paths of its FMUs, lines in alphabetical order: a package
 /// lists the connections of a bond with the others.
 fn said(text: &str) -> Vec<String> {
     let mut lines: Vec<_> = text

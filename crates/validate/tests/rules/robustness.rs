@@ -1,4 +1,4 @@
-//! Whatever a file holds, it is judged and not panicked at.
+//! Every file is judged without a panic, whatever its contents.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What has to hold in every order of the threads.
+//! The laws that hold in every order of the threads.
 
 use std::cell::RefCell;
 use std::fmt;

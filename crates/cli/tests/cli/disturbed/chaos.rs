@@ -144,7 +144,7 @@ fn make(plan: &Plan, references: &[Reference; 2]) -> (String, Vec<String>) {
     let met = disturb(&bench, plan, &child, &arguments);
     let mut ended = end(&bench, child);
     if let Some(code @ 131..=159) = ended.code {
-        // As a shell tells of a signal.
+        // As a shell reports a signal.
         (ended.code, ended.signal) = (None, Some(code - 128));
     }
     // Files of a folder of their own have come to the others.

@@ -145,7 +145,7 @@ impl Disk {
         count
     }
 
-    /// What a file may contain after the power has gone.
+    /// The contents that a file may have after the power has gone.
     fn contents(&self, inode: Inode) -> Vec<Vec<u8>> {
         let File { bytes, safe } = &self.files[inode];
         let same = bytes.iter().zip(safe).take_while(|(a, b)| a == b).count();

@@ -1,4 +1,4 @@
-//! What happens to a run of the chaos study, drawn from one seed.
+//! The disturbances of a run of the chaos study, drawn from one seed.
 
 use gyrator::SplitMix64;
 
@@ -114,7 +114,7 @@ pub(super) enum Target {
     },
 }
 
-/// What is done to a run from outside, some milliseconds after its start.
+/// A disturbance from outside, some milliseconds after its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Disturbance {
     None,

@@ -307,7 +307,7 @@ fn judge(
         return Vec::new();
     }
     let mut violations = remains.contradictions(ended, is_killed);
-    // What cannot be removed, the next run removes.
+    // The next run removes files that could not be removed.
     violations.retain(|text| !text.starts_with("left: [\"gyrator-"));
     let kept = remains.rows.as_ref().map_or(0, |(_, rows)| *rows);
     if way.crashes && ended.code == Some(5) && kept != 5 && !ended.stderr.contains("are lost") {

@@ -174,7 +174,7 @@ impl Remains {
         !has_files && self.others.is_empty() && self.directories.is_empty()
     }
 
-    /// What contradicts itself, or the promises that hold for every run.
+    /// Contradictions within the remains, or to the promises that hold for every run.
     pub(super) fn contradictions(&self, ended: &Ended, is_killed: bool) -> Vec<String> {
         let mut found = self.wrong.clone();
         let mut note = |is_wrong: bool, text: String| {
@@ -198,22 +198,25 @@ impl Remains {
             note(!unnamed.is_empty(), format!("left: {unnamed:?}"));
         }
         let there = self.rows.as_ref().map_or(0, |(_, rows)| *rows);
-        if let Some((told, name)) = reported_rows(&ended.stderr) {
+        if let Some((reported, name)) = reported_rows(&ended.stderr) {
             let is_other_reported = self.rows.as_ref().is_some_and(|(there, _)| {
                 ended.stderr.contains(&format!("it is {there}"))
                     || ended.stderr.contains(&format!("kept in {there}"))
             });
             let is_there = self.rows.as_ref().is_some_and(|(there, _)| *there == name);
             note(
-                told != there || !is_there && told > 0 && !is_other_reported,
-                format!("{told} rows in {name} are told, there are {:?}", self.rows),
+                reported != there || !is_there && reported > 0 && !is_other_reported,
+                format!(
+                    "{reported} rows in {name} are reported, there are {:?}",
+                    self.rows
+                ),
             );
         }
         if let Some(summary) = &self.summary {
-            let told = summary["output"]["rows"].as_u64().unwrap_or(there);
+            let reported = summary["output"]["rows"].as_u64().unwrap_or(there);
             note(
-                told != there,
-                format!("the summary has {told} rows, there are {:?}", self.rows),
+                reported != there,
+                format!("the summary has {reported} rows, there are {:?}", self.rows),
             );
         }
         found

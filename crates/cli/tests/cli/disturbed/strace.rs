@@ -34,9 +34,9 @@ pub(super) struct Call {
     /// Process or thread; empty where only one was traced.
     pub(super) process: String,
     pub(super) name: String,
-    /// What stands between the parentheses.
+    /// The text between the parentheses.
     pub(super) arguments: String,
-    /// What comes after ` = `.
+    /// The text after ` = `.
     pub(super) result: String,
 }
 
