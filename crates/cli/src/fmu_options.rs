@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gyrator_fmu::{Limits, OpenOptions};
+use gyrator_fmu::{Compiler, Limits, OpenOptions};
 use gyrator_system::{Spanned, SystemFile};
 
 /// How FMUs are opened.
@@ -21,6 +21,10 @@ pub(crate) struct FmuOptions {
     #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "")]
     cache: Option<PathBuf>,
+    /// Compile the C sources of FMUs that have no library for this machine, with the compiler that the
+    /// environment variable CC names, or cc, and the options in CFLAGS; implies --cache
+    #[arg(long)]
+    compile: bool,
     /// Unpack FMUs that cost more: entries, total-size, description-size, ratio, ratio-from, depth,
     /// free-space; sizes may end in KiB, MiB, GiB [repeatable]
     #[arg(long, value_name = "NAME=NUMBER", value_parser = limit)]
@@ -56,9 +60,19 @@ impl FmuOptions {
             library_path: self.library_path.clone(),
             limits: self.limits(),
             cache: match &self.cache {
+                None if self.compile => usual_cache(),
                 Some(cache) if cache.as_os_str().is_empty() => usual_cache(),
                 cache => cache.clone(),
             },
+            compiler: self.compile.then(compiler),
+        }
+    }
+
+    /// The options, with `--compile`.
+    pub(crate) fn compiling(self) -> Self {
+        Self {
+            compile: true,
+            ..self
         }
     }
 
@@ -70,6 +84,21 @@ impl FmuOptions {
         }
         limits
     }
+}
+
+/// The compiler of the user.
+fn compiler() -> Compiler {
+    let words = |name: &str| -> Vec<String> {
+        let text = std::env::var(name).unwrap_or_default();
+        text.split_whitespace().map(str::to_owned).collect()
+    };
+    let mut compiler = Compiler::default();
+    let mut program = words("CC").into_iter();
+    if let Some(word) = program.next() {
+        compiler.program = word;
+    }
+    compiler.flags = program.chain(words("CFLAGS")).collect();
+    compiler
 }
 
 /// A field of [`Limits`].

@@ -179,6 +179,17 @@ impl Archive {
         folders.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there are C files under `sources`.
+    pub(crate) fn has_sources(&self) -> bool {
+        let mut names = self.files.keys();
+        names.any(|name| name.starts_with("sources/") && name.ends_with(".c"))
+    }
+
     /// The bytes of `modelDescription.xml`.
     pub(crate) fn description(&mut self) -> Result<Vec<u8>, OpenError> {
         let Some(index) = self.files.get(DESCRIPTION).copied() else {
@@ -415,7 +426,7 @@ fn is_needed(name: &str) -> bool {
 }
 
 /// The name with `/` between its parts, or why it is not to be trusted.
-fn clean_name(raw: &str) -> Result<String, &'static str> {
+pub(crate) fn clean_name(raw: &str) -> Result<String, &'static str> {
     let name = raw.replace('\\', "/");
     let name = name.strip_suffix('/').unwrap_or(&name);
     if name.starts_with('/') {

@@ -78,6 +78,14 @@ pub enum OpenError {
         /// Contents found instead, as the end of a sentence.
         found: String,
     },
+    /// The library that was to be compiled from the FMU's sources could not be made.
+    #[error("{}: {reason}", path.display())]
+    Compile {
+        /// The FMU.
+        path: PathBuf,
+        /// The reason, with the first messages of the compiler.
+        reason: String,
+    },
     /// `modelDescription.xml` cannot be used.
     #[error("{}: {source}", path.display())]
     Description {
@@ -99,9 +107,10 @@ pub enum LoadError {
     },
     /// No binary for this platform.
     #[error(
-        "{model}: no binary for this platform ({}); the FMU has {}",
+        "{model}: no binary for this platform ({}); the FMU has {}{}",
         wanted.join(" or "),
-        list_or_none(available)
+        list_or_none(available),
+        if *has_sources { "; it has C sources: compile them with --compile" } else { "" }
     )]
     NoPlatform {
         /// Name of the model.
@@ -110,6 +119,8 @@ pub enum LoadError {
         wanted: Vec<String>,
         /// Folders that are there.
         available: Vec<String>,
+        /// Whether it carries C sources.
+        has_sources: bool,
     },
     /// The folder of the platform does not hold the library.
     #[error(

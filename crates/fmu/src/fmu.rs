@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::archive::{Archive, Limits};
+use crate::compiling::{self, Compiler};
 use crate::description::{CoSimulation, ModelDescription};
 use crate::error::{LoadError, OpenError};
 use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
 use crate::instance::Instance;
 use crate::library::{Library, Source};
-use crate::needs::{Loading, Needs};
-use crate::unpacked::Unpacked;
+use crate::needs::{Binary, Loading, Needs};
+use crate::unpacked::{Contents, Unpacked};
 use crate::warning::Warning;
 use crate::{elf_head, platform};
 
@@ -36,6 +37,9 @@ pub struct OpenOptions {
     /// files in it are shared by all runs, and read-only. `None` unpacks into a directory of the
     /// FMU's own that is removed after use.
     pub cache: Option<PathBuf>,
+    /// The compiler for FMUs that have C sources and no library for this machine. `None` compiles
+    /// nothing. With a [cache](Self::cache) each FMU is compiled once.
+    pub compiler: Option<Compiler>,
 }
 
 /// How to make an instance.
@@ -76,6 +80,8 @@ pub struct Peek {
     pub warnings: Vec<Warning>,
     /// Folders of platforms that have files in the archive.
     pub platforms: Vec<String>,
+    /// Whether the archive carries C sources.
+    pub has_sources: bool,
 }
 
 /// An opened FMU. Clones share everything.
@@ -113,7 +119,8 @@ impl Fmu {
     /// resources and binaries. No code of the FMU runs.
     ///
     /// # Errors
-    /// If the file cannot be read, is not to be trusted, or is no FMU of version 2.0.
+    /// If the file cannot be read, is not to be trusted, is no FMU of version 2.0, or has sources
+    /// that were to be compiled and do not compile.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         Self::open_with(path, &OpenOptions::default())
     }
@@ -125,9 +132,15 @@ impl Fmu {
     pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
         let claim = SlotGuard::new(&file_name(path));
         let reading = || read(path, options.limits);
-        let (mut archive, peek) = claim.slot().during(Activity::Open, reading)?;
-        let unpacking = || Unpacked::new(&mut archive, options.cache.as_deref());
+        let (archive, mut peek) = claim.slot().during(Activity::Open, reading)?;
+        let compiling = to_compile(options, &peek);
+        let is_compiled = compiling.is_some();
+        let contents = Contents { archive, compiling };
+        let unpacking = || Unpacked::new(contents, options.cache.as_deref());
         let unpacked = Arc::new(claim.slot().during(Activity::Unpack, unpacking)?);
+        if is_compiled {
+            peek.platforms.push(platform::usual_folder().to_owned());
+        }
         Ok(Self(Arc::new(Inner {
             path: absolute(path),
             peek,
@@ -209,10 +222,30 @@ impl Fmu {
     /// # Errors
     /// If there is no library for this machine, or it cannot be read.
     pub fn needs(&self) -> Result<Needs, LoadError> {
+        let file = self.library_file()?;
+        Needs::of(&file, &self.0.loading()).map_err(|source| LoadError::Io { path: file, source })
+    }
+
+    /// The FMU's library for this machine, where it was unpacked or compiled.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn library_file(&self) -> Result<PathBuf, LoadError> {
         let model = model_name(&self.0.peek.description);
         let binary = self.binary(&model, self.co_simulation(&model)?, &mut Vec::new())?;
-        let file = binary.path();
-        Needs::of(&file, &self.0.loading()).map_err(|source| LoadError::Io { path: file, source })
+        Ok(binary.path())
+    }
+
+    /// Writes a copy of the FMU with the [library](Self::library_file) that was compiled for it.
+    ///
+    /// # Errors
+    /// If there is no library, or the file cannot be written.
+    pub fn write_with_library(&self, target: &Path) -> Result<(), LoadError> {
+        let library = self.library_file()?;
+        compiling::write_with(&self.0.path, target, &library).map_err(|source| LoadError::Io {
+            path: target.to_owned(),
+            source,
+        })
     }
 
     fn co_simulation(&self, model: &str) -> Result<&CoSimulation, LoadError> {
@@ -244,6 +277,22 @@ impl Fmu {
         let part = format!(".{}", platform::ENDING);
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         names.filter(|name| name.contains(&part)).count() > 1
+    }
+
+    /// Whether a library of the FMU uses a Python interpreter, of which a process has one for all
+    /// instances of all FMUs.
+    #[must_use]
+    pub fn uses_python(&self) -> bool {
+        self.0.unpacked.uses_python(|| {
+            let Ok(library) = self.library_file() else {
+                return false;
+            };
+            let folder = std::fs::read_dir(library.with_file_name(""))
+                .into_iter()
+                .flatten();
+            let mut files = folder.filter_map(|entry| Some(entry.ok()?.path()));
+            files.any(|file| Binary::read(&file).is_some_and(|binary| binary.uses_python()))
+        })
     }
 
     /// Makes an instance for co-simulation.
@@ -372,6 +421,7 @@ impl Fmu {
                 model: model.to_owned(),
                 wanted: platform::FOLDERS.iter().map(ToString::to_string).collect(),
                 available: platforms.clone(),
+                has_sources: inner.peek.has_sources,
             });
         };
         let folder = inner.unpacked.binaries(platform);
@@ -422,6 +472,16 @@ impl Inner {
     }
 }
 
+/// The compiler for the FMU, and what it compiles: only where there are sources and no library for this
+/// machine.
+fn to_compile(options: &OpenOptions, peek: &Peek) -> Option<(Compiler, Arc<ModelDescription>)> {
+    let is_own = |folder: &String| platform::FOLDERS.contains(&folder.as_str());
+    let is_missing = peek.has_sources && !peek.platforms.iter().any(is_own);
+    let compiler = options.compiler.clone().filter(|_| is_missing)?;
+    peek.description.co_simulation.as_ref()?;
+    Some((compiler, Arc::clone(&peek.description)))
+}
+
 /// The library of an FMU.
 struct UnpackedBinary {
     platform: &'static str,
@@ -461,12 +521,14 @@ fn read(path: &Path, limits: Limits) -> Result<(Archive, Peek), OpenError> {
     warnings.extend(more);
     warnings.extend(needed_tool(&description));
     let platforms = archive.platforms();
+    let has_sources = archive.has_sources();
     Ok((
         archive,
         Peek {
             description: Arc::new(description),
             warnings,
             platforms,
+            has_sources,
         },
     ))
 }

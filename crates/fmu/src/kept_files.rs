@@ -6,16 +6,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::archive::Archive;
 use crate::error::OpenError;
 use crate::leftovers;
 use crate::platform;
-use crate::unpacked::{is_plain, own_directory};
+use crate::unpacked::{Contents, is_plain, own_directory};
 
-/// The folder in `cache` with the files of an archive, which is unpacked there if it is new.
+/// The folder in `cache` with the files of an FMU, which is unpacked there, and compiled if it has to be, if it is new.
 /// `None` if the cache lies where FMUs would not find their resources: many do not decode the URI
 /// that they are given (C-08).
-pub(crate) fn of(archive: &mut Archive, cache: &Path) -> Result<Option<PathBuf>, OpenError> {
+pub(crate) fn of(contents: &mut Contents, cache: &Path) -> Result<Option<PathBuf>, OpenError> {
     let io = |path: &Path| {
         let path = path.to_owned();
         |source| OpenError::Io { path, source }
@@ -24,7 +23,7 @@ pub(crate) fn of(archive: &mut Archive, cache: &Path) -> Result<Option<PathBuf>,
     if !cache.to_str().is_some_and(is_plain) {
         return Ok(None);
     }
-    let folder = format!("{}-{}", archive.digest()?, platform::usual_folder());
+    let folder = format!("{}-{}", contents.digest()?, platform::usual_folder());
     let kept = cache.join(folder);
     if kept.is_dir() {
         return Ok(Some(kept));
@@ -33,7 +32,7 @@ pub(crate) fn of(archive: &mut Archive, cache: &Path) -> Result<Option<PathBuf>,
     leftovers::sweep_in(&cache);
     let new = own_directory(&cache)?;
     let _lock = leftovers::lock(new.path());
-    archive.unpack_to(new.path())?;
+    contents.write_to(new.path())?;
     sync(new.path());
     match std::fs::rename(new.path(), &kept) {
         Ok(()) => {

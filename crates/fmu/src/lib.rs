@@ -29,6 +29,7 @@
 //! conformance (C) and of faults to survive (R).
 
 mod archive;
+mod compiling;
 mod description;
 mod elf_head;
 mod encoding;
@@ -40,18 +41,21 @@ mod instance;
 mod kept_files;
 pub mod leftovers;
 mod library;
+mod limited_command;
 mod logger;
 pub mod memory;
 mod needs;
 mod packages;
 mod platform;
 mod process_directory;
+mod python;
 mod search_path;
 mod unpacked;
 mod warning;
 pub mod xml;
 
 pub use archive::Limits;
+pub use compiling::Compiler;
 pub use description::*;
 pub use encoding::{decode as decode_description, decode_file as decode_xml};
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};

@@ -19,6 +19,7 @@ use fmi2_abi::{Boolean, Integer, Real};
 use crate::error::LoadError;
 use crate::needs::{Binary, Loading, Needs};
 use crate::packages;
+use crate::python;
 use crate::unpacked::Unpacked;
 use crate::warning::Warning;
 
@@ -132,7 +133,11 @@ impl Library {
         warnings: &mut Vec<Warning>,
     ) -> Result<Self, LoadError> {
         preload(source)?;
-        let handle = open_with_needed(source).map_err(|reason| {
+        let opened = open_with_needed(source).or_else(|reason| {
+            load_python(&reason, warnings).ok_or(reason)?;
+            open_with_needed(source)
+        });
+        let handle = opened.map_err(|reason| {
             let (model, file) = source.names();
             let hint = source.hint(&reason);
             LoadError::Library {
@@ -252,6 +257,32 @@ fn preload(source: &Source<'_>) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// Loads libpython for all of the process to use, where a library has not loaded because it lacks one of
+/// Python's functions.
+fn load_python(reason: &str, warnings: &mut Vec<Warning>) -> Option<()> {
+    if !undefined_symbol(reason).is_some_and(python::has_symbol) {
+        return None;
+    }
+    let file = python::library()?;
+    let name = file.to_string_lossy().into_owned();
+    let mut loaded = PRELOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !loaded.contains(&name) {
+        let _ = ManuallyDrop::new(open(file, true).ok()?);
+        loaded.push(name.clone());
+    }
+    let message = format!(
+        "it uses a Python interpreter and names no library that has one; {name} is loaded first"
+    );
+    warnings.push(Warning::new(message));
+    Some(())
+}
+
+/// The symbol that the dynamic loader has not found.
+fn undefined_symbol(reason: &str) -> Option<&str> {
+    let (_, symbol) = reason.split_once("undefined symbol: ")?;
+    symbol.split([' ', ',']).next()
+}
+
 /// Loads a library, binding all its symbols now.
 #[cfg(unix)]
 fn open(file: &Path, global: bool) -> Result<Handle, String> {
@@ -345,8 +376,7 @@ fn system_message(error: &libloading::Error) -> String {
 
 /// Advice on a message of the dynamic loader, from the message alone.
 fn hint(reason: &str) -> String {
-    if let Some((_, symbol)) = reason.split_once("undefined symbol: ") {
-        let symbol = symbol.split([' ', ',']).next().unwrap_or(symbol);
+    if let Some(symbol) = undefined_symbol(reason) {
         let library = packages::library_with(symbol);
         return format!(
             "; {symbol} is in no library that the FMU names: load {library} (--preload)"

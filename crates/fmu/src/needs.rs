@@ -12,6 +12,7 @@ use object::{Endianness, FileKind, elf};
 use crate::elf_head;
 use crate::library::{GLOBAL, REQUIRED_FUNCTIONS};
 use crate::packages;
+use crate::python;
 use crate::search_path::{RunPaths, SearchPath};
 
 /// Requirements of an FMU's library, and which of them are met.
@@ -28,6 +29,9 @@ pub struct Needs {
     pub undefined_symbols: Vec<String>,
     /// Functions of FMI that no run can do without and that the library does not export.
     pub missing_functions: Vec<&'static str>,
+    /// The libpython that is loaded for the library, where it uses an interpreter and names no library
+    /// that has it.
+    pub python: Option<PathBuf>,
     /// Directories where libraries were looked for, in this order, before the system's own list.
     pub searched: Vec<PathBuf>,
 }
@@ -73,7 +77,7 @@ impl Needs {
             provided: BTreeSet::new(),
             wanted: BTreeSet::new(),
         };
-        let mut missing_functions = Vec::new();
+        let (mut missing_functions, mut python) = (Vec::new(), None);
         if refusal.is_none() {
             let own = Binary::read(file).unwrap_or_default();
             missing_functions = REQUIRED_FUNCTIONS
@@ -83,6 +87,11 @@ impl Needs {
                 .collect();
             survey.visit(file, own);
             survey.visit_global(options.preload);
+            if survey.lacks_python() {
+                python = python::library().map(Path::to_owned);
+            }
+            let name = python.as_deref().and_then(Path::to_str);
+            survey.visit_global(&name.map(str::to_owned).into_iter().collect::<Vec<_>>());
         }
         let searched = survey.search.directories();
         let (libraries, undefined_symbols) = survey.conclude();
@@ -92,6 +101,7 @@ impl Needs {
             libraries,
             undefined_symbols,
             missing_functions,
+            python,
             searched,
         })
     }
@@ -165,7 +175,7 @@ pub(crate) struct Binary {
     /// Libraries that it needs.
     pub(crate) needed: Vec<String>,
     run_paths: RunPaths,
-    defined: BTreeSet<String>,
+    pub(crate) defined: BTreeSet<String>,
     /// Symbols that some other library has to have.
     undefined: BTreeSet<String>,
 }
@@ -175,6 +185,12 @@ impl Binary {
     pub(crate) fn read(path: &Path) -> Option<Self> {
         let bytes = std::fs::read(path).ok()?;
         Self::parse(&bytes)
+    }
+
+    /// Whether it calls a Python interpreter.
+    pub(crate) fn uses_python(&self) -> bool {
+        self.needed.iter().any(|name| python::is_library(name))
+            || self.undefined.iter().any(|name| python::has_symbol(name))
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
@@ -258,6 +274,12 @@ impl Survey {
                 self.add(name, &file, found);
             }
         }
+    }
+
+    /// Whether the FMU's own libraries use an interpreter that none of the others has.
+    fn lacks_python(&self) -> bool {
+        let mut missing = self.wanted.difference(&self.provided);
+        missing.any(|name| python::has_symbol(name))
     }
 
     fn add(&mut self, name: String, needed_by: &Path, found: Option<PathBuf>) {

@@ -35,13 +35,12 @@ const CACHE: &str = "/etc/ld.so.cache";
 impl SearchPath {
     pub(crate) fn new(library_path: &[PathBuf], folder: &Path) -> Self {
         let environment = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-        let cache = std::fs::read(CACHE).unwrap_or_default();
         Self {
             library_path: library_path.to_vec(),
             environment: std::env::split_paths(&environment)
                 .filter(|directory| !directory.as_os_str().is_empty())
                 .collect(),
-            cache: read_cache(&cache).unwrap_or_default(),
+            cache: system_libraries(),
             folder: folder.to_owned(),
         }
     }
@@ -86,6 +85,12 @@ impl SearchPath {
             .chain(after_cache)
             .find(|path| is_usable(path))
     }
+}
+
+/// The system's list of its libraries.
+pub(crate) fn system_libraries() -> BTreeMap<String, Vec<PathBuf>> {
+    let cache = std::fs::read(CACHE).unwrap_or_default();
+    read_cache(&cache).unwrap_or_default()
 }
 
 /// The directories of an `RPATH` or `RUNPATH`.

@@ -1,12 +1,14 @@
 //! The files of an FMU on disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tempfile::TempDir;
 
 use crate::archive::{Archive, Limits};
+use crate::compiling::Compiler;
+use crate::description::ModelDescription;
 use crate::error::OpenError;
 use crate::kept_files;
 use crate::leftovers;
@@ -22,21 +24,56 @@ pub(crate) struct Unpacked {
     own: TempDir,
     _of_process: Arc<ProcessDirectory>,
     copies: AtomicU64,
+    uses_python: OnceLock<bool>,
+}
+
+/// What is put on disk of an FMU.
+pub(crate) struct Contents {
+    /// Its resources, and its binaries for this platform.
+    pub(crate) archive: Archive,
+    /// The compiler of its sources, where they are to be compiled.
+    pub(crate) compiling: Option<(Compiler, Arc<ModelDescription>)>,
+}
+
+impl Contents {
+    /// A number that no other contents have, in hexadecimal.
+    pub(crate) fn digest(&self) -> Result<String, OpenError> {
+        let archive = self.archive.digest()?;
+        Ok(match &self.compiling {
+            Some((compiler, _)) => format!("{archive}-{}", &compiler.digest()[..16]),
+            None => archive,
+        })
+    }
+
+    pub(crate) fn write_to(&mut self, directory: &Path) -> Result<(), OpenError> {
+        self.archive.unpack_to(directory)?;
+        let Some((compiler, description)) = &self.compiling else {
+            return Ok(());
+        };
+        let Some(model) = &description.co_simulation else {
+            return Ok(());
+        };
+        let built = compiler.build(&mut self.archive, model, directory);
+        built.map_err(|reason| OpenError::Compile {
+            path: self.archive.path().to_owned(),
+            reason,
+        })
+    }
 }
 
 impl Unpacked {
-    /// Unpacks an archive, or finds its files in a cache.
-    pub(crate) fn new(archive: &mut Archive, cache: Option<&Path>) -> Result<Self, OpenError> {
+    /// Unpacks an FMU, or finds its files in a cache.
+    pub(crate) fn new(mut contents: Contents, cache: Option<&Path>) -> Result<Self, OpenError> {
         let of_process = ProcessDirectory::shared()?;
         let own = of_process.directory()?;
         let files = match cache {
-            Some(cache) => kept_files::of(archive, cache)?,
+            Some(cache) => kept_files::of(&mut contents, cache)?,
             None => None,
         };
         let files = match files {
             Some(files) => files,
             None => {
-                archive.unpack_to(own.path())?;
+                contents.write_to(own.path())?;
                 own.path().to_owned()
             }
         };
@@ -45,6 +82,7 @@ impl Unpacked {
             own,
             _of_process: of_process,
             copies: AtomicU64::new(0),
+            uses_python: OnceLock::new(),
         })
     }
 
@@ -61,6 +99,11 @@ impl Unpacked {
         let target = self.own.path().join("instances").join(number.to_string());
         copy_directory(&self.binaries(platform), &target)?;
         Ok(target)
+    }
+
+    /// What `look` finds, which is called once.
+    pub(crate) fn uses_python(&self, look: impl FnOnce() -> bool) -> bool {
+        *self.uses_python.get_or_init(look)
     }
 
     /// `fmuResourceLocation`: the URI of the resources, whether or not there are some (C-08).

@@ -2,6 +2,7 @@
 
 mod benchmark;
 mod compare;
+mod compile;
 mod design_hinfinity;
 mod export;
 mod inspect;
@@ -38,6 +39,8 @@ enum Verb {
     Inspect(inspect::Options),
     /// Write a system with its FMUs as an SSP package, for other tools
     Export(export::Options),
+    /// Compile the C sources of an FMU that has no library for this machine
+    Compile(compile::Options),
     /// Check FMUs against FMI 2.0
     Validate(validate::Options),
     /// Compare two results, column by column
@@ -63,6 +66,7 @@ impl Cli {
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
             Verb::Export(options) => export::run(options),
+            Verb::Compile(options) => compile::run(options),
             Verb::Validate(options) => validate::run(&options),
             Verb::Compare(options) => compare::run(&options),
             Verb::Learn(options) => learn::run(options),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use gyrator_fmu::{Fmu, Limits};
+use gyrator_fmu::Fmu;
 use gyrator_validate::reference::{Reference, ReferenceError};
 use gyrator_validate::{Finding, Report, Severity, Subject, dynamic, rule, rules};
 use gyrator_worker::Worker;
@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing, is_named};
+use crate::fmu_options::FmuOptions;
 use crate::numbers::count;
 use crate::options::positive;
 use crate::screen;
@@ -59,6 +60,8 @@ pub(super) struct Options {
     )]
     #[arg(conflicts_with = "json")]
     against: Option<String>,
+    #[command(flatten)]
+    open: FmuOptions,
     /// Longest time for one call of an FMU [Linux]
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
     timeout: f64,
@@ -86,7 +89,7 @@ struct Judged<'a> {
 /// Judges the FMUs.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     if let Some(worker) = Worker::current() {
-        dynamic::perform(worker.job())?;
+        dynamic::perform(worker.job(), options.open.open_options())?;
         return Ok(Exit::Success);
     }
     if options.list {
@@ -147,7 +150,7 @@ fn list() -> String {
 
 fn examine(file: &Path, options: &Options) -> Result<Report, Failure> {
     let subject =
-        Subject::read(file, Limits::default()).map_err(|error| unreadable(file, &error))?;
+        Subject::read(file, options.open.limits()).map_err(|error| unreadable(file, &error))?;
     let mut report = gyrator_validate::examine_subject(&subject);
     // An FMU that cannot be read cannot be run.
     let is_readable = report.worst() < Some(Severity::Fatal) && subject.contents().is_some();
@@ -185,7 +188,7 @@ fn compare(
     if references.is_empty() {
         return Ok(());
     }
-    let peek = Fmu::peek(file).map_err(|error| not_opened(&error))?;
+    let peek = Fmu::peek_with(file, options.open.limits()).map_err(|error| not_opened(&error))?;
     for reference in &references {
         let findings = dynamic::meets(file, &peek.description, reference, &running(options))?;
         report.extend(findings);

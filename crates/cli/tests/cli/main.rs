@@ -12,6 +12,8 @@ mod errors;
 mod fault_table;
 mod faults;
 mod fmu_options;
+#[cfg(target_os = "linux")]
+mod foreign_fmus;
 mod generalised;
 mod h_infinity;
 mod inherited;

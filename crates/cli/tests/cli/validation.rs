@@ -1,7 +1,7 @@
 //! `gyrator validate`.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use zip::ZipWriter;
@@ -9,7 +9,7 @@ use zip::write::SimpleFileOptions;
 
 use crate::bench::{Bench, ProgramOutcome};
 
-const DESCRIPTION: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+pub(crate) const DESCRIPTION: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="2.0" modelName="Unruly" guid="{right}">
   <CoSimulation modelIdentifier="unruly" canHandleVariableCommunicationStepSize="true" canGetAndSetFMUstate="true" canSerializeFMUstate="true"/>
   <TypeDefinitions>
@@ -31,7 +31,7 @@ const DESCRIPTION: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
   </ModelStructure>
 </fmiModelDescription>"#;
 
-const PLATFORM: &str = if cfg!(target_arch = "x86_64") {
+pub(crate) const PLATFORM: &str = if cfg!(target_arch = "x86_64") {
     "linux64"
 } else {
     "aarch64-linux"
@@ -42,8 +42,8 @@ pub(crate) fn build(bench: &Bench, breaks: u8) -> String {
     build_with(bench, breaks, "modelDescription.xml")
 }
 
-/// The same with another name of its description in the archive.
-fn build_with(bench: &Bench, breaks: u8, description: &str) -> String {
+/// Builds the library of `unruly.c`, with further sources.
+pub(crate) fn compile(bench: &Bench, breaks: u8, more: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/unruly.c");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let library = bench.path("unruly.so");
@@ -52,10 +52,18 @@ fn build_with(bench: &Bench, breaks: u8, description: &str) -> String {
         .arg(&library)
         .arg(format!("-DBREAKS={breaks}"))
         .arg(&source)
+        .args(more)
         .arg("-lm")
+        .current_dir(bench.path("."))
         .status()
         .unwrap();
     assert!(status.success(), "the C compiler failed");
+    library
+}
+
+/// The same with another name of its description in the archive.
+fn build_with(bench: &Bench, breaks: u8, description: &str) -> String {
+    let library = compile(bench, breaks, &[]);
     let name = format!("unruly{breaks}.fmu");
     let mut zip = ZipWriter::new(std::fs::File::create(bench.path(&name)).unwrap());
     let files = [

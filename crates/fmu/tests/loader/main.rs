@@ -5,6 +5,7 @@
 mod archives;
 mod building;
 mod calls;
+mod compiling;
 mod descriptions;
 mod loading;
 mod logging;

@@ -58,7 +58,7 @@ impl Opened {
             component: component.name.value.clone(),
             message: error.to_string(),
             kind: match error {
-                OpenError::Io { .. } => LoadErrorKind::NotLoaded,
+                OpenError::Io { .. } | OpenError::Compile { .. } => LoadErrorKind::NotLoaded,
                 _ => LoadErrorKind::Invalid,
             },
         })?;

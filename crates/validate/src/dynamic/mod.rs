@@ -17,7 +17,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gyrator_fmu::{LoadError, ModelDescription};
+use gyrator_fmu::{LoadError, ModelDescription, OpenOptions};
 use gyrator_worker::{Supervisor, WorkerOutcome};
 use serde::{Deserialize, Serialize};
 
@@ -223,15 +223,19 @@ fn of_rule(rule: &Rule, severity: Severity, message: String) -> Finding {
     }
 }
 
-/// Does what [`examine`] or [`meets`] has asked a worker for.
+/// Does what [`examine`] or [`meets`] has asked a worker for; FMUs are opened with `open`.
 ///
 /// # Errors
 /// If the job is not one of theirs, or its files cannot be written.
-pub fn perform(job: &[u8]) -> io::Result<()> {
+pub fn perform(job: &[u8], mut open: OpenOptions) -> io::Result<()> {
     let job: Job = serde_json::from_slice(job)?;
+    // The working directory changes before the FMU is opened.
+    for path in open.library_path.iter_mut().chain(&mut open.cache) {
+        *path = std::path::absolute(&*path)?;
+    }
     std::env::set_current_dir(&job.scratch)?;
     let mut report = std::fs::File::create(&job.report)?;
-    for line in work(&job)? {
+    for line in work(&job, open)? {
         let mut text = serde_json::to_vec(&line)?;
         text.push(b'\n');
         report.write_all(&text)?;
@@ -239,13 +243,13 @@ pub fn perform(job: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn work(job: &Job) -> io::Result<Vec<Line>> {
+fn work(job: &Job, open: OpenOptions) -> io::Result<Vec<Line>> {
     let number = match &job.task {
         Task::Rule(number) => *number,
         Task::Record { .. } => MEETS_REFERENCE.number,
     };
     let rule = rule(number).ok_or_else(|| io::Error::other("there is no such rule"))?;
-    let mut trial = Trial::new(rule, &job.fmu, &job.scratch);
+    let mut trial = Trial::new(rule, &job.fmu, &job.scratch, open);
     let mut lines = Vec::new();
     let outcome = match (&job.task, rule.check) {
         (Task::Record { .. }, _) => record(&trial, &job.task).map(|recording| {

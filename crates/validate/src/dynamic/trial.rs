@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use gyrator_fmu::{
-    CallError, Fmu, Instance, InstanceOptions, LoadError, ModelDescription, OpenError, StepOutcome,
+    CallError, Fmu, Instance, InstanceOptions, LoadError, ModelDescription, OpenError, OpenOptions,
+    StepOutcome,
 };
 
 use super::trajectory::{Outputs, Trajectory};
@@ -42,6 +43,8 @@ pub struct Trial {
     pub(crate) path: PathBuf,
     /// A folder of this trial, which is its working directory.
     pub(crate) scratch: PathBuf,
+    /// How FMUs are opened.
+    options: OpenOptions,
     pub(crate) findings: Vec<Finding>,
 }
 
@@ -80,11 +83,17 @@ impl Grid {
 }
 
 impl Trial {
-    pub(super) fn new(rule: &'static Rule, path: &Path, scratch: &Path) -> Self {
+    pub(super) fn new(
+        rule: &'static Rule,
+        path: &Path,
+        scratch: &Path,
+        options: OpenOptions,
+    ) -> Self {
         Self {
             rule,
             path: path.to_owned(),
             scratch: scratch.to_owned(),
+            options,
             findings: Vec::new(),
         }
     }
@@ -101,7 +110,16 @@ impl Trial {
     }
 
     pub(crate) fn open(&self) -> Result<Fmu, Stop> {
-        Ok(Fmu::open(&self.path)?)
+        Ok(Fmu::open_with(&self.path, &self.options)?)
+    }
+
+    /// Another FMU with the same options, of which nothing is kept.
+    pub(crate) fn open_other(&self, path: &Path) -> Result<Fmu, Stop> {
+        let options = OpenOptions {
+            cache: None,
+            ..self.options.clone()
+        };
+        Ok(Fmu::open_with(path, &options)?)
     }
 
     pub(crate) fn grid(fmu: &Fmu) -> Grid {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use gyrator_fmu::memory::resident_bytes;
 use gyrator_fmu::{
-    BaseType, Causality, Fmu, Initial, InstanceOptions, LoadError, ScalarVariable, TypeAttributes,
+    BaseType, Causality, Initial, InstanceOptions, LoadError, ScalarVariable, TypeAttributes,
 };
 
 use super::repacking::with_another_guid;
@@ -134,7 +134,10 @@ fn guid_is_checked(trial: &mut Trial) -> Result<(), Stop> {
     let Some(path) = with_another_guid(&trial.path, &trial.scratch)? else {
         return Ok(());
     };
-    match Fmu::open(&path)?.instantiate("stranger", &InstanceOptions::default()) {
+    match trial
+        .open_other(&path)?
+        .instantiate("stranger", &InstanceOptions::default())
+    {
         Ok(_) => trial.find("an instance was made although the GUID was wrong"),
         Err(LoadError::Instantiate { .. }) => {}
         Err(other) => return Err(other.into()),

@@ -18,7 +18,7 @@ use super::bytes::{Cursor, Malformed};
 use super::log_lines::Writer;
 use super::mailbox::{Mailbox, MailboxError, Side};
 use super::reply::Reply;
-use super::request::{Operation, Rare, Start};
+use super::request::{CompilerOf, Operation, Rare, Start};
 use super::wait_policy::WaitPolicy;
 use super::{ROLE, layout};
 use crate::channel::Received;
@@ -193,6 +193,7 @@ fn load(start: &Start<'_>) -> Result<FmuUnit, String> {
             .collect(),
         limits: UNLIMITED,
         cache: start.cache.map(path_of),
+        compiler: start.compiler.as_ref().map(CompilerOf::compiler),
     };
     let fmu = Fmu::open_with(&path_of(start.fmu), &options).map_err(|error| error.to_string())?;
     FmuUnit::new(&fmu, start.name, start.logging).map_err(|error| error.to_string())

@@ -9,7 +9,7 @@ use gyrator::{LoadError, LoadErrorKind, Unit, UnitMaker, UnitOrder};
 
 use super::connection::Terms;
 use super::journal::Journal;
-use super::request::{Rare, Request, Start};
+use super::request::{CompilerOf, Rare, Request, Start};
 use super::unit::{IsolatedUnit, NotStarted};
 use super::wait_policy::Spinning;
 
@@ -28,6 +28,7 @@ pub struct Isolation {
     arguments: Vec<OsString>,
     chosen: BTreeSet<String>,
     spinning: Option<Spinning>,
+    interpreters_apart: bool,
 }
 
 impl Isolation {
@@ -52,6 +53,15 @@ impl Isolation {
     #[must_use]
     pub fn arguments(mut self, arguments: impl IntoIterator<Item = OsString>) -> Self {
         self.arguments.extend(arguments);
+        self
+    }
+
+    /// Gives each component whose FMU [uses an interpreter](gyrator_fmu::Fmu::uses_python) a process of its
+    /// own, unless it says `isolate = false`: for programs that make several runs in one process. Runs at
+    /// the same time would share the interpreter, and later ones would find what earlier ones left in it.
+    #[must_use]
+    pub const fn interpreters_apart(mut self) -> Self {
+        self.interpreters_apart = true;
         self
     }
 
@@ -95,7 +105,8 @@ impl UnitMaker for Isolation {
         let mut met = BTreeMap::new();
         for order in orders {
             let earlier: &mut u32 = met.entry(order.fmu.path()).or_default();
-            let by_itself = *earlier > 0 && cannot_share(order);
+            let by_itself = *earlier > 0 && cannot_share(order)
+                || self.interpreters_apart && order.fmu.uses_python();
             let isolate = order.component.isolate.as_ref();
             if isolate.map_or(by_itself || order.component.is_isolated(), |isolate| {
                 isolate.value
@@ -149,6 +160,7 @@ fn request(order: &UnitOrder<'_>) -> Request {
             .cache
             .as_ref()
             .map(|path| path.as_os_str().as_bytes()),
+        compiler: options.compiler.as_ref().map(CompilerOf::new),
     }));
     request
 }

@@ -3,8 +3,10 @@
 //! Operations that a step may have are written by hand: numbers go in one block each, and nothing
 //! is allocated. The [rare](Rare) ones are written by postcard.
 
+use std::time::Duration;
+
 use gyrator::{Handle, Value, VariableType};
-use gyrator_fmu::LONGEST_STATE;
+use gyrator_fmu::{Compiler, LONGEST_STATE};
 use serde::{Deserialize, Serialize};
 
 use super::bytes::{Cursor, Malformed, Numbers, Put, length};
@@ -80,6 +82,36 @@ pub(super) struct Start<'a> {
     /// Directory where unpacked FMUs are kept, as the operating system has it.
     #[serde(borrow)]
     pub(super) cache: Option<&'a [u8]>,
+    /// The compiler of sources, if they are to be compiled.
+    #[serde(borrow)]
+    pub(super) compiler: Option<CompilerOf<'a>>,
+}
+
+/// A [`Compiler`] in a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CompilerOf<'a> {
+    program: &'a str,
+    #[serde(borrow)]
+    flags: Vec<&'a str>,
+    time_limit: Duration,
+}
+
+impl<'a> CompilerOf<'a> {
+    pub(super) fn new(compiler: &'a Compiler) -> Self {
+        Self {
+            program: &compiler.program,
+            flags: compiler.flags.iter().map(String::as_str).collect(),
+            time_limit: compiler.time_limit,
+        }
+    }
+
+    pub(super) fn compiler(&self) -> Compiler {
+        Compiler {
+            program: self.program.to_owned(),
+            flags: self.flags.iter().map(ToString::to_string).collect(),
+            time_limit: self.time_limit,
+        }
+    }
 }
 
 impl Request {
@@ -427,6 +459,11 @@ mod tests {
             preload: vec![text, text],
             library_path: vec![text.as_bytes()],
             cache: Some(text.as_bytes()),
+            compiler: Some(CompilerOf {
+                program: text,
+                flags: vec![text],
+                time_limit: Duration::from_millis(1),
+            }),
         }));
         request.rare(&Rare::SetupExperiment(numbers[0], Some(numbers[0]), None));
         request.rare(&Rare::EnterInitializationMode);

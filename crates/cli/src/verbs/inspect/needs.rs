@@ -21,6 +21,8 @@ pub(super) struct NeedsFacts {
     libraries: Vec<LibraryFacts>,
     undefined_symbols: Vec<String>,
     missing_functions: Vec<&'static str>,
+    /// The libpython that is loaded for it.
+    python: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -46,6 +48,7 @@ impl NeedsFacts {
             libraries: needs.libraries.iter().map(library).collect(),
             undefined_symbols: needs.undefined_symbols.clone(),
             missing_functions: needs.missing_functions.clone(),
+            python: needs.python.clone(),
         }
     }
 
@@ -90,6 +93,9 @@ impl NeedsFacts {
             table.row([needed.name.clone(), needed.needed_by.clone(), found]);
         }
         text += &table.render();
+        if let Some(python) = &self.python {
+            let _ = writeln!(text, "\n{} is loaded for it", python.display());
+        }
         if self.met {
             let _ = writeln!(text, "\nnothing is missing");
         }

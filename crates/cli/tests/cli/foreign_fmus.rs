@@ -1,0 +1,259 @@
+//! FMUs that other tools leave to the importer to complete: C sources without a library, and libraries
+//! that expect an interpreter in the process.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use crate::bench::{Bench, ProgramOutcome};
+use crate::validation::{DESCRIPTION, PLATFORM, compile};
+
+fn archive(bench: &Bench, name: &str, description: &str, files: &[(&str, &[u8])]) {
+    let mut zip = ZipWriter::new(std::fs::File::create(bench.path(name)).unwrap());
+    let description = ("modelDescription.xml", description.as_bytes());
+    for (name, content) in std::iter::once(&description).chain(files) {
+        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    zip.finish().unwrap();
+}
+
+/// An FMU with the source of `unruly.c` and no library.
+fn with_sources(bench: &Bench) {
+    let source = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/unruly.c"));
+    let old = "canSerializeFMUstate=\"true\"/>";
+    let new = "canSerializeFMUstate=\"true\"><SourceFiles><File name=\"unruly.c\"/></SourceFiles></CoSimulation>";
+    let description = DESCRIPTION.replacen(old, new, 1);
+    archive(
+        bench,
+        "source.fmu",
+        &description,
+        &[("sources/unruly.c", &source.unwrap())],
+    );
+}
+
+fn run_with(bench: &Bench, arguments: &[&str], variables: &[(&str, &str)]) -> ProgramOutcome {
+    let mut command = bench.command(arguments.iter().copied());
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    ProgramOutcome {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn sources_are_compiled_on_request() {
+    let bench = Bench::new();
+    with_sources(&bench);
+    let cache = bench.path("cache");
+    let variables = [("XDG_CACHE_HOME", cache.to_str().unwrap())];
+    let run = |arguments: &[&str]| run_with(&bench, arguments, &variables);
+    let outcome = run(&["simulate", "source.fmu"]);
+    assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--compile"), "{}", outcome.stderr);
+    let outcome = run(&["simulate", "source.fmu", "--compile", "-o", "one.csv"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let outcome = run(&["compile", "source.fmu"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let library = Path::new(outcome.stdout.trim());
+    assert!(
+        library.starts_with(&cache) && library.is_file(),
+        "{}",
+        library.display()
+    );
+    let outcome = run(&["compile", "source.fmu", "-o", "whole.fmu"]);
+    assert_eq!(
+        (outcome.code, &*outcome.stdout),
+        (Some(0), "whole.fmu\n"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(
+        run(&["simulate", "whole.fmu", "-o", "two.csv"]).code,
+        Some(0)
+    );
+    assert_eq!(bench.read("one.csv"), bench.read("two.csv"));
+    bench.write("s.toml", "[experiment]\nstop_time = 1.0\nstep_size = 0.125\n[components]\nsource = { fmu = \"source.fmu\" }\n");
+    let outcome = run(&["run", "s.toml", "--compile", "--isolate", "-o", "three.csv"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let of_system = bench.read("three.csv").replace("source.", "");
+    assert_eq!(bench.read("one.csv"), of_system);
+    let outcome = run(&["validate", "--dynamic", "--compile", "source.fmu"]);
+    assert!(
+        !outcome.stdout.contains("does not load"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn what_cannot_be_compiled_is_said() {
+    let bench = Bench::new();
+    with_sources(&bench);
+    archive(&bench, "empty.fmu", DESCRIPTION, &[]);
+    let cache = bench.path("cache");
+    let cache = ("XDG_CACHE_HOME", cache.to_str().unwrap());
+    let broken = ("CFLAGS", "-Dfmi2DoStep=other");
+    for (arguments, variables, code, text) in [
+        (
+            &["compile", "empty.fmu"][..],
+            &[cache][..],
+            4,
+            "it has no C sources",
+        ),
+        (&["compile", "missing.fmu"], &[cache], 4, "missing.fmu"),
+        (
+            &["compile", "source.fmu", "-o", "source.fmu"],
+            &[cache],
+            2,
+            "source.fmu",
+        ),
+        (
+            &["compile", "fmus/OscillatorForce.fmu"],
+            &[cache],
+            2,
+            "has a library for this machine",
+        ),
+        (
+            &["compile", "source.fmu"],
+            &[cache, ("CC", "no-such-cc")],
+            4,
+            "no-such-cc does not start",
+        ),
+        (
+            &["compile", "source.fmu"],
+            &[cache, broken],
+            4,
+            "do not define fmi2DoStep",
+        ),
+        (
+            &["simulate", "source.fmu", "--compile"],
+            &[cache, broken],
+            4,
+            "do not define fmi2DoStep",
+        ),
+    ] {
+        let outcome = run_with(&bench, arguments, variables);
+        assert_eq!(
+            outcome.code,
+            Some(code),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+        assert!(
+            outcome.stderr.contains(text),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+/// A library that ends the process when it is used a second time there, as an interpreter that cannot be
+/// started twice.
+const INTERPRETER: &str = "#include <stdlib.h>\nint PyGyrator_Claim(void) { static int claims; if (claims++) abort(); return 0; }\n";
+
+/// Makes `python.fmu`, whose library needs `PyGyrator_Claim`, and a `python3` that knows a library with it.
+fn with_interpreter(bench: &Bench) -> String {
+    let claim = "int PyGyrator_Claim(void); __attribute__((constructor)) static void claim(void) { PyGyrator_Claim(); }\n";
+    bench
+        .write("claim.c", claim)
+        .write("interpreter.c", INTERPRETER);
+    let library = compile(bench, 0, &["claim.c"]);
+    let file = format!("binaries/{PLATFORM}/unruly.so");
+    archive(
+        bench,
+        "python.fmu",
+        DESCRIPTION,
+        &[(&file, &std::fs::read(library).unwrap())],
+    );
+    let folder = bench.path("interpreter");
+    std::fs::create_dir(&folder).unwrap();
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let made = Command::new(compiler)
+        .args([
+            "-shared",
+            "-fPIC",
+            "-o",
+            "interpreter/libpython3.99.so.1.0",
+            "interpreter.c",
+        ])
+        .current_dir(bench.path("."))
+        .status();
+    assert!(made.unwrap().success());
+    let folder = folder.display();
+    let script = format!("#!/bin/sh\nprintf '%s\\n' libpython3.99.so.1.0 {folder} none\n");
+    bench.write("interpreter/python3", &script);
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(bench.path("interpreter/python3"), executable).unwrap();
+    format!("{folder}:{}", std::env::var("PATH").unwrap_or_default())
+}
+
+#[test]
+fn libpython_is_loaded_for_an_fmu_that_lacks_it() {
+    let bench = Bench::new();
+    let path = with_interpreter(&bench);
+    let found = [("PATH", &*path)];
+    let simulate = ["simulate", "python.fmu", "-o", "out.csv"];
+    let outcome = run_with(&bench, &simulate, &found);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let outcome = run_with(&bench, &simulate, &[]);
+    assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
+    for part in ["PyGyrator_Claim", "--preload"] {
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+    let deps = ["inspect", "--deps", "python.fmu"];
+    let outcome = run_with(&bench, &deps, &found);
+    assert!(
+        outcome
+            .stdout
+            .contains("libpython3.99.so.1.0 is loaded for it"),
+        "{}",
+        outcome.stdout
+    );
+    assert_eq!(run_with(&bench, &deps, &[]).code, Some(4));
+    let library = bench.path("interpreter/libpython3.99.so.1.0");
+    let validate = [
+        "validate",
+        "--dynamic",
+        "python.fmu",
+        "--preload",
+        library.to_str().unwrap(),
+    ];
+    let outcome = run_with(&bench, &validate, &[]);
+    assert!(
+        !outcome.stdout.contains("PyGyrator_Claim"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+/// A process that makes several runs would use one interpreter for all.
+#[test]
+fn runs_of_a_study_share_no_interpreter() {
+    let bench = Bench::new();
+    let path = with_interpreter(&bench);
+    let system = "[experiment]\nstop_time = 1.0\nstep_size = 0.125\n[components]\na = { fmu = \"python.fmu\" }\nb = { fmu = \"python.fmu\" }\n";
+    let study = "system = \"s.toml\"\n[[vary]]\ngrid = { \"a.u\" = { from = 0.0, to = 1.0, count = 4 } }\n[[metrics]]\nfinal = [\"a.y\"]\n";
+    bench.write("s.toml", system).write("study.toml", study);
+    for threads in ["1", "2"] {
+        let arguments = [
+            "study",
+            "study.toml",
+            "-o",
+            "t.csv",
+            "--worker-threads",
+            threads,
+        ];
+        let outcome = run_with(&bench, &arguments, &[("PATH", &path)]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let table = bench.read("t.csv");
+        assert_eq!(table.matches("stop-time").count(), 4, "{table}");
+        for file in ["t.csv", "t.csv.journal"] {
+            std::fs::remove_file(bench.path(file)).unwrap();
+        }
+    }
+}
