@@ -15,8 +15,7 @@ here=$(dirname "$(realpath "$0")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-echo "== pythonfmu: a slave in Python, its interpreter loaded first"
-libpython=$("$python" "$here/find_libpython.py")
+echo "== pythonfmu: a slave in Python, its interpreter found and loaded first"
 "$python" -m pythonfmu build -f "$here/pythonfmu_slave.py" -d "$work"
 cat > "$work/decay.toml" <<TOML
 [experiment]
@@ -26,10 +25,23 @@ step_size = 0.01
 
 [components.decay]
 fmu = "Decay.fmu"
-preload = ["$libpython"]
 TOML
+export PATH="$(dirname "$("$python" -c 'import sys; print(sys.executable)')"):$PATH"
 "$gyrator" run "$work/decay.toml" --output-file "$work/decay.csv"
 "$python" "$here/check_foreign.py" decay "$work/decay.csv"
+
+echo "== pythonfmu: runs on two threads share no interpreter"
+cat > "$work/study.toml" <<TOML
+system = "decay.toml"
+[[vary]]
+grid = { "decay.k" = { from = 0.5, to = 4.0, count = 24 } }
+[[metrics]]
+final = ["decay.x"]
+TOML
+"$gyrator" study "$work/study.toml" --worker-threads 2 --output-file "$work/two.csv"
+"$gyrator" study "$work/study.toml" --worker-threads 1 --output-file "$work/one.csv"
+cmp "$work/one.csv" "$work/two.csv"
+test "$(grep -c stop-time "$work/one.csv")" = 24
 
 echo "== fmu-manipulation-toolbox: both oscillators in one container"
 cp "$fmus/OscillatorForce.fmu" "$fmus/OscillatorMotion.fmu" "$here/container.json" "$work"

@@ -221,7 +221,8 @@ fn make(
         notes: notes.as_ref(),
         maker: &|| {
             let isolation = Isolation::new().timeout(time_limit(options.timeout));
-            Box::new(isolation.arguments(["isolated".into()]))
+            let isolation = isolation.arguments(["isolated".into()]);
+            Box::new(isolation.interpreters_apart())
         },
     };
     let summary = run_study(&study, &run_options, &journal, &|state| {
