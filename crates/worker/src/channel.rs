@@ -3,6 +3,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{
@@ -14,6 +15,10 @@ use rustix::net::{
 pub const MAX_MESSAGE: usize = 4096;
 /// Most open files in a message.
 pub const MAX_FILES: usize = 4;
+
+/// Pauses before a call is made again that found no memory, ms: a fifth of a second in all, in which the
+/// system may end another program.
+const PAUSES: [u64; 4] = [1, 10, 50, 150];
 
 /// One end of a connection that keeps messages apart.
 #[derive(Debug)]
@@ -67,13 +72,9 @@ impl Channel {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let parts = [IoSlice::new(message)];
-        loop {
-            match rustix::net::sendmsg(&self.0, &parts, &mut control, SendFlags::NOSIGNAL) {
-                Ok(_) => return Ok(()),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        let send = || rustix::net::sendmsg(&self.0, &parts, &mut control, SendFlags::NOSIGNAL);
+        retry(send)?;
+        Ok(())
     }
 
     /// Sends the first message to a worker. One that is dead already needs none: its status contains
@@ -104,14 +105,12 @@ impl Channel {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let mut parts = [IoSliceMut::new(&mut bytes)];
-        let length = loop {
-            let flags = RecvFlags::CMSG_CLOEXEC;
-            match rustix::net::recvmsg(&self.0, &mut parts, &mut control, flags) {
-                Ok(received) => break received.bytes,
-                Err(Errno::INTR) => {}
-                Err(Errno::CONNRESET) => return Ok(Received::Closed),
-                Err(error) => return Err(error.into()),
-            }
+        let receive =
+            || rustix::net::recvmsg(&self.0, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC);
+        let length = match retry(receive) {
+            Ok(received) => received.bytes,
+            Err(Errno::CONNRESET) => return Ok(Received::Closed),
+            Err(error) => return Err(error.into()),
         };
         let mut files = Vec::new();
         for part in control.drain() {
@@ -124,6 +123,21 @@ impl Channel {
         }
         bytes.truncate(length);
         Ok(Received::Message(bytes, files))
+    }
+}
+
+/// Makes a call again that a signal has cut short, and for a while one that found no memory: the
+/// message is there still, and the rows of a crash depend on it.
+fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    let mut pauses = PAUSES.map(Duration::from_millis).into_iter();
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            Err(Errno::NOMEM | Errno::NOBUFS) if let Some(pause) = pauses.next() => {
+                std::thread::sleep(pause);
+            }
+            result => return result,
+        }
     }
 }
 
@@ -167,6 +181,19 @@ mod tests {
         copy.read_to_string(&mut text).unwrap();
         assert_eq!(text, "text");
         assert!(matches!(there.receive().unwrap(), Received::Closed));
+    }
+
+    #[test]
+    fn r70_a_call_without_memory_is_made_again() {
+        let after = |failures: Vec<Errno>| {
+            let mut failures = failures.into_iter();
+            retry(|| failures.next().map_or(Ok("message"), Err))
+        };
+        assert_eq!(after(vec![Errno::INTR; 100]), Ok("message"));
+        assert_eq!(after(vec![Errno::NOMEM, Errno::NOBUFS]), Ok("message"));
+        assert_eq!(after(vec![Errno::NOMEM; 4]), Ok("message"));
+        assert_eq!(after(vec![Errno::NOMEM; 5]), Err(Errno::NOMEM));
+        assert_eq!(after(vec![Errno::CONNRESET]), Err(Errno::CONNRESET));
     }
 
     #[test]
