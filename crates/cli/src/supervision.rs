@@ -3,11 +3,12 @@
 //! The parent starts this program once more with the same arguments; that worker reads, runs,
 //! records and prints as it would by itself. The parent speaks up only if the worker cannot.
 
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use gyrator::{Observer, ObserverError, StopRequest, View};
-use gyrator_record::{PartFile, RecordError, rows_path};
+use gyrator_record::{PartFile, rows_path};
 use gyrator_worker::{
     Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome,
 };
@@ -121,43 +122,24 @@ impl Plan<'_> {
         let Some(file) = file else {
             return Ok(exit);
         };
-        let rows = count(file.rows, "row");
-        let mut part = part_file(&file)?;
+        let (length, error) = (file.length, file.error);
+        let kept = format!("{} kept in {}\n", count(file.rows, "row"), file.name);
+        let mut part = part_file(&file.name, file.file);
         if exit != Exit::Failed {
-            let published = part.publish(file.length).map(|()| exit);
+            let published = part.publish(length).map(|()| exit);
             return published.map_err(|error| self.write_summary_of(error.into()));
         }
         // The worker has reported the reason. Where an FMU has closed its descriptors, it could not save what it
         // had.
-        if file.error.is_none() && !part.is_published() && part.publish(file.length).is_ok() {
-            screen::message(&format!("{rows} kept in {}\n", file.name));
+        if error.is_none() && !part.is_published() && part.publish(length).is_ok() {
+            screen::message(&kept);
         }
         Ok(exit)
     }
 
     fn failure(&self, death: &Death, file: Option<KeptResults>) -> Failure {
-        // Nothing was recorded where there are no names of columns.
-        let file = file.filter(|file| {
-            let is_empty = file.length == Some(0);
-            if is_empty && let Ok(part) = part_file(file) {
-                part.discard();
-            }
-            !is_empty
-        });
-        let output = file
-            .as_ref()
-            .map(|file| (PathBuf::from(&file.name), file.rows));
         let mut text = death.to_string();
-        if let Some(file) = file {
-            let rows = count(file.rows, "row");
-            match part_file(&file).and_then(|mut part| part.publish(file.length)) {
-                Ok(()) => text.push_str(&format!("; {rows} kept in {}", file.name)),
-                Err(error) => text.push_str(&format!("; {rows} recorded; {error}")),
-            }
-            if let Some(error) = &file.error {
-                text.push_str(&format!("; the last ones are lost: {error}"));
-            }
-        }
+        let output = file.and_then(|file| keep(file, &mut text));
         let mut failure = Failure::new(Exit::after(&death.cause), Message::error(text));
         if let Some(advice) = advice(&death.cause) {
             failure = failure.help(advice);
@@ -178,20 +160,39 @@ fn warn(text: &str) {
 }
 
 /// The result file, to give it its name or to remove it.
-fn part_file(file: &KeptResults) -> Result<PartFile, RecordError> {
-    let path = Path::new(&file.name);
-    let copy = file.file.try_clone();
-    let part = copy.and_then(|copy| PartFile::adopt(path, copy));
-    let part = part.map_err(|source| RecordError::NotNamed {
-        path: path.to_owned(),
-        place: "its rows cannot be read any more".to_owned(),
-        source,
-    })?;
+fn part_file(name: &str, file: File) -> PartFile {
+    let part = PartFile::adopt(Path::new(name), file);
     if !part.is_published() {
         // In place of the worker. Where it fails, the rows are there until the power goes.
         let _ = part.file().sync_data();
     }
-    Ok(part)
+    part
+}
+
+/// Gives the rows of a crashed run their name; says where they are, and how many.
+fn keep(results: KeptResults, text: &mut String) -> Option<(PathBuf, u64)> {
+    let KeptResults {
+        name,
+        rows,
+        error,
+        length,
+        file,
+    } = results;
+    let mut part = part_file(&name, file);
+    // Nothing was recorded where there are no names of columns.
+    if length == Some(0) {
+        part.discard();
+        return None;
+    }
+    let counted = count(rows, "row");
+    match part.publish(length) {
+        Ok(()) => text.push_str(&format!("; {counted} kept in {name}")),
+        Err(error) => text.push_str(&format!("; {counted} recorded; {error}")),
+    }
+    if let Some(error) = error {
+        text.push_str(&format!("; the last ones are lost: {error}"));
+    }
+    Some((PathBuf::from(name), rows))
 }
 
 /// Summary of a run whose worker has died.

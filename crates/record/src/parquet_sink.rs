@@ -141,8 +141,9 @@ impl<W: Output> RowSink for ParquetSink<W> {
             rows_path: self.rows_path.clone(),
             source,
         })?;
-        // The Parquet file has all rows: a leftover file of rows does no harm.
-        let _ = std::fs::remove_file(&self.rows_path);
+        // The Parquet file has all rows: a file of rows that stays after the second attempt does no harm.
+        let removed = std::fs::remove_file(&self.rows_path);
+        let _ = removed.or_else(|_| std::fs::remove_file(&self.rows_path));
         Ok(())
     }
 

@@ -66,19 +66,18 @@ impl PartFile {
     }
 
     /// The file that another process has created as `path` and could not finish.
-    ///
-    /// # Errors
-    ///
-    /// The error of the operating system, if the folder no longer exists.
-    pub fn adopt(path: &Path, file: File) -> io::Result<Self> {
-        let name = path.canonicalize().or_else(|_| std::path::absolute(path))?;
-        let is_plain = file.metadata()?.is_file();
+    #[must_use]
+    pub fn adopt(path: &Path, file: File) -> Self {
+        // The folder may be gone.
+        let name = path.canonicalize().or_else(|_| std::path::absolute(path));
+        let name = name.unwrap_or_else(|_| path.to_owned());
+        let is_plain = look(|| file.metadata()).map_or(true, |found| found.is_file());
         let part = if is_plain {
             with_ending(&name, ".part")
         } else {
             name.clone()
         };
-        Ok(Self::new(path, name, part, file, is_plain))
+        Self::new(path, name, part, file, is_plain)
     }
 
     fn new(shown: &Path, name: PathBuf, part: PathBuf, file: File, is_plain: bool) -> Self {
@@ -100,7 +99,7 @@ impl PartFile {
 
     /// Removes the file without giving it its name.
     pub fn discard(&self) {
-        if self.is_plain && is_at(&self.file, &self.part) {
+        if self.is_plain && is_at(&self.file, &self.part).unwrap_or(false) {
             // A file that stays is empty, and no result.
             let _ = std::fs::remove_file(&self.part);
         }
@@ -143,22 +142,23 @@ impl PartFile {
     /// example.
     #[must_use]
     pub fn is_published(&self) -> bool {
-        let has_part_name = || is_at(&self.file, &self.part);
+        let is_at = |path: &Path| is_at(&self.file, path).unwrap_or(false);
         let has_copy = || self.places().any(|(path, _)| self.is_copied_to(&path));
-        is_at(&self.file, &self.name) || !has_part_name() && has_copy()
+        is_at(&self.name) || !is_at(&self.part) && has_copy()
     }
 
     /// Returns the place, for people, to which the file was written anew, if it was.
     fn give_name(&self) -> Result<Option<PathBuf>, RecordError> {
         let part = || format!("{}.part", self.shown.display());
-        if let Err(source) = self.file.metadata() {
-            // An FMU has closed it.
-            return Err(self.not_named(source, format!("what it has is in {}", part())));
-        }
-        if is_at(&self.file, &self.name) {
+        let is_at = |path: &Path| {
+            // An FMU has closed it, or the disk fails: nothing proves that the file is gone.
+            is_at(&self.file, path)
+                .map_err(|source| self.not_named(source, format!("what it has is in {}", part())))
+        };
+        if is_at(&self.name)? {
             return Ok(None);
         }
-        if is_at(&self.file, &self.part) {
+        if is_at(&self.part)? {
             let renamed = rename_if_free(&self.part, &self.name).map(|()| {
                 sync_folder(&self.name);
                 None
@@ -298,7 +298,7 @@ fn open_part(part: &Path) -> io::Result<(File, bool)> {
         }
         // It has the lock, or there are none on this file system. Another program may have given the
         // file its name since it was opened.
-        if is_at(&file, part) {
+        if is_at(&file, part)? {
             return Ok((file, true));
         }
     }
@@ -331,9 +331,32 @@ fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Whether `path` leads to this open file.
-fn is_at(file: &File, path: &Path) -> bool {
-    let (here, there) = (file.metadata(), path.metadata());
-    here.is_ok_and(|here| there.is_ok_and(|there| is_same(&here, &there)))
+///
+/// # Errors
+///
+/// If that cannot be found out.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let here = look(|| file.metadata())?;
+    match look(|| path.metadata()) {
+        Ok(there) => Ok(is_same(&here, &there)),
+        Err(error) if is_absence(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Looks once more where the system could not look: a network or a lack of memory may pass.
+fn look(mut look: impl FnMut() -> io::Result<Metadata>) -> io::Result<Metadata> {
+    match look() {
+        Err(error) if !is_absence(&error) => look(),
+        result => result,
+    }
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// Whether both are of one file, by device and inode; where there are no such things, assumes it.
@@ -536,6 +559,36 @@ mod tests {
         assert!(matches!(error, RecordError::NotNamed { .. }), "{error}");
         let expected = "its rows cannot be read any more";
         assert!(error.to_string().contains(expected), "{error}");
+    }
+
+    #[test]
+    fn r70_a_look_that_fails_once_is_made_again() {
+        let found = |failures: Vec<io::ErrorKind>| {
+            let mut failures = failures.into_iter();
+            let looked = || {
+                let failure = failures.next().map(io::Error::from);
+                failure.map_or_else(|| Path::new("/").metadata(), Err)
+            };
+            look(looked).map(drop).map_err(|error| error.kind())
+        };
+        use io::ErrorKind::{NotFound, OutOfMemory, ResourceBusy};
+        assert_eq!(found(vec![OutOfMemory]), Ok(()));
+        assert_eq!(found(vec![OutOfMemory, ResourceBusy]), Err(ResourceBusy));
+        assert_eq!(found(vec![NotFound, OutOfMemory]), Err(NotFound));
+    }
+
+    /// A link that leads to itself stands for any place that the system cannot look at.
+    #[cfg(unix)]
+    #[test]
+    fn r70_a_file_that_cannot_be_found_out_about_is_not_written_anew() {
+        let bench = Bench::new();
+        let mut file = bench.create();
+        std::os::unix::fs::symlink("out.csv", bench.path("out.csv")).unwrap();
+        let error = file.publish(Some(7)).unwrap_err();
+        assert!(matches!(error, RecordError::NotNamed { .. }), "{error}");
+        let expected = "what it has is in ";
+        assert!(error.to_string().contains(expected), "{error}");
+        assert_eq!(bench.files(), ["out.csv", "out.csv.part"]);
     }
 
     #[test]
