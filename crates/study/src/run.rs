@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use gyrator::{FmuCache, StartError, System};
 use gyrator_system::toml_file::{Setting, parse_with};
@@ -80,6 +81,9 @@ pub struct Options<'a> {
     pub threads: NonZeroUsize,
     /// Ends the study once it is true; runs in progress have no rows then.
     pub interrupt: Arc<AtomicBool>,
+    /// Longest time of a step that an FMU makes in the background (`fmi2Pending`), in this process;
+    /// `None` is for ever.
+    pub pending_timeout: Option<Duration>,
     /// Components whose FMUs get processes of their own, where `maker` offers them.
     pub isolated: Vec<String>,
     /// Runs that have ended an earlier process: they are not made, and their rows say so.
@@ -361,6 +365,7 @@ pub fn run(
             metrics: &study.file.metrics,
             bonds: &study.bonds,
             interrupt: Arc::clone(&options.interrupt),
+            pending_timeout: options.pending_timeout,
             last: &last,
             maker: options.maker,
         },

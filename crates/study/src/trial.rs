@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gyrator::{
     BondReport, Cause, FmuCache, Report, Run, RunError, RunOptions, StartError, StopReason, System,
@@ -22,6 +22,7 @@ pub(crate) struct Bench<'a> {
     /// Bonds whose energies are measured.
     pub(crate) bonds: &'a [String],
     pub(crate) interrupt: Arc<AtomicBool>,
+    pub(crate) pending_timeout: Option<Duration>,
     /// Settings applied after all others; they change no result.
     pub(crate) last: &'a [Setting],
     pub(crate) maker: &'a MakeUnits<'a>,
@@ -118,21 +119,19 @@ impl Bench<'_> {
             meter.update(view, cursor.as_mut());
         };
         take(&run.view());
-        let (mut message, mut is_lost) = (String::new(), false);
+        let (mut message, mut end) = (String::new(), None);
         while !run.has_ended() {
             match run.step() {
                 Ok(_) => take(&run.view()),
                 Err(error) => {
                     renew_after_fatal(&error, cache);
-                    is_lost = matches!(cause(&error), Some(Cause::Lost | Cause::Timeout));
+                    end = unusual_end(&error);
                     message = error.to_string();
                 }
             }
         }
         let mut outcome = self.outcome(&run.report(), message, meter.results(reference));
-        if is_lost {
-            outcome.stop_reason = "crashed";
-        }
+        outcome.stop_reason = end.unwrap_or(outcome.stop_reason);
         Ok((outcome, recorder.map(Recorder::finish)))
     }
 
@@ -147,6 +146,7 @@ impl Bench<'_> {
         }
         let options = RunOptions {
             interrupt: Some(Arc::clone(&self.interrupt)),
+            pending_timeout: Some(self.pending_timeout.unwrap_or(Duration::MAX)),
             ..RunOptions::default()
         };
         let system = System::from_file_with(file, cache).map_err(not_started)?;
@@ -199,12 +199,19 @@ fn not_started(error: StartError) -> TrialOutcome {
             TrialOutcome::not_started("not-loaded", messages.join("; "))
         }
         StartError::Run(error) => {
-            let word = match cause(&error) {
-                Some(Cause::Lost | Cause::Timeout) => "crashed",
-                _ => StopReason::Failed(String::new()).word(),
-            };
+            let failed = || StopReason::Failed(String::new()).word();
+            let word = unusual_end(&error).unwrap_or_else(failed);
             TrialOutcome::not_started(word, error.to_string())
         }
+    }
+}
+
+/// The stop reason of an error that is no failure of the run.
+fn unusual_end(error: &RunError) -> Option<&'static str> {
+    match cause(error)? {
+        Cause::Lost | Cause::Timeout => Some("crashed"),
+        Cause::Interrupted => Some(StopReason::Interrupted.word()),
+        _ => None,
     }
 }
 

@@ -215,6 +215,7 @@ fn make(
             (None, threads) => threads.unwrap_or_else(cores),
         },
         interrupt: interrupt.requested(),
+        pending_timeout: time_limit(options.timeout),
         isolated,
         lost: &job.lost,
         only: job.only,

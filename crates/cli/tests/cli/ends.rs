@@ -140,6 +140,37 @@ fn r54_an_interrupted_step_that_stays_pending_is_ended() {
     }
 }
 
+/// A study without a supervisor goes on with its other runs, or ends soon after Ctrl-C without a row of
+/// the run that it interrupted.
+#[test]
+fn r54_a_step_of_a_study_that_stays_pending_is_ended() {
+    const COMMAND: &str = "study study.toml --no-supervisor --worker-threads 1 --timeout";
+    let bench = Bench::new();
+    endless_steps(&bench);
+    let faults = "[\"none\", \"pending\"]";
+    let study =
+        format!("system = \"pending.toml\"\nvary = [{{ grid = {{ \"bad.fault\" = {faults} }} }}]");
+    bench.write("study.toml", &study);
+    let outcome = bench.run(COMMAND.split(' ').chain(["1"]));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let table = bench.read("study.csv");
+    let rows: Vec<&str> = table.lines().skip(1).collect();
+    assert!(rows[0].contains(",none,stop-time,"), "{table}");
+    assert!(rows[1].contains(",pending,crashed,"), "{table}");
+    assert!(
+        rows[1].contains("no return within 1 s from fmi2DoStep"),
+        "{table}"
+    );
+
+    std::fs::remove_file(bench.path("study.csv.journal")).unwrap();
+    let mut child = bench.start(COMMAND.split(' ').chain(["0"]));
+    let journal = bench.path("study.csv.journal");
+    wait_until("the first run has ended", || lines(&journal) == 2);
+    signal("-INT", child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(lines(&journal), 2, "{}", bench.read("study.csv.journal"));
+}
+
 #[test]
 fn r54_a_pending_that_was_not_declared_is_an_error() {
     for way in [&[][..], &["--no-supervisor"], &["--isolate"]] {
