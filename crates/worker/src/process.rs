@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
@@ -34,8 +35,7 @@ pub(crate) fn spawn(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> io::Result<(Child, Channel)> {
     let (parent, child) = Channel::pair()?;
-    // The program as it was started, also if its file has been replaced since.
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(program());
     if let Some(name) = std::env::args_os().next() {
         command.arg0(name);
     }
@@ -44,6 +44,23 @@ pub(crate) fn spawn(
         .env(VARIABLE, format!("{role} {}", std::process::id()))
         .stdin(Stdio::from(child.into_socket()));
     Ok((command.spawn()?, parent))
+}
+
+/// The program as it was started, also if its file has been replaced since. Where another program runs
+/// it, as valgrind does, the link leads to that one.
+fn program() -> PathBuf {
+    use std::os::unix::fs::MetadataExt as _;
+    let link = PathBuf::from("/proc/self/exe");
+    let file = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino()));
+    match std::env::current_exe() {
+        // No such file: it was replaced.
+        Ok(named)
+            if file(&named).is_ok_and(|named| file(&link).is_ok_and(|link| link != named)) =>
+        {
+            named
+        }
+        _ => link,
+    }
 }
 
 /// Copies this process: `None` in the copy.
