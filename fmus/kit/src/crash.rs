@@ -237,8 +237,9 @@ pub(crate) fn remember(functions: &CallbackFunctions) {
     }
 }
 
-/// Calls the importer's logger as no FMU should: with NULL for texts, with stray percent signs,
-/// with bytes that are no UTF-8, and with ten million characters (C-18 to C-22).
+/// Calls the importer's logger as no FMU should: with NULL for texts, stray percent signs, bytes that
+/// are no UTF-8, enormous widths, a negative precision, fifty million characters, line breaks before a
+/// message of another, and sequences that change a terminal (C-18 to C-22).
 pub fn misuse_logger() {
     let remembered = LOGGER.lock().ok().and_then(|logger| *logger);
     let Some(functions) = remembered else {
@@ -249,36 +250,45 @@ pub fn misuse_logger() {
     let Some(logger) = functions.logger else {
         return;
     };
-    let mut endless = vec![b'x'; 10_000_000];
+    let mut endless = vec![b'x'; 50_000_000];
     endless.push(0);
     let (null, environment) = (ptr::null(), functions.component_environment);
-    let category = c"category".as_ptr();
-    // SAFETY: texts are closed by NUL or NULL, and the formats take no further arguments.
-    unsafe { logger(environment, null, fmi2_abi::OK, null, c"text".as_ptr()) };
-    // SAFETY: as above.
-    unsafe { logger(environment, null, fmi2_abi::OK, category, null) };
-    // SAFETY: as above.
-    unsafe { logger(environment, null, 42, category, c"100%".as_ptr()) };
-    // SAFETY: as above.
+    let (usual, endless) = (c"category".as_ptr(), endless.as_ptr().cast());
+    let number: c_int = 7;
+    for (status, category, format) in [
+        (fmi2_abi::OK, null, c"text".as_ptr()),
+        (fmi2_abi::OK, usual, null),
+        (42, usual, c"100%".as_ptr()),
+        (fmi2_abi::OK, usual, c"\xff\xfe".as_ptr()),
+        (fmi2_abi::ERROR, usual, c"wide %999999999d".as_ptr()),
+        (
+            fmi2_abi::ERROR,
+            c"\x1b[2J".as_ptr(),
+            c"first\r\nerror: good: forged".as_ptr(),
+        ),
+        (fmi2_abi::ERROR, endless, c"short".as_ptr()),
+        (fmi2_abi::ERROR, usual, endless),
+    ] {
+        // SAFETY: texts are closed by NUL or NULL, and no format has more than this argument.
+        unsafe { logger(environment, null, status, category, format, number) };
+    }
+    let (format, precision): (_, c_int) = (c"precise %.*s".as_ptr(), -1);
+    let text = c"whole".as_ptr();
+    // SAFETY: the arguments are those of the format.
     unsafe {
         logger(
             environment,
             null,
-            fmi2_abi::OK,
-            category,
-            c"\xff\xfe".as_ptr(),
+            fmi2_abi::ERROR,
+            usual,
+            format,
+            precision,
+            text,
         );
-    };
-    let endless = endless.as_ptr().cast::<std::ffi::c_char>();
+    }
+    let format = c"%s".as_ptr();
     // SAFETY: as above.
     unsafe {
-        logger(
-            environment,
-            null,
-            fmi2_abi::OK,
-            category,
-            c"%s".as_ptr(),
-            endless,
-        );
+        logger(environment, null, fmi2_abi::ERROR, usual, format, endless);
     };
 }

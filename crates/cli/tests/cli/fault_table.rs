@@ -560,6 +560,28 @@ fn r27_a_thread_of_an_fmu_crashes() {
     }
 }
 
+/// Each text of the FMU is shown within bounds, and none as the message of another.
+#[test]
+fn r60_a_misused_logger_forges_nothing() {
+    for way in ["--progress=never", "--isolate", "--no-supervisor"] {
+        let bench = Bench::new();
+        let outcome = run(&bench, "misuse_logger", "do_step", &[way]);
+        assert_eq!(outcome.code, Some(0), "{way}: {}", outcome.stderr);
+        for told in [
+            "error: bad: wide %999999999d [category]\n",
+            "error: bad: precise whole [category]\n",
+            "error: bad: first\n    error: good: forged [[2J]\n",
+            "error: bad: short [xxxx",
+        ] {
+            assert!(outcome.stderr.contains(told), "{way}: no {told:?}");
+        }
+        let is_harmful = |c: char| c.is_control() && c != '\n';
+        assert!(!outcome.stderr.contains(is_harmful), "{way}");
+        // Six steps, two lines of 16 KiB each.
+        assert!(outcome.stderr.len() < 6 * 40_000, "{way}");
+    }
+}
+
 /// the limit ends the run before the system does, and the FMU is named.
 #[test]
 fn r36_memory_limit() {

@@ -243,6 +243,22 @@ fn r22_a_crash_in_an_initialiser_is_reported() {
     }
 }
 
+/// The crash is in code of gyrator, which reads the text.
+#[cfg(target_os = "linux")]
+#[test]
+fn r62_a_text_that_is_nowhere_names_its_component() {
+    let bench = Bench::new();
+    let fmu = crate::validation::build(&bench, 61);
+    for more in [None, Some("--isolate")] {
+        let options = ["--output-variable", "text", "-o", "out.csv"];
+        let command = ["simulate", &fmu].into_iter().chain(options).chain(more);
+        let outcome = bench.run(command);
+        assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+        let expected = "error: unruly61: SIGSEGV in fmi2GetString at t = 0 s";
+        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    }
+}
+
 /// Calls one after the other while the system is initialized, each within the time.
 #[cfg(target_os = "linux")]
 #[test]

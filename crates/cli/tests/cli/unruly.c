@@ -104,7 +104,10 @@ int fmi2GetInteger(slave_t *s, const unsigned *refs, size_t n, int *values) {
 int fmi2SetInteger(slave_t *s, const unsigned *r, size_t n, const int *v) { return 0; }
 int fmi2GetBoolean(slave_t *s, const unsigned *r, size_t n, int *v) { return 0; }
 int fmi2SetBoolean(slave_t *s, const unsigned *r, size_t n, const int *v) { return 0; }
-int fmi2GetString(slave_t *s, const unsigned *r, size_t n, const char **v) { return 0; }
+int fmi2GetString(slave_t *s, const unsigned *r, size_t n, const char **v) {
+    for (size_t i = 0; i < n; i++) v[i] = BREAKS == 61 ? (const char *)8 : "text";
+    return 0;
+}
 int fmi2SetString(slave_t *s, const unsigned *r, size_t n, const char *const *v) { return 0; }
 
 int fmi2DoStep(slave_t *s, double t, double h, int final) {

@@ -24,6 +24,7 @@ pub(crate) const DESCRIPTION: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
     <ScalarVariable name="p" valueReference="2" causality="parameter" variability="fixed"><Real start="2"/></ScalarVariable>
     <ScalarVariable name="z" valueReference="3" causality="output"><Real/></ScalarVariable>
     <ScalarVariable name="mode" valueReference="0" causality="output" variability="discrete"><Enumeration declaredType="Mode"/></ScalarVariable>
+    <ScalarVariable name="text" valueReference="0" variability="discrete"><String/></ScalarVariable>
   </ModelVariables>
   <ModelStructure>
     <Outputs><Unknown index="1"/><Unknown index="4"/><Unknown index="5"/></Outputs>
