@@ -16,6 +16,9 @@ pub(crate) struct SystemOptions {
     /// that the system binds]
     #[arg(long, value_name = "NAME", help_heading = "Experiment")]
     parameter_set: Vec<String>,
+    /// Read the description NAME.ssd of an SSP in place of SystemStructure.ssd
+    #[arg(long, value_name = "NAME", help_heading = "Experiment")]
+    variant: Option<String>,
 }
 
 /// Reads a system: SSP and OSP by the ending of its name or as a folder that holds one, else TOML.
@@ -28,6 +31,7 @@ pub(crate) fn read(
         let parameter_sets = options.parameter_set.clone();
         let options = gyrator_ssp::Options {
             parameter_sets,
+            variant: options.variant.clone(),
             limits,
         };
         return Ok(gyrator_ssp::read(path, &options)?);
@@ -35,6 +39,10 @@ pub(crate) fn read(
     if !options.parameter_set.is_empty() {
         let text = format!("--parameter-set: {} has no parameter sets", path.display());
         return Err(Failure::usage(text).help("give start values with --start-value"));
+    }
+    if options.variant.is_some() {
+        let text = format!("--variant: {} has no variants", path.display());
+        return Err(Failure::usage(text).help("name another system file"));
     }
     if gyrator_ssp::is_osp(path) {
         return Ok(gyrator_ssp::read_osp(path, limits)?);
@@ -61,8 +69,12 @@ impl From<gyrator_ssp::ReadError> for Failure {
         let help = error.help();
         match error {
             ReadError::Problems(problems) => problems.into(),
-            ReadError::UnknownParameterSet { .. } => {
-                let failure = Self::usage(format!("--parameter-set: {error}"));
+            ReadError::UnknownParameterSet { .. } | ReadError::UnknownVariant { .. } => {
+                let option = match error {
+                    ReadError::UnknownVariant { .. } => "--variant",
+                    _ => "--parameter-set",
+                };
+                let failure = Self::usage(format!("{option}: {error}"));
                 match help {
                     Some(help) => failure.help(help),
                     None => failure,

@@ -133,7 +133,9 @@ pub use start_error::{LoadError, LoadErrorKind, StartError};
 pub use state::SystemState;
 pub use step::Step;
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl, StepControlFacts};
-pub use system::{BondSettings, ComponentSettings, FmuCache, InterfaceModelSettings, System};
+pub use system::{
+    BondSettings, ComponentSettings, FmuCache, InterfaceModelSettings, System, expand_patterns,
+};
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{
     Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,

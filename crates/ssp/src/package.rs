@@ -76,6 +76,31 @@ impl Package {
         }
     }
 
+    /// Names of the descriptions beside the usual one, without their ending, sorted; none where the
+    /// path names a description.
+    pub(crate) fn variants(&self) -> Vec<String> {
+        if self.description != Path::new(DESCRIPTION) {
+            return Vec::new();
+        }
+        let files = std::fs::read_dir(&self.folder).into_iter().flatten();
+        let paths = files.filter_map(|file| Some(file.ok()?.path()));
+        let is_variant = |path: &PathBuf| {
+            let ending = path
+                .extension()
+                .is_some_and(|e| e.eq_ignore_ascii_case("ssd"));
+            ending && !path.ends_with(DESCRIPTION)
+        };
+        let stem = |path: PathBuf| Some(path.file_stem()?.to_str()?.to_owned());
+        let mut names: Vec<String> = paths.filter(is_variant).filter_map(stem).collect();
+        names.sort();
+        names
+    }
+
+    /// Reads the variant of this name in place of the usual description.
+    pub(crate) fn choose(&mut self, variant: &str) {
+        self.description = format!("{variant}.ssd").into();
+    }
+
     /// The description.
     pub(crate) fn description(&self) -> Reference {
         Reference {

@@ -25,6 +25,8 @@ pub struct Options {
     /// Names of the parameter sets that are applied; where empty, all sets that the system binds
     /// are, as the standard has it.
     pub parameter_sets: Vec<String>,
+    /// Name of the description that is read in place of `SystemStructure.ssd`, without its ending.
+    pub variant: Option<String>,
     /// Limits of archives, and of single files.
     pub limits: Limits,
 }
@@ -43,6 +45,14 @@ pub enum ReadError {
         /// The names that there are.
         known: Vec<String>,
     },
+    /// No description has this name.
+    #[error("there is no variant `{name}`")]
+    UnknownVariant {
+        /// The name that was asked for.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
     /// The files do not describe a system.
     #[error(transparent)]
     Problems(#[from] Problems),
@@ -52,13 +62,15 @@ impl ReadError {
     /// Advice to the user.
     #[must_use]
     pub fn help(&self) -> Option<String> {
-        let Self::UnknownParameterSet { name, known } = self else {
-            return None;
+        let (name, known, things) = match self {
+            Self::UnknownParameterSet { name, known } => (name, known, "parameter sets"),
+            Self::UnknownVariant { name, known } => (name, known, "variants"),
+            Self::Archive(_) | Self::Problems(_) => return None,
         };
         Some(match closest(name, known.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
-            None if known.is_empty() => "the system has no parameter sets".to_owned(),
-            None => format!("the parameter sets are `{}`", known.join("`, `")),
+            None if known.is_empty() => format!("the system has no {things}"),
+            None => format!("the {things} are `{}`", known.join("`, `")),
         })
     }
 }
@@ -75,7 +87,18 @@ impl ReadError {
 /// [`ReadError`] if the archive cannot be unpacked or a parameter set is not there; else with all
 /// problems of all files, if one of them is an error.
 pub fn read(path: &Path, options: &Options) -> Result<(SystemFile, Vec<Problem>), ReadError> {
-    let (package, warnings) = Package::open(path, options.limits)?;
+    let (mut package, warnings) = Package::open(path, options.limits)?;
+    let variants = package.variants();
+    if let Some(name) = &options.variant {
+        let name = name.strip_suffix(".ssd").unwrap_or(name);
+        if !variants.iter().any(|known| known == name) {
+            return Err(ReadError::UnknownVariant {
+                name: name.to_owned(),
+                known: variants,
+            });
+        }
+        package.choose(name);
+    }
     let mut reader = Reader::new(&package, options.limits);
     for warning in warnings {
         let problem = Problem::warning("archive", warning.message);
@@ -91,8 +114,32 @@ pub fn read(path: &Path, options: &Options) -> Result<(SystemFile, Vec<Problem>)
         }
         None => SystemFile::new(""),
     };
+    if options.variant.is_none() {
+        note_variants(&variants, &mut reader);
+    }
     let supplements = description.as_ref().map(|d| &*d.supplements);
     finish(system, supplements, reader)
+}
+
+/// Descriptions beside the usual one are variants of the system (SSP 3), unless it includes them.
+fn note_variants(variants: &[String], reader: &mut Reader<'_>) {
+    let is_read = |name: &&String| {
+        let mut files = reader.source.included.iter();
+        files.any(|(_, path)| path.file_stem().is_some_and(|stem| stem == name.as_str()))
+    };
+    let others: Vec<&str> = variants
+        .iter()
+        .filter(|name| !is_read(name))
+        .map(String::as_str)
+        .collect();
+    if !others.is_empty() {
+        let message = format!(
+            "SystemStructure.ssd is read, and not the variants beside it: `{}`; `--variant` chooses one",
+            others.join("`, `")
+        );
+        let problem = Problem::warning("variants", message);
+        reader.problems.push(problem);
+    }
 }
 
 fn refuse_unknown(description: &Description, selected: &[String]) -> Result<(), ReadError> {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use gyrator::{FmuCache, expand_patterns};
 use gyrator_ssp::WriteError;
 
 use crate::exit::Exit;
@@ -46,6 +47,8 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     for problem in &warnings {
         screen::message(&format!("warning: {}\n", problem.message));
     }
+    let cache = FmuCache::new(options.fmus.open_options());
+    let system = expand_patterns(system, &cache)?;
     gyrator_ssp::write(&system, target, limits)?;
     screen::print(&format!("{}\n", target.display()))?;
     Ok(Exit::Success)

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::bench::{Bench, lines, wait_until};
+use crate::bench::{Bench, OSCILLATORS, lines, wait_until};
 use crate::fault_table::run;
 use crate::faults::FAULTY;
 use crate::isolation::processes_in;
@@ -474,4 +474,22 @@ fn r67_a_limit_on_open_files_is_not_blamed_on_an_fmu() {
         }
         assert!(!stderr.contains("the FMU called"), "{limit} {stderr}");
     }
+}
+
+/// The macro-step of the system file is not the size of variable steps.
+#[test]
+fn variable_steps_have_a_mean() {
+    let bench = Bench::new();
+    let text = OSCILLATORS.replace("[experiment]", "[experiment]\nstep_control = \"ecco\"");
+    bench.write("system.toml", &text);
+    let outcome = bench.run(["run", "system.toml", "--summary", "summary.json"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let line = outcome.stdout.lines().next().unwrap();
+    let (before, after) = line.split_once(" steps of ").unwrap();
+    let steps: f64 = before.rsplit(' ').next().unwrap().parse().unwrap();
+    let mean: f64 = after.split(' ').next().unwrap().parse().unwrap();
+    assert!(after.ends_with(" s on average (ecco)"), "{line}");
+    // The table shows six digits.
+    assert!((mean * steps / 10.0 - 1.0).abs() < 1e-5, "{line}");
+    assert!(outcome.stdout.contains("varies"), "{}", outcome.stdout);
 }

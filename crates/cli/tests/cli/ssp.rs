@@ -75,6 +75,104 @@ fn parameter_sets_are_those_of_packages() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
 }
 
+/// Patterns and pairs of a system file become plain connections.
+#[test]
+fn exported_patterns_are_single_connections() {
+    let bench = Bench::new();
+    let text = |connections: &str| {
+        format!(
+            r#"{connections}
+[experiment]
+stop_time = 1
+step_size = 0.01
+[components]
+left.fmu = "fmus/OscillatorForce.fmu"
+right.fmu = "fmus/OscillatorMotion.fmu"
+"#
+        )
+    };
+    let mut results = Vec::new();
+    for (name, connections) in [
+        (
+            "pattern",
+            r#"connections = [["left.f*", "right.f*"], ["right.*", "left.*2"]]"#,
+        ),
+        (
+            "plain",
+            r#"connections = [["left.f", "right.f"], ["right.x", "left.x2"], ["right.v", "left.v2"]]"#,
+        ),
+    ] {
+        bench.write("system.toml", &text(connections));
+        let package = format!("{name}.ssp");
+        for arguments in [
+            &["export", "system.toml", "-o", &package][..],
+            &["run", &package, "-o", "result.csv"],
+        ] {
+            let outcome = bench.run(arguments.iter().copied());
+            assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        }
+        results.push(bench.read("result.csv"));
+    }
+    assert!(results[0] == results[1]);
+    bench.write(
+        "system.toml",
+        &text(r#"connections = [["left.q*", "right.*"]]"#),
+    );
+    let outcome = bench.run(["export", "system.toml", "-o", "wrong.ssp"]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("no output fits `left.q*`"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn variants_are_chosen_by_name() {
+    let bench = Bench::new();
+    let description = |source: &str| {
+        format!(
+            r#"<SystemStructureDescription version="1.0" name="x"><System name="s"><Elements>
+<Component name="one" source="{source}"/></Elements></System>
+<DefaultExperiment stopTime="1"/></SystemStructureDescription>"#
+        )
+    };
+    let fmu = "fmus/OscillatorForce.fmu";
+    bench.write(
+        "SystemStructure.ssd",
+        &description("part.ssd").replace("\"/><", "\" type=\"application/x-ssp-definition\"/><"),
+    );
+    bench.write("part.ssd", &description(fmu));
+    bench.write("Stiff.ssd", &description(fmu));
+    let run = |options: &[&str]| bench.run([&["run", ".", "--step-size", "0.1"], options].concat());
+    for (options, code, text) in [
+        (
+            &[][..],
+            0,
+            "not the variants beside it: `Stiff`; `--variant` chooses one",
+        ),
+        (
+            &["--variant", "Stiff"],
+            0,
+            "Stiff.ssd: reached the stop time",
+        ),
+        (
+            &["--variant", "Stiff.ssd"],
+            0,
+            "Stiff.ssd: reached the stop time",
+        ),
+        (&["--variant", "Stif"], 2, "did you mean `Stiff`?"),
+    ] {
+        let outcome = run(options);
+        assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
+        let shown = outcome.stdout + &outcome.stderr;
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains(text), "{options:?}: {shown}");
+    }
+    let outcome = run(&["--variant", "Stiff"]);
+    assert!(!outcome.stdout.contains("variants"), "{}", outcome.stdout);
+}
+
 #[test]
 fn wrong_packages_are_refused() {
     let bench = Bench::new();

@@ -6,6 +6,7 @@ mod patterns;
 mod settings;
 
 pub use assemble::FmuCache;
+pub use patterns::expand_patterns;
 pub use settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
 
 use std::path::PathBuf;

@@ -2,13 +2,43 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use gyrator_system::{Connection, Port, Problem, Spanned, SystemFile};
+use gyrator_system::{Connection, Port, Problem, Problems, Spanned, SystemFile};
 
+use super::{FmuCache, StartError, System, UnitSource};
 use crate::unit::{Causality, UnitDescription};
 
 /// More than any vector of a system has elements, and fewer than a mistake makes.
 const MOST_ELEMENTS: u64 = 100_000;
+
+/// The system with a connection for each pair of variables that a pattern stands for, for formats
+/// without patterns. FMUs are opened only where a connection looks like a pattern.
+///
+/// # Errors
+/// FMUs that cannot be opened, and patterns that fit no variables.
+pub fn expand_patterns(file: SystemFile, cache: &FmuCache) -> Result<SystemFile, StartError> {
+    let looks_so = |port: &Spanned<Port>| port.value.variable.contains(['*', ':']);
+    let is_pattern = |c: &Connection| looks_so(&c.from) || looks_so(&c.to);
+    if !file.all_connections().any(is_pattern) {
+        return Ok(file);
+    }
+    let system = System::from_file_with(file, cache)?;
+    let mut problems = Vec::new();
+    let descriptions = system.parts.iter().map(UnitSource::description);
+    let expanded = expand(
+        &system.file,
+        &descriptions.collect::<Vec<_>>(),
+        &mut problems,
+    );
+    if problems.is_empty() {
+        return Ok(expanded.into_owned());
+    }
+    Err(StartError::Invalid(Problems {
+        source: Arc::clone(&system.file.source),
+        list: problems,
+    }))
+}
 
 /// The system with a connection for each pair of variables that a pattern stands for. Descriptions
 /// come in the order of the components.
