@@ -359,14 +359,14 @@ impl Session<'_> {
         let start = problem.span.as_ref().map_or(0, |span| span.start);
         let place = problem.span.as_ref().map_or(String::new(), |_| {
             let (line, column) = source.position(start);
-            format!("{line}:{column}: ")
+            format!(":{line}:{column}")
         });
         let help = problem
             .help
             .as_ref()
             .map_or(String::new(), |help| format!("; {help}"));
         let path = source.file_at(start).0.display();
-        format!("{path}:{place}{}{help}", problem.message)
+        format!("{path}{place}: {}{help}", problem.message)
     }
 }
 

@@ -212,7 +212,7 @@ pub enum RecordError {
         found: usize,
     },
     /// No sink writes files of this name.
-    #[error("no result format for {}: the name must end in {}", path.display(), endings())]
+    #[error("no result format for {}: the name must end in {}{}", path.display(), endings(), readers(path))]
     UnknownEnding {
         /// The path as it was given.
         path: PathBuf,
@@ -270,6 +270,20 @@ pub fn create_sink(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
         path: path.to_owned(),
     };
     (info.ok_or_else(unknown)?.create)(path)
+}
+
+/// Programs that read the forms that are written, for endings of those that are not: no kept crate
+/// writes MAT files of version 4 or, without a C library, HDF5 (DESIGN.md).
+fn readers(path: &Path) -> &'static str {
+    let ending = path.extension().unwrap_or_default();
+    let is = |other: &str| ending.eq_ignore_ascii_case(other);
+    if is("mat") {
+        "; OpenModelica and MATLAB read CSV, MATLAB also Parquet (parquetread)"
+    } else if is("h5") || is("hdf5") {
+        "; pandas and MATLAB read Parquet (read_parquet, parquetread)"
+    } else {
+        ""
+    }
 }
 
 fn endings() -> String {

@@ -216,6 +216,10 @@ fn files_that_cannot_be_created_are_explained() {
     );
     let error = create_sink(folder.path()).err().unwrap().to_string();
     assert!(error.contains("must end in .csv"), "{error}");
+    for (name, readers) in [("x.mat", "OpenModelica"), ("x.H5", "pandas")] {
+        let error = create_sink(Path::new(name)).err().unwrap().to_string();
+        assert!(error.contains(readers), "{error}");
+    }
     let error = CsvSink::create(folder.path()).unwrap_err();
     assert!(matches!(error, RecordError::Create { .. }), "{error}");
 }

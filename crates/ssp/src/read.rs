@@ -134,11 +134,12 @@ fn note_variants(variants: &[String], reader: &mut Reader<'_>) {
         .collect();
     if !others.is_empty() {
         let message = format!(
-            "SystemStructure.ssd is read, and not the variants beside it: `{}`; `--variant` chooses one",
+            "SystemStructure.ssd is read, and not the variants beside it: `{}`",
             others.join("`, `")
         );
         let problem = Problem::warning("variants", message);
-        reader.problems.push(problem);
+        let help = "choose one with --variant";
+        reader.problems.push(problem.help(help));
     }
 }
 

@@ -149,7 +149,7 @@ fn variants_are_chosen_by_name() {
         (
             &[][..],
             0,
-            "not the variants beside it: `Stiff`; `--variant` chooses one",
+            "not the variants beside it: `Stiff`; choose one with --variant",
         ),
         (
             &["--variant", "Stiff"],

@@ -165,11 +165,14 @@ impl System {
             match cache.open(component, key.clone()) {
                 Ok(Opened { fmu, description }) => {
                     if met.insert(key) {
-                        warn(component, &fmu, &mut warnings);
+                        warn(component, &fmu, &file, &mut warnings);
                     }
                     parts.push(UnitSource::Fmu(fmu, description));
                 }
-                Err(error) => errors.push(error),
+                Err(error) => errors.push(LoadError {
+                    message: with_archive(error.message, &file),
+                    ..error
+                }),
             }
         }
         if !errors.is_empty() {
@@ -185,9 +188,21 @@ impl System {
     }
 }
 
-fn warn(component: &Component, fmu: &Fmu, warnings: &mut Vec<Problem>) {
+/// A message with the path of the archive in place of the folder where it is unpacked.
+fn with_archive(message: String, file: &SystemFile) -> String {
+    match (file.unpacked.folder(), file.source.path.parent()) {
+        (Some(folder), Some(archive)) => {
+            let [folder, archive] = [folder, archive].map(|path| path.display().to_string());
+            message.replace(&folder, &archive)
+        }
+        _ => message,
+    }
+}
+
+fn warn(component: &Component, fmu: &Fmu, file: &SystemFile, warnings: &mut Vec<Problem>) {
     for warning in fmu.warnings() {
         let message = format!("{}: {warning}", component.fmu.value.display());
+        let message = with_archive(message, file);
         warnings.push(Problem::warning("fmu", message).at(&component.fmu.span));
     }
 }
