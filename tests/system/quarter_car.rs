@@ -10,13 +10,14 @@ use fmu_models::{
     QuarterCar, QuarterCarChassis, QuarterCarChassisSuspension, QuarterCarWheel,
     QuarterCarWheelSuspension,
 };
-use gyrator::{Observer, ObserverError, RunOptions, StopRequest, System, View};
+use gyrator::{Observer, ObserverError, RunOptions, StopRequest, System, Unit, View};
 use gyrator_benchmark::reference::QuarterCarPower;
 use gyrator_system::{Choice, Spanned, Value};
 use gyrator_testkit::ModelUnit;
 use noisy::Noisy;
 
 mod better;
+mod energies;
 mod events;
 mod noisy;
 mod rates;
@@ -87,6 +88,9 @@ const PLAIN: Coupling<'static> = Coupling {
     noise: 0.0,
 };
 
+/// Puts a unit around one of the halves, S1 or S2, by its index.
+type Wrap<'a> = &'a dyn Fn(Box<dyn Unit>, usize) -> Box<dyn Unit>;
+
 /// Result of a run.
 #[derive(Debug, Clone)]
 struct QuarterCarOutcome {
@@ -99,6 +103,7 @@ struct QuarterCarOutcome {
     residual_energy: f64,
     /// The residual power integrated by the trapezoidal rule, J.
     residual_integrated: f64,
+    integrated_error: f64,
     repeated: u64,
     alphas: Vec<f64>,
     control: Vec<(f64, f64)>,
@@ -150,7 +155,7 @@ fn word(name: &str, parameters: impl IntoIterator<Item = (String, Value)>) -> Ch
 }
 
 impl Case {
-    fn system(&self, coupling: &Coupling<'_>) -> System {
+    fn system(&self, coupling: &Coupling<'_>, wrap: Wrap<'_>) -> System {
         let mut system = System::new(coupling.macro_step);
         system.stop_time(self.duration);
         let text = |text: &str| Value::String(text.to_owned());
@@ -172,7 +177,7 @@ impl Case {
             ];
             system.experiment().step_control = Some(word("ecco", numbers.chain(words)));
         }
-        let sense = self.add_halves(&mut system, coupling);
+        let sense = self.add_halves(&mut system, coupling, wrap);
         let (effort, flow) = if self.reticulation == 1 {
             (("b.F", "a.F"), ("a.v_c", "b.v_c"))
         } else {
@@ -186,22 +191,22 @@ impl Case {
     }
 
     /// Adds S1 as `a` and S2 as `b`; returns the sense of the bond.
-    fn add_halves(&self, system: &mut System, coupling: &Coupling<'_>) -> f64 {
+    fn add_halves(&self, system: &mut System, coupling: &Coupling<'_>, wrap: Wrap<'_>) -> f64 {
         let derivatives = coupling.input_derivatives;
         if self.reticulation == 1 {
             let chassis = ModelUnit::<QuarterCarChassis>::new();
-            let unit = chassis.with_input_derivatives(derivatives);
-            system.add("a", Noisy::new(unit, coupling.noise, 1));
+            let chassis = chassis.with_input_derivatives(derivatives);
+            system.add("a", wrap(Box::new(chassis), 0));
             let rest = ModelUnit::<QuarterCarWheelSuspension>::new();
-            let unit = rest.with_input_derivatives(derivatives);
-            system.add("b", Noisy::new(unit, coupling.noise, 2));
+            let rest = rest.with_input_derivatives(derivatives);
+            system.add("b", wrap(Box::new(rest), 1));
         } else {
             let rest = ModelUnit::<QuarterCarChassisSuspension>::new();
-            let unit = rest.with_input_derivatives(derivatives);
-            system.add("a", Noisy::new(unit, coupling.noise, 1));
+            let rest = rest.with_input_derivatives(derivatives);
+            system.add("a", wrap(Box::new(rest), 0));
             let wheel = ModelUnit::<QuarterCarWheel>::new();
-            let unit = wheel.with_input_derivatives(derivatives);
-            system.add("b", Noisy::new(unit, coupling.noise, 2));
+            let wheel = wheel.with_input_derivatives(derivatives);
+            system.add("b", wrap(Box::new(wheel), 1));
         }
         let car = (self.car)();
         for name in ["a", "b"] {
@@ -225,7 +230,16 @@ impl Case {
     }
 
     fn run(&self, coupling: &Coupling<'_>) -> QuarterCarOutcome {
-        let mut run = self.system(coupling).start(&RunOptions::default()).unwrap();
+        self.run_wrapped(coupling, &|unit, half| {
+            Box::new(Noisy::new(unit, coupling.noise, half as u64 + 1))
+        })
+    }
+
+    fn run_wrapped(&self, coupling: &Coupling<'_>, wrap: Wrap<'_>) -> QuarterCarOutcome {
+        let mut run = self
+            .system(coupling, wrap)
+            .start(&RunOptions::default())
+            .unwrap();
         let outputs = run.graph().real_outputs();
         let place = |names: [&str; 2]| {
             let found = outputs
@@ -254,6 +268,7 @@ impl Case {
             power_error: power.error(),
             residual_energy: bond.energy.applied_residual_energy,
             residual_integrated: bond.energy.residual_energy_integrated,
+            integrated_error: bond.residual_energy_integrated_error,
             repeated: report.counters.repeated_steps,
             alphas: bond.correction_parameters.values().copied().collect(),
             control,

@@ -126,7 +126,9 @@ pub use registry::{
     Arguments, Chosen, Entry, EntryError, EntryKind, ParameterInfo, ParameterKind, Registry,
     look_up,
 };
-pub use report::{BondReport, ComponentReport, InterfaceModelReport, Report, StopReason};
+pub use report::{
+    BondReport, ComponentBalance, ComponentReport, InterfaceModelReport, Report, StopReason,
+};
 pub use run::Run;
 pub use run_options::RunOptions;
 pub use start_error::{LoadError, LoadErrorKind, StartError};

@@ -52,6 +52,21 @@ pub struct ComponentReport {
     pub step_size: f64,
     /// How its outputs with direct feed-through were exchanged.
     pub exchange: Exchange,
+    /// Its balance; `None` where it is at no power bond.
+    #[serde(flatten)]
+    pub balance: Option<ComponentBalance>,
+}
+
+/// Energies that the power bonds of a component carry. Over all components, what is received less what is
+/// given is the residual energy of the bonds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
+pub struct ComponentBalance {
+    /// Energy from the bonds at whose end b it is, J.
+    pub received_energy: f64,
+    /// Energy into the bonds at whose end a it is, J.
+    pub given_energy: f64,
+    /// Received less given, J.
+    pub net_energy: f64,
 }
 
 /// A bond's part of the report.
@@ -62,6 +77,8 @@ pub struct BondReport {
     /// Its energies.
     #[serde(flatten)]
     pub energy: BondEnergy,
+    /// Error of `residual_energy_integrated`, J; see [`Ledger::integration_error`](crate::Ledger::integration_error).
+    pub residual_energy_integrated_error: f64,
     /// W_stale: energy that stale direct feed-through put in, J; `None` where D is not known.
     pub stale_energy: Option<f64>,
     /// W_stale plus the correction's own energy, J; `None` where D is not known.

@@ -1,6 +1,7 @@
 //! Better than the paper, at its number of steps, to which the tolerances r are tuned as the
 //! paper's are. Other ways are rows of `gyrator benchmark quarter-car`.
 
+use super::energies::{Known, metered};
 use super::{Case, Coupling, LIN1, LIN2, NL1, NL2, PLAIN};
 
 const CASES: [(&str, Case); 4] = [("lin1", LIN1), ("lin2", LIN2), ("nl1", NL1), ("nl2", NL2)];
@@ -14,12 +15,20 @@ fn expect(
     residual_energies: [f64; 4],
 ) {
     for (k, (name, case)) in CASES.iter().enumerate() {
-        let outcome = case.run(&Coupling {
+        let coupling = Coupling {
             ecco: Some((tolerances[k], "sum-abs")),
             ..*coupling
-        });
+        };
+        // The energies of accurate halves are smaller than the error of the ledger's integral.
+        let (outcome, energy) = if coupling.integrator == "runge_kutta_4" {
+            metered(case, &coupling, Known::Trial)
+        } else {
+            let outcome = case.run(&coupling);
+            let energy = outcome.residual_integrated;
+            (outcome, energy)
+        };
         let most = (1e3 * case.duration) as u64;
-        let (power, energy) = (outcome.power_error, outcome.residual_integrated);
+        let power = outcome.power_error;
         println!(
             "{name}: {} steps, dP {power:.4} W, dE {:.5} J, dEint {energy:.6} J, alpha {:?}",
             outcome.steps, outcome.residual_energy, outcome.alphas

@@ -44,9 +44,14 @@ struct RunningShare {
     start: f64,
     stale: f64,
     residual: f64,
+    /// Energy of the correction, in the same unit.
+    corrected: f64,
     /// Greatest magnitude of a step's residual seen: the weight of the start value.
     greatest: f64,
     share: f64,
+    steps: u32,
+    /// The correction made the energy error greater: there is none for the rest of the run.
+    is_off: bool,
 }
 
 impl RunningShare {
@@ -58,6 +63,9 @@ impl RunningShare {
     const START_WEIGHT: f64 = 50.0;
     /// Greatest share. A choice: the whole residual energy is 1, and the sums may be off by as much.
     const GREATEST: f64 = 2.0;
+    /// Steps before the correction is judged. A choice: half the memory, in which the start value has
+    /// given way to what was learned.
+    const JUDGED_AFTER: u32 = 2048;
 
     fn starting_from(start: f64) -> Self {
         Self {
@@ -67,11 +75,15 @@ impl RunningShare {
         }
     }
 
-    /// Adds a step: the energy made by staleness and the residual, both in the same unit.
-    fn learn(&mut self, stale: f64, residual: f64) {
-        if stale.is_nan() {
+    /// Adds a step: the energy made by staleness, the residual and the correction's energy, all in the same
+    /// unit. Where staleness and correction together make more than staleness alone, in the memory and
+    /// not over the whole run, whose start a damped system has forgotten, the share is 0 from then on.
+    fn learn(&mut self, stale: f64, residual: f64, corrected: f64) {
+        if stale.is_nan() || self.is_off {
             return;
         }
+        self.corrected = self.corrected * Self::MEMORY + corrected;
+        self.steps = self.steps.saturating_add(1);
         self.stale = self.stale * Self::MEMORY + stale;
         self.residual = self.residual * Self::MEMORY + residual;
         self.greatest = self.greatest.max(residual.abs());
@@ -80,6 +92,11 @@ impl RunningShare {
         // Where the residual sum nearly cancels out, the last share is the better one.
         if self.residual > -0.5 * weight && share.is_finite() {
             self.share = share.clamp(0.0, Self::GREATEST);
+        }
+        let harms = (self.stale + self.corrected).abs() > self.stale.abs();
+        if self.steps > Self::JUDGED_AFTER && harms {
+            self.is_off = true;
+            self.share = 0.0;
         }
     }
 
@@ -263,7 +280,7 @@ impl ResidualPower {
             square += (weight * velocity.output[axis]).powi(2);
         }
         if let Share::Audit(regression) = &mut self.mu {
-            regression.learn(stale_power, residual_power);
+            regression.learn(stale_power, residual_power, correction_power);
             self.mu_in_force = regression.share();
         }
         // U of eq. 15 needs no predictor: the velocity that the correction met is known by now.
@@ -278,10 +295,14 @@ impl ResidualPower {
 }
 
 /// μ from Rodríguez 2022, eqs 20–21: R is the communication step of the side with direct
-/// feed-through over that of the other.
+/// feed-through over that of the other. 0 where neither has any: the residual energy is then no error
+/// (§3.3).
 fn share_of_error(facts: &BondFacts, corrects_flow: bool) -> f64 {
     /// μ at a single rate (§3.3, before eq. 20).
     const SINGLE_RATE: f64 = 0.5;
+    if !facts.effort_feedthrough && !facts.flow_feedthrough {
+        return 0.0;
+    }
     let (with, without, degree_with, degree_without) = if corrects_flow {
         (
             facts.flow_side_step,
@@ -329,6 +350,12 @@ mod tests {
     // Rodríguez 2022, eqs 20–21.
     #[test]
     fn mu_follows_the_rates() {
+        let none = BondFacts {
+            effort_feedthrough: false,
+            ..facts(10.0, 1.0, 0)
+        };
+        assert_eq!(share_of_error(&none, false), 0.0);
+        assert_eq!(share_of_error(&none, true), 0.0);
         assert_eq!(share_of_error(&facts(1.0, 1.0, 0), false), 0.5);
         assert_eq!(share_of_error(&facts(1.0, 0.1, 0), false), 0.725);
         assert_eq!(share_of_error(&facts(1.0, 0.1, 1), false), 0.5);
@@ -525,28 +552,43 @@ mod tests {
     fn the_share_of_the_audit_moves_from_its_start_to_the_quotient_of_the_sums() {
         let mut share = RunningShare::starting_from(0.5);
         assert_eq!(share.share(), 0.5);
-        share.learn(f64::NAN, 1.0);
+        share.learn(f64::NAN, 1.0, 0.0);
         assert_eq!(share.share(), 0.5, "an unknown energy is left out");
-        share.learn(2.0, 4.0);
+        share.learn(2.0, 4.0, 0.0);
         assert_eq!(share.share(), 0.5, "the same quotient");
         let mut share = RunningShare::starting_from(0.5);
-        share.learn(0.0, 4.0);
+        share.learn(0.0, 4.0, 0.0);
         assert!((share.share() - 25.0 * 4.0 / (51.0 * 4.0)).abs() < 1e-15);
         let kept = 1.0 - 1.0 / 4096.0;
-        share.learn(1.0, -2.0);
+        share.learn(1.0, -2.0, 0.0);
         let expected = (1.0 + 0.5 * 200.0) / (4.0 * kept - 2.0 + 200.0);
         assert!((share.share() - expected).abs() < 1e-15);
         for (stale, bound) in [(1e6, 2.0), (-1e6, 0.0)] {
             let mut share = RunningShare::starting_from(0.5);
-            share.learn(stale, 1.0);
+            share.learn(stale, 1.0, 0.0);
             assert_eq!(share.share(), bound);
         }
         // 30 steps of the opposite sign outweigh more than half of the start value's 50.
         let mut share = RunningShare::starting_from(0.5);
-        (0..30).for_each(|_| share.learn(-0.1, -1.0));
+        (0..30).for_each(|_| share.learn(-0.1, -1.0, 0.0));
         let held = share.share();
-        share.learn(5.0, -1.0);
+        share.learn(5.0, -1.0, 0.0);
         assert_eq!(share.share(), held);
+    }
+
+    #[test]
+    fn a_correction_that_harms_switches_itself_off() {
+        // With the true share, −0.2·residual, three quarters of the staleness are left; reversed, all of it
+        // and a quarter more.
+        for (corrected, is_off) in [(-0.05, false), (-0.41, true), (0.05, true)] {
+            let mut share = RunningShare::starting_from(0.5);
+            for step in 1..=2100 {
+                share.learn(0.2, 1.0, corrected);
+                assert_eq!(share.share() == 0.0, is_off && step > 2048, "{corrected}");
+            }
+            share.learn(0.2, 1.0, 0.0);
+            assert_eq!(share.share() == 0.0, is_off, "for the rest of the run");
+        }
     }
 
     #[test]

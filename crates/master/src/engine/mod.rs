@@ -204,9 +204,13 @@ pub(crate) fn tail(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
         );
     }
     // A unit that has ended the simulation accepts no further inputs (FMI 2.0 §4.2.4).
-    if !state.exchange.passes.is_empty() && state.units.terminated.is_none() {
-        let now = state.graph.clock.duration(step.from + step.length);
-        refresh::refresh(state, step, next, now)?;
+    if !state.exchange.passes.is_empty() {
+        if state.units.terminated.is_none() {
+            let now = state.graph.clock.duration(step.from + step.length);
+            refresh::refresh(state, step, next, now)?;
+        } else {
+            state.signals.exchanged.fill(0.0);
+        }
     }
     outputs::check_finite(&state.graph, &state.signals, step)?;
     if !state.courses.all_hold {

@@ -9,7 +9,7 @@ use crate::unit::Value;
 /// Selects the exchange mode of each component, and measures D where a mode or the energy audit
 /// needs it. The units are in Initialization Mode.
 ///
-/// Returns D by component where it is known and smooth, and notes for the user.
+/// Returns D by component where it could be measured, and notes for the user.
 pub(crate) fn select_exchange(
     state: &mut SystemState,
     step: &Step,
@@ -42,7 +42,9 @@ pub(crate) fn select_exchange(
                 }
                 Exchange::NoFeedthrough
             }
-            Exchange::Auto if gains.is_some() => Exchange::Compensated,
+            Exchange::Auto if gains.as_ref().is_some_and(Gains::are_smooth) => {
+                Exchange::Compensated
+            }
             Exchange::Auto => Exchange::Stale,
             asked => asked,
         };
@@ -54,8 +56,7 @@ pub(crate) fn select_exchange(
     Ok((all_gains, notes))
 }
 
-/// D of a component, where it can be measured and is smooth. Asked to compensate, it is taken as
-/// it is, with a note.
+/// D of a component, where it can be measured, with a note where it is not smooth.
 fn known_feedthrough(
     state: &mut SystemState,
     component: usize,
@@ -78,7 +79,7 @@ fn known_feedthrough(
         }
         Err(error) => return Err(error),
     };
-    if gains.nonsmooth.is_empty() {
+    if gains.are_smooth() {
         return Ok(Some(gains));
     }
     let first_input = state.graph.components[component].inputs.start;
@@ -97,7 +98,7 @@ fn known_feedthrough(
         "{name}: the direct feed-through {} is not smooth; {consequence}",
         pairs.join(", ")
     ));
-    Ok((asked == Exchange::Compensated).then_some(gains))
+    Ok(Some(gains))
 }
 
 fn probe_component(
@@ -132,7 +133,7 @@ fn probe_component(
 }
 
 /// Whether the component's outputs may be read again between steps, as it is started.
-fn declares_safe(node: &Component) -> bool {
+pub(super) fn declares_safe(node: &Component) -> bool {
     let description = &node.description;
     let taken_back = |variable: usize| {
         node.start_values

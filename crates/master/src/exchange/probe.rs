@@ -17,6 +17,11 @@ impl Gains {
         self.nonsmooth.is_empty() && self.values.iter().all(|value| *value == 0.0)
     }
 
+    /// Whether no derivative changes with the size of the probe.
+    pub(crate) fn are_smooth(&self) -> bool {
+        self.nonsmooth.is_empty()
+    }
+
     /// Whether the output was measured not to depend on the input.
     pub(crate) fn is_inert(&self, output: Handle, input: Handle) -> bool {
         let row = self.outputs.iter().position(|known| *known == output);

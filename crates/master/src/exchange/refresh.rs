@@ -1,5 +1,6 @@
 //! The passes of the exchange between steps.
 
+use super::choice::declares_safe;
 use super::{Gains, exchange_passes};
 use crate::exchange_mode::Exchange;
 use crate::fault::{Fault, UnitFault};
@@ -8,14 +9,23 @@ use crate::step::Step;
 use crate::unit::Handle;
 
 /// Prepares the passes for the modes in force. `gains` holds D where it is known, by component.
-/// Stale components get a pass too where D is known: it changes nothing and gives the ledger the
-/// errors of the stale outputs. Returns the outputs that form algebraic loops, loop by loop.
+/// Stale components get a pass too where the effect of new inputs can be found out: it changes nothing and
+/// gives the ledger the errors of the stale outputs. Returns the outputs that form algebraic loops, loop by loop.
 pub(crate) fn prepare_passes(state: &mut SystemState, gains: &[Option<Gains>]) -> Vec<Vec<usize>> {
     let graph = &state.graph;
     let modes = &state.exchange.modes;
     let treated = |component: usize| modes[component].facts().follows_inputs;
-    let audited =
-        |component: usize| modes[component] == Exchange::Stale && gains[component].is_some();
+    let is_smooth = |component: usize| gains[component].as_ref().is_none_or(Gains::are_smooth);
+    let may_read_again = |component: usize| declares_safe(&graph.components[component]);
+    let by_unit = |component: usize| {
+        let description = &graph.components[component].description;
+        description.capabilities.directional_derivatives
+    };
+    let audited = |component: usize| {
+        modes[component] == Exchange::Stale
+            && gains[component].is_some()
+            && (is_smooth(component) || may_read_again(component))
+    };
     let handle = |component: usize, variable: usize| {
         graph.components[component].description.variables[variable].handle
     };
@@ -33,12 +43,15 @@ pub(crate) fn prepare_passes(state: &mut SystemState, gains: &[Option<Gains>]) -
         let output = |output: &usize| handle(component, graph.outputs[*output].variable);
         let input_handles: Vec<_> = pass.inputs.iter().map(input).collect();
         let output_handles: Vec<_> = pass.outputs.iter().map(output).collect();
-        let capabilities = graph.components[component].description.capabilities;
+        let is_known = modes[component] != Exchange::Stale || is_smooth(component);
+        let probed = gains[component].as_ref().filter(|_| is_known);
         Pass {
             component,
             mode: modes[component],
-            gains: select_gains(gains[component].as_ref(), &output_handles, &input_handles),
-            by_unit: capabilities.directional_derivatives,
+            gains: select_gains(probed, &output_handles, &input_handles),
+            is_smooth: is_smooth(component),
+            may_read_again: may_read_again(component),
+            by_unit: by_unit(component),
             new_inputs: vec![0.0; pass.inputs.len()],
             new_outputs: vec![0.0; pass.outputs.len()],
             inputs: pass.inputs,
@@ -63,13 +76,18 @@ fn mark_unknown_errors(state: &mut SystemState, loops: &[Vec<usize>]) {
     } = state;
     for (component, node) in graph.components.iter().enumerate() {
         let depends = |output: &usize| !graph.feedthrough(*output, false).is_empty();
-        let is_treated = |output: &usize| passes.iter().any(|pass| pass.outputs.contains(output));
+        let pass_of = |output: &usize| passes.iter().find(|pass| pass.outputs.contains(output));
+        let is_treated = |output: &usize| {
+            pass_of(output).is_some_and(|pass| pass.is_smooth || pass.mode != Exchange::Stale)
+        };
         let in_loop = |output: usize| loops.iter().flatten().any(|member| *member == output);
         for output in node.outputs.clone() {
             let is_known = is_treated(&output)
                 || !depends(&output)
                 || !in_loop(output) && modes[component] != Exchange::Stale;
             signals.stale_errors[output] = if is_known { 0.0 } else { f64::NAN };
+            let is_estimated = is_known || pass_of(&output).is_some();
+            signals.start_changes[output] = if is_estimated { 0.0 } else { f64::NAN };
         }
         let mut dependent = node.outputs.clone().filter(depends).peekable();
         if !loops.is_empty() && dependent.peek().is_some() && dependent.all(in_loop) {
@@ -126,9 +144,60 @@ fn run_pass(
             course.uncorrected(reals, now, 0.0).at(0.0)
         };
     }
+    let pass = &state.exchange.passes[index];
     match pass.mode {
         Exchange::Fresh => read_again(state, index),
-        mode => estimate(state, index, mode),
+        mode if pass.is_smooth => estimate(state, index, mode),
+        mode => judge_nonsmooth(state, index, mode),
+    }
+}
+
+/// Exchanges outputs whose D is not smooth, and tries what the new inputs make of them where they may be
+/// read again: the D of a point where it changes much says little about the next.
+fn judge_nonsmooth(
+    state: &mut SystemState,
+    index: usize,
+    mode: Exchange,
+) -> Result<(), Box<UnitFault>> {
+    if mode == Exchange::Compensated {
+        estimate(state, index, mode)?;
+    }
+    if state.exchange.passes[index].may_read_again {
+        try_inputs(state, index)?;
+    }
+    Ok(())
+}
+
+/// Reads the outputs under the new inputs, and puts the inputs back.
+fn try_inputs(state: &mut SystemState, index: usize) -> Result<(), Box<UnitFault>> {
+    state.counters.set_calls += 2;
+    state.counters.get_calls += 1;
+    let pass = &mut state.exchange.passes[index];
+    let slot = &mut state.units.members[pass.component].slot;
+    slot.set_reals(&pass.input_handles, &pass.new_inputs)?;
+    slot.get_reals(&pass.output_handles, &mut pass.new_outputs)?;
+    let values = &state.courses.values;
+    for (&input, handle) in pass.inputs.iter().zip(&pass.input_handles) {
+        slot.set_reals(std::slice::from_ref(handle), &values[input..=input])?;
+    }
+    // Compensation keeps its own D.
+    let step = only_change(pass, values).filter(|_| pass.mode == Exchange::Stale);
+    let outputs = pass.outputs.iter().zip(&pass.new_outputs);
+    for (row, (&output, &value)) in outputs.enumerate() {
+        let change = value - state.signals.reals[output];
+        state.signals.start_changes[output] = change;
+        if let Some(step) = step {
+            pass.gains[row] = change / step;
+        }
+    }
+    Ok(())
+}
+
+/// The change of the input of a pass that has one, unless it is 0.
+fn only_change(pass: &Pass, values: &[f64]) -> Option<f64> {
+    match (&*pass.inputs, &*pass.new_inputs) {
+        (&[input], &[new]) => Some(new - values[input]).filter(|change| *change != 0.0),
+        _ => None,
     }
 }
 
@@ -139,22 +208,32 @@ fn read_again(state: &mut SystemState, index: usize) -> Result<(), Box<UnitFault
     let slot = &mut state.units.members[pass.component].slot;
     slot.set_reals(&pass.input_handles, &pass.new_inputs)?;
     slot.get_reals(&pass.output_handles, &mut pass.new_outputs)?;
-    for (&output, &value) in pass.outputs.iter().zip(&pass.new_outputs) {
+    // The D of the ledger, which needs none where inputs are held and not corrected.
+    let step = only_change(pass, &state.courses.values).filter(|_| !state.units.uniform);
+    let outputs = pass.outputs.iter().zip(&pass.new_outputs);
+    for (row, (&output, &value)) in outputs.enumerate() {
+        let change = value - state.signals.reals[output];
+        state.signals.exchanged[output] = change;
         state.signals.reals[output] = value;
+        if let Some(step) = step {
+            pass.gains[row] = change / step;
+        }
     }
     Ok(())
 }
 
 /// Adds D·(u − ũ) to the outputs, or, where they stay stale, records its negative as their error.
 fn estimate(state: &mut SystemState, index: usize, mode: Exchange) -> Result<(), Box<UnitFault>> {
+    let pass = &state.exchange.passes[index];
+    for &output in &pass.outputs {
+        match mode {
+            Exchange::Stale => state.signals.stale_errors[output] = 0.0,
+            _ => state.signals.exchanged[output] = 0.0,
+        }
+    }
     let pass = &mut state.exchange.passes[index];
     let signals = &mut state.signals;
     let columns = pass.inputs.len();
-    if mode == Exchange::Stale {
-        for &output in &pass.outputs {
-            signals.stale_errors[output] = 0.0;
-        }
-    }
     for (column, (&input, &new)) in pass.inputs.iter().zip(&pass.new_inputs).enumerate() {
         let change = new - state.courses.values[input];
         if pass.by_unit {
@@ -173,7 +252,9 @@ fn estimate(state: &mut SystemState, index: usize, mode: Exchange) -> Result<(),
             let difference = pass.gains[row * columns + column] * change;
             if mode == Exchange::Stale {
                 signals.stale_errors[output] -= difference;
+                signals.start_changes[output] = -signals.stale_errors[output];
             } else {
+                signals.exchanged[output] += difference;
                 signals.reals[output] += difference;
             }
         }

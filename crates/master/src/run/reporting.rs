@@ -4,15 +4,16 @@ use super::Run;
 use crate::audit::CorrectionVerdict;
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond, Component};
-use crate::report::{BondReport, ComponentReport, InterfaceModelReport, Report};
+use crate::report::{BondReport, ComponentBalance, ComponentReport, InterfaceModelReport, Report};
 
 /// Stop reason, counters, energies and notes of a run so far.
 pub(super) fn report(run: &Run) -> Report {
     let graph = &run.state.graph;
-    let component = |(node, mode): (&Component, &Exchange)| ComponentReport {
+    let component = |(index, (node, mode)): (usize, (&Component, &Exchange))| ComponentReport {
         name: node.name.clone(),
         step_size: graph.macro_step * node.rate.ratio(),
         exchange: *mode,
+        balance: balance(run, index),
     };
     let mut counters = run.state.counters;
     counters.macro_steps = run.timeline.steps();
@@ -33,6 +34,7 @@ pub(super) fn report(run: &Run) -> Report {
             .components
             .iter()
             .zip(&run.state.exchange.modes)
+            .enumerate()
             .map(component)
             .collect(),
         bonds: (0..graph.bonds.len())
@@ -68,6 +70,27 @@ fn notes(run: &Run) -> Vec<String> {
     notes
 }
 
+/// What the power bonds of a component carry.
+fn balance(run: &Run, component: usize) -> Option<ComponentBalance> {
+    let bonds = run.state.graph.bonds.iter().zip(run.ledger.bonds());
+    let mut balance = None;
+    for (bond, energy) in bonds.filter(|(bond, _)| bond.is_power) {
+        let given = energy.transferred_energy_integrated;
+        if bond.flow_side == component {
+            let balance = balance.get_or_insert_with(ComponentBalance::default);
+            balance.received_energy += given + energy.residual_energy_integrated;
+        }
+        if bond.effort_side == component {
+            let balance = balance.get_or_insert_with(ComponentBalance::default);
+            balance.given_energy += given;
+        }
+    }
+    balance.map(|balance| ComponentBalance {
+        net_energy: balance.received_energy - balance.given_energy,
+        ..balance
+    })
+}
+
 fn bond_report(run: &Run, index: usize) -> BondReport {
     let bond = &run.state.graph.bonds[index];
     let corrector = run
@@ -82,6 +105,7 @@ fn bond_report(run: &Run, index: usize) -> BondReport {
     BondReport {
         name: bond.name.clone(),
         energy,
+        residual_energy_integrated_error: run.ledger.integration_error(index).unwrap_or_default(),
         stale_energy: audit.known_stale_energy(),
         net_energy_error: audit.net_energy_error(energy.correction_energy),
         verdict: corrector

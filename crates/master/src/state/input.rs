@@ -23,7 +23,7 @@ pub(crate) struct InputCourse {
     /// A method passes the mean over its source's communication steps on to it.
     pub(crate) takes_mean: bool,
     /// Each communication step of the receiver has a curve of its own.
-    comes_in_pieces: bool,
+    pub(super) comes_in_pieces: bool,
     piece: Curve,
     jumps: JumpDetector,
     /// Addition by the correction of a bond over the coming step.
@@ -34,6 +34,8 @@ pub(crate) struct InputCourse {
     pub(crate) is_corrected: bool,
     /// The course of the input over the step, correction included.
     pub(crate) curve: Curve,
+    /// Length of the step that the course was prepared for, s.
+    pub(crate) length: f64,
     /// Degree of that course.
     pub(crate) degree: usize,
 }
@@ -66,6 +68,7 @@ impl InputCourse {
             feed_forward: Curve::default(),
             is_corrected: false,
             curve: Curve::default(),
+            length: 0.0,
             degree: facts.degree,
         }
     }
@@ -165,6 +168,7 @@ impl InputCourse {
 
     /// Prepares the course over the coming step, of length `step` s, and returns the value at its start.
     pub(crate) fn prepare(&mut self, outputs: &[f64], now: f64, step: f64) -> f64 {
+        self.length = step;
         self.curve = self.uncorrected(outputs, now, step).plus(&self.added());
         self.curve.coefficients[0]
     }

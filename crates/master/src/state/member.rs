@@ -125,6 +125,25 @@ impl Member {
         }
     }
 
+    /// The middle of an input's course as the unit is given it, between `first` and `last`.
+    pub(crate) fn middle_of(&self, course: &InputCourse, first: f64, last: f64) -> f64 {
+        let length = course.length;
+        let at = if self.takes_derivatives > 0 {
+            0.5 * length
+        } else {
+            // Each part is given the value at its start.
+            self.mean_progress() * length
+        };
+        match self.substeps {
+            _ if course.comes_in_pieces => 0.5 * (first + last),
+            1 => course
+                .part(0.0)
+                .truncated(self.takes_derivatives as usize)
+                .at(at),
+            _ => course.curve.at(at),
+        }
+    }
+
     /// The mean by the trapezoidal rule over a macro-step in which an output goes from `first` to
     /// `last`, with the values at its component's communication steps; as a difference to the first
     /// value, so that a constant is its own mean to the last digit.

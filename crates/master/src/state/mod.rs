@@ -97,6 +97,12 @@ pub(crate) struct Signals {
     /// Difference of each published real output to the one that the new inputs would give: −D·(u − ũ)
     /// for stale direct feed-through; NaN where D is not known.
     pub(crate) stale_errors: Vec<f64>,
+    /// Difference of each published real output to the one that its unit gave at the end of its step:
+    /// the work of the exchange; 0 where outputs are published as they are.
+    pub(crate) exchanged: Vec<f64>,
+    /// Difference of the output that its unit will have at the start of its coming step, under the new
+    /// inputs without corrections, to the published one; NaN where it is not known.
+    pub(crate) start_changes: Vec<f64>,
     /// A discontinuity was found at the end of the last step.
     pub(crate) had_event: bool,
     /// Values that are NaN or infinite are passed on instead of ending the run.
@@ -155,6 +161,8 @@ impl SystemState {
                 reals: vec![0.0; graph.outputs.len()],
                 discrete: signals.collect(),
                 stale_errors: vec![0.0; graph.outputs.len()],
+                exchanged: vec![0.0; graph.outputs.len()],
+                start_changes: vec![0.0; graph.outputs.len()],
                 had_event: false,
                 accepts_non_finite: false,
             },
@@ -222,6 +230,20 @@ pub(crate) fn input_at_start(state: &SystemState, input: usize) -> f64 {
     } else {
         state.courses.inputs[input].curve.at(0.0)
     }
+}
+
+/// The value of an input in the middle of its component's last step, at whose ends it was `first` and `last`.
+#[inline]
+pub(crate) fn input_within(state: &SystemState, input: usize, first: f64, last: f64) -> f64 {
+    if state.units.uniform {
+        return first;
+    }
+    let course = &state.courses.inputs[input];
+    let member = &state.units.members[course.component];
+    if !member.follows_curves || !state.models.running.is_empty() {
+        return 0.5 * (first + last);
+    }
+    member.middle_of(course, first, last)
 }
 
 /// Corrections and feed-forward that the effort and the flow input of an axis had at the end of a

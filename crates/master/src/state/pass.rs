@@ -12,6 +12,10 @@ pub(crate) struct Pass {
     pub(crate) output_handles: Vec<Handle>,
     /// D: ∂output/∂input, row by row; measured anew at each point where the unit gives derivatives.
     pub(crate) gains: Vec<f64>,
+    /// D is smooth, as far as it was probed: the errors of stale outputs follow from it.
+    pub(crate) is_smooth: bool,
+    /// The unit declares that its outputs may be read again between steps.
+    pub(crate) may_read_again: bool,
     /// The unit gives directional derivatives.
     pub(crate) by_unit: bool,
     pub(crate) new_inputs: Vec<f64>,

@@ -14,6 +14,8 @@ pub(crate) struct Saved {
     reals: Vec<f64>,
     discrete: Vec<Value>,
     stale_errors: Vec<f64>,
+    exchanged: Vec<f64>,
+    start_changes: Vec<f64>,
     correctors: Vec<Corrector>,
     models: Vec<ReducedModel>,
 }
@@ -72,12 +74,16 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         reals,
         discrete,
         stale_errors,
+        exchanged,
+        start_changes,
         had_event: _,
         accepts_non_finite: _,
     } = signals;
     saved.reals.clone_from(reals);
     saved.discrete.clone_from(discrete);
     saved.stale_errors.clone_from(stale_errors);
+    saved.exchanged.clone_from(exchanged);
+    saved.start_changes.clone_from(start_changes);
     saved.correctors.clone_from(&bonds.correctors);
     saved.models.clone_from(&models.running);
     Ok(())
@@ -99,6 +105,8 @@ pub(crate) fn restore(state: &mut SystemState, saved: &Saved, step: &Step) -> Re
     state.signals.reals.clone_from(&saved.reals);
     state.signals.discrete.clone_from(&saved.discrete);
     state.signals.stale_errors.clone_from(&saved.stale_errors);
+    state.signals.exchanged.clone_from(&saved.exchanged);
+    state.signals.start_changes.clone_from(&saved.start_changes);
     state.bonds.correctors.clone_from(&saved.correctors);
     state.models.running.clone_from(&saved.models);
     Ok(())

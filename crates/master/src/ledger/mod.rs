@@ -1,9 +1,12 @@
 //! The energy of every power bond, always on; it never touches a signal.
 
+mod integration;
+
 use crate::exchange_mode::Exchange;
 use crate::graph::Axis;
-use crate::state::{Signals, SystemState, added_to, input_at_start, outputs_of};
+use crate::state::{SystemState, added_to, outputs_of};
 use crate::step::Step;
+use integration::{AxisCourse, Work};
 
 /// Power and energy over a bond so far. Powers are those of the last step, at its end.
 ///
@@ -36,10 +39,12 @@ pub struct BondEnergy {
     /// Sum of the applied residual power at the end of each step, J (Sadjina & Pedersen 2019
     /// eq. 15b). Held inputs make it about twice the energy that the coupling really invents.
     pub applied_residual_energy: f64,
-    /// Integral of the applied residual power by the trapezoidal rule, from the start of each step,
-    /// with its new inputs and, where the direct feed-through is known, with the outputs that follow
-    /// them, to its end, J.
+    /// Integral of the applied residual power, J, with the outputs that the units had under their own
+    /// inputs (docs/energy-sums.md).
     pub residual_energy_integrated: f64,
+    /// Integral of the power that end a gives with the inputs as they were applied, J. End b receives
+    /// it and `residual_energy_integrated`.
+    pub transferred_energy_integrated: f64,
     /// Sum of the residual energy's magnitudes, step by step, J.
     pub residual_energy_abs: f64,
     /// Greatest magnitude of the residual power, W.
@@ -57,35 +62,65 @@ pub struct Ledger {
     /// No step control uses the coupling error, and no output is stale where its input is new:
     /// where inputs are copies, the residual power is then zero at the start of each step.
     has_copies: bool,
+    /// Outputs are exchanged fresh or compensated: what is published is not what a unit had in its step.
+    exchanges: bool,
 }
 
 #[derive(Debug, Clone)]
 struct BondAccount {
     axes: Vec<Axis>,
     every: u64,
-    /// Effort and flow outputs at the start of the step, axis by axis.
-    outputs_before: Vec<(f64, f64)>,
-    /// Applied residual power at the start of the step, W.
-    power_before: f64,
+    /// Change of the flow over the last step, axis by axis; kept where inputs are copies.
+    last_changes: Vec<f64>,
+    /// Power of the outputs at the start of the step, W; kept where inputs are copies.
+    output_power_before: f64,
     energy: BondEnergy,
+    /// Inputs and outputs over the step, axis by axis; empty where inputs are copies.
+    courses: Vec<AxisCourse>,
+    error: IntegrationError,
+}
+
+/// What is not known of an integrated energy.
+#[derive(Debug, Clone, Copy, Default)]
+struct IntegrationError {
+    /// Sum of what curvatures under held inputs would add, J, and of its squares, J².
+    curvature: f64,
+    squares: f64,
+    /// Sum of the magnitudes of the changes of the other curvatures, J.
+    change: f64,
+    /// Sum of half the ranges of what is not known, J.
+    range: f64,
 }
 
 impl Ledger {
     pub(crate) fn new(state: &SystemState, for_fixed_steps: bool) -> Self {
+        // The outputs that are compensated by a D that is not smooth are not those under the new inputs.
+        let mut passes = state.exchange.passes.iter();
+        let has_copies = for_fixed_steps
+            && !state.exchange.modes.contains(&Exchange::Stale)
+            && passes.all(|pass| pass.is_smooth || pass.mode == Exchange::Fresh);
+        let is_straight = has_copies && state.units.uniform;
+        let courses = |bond: &crate::graph::Bond| match is_straight {
+            true => Vec::new(),
+            false => AxisCourse::all(state, bond),
+        };
+        let output_power = |axis: &Axis| {
+            let (effort, flow) = outputs_of(&state.signals, axis);
+            axis.weight * effort * flow
+        };
         let entry = |bond: &crate::graph::Bond| BondAccount {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
-            outputs_before: bond
-                .axes
-                .iter()
-                .map(|axis| outputs_of(&state.signals, axis))
-                .collect(),
-            power_before: 0.0,
+            last_changes: vec![f64::NAN; bond.axes.len()],
+            output_power_before: bond.axes.iter().map(output_power).sum(),
             energy: BondEnergy::default(),
+            courses: courses(bond),
+            error: IntegrationError::default(),
         };
         Self {
             bonds: state.graph.bonds.iter().map(entry).collect(),
-            has_copies: for_fixed_steps && !state.exchange.modes.contains(&Exchange::Stale),
+            has_copies,
+            exchanges: !state.exchange.passes.is_empty(),
         }
     }
 
@@ -93,7 +128,10 @@ impl Ledger {
     pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
         if self.has_copies && state.units.uniform {
             for entry in &mut self.bonds {
-                entry.observe_copies(state, step);
+                match self.exchanges {
+                    true => entry.observe_copies::<true>(state, step),
+                    false => entry.observe_copies::<false>(state, step),
+                }
             }
             return;
         }
@@ -122,34 +160,74 @@ impl Ledger {
         self.bonds.iter().map(|entry| entry.every)
     }
 
+    /// Error of the integrated residual energy of the bond with this index of the graph, J: what
+    /// other curvatures of the outputs within the steps would add, and half the range where the direct
+    /// feed-through of an output is not known.
+    pub fn integration_error(&self, index: usize) -> Option<f64> {
+        self.bonds.get(index).map(|entry| entry.error.total())
+    }
+
     /// Residual energy of all bonds, J.
     pub fn residual_energy(&self) -> f64 {
         self.bonds().map(|bond| bond.residual_energy).sum()
     }
 }
 
+impl IntegrationError {
+    /// Adds a step of this length, s.
+    #[inline]
+    fn add(&mut self, work: &Work, length: f64) {
+        let curvature = work.curvature * length;
+        self.curvature += curvature;
+        self.squares += curvature * curvature;
+        self.change += work.change * length;
+        self.range += work.unknown * length;
+    }
+
+    /// The signed and the independent parts at two standard deviations, the rest by magnitude.
+    fn total(&self) -> f64 {
+        self.curvature.abs() + 2.0 * (self.squares.sqrt() + self.change) + self.range.abs()
+    }
+}
+
 impl BondAccount {
-    /// The applied residual power at the start of the step.
+    /// Takes the inputs at the start of the step.
     fn begin(&mut self, state: &SystemState) {
-        self.power_before = 0.0;
-        for (axis, (effort_output, flow_output)) in self.axes.iter().zip(&self.outputs_before) {
-            let effort_input = input_at_start(state, axis.effort_input);
-            let flow_input = input_at_start(state, axis.flow_input);
-            self.power_before +=
-                axis.weight * (effort_input * flow_output - effort_output * flow_input);
+        for (axis, course) in self.axes.iter().zip(&mut self.courses) {
+            course.begin(state, axis);
         }
     }
 
     /// The same as [`observe`](Self::observe) where all inputs are copies of outputs that are not
     /// stale, and nothing corrects them.
     #[inline]
-    fn observe_copies(&mut self, state: &SystemState, step: &Step) {
+    fn observe_copies<const EXCHANGES: bool>(&mut self, state: &SystemState, step: &Step) {
         let (mut given, mut received) = (0.0, 0.0);
-        for axis in &self.axes {
+        let (mut own_given, mut own_received) = (0.0, 0.0);
+        let (mut output_power, mut curvature) = (0.0, 0.0);
+        for (axis, last_change) in self.axes.iter().zip(&mut self.last_changes) {
             let (effort_output, flow_output) = outputs_of(&state.signals, axis);
-            given += axis.weight * effort_output * state.courses.values[axis.flow_input];
-            received += axis.weight * state.courses.values[axis.effort_input] * flow_output;
+            let effort_input = axis.weight * state.courses.values[axis.effort_input];
+            let flow_input = axis.weight * state.courses.values[axis.flow_input];
+            given += effort_output * flow_input;
+            received += effort_input * flow_output;
+            output_power += axis.weight * effort_output * flow_output;
+            let mut flow_change = flow_output - state.courses.values[axis.flow_input];
+            if EXCHANGES {
+                let exchanged = &state.signals.exchanged;
+                own_given += (effort_output - exchanged[axis.effort_output]) * flow_input;
+                own_received += effort_input * (flow_output - exchanged[axis.flow_output]);
+                flow_change -= exchanged[axis.flow_output];
+            }
+            curvature += effort_input * (flow_change - *last_change);
+            *last_change = flow_change;
         }
+        if !EXCHANGES {
+            (own_given, own_received) = (given, received);
+        }
+        // The inputs are the outputs at the start, where there is no residual power.
+        let half = 0.5 * step.size;
+        let own_residual = own_received - own_given;
         let residual = received - given;
         let energy = &mut self.energy;
         energy.given_power = given;
@@ -160,7 +238,14 @@ impl BondAccount {
         energy.transferred_energy += given * step.size;
         energy.residual_energy += residual_energy;
         energy.applied_residual_energy += residual_energy;
-        energy.residual_energy_integrated += 0.5 * residual_energy;
+        energy.residual_energy_integrated += half * own_residual;
+        energy.transferred_energy_integrated += half * (self.output_power_before + own_given);
+        self.output_power_before = output_power;
+        // A parabola over two steps deviates by an eighth of this, and its integral by two thirds of that. What
+        // the effort's curvature adds is of the same magnitude: the sums differ by the terms at the ends.
+        if !curvature.is_nan() {
+            self.error.curvature += curvature * step.size / 12.0;
+        }
         energy.residual_energy_abs += residual_energy.abs();
         if residual.abs() > energy.max_residual_power {
             energy.max_residual_power = residual.abs();
@@ -173,9 +258,10 @@ impl BondAccount {
         let length = step.size * self.every as f64;
         let (mut given, mut received, mut correction) = (0.0, 0.0, 0.0);
         let (mut coupling_error, mut output_power) = (0.0, 0.0);
-        for (axis, before) in self.axes.iter().zip(&mut self.outputs_before) {
+        let mut work = Work::default();
+        for (axis, course) in self.axes.iter().zip(&mut self.courses) {
             let (effort_output, flow_output) = outputs_of(&state.signals, axis);
-            *before = outputs_under_new_inputs(&state.signals, axis);
+            work.add(&course.end(state, axis, length), axis.weight);
             let error = |input: usize| {
                 state.courses.inputs[input].fed(&state.signals.reals) - state.courses.values[input]
             };
@@ -201,7 +287,9 @@ impl BondAccount {
         energy.coupling_error_power = coupling_error;
         energy.output_power = output_power;
         energy.applied_residual_energy += applied * length;
-        energy.residual_energy_integrated += 0.5 * (self.power_before + applied) * length;
+        energy.residual_energy_integrated += work.residual * length;
+        energy.transferred_energy_integrated += work.given * length;
+        self.error.add(&work, length);
         energy.transferred_energy += given * length;
         energy.residual_energy += residual * length;
         energy.residual_energy_abs += residual.abs() * length;
@@ -211,17 +299,6 @@ impl BondAccount {
             energy.max_residual_power_time = step.end(&state.graph.clock);
         }
     }
-}
-
-/// The outputs of an axis under the next step's inputs, as far as they are known.
-#[inline]
-fn outputs_under_new_inputs(signals: &Signals, axis: &Axis) -> (f64, f64) {
-    let (effort, flow) = outputs_of(signals, axis);
-    let known = |error: f64| if error.is_nan() { 0.0 } else { error };
-    (
-        effort - known(signals.stale_errors[axis.effort_output]),
-        flow - known(signals.stale_errors[axis.flow_output]),
-    )
 }
 
 #[cfg(test)]
@@ -281,6 +358,8 @@ mod tests {
             applied_residual_energy: H * (-11.0 - 26.0 + 14.0),
             // New inputs equal the outputs, so each step begins without residual power.
             residual_energy_integrated: 0.5 * H * (-11.0 - 26.0 + 14.0),
+            // Power of the outputs at the start, 10, 6 and −24 W, and that given at the end.
+            transferred_energy_integrated: 0.5 * H * (25.0 + 14.0 - 54.0),
             residual_energy_abs: H * (11.0 + 26.0 + 14.0),
             max_residual_power: 26.0,
             max_residual_power_time: 2.0 * H,
