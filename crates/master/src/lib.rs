@@ -136,7 +136,8 @@ pub use state::SystemState;
 pub use step::Step;
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl, StepControlFacts};
 pub use system::{
-    BondSettings, ComponentSettings, FmuCache, InterfaceModelSettings, System, expand_patterns,
+    BondSettings, ComponentSettings, Evidence, FmuCache, InterfaceModelSettings, SuggestedBond,
+    System, expand_patterns,
 };
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{

@@ -68,7 +68,16 @@ impl UnitMismatch {
     }
 }
 
+/// Exponents of kg, m, s, A, K, mol, cd: the angle is no dimension of its own.
+pub(crate) type Quantity = [i32; 7];
+
 impl PhysicalUnit {
+    /// Whether this is known to be a unit of the quantity.
+    pub(crate) fn measures(&self, quantity: Quantity) -> bool {
+        self.exponents
+            .is_some_and(|exponents| exponents[..7] == quantity)
+    }
+
     /// Conversion of values in `self` to values in `target` (C-57). Values pass as they are where one
     /// of the two has no base unit.
     ///

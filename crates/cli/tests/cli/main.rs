@@ -31,6 +31,7 @@ mod rodriguez;
 mod single_fmu;
 mod ssp;
 mod study;
+mod suggestions;
 mod texts;
 mod units_of_measure;
 mod validation;

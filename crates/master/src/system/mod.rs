@@ -4,10 +4,12 @@ mod assemble;
 mod feasibility;
 mod patterns;
 mod settings;
+mod suggested_bonds;
 
 pub use assemble::FmuCache;
 pub use patterns::expand_patterns;
 pub use settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
+pub use suggested_bonds::{Evidence, SuggestedBond};
 
 use std::path::PathBuf;
 use std::sync::Arc;

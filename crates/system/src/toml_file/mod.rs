@@ -91,7 +91,7 @@ use section::{Reader, Section};
 pub use interface_models::OPTIONS as INTERFACE_MODEL_OPTIONS;
 pub use settings::{Setting, parse_with, segments};
 pub use supplement::supplement;
-pub use write::{literal, to_toml};
+pub use write::{bond_to_toml, literal, to_toml};
 
 /// Why a system file was not read.
 #[derive(Debug, thiserror::Error)]

@@ -39,6 +39,13 @@ pub fn to_toml(system: &SystemFile) -> String {
     text.0
 }
 
+/// A bond as it stands in a system file.
+pub fn bond_to_toml(bond: &Bond) -> String {
+    let mut text = Text(String::new());
+    text.bond(bond);
+    text.0
+}
+
 /// A system file in the making.
 struct Text(String);
 

@@ -2,6 +2,7 @@
 
 mod fmu;
 mod needs;
+mod suggestions;
 mod system;
 
 use std::fs::File;
@@ -32,6 +33,9 @@ pub(super) struct Options {
     /// code 4 if something is missing
     #[arg(long)]
     deps: bool,
+    /// Print the power bonds that connections of a system suggest, as TOML for its file
+    #[arg(long)]
+    suggest_bonds: bool,
     /// Print JSON, for programs; lists all variables
     #[arg(long)]
     json: bool,
@@ -45,6 +49,10 @@ pub(super) struct Options {
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     if is_system_file(&options.path) {
         return inspect_system(options);
+    }
+    if options.suggest_bonds {
+        let text = format!("--suggest-bonds: {} is an FMU", options.path.display());
+        return Err(Failure::usage(text).help("name the file of a system"));
     }
     let peek = Fmu::peek_with(&options.path, options.fmus.limits());
     let peek = peek.map_err(|error| not_opened(&error))?;
@@ -78,11 +86,11 @@ fn needs_of(options: &Options) -> Result<NeedsFacts, Failure> {
 fn inspect_system(options: &Options) -> Result<Exit, Failure> {
     let (file, warnings) =
         system_input::read(&options.path, &options.input, options.fmus.limits())?;
-    let (facts, problems) = system::Facts::new(file, warnings);
-    screen::print(&if options.json {
-        json(&facts)?
-    } else {
-        facts.render()
+    let (facts, problems) = system::Facts::new(file, warnings, options.suggest_bonds);
+    screen::print(&match (options.json, &facts.suggested_bonds) {
+        (true, _) => json(&facts)?,
+        (false, Some(bonds)) => suggestions::render(bonds),
+        (false, None) => facts.render(),
     })?;
     match problems {
         Some(problems) => Err(problems),

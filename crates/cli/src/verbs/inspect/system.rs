@@ -13,6 +13,7 @@ use gyrator_system::{
 };
 use serde::Serialize;
 
+use super::suggestions::Suggestion;
 use crate::aligned::{Align, Aligned};
 use crate::failure::Failure;
 use crate::numbers::{count, short};
@@ -31,6 +32,8 @@ pub(super) struct Facts {
     bonds: Vec<BondFacts>,
     interface_models: Vec<InterfaceModelFacts>,
     warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) suggested_bonds: Option<Vec<Suggestion>>,
 }
 
 #[derive(Serialize)]
@@ -56,7 +59,7 @@ struct ConnectionFacts {
 }
 
 #[derive(Serialize)]
-struct BondFacts {
+pub(super) struct BondFacts {
     name: String,
     effort: Vec<ConnectionFacts>,
     flow: Vec<ConnectionFacts>,
@@ -77,11 +80,18 @@ struct InterfaceModelFacts {
 
 impl Facts {
     /// The facts of a system and, if it cannot be run, why.
-    pub(super) fn new(file: SystemFile, mut warnings: Vec<Problem>) -> (Self, Option<Failure>) {
+    pub(super) fn new(
+        file: SystemFile,
+        mut warnings: Vec<Problem>,
+        suggests_bonds: bool,
+    ) -> (Self, Option<Failure>) {
         let mut facts = Self::of(&file);
         let source = Arc::clone(&file.source);
         let failure = match System::from_file(file.clone()) {
             Ok(system) => {
+                let suggested = suggests_bonds.then(|| system.suggested_bonds());
+                facts.suggested_bonds =
+                    suggested.map(|bonds| bonds.iter().map(Suggestion::new).collect());
                 warnings.extend(system.check());
                 let has_errors = warnings
                     .iter()
@@ -148,6 +158,7 @@ impl Facts {
             bonds: file.bonds.iter().map(bond).collect(),
             interface_models: file.interface_models.iter().map(interface_model).collect(),
             warnings: Vec::new(),
+            suggested_bonds: None,
         };
         facts.name_models();
         facts
@@ -276,7 +287,7 @@ fn connection(connection: &Connection) -> ConnectionFacts {
     }
 }
 
-fn bond(bond: &Bond) -> BondFacts {
+pub(super) fn bond(bond: &Bond) -> BondFacts {
     BondFacts {
         name: bond.name.value.clone(),
         effort: bond.effort.iter().map(connection).collect(),
