@@ -4,9 +4,13 @@ Time is in units of the macro-step. P = H* K2 is what follows the compensator: t
 and the smoother, a Butterworth filter of order 2 (or none). The compensator minimises the greatest |W_f (1 - P K1)|, W_f a
 Butterworth filter. All is feed-forward: one Riccati equation. Without a weight on the control the problem is singular;
 eps = 2e-4 gives the printed compensators of eqs 13 and 14 back.
+
+The rows: compensators of some settings, those of the paper beside them, and what a ramp becomes. Tests cite them.
 """
 
 import numpy as np
+
+import rows
 
 HOLD = (12.0, 6.0)  # w^2 and damping of H*
 DISC_STEP, DISC_RADIUS = 0.1, 0.97  # all poles p have |1 + DISC_STEP p| <= DISC_RADIUS
@@ -60,7 +64,7 @@ def riccati(a, b1, b2, c1, gamma, eps):
 
 
 def synthesis(order=1, smoother=0.5, eps=2e-4, dc=1.0):
-    """Zeros, poles and gain of K1, and the least gamma. `order` is that of W_f, `smoother` the frequency of K2 or None."""
+    """Zeros, poles and gain of K1, the least gamma, and the poles before they are moved into the disc. `order` is that of W_f, `smoother` the frequency of K2 or None."""
     p = block(*HOLD)
     zeros = list(np.roots([1, HOLD[1], HOLD[0]]))
     if smoother is not None:
@@ -89,15 +93,15 @@ def synthesis(order=1, smoother=0.5, eps=2e-4, dc=1.0):
         known = np.linalg.eigvals(ap)
         extra = [z for z in extra if abs(z) < 50 and np.abs(known - z).min() > 1e-3 * abs(z)]
         zeros += sorted(extra, key=abs)[: order - 1]
-    projected = []
-    for pole in poles:
+    raw, projected = poles, []
+    for pole in raw:
         z = 1 + DISC_STEP * pole
         if abs(z) > DISC_RADIUS:
             z *= DISC_RADIUS / abs(z)
         projected.append((z - 1) / DISC_STEP)
     zeros, poles = np.array(zeros), np.array(projected)
     gain = dc * (np.prod(-poles) / np.prod(-zeros)).real
-    return zeros, poles, gain, high
+    return zeros, poles, gain, high, np.array(raw)
 
 
 def tustin(design, macro, step):
@@ -135,3 +139,102 @@ def smoother(frequency, step):
     a, _, _ = block(w * w, 2**0.5 * w)
     ad = exponential(a, step)
     return ad, np.array([1.0, 0.0]) - ad[:, 0]
+
+
+# Order of W_f, frequency of the smoother, and eps.
+SETTINGS = [
+    (1, 0.5, 2e-4),
+    (1, 0.3, 2e-4),
+    (1, 0.5, 1e-3),
+    (2, 0.5, 1e-3),
+    (3, 0.5, 1e-3),
+    (1, None, 3e-3),
+    (2, None, 1e-2),
+]
+# Eqs 13 and 14, for macro-steps of 10 ms, as printed: numerator and denominator without a gain; frequency of the smoother.
+PRINTED_STEP = 10e-3
+PRINTED = {
+    "eq. 13": (([1, 1942.9], [1, 6.2789], [1, 599.9, 1.2e5], [1, 444.3, 9.87e4]),
+               ([1, 1924.0], [1, 6.2837], [1, 2240, 1.392e6], [1, 774.8, 7.154e5]), 0.5),
+    "eq. 14": (([1, 1682.9], [1, 6.2825], [1, 600, 1.2e5], [1, 266.6, 3.553e4]),
+               ([1, 1470.1], [1, 6.2833], [1, 1870, 9.674e5], [1, 617.6, 5.111e5]), 0.3),
+}  # fmt: skip
+
+
+def response(design, s):
+    """K1(s) of zeros, poles and gain."""
+    zeros, poles, gain = design[:3]
+    return gain * np.prod(s[:, None] - zeros, 1) / np.prod(s[:, None] - poles, 1)
+
+
+def weighted_errors(k1, s, smoother, order=1):
+    """|W_f (1 - P K1)| at s."""
+
+    def value(system):
+        a, b, c = system
+        return np.array([(c @ np.linalg.solve(x * np.eye(len(a)) - a, b))[0, 0] for x in s])
+
+    w = 2 * np.pi * smoother
+    p = value(series(block(*HOLD), block(w * w, 2**0.5 * w)))
+    weights = value(weight(order))
+    return lambda factor: np.abs(weights * (1 - factor * p * k1))
+
+
+def least(f, low, high):
+    """Place of the minimum of f, by the golden section."""
+    golden = (5**0.5 - 1) / 2
+    while high - low > 1e-9 * high:
+        a, b = high - golden * (high - low), low + golden * (high - low)
+        low, high = (low, b) if f(a) < f(b) else (a, high)
+    return (low + high) / 2
+
+
+def compare(name):
+    """Rows of a printed compensator: its missing factor, and how far the synthesis is from it."""
+    *sides, smoother = PRINTED[name]
+    zeros, poles = (np.concatenate([np.roots(p) for p in side]) * PRINTED_STEP for side in sides)
+    frequencies = np.arange(5001) * 1e-3  # up to 5 / macro-step
+    s = 2j * np.pi * frequencies
+    printed = response((zeros, poles, 1.0), s)
+    errors = weighted_errors(printed, s, smoother)
+    unit_gain = 1 / printed[0].real
+    # |W_f (1 - P K1)| is flat over a wide band, as that of an optimum is, under one factor only.
+    factor = least(lambda x: errors(x).max(), 0.5 * unit_gain, 1.5 * unit_gain)
+    static_gain = factor / unit_gain
+    yield name, "printed", "factor for static gain 1", unit_gain, ""
+    yield name, "printed", "factor of the least peak", factor, ""
+    yield name, "printed", "static gain", static_gain, ""
+    yield name, "printed", "peak", errors(factor).max(), ""
+    design = synthesis(1, smoother, 2e-4, round(static_gain, 4))
+    own = response(design, s)
+    difference = np.abs(own / (factor * printed) - 1)
+    yield name, "eps 0.0002", "peak", weighted_errors(own, s, smoother)(1.0).max(), ""
+    for limit in (0.5, 1, 5):
+        within = difference[frequencies <= limit + 1e-9].max()
+        yield name, "eps 0.0002", f"greatest difference up to {limit} / macro-step", within, ""
+
+
+def table():
+    for order, smoother, eps in SETTINGS:
+        zeros, _, gain, gamma, raw = synthesis(order, smoother, eps)
+        case, name = f"order {order}", f"{'no smoother' if smoother is None else f'smoother {smoother}'}, eps {eps:g}"
+        yield case, name, "gamma", gamma, ""
+        yield case, name, "K1(infinity)", gain, ""
+        own = zeros[2 if smoother is None else 4 :]
+        for kind, roots in (("pole", raw), ("zero", own)):
+            upper = sorted((root for root in roots if root.imag >= -1e-9), key=abs)
+            for number, root in enumerate(upper, 1):
+                yield case, name, f"{kind} {number}, real", root.real, ""
+                if root.imag > 1e-9:
+                    yield case, name, f"{kind} {number}, imaginary", root.imag, ""
+    for name in PRINTED:
+        yield from compare(name)
+    # A held ramp is half a macro-step late. The compensator sends it ahead of its time by its slope K1'(0), K1(0) = 1.
+    zeros, poles = synthesis(1, None, 3e-3)[:2]
+    lead = (np.sum(1 / poles) - np.sum(1 / zeros)).real
+    yield "ramp", "no smoother, eps 0.003", "lead", lead, "macro-steps"
+    yield "ramp", "no smoother, eps 0.003", "part of the hold's delay that stays", 1 - lead / 0.5, ""
+
+
+if __name__ == "__main__":
+    rows.main(__file__, {"hinfinity": table})

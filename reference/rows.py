@@ -2,7 +2,8 @@
 
 A row is (case, configuration, metric, value, unit). The data file of a benchmark,
 `crates/benchmark/data/<benchmark>.csv`, has a line for each of them, with how near another program has
-to come (`norm` and `tolerance`) and the source of the value.
+to come (`norm` and `tolerance`) and the source of the value. Figures that tests cite and no benchmark has are in files of
+the same columns beside the scripts.
 """
 
 import argparse
@@ -10,12 +11,14 @@ import csv
 import os
 import sys
 
-DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "crates", "benchmark", "data")
+SCRIPTS = os.path.dirname(os.path.abspath(__file__))
+DATA = os.path.join(SCRIPTS, "..", "crates", "benchmark", "data")
 
 
 def published(benchmark):
     """Lines of the data file of `benchmark`, as dictionaries; lines that begin with # are comments."""
-    with open(os.path.join(DATA, benchmark + ".csv"), encoding="utf-8", newline="") as file:
+    paths = [os.path.join(folder, benchmark + ".csv") for folder in (DATA, SCRIPTS)]
+    with open(next(filter(os.path.exists, paths)), encoding="utf-8", newline="") as file:
         lines = [line for line in file if not line.startswith("#")]
     return list(csv.DictReader(lines))
 
@@ -46,8 +49,9 @@ def text(value):
     return value if isinstance(value, str) else f"{value:.12g}"
 
 
-def check(benchmark, rows, script):
-    """Prints the rows that are not those of the data file; their number is returned."""
+def check(benchmark, rows, script, cell=""):
+    """Prints the rows that are not those of the data file; their number is returned. Of the file's lines from this script,
+    only those with `cell` in their case/configuration must be among the rows."""
     lines = {(line["case"], line["configuration"], line["metric"]): line for line in published(benchmark)}
     wrong = 0
     seen = set()
@@ -66,23 +70,26 @@ def check(benchmark, rows, script):
         wrong += 1
         print(f"{benchmark}/{'/'.join(name)} {problem}")
     for name, line in lines.items():
-        if line["source"].startswith("reference/" + script) and name not in seen:
+        if line["source"].startswith("reference/" + script) and cell in "/".join(name[:2]) and name not in seen:
             wrong += 1
             print(f"{benchmark}/{'/'.join(name)} is not computed by {script}")
     return wrong
 
 
-def main(script, benchmarks):
-    """Runs a script: `benchmarks` maps the name of each benchmark to a function that yields its rows."""
+def main(script, benchmarks, has_cells=False):
+    """Runs a script: `benchmarks` maps the name of each benchmark to a function that yields its rows; with `has_cells`,
+    those whose case/configuration contains the function's argument."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--check", action="store_true", help="compare with the data files instead of printing")
+    if has_cells:
+        parser.add_argument("--cell", default="", help="only rows with this text in their case/configuration")
     arguments = parser.parse_args()
     script = os.path.basename(script)
     wrong = 0
     for benchmark, rows in benchmarks.items():
-        rows = list(rows())
+        rows = list(rows(arguments.cell) if has_cells else rows())
         if arguments.check:
-            problems = check(benchmark, rows, script)
+            problems = check(benchmark, rows, script, arguments.cell if has_cells else "")
             print(f"{script}: {benchmark}: {len(rows)} rows, {problems} wrong")
             wrong += problems
         else:

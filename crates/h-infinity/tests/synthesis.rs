@@ -105,7 +105,8 @@ struct Printed {
     peak: f64,
 }
 
-/// Eqs 13 and 14 for Δt = 10 ms; the factors and differences from an independent reproduction.
+/// Eqs 13 and 14 for Δt = 10 ms. The factors, static gains and differences, rounded up, are those of
+/// `reference/hinfinity.py`.
 #[rustfmt::skip]
 const PRINTED: [Printed; 2] = [
     Printed { smoother_cutoff: 0.5, static_gain: 0.983, factor: 81.905,
