@@ -1,6 +1,6 @@
 //! The table of faults of docs/reliability.md: what FMUs do to a supervised run, and what is left.
 //!
-//! Each entry names its row, what the FMU `Faulty` does and where, the exit code, the
+//! Each entry names its row, what the FMU `Faulty` does and where, the exit code, the
 //! rows in the result and a part of the message.
 
 use std::process::Command;
@@ -238,6 +238,22 @@ pub(crate) const TABLE: &[ExpectedFault] = &[
     ),
     (
         "R-28",
+        "discard_once",
+        "do_step",
+        1,
+        5,
+        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned Discard",
+    ),
+    (
+        "R-28",
+        "finish",
+        "do_step",
+        0,
+        6,
+        "the FMU says: warning: bad: fmi2DoStep",
+    ),
+    (
+        "R-28",
         "discard_always",
         "do_step",
         1,
@@ -308,8 +324,34 @@ pub(crate) const TABLE: &[ExpectedFault] = &[
         11,
         "has changed the rounding mode",
     ),
+    (
+        "R-33",
+        "change_float_control",
+        "do_step",
+        0,
+        11,
+        "warning: bad: fmi2DoStep has changed ",
+    ),
+    ("R-34", "ignore_signals", "do_step", 0, 11, ""),
     ("R-35", "crash_at_exit", "do_step", 0, 11, ""),
     ("R-37", "random", "do_step", 0, 11, ""),
+    ("R-57", "daemon", "do_step", 0, 11, ""),
+    (
+        "R-57",
+        "fork_and_abort",
+        "do_step",
+        5,
+        5,
+        "error: bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4)",
+    ),
+    (
+        "R-62",
+        "thread_stack_overflow",
+        "do_step",
+        5,
+        5,
+        "error: bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4), which no handler has seen: the stack of a thread was full",
+    ),
 ];
 
 pub(crate) fn run(bench: &Bench, fault: &str, function: &str, others: &[&str]) -> ProgramOutcome {
