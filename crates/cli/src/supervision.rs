@@ -73,8 +73,16 @@ impl Plan<'_> {
     }
 
     fn write_summary_of(&self, failure: Failure) -> Failure {
+        match self.summarize(&failure) {
+            Ok(()) => failure,
+            Err(error) => failure.detail(error.text()),
+        }
+    }
+
+    /// Writes the summary of a run that has failed.
+    fn summarize(&self, failure: &Failure) -> Result<(), Failure> {
         let Some(path) = self.summary else {
-            return failure;
+            return Ok(());
         };
         let crash = CrashSummary {
             system: self.system,
@@ -88,16 +96,18 @@ impl Plan<'_> {
             components_in_call: Vec::new(),
             output: None,
         };
-        match Summary::of_crash(crash).write(path) {
-            Ok(()) => failure,
-            Err(error) => failure.detail(error.text()),
-        }
+        Summary::of_crash(crash).write(path)
     }
 
     fn conclude(&self, ending: Ending) -> Result<Exit, Failure> {
         ending.warnings.iter().for_each(|text| warn(text));
         if let Some(text) = &ending.unsaid {
             screen::message(&format!("{}\n", screen::harmless(text)));
+        }
+        if !ending.has_begun {
+            let text = Message::error("the worker process cannot start");
+            let failure = Failure::new(Exit::Failed, text);
+            return self.summarize(&failure).map(|()| failure.exit);
         }
         let file = ending.results.filter(|results| self.is_result(results));
         match ending.outcome {

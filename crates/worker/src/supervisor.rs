@@ -86,6 +86,8 @@ pub struct Supervisor {
 pub struct Ending {
     /// By itself, or not.
     pub outcome: WorkerOutcome,
+    /// False where it could not do its work at all, and has written the reason.
+    pub has_begun: bool,
     /// The result file that it had asked to be kept ([`Worker::keep`](crate::Worker::keep)).
     pub results: Option<KeptResults>,
     /// Failures that leave the results unharmed.
@@ -302,7 +304,9 @@ impl Supervised {
             let _ = sweeper.join();
         }
         let results = self.results.take();
+        let not_begun = WorkerOutcome::Finished(NOT_STARTED);
         Ok(Ending {
+            has_begun: self.board.has_begun() || outcome != not_begun,
             results: results.map(|kept| kept.complete(&self.ring, &self.board)),
             outcome,
             warnings,

@@ -455,9 +455,11 @@ fn r66_no_control_character_is_shown() {
 fn r67_a_limit_on_open_files_is_not_blamed_on_an_fmu() {
     let bench = Bench::new();
     bench.write("system.toml", FAULTY);
-    for limit in 10..=18 {
-        let program = env!("CARGO_BIN_EXE_gyrator");
-        let command = format!("ulimit -n {limit}; exec {program} run system.toml -o out.csv");
+    let (program, summary) = (env!("CARGO_BIN_EXE_gyrator"), bench.path("summary.json"));
+    for (limit, way) in (10..=18).flat_map(|limit| [(limit, ""), (limit, "--isolate")]) {
+        let _ = std::fs::remove_file(&summary);
+        let files = "-o out.csv --summary summary.json";
+        let command = format!("ulimit -n {limit}; exec {program} run system.toml {files} {way}");
         let output = Command::new("sh")
             .args(["-c", &command])
             .current_dir(bench.path(""))
@@ -467,12 +469,14 @@ fn r67_a_limit_on_open_files_is_not_blamed_on_an_fmu() {
         if output.status.code() != Some(0) {
             assert!(
                 matches!(output.status.code(), Some(1 | 4)),
-                "{limit} {stderr}"
+                "{limit} {way} {stderr}"
             );
             let has_reason = stderr.to_lowercase().contains("open files");
-            assert!(has_reason, "{limit} {stderr}");
+            assert!(has_reason, "{limit} {way} {stderr}");
         }
-        assert!(!stderr.contains("the FMU called"), "{limit} {stderr}");
+        let is_told = summary.exists() || stderr.contains("summary");
+        assert!(is_told, "{limit} {way} {stderr}");
+        assert!(!stderr.contains("the FMU called"), "{limit} {way} {stderr}");
     }
 }
 

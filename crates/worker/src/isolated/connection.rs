@@ -14,6 +14,7 @@ use gyrator_fmu::leftovers;
 use rustix::process::{Pid, Signal};
 
 use super::bytes::{Malformed, Put as _};
+use super::host::CANNOT_GO_ON;
 use super::mailbox::{Mailbox, MailboxError, Side};
 use super::request::Request;
 use super::wait_policy::{Spinning, WaitPolicy};
@@ -68,6 +69,8 @@ pub(super) struct Loss {
 #[derive(Debug, Clone, PartialEq)]
 enum LossCause {
     Death(Cause),
+    /// It has written why, and the FMU is not to blame.
+    CannotGoOn,
     /// It lives, but what it says makes no sense.
     Nonsense(String),
 }
@@ -76,6 +79,11 @@ impl Loss {
     /// Whether a call did not return in time.
     pub(super) fn is_timeout(&self) -> bool {
         matches!(self.cause, LossCause::Death(Cause::Timeout(_)))
+    }
+
+    /// Whether the process could not do its work, whatever the FMU.
+    pub(super) fn is_of_process(&self) -> bool {
+        self.cause == LossCause::CannotGoOn
     }
 
     /// Everything about it but the simulated time, in words.
@@ -97,6 +105,7 @@ impl std::fmt::Display for Loss {
         let cause = match &self.cause {
             LossCause::Death(cause) => cause,
             LossCause::Nonsense(text) => return f.write_str(text),
+            LossCause::CannotGoOn => return f.write_str("its process cannot go on"),
         };
         write!(f, "{cause}")?;
         if self.is_other_thread {
@@ -199,16 +208,21 @@ impl Connection {
 
     #[cold]
     fn lose(&mut self, silence: &Silence) -> Box<Loss> {
-        let cause = match silence {
-            Silence::Ended(status) => LossCause::Death(self.cause_of(*status)),
-            Silence::Timeout(timeout) => LossCause::Death(Cause::Timeout(*timeout)),
-            Silence::Mailbox(error) => LossCause::Nonsense(error.to_string()),
-        };
         let slots = layout::slots(self.mailbox.memory()).unwrap_or_default();
         let activity = slots
             .iter()
             .filter_map(Slot::read)
             .find_map(|reading| reading.activity);
+        let cause = match silence {
+            Silence::Ended(status)
+                if activity.is_none() && status.code() == Some(CANNOT_GO_ON.into()) =>
+            {
+                LossCause::CannotGoOn
+            }
+            Silence::Ended(status) => LossCause::Death(self.cause_of(*status)),
+            Silence::Timeout(timeout) => LossCause::Death(Cause::Timeout(*timeout)),
+            Silence::Mailbox(error) => LossCause::Nonsense(error.to_string()),
+        };
         self.kill();
         self.pass_log_on();
         let crash = layout::crash(self.mailbox.memory()).ok();

@@ -26,6 +26,10 @@ use crate::process::{self, Streams};
 use crate::shared_memory::SharedMemory;
 use crate::{crash_handler, leaving};
 
+/// Exit code of a process that has written why it cannot go on: `EX_OSERR` of `sysexits.h`, with which
+/// no FMU is likely to leave between two calls.
+pub(super) const CANNOT_GO_ON: u8 = 71;
+
 /// States that an instance may have saved at a time.
 const MOST_STATES: usize = 1 << 16;
 
@@ -36,7 +40,7 @@ pub(crate) fn serve_if_asked() {
     }
     let Err(error) = serve();
     eprintln!("error: the process of an isolated component cannot go on: {error}");
-    leaving::leave(1);
+    leaving::leave(CANNOT_GO_ON);
 }
 
 fn serve() -> Result<Infallible, MailboxError> {

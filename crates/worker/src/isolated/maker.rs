@@ -90,7 +90,10 @@ impl Isolation {
             |error| match error {
                 NotStarted::NotLoaded(message) => order.refuse(message),
                 NotStarted::Lost(loss) => LoadError {
-                    kind: LoadErrorKind::Lost,
+                    kind: match loss.is_of_process() {
+                        true => LoadErrorKind::NotLoaded,
+                        false => LoadErrorKind::Lost,
+                    },
                     ..order.refuse(loss.sentence())
                 },
             },

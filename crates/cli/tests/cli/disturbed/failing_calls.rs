@@ -276,7 +276,12 @@ fn make(way: &Way, failure: &Failure, reference: &Reference) -> Outcome {
     // Rust's library takes a directory that cannot be closed for an error of the program; the kernel
     // has no such failure.
     let is_directory = ended.stderr.contains("unexpected error during closedir");
-    if failed.is_empty() && !ended.has_hung || has_lost_wake || is_directory {
+    // A thread that finds no memory for the stack of its signal handlers ends the program there.
+    let is_thread = ended
+        .stderr
+        .contains("std/src/sys/pal/unix/stack_overflow.rs");
+    let is_unreached = failed.is_empty() && !ended.has_hung;
+    if is_unreached || has_lost_wake || is_directory || is_thread {
         return Outcome::NotReached;
     }
     let is_silenced =
