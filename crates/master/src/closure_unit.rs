@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::fault::{Cause, UnitFault};
 use crate::unit::{
     Capabilities, Causality, Handle, Period, StepOutcome, Unit, UnitDescription, UnitResult,
-    Variable,
+    Variable, set_inputs,
 };
 
 /// Arguments of a call to a [`ClosureUnit`], one call per communication step.
@@ -87,19 +86,7 @@ impl<F: FnMut(Call<'_>) + Send> Unit for ClosureUnit<F> {
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
-        for (&handle, &value) in handles.iter().zip(values) {
-            match self.inputs.get_mut(handle as usize) {
-                Some(input) => *input = value,
-                None => {
-                    return Err(UnitFault::new(
-                        "set_reals",
-                        Cause::Error,
-                        "an output cannot be set",
-                    ));
-                }
-            }
-        }
-        Ok(())
+        set_inputs(&mut self.inputs, handles, values)
     }
 
     fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {

@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, DVector};
 use crate::fault::{Cause, UnitFault};
 use crate::unit::{
     Capabilities, Causality, Feedthrough, Handle, SavedState, StepOutcome, Unit, UnitDescription,
-    UnitResult, Variable,
+    UnitResult, Variable, set_inputs,
 };
 
 /// ẋ = A·x + B·u, y = C·x + D·u, stepped by the exact solution for inputs that are held.
@@ -102,19 +102,7 @@ impl Unit for LinearUnit {
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
-        for (&handle, &value) in handles.iter().zip(values) {
-            match self.inputs.get_mut(handle as usize) {
-                Some(input) => *input = value,
-                None => {
-                    return Err(UnitFault::new(
-                        "set_reals",
-                        Cause::Error,
-                        "an output cannot be set",
-                    ));
-                }
-            }
-        }
-        Ok(())
+        set_inputs(self.inputs.as_mut_slice(), handles, values)
     }
 
     fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {

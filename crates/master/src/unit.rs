@@ -413,3 +413,15 @@ pub trait Unit: Send {
 fn unsupported(call: &'static str, message: &str) -> Box<UnitFault> {
     UnitFault::new(call, Cause::Unsupported, message)
 }
+
+/// Sets the inputs of a unit whose handles count its inputs first, and then its outputs.
+pub(crate) fn set_inputs(inputs: &mut [f64], handles: &[Handle], values: &[f64]) -> UnitResult {
+    for (&handle, &value) in handles.iter().zip(values) {
+        let Some(input) = inputs.get_mut(handle as usize) else {
+            let message = "an output cannot be set";
+            return Err(UnitFault::new("set_reals", Cause::Error, message));
+        };
+        *input = value;
+    }
+    Ok(())
+}

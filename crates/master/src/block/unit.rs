@@ -4,7 +4,7 @@ use super::{Block, BlockFacts};
 use crate::fault::{Cause, UnitFault};
 use crate::unit::{
     Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
-    UnitDescription, UnitResult, Variable,
+    UnitDescription, UnitResult, Variable, set_inputs,
 };
 
 pub(super) struct BlockUnit {
@@ -79,16 +79,7 @@ impl Unit for BlockUnit {
     }
 
     fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
-        for (&handle, &value) in handles.iter().zip(values) {
-            match self.inputs.get_mut(handle as usize) {
-                Some(input) => *input = value,
-                None => {
-                    let message = "an output cannot be set";
-                    return Err(UnitFault::new("set_reals", Cause::Error, message));
-                }
-            }
-        }
-        Ok(())
+        set_inputs(&mut self.inputs, handles, values)
     }
 
     fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
