@@ -187,13 +187,20 @@ impl Context {
             reader.unsupported(&thing, &how.span);
         }
         let (name, source) = name.zip(source)?;
-        let file = resolve(&source, reader)?;
+        let (file, is_proxy) = match reader.package.fmu(&source.value) {
+            Ok(found) => found,
+            Err(message) => {
+                reader.error("bad-source", message, &source.span);
+                return None;
+            }
+        };
         match kind.as_ref().map(|kind| (&*kind.value, &kind.span)) {
             None | Some(("application/x-fmu-sharedlibrary", _)) => {
                 let annotations = annotations::read(element, reader);
                 Some(ElementNode::Component(ComponentNode {
                     name,
                     fmu: Spanned::new(file.path, source.span),
+                    is_proxy,
                     connectors: self.connectors(element, reader),
                     bindings: bindings(element, &mut self.known, reader),
                     step_size: annotations.step_size,

@@ -10,11 +10,11 @@ use gyrator_fmu::{
 
 use crate::structure::{ConnectorKind, Unit};
 
-/// Descriptions by the path of the FMU; `None` where an FMU cannot be read, which is reported when
-/// the system is started.
+/// Descriptions by the path of the FMU, or why an FMU cannot be read, which is also reported when the
+/// system is started.
 pub(crate) struct Models {
     limits: Limits,
-    known: BTreeMap<PathBuf, Option<Arc<ModelDescription>>>,
+    known: BTreeMap<PathBuf, Result<Arc<ModelDescription>, String>>,
 }
 
 impl Models {
@@ -26,14 +26,25 @@ impl Models {
     }
 
     pub(crate) fn of(&mut self, fmu: &Path) -> Option<Arc<ModelDescription>> {
-        if let Some(known) = self.known.get(fmu) {
-            return known.clone();
-        }
-        // A pipe might never end.
-        let peek = fmu.is_file().then(|| Fmu::peek_with(fmu, self.limits).ok());
-        let description = peek.flatten().map(|peek| peek.description);
-        self.known.insert(fmu.to_owned(), description.clone());
-        description
+        self.read(fmu).as_ref().ok().cloned()
+    }
+
+    /// Why an FMU cannot be read.
+    pub(crate) fn refusal(&mut self, fmu: &Path) -> Option<&str> {
+        self.read(fmu).as_ref().err().map(String::as_str)
+    }
+
+    fn read(&mut self, fmu: &Path) -> &Result<Arc<ModelDescription>, String> {
+        let limits = self.limits;
+        self.known.entry(fmu.to_owned()).or_insert_with(|| {
+            // A pipe might never end.
+            if !fmu.is_file() {
+                return Err(format!("{} is no file", fmu.display()));
+            }
+            let peek = Fmu::peek_with(fmu, limits);
+            let description = peek.map(|peek| peek.description);
+            description.map_err(|error| error.to_string())
+        })
     }
 }
 

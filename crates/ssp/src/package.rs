@@ -109,6 +109,22 @@ impl Package {
         }
     }
 
+    /// The FMU that a URI names, and whether it shall have a process of its own: `proxyfmu` is
+    /// libcosim's address of such an FMU, with the file in its query.
+    pub(crate) fn fmu(&self, uri: &str) -> Result<(Reference, bool), String> {
+        let Some(address) = uri.strip_prefix("proxyfmu://") else {
+            return Ok((self.resolve(uri)?, false));
+        };
+        let Some((host, file)) = address.split_once("?file=") else {
+            return Err(format!("`{uri}` names no `file`"));
+        };
+        let name = host.split(':').next().unwrap_or_default();
+        if !matches!(name, "localhost" | "127.0.0.1") {
+            return Err(format!("`{uri}` is to run on another computer"));
+        }
+        Ok((self.resolve(file)?, true))
+    }
+
     /// The file that a URI names, relative to the description (RFC 3986).
     pub(crate) fn resolve(&self, uri: &str) -> Result<Reference, String> {
         let without_fragment = uri.split('#').next().unwrap_or_default();

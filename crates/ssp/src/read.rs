@@ -171,6 +171,8 @@ fn flatten(description: &Description, options: &Options, reader: &mut Reader<'_>
         let mut component = Component::new("", "");
         component.name = flat.name.clone();
         component.fmu = flat.node.fmu.clone();
+        let place = flat.node.fmu.span.clone();
+        component.isolate = flat.node.is_proxy.then(|| Spanned::new(true, place));
         component.step_size = step_size(flat.node.step_size.as_ref(), description, reader);
         component.start_values = values;
         system.components.push(component);

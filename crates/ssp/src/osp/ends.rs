@@ -146,7 +146,7 @@ impl<'a> Ends<'a> {
 
     /// A `VariableGroup`: `simulator` and `name`.
     pub(super) fn group(
-        &self,
+        &mut self,
         element: Element<'_>,
         reader: &mut Reader<'_>,
     ) -> Option<(String, &'a Group)> {
@@ -158,9 +158,10 @@ impl<'a> Ends<'a> {
         }
         let names = self.groups.names(&simulator);
         let message = if names.is_empty() {
-            format!(
-                "`{simulator}` has no groups of variables: there is no OspModelDescription.xml for its FMU"
-            )
+            let path = self.simulators.get(simulator.as_str());
+            let refusal = path.and_then(|path| self.models.refusal(path));
+            let reason = refusal.unwrap_or("there is no OspModelDescription.xml for its FMU");
+            format!("`{simulator}` has no groups of variables: {reason}")
         } else {
             format!("`{simulator}` has no group of variables `{}`", name.value)
         };

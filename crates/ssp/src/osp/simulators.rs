@@ -21,8 +21,11 @@ pub(super) fn simulators(
             continue;
         };
         let mut component = Component::new("", PathBuf::new());
-        match reader.package.resolve(&source.value) {
-            Ok(file) => component.fmu = Spanned::new(file.path, source.span),
+        match reader.package.fmu(&source.value) {
+            Ok((file, is_proxy)) => {
+                component.isolate = is_proxy.then(|| Spanned::new(true, source.span.clone()));
+                component.fmu = Spanned::new(file.path, source.span);
+            }
             Err(message) => reader.error("invalid-path", message, &source.span),
         }
         let step = simulator.number("stepSize", reader);

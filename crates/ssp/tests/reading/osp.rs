@@ -221,6 +221,22 @@ fn ports_of_a_power_and_named_pairs_become_bonds() {
     }
 }
 
+/// libcosim's `OspSystemStructure_proxyfmu.xml`.
+#[test]
+fn proxies_on_this_computer_are_processes_of_their_own() {
+    let proxy =
+        |host: &str| PAIR.replace("\"mass.fmu", &format!("\"proxyfmu://{host}?file=mass.fmu"));
+    for host in ["localhost", "127.0.0.1:9090"] {
+        let folder = system(&proxy(host));
+        let (system, _) = accepted(&folder);
+        let mass = &system.components[0];
+        assert_eq!(mass.fmu.value, folder.path().join("mass.fmu"));
+        let isolate = |index: usize| system.components[index].is_isolated();
+        assert_eq!([isolate(0), isolate(1)], [true, false]);
+    }
+    assert!(refused(&proxy("10.0.0.7")).contains("is to run on another computer"));
+}
+
 /// libcosim's `quarter_truck` has no units, and the velocity first.
 #[test]
 fn an_effort_that_no_unit_tells_is_a_warning() {
@@ -339,6 +355,15 @@ fn mistakes_say_what_and_what_to_do() {
         let text = refused(&body);
         assert!(text.contains(message), "{message}: {text}");
     }
+    let ports = r#"<VariableGroupConnection><VariableGroup simulator="mass" name="port"/><VariableGroup simulator="spring" name="port"/></VariableGroupConnection>"#;
+    let folder_of_old = system(&connection(ports));
+    std::fs::write(folder_of_old.path().join("mass.fmu"), "no archive").unwrap();
+    let text = read(folder_of_old.path()).unwrap_err();
+    let reason = "`mass` has no groups of variables: ";
+    assert!(
+        text.contains(reason) && text.contains("not a readable ZIP archive"),
+        "{text}"
+    );
     let other = folder(&[("OspSystemStructure.xml", "<Project/>")]);
     let text = read(other.path()).unwrap_err();
     assert!(
