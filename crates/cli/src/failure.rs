@@ -12,6 +12,7 @@ use gyrator_system::{Problem, Problems, Severity, Source, SystemFile, closest, t
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 
 use crate::exit::Exit;
+use crate::input_kind::{self, Refusal, Wanted};
 use crate::screen;
 
 /// Advice where a call did not return in time.
@@ -239,6 +240,14 @@ pub(crate) fn messages(problems: &Problems) -> Vec<Message> {
     messages
 }
 
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { text, help } = refusal;
+        let message = Message::error(text);
+        Self::new(Exit::InvalidInput, Message { help, ..message })
+    }
+}
+
 impl From<Problems> for Failure {
     fn from(problems: Problems) -> Self {
         Self {
@@ -255,9 +264,9 @@ impl From<toml_file::ReadError> for Failure {
             other => {
                 let help = match &other {
                     toml_file::ReadError::Io { path, .. } => advice_on_missing(path),
-                    toml_file::ReadError::NotText { path, .. } => is_named(path, "fmu")
-                        .then(|| format!("run one FMU with `gyrator simulate {}`", path.display())),
-                    toml_file::ReadError::Problems(_) => None,
+                    toml_file::ReadError::NotText { .. } | toml_file::ReadError::Problems(_) => {
+                        None
+                    }
                 };
                 let message = Message::error(other.to_string());
                 Self::new(Exit::InvalidInput, Message { help, ..message })
@@ -278,6 +287,9 @@ impl Failure {
         let errors = match error {
             StartError::Invalid(problems) => return problems.into(),
             StartError::Run(error) => return error.into(),
+            StartError::Several(errors, problems) => {
+                return Self::of_file(&errors, &problems, system);
+            }
             StartError::Load(errors) => errors,
         };
         let is_any = |kind| errors.iter().any(|error| error.kind == kind);
@@ -293,6 +305,18 @@ impl Failure {
             .map(|error| not_loaded(error, system))
             .collect();
         Self { exit, messages }
+    }
+
+    /// FMUs that do not load and problems of the file that names them, in the order of the text.
+    pub(crate) fn of_file(errors: &[LoadError], problems: &Problems, system: &SystemFile) -> Self {
+        let of_errors = errors.iter().map(|error| not_loaded(error, system));
+        let of_problems = messages(problems);
+        let mut all: Vec<Message> = of_errors.chain(of_problems).collect();
+        all.sort_by_key(|message| message.place.as_ref().map(|(_, span)| span.start));
+        Self {
+            exit: Exit::InvalidInput,
+            messages: all,
+        }
     }
 }
 
@@ -312,6 +336,11 @@ fn not_loaded(error: &LoadError, system: &SystemFile) -> Message {
     let fmu = components
         .find(|component| component.name.value == *name)
         .map(|component| &component.fmu);
+    let refused = fmu.and_then(|fmu| input_kind::expect(&fmu.value, Wanted::Fmu).err());
+    let (text, help) = match refused {
+        Some(refused) => (format!("{name}: {}", refused.text), refused.help),
+        None => (text, fmu.and_then(|fmu| advice_on_missing(&fmu.value))),
+    };
     let is_written = |span: &Range<usize>| !span.is_empty();
     Message {
         rule: Some("fmu-not-loaded"),
@@ -319,7 +348,7 @@ fn not_loaded(error: &LoadError, system: &SystemFile) -> Message {
             .map(|fmu| fmu.span.clone())
             .filter(is_written)
             .map(|span| in_file(&system.source, &span)),
-        help: fmu.and_then(|fmu| advice_on_missing(&fmu.value)),
+        help,
         ..Message::error(text)
     }
 }
@@ -330,15 +359,13 @@ pub(crate) fn is_named(path: &Path, ending: &str) -> bool {
         .is_some_and(|found| found.eq_ignore_ascii_case(ending))
 }
 
-/// The file of the same folder that may be meant by a path that leads nowhere.
+/// Where a path that leads nowhere was looked for, and the file there that may be meant.
 pub(crate) fn advice_on_missing(path: &Path) -> Option<String> {
     if path.exists() {
         return None;
     }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let path = std::path::absolute(path).ok()?;
+    let folder = path.parent()?;
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Some(format!("there is no folder {}", folder.display()));
     };
@@ -347,8 +374,12 @@ pub(crate) fn advice_on_missing(path: &Path) -> Option<String> {
         .filter(|name| Path::new(name).extension() == path.extension())
         .collect();
     let missing = path.file_name()?.to_str()?;
-    let near = closest(missing, names.iter().map(String::as_str))?;
-    Some(format!("did you mean `{near}`?"))
+    let looked_for = format!("it was looked for in {}", folder.display());
+    let near = closest(missing, names.iter().map(String::as_str));
+    Some(match near {
+        Some(near) => format!("did you mean `{near}`? {looked_for}"),
+        None => looked_for,
+    })
 }
 
 impl From<RunError> for Failure {

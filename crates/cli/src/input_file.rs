@@ -8,6 +8,7 @@ use gyrator_system::{Value as FileValue, closest};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
+use crate::input_kind::{self, Wanted};
 
 /// A file that was read, before it is known what it feeds.
 #[derive(Debug)]
@@ -37,6 +38,7 @@ struct Input {
 impl InputTable {
     /// Reads a CSV or Parquet file.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        input_kind::expect(path, Wanted::Table)?;
         let table = read_table(path).map_err(|error| invalid(error.to_string()))?;
         let path = path.to_owned();
         Ok(Self { path, table })

@@ -12,6 +12,7 @@ pub mod failure;
 mod fmu_log;
 mod fmu_options;
 mod input_file;
+mod input_kind;
 mod interrupt;
 pub mod numbers;
 mod options;
@@ -31,6 +32,7 @@ mod verbs;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::exit::Exit;
 
@@ -61,7 +63,7 @@ pub fn main() -> ExitCode {
 fn run() -> Exit {
     let outcome = match verbs::Cli::try_parse() {
         Ok(cli) => cli.run(),
-        Err(message) => Ok(usage(&message)),
+        Err(message) => Ok(usage(&advise(message))),
     };
     match outcome {
         Ok(exit) => exit,
@@ -70,6 +72,29 @@ fn run() -> Exit {
             failure.exit
         }
     }
+}
+
+/// Names the option that an argument without one may be meant for.
+fn advise(mut message: clap::Error) -> clap::Error {
+    let argument = match message.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) if message.kind() == ErrorKind::UnknownArgument => {
+            argument.clone()
+        }
+        _ => return message,
+    };
+    let takes_start_values = std::env::args().nth(1).is_some_and(|verb| {
+        let verb = verbs::command_of(&verb);
+        verb.is_some_and(|verb| {
+            verb.get_arguments()
+                .any(|arg| arg.get_id() == "start_value")
+        })
+    });
+    if takes_start_values && !argument.starts_with('-') && options::assignment(&argument).is_ok() {
+        let advice = format!("a start value is set with '--start-value {argument}'");
+        let advice = ContextValue::StyledStrs(vec![advice.into()]);
+        message.insert(ContextKind::Suggested, advice);
+    }
+    message
 }
 
 /// Prints help and version that were asked for, or what is wrong with the command line.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Entry, EntryKind, Exchange, METHODS};
+use gyrator_record::{RenameError, Table};
 use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 
 use crate::failure::Failure;
@@ -236,6 +237,35 @@ pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         }
         _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+/// Other names of the columns of foreign results.
+#[derive(Debug, Args)]
+pub(crate) struct RenameOptions {
+    /// Call the column OLD of the reference NEW [repeatable]
+    #[arg(long, value_name = "OLD=NEW", value_parser = assignment, requires = "reference")]
+    rename: Vec<(String, String)>,
+}
+
+impl RenameOptions {
+    /// Renames the columns of a reference.
+    pub(crate) fn apply(&self, reference: &mut Table) -> Result<(), Failure> {
+        let names: Vec<String> = reference.series.iter().map(|s| s.name.clone()).collect();
+        reference.rename(&self.rename).map_err(|error| {
+            let failure = Failure::usage(format!("--rename: {error} in the reference"));
+            let RenameError::Unknown(old) = &error else {
+                return failure;
+            };
+            let is_swapped = |(from, to): &&(String, String)| from == old && names.contains(to);
+            if let Some((from, to)) = self.rename.iter().find(is_swapped) {
+                return failure.help(format!("did you mean `--rename {to}={from}`?"));
+            }
+            match closest(old, names.iter().map(String::as_str)) {
+                Some(near) => failure.help(format!("did you mean `{near}`?")),
+                None => failure,
+            }
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gyrator_record::is_same;
+use gyrator_system::SystemFile;
 
 use crate::failure::Failure;
 
@@ -25,6 +26,26 @@ pub(crate) fn refuse(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Refuses outputs that are files of the system: FMUs, tables of blocks, included files, and files of a
+/// package that is a folder. The system file itself is compared before it is read.
+///
+/// # Errors
+/// As [`refuse`].
+pub(crate) fn refuse_files_of(system: &SystemFile, outputs: &[Named<'_>]) -> Result<(), Failure> {
+    let of_blocks = |component| gyrator::block_files(component, &system.source);
+    let components = &system.components;
+    let tables: Vec<PathBuf> = components.iter().flat_map(of_blocks).collect();
+    let fmus = components.iter();
+    let fmus = fmus.map(|component| ("an FMU of the system", &*component.fmu.value));
+    let tables = tables.iter().map(|path| ("a table of the system", &**path));
+    let included = system.source.included.iter();
+    let included = included.map(|(_, path)| ("a file of the system", &**path));
+    refuse(
+        outputs,
+        &fmus.chain(tables).chain(included).collect::<Vec<_>>(),
+    )
 }
 
 fn is_one(one: &Path, other: &Path) -> bool {

@@ -126,7 +126,7 @@ impl Session<'_> {
             ));
         }
         self.results.check()?;
-        self.refuse_overwriting()?;
+        overwriting::refuse_files_of(&self.system, &self.results.outputs())?;
         let table = self.input_file.map(InputTable::read).transpose()?;
         if let Some(path) = &self.results.summary {
             surroundings::in_own(|| summary::remove_earlier(path));
@@ -197,19 +197,6 @@ impl Session<'_> {
             list,
         }
         .into()
-    }
-
-    /// Refuses outputs that are FMUs; other inputs were compared before they were read.
-    fn refuse_overwriting(&self) -> Result<(), Failure> {
-        let components = &self.system.components;
-        let of_blocks = |component| gyrator::block_files(component, &self.system.source);
-        let tables: Vec<_> = components.iter().flat_map(of_blocks).collect();
-        let fmus = components
-            .iter()
-            .map(|component| ("an FMU of the system", &*component.fmu.value));
-        let tables = tables.iter().map(|path| ("a table of the system", &**path));
-        let inputs: Vec<_> = fmus.chain(tables).collect();
-        overwriting::refuse(&self.results.outputs(), &inputs)
     }
 
     fn recording(&self) -> Recording {

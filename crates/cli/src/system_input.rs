@@ -1,13 +1,16 @@
 //! Systems as verbs open them, in any format.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
-use gyrator_fmu::Limits;
-use gyrator_system::{Problem, SystemFile, toml_file};
+use gyrator::{FmuCache, further_problems};
+use gyrator_fmu::{Limits, OpenOptions};
+use gyrator_system::{Problem, Problems, Severity, SystemFile, toml_file};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
+use crate::input_kind::{self, Kind, Wanted};
 
 /// Options with which a system is opened.
 #[derive(Debug, Default, Args)]
@@ -21,13 +24,19 @@ pub(crate) struct SystemOptions {
     variant: Option<String>,
 }
 
-/// Reads a system: SSP and OSP by the ending of its name or as a folder that holds one, else TOML.
+/// Reads a system in the format that its content has; by the ending of its name where that cannot be told.
 pub(crate) fn read(
     path: &Path,
     options: &SystemOptions,
     limits: Limits,
 ) -> Result<(SystemFile, Vec<Problem>), Failure> {
-    if gyrator_ssp::is_ssp(path) {
+    // A package may have variants only.
+    let kind = match options.variant {
+        Some(_) => None,
+        None => input_kind::expect(path, Wanted::System)?,
+    };
+    let is_ssp = || kind.is_none() && gyrator_ssp::is_ssp(path);
+    if kind == Some(Kind::Ssp) || is_ssp() {
         let parameter_sets = options.parameter_set.clone();
         let options = gyrator_ssp::Options {
             parameter_sets,
@@ -44,10 +53,31 @@ pub(crate) fn read(
         let text = format!("--variant: {} has no variants", path.display());
         return Err(Failure::usage(text).help("name another system file"));
     }
-    if gyrator_ssp::is_osp(path) {
+    let is_osp = || kind.is_none() && gyrator_ssp::is_osp(path);
+    if kind == Some(Kind::Osp) || is_osp() {
         return Ok(gyrator_ssp::read_osp(path, limits)?);
     }
-    Ok(toml_file::read(path)?)
+    read_toml(path, limits)
+}
+
+/// A file with errors is read to its end, and its FMUs are opened, for all errors to be shown at once.
+fn read_toml(path: &Path, limits: Limits) -> Result<(SystemFile, Vec<Problem>), Failure> {
+    let (system, mut problems) = toml_file::read_partly(path)?;
+    let is_error = |problem: &Problem| problem.severity == Severity::Error;
+    if !problems.iter().any(is_error) {
+        return Ok((system, problems));
+    }
+    let cache = FmuCache::new(OpenOptions {
+        limits,
+        ..OpenOptions::default()
+    });
+    let (errors, further) = further_problems(&system, &problems, &cache);
+    problems.extend(further);
+    let problems = Problems {
+        source: Arc::clone(&system.source),
+        list: problems,
+    };
+    Err(Failure::of_file(&errors, &problems, &system))
 }
 
 /// Reads a system for settings in its text: one of another format is written as TOML.
@@ -57,7 +87,8 @@ pub(crate) fn read_as_toml(
     limits: Limits,
 ) -> Result<SystemFile, Failure> {
     let (system, _) = read(path, options, limits)?;
-    if gyrator_ssp::is_ssp(path) || gyrator_ssp::is_osp(path) {
+    let is_by_content = matches!(Kind::of(path), Some(Kind::Ssp | Kind::Osp));
+    if is_by_content || gyrator_ssp::is_ssp(path) || gyrator_ssp::is_osp(path) {
         return Ok(toml_file::as_toml(system)?);
     }
     Ok(system)

@@ -137,7 +137,7 @@ pub use step::Step;
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl, StepControlFacts};
 pub use system::{
     BondSettings, ComponentSettings, Evidence, FmuCache, InterfaceModelSettings, SuggestedBond,
-    System, expand_patterns,
+    System, expand_patterns, further_problems,
 };
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{

@@ -13,6 +13,9 @@ pub enum StartError {
     /// FMUs could not be loaded: all of them.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Load(Vec<LoadError>),
+    /// FMUs could not be loaded, and the description has other problems.
+    #[error("{}\n{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"), .1)]
+    Several(Vec<LoadError>, Problems),
     /// The system could not be initialised.
     #[error(transparent)]
     Run(#[from] RunError),

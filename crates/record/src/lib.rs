@@ -42,5 +42,5 @@ pub use same_time::is_same_time;
 pub use sink::{
     Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_stream,
 };
-pub use table::{Series, Table, Values};
+pub use table::{RenameError, Series, Table, Values};
 pub use table_reader::{ReadTableError, read_table};

@@ -29,6 +29,17 @@ pub enum Values {
     Text(Vec<String>),
 }
 
+/// Why columns do not get other names.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RenameError {
+    /// There is no column of this name.
+    #[error("there is no column `{0}`")]
+    Unknown(String),
+    /// Two columns would have this name.
+    #[error("two columns would be `{0}`")]
+    Twice(String),
+}
+
 impl Series {
     /// The numbers, if the column has numbers.
     pub fn numbers(&self) -> Option<&[f64]> {
@@ -43,6 +54,29 @@ impl Table {
     /// The column of this name.
     pub fn column(&self, name: &str) -> Option<&Series> {
         self.series.iter().find(|series| series.name == name)
+    }
+
+    /// Gives columns other names, pairs of old and new, all at once.
+    ///
+    /// # Errors
+    /// If a column is not there, or two would have one name.
+    pub fn rename(&mut self, names: &[(String, String)]) -> Result<(), RenameError> {
+        let place = |(old, _): &(String, String)| {
+            let found = self.series.iter().position(|series| series.name == *old);
+            found.ok_or_else(|| RenameError::Unknown(old.clone()))
+        };
+        let places: Vec<usize> = names.iter().map(place).collect::<Result<_, _>>()?;
+        for (place, (_, new)) in places.into_iter().zip(names) {
+            self.series[place].name.clone_from(new);
+        }
+        let is_there_twice = |new: &String| {
+            let same = self.series.iter().filter(|series| series.name == *new);
+            same.count() > 1
+        };
+        match names.iter().find(|(_, new)| is_there_twice(new)) {
+            Some((_, new)) => Err(RenameError::Twice(new.clone())),
+            None => Ok(()),
+        }
     }
 
     /// Value of a continuous column at a time in s, on the straight line between its rows; after
@@ -132,5 +166,37 @@ impl Place {
             return here;
         }
         here + self.fraction * (numbers[self.row + 1] - here)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_renamed_all_at_once() {
+        let series = |name: &str| Series {
+            name: name.to_owned(),
+            values: Values::Numbers(Vec::new()),
+        };
+        let table = Table {
+            time: Vec::new(),
+            series: vec![series("a"), series("b"), series("c")],
+        };
+        let renamed = |names: &[(&str, &str)]| {
+            let own = names.iter().map(|(a, b)| ((*a).into(), (*b).into()));
+            let own: Vec<(String, String)> = own.collect();
+            let mut table = table.clone();
+            let names = |table: Table| table.series.into_iter().map(|series| series.name);
+            table.rename(&own)?;
+            Ok(names(table).collect::<Vec<_>>())
+        };
+        let texts = |texts: [&str; 3]| Ok(texts.map(str::to_owned).to_vec());
+        assert_eq!(renamed(&[("a", "b"), ("b", "a")]), texts(["b", "a", "c"]));
+        assert_eq!(
+            renamed(&[("d", "e")]),
+            Err(RenameError::Unknown("d".into()))
+        );
+        assert_eq!(renamed(&[("a", "c")]), Err(RenameError::Twice("c".into())));
     }
 }

@@ -1,5 +1,7 @@
 //! Where the files of a system lie: in an archive, in a folder, or beside an `.ssd`.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use gyrator_fmu::{Limits, OpenError, UnpackedArchive, Warning};
@@ -41,10 +43,12 @@ pub(crate) struct Reference {
 }
 
 impl Package {
-    /// Opens a folder, an `.ssd`, or an archive, which is unpacked.
+    /// Opens a folder, a description, or an archive, which is unpacked: a file that begins as one, or
+    /// is named as one.
     pub(crate) fn open(path: &Path, limits: Limits) -> Result<(Self, Vec<Warning>), OpenError> {
-        let is_description = |ending: &std::ffi::OsStr| ending.eq_ignore_ascii_case("ssd");
-        if path.is_dir() || path.extension().is_some_and(is_description) {
+        let is_package = |ending: &std::ffi::OsStr| ending.eq_ignore_ascii_case("ssp");
+        let is_archive = path.extension().is_some_and(is_package) || begins_as_archive(path);
+        if path.is_dir() || !is_archive {
             return Ok((Self::of_file(path, DESCRIPTION), Vec::new()));
         }
         let (archive, warnings) = UnpackedArchive::new(path, limits, is_wanted)?;
@@ -154,6 +158,12 @@ impl Package {
             }),
         }
     }
+}
+
+fn begins_as_archive(path: &Path) -> bool {
+    let mut first = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == *b"PK\x03\x04"
 }
 
 /// Documentation and the additions of vendors take part in no simulation.

@@ -111,8 +111,11 @@ impl<'p> Reader<'p> {
         let mut warnings = Vec::new();
         let text = decode_xml(&shown.to_string(), &bytes, &mut warnings);
         for warning in warnings {
-            self.problems
-                .push(Problem::warning("encoding", warning.message));
+            // A file may be referred to many times.
+            if self.is_new(warning.message.clone()) {
+                self.problems
+                    .push(Problem::warning("encoding", warning.message));
+            }
         }
         let text = text.trim_start_matches('\u{feff}').to_owned();
         let start = self.append(&file.shown, &text);

@@ -198,6 +198,7 @@ fn not_started(error: StartError) -> TrialOutcome {
             let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
             TrialOutcome::not_started("not-loaded", messages.join("; "))
         }
+        StartError::Several(..) => TrialOutcome::not_started("invalid", error.to_string()),
         StartError::Run(error) => {
             let failed = || StopReason::Failed(String::new()).word();
             let word = unusual_end(&error).unwrap_or_else(failed);

@@ -11,7 +11,7 @@ use crate::finding::{Finding, Findings, Severity};
 use crate::model::Model;
 use crate::positions::Positions;
 use crate::rule::{Check, Rule};
-use crate::rules::rules;
+use crate::rules::{FMI_VERSION, rules};
 use crate::subject::Subject;
 
 /// All that was found.
@@ -65,7 +65,8 @@ pub fn examine_subject(subject: &Subject) -> Report {
     let document = Document::parse(text).ok();
     let model = document.as_ref().map(Model::new);
     let mut report = Report::default();
-    for rule in rules() {
+    let of_other_version = model.as_ref().is_some_and(is_of_other_version);
+    for rule in rules().filter(|rule| !of_other_version || rule.number == FMI_VERSION) {
         check(
             rule,
             subject,
@@ -78,6 +79,13 @@ pub fn examine_subject(subject: &Subject) -> Report {
         .findings
         .sort_by_key(|finding| (finding.rule, finding.line, finding.column));
     report
+}
+
+/// Whether the description is one of FMI 1.0 or 3.0, which all other rules would find wrong.
+fn is_of_other_version(model: &Model<'_>) -> bool {
+    let root = model.document.root();
+    let version = model.document.value(root, "fmiVersion");
+    version.is_some_and(|version| !version.trim().starts_with("2.0"))
 }
 
 fn check(

@@ -9,7 +9,8 @@ use serde::Serialize;
 use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing};
-use crate::options::not_negative;
+use crate::input_kind::{self, Wanted};
+use crate::options::{RenameOptions, not_negative};
 use crate::screen;
 
 /// Options of `gyrator compare`.
@@ -30,6 +31,8 @@ pub(super) struct Options {
     /// Accept single samples that have the value of the sample before or after, as at events
     #[arg(long)]
     sample_shift: bool,
+    #[command(flatten)]
+    names: RenameOptions,
     /// Write the figures as JSON to the standard output
     #[arg(long)]
     json: bool,
@@ -61,7 +64,8 @@ struct Column<'a> {
 /// Compares the two results.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     let result = read(&options.result)?;
-    let reference = read(&options.reference)?;
+    let mut reference = read(&options.reference)?;
+    options.names.apply(&mut reference)?;
     let tolerance = Tolerance {
         relative: options.relative_tolerance,
         absolute: options.absolute_tolerance,
@@ -82,6 +86,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 }
 
 fn read(path: &Path) -> Result<Table, Failure> {
+    input_kind::expect(path, Wanted::Table)?;
     read_table(path).map_err(|error| {
         let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
         match advice_on_missing(path) {

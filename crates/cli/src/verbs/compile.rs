@@ -8,6 +8,7 @@ use gyrator_fmu::{Fmu, OpenError};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_options::FmuOptions;
+use crate::input_kind::{self, Wanted};
 use crate::{overwriting, screen};
 
 use super::simulate::not_opened;
@@ -33,6 +34,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         .into_iter()
         .collect();
     overwriting::refuse(&outputs, &[("the FMU", &options.fmu)])?;
+    input_kind::expect(&options.fmu, Wanted::Fmu)?;
     let peek = Fmu::peek_with(&options.fmu, options.fmus.limits());
     let peek = peek.map_err(|error| not_opened(&error))?;
     let fmu = Fmu::open_with(&options.fmu, &options.fmus.compiling().open_options());

@@ -43,6 +43,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
     let limits = options.fmus.limits();
     let (mut system, warnings) = system_input::read(&options.system, &options.input, limits)?;
+    overwriting::refuse_files_of(&system, &outputs)?;
     set_start_values(&mut system, options.start_value)?;
     for problem in &warnings {
         screen::message(&format!("warning: {}\n", problem.message));

@@ -13,7 +13,7 @@ mod simulate;
 mod study;
 mod validate;
 
-use clap::{Parser, Subcommand};
+use clap::{Command, CommandFactory as _, Parser, Subcommand};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
@@ -56,6 +56,11 @@ enum Verb {
     DesignHinfinity(design_hinfinity::Options),
     /// Run systems with known solutions, and judge what comes out
     Benchmark(benchmark::Options),
+}
+
+/// The options of a verb, by its name or an alias.
+pub(crate) fn command_of(verb: &str) -> Option<Command> {
+    Cli::command().find_subcommand(verb).cloned()
 }
 
 impl Cli {

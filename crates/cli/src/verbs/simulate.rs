@@ -8,8 +8,9 @@ use gyrator_fmu::{DefaultExperiment, Fmu, OpenError};
 use gyrator_system::{Component, Experiment, Spanned, SystemFile};
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Message, advice_on_missing, is_named};
+use crate::failure::{Failure, Message, advice_on_missing};
 use crate::fmu_options::{FmuOptions, HalvingOptions};
+use crate::input_kind::{self, Wanted};
 use crate::options::{
     ExecutionOptions, ExperimentOptions, ResultOptions, assignment, set_start_values,
 };
@@ -62,6 +63,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
 
 fn simulate_here(options: &Options) -> Result<Exit, Failure> {
     let begin = Instant::now();
+    input_kind::expect(&options.fmu, Wanted::Fmu)?;
     let peek = Fmu::peek_with(&options.fmu, options.fmus.limits());
     let peek = peek.map_err(|error| not_opened(&error))?;
     let name = component_name(&options.fmu);
@@ -95,10 +97,6 @@ fn simulate_here(options: &Options) -> Result<Exit, Failure> {
 pub(super) fn not_opened(error: &OpenError) -> Failure {
     let (exit, help) = match error {
         OpenError::Io { path, .. } => (Exit::NotLoaded, advice_on_missing(path)),
-        OpenError::NotAnArchive { path, .. } if is_named(path, "toml") => {
-            let help = format!("run a system with `gyrator run {}`", path.display());
-            (Exit::InvalidInput, Some(help))
-        }
         _ => (Exit::InvalidInput, None),
     };
     let failure = Failure::new(exit, Message::error(error.to_string()));

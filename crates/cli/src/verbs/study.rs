@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 use gyrator::FmuCache;
 use gyrator_study::{
     Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, ReadError, Shard, Study,
-    StudyError, StudyFile, Summary, TableError, check_ending, csv_line, merge, read,
-    run as run_study, write_table,
+    StudyError, StudyFile, Summary, TableError, check_ending, csv_line, merge, run as run_study,
+    write_table,
 };
 use gyrator_system::SystemFile;
 use gyrator_worker::isolated::Isolation;
@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
+use crate::input_kind::{self, Wanted};
 use crate::interrupt::Interrupt;
 use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
@@ -113,6 +114,12 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         (None, Some(study)) => execute(study, options),
         (None, None) => Err(Failure::usage("name a study file".to_owned())),
     }
+}
+
+/// Reads the study file.
+fn read(path: &Path) -> Result<StudyFile, Failure> {
+    input_kind::expect(path, Wanted::Study)?;
+    Ok(gyrator_study::read(path)?)
 }
 
 fn list(path: &Path, options: &Options) -> Result<Exit, Failure> {

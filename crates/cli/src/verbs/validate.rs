@@ -14,8 +14,9 @@ use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing, is_named};
 use crate::fmu_options::FmuOptions;
+use crate::input_kind::{self, Wanted};
 use crate::numbers::count;
-use crate::options::positive;
+use crate::options::{RenameOptions, positive};
 use crate::screen;
 use crate::verbs::benchmark;
 use crate::verbs::simulate::not_opened;
@@ -52,6 +53,8 @@ pub(super) struct Options {
         help_heading = "Reference"
     )]
     options: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Reference")]
+    names: RenameOptions,
     /// Let the FMU play this role of a benchmark, and judge the result as `gyrator benchmark` does
     #[arg(
         long,
@@ -149,6 +152,7 @@ fn list() -> String {
 }
 
 fn examine(file: &Path, options: &Options) -> Result<Report, Failure> {
+    input_kind::expect(file, Wanted::Subject)?;
     let subject =
         Subject::read(file, options.open.limits()).map_err(|error| unreadable(file, &error))?;
     let mut report = gyrator_validate::examine_subject(&subject);
@@ -178,7 +182,9 @@ fn compare(
     let mut references = Vec::new();
     if let Some(results) = &options.reference {
         let (input, experiment) = (options.input.as_deref(), options.options.as_deref());
-        references.push(Reference::read(results, input, experiment).map_err(invalid)?);
+        let mut reference = Reference::read(results, input, experiment).map_err(invalid)?;
+        options.names.apply(&mut reference.results)?;
+        references.push(reference);
     } else if options.dynamic {
         references.extend(Reference::beside(file).map_err(invalid)?);
         let (within, findings) = Reference::within(subject);

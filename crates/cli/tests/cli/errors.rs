@@ -121,6 +121,104 @@ fn stderr_of(bench: &Bench, arguments: &[&str]) -> String {
     )
 }
 
+/// The folder of a bench in messages.
+const FOLDER: (&str, &str) = (r"/\S*/\.tmp\w+", "[FOLDER]");
+
+#[test]
+fn mistakes_of_all_phases_are_shown_at_once() {
+    let changes = [
+        ("step_size", "step_sise"),
+        ("OscillatorForce.fmu", "Missing.fmu"),
+        ("v_start = -100.0", "v_begin = -100.0"),
+    ];
+    let mut text = OSCILLATORS.to_owned();
+    for (from, to) in changes {
+        text = text.replacen(from, to, 1);
+    }
+    text.push_str("\n[[connections]]\nfrom = \"middle.x\"\nto = \"right.f\"\n");
+    text.push_str("\n[[connections]]\nfrom = \"right.y\"\nto = \"right.g\"\n");
+    let bench = Bench::new();
+    bench.write("system.toml", &text);
+    let text = stderr_of(&bench, &["run", "system.toml"]);
+    assert!(text.ends_with("exit code 3\n"), "{text}");
+    insta::with_settings!({filters => vec![FOLDER]}, {
+        insta::assert_snapshot!(text);
+    });
+}
+
+#[test]
+fn files_of_other_kinds_are_named() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    bench.write("study.toml", "system = \"system.toml\"\n");
+    bench.write("of_fmu.toml", "system = \"three.fmu\"\n");
+    bench.write("data.json", "{\"a\": 1}");
+    bench.write("result.csv", "time,left.x\n0,0\n");
+    bench.write("OspSystemStructure.xml", "<OspSystemStructure/>");
+    std::fs::create_dir(bench.path("folder")).unwrap();
+    bench.run(["export", "system.toml", "-o", "system.ssp"]);
+    std::fs::copy(bench.path("system.ssp"), bench.path("package")).unwrap();
+    for (version, name) in [("1.0", "one.fmu"), ("3.0", "three.fmu")] {
+        let version = format!("fmiVersion=\"{version}\"");
+        bench.alter_fmu("OscillatorForce", name, |text| {
+            text.replace("fmiVersion=\"2.0\"", &version)
+        });
+    }
+    let fmu = "fmus/OscillatorForce.fmu";
+    let calls: [&[&str]; 19] = [
+        &["run", fmu],
+        &["run", "three.fmu"],
+        &["run", "data.json"],
+        &["run", "study.toml"],
+        &["run", "folder"],
+        &["simulate", "system.toml"],
+        &["simulate", "package"],
+        &["simulate", "."],
+        &["simulate", "one.fmu"],
+        &["inspect", "three.fmu"],
+        &["inspect", "data.json"],
+        &["validate", "system.ssp"],
+        &["validate", "data.json"],
+        &["compare", "result.csv", fmu],
+        &["study", "system.toml", "-o", "out.csv"],
+        &["study", "list", "of_fmu.toml"],
+        &["learn", "three.fmu"],
+        &["export", fmu, "-o", "out.ssp"],
+        &[
+            "simulate",
+            fmu,
+            "--input-file",
+            "data.json",
+            "--step-size",
+            "1",
+        ],
+    ];
+    let texts: Vec<String> = calls.iter().map(|call| stderr_of(&bench, call)).collect();
+    assert!(
+        texts.iter().all(|text| text.ends_with("exit code 3\n")),
+        "{texts:?}"
+    );
+    insta::assert_snapshot!(texts.join("\n"));
+    let outcome = bench.run(["run", "package", "-e", "0.01"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let outcome = bench.run(["validate", "three.fmu"]);
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    let findings = outcome.stdout.lines().filter(|line| line.starts_with(' '));
+    assert_eq!(findings.count(), 1, "{}", outcome.stdout);
+}
+
+#[test]
+fn an_assignment_alone_is_advised() {
+    let bench = Bench::new();
+    let text = stderr_of(&bench, &["simulate", "fmus/OscillatorForce.fmu", "m=2"]);
+    assert!(
+        text.contains("'--start-value m=2'") && text.ends_with("exit code 2\n"),
+        "{text}"
+    );
+    let text = stderr_of(&bench, &["compare", "a.csv", "b.csv", "m=2"]);
+    assert!(!text.contains("--start-value"), "{text}");
+}
+
 #[test]
 fn wrong_use() {
     let bench = Bench::new();
@@ -183,7 +281,8 @@ fn fmus_and_files_that_do_not_load() {
         &["simulate", "guid.fmu", "--log-level", "off"],
     ];
     let texts: Vec<String> = calls.iter().map(|call| stderr_of(&bench, call)).collect();
-    insta::with_settings!({filters => vec![(r"\{[0-9a-f-]{36}\}", "{GUID}")]}, {
+    let filters = vec![(r"\{[0-9a-f-]{36}\}", "{GUID}"), FOLDER];
+    insta::with_settings!({filters => filters}, {
         insta::assert_snapshot!(texts.join("\n"));
     });
 }

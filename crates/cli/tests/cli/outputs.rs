@@ -310,6 +310,8 @@ fn r52_no_input_is_overwritten() {
         &FAULTY.replace("fmus/Faulty.fmu", "faulty.csv"),
     );
     std::fs::copy(bench.path("fmus/Faulty.fmu"), bench.path("faulty.csv")).unwrap();
+    bench.write("including.toml", "include = [\"included.toml\"]\n");
+    bench.write("included.toml", FAULTY);
     let simulate = "simulate fmus/Faulty.fmu --step-size 0.1 -e 1";
     for command in [
         format!("{simulate} --input-file in.csv -o in.csv"),
@@ -321,10 +323,19 @@ fn r52_no_input_is_overwritten() {
         "run system.toml --feed-forward in.csv -o in.csv".to_owned(),
         "run mapping.toml -o faulty.csv".to_owned(),
         "run mapping.toml --summary faulty.csv".to_owned(),
+        "run including.toml -o included.toml".to_owned(),
+        "run including.toml --summary included.toml".to_owned(),
+        "learn including.toml -o included.toml".to_owned(),
         "learn system.toml -o system.toml".to_owned(),
         "study system.toml -o system.toml".to_owned(),
     ] {
-        let files = ["in.csv", "system.toml", "faulty.csv", "fmus/Faulty.fmu"];
+        let files = [
+            "in.csv",
+            "system.toml",
+            "faulty.csv",
+            "fmus/Faulty.fmu",
+            "included.toml",
+        ];
         let contents = || files.map(|file| std::fs::read(bench.path(file)).unwrap());
         let before = contents();
         let outcome = bench.run(command.split(' '));

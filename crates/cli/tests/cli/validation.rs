@@ -474,6 +474,24 @@ fn results_are_compared() {
     assert_eq!(json["within_tolerance"], false);
     assert_eq!(json["columns"][0]["first_out_of_tolerance"], 1.0);
     assert_eq!(bench.run(["compare", "a.csv", "c.csv"]).code, Some(3));
+    bench.write(
+        "foreign.csv",
+        &bench.read("a.csv").replacen("x", "motor.x", 1),
+    );
+    let names = ["compare", "a.csv", "foreign.csv", "--rename"];
+    for (rename, code, text) in [
+        ("motor.x=x", 0, ""),
+        ("x=motor.x", 2, "did you mean `--rename motor.x=x`?"),
+        ("motor.y=x", 2, "did you mean `motor.x`?"),
+    ] {
+        let outcome = bench.run(names.into_iter().chain([rename]));
+        assert_eq!(outcome.code, Some(code), "{rename}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(text),
+            "{rename}: {}",
+            outcome.stderr
+        );
+    }
     let negative = bench.run(["compare", "a.csv", "b.csv", "--absolute-tolerance=-1"]);
     assert_eq!(negative.code, Some(2));
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gyrator_fmu::{Fmu, OpenError, OpenOptions};
-use gyrator_system::{Component, Problem, Problems, SystemFile};
+use gyrator_system::{Component, Problem, Problems, Spanned, SystemFile};
 
-use super::{System, UnitSource};
+use super::{System, UnitSource, rest};
 use crate::block;
 use crate::fmu_unit::describe;
 use crate::start_error::{LoadError, LoadErrorKind, StartError};
@@ -150,41 +150,22 @@ impl System {
     /// # Errors
     /// As [`from_file`](Self::from_file).
     pub fn from_file_with(file: SystemFile, cache: &FmuCache) -> Result<Self, StartError> {
-        let mut met: BTreeSet<Key> = BTreeSet::new();
-        let (mut parts, mut warnings, mut errors) = (Vec::new(), Vec::new(), Vec::new());
-        let mut problems = Vec::new();
-        for component in &file.components {
-            if component.block.is_some() {
-                match block::make(component, &file.source) {
-                    Ok(unit) => parts.push(UnitSource::Unit(unit)),
-                    Err(found) => problems.extend(found),
-                }
-                continue;
-            }
-            let key = Key::of(component);
-            match cache.open(component, key.clone()) {
-                Ok(Opened { fmu, description }) => {
-                    if met.insert(key) {
-                        warn(component, &fmu, &file, &mut warnings);
-                    }
-                    parts.push(UnitSource::Fmu(fmu, description));
-                }
-                Err(error) => errors.push(LoadError {
-                    message: with_archive(error.message, &file),
-                    ..error
-                }),
-            }
+        let opened = OpenedParts::open(&file, cache);
+        if opened.errors.is_empty() && opened.problems.is_empty() {
+            let parts = opened.parts.into_iter().flatten().collect();
+            let warnings = opened.warnings.into_iter();
+            let warnings = warnings.map(|warning| warning.problem(&file)).collect();
+            return Ok(Self::with_parts(file, parts, warnings));
         }
-        if !errors.is_empty() {
-            return Err(StartError::Load(errors));
-        }
-        if !problems.is_empty() {
-            return Err(StartError::Invalid(Problems {
-                source: file.source,
-                list: problems,
-            }));
-        }
-        Ok(Self::with_parts(file, parts, warnings))
+        let (errors, list) = opened.all_problems(&file);
+        let is_valid = list.is_empty();
+        let source = file.source;
+        let problems = Problems { source, list };
+        Err(match (errors.is_empty(), is_valid) {
+            (true, _) => StartError::Invalid(problems),
+            (false, true) => StartError::Load(errors),
+            (false, false) => StartError::Several(errors, problems),
+        })
     }
 }
 
@@ -199,10 +180,120 @@ fn with_archive(message: String, file: &SystemFile) -> String {
     }
 }
 
-fn warn(component: &Component, fmu: &Fmu, file: &SystemFile, warnings: &mut Vec<Problem>) {
+/// Opens the FMUs of a file that has problems already, for all others to be found with them: FMUs that
+/// cannot be opened, and problems of what does not depend on these. Problems that are known are not
+/// repeated.
+pub fn further_problems(
+    file: &SystemFile,
+    known: &[Problem],
+    cache: &FmuCache,
+) -> (Vec<LoadError>, Vec<Problem>) {
+    let (errors, mut problems) = OpenedParts::open(file, cache).all_problems(file);
+    let is_known = |problem: &Problem| known.iter().any(|known| known.span == problem.span);
+    problems.retain(|problem| !is_known(problem));
+    (errors, problems)
+}
+
+/// The FMUs and blocks of a file.
+struct OpenedParts {
+    /// By component; `None` for those that could not be opened.
+    parts: Vec<Option<UnitSource>>,
+    warnings: Vec<FmuWarning>,
+    errors: Vec<LoadError>,
+    problems: Vec<Problem>,
+}
+
+impl OpenedParts {
+    fn open(file: &SystemFile, cache: &FmuCache) -> Self {
+        let mut opened = Self {
+            parts: Vec::new(),
+            warnings: Vec::new(),
+            errors: Vec::new(),
+            problems: Vec::new(),
+        };
+        let mut met: BTreeSet<Key> = BTreeSet::new();
+        for component in &file.components {
+            let part = if component.block.is_some() {
+                let unit = block::make(component, &file.source).map(UnitSource::Unit);
+                unit.map_err(|found| opened.problems.extend(found)).ok()
+            } else {
+                opened.fmu(component, file, cache, &mut met)
+            };
+            opened.parts.push(part);
+        }
+        opened
+    }
+
+    fn fmu(
+        &mut self,
+        component: &Component,
+        file: &SystemFile,
+        cache: &FmuCache,
+        met: &mut BTreeSet<Key>,
+    ) -> Option<UnitSource> {
+        let key = Key::of(component);
+        match cache.open(component, key.clone()) {
+            Ok(Opened { fmu, description }) => {
+                if met.insert(key) {
+                    warn(component, &fmu, &mut self.warnings);
+                }
+                Some(UnitSource::Fmu(fmu, description))
+            }
+            Err(error) => {
+                self.errors.push(LoadError {
+                    message: with_archive(error.message, file),
+                    ..error
+                });
+                None
+            }
+        }
+    }
+
+    /// With the problems of the system that the parts make which could be opened.
+    fn all_problems(self, file: &SystemFile) -> (Vec<LoadError>, Vec<Problem>) {
+        let mut problems = self.problems;
+        let parts = file.components.iter().zip(&self.parts);
+        let described = parts.filter_map(|(component, part)| {
+            let description = part.as_ref()?.description();
+            Some((component, Arc::new(description.clone())))
+        });
+        problems.extend(rest::problems(file, described.collect()));
+        (self.errors, problems)
+    }
+}
+
+/// Adds the warnings of an FMU. One that another FMU has given is not repeated, but counted.
+fn warn(component: &Component, fmu: &Fmu, warnings: &mut Vec<FmuWarning>) {
     for warning in fmu.warnings() {
-        let message = format!("{}: {warning}", component.fmu.value.display());
-        let message = with_archive(message, file);
-        warnings.push(Problem::warning("fmu", message).at(&component.fmu.span));
+        let text = warning.to_string();
+        match warnings.iter_mut().find(|known| known.text == text) {
+            Some(known) => known.others += 1,
+            None => warnings.push(FmuWarning {
+                text,
+                fmu: component.fmu.clone(),
+                others: 0,
+            }),
+        }
+    }
+}
+
+/// A warning about the archive or the description of FMUs.
+struct FmuWarning {
+    text: String,
+    /// The first FMU that gives it.
+    fmu: Spanned<PathBuf>,
+    /// How many others do.
+    others: usize,
+}
+
+impl FmuWarning {
+    fn problem(self, file: &SystemFile) -> Problem {
+        let others = match self.others {
+            0 => String::new(),
+            1 => " and another FMU".to_owned(),
+            number => format!(" and {number} other FMUs"),
+        };
+        let message = format!("{}{others}: {}", self.fmu.value.display(), self.text);
+        Problem::warning("fmu", with_archive(message, file)).at(&self.fmu.span)
     }
 }

@@ -3,10 +3,11 @@
 mod assemble;
 mod feasibility;
 mod patterns;
+mod rest;
 mod settings;
 mod suggested_bonds;
 
-pub use assemble::FmuCache;
+pub use assemble::{FmuCache, further_problems};
 pub use patterns::expand_patterns;
 pub use settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
 pub use suggested_bonds::{Evidence, SuggestedBond};

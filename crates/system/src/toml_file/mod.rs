@@ -123,6 +123,17 @@ pub enum ReadError {
 ///
 /// [`ReadError`] if the file cannot be read, or with all problems if one of them is an error.
 pub fn read(path: &Path) -> Result<(SystemFile, Vec<Problem>), ReadError> {
+    let (system, problems) = read_partly(path)?;
+    Ok(without_errors(system, problems)?)
+}
+
+/// As [`read`], with errors among the problems: the system is all that could be read, for further
+/// problems to be found in it.
+///
+/// # Errors
+///
+/// [`ReadError`] if the file cannot be read, or is not TOML.
+pub fn read_partly(path: &Path) -> Result<(SystemFile, Vec<Problem>), ReadError> {
     let io_error = |source| ReadError::Io {
         path: path.to_owned(),
         source,
@@ -132,7 +143,8 @@ pub fn read(path: &Path) -> Result<(SystemFile, Vec<Problem>), ReadError> {
         path: path.to_owned(),
         offset: error.utf8_error().valid_up_to(),
     })?;
-    Ok(parse(text, path)?)
+    let end = text.len();
+    Ok(parse_partly(text, path.to_owned(), end, &[])?)
 }
 
 /// The same system with the text of a system file as its source, which [`parse_with`] can change:
@@ -176,6 +188,31 @@ fn parse_edited(
     end: usize,
     settings: &[(&str, Range<usize>)],
 ) -> Result<(SystemFile, Vec<Problem>), Problems> {
+    let (system, problems) = parse_partly(text, path, end, settings)?;
+    without_errors(system, problems)
+}
+
+fn without_errors(
+    system: SystemFile,
+    problems: Vec<Problem>,
+) -> Result<(SystemFile, Vec<Problem>), Problems> {
+    if has_errors(&problems) {
+        return Err(Problems {
+            source: system.source,
+            list: problems,
+        });
+    }
+    Ok((system, problems))
+}
+
+/// As [`parse_edited`], with errors among the problems; those of a text that is not TOML are all there
+/// is.
+fn parse_partly(
+    text: String,
+    path: PathBuf,
+    end: usize,
+    settings: &[(&str, Range<usize>)],
+) -> Result<(SystemFile, Vec<Problem>), Problems> {
     let mut source = Source::new(path, text);
     let mut not_included = Vec::new();
     let parts = include::append_included(&mut source, end, &mut not_included);
@@ -198,7 +235,8 @@ fn parse_edited(
     }
     let system = read_system(&document, &source, &mut reader);
     let mut problems = reader.problems;
-    if syntax.is_empty() {
+    let is_toml = syntax.is_empty();
+    if is_toml {
         problems.extend(check(&system));
     } else {
         // References of names are not checked: the cause may be the text that could not be read.
@@ -211,13 +249,13 @@ fn parse_edited(
         problems.extend(syntax);
     }
     problems.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
-    if has_errors(&problems) {
-        return Err(Problems {
-            source,
-            list: problems,
-        });
+    if is_toml {
+        return Ok((system, problems));
     }
-    Ok((system, problems))
+    Err(Problems {
+        source,
+        list: problems,
+    })
 }
 
 fn has_errors(problems: &[Problem]) -> bool {

@@ -7,6 +7,9 @@ use crate::model::Model;
 use crate::rule::{Check, Rule};
 use crate::subject::Subject;
 
+/// Number of the rule on the version of FMI.
+pub(crate) const FMI_VERSION: u8 = 9;
+
 pub(super) static RULES: &[Rule] = &[
     Rule {
         number: 7,
@@ -23,7 +26,7 @@ pub(super) static RULES: &[Rule] = &[
         check: Check::Description(has_the_structure_of_the_schema),
     },
     Rule {
-        number: 9,
+        number: FMI_VERSION,
         title: "fmiVersion is 2.0",
         severity: Severity::Fatal,
         source: "2.2.1",
@@ -68,7 +71,11 @@ fn is_of_version_2(model: &Model<'_>, findings: &mut Findings<'_>) {
             let message = format!("fmiVersion is {version:?}; also minor versions have to say 2.0");
             findings.graded_at(Severity::Error, offset, message);
         }
-        Some(version) => findings.at(offset, format!("fmiVersion is {version:?}")),
+        Some(version) => {
+            let message =
+                format!("fmiVersion is {version:?}: no rule of FMI 2.0 but this one is checked");
+            findings.at(offset, message);
+        }
         None => findings.at(offset, "there is no fmiVersion"),
     }
 }

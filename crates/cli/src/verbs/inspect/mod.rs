@@ -5,9 +5,7 @@ mod needs;
 mod suggestions;
 mod system;
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use gyrator_fmu::Fmu;
@@ -15,8 +13,9 @@ use gyrator_fmu::Fmu;
 use self::needs::NeedsFacts;
 use super::simulate::not_opened;
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::{Failure, Message, is_named};
 use crate::fmu_options::FmuOptions;
+use crate::input_kind::{self, Kind, Wanted};
 use crate::screen;
 use crate::system_input::{self, SystemOptions};
 
@@ -47,7 +46,12 @@ pub(super) struct Options {
 
 /// Prints what the file holds.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
-    if is_system_file(&options.path) {
+    let kind = input_kind::expect(&options.path, Wanted::Described)?;
+    let is_fmu = match &kind {
+        Some(kind) => matches!(kind, Kind::Fmu(_) | Kind::Archive),
+        None => is_named(&options.path, "fmu"),
+    };
+    if !is_fmu {
         return inspect_system(options);
     }
     if options.suggest_bonds {
@@ -101,20 +105,4 @@ fn inspect_system(options: &Options) -> Result<Exit, Failure> {
 fn json(facts: &impl serde::Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(facts).map_err(std::io::Error::from)?;
     Ok(text + "\n")
-}
-
-/// By the ending of the name; by the first bytes where it is unknown.
-fn is_system_file(path: &Path) -> bool {
-    if gyrator_ssp::is_ssp(path) || gyrator_ssp::is_osp(path) {
-        return true;
-    }
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some(ending) if ending.eq_ignore_ascii_case("toml") => true,
-        Some(ending) if ending.eq_ignore_ascii_case("fmu") => false,
-        _ => {
-            let mut first = [0; 2];
-            let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
-            read.is_ok() && &first != b"PK"
-        }
-    }
 }
