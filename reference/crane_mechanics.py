@@ -14,6 +14,8 @@ START = np.array([XB / 2, 0.25, np.pi / 6, XB, 0.0])
 
 ALPHA, OMEGA, XI = 1e7, 10.0, 1.0  # ALI1, table 1 of the paper
 ALPHA_3 = 4e6  # ALI3-P: alpha H^2, kg; a fixed alpha breaks down at small H
+# ALI3-P: end of the iteration, m. Rows of the constraints' Jacobian sum to at most 3 sqrt(2), so they hold to 4.3e-12.
+UNCHANGED = 1e-12
 
 
 def lengths(q, v):
@@ -161,7 +163,7 @@ class IndexOne:
 
 class IndexThree:
     """ALI3-P (eqs 3 to 7) with the trapezoidal rule; `restart` takes the acceleration at the start of a step with the new
-    input instead of that of the last step."""
+    input instead of that of the last step. The length h of a step is a number, or that of each run, (runs, 1)."""
 
     def __init__(self, runs, restart):
         self.q = np.tile(START, (runs, 1))
@@ -177,6 +179,7 @@ class IndexThree:
             fresh = free_acceleration(q_n, v_n, generalized)
             a_n = np.where(self.restart[:, None], fresh, a_n)
         alpha = ALPHA_3 / h**2
+        h_matrix = np.reshape(h, (-1, 1, 1))
         q = q_n + h * v_n + h**2 / 2 * a_n
         multipliers = self.multipliers.copy()
         active = np.ones(len(q), bool)
@@ -186,13 +189,13 @@ class IndexThree:
             phi, j = constraints(q)
             generalized, c, k = forces.generalized(q, v)
             residual = h**2 / 4 * (MASS * a + transposed(j, alpha * phi + multipliers) - generalized)
-            base = np.diag(MASS) if c is None else np.diag(MASS) + h / 2 * c + h**2 / 4 * k
-            tangent = base + h**2 / 4 * alpha * j.transpose(0, 2, 1) @ j
+            base = np.diag(MASS) if c is None else np.diag(MASS) + h_matrix / 2 * c + h_matrix**2 / 4 * k
+            tangent = base + ALPHA_3 / 4 * j.transpose(0, 2, 1) @ j
             change = -np.linalg.solve(tangent, residual[:, :, None])[:, :, 0]
             q = np.where(active[:, None], q + change, q)
             phi, _ = constraints(q)
             multipliers = np.where(active[:, None], multipliers + alpha * phi, multipliers)
-            active &= np.abs(change).max(1) >= 1e-11
+            active &= np.abs(change).max(1) >= UNCHANGED
             if not active.any():
                 break
         v = 2 / h * (q - q_n) - v_n
@@ -200,12 +203,12 @@ class IndexThree:
         # Projections of eqs 6 and 7; the factor in (7) is h^2 / 4.
         _, j = constraints(q)
         _, c, k = forces.generalized(q, v)
-        base = np.diag(MASS) if c is None else np.diag(MASS) + h / 2 * c + h**2 / 4 * k
+        base = np.diag(MASS) if c is None else np.diag(MASS) + h_matrix / 2 * c + h_matrix**2 / 4 * k
         jt = j.transpose(0, 2, 1)
-        tangent = base + h**2 / 4 * alpha * jt @ j
+        tangent = base + ALPHA_3 / 4 * jt @ j
         base = np.broadcast_to(base, tangent.shape)
         self.v = np.linalg.solve(tangent, times(base, v)[:, :, None])[:, :, 0]
         _, _, jd = constraints(q, self.v)
-        right = times(base, a) - h**2 / 4 * alpha * transposed(j, jd)
+        right = times(base, a) - ALPHA_3 / 4 * transposed(j, jd)
         self.a = np.linalg.solve(tangent, right[:, :, None])[:, :, 0]
         self.q, self.multipliers = q, multipliers
