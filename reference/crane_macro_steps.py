@@ -44,11 +44,10 @@ def keep(thing, chosen):
         setattr(thing, name, values[chosen])
 
 
-def magnitudes(cells, macro_steps, limits):
-    """Magnitudes of the residual energy, J, of cells of one formulation at the macro-steps of a batch, in tenths of a
-    millisecond: (cells, macro-steps). They end at the limit, J: (cells, macro-steps); the cell's larger macro-steps too."""
+def start(cells, macro_steps, limits):
+    """Runs of all cells at all macro-steps, those with interface models last, with their circuits and mechanics."""
     pairs = [(i, j) for i in range(len(cells)) for j in range(len(macro_steps))]
-    pairs.sort(key=lambda pair: cells[pair[0]][3] == "IM")  # the interface models last: they are a slice
+    pairs.sort(key=lambda pair: cells[pair[0]][3] == "IM")
     chosen = [cells[i] for i, _ in pairs]
     run = types.SimpleNamespace(
         cell=np.array([i for i, _ in pairs]),
@@ -63,30 +62,39 @@ def magnitudes(cells, macro_steps, limits):
     )
     circuits = hydraulics.Circuits([cell[0][1] for cell in chosen], run.present)
     solver = SOLVERS[chosen[0][1]](len(chosen))
-    u_ref = hydraulics.programs(np.arange(round(STOP / MICRO) + 1) * MICRO)
     run.s, run.sd = mechanics.lengths(solver.q, solver.v)
     # At rest the first polynomials are constant, as long as there are no earlier points.
     run.s1, run.sd1, run.s2, run.sd2 = run.s, run.sd, run.s, run.sd
     run.y = circuits.pressure_force()  # no friction at rest
+    return run, circuits, solver
+
+
+def pistons(run):
+    """All pistons, those whose friction the mechanics have themselves, and the place of the interface models."""
+    both = (run.present, run.present * run.is_pressure)
+    first = np.count_nonzero(run.order < 9)
+    return *(mechanics.Piston(hydraulics.L1_0, hydraulics.L2_0, hydraulics.S_0, p) for p in both), slice(first, None)
+
+
+def polynomial(order, a, b, c):
+    """Coefficients c0 + c1 x + c2 x^2, x = 0 .. 1 over the step, through the last points, the newest first."""
+    is_curved = order == 2
+    c1 = np.where(is_curved, 1.5 * a - 2 * b + 0.5 * c, np.where(order == 1, a - b, 0.0))
+    return a, c1, np.where(is_curved, 0.5 * a - b + 0.5 * c, 0.0)
+
+
+def magnitudes(cells, macro_steps, limits):
+    """Magnitudes of the residual energy, J, of cells of one formulation at the macro-steps of a batch, in tenths of a
+    millisecond: (cells, macro-steps). They end at the limit, J: (cells, macro-steps); the cell's larger macro-steps too."""
+    run, circuits, solver = start(cells, macro_steps, limits)
+    piston, own_piston, model = pistons(run)
+    u_ref = hydraulics.programs(np.arange(round(STOP / MICRO) + 1) * MICRO)
     results = np.full((len(cells), len(macro_steps)), np.inf)
-
-    def pistons():
-        """All pistons, those whose friction the mechanics have themselves, and the place of the interface models."""
-        both = (run.present, run.present * run.is_pressure)
-        first = np.count_nonzero(run.order < 9)
-        return *(mechanics.Piston(hydraulics.L1_0, hydraulics.L2_0, hydraulics.S_0, p) for p in both), slice(first, None)
-
-    piston, own_piston, model = pistons()
     k = 0
     while len(run.n):
         n, h, s, sd = run.n, run.n * MICRO, run.s, run.sd
-        # Polynomials through the last points, c0 + c1 x + c2 x^2 with x = 0 .. 1 over the step.
-        curves = []
-        for a, b, c in ((s, run.s1, run.s2), (sd, run.sd1, run.sd2)):
-            is_curved = run.order == 2
-            c1 = np.where(is_curved, 1.5 * a - 2 * b + 0.5 * c, np.where(run.order == 1, a - b, 0.0))
-            curves.append((a, c1, np.where(is_curved, 0.5 * a - b + 0.5 * c, 0.0)))
-        (a, b, c), (d, e, f) = curves
+        a, b, c = polynomial(run.order, s, run.s1, run.s2)
+        d, e, f = polynomial(run.order, sd, run.sd1, run.sd2)
         inverse, free = mechanics.interface_model(solver.q[model], solver.v[model])
         s_m, w_m = s[model], sd[model]
         model_piston = piston.of(model)
@@ -124,7 +132,7 @@ def magnitudes(cells, macro_steps, limits):
         remaining = ~is_done & (run.place < edges[run.cell])
         for thing in (run, circuits, solver):
             keep(thing, remaining)
-        piston, own_piston, model = pistons()
+        piston, own_piston, model = pistons(run)
     return results
 
 
