@@ -30,4 +30,5 @@ mod slopes;
 mod slow_components;
 mod start_values;
 mod stop_time;
+mod verdicts;
 mod wrappers;

@@ -181,7 +181,7 @@ fn audit_rows(
     }
     let note =
         "distance of W_stale + W_corr from the true energy error, relative to the initial energy";
-    let verdict = BenchmarkRow::new(VERDICT, verdict(bond.verdict));
+    let verdict = BenchmarkRow::new(VERDICT, verdict(bond.correction_verdict));
     vec![
         BenchmarkRow::new(STALE_ENERGY, stale),
         BenchmarkRow::new(CORRECTION_ENERGY, net - stale),

@@ -284,6 +284,7 @@ pub(crate) fn verdict(verdict: Option<CorrectionVerdict>) -> Figure {
     Figure::Word(match verdict {
         Some(CorrectionVerdict::Helped) => "helped",
         Some(CorrectionVerdict::Harmed) => "harmed",
+        Some(CorrectionVerdict::Uncertain) => "uncertain",
         Some(CorrectionVerdict::CannotBeJudged) => "cannot be judged",
         None => "no correction",
     })

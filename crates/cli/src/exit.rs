@@ -19,7 +19,7 @@ pub enum Exit {
     NotLoaded,
     /// An FMU crashed, hung or left; what was recorded until then is kept.
     Crashed,
-    /// A limit was exceeded that was asked to be checked.
+    /// A limit was exceeded that was asked to be checked, or the coupling diverges.
     CheckFailed,
     /// The program itself is wrong.
     Panicked,
@@ -86,6 +86,6 @@ Exit codes:
     3  the input is invalid: system file, FMU description, CSV
     4  an FMU could not be loaded: no binary for this platform, missing library, wrong GUID
     5  an FMU crashed, hung or ended the process; what was recorded until then is kept
-    6  a check that was asked for failed
+    6  a check that was asked for failed, or the coupling diverges
   101  an error of gyrator itself
   130  interrupted; what was recorded is on disk";

@@ -48,6 +48,8 @@ pub(crate) struct Session<'a> {
     pub(crate) input_file: Option<&'a Path>,
     /// Additions to inputs.
     pub(crate) feed_forward: Option<FeedForward>,
+    /// A coupling that diverges is no failure.
+    pub(crate) accepts_divergence: bool,
     /// When loading began.
     pub(crate) begin: Instant,
 }
@@ -318,7 +320,13 @@ impl Session<'_> {
             StopReason::Interrupted => Ok(Exit::Interrupted),
             StopReason::Limit(limit) => Err(Failure::new(Exit::CheckFailed, Message::error(limit))),
             StopReason::Failed(reason) => Err(Failure::new(Exit::Failed, Message::error(reason))),
-            _ => Ok(Exit::Success),
+            _ => match &report.advice {
+                Some(advice) if !self.accepts_divergence => {
+                    let failure = Failure::new(Exit::CheckFailed, Message::error(advice));
+                    Err(failure.help("--accept-divergence ends such a run with exit code 0"))
+                }
+                _ => Ok(Exit::Success),
+            },
         }
     }
 

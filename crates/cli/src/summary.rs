@@ -6,8 +6,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use gyrator::{
-    BondReport, Cause, ComponentReport, CorrectionVerdict, Counters, Exchange, Fault,
-    InterfaceModelReport, Report, StopReason, Value,
+    BondReport, Cause, ComponentReport, ConnectionReport, CorrectionVerdict, Counters, Exchange,
+    Fault, InterfaceModelReport, Report, StopReason, Value, Verdict,
 };
 use gyrator_system::SystemFile;
 use gyrator_worker::surroundings;
@@ -69,6 +69,10 @@ pub(crate) struct Summary<'a> {
     stop_reason: &'static str,
     /// The fault, or the limit that was exceeded.
     stop_detail: Option<&'a str>,
+    /// How far the coupling bends the result.
+    verdict: Option<Verdict>,
+    /// What to try where it diverges.
+    advice: Option<&'a str>,
     start_time: Option<f64>,
     /// The last communication point.
     stop_time: Option<f64>,
@@ -80,6 +84,7 @@ pub(crate) struct Summary<'a> {
     /// Components that were in a call when the run crashed.
     components_in_call: Vec<String>,
     bonds: &'a [BondReport],
+    connections: &'a [ConnectionReport],
     interface_models: &'a [InterfaceModelReport],
     counters: Option<Counters>,
     notes: Vec<&'a str>,
@@ -130,6 +135,8 @@ impl<'a> Summary<'a> {
                 StopReason::Failed(detail) | StopReason::Limit(detail) => Some(detail),
                 _ => None,
             },
+            verdict: Some(report.verdict),
+            advice: report.advice.as_deref(),
             start_time: Some(
                 experiment
                     .start_time
@@ -144,6 +151,7 @@ impl<'a> Summary<'a> {
             components: &report.components,
             components_in_call: Vec::new(),
             bonds: &report.bonds,
+            connections: &report.connections,
             interface_models: &report.interface_models,
             counters: Some(report.counters),
             notes,
@@ -227,6 +235,9 @@ impl<'a> Summary<'a> {
         }
         for (name, value) in &self.parameters {
             let _ = writeln!(text, "parameter {name} = {value}");
+        }
+        if let Some(verdict) = self.verdict {
+            let _ = writeln!(text, "\ncoupling error: {}", meaning(verdict));
         }
         if !self.notes.is_empty() {
             text.push('\n');
@@ -317,14 +328,16 @@ impl<'a> Summary<'a> {
             ("by staleness", Align::Right),
             ("corrected", Align::Right),
             ("by", Align::Left),
+            ("correction", Align::Left),
             ("verdict", Align::Left),
         ]);
         for bond in self.bonds {
             let energy = &bond.energy;
             let corrected = (bond.correction != "off").then(|| short(energy.correction_energy));
-            let verdict = match bond.verdict {
+            let correction = match bond.correction_verdict {
                 Some(CorrectionVerdict::Helped) => "helped",
                 Some(CorrectionVerdict::Harmed) => "harmed",
+                Some(CorrectionVerdict::Uncertain) => "uncertain",
                 Some(CorrectionVerdict::CannotBeJudged) => "cannot be judged",
                 None => "",
             };
@@ -338,7 +351,8 @@ impl<'a> Summary<'a> {
                 bond.stale_energy.map(short).unwrap_or_default(),
                 corrected.unwrap_or_default(),
                 bond.correction.replace("off", ""),
-                verdict.to_owned(),
+                correction.to_owned(),
+                bond.verdict.word().to_owned(),
             ]);
         }
         table.render()
@@ -368,6 +382,18 @@ impl<'a> Summary<'a> {
         line.push('\n');
         line
     }
+}
+
+/// A verdict with its meaning, for people.
+fn meaning(verdict: Verdict) -> String {
+    let meaning = match verdict {
+        Verdict::Small => "below 1 %",
+        Verdict::Visible => "1 to 10 %",
+        Verdict::CannotTell => "the run holds too little to judge it",
+        Verdict::Dominating => "above 10 %, or a main part of the energies",
+        Verdict::Diverging => "it grows without end",
+    };
+    format!("{verdict} ({meaning}, as far as one run shows)")
 }
 
 /// Removes the summary of an earlier run, so that it stands for no later one.

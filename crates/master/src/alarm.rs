@@ -10,6 +10,9 @@ use crate::ledger::{BondEnergy, Ledger};
 const WARM_UP: u64 = 100;
 /// A residual power this many times the running level raises the alarm.
 const RAISE: f64 = 10.0;
+/// and only if it is this share of the greatest power that has gone over the bond: a residual power that jumps from
+/// next to nothing to little is none.
+const SHARE: f64 = 0.05;
 /// Below this many times the running level it counts as calm again.
 const CALM: f64 = 3.0;
 /// Calm points in a row that end the alarm.
@@ -47,22 +50,27 @@ pub struct Alarms {
 #[derive(Debug, Clone, PartialEq)]
 struct Detector {
     usual: f64,
+    /// Greatest transferred power so far, W.
+    power: f64,
     is_raised: bool,
     calm_points: u32,
     intervals: Vec<Alarm>,
 }
 
 impl Alarms {
-    pub(crate) fn new(bonds: usize) -> Self {
-        let detector = || Detector {
+    /// For bonds of which `sees_courses` says whether the ledger sees how their signals go between its points:
+    /// the others raise no alarm.
+    pub(crate) fn new(sees_courses: impl Iterator<Item = bool>) -> Self {
+        let detector = |sees_course: bool| Detector {
             usual: 0.0,
+            power: if sees_course { 0.0 } else { f64::INFINITY },
             is_raised: false,
             calm_points: 0,
             intervals: Vec::with_capacity(ROOM),
         };
         Self {
             points: 0,
-            bonds: (0..bonds).map(|_| detector()).collect(),
+            bonds: sees_courses.map(detector).collect(),
         }
     }
 
@@ -80,6 +88,7 @@ impl Alarms {
         let fades = self.points.is_multiple_of(FADE_EVERY);
         for (detector, (residual, transferred)) in self.bonds.iter_mut().zip(powers) {
             let residual = residual.abs();
+            detector.power = detector.power.max(transferred.abs());
             // Nearly always there is nothing new: no more than the running level, and no alarm.
             if residual > detector.usual || detector.is_raised || fades {
                 let may_raise = self.points > WARM_UP;
@@ -118,7 +127,11 @@ impl Detector {
         let usual = self.usual.max(1e-9 * transferred);
         if self.is_raised {
             self.follow(residual, usual, time);
-        } else if may_raise && residual > RAISE * usual && usual > 0.0 {
+        } else if may_raise
+            && residual > RAISE * usual
+            && residual > SHARE * self.power
+            && usual > 0.0
+        {
             self.raise(residual, time);
         } else {
             let faded = if fades { self.usual * FADE } else { self.usual };
@@ -171,7 +184,7 @@ mod tests {
     /// The alarms of a residual power over 10 s, which must be those of a detector that looks at
     /// every point.
     fn watch(signal: impl Fn(f64) -> f64) -> Vec<Alarm> {
-        let mut alarms = Alarms::new(1);
+        let mut alarms = Alarms::new([true].into_iter());
         let mut thorough = alarms.bonds[0].clone();
         for point in 1..=1000_u32 {
             let time = f64::from(point) * 1e-2;
@@ -179,6 +192,7 @@ mod tests {
             alarms.observe_powers([(residual, 1.0)].into_iter(), time);
             let fades = u64::from(point).is_multiple_of(FADE_EVERY);
             let may_raise = u64::from(point) > WARM_UP;
+            thorough.power = 1.0;
             thorough.observe(residual.abs(), 1.0, time, may_raise, fades);
             assert_eq!(alarms.bonds[0], thorough, "at {time} s");
         }
@@ -214,6 +228,22 @@ mod tests {
     fn steady_and_slowly_growing_oscillations_are_usual() {
         assert_eq!(watch(|t| 5e3 * (12.0 * t).sin()), []);
         assert_eq!(watch(|t| (0.5 * t).exp() * (12.0 * t).sin()), []);
+    }
+
+    #[test]
+    fn little_power_is_no_alarm() {
+        assert_eq!(watch(|t| if t > 5.0 { 0.049 } else { 1e-4 }), []);
+        assert_eq!(watch(|t| if t > 5.0 { 0.051 } else { 1e-4 }).len(), 1);
+    }
+
+    #[test]
+    fn a_bond_whose_course_is_not_seen_raises_none() {
+        let mut alarms = Alarms::new([false].into_iter());
+        for point in 1..=1000_u32 {
+            let residual = if point > 500 { 1e3 } else { 1.0 };
+            alarms.observe_powers([(residual, 1.0)].into_iter(), f64::from(point));
+        }
+        assert_eq!(alarms.bond(0), []);
     }
 
     #[test]

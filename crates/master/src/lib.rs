@@ -51,6 +51,7 @@ mod compatibility;
 mod correction;
 mod counters;
 mod curve;
+mod defect;
 mod elimination;
 mod engine;
 mod exchange;
@@ -101,6 +102,7 @@ pub use correction::{
 };
 pub use counters::Counters;
 pub use curve::Curve;
+pub use defect::{Defect, Defects};
 pub use exchange_mode::{EXCHANGE_MODES, Exchange, ExchangeFacts};
 pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, ExtrapolationFacts, Sample, SignalSteps};
 pub use fault::{Cause, Fault, RunError, UnitFault};
@@ -127,7 +129,8 @@ pub use registry::{
     look_up,
 };
 pub use report::{
-    BondReport, ComponentBalance, ComponentReport, InterfaceModelReport, Report, StopReason,
+    BondReport, ComponentBalance, ComponentReport, ConnectionReport, InterfaceModelReport, Report,
+    StopReason,
 };
 pub use run::Run;
 pub use run_options::RunOptions;

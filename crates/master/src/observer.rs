@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::alarm::Alarms;
 use crate::audit::Audit;
+use crate::defect::Defects;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::report::Report;
@@ -26,6 +27,8 @@ pub struct View<'a> {
     pub ledger: &'a Ledger,
     /// Effect of stale direct feed-through on the energy of the bonds, in the same order.
     pub audit: &'a Audit,
+    /// The defects of the connections, in the order of [`Graph::real_connections`].
+    pub defects: &'a Defects,
     /// Signals that the step control records: names and values. Empty where the steps are fixed.
     pub control: &'a [(&'static str, f64)],
     /// Spikes of the bonds' residual powers, in the same order.

@@ -7,6 +7,7 @@ use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
 use crate::interface_model::{InterfaceModel, Schedule};
 use crate::ledger::BondEnergy;
+use crate::verdict::Verdict;
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -83,8 +84,10 @@ pub struct BondReport {
     pub stale_energy: Option<f64>,
     /// W_stale plus the correction's own energy, J; `None` where D is not known.
     pub net_energy_error: Option<f64>,
+    /// How far the coupling at this bond bends the result.
+    pub verdict: Verdict,
     /// Effect of the correction on the energy error; `None` where the audit can judge none.
-    pub verdict: Option<CorrectionVerdict>,
+    pub correction_verdict: Option<CorrectionVerdict>,
     /// The share μ that would have been right, W_stale over the residual energy.
     pub hindsight_mu: Option<f64>,
     /// Intervals in which the residual power was above its running level.
@@ -95,6 +98,23 @@ pub struct BondReport {
     pub correction_parameters: std::collections::BTreeMap<&'static str, f64>,
     /// False where the units of measurement show that effort × flow is not a power.
     pub is_power: bool,
+}
+
+/// A connection's part of the report: its [defect](crate::Defect).
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct ConnectionReport {
+    /// The output, `component.variable`.
+    pub from: String,
+    /// The input, `component.variable`.
+    pub to: String,
+    /// Root mean square of the defect, in the unit of the input.
+    pub defect_rms: f64,
+    /// Its greatest magnitude.
+    pub defect_max: f64,
+    /// Greatest less least value that the source gave.
+    pub range: f64,
+    /// `defect_rms` relative to `range`.
+    pub relative_defect: f64,
 }
 
 /// An interface model's part of the report.
@@ -143,8 +163,14 @@ pub struct Report {
     pub step_control: &'static str,
     /// The components, in the order of their names.
     pub components: Vec<ComponentReport>,
+    /// How far the coupling bends the result: the worst verdict of the bonds, and of the connections at none.
+    pub verdict: Verdict,
+    /// What to try where the coupling diverges.
+    pub advice: Option<String>,
     /// The bonds, in the order of their names.
     pub bonds: Vec<BondReport>,
+    /// The connections of real variables, in the order of their inputs.
+    pub connections: Vec<ConnectionReport>,
     /// The interface models, in the order of their names.
     pub interface_models: Vec<InterfaceModelReport>,
     /// Counters by cause.

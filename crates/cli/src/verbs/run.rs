@@ -43,6 +43,9 @@ pub(super) struct Options {
     /// Add feed-forward to inputs that `gyrator learn` has learned for this system
     #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
     feed_forward: Option<PathBuf>,
+    /// End with exit code 0 also where the coupling diverges
+    #[arg(long, help_heading = "Results")]
+    accept_divergence: bool,
     #[command(flatten)]
     results: ResultOptions,
     #[command(flatten)]
@@ -90,6 +93,7 @@ fn run_here(options: &Options) -> Result<Exit, Failure> {
         single: None,
         input_file: options.input_file.as_deref(),
         feed_forward: feed_forward.transpose()?,
+        accepts_divergence: options.accept_divergence,
         begin,
     }
     .execute()

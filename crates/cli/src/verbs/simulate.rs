@@ -88,6 +88,7 @@ fn simulate_here(options: &Options) -> Result<Exit, Failure> {
         single: Some(name),
         input_file: options.input_file.as_deref(),
         feed_forward: None,
+        accepts_divergence: true,
         begin,
     }
     .execute()

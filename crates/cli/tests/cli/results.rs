@@ -203,3 +203,45 @@ fn progress_for_programs() {
         );
     }
 }
+
+/// Case 3 of Rodríguez et al. 2022, table 1: the stale force makes 1.9 MJ of 10 kJ.
+#[test]
+fn a_coupling_that_diverges_ends_with_exit_code_6() {
+    let bench = bench();
+    let run = |more: &[&str]| {
+        let always = [
+            "run",
+            "system.toml",
+            "--start-value=left.k_c=1000",
+            "--start-value=right.k=100",
+            "--summary=summary.json",
+        ];
+        bench.run(always.iter().chain(more).copied())
+    };
+    let outcome = run(&[]);
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    let advice = "error: the coupling of bond coupling diverges: try `exchange = \"auto\"`";
+    assert!(outcome.stderr.contains(advice), "{}", outcome.stderr);
+    let summary = bench.json("summary.json");
+    assert_eq!(summary["stop_reason"], "stop-time");
+    assert_eq!(summary["verdict"], "diverging");
+    assert_eq!(summary["bonds"][0]["verdict"], "diverging");
+    let outcome = run(&["--accept-divergence"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let text = "coupling error: diverging";
+    assert!(outcome.stdout.contains(text), "{}", outcome.stdout);
+    let outcome = run(&["--exchange=auto"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let summary = bench.json("summary.json");
+    assert!(summary["advice"].is_null());
+    // The force gives what the motion receives, but for the residual energy.
+    let energy = |component: usize, key: &str| summary["components"][component][key].as_f64();
+    let (given, received) = (energy(0, "given_energy"), energy(1, "received_energy"));
+    let residual = summary["bonds"][0]["residual_energy_integrated"].as_f64();
+    let balance = received.unwrap() - given.unwrap() - residual.unwrap();
+    assert!(balance.abs() < 1e-9 * given.unwrap().abs());
+    let connection = &summary["connections"][2];
+    assert_eq!(connection["from"], "left.f");
+    assert_eq!(connection["to"], "right.f");
+    assert!(connection["defect_rms"].as_f64().unwrap() > 0.0);
+}

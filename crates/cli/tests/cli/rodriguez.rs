@@ -64,7 +64,7 @@ fn the_audit_finds_the_share() {
         let bond = audited(&bench, number, r#""audit""#);
         let mu = bond["correction_parameters"]["mu"].as_f64().unwrap();
         assert!((mu - expected).abs() < 0.04, "case {number}: mu = {mu}");
-        assert_eq!(bond["verdict"], "helped", "case {number}");
+        assert_eq!(bond["correction_verdict"], "helped", "case {number}");
         if [3, 8].contains(&number) {
             let net = |bond: &serde_json::Value| bond["net_energy_error"].as_f64().unwrap().abs();
             let with_half = audited(&bench, number, "0.5");

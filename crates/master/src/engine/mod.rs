@@ -226,7 +226,8 @@ pub(crate) fn tail(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Lowest order of extrapolation that is in use at the inputs of the bonds.
+/// Lowest order of extrapolation that is in use at the inputs of the bonds, or at all inputs where there are no
+/// bonds.
 pub(crate) fn order_in_use(state: &SystemState) -> usize {
     let axes = state.graph.bonds.iter().flat_map(|bond| &bond.axes);
     let inputs = axes.flat_map(|axis| [axis.effort_input, axis.flow_input]);
@@ -241,7 +242,11 @@ pub(crate) fn order_in_use(state: &SystemState) -> usize {
             order
         }
     };
-    inputs.map(order).min().unwrap_or(0)
+    let all = 0..state.courses.inputs.len();
+    match state.graph.bonds.is_empty() {
+        true => all.map(order).min().unwrap_or(0),
+        false => inputs.map(order).min().unwrap_or(0),
+    }
 }
 
 /// Reads a variable of a component by its index.

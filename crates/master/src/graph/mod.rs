@@ -244,6 +244,28 @@ impl Graph {
         }
     }
 
+    /// The component that feeds a wire.
+    pub(crate) fn source_component(&self, wire: &SignalWire) -> usize {
+        match wire.source {
+            SignalSource::Real(output) => self.outputs[output].component,
+            SignalSource::Discrete(signal) => self.signals[signal].component,
+        }
+    }
+
+    /// The connections of real variables, in the order of [`Defects`](crate::Defects): output and input.
+    pub fn real_connections(&self) -> impl Iterator<Item = (String, String)> {
+        let inputs = |(index, node): (usize, &Component)| {
+            let inputs = node.inputs.clone();
+            inputs.map(move |input| (index, input))
+        };
+        let inputs = self.components.iter().enumerate().flat_map(inputs);
+        inputs.map(|(component, input)| {
+            let input = &self.inputs[input];
+            let to = self.variable_name(component, input.variable);
+            (self.output_name(input.source), to)
+        })
+    }
+
     pub(crate) fn output_name(&self, output: usize) -> String {
         let Output {
             component,

@@ -34,6 +34,9 @@ pub struct BondEnergy {
     pub output_power: f64,
     /// Energy given by end a, J.
     pub transferred_energy: f64,
+    /// Sum of the given power's magnitudes times the lengths of the steps, J: all that went over the bond,
+    /// either way.
+    pub transferred_energy_abs: f64,
     /// Residual energy δE, summed with its sign, J (Rodríguez 2022 eq. 9).
     pub residual_energy: f64,
     /// Sum of the applied residual power at the end of each step, J (Sadjina & Pedersen 2019
@@ -78,6 +81,22 @@ struct BondAccount {
     /// Inputs and outputs over the step, axis by axis; empty where inputs are copies.
     courses: Vec<AxisCourse>,
     error: IntegrationError,
+    /// Least and greatest transferred energy so far, J.
+    least: f64,
+    greatest: f64,
+    /// The account at the last powers of two of the number of steps, the older first.
+    earlier: [Past; 2],
+}
+
+/// The account of a bond at an earlier point, J.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Past {
+    /// Integrated residual energy.
+    pub(crate) residual: f64,
+    /// Range of the transferred energy.
+    pub(crate) swing: f64,
+    /// Energy of the correction.
+    pub(crate) correction: f64,
 }
 
 /// What is not known of an integrated energy.
@@ -116,6 +135,9 @@ impl Ledger {
             energy: BondEnergy::default(),
             courses: courses(bond),
             error: IntegrationError::default(),
+            least: 0.0,
+            greatest: 0.0,
+            earlier: [Past::default(); 2],
         };
         Self {
             bonds: state.graph.bonds.iter().map(entry).collect(),
@@ -126,6 +148,9 @@ impl Ledger {
 
     /// Adds the step that has just been made.
     pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
+        if step.index.is_power_of_two() {
+            self.keep();
+        }
         if self.has_copies && state.units.uniform {
             for entry in &mut self.bonds {
                 match self.exchanges {
@@ -143,6 +168,19 @@ impl Ledger {
                 entry.observe(state, step);
             }
         }
+    }
+
+    #[cold]
+    fn keep(&mut self) {
+        for entry in &mut self.bonds {
+            entry.earlier = [entry.earlier[1], entry.past()];
+        }
+    }
+
+    /// The account of a bond now, and when less than half of the steps were made.
+    pub(crate) fn growth(&self, index: usize) -> Option<(Past, Past)> {
+        let entry = self.bonds.get(index)?;
+        Some((entry.past(), entry.earlier[0]))
     }
 
     /// Energies of the bond with this index of the graph.
@@ -191,6 +229,14 @@ impl IntegrationError {
 }
 
 impl BondAccount {
+    fn past(&self) -> Past {
+        Past {
+            residual: self.energy.residual_energy_integrated,
+            swing: self.greatest - self.least,
+            correction: self.energy.correction_energy,
+        }
+    }
+
     /// Takes the inputs at the start of the step.
     fn begin(&mut self, state: &SystemState) {
         for (axis, course) in self.axes.iter().zip(&mut self.courses) {
@@ -236,6 +282,9 @@ impl BondAccount {
         energy.applied_residual_power = residual;
         let residual_energy = residual * step.size;
         energy.transferred_energy += given * step.size;
+        energy.transferred_energy_abs += given.abs() * step.size;
+        self.least = self.least.min(energy.transferred_energy);
+        self.greatest = self.greatest.max(energy.transferred_energy);
         energy.residual_energy += residual_energy;
         energy.applied_residual_energy += residual_energy;
         energy.residual_energy_integrated += half * own_residual;
@@ -291,6 +340,9 @@ impl BondAccount {
         energy.transferred_energy_integrated += work.given * length;
         self.error.add(&work, length);
         energy.transferred_energy += given * length;
+        energy.transferred_energy_abs += given.abs() * length;
+        self.least = self.least.min(energy.transferred_energy);
+        self.greatest = self.greatest.max(energy.transferred_energy);
         energy.residual_energy += residual * length;
         energy.residual_energy_abs += residual.abs() * length;
         energy.correction_energy += correction * length;
@@ -354,6 +406,7 @@ mod tests {
             residual_power: 14.0,
             applied_residual_power: 14.0,
             transferred_energy: H * (15.0 + 8.0 - 30.0),
+            transferred_energy_abs: H * (15.0 + 8.0 + 30.0),
             residual_energy: H * (-11.0 - 26.0 + 14.0),
             applied_residual_energy: H * (-11.0 - 26.0 + 14.0),
             // New inputs equal the outputs, so each step begins without residual power.

@@ -2,6 +2,7 @@
 
 use crate::alarm::Alarms;
 use crate::audit::Audit;
+use crate::defect::Defects;
 use crate::fault::Fault;
 use crate::ledger::Ledger;
 use crate::state::{Saved, SystemState, restore, save};
@@ -9,10 +10,13 @@ use crate::state_check;
 use crate::step::Step;
 use crate::step_control::StepControlFacts;
 
+/// What observes a run itself.
+type Energies = (Ledger, Audit, Defects, Alarms);
+
 /// The state of a run before a step.
 pub(crate) struct Checkpoint {
     state: Saved,
-    energies: (Ledger, Audit, Alarms),
+    energies: Energies,
 }
 
 impl Checkpoint {
@@ -45,19 +49,20 @@ impl Checkpoint {
         }
         Some(Self {
             state: Saved::default(),
-            energies: (Ledger::default(), Audit::default(), Alarms::default()),
+            energies: Energies::default(),
         })
     }
 
     pub(crate) fn save(
         &mut self,
         state: &mut SystemState,
-        (ledger, audit, alarms): (&Ledger, &Audit, &Alarms),
+        (ledger, audit, defects, alarms): (&Ledger, &Audit, &Defects, &Alarms),
         step: &Step,
     ) -> Result<(), Fault> {
         self.energies.0.clone_from(ledger);
         self.energies.1.clone_from(audit);
-        self.energies.2.clone_from(alarms);
+        self.energies.2.clone_from(defects);
+        self.energies.3.clone_from(alarms);
         if step.index == 0 {
             check_states(state, step)?;
         }
@@ -68,7 +73,7 @@ impl Checkpoint {
         restore(state, &self.state, step)
     }
 
-    pub(crate) fn energies(&self) -> (Ledger, Audit, Alarms) {
+    pub(crate) fn energies(&self) -> Energies {
         self.energies.clone()
     }
 }

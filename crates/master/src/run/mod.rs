@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod ending;
+mod judgement;
 mod reporting;
 mod stop_time;
 mod timeline;
@@ -13,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::alarm::Alarms;
 use crate::audit::Audit;
+use crate::defect::Defects;
 use crate::engine;
 use crate::fault::RunError;
 use crate::graph::Graph;
@@ -50,6 +52,7 @@ pub struct Run {
     control: (&'static str, Box<dyn StepControl>),
     ledger: Ledger,
     audit: Audit,
+    defects: Defects,
     alarms: Alarms,
     observers: Vec<Observing>,
     interrupt: Option<Arc<AtomicBool>>,
@@ -92,10 +95,13 @@ impl Run {
         let has_bonds = !state.graph.bonds.is_empty();
         let first = control.1.first(state.graph.macro_step, has_bonds);
         let timeline = Timeline::new(&state.graph, control_facts, &period, first);
+        let bonds = state.graph.bonds.iter();
+        let alarms = Alarms::new(bonds.map(|bond| judgement::sees_course(&state, bond)));
         let mut run = Self {
             ledger: Ledger::new(&state, control_facts.is_fixed),
             audit: Audit::new(&state),
-            alarms: Alarms::new(state.graph.bonds.len()),
+            defects: Defects::new(&state),
+            alarms,
             checkpoint: Checkpoint::if_possible(&state, control_facts, &mut notes),
             timeline,
             state,
@@ -157,7 +163,7 @@ impl Run {
         }
         loop {
             let step = self.timeline.next_step();
-            self.keep_state(&step)?;
+            keep_state(self, &step)?;
             let given = engine::give_held_values(&mut self.state, &step);
             let made = given.and_then(|()| self.method.1.step(&mut self.state, &step));
             if let Err(fault) = made {
@@ -167,6 +173,7 @@ impl Run {
             self.written = false;
             self.ledger.observe(&self.state, &step);
             self.audit.observe(&self.state, &step);
+            self.defects.observe(&self.state, &step);
             self.alarms.observe(&self.ledger, step.time + step.size);
             if self.timeline.is_fixed() || !self.size_next_step(&step)? {
                 self.timeline.advance(&step);
@@ -234,6 +241,11 @@ impl Run {
         &self.audit
     }
 
+    /// The defects of the connections.
+    pub fn defects(&self) -> &Defects {
+        &self.defects
+    }
+
     /// Spikes of the bonds' residual powers.
     pub fn alarms(&self) -> &Alarms {
         &self.alarms
@@ -254,21 +266,11 @@ impl Run {
             signals: &self.state.signals.discrete,
             ledger: &self.ledger,
             audit: &self.audit,
+            defects: &self.defects,
             control: self.control.1.signals(),
             alarms: &self.alarms,
             watched: &[],
         }
-    }
-
-    fn keep_state(&mut self, step: &Step) -> Result<(), RunError> {
-        let Some(checkpoint) = &mut self.checkpoint else {
-            return Ok(());
-        };
-        let energies = (&self.ledger, &self.audit, &self.alarms);
-        if let Err(fault) = checkpoint.save(&mut self.state, energies, step) {
-            return Err(self.fail(RunError::Fault(fault)));
-        }
-        Ok(())
     }
 
     /// Asks the step control for the size of the next step; `true` if `step` is to be made again,
@@ -278,6 +280,7 @@ impl Run {
         let decision = self.control.1.next(&StepAudit {
             step,
             ledger: &self.ledger,
+            defects: &self.defects,
             order: engine::order_in_use(&self.state),
             had_event: self.state.signals.had_event,
             may_change,
@@ -294,7 +297,7 @@ impl Run {
         if let Err(fault) = checkpoint.restore(&mut self.state, step) {
             return Err(self.fail(RunError::Fault(fault)));
         }
-        (self.ledger, self.audit, self.alarms) = checkpoint.energies();
+        (self.ledger, self.audit, self.defects, self.alarms) = checkpoint.energies();
         self.state.counters.repeated_steps += 1;
         Ok(true)
     }
@@ -388,4 +391,16 @@ impl Run {
         }
         error
     }
+}
+
+/// Keeps the state before a step that may be made again.
+fn keep_state(run: &mut Run, step: &Step) -> Result<(), RunError> {
+    let Some(checkpoint) = &mut run.checkpoint else {
+        return Ok(());
+    };
+    let energies = (&run.ledger, &run.audit, &run.defects, &run.alarms);
+    if let Err(fault) = checkpoint.save(&mut run.state, energies, step) {
+        return Err(run.fail(RunError::Fault(fault)));
+    }
+    Ok(())
 }

@@ -1,10 +1,14 @@
 //! The report of a run, made from its parts.
 
-use super::Run;
+use super::{Run, judgement};
 use crate::audit::CorrectionVerdict;
+use crate::defect::Defect;
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond, Component};
-use crate::report::{BondReport, ComponentBalance, ComponentReport, InterfaceModelReport, Report};
+use crate::report::{
+    BondReport, ComponentBalance, ComponentReport, ConnectionReport, InterfaceModelReport, Report,
+};
+use crate::verdict::Verdict;
 
 /// Stop reason, counters, energies and notes of a run so far.
 pub(super) fn report(run: &Run) -> Report {
@@ -24,6 +28,7 @@ pub(super) fn report(run: &Run) -> Report {
         .iter()
         .map(|member| member.slot.warnings())
         .sum();
+    let verdict = judgement::of_run(run);
     Report {
         stop_reason: run.stop_reason.clone(),
         stop_time: run.time(),
@@ -37,9 +42,12 @@ pub(super) fn report(run: &Run) -> Report {
             .enumerate()
             .map(component)
             .collect(),
+        verdict,
+        advice: (verdict == Verdict::Diverging).then(|| judgement::advice(run)),
         bonds: (0..graph.bonds.len())
             .map(|index| bond_report(run, index))
             .collect(),
+        connections: connections(run),
         interface_models: InterfaceModelReport::all(graph),
         counters,
         notes: notes(run),
@@ -51,7 +59,7 @@ fn notes(run: &Run) -> Vec<String> {
     let mut notes = run.notes.clone();
     for index in 0..run.state.graph.bonds.len() {
         let bond = bond_report(run, index);
-        if bond.verdict == Some(CorrectionVerdict::Harmed) {
+        if bond.correction_verdict == Some(CorrectionVerdict::Harmed) {
             let net = bond.net_energy_error.unwrap_or(f64::NAN);
             let stale = bond.stale_energy.unwrap_or(f64::NAN);
             notes.push(format!(
@@ -68,6 +76,20 @@ fn notes(run: &Run) -> Vec<String> {
         }
     }
     notes
+}
+
+/// The defects of all connections.
+fn connections(run: &Run) -> Vec<ConnectionReport> {
+    let names = run.state.graph.real_connections();
+    let report = |((from, to), defect): ((String, String), Defect)| ConnectionReport {
+        from,
+        to,
+        defect_rms: defect.rms,
+        defect_max: defect.max,
+        range: defect.range,
+        relative_defect: defect.relative(),
+    };
+    names.zip(run.defects.connections()).map(report).collect()
 }
 
 /// What the power bonds of a component carry.
@@ -102,15 +124,17 @@ fn bond_report(run: &Run, index: usize) -> BondReport {
     let parameters = corrector.map(|corrector| corrector.correction.parameters_in_force());
     let energy = run.ledger.bond(index).copied().unwrap_or_default();
     let audit = run.audit.bond(index).copied().unwrap_or_default();
+    let (_, earlier) = run.ledger.growth(index).unwrap_or_default();
     BondReport {
         name: bond.name.clone(),
         energy,
         residual_energy_integrated_error: run.ledger.integration_error(index).unwrap_or_default(),
         stale_energy: audit.known_stale_energy(),
         net_energy_error: audit.net_energy_error(energy.correction_energy),
-        verdict: corrector
+        verdict: judgement::of_bond(run, index),
+        correction_verdict: corrector
             .filter(|corrector| corrector.facts.removes_stale_energy)
-            .map(|_| audit.verdict(energy.correction_energy)),
+            .map(|_| audit.verdict(energy.correction_energy, earlier.correction)),
         hindsight_mu: audit.hindsight_share(energy.residual_energy),
         alarms: run.alarms.bond(index).to_vec(),
         correction: match &bond.correction {

@@ -73,6 +73,11 @@ impl InputCourse {
         }
     }
 
+    /// Whether its source changes at events only.
+    pub(crate) fn is_discrete(&self) -> bool {
+        self.is_discrete
+    }
+
     /// The input is the output that feeds it, and nothing else.
     pub(crate) fn is_plain_copy(&self) -> bool {
         self.factor == 1.0

@@ -5,7 +5,9 @@
 //! Source: Sadjina & Pedersen (2019) §4, eqs 13–14. Use it where activity comes in bursts: steps
 //! are small there only. Limits: all units need variable steps; r has to be chosen anew for each
 //! order of extrapolation; the signed residual of the paper can cancel out within a bond, which
-//! `sum-abs` (own) excludes; an error that both ends make alike is not seen. Steps are accepted
+//! `sum-abs` (own) excludes; an error that both ends make alike is not seen. `defect` takes the
+//! defects of all connections in place of energies, ε = √(Σ (defect/(r·|y|max))²/N), and needs no
+//! bonds (Glumac & Kovačić 2023; Kyllingstad et al. 2025). Steps are accepted
 //! unless `reject_above` is given.
 
 use super::{Decision, StepAudit, StepControl, StepControlFacts};
@@ -25,7 +27,7 @@ struct Ecco {
     minimum_step: Option<f64>,
     maximum_step: Option<f64>,
     limits: (f64, f64),
-    is_signed: bool,
+    indicator: Indicator,
     reject_above: f64,
     /// There are no bonds: every step is this long, s.
     macro_step: f64,
@@ -33,6 +35,24 @@ struct Ecco {
     worst: f64,
     previous: Option<f64>,
     signals: [(&'static str, f64); 2],
+}
+
+/// What a step is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Indicator {
+    SumAbs,
+    Signed,
+    Defect,
+}
+
+impl Indicator {
+    fn of(arguments: &Arguments) -> Self {
+        match arguments.word("indicator") {
+            "signed" => Self::Signed,
+            "defect" => Self::Defect,
+            _ => Self::SumAbs,
+        }
+    }
 }
 
 const fn number(
@@ -93,8 +113,8 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
         ),
         ParameterInfo {
             name: "indicator",
-            summary: "residual energy as sum-abs, whose parts cannot cancel out, or signed as in the paper",
-            kind: ParameterKind::Word(&["sum-abs", "signed"]),
+            summary: "residual energy as sum-abs, whose parts cannot cancel out, or signed as in the paper; or the defects of all connections, without bonds",
+            kind: ParameterKind::Word(&["sum-abs", "signed", "defect"]),
         },
         automatic(
             "first_step",
@@ -137,7 +157,7 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     ],
     facts: |arguments, ()| StepControlFacts {
         is_fixed: false,
-        needs_bonds: true,
+        needs_bonds: Indicator::of(arguments) != Indicator::Defect,
         may_repeat: arguments.number("reject_above").is_finite(),
         may_overshoot: arguments.flag("overshoot"),
         sums_time: false,
@@ -165,7 +185,7 @@ impl Ecco {
             minimum_step: arguments.number_or_auto("minimum_step"),
             maximum_step: arguments.number_or_auto("maximum_step"),
             limits: (0.0, f64::INFINITY),
-            is_signed: arguments.word("indicator") == "signed",
+            indicator: Indicator::of(arguments),
             reject_above: arguments.number("reject_above"),
             macro_step: 0.0,
             worst: 0.0,
@@ -176,6 +196,12 @@ impl Ecco {
 
     /// ε of eq. 14 for the step that was made.
     fn indicator(&self, audit: &StepAudit<'_>) -> f64 {
+        if self.indicator == Indicator::Defect {
+            let defects = audit.defects.connections();
+            let count = defects.len().max(1) as f64;
+            let squares = defects.map(|defect| (defect.last_relative() / self.tolerance).powi(2));
+            return (squares.sum::<f64>() / count).sqrt();
+        }
         let bonds = audit.ledger.bonds();
         let count = bonds.len() as f64;
         let squares = bonds.zip(audit.ledger.macro_steps()).map(|(bond, every)| {
@@ -186,7 +212,7 @@ impl Ecco {
     }
 
     fn of_bond(&self, bond: &BondEnergy, length: f64) -> f64 {
-        let residual = if self.is_signed {
+        let residual = if self.indicator == Indicator::Signed {
             bond.applied_residual_power.abs()
         } else {
             bond.coupling_error_power
@@ -229,7 +255,7 @@ impl StepControl for Ecco {
             self.minimum_step.unwrap_or(1e-2 * macro_step),
             self.maximum_step.unwrap_or(1e1 * macro_step),
         );
-        if has_bonds {
+        if has_bonds || self.indicator == Indicator::Defect {
             self.limited(self.first_step.unwrap_or(0.0))
         } else {
             macro_step
@@ -238,7 +264,7 @@ impl StepControl for Ecco {
 
     fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
         let size = audit.step.size;
-        if audit.ledger.bonds().len() == 0 {
+        if audit.ledger.bonds().len() == 0 && self.indicator != Indicator::Defect {
             self.signals[0].1 = size;
             return Decision::Continue(self.macro_step);
         }

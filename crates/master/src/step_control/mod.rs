@@ -3,6 +3,7 @@
 mod ecco;
 mod fixed;
 
+use crate::defect::Defects;
 use crate::ledger::Ledger;
 use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
@@ -15,6 +16,8 @@ pub struct StepAudit<'a> {
     pub step: &'a Step,
     /// Powers and energies of the bonds at its end.
     pub ledger: &'a Ledger,
+    /// Defects of the connections at its end.
+    pub defects: &'a Defects,
     /// Lowest order of extrapolation in use at the inputs of the bonds.
     pub order: usize,
     /// A discontinuity was found at its end.

@@ -1,0 +1,143 @@
+//! The verdict of a run on its own coupling.
+
+use gyrator::{ClosureUnit, Report, RunOptions, System, Verdict};
+use gyrator_system::{Choice, Value};
+use gyrator_testkit::{Coupling, TABLE_1};
+
+fn run(system: System) -> Report {
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    run.run().unwrap()
+}
+
+/// Rodríguez et al. 2022, table 1, with 1 ms over 10 s: the energies that a stale force makes, over those
+/// that the system has, are those of `reference/double_oscillator.py`: 10.2 kJ on 10 kJ in case 1, 1.89 MJ in
+/// case 3, 6.8 kJ in case 5. Passed on fresh, steps of 0.1 ms make some hundred J of it in two seconds.
+#[test]
+fn oscillators_with_a_stale_force() {
+    let verdict = |case: usize, exchange: &str, step: f64, stop_time: f64| {
+        let coupling = Coupling {
+            exchange,
+            macro_step: step,
+            force_step: step,
+            motion_step: step,
+            stop_time,
+            ..Coupling::default()
+        };
+        let report = run(TABLE_1[case - 1].system(&coupling));
+        assert_eq!(report.verdict, report.bonds[0].verdict);
+        let diverges = report.verdict == Verdict::Diverging;
+        assert_eq!(report.advice.is_some(), diverges);
+        report.verdict
+    };
+    for (case, stale) in [
+        (1, Verdict::Dominating),
+        (3, Verdict::Diverging),
+        (5, Verdict::Dominating),
+    ] {
+        assert_eq!(verdict(case, "stale", 1e-3, 10.0), stale, "case {case}");
+        let found = verdict(case, "fresh", 1e-4, 2.0);
+        assert!(found <= Verdict::Visible, "case {case}: {found}");
+    }
+}
+
+/// x(k+1) = gain·x(k) over two connections; grows where |gain| > 1.
+fn loop_of(gain: f64, steps: f64) -> Report {
+    let mut system = System::new(1.0);
+    system.stop_time(steps);
+    let follower = |factor: f64| {
+        ClosureUnit::new(&[("u", 0.0)], &[("y", 1.0)], move |call| {
+            if call.step > 0.0 {
+                call.outputs[0] = factor * call.inputs[0];
+            }
+        })
+    };
+    system.add("a", follower(gain));
+    system.add("b", follower(1.0));
+    system.connect("a.y", "b.u");
+    system.connect("b.y", "a.u");
+    run(system)
+}
+
+#[test]
+fn a_loop_without_bonds_that_explodes() {
+    let report = loop_of(-1.5, 100.0);
+    assert_eq!(report.verdict, Verdict::Diverging);
+    let advice = report.advice.unwrap();
+    assert!(advice.contains("steps of 0.5 s"), "{advice}");
+    assert_ne!(loop_of(-0.9, 100.0).verdict, Verdict::Diverging);
+}
+
+/// A unit that explodes by itself is no coupling that diverges: to 4e17, and to 1e200, whose square is
+/// infinite.
+#[test]
+fn a_source_that_explodes() {
+    for factor in [-1.5, -100.0] {
+        let mut system = System::new(1.0);
+        system.stop_time(100.0);
+        let source = ClosureUnit::new(&[], &[("y", 1.0)], move |call| {
+            if call.step > 0.0 {
+                call.outputs[0] *= factor;
+            }
+        });
+        system.add("source", source);
+        let sink = ClosureUnit::new(&[("u", 0.0)], &[("z", 0.0)], |_| ());
+        system.add("sink", sink);
+        system.connect("source.y", "sink.u");
+        assert_eq!(run(system).verdict, Verdict::Dominating);
+    }
+}
+
+/// A signal that is still for long, and one that rises late, in one step.
+#[test]
+fn late_events_do_not_diverge() {
+    let mut system = System::new(1e-3);
+    system.stop_time(1.0);
+    let step = ClosureUnit::new(&[], &[("y", 0.0)], |call| {
+        call.outputs[0] = f64::from(u8::from(call.time > 0.8));
+    });
+    system.add("step", step);
+    system.add(
+        "sink",
+        ClosureUnit::new(&[("u", 0.0)], &[("z", 0.0)], |_| ()),
+    );
+    system.connect("step.y", "sink.u");
+    let report = run(system);
+    assert!(report.verdict <= Verdict::Visible, "{}", report.verdict);
+    let connection = &report.connections[0];
+    assert_eq!((&*connection.from, &*connection.to), ("step.y", "sink.u"));
+    assert_eq!((connection.defect_max, connection.range), (1.0, 1.0));
+}
+
+/// Held over H, y = exp(−t) at the end of a step is (exp(H) − 1)·y off, relative to 1: with r = 1e-2 the indicator is
+/// 1 where H is 1e-2 at the start and 1e-2·exp(t) later, until 0.1, the greatest step.
+#[test]
+fn steps_are_controlled_by_defects_without_bonds() {
+    let mut system = System::new(1e-2);
+    system.stop_time(2.0);
+    let decay = ClosureUnit::new(&[], &[("y", 1.0)], |call| {
+        call.outputs[0] = (-(call.time + call.step)).exp();
+    });
+    system.add("decay", decay);
+    system.add(
+        "sink",
+        ClosureUnit::new(&[("u", 0.0)], &[("z", 0.0)], |_| ()),
+    );
+    system.connect("decay.y", "sink.u");
+    let choice = Choice::new("ecco")
+        .with("indicator", Value::String("defect".to_owned()))
+        .with("tolerance", Value::Real(1e-2))
+        .with("safety", Value::Real(1.0));
+    system.experiment().step_control = Some(choice);
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    while !run.has_ended() && run.time() < 1.0 {
+        run.step().unwrap();
+    }
+    let signals = run.control_signals();
+    let (size, indicator) = (signals[0].1, signals[1].1);
+    let expected = 1e-2 * run.time().exp();
+    assert!(
+        (0.7..1.4).contains(&(size / expected)),
+        "{size} s instead of {expected} s"
+    );
+    assert!((0.7..1.4).contains(&indicator), "{indicator}");
+}
