@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use gyrator_worker::Worker;
 
@@ -15,6 +16,9 @@ use crate::screen;
 pub(crate) struct Interrupt {
     requested: Arc<AtomicBool>,
     result: Arc<OnceLock<ResultFile>>,
+    /// The run has ended, and is being reported or was.
+    is_reported: Arc<AtomicBool>,
+    outcome: Arc<OnceLock<Exit>>,
 }
 
 impl Interrupt {
@@ -51,6 +55,28 @@ impl Interrupt {
         let _ = self.result.set(file);
     }
 
+    /// Reports a run that has ended: from then on a second signal ends the program with the exit code that
+    /// agrees with the report.
+    pub(crate) fn while_reporting(&self, report: impl FnOnce() -> Exit) -> Exit {
+        self.is_reported.store(true, Ordering::Relaxed);
+        let exit = report();
+        let _ = self.outcome.set(exit);
+        exit
+    }
+
+    /// How the run has ended, if it has; waits a while for its report.
+    fn outcome(&self) -> Option<Exit> {
+        const PAUSE: Duration = Duration::from_millis(1);
+        let begin = Instant::now();
+        while self.is_reported.load(Ordering::Relaxed)
+            && self.outcome.get().is_none()
+            && begin.elapsed() < gyrator_worker::GRACE
+        {
+            std::thread::sleep(PAUSE);
+        }
+        self.outcome.get().copied()
+    }
+
     /// Makes what is recorded readable, and asks the run to end. True if it was asked before.
     fn stop(&self) -> bool {
         if let Some(file) = self.result.get() {
@@ -62,16 +88,23 @@ impl Interrupt {
     /// Runs on a thread of its own.
     fn signal(&self) {
         if self.stop() {
-            if let Some(Err(error)) = self.result.get().map(ResultFile::abandon) {
-                screen::message(&format!("error: {error}\n"));
+            let outcome = self.outcome();
+            if outcome.is_none() {
+                self.abandon();
             }
-            screen::message("interrupted again: the run is abandoned\n");
             gyrator_worker::end_orphans();
             gyrator_worker::program_ends();
-            std::process::exit(i32::from(Exit::Interrupted.code()));
+            std::process::exit(i32::from(outcome.unwrap_or(Exit::Interrupted).code()));
         }
         screen::message(
             "interrupted: stopping at the next communication point; once more stops at once\n",
         );
+    }
+
+    fn abandon(&self) {
+        if let Some(Err(error)) = self.result.get().map(ResultFile::abandon) {
+            screen::message(&format!("error: {error}\n"));
+        }
+        screen::message("interrupted again: the run is abandoned\n");
     }
 }

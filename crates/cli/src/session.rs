@@ -81,13 +81,13 @@ impl Session<'_> {
         };
         running.clock.stepping = running.stepping_since.elapsed().as_secs_f64();
         let report = running.run.report();
-        let exit = match self.conclude(&running, &report, outcome) {
-            Ok(exit) => exit,
-            Err(failure) => {
+        let exit = interrupt.while_reporting(|| {
+            let concluded = self.conclude(&running, &report, outcome);
+            concluded.unwrap_or_else(|failure| {
                 failure.print();
                 failure.exit
-            }
-        };
+            })
+        });
         if let Some(worker) = Worker::current() {
             // All is reported: FMUs that crash when they are freed change nothing any more. The parent
             // looks at the result afterwards.

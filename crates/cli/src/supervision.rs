@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use gyrator::{Observer, ObserverError, StopRequest, View};
-use gyrator_record::{PartFile, rows_path};
+use gyrator_record::{PartFile, remove_unfinished, rows_path};
 use gyrator_worker::{
     Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome,
 };
@@ -149,6 +149,16 @@ impl Plan<'_> {
 
     fn failure(&self, death: &Death, file: Option<KeptResults>) -> Failure {
         let mut text = death.to_string();
+        if let Some(output) = self.output.filter(|output| *output != Path::new("-")) {
+            // A Parquet file that was being made of the rows.
+            let rows = rows_path(output);
+            if file
+                .as_ref()
+                .is_some_and(|file| Path::new(&file.name) == rows)
+            {
+                remove_unfinished(output);
+            }
+        }
         let output = file.and_then(|file| keep(file, &mut text));
         let mut failure = Failure::new(Exit::after(&death.cause), Message::error(text));
         if let Some(advice) = advice(&death.cause) {

@@ -37,7 +37,7 @@ pub use parquet_reader::read_parquet;
 pub use parquet_sink::ParquetSink;
 #[cfg(feature = "parquet")]
 pub use parquet_writer::{Cells, ParquetWriter};
-pub use part_file::{PartFile, is_same, rows_path, write_whole};
+pub use part_file::{PartFile, is_same, remove_unfinished, rows_path, write_whole};
 pub use same_time::is_same_time;
 pub use sink::{
     Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_stream,

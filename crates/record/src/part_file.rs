@@ -277,6 +277,19 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     written
 }
 
+/// Removes the unfinished file that a process has left which ended in [`write_whole`].
+pub fn remove_unfinished(path: &Path) {
+    let name = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let part = with_ending(&name, ".part");
+    let Ok(file) = File::open(&part) else {
+        return;
+    };
+    // Another program may write it.
+    if !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        let _ = std::fs::remove_file(part);
+    }
+}
+
 /// Sees to it that a new name outlasts a power loss. Where that fails, or the file system knows no such
 /// thing, the file has its name all the same.
 fn sync_folder(name: &Path) {
@@ -520,6 +533,18 @@ mod tests {
             "{error}"
         );
         assert_eq!(read(bench.path("out.csv")).unwrap(), b"time\n");
+    }
+
+    #[test]
+    fn r49_an_unfinished_file_of_a_dead_process_is_removed() {
+        let bench = Bench::new();
+        let file = bench.create();
+        remove_unfinished(&bench.path("out.csv"));
+        assert_eq!(bench.files(), ["out.csv.part"], "a program writes it");
+        drop(file);
+        remove_unfinished(&bench.path("out.csv"));
+        assert!(bench.files().is_empty());
+        remove_unfinished(&bench.path("out.csv"));
     }
 
     #[test]

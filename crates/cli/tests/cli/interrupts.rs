@@ -71,6 +71,31 @@ fn the_second_one_ends_a_program_whose_fmu_does_not_return() {
     }
 }
 
+/// The exit code agrees with the summary, which says that the run has come to its end.
+#[test]
+fn r39_a_run_that_was_reported_is_not_abandoned() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    let command = "run system.toml --start-value bad.fault=endless_loop --start-value bad.function=free \
+                   -o out.csv --summary summary.json --no-supervisor";
+    let stderr = bench.path("stderr.txt");
+    let mut child = bench
+        .command(command.split_whitespace())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::fs::File::create(&stderr).unwrap())
+        .spawn()
+        .unwrap();
+    wait_until("the summary is there", || {
+        bench.path("summary.json").exists()
+    });
+    interrupt(&child);
+    wait_until("the first one is heard", || lines(&stderr) > 0);
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(bench.json("summary.json")["stop_reason"], "stop-time");
+    assert_eq!(bench.rows("out.csv").1.len(), 11);
+}
+
 /// R-34, R-39: neither a hanging FMU nor one that ignores Ctrl-C needs a second one.
 #[test]
 fn the_first_one_ends_a_call_that_does_not_return() {
