@@ -34,12 +34,14 @@ pub(crate) fn refuse(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), 
 /// # Errors
 /// As [`refuse`].
 pub(crate) fn refuse_files_of(system: &SystemFile, outputs: &[Named<'_>]) -> Result<(), Failure> {
-    let of_blocks = |component| gyrator::block_files(component, &system.source);
+    let of_blocks = |component| gyrator::block_files(component, system);
     let components = &system.components;
-    let tables: Vec<PathBuf> = components.iter().flat_map(of_blocks).collect();
+    let tables: Vec<_> = components.iter().flat_map(of_blocks).collect();
     let fmus = components.iter();
     let fmus = fmus.map(|component| ("an FMU of the system", &*component.fmu.value));
-    let tables = tables.iter().map(|path| ("a table of the system", &**path));
+    let tables = tables
+        .iter()
+        .map(|(_, path)| ("a table of the system", &**path));
     let included = system.source.included.iter();
     let included = included.map(|(_, path)| ("a file of the system", &**path));
     refuse(

@@ -29,4 +29,4 @@ mod write;
 pub use osp::{is_osp, read_osp};
 pub use package::is_ssp;
 pub use read::{Options, ReadError, read};
-pub use write::{WriteError, write};
+pub use write::{WriteError, write, write_with};

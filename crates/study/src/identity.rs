@@ -39,7 +39,8 @@ impl Identity {
             if component.block.is_none() {
                 fmus.insert(component.fmu.value.clone());
             }
-            fmus.extend(gyrator::block_files(component, &system.source));
+            let tables = gyrator::block_files(component, system).into_iter();
+            fmus.extend(tables.map(|(_, path)| path));
         }
         let folder = system.source.path.parent().unwrap_or(Path::new(""));
         for row in 0..cases.len() {

@@ -1,10 +1,12 @@
 //! `gyrator export`: a system with its FMUs, for other tools.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use gyrator::{FmuCache, expand_patterns};
+use gyrator::{FmuCache, block_files, expand_patterns};
 use gyrator_ssp::WriteError;
+use gyrator_system::{SystemFile, Value};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, is_named};
@@ -50,9 +52,31 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     }
     let cache = FmuCache::new(options.fmus.open_options());
     let system = expand_patterns(system, &cache)?;
-    gyrator_ssp::write(&system, target, limits)?;
+    let (system, tables) = with_tables(system);
+    gyrator_ssp::write_with(&system, &tables, target, limits)?;
     screen::print(&format!("{}\n", target.display()))?;
     Ok(Exit::Success)
+}
+
+/// The system with the names that the tables of its blocks have in the archive, by their paths.
+fn with_tables(mut system: SystemFile) -> (SystemFile, BTreeMap<PathBuf, String>) {
+    let components = system.components.iter().enumerate();
+    let files: Vec<_> = components
+        .map(|(number, component)| (number, block_files(component, &system)))
+        .collect();
+    let mut tables = BTreeMap::new();
+    for (component, files) in files {
+        for (place, path) in files {
+            let next = tables.len() + 1;
+            let ending = path.extension().unwrap_or_default().to_string_lossy();
+            let name = format!("resources/tables/{next}.{ending}");
+            let name = tables.entry(path.clone()).or_insert(name).clone();
+            if let Some(block) = &mut system.components[component].block {
+                block.parameters[place].1.value = Value::String(name);
+            }
+        }
+    }
+    (system, tables)
 }
 
 impl From<WriteError> for Failure {

@@ -127,6 +127,47 @@ right.fmu = "fmus/OscillatorMotion.fmu"
     );
 }
 
+/// Tables of blocks lie in the package, and a package cannot name others.
+#[test]
+fn tables_of_blocks_are_in_the_package() {
+    let bench = Bench::new();
+    bench.write("road.csv", "time,y\n0,0\n1,2\n");
+    let system = r#"
+[experiment]
+stop_time = 1
+step_size = 0.1
+[components.left]
+fmu = "fmus/OscillatorForce.fmu"
+[components.road]
+block = { name = "table", file = "road.csv" }
+[components.again]
+block = { name = "table", file = "road.csv", interpolation = "hold" }
+[[connections]]
+from = "road.y"
+to = "left.x2"
+"#;
+    bench.write("system.toml", system);
+    std::fs::create_dir(bench.path("elsewhere")).unwrap();
+    for arguments in [
+        &["run", "system.toml", "-o", "1.csv"][..],
+        &["export", "system.toml", "-o", "elsewhere/system.ssp"],
+        &["run", "elsewhere/system.ssp", "-o", "2.csv"],
+        &[
+            "export",
+            "elsewhere/system.ssp",
+            "-o",
+            "elsewhere/again.ssp",
+        ],
+        &["run", "elsewhere/again.ssp", "-o", "3.csv"],
+    ] {
+        let outcome = bench.run(arguments.iter().copied());
+        assert_eq!(outcome.code, Some(0), "{arguments:?}: {}", outcome.stderr);
+    }
+    assert!(bench.read("1.csv").contains("road.y"));
+    assert!(bench.read("1.csv") == bench.read("2.csv"));
+    assert!(bench.read("1.csv") == bench.read("3.csv"));
+}
+
 #[test]
 fn variants_are_chosen_by_name() {
     let bench = Bench::new();

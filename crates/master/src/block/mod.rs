@@ -18,9 +18,9 @@ mod table;
 mod unit;
 mod unit_delay;
 
-use std::path::PathBuf;
+use std::path::{Component as Part, Path, PathBuf};
 
-use gyrator_system::{Choice, Component, Problem, Source, Value};
+use gyrator_system::{Component, Problem, SystemFile, Value};
 
 use crate::need::{Facts, Need};
 use crate::registry::{Entry, EntryKind, ParameterInfo, ParameterKind, look_up};
@@ -138,12 +138,22 @@ pub const BLOCKS: &[Entry<dyn Block>] = &[
 ///
 /// # Errors
 /// All problems of its word and parameters.
-pub(crate) fn make(component: &Component, source: &Source) -> Result<Box<dyn Unit>, Vec<Problem>> {
+pub(crate) fn make(
+    component: &Component,
+    system: &SystemFile,
+) -> Result<Box<dyn Unit>, Vec<Problem>> {
     let Some(asked) = &component.block else {
         return Err(Vec::new());
     };
     let mut choice = asked.clone();
-    for (place, path) in files(asked, source) {
+    for (place, path) in block_files(component, system) {
+        let value = &asked.parameters[place].1;
+        if let (Some(_), Value::String(text)) = (system.unpacked.folder(), &value.value)
+            && leads_out(Path::new(text))
+        {
+            let message = format!("`{text}` leads out of the archive");
+            return Err(vec![Problem::error("block", message).at(&value.span)]);
+        }
         choice.parameters[place].1.value = Value::String(path.to_string_lossy().into_owned());
     }
     let chosen = look_up(BLOCKS, &choice)?;
@@ -155,18 +165,13 @@ pub(crate) fn make(component: &Component, source: &Source) -> Result<Box<dyn Uni
     Ok(Box::new(BlockUnit::new(block, chosen.usual_facts())))
 }
 
-/// Files that the block of a component reads, relative to the folder of the file that names them.
+/// Files that the block of a component reads, each with the place of its parameter. Paths are relative
+/// to the folder of the file that names them, or to the root of the archive of the system.
 #[must_use]
-pub fn block_files(component: &Component, source: &Source) -> Vec<PathBuf> {
-    let files = component
-        .block
-        .iter()
-        .flat_map(|block| files(block, source));
-    files.map(|(_, path)| path).collect()
-}
-
-/// The parameters that are files, by their places, with the paths.
-fn files(choice: &Choice, source: &Source) -> Vec<(usize, PathBuf)> {
+pub fn block_files(component: &Component, system: &SystemFile) -> Vec<(usize, PathBuf)> {
+    let Some(choice) = &component.block else {
+        return Vec::new();
+    };
     let entry = BLOCKS.iter().find(|entry| entry.name == choice.name.value);
     let is_file = |name: &str| {
         let mut known = entry.iter().flat_map(|entry| entry.parameters);
@@ -175,10 +180,18 @@ fn files(choice: &Choice, source: &Source) -> Vec<(usize, PathBuf)> {
     let mut files = Vec::new();
     for (place, (name, value)) in choice.parameters.iter().enumerate() {
         if let (true, Value::String(text)) = (is_file(&name.value), &value.value) {
-            files.push((place, source.folder_at(value.span.start).join(text)));
+            let named_in = || system.source.folder_at(value.span.start);
+            let folder = system.unpacked.folder().unwrap_or_else(named_in);
+            files.push((place, folder.join(text)));
         }
     }
     files
+}
+
+/// Whether a path in an archive names a place outside of it.
+fn leads_out(path: &Path) -> bool {
+    let is_inside = |part: Part<'_>| matches!(part, Part::Normal(_) | Part::CurDir);
+    !path.components().all(is_inside)
 }
 
 /// Whether an instant has come; a time that misses it by rounding has reached it.
@@ -209,5 +222,23 @@ const fn positive(name: &'static str, summary: &'static str, default: f64) -> Pa
             default,
             range: (f64::MIN_POSITIVE, f64::INFINITY),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_names_no_file_outside_of_it() {
+        for (path, is_outside) in [
+            ("resources/tables/1.csv", false),
+            ("./1.csv", false),
+            ("../1.csv", true),
+            ("a/../../1.csv", true),
+            ("/etc/passwd", true),
+        ] {
+            assert_eq!(leads_out(Path::new(path)), is_outside, "{path}");
+        }
     }
 }

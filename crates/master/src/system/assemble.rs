@@ -214,7 +214,7 @@ impl OpenedParts {
         let mut met: BTreeSet<Key> = BTreeSet::new();
         for component in &file.components {
             let part = if component.block.is_some() {
-                let unit = block::make(component, &file.source).map(UnitSource::Unit);
+                let unit = block::make(component, file).map(UnitSource::Unit);
                 unit.map_err(|found| opened.problems.extend(found)).ok()
             } else {
                 opened.fmu(component, file, cache, &mut met)

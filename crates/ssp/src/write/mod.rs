@@ -114,6 +114,21 @@ fn entry_name(path: &Path, used: &mut BTreeSet<String>) -> String {
 /// [`WriteError`] if an FMU cannot be read, if the system names a variable that its FMU does not
 /// have, or if the archive cannot be written. An earlier file is then still there.
 pub fn write(system: &SystemFile, target: &Path, limits: Limits) -> Result<(), WriteError> {
+    write_with(system, &BTreeMap::new(), target, limits)
+}
+
+/// As [`write`], with further files, by their paths on disk, that stand in the archive under these
+/// names: tables of blocks.
+///
+/// # Errors
+///
+/// As [`write`], and if one of the files cannot be read.
+pub fn write_with(
+    system: &SystemFile,
+    files: &BTreeMap<PathBuf, String>,
+    target: &Path,
+    limits: Limits,
+) -> Result<(), WriteError> {
     let fmus = Fmus::open(system, limits)?;
     let text = structure::text(system, &fmus, target)?;
     let io_error = |path: &Path| {
@@ -131,7 +146,7 @@ pub fn write(system: &SystemFile, target: &Path, limits: Limits) -> Result<(), W
         .map_err(io::Error::from)
         .and_then(|()| zip.write_all(text.as_bytes()))
         .map_err(io_error(target))?;
-    for (path, entry) in &fmus.entries {
+    for (path, entry) in fmus.entries.iter().chain(files) {
         let mut fmu = File::open(path).map_err(io_error(path))?;
         let size = fmu.metadata().map_err(io_error(path))?.len();
         // FMUs are compressed already.
