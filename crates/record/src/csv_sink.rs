@@ -190,6 +190,58 @@ impl<W: Output> CsvSink<W> {
         Ok(())
     }
 
+    /// Writes the lines of `before` with further cells at their ends, in place of what is there.
+    fn rewrite(
+        &mut self,
+        before: &[u8],
+        columns: &[Column],
+        values: &[&[f64]],
+    ) -> Result<(), RecordError> {
+        self.empty()?;
+        let (mut rest, mut row) = (before, None);
+        while !rest.is_empty() {
+            let line = first_line(rest);
+            self.buffer.extend_from_slice(&rest[..line]);
+            for (column, values) in columns.iter().zip(values) {
+                self.buffer.push(b',');
+                match row {
+                    None => push_name(&mut self.buffer, &column.name),
+                    Some(row) => push_real(&mut self.buffer, values[row]),
+                }
+            }
+            rest = rest.get(line + 1..).unwrap_or_default();
+            match row {
+                None => {
+                    self.columns += columns.len();
+                    self.buffer.push(b'\n');
+                    self.complete = self.buffer.len();
+                    self.hand_over()?;
+                }
+                // The cells were counted when the row was written.
+                Some(_) => self.end_row(self.columns)?,
+            }
+            row = Some(row.map_or(0, |row| row + 1));
+        }
+        self.flush()
+    }
+
+    fn empty(&mut self) -> Result<(), RecordError> {
+        self.buffer.clear();
+        (self.complete, self.written, self.rows) = (0, 0, 0);
+        let emptied = self.output.truncate(0);
+        emptied.map_err(|error| self.error(error))
+    }
+
+    /// Writes the rows as they were: they had room before.
+    fn put_back(&mut self, before: &[u8], rows: u64) {
+        let emptied = self.empty();
+        self.buffer.extend_from_slice(before);
+        self.complete = self.buffer.len();
+        if emptied.and_then(|()| self.hand_over()).is_ok() {
+            (self.rows, self.failed) = (rows, false);
+        }
+    }
+
     /// Cuts the output after the last whole row, of which `taken` bytes of the buffer are part.
     fn fail(&mut self, taken: usize, source: io::Error) -> RecordError {
         let (rows, _) = whole_rows(&self.buffer[..self.complete]);
@@ -226,6 +278,16 @@ impl<W: Output> CsvSink<W> {
         }
         Ok(())
     }
+}
+
+/// Length of the first line, which may have line feeds in quotes.
+fn first_line(text: &[u8]) -> usize {
+    let mut is_quoted = false;
+    let end = text.iter().position(|byte| {
+        is_quoted ^= *byte == b'"';
+        *byte == b'\n' && !is_quoted
+    });
+    end.unwrap_or(text.len())
 }
 
 /// Number of lines that end outside of quotes, and the bytes until the end of the last one.
@@ -293,6 +355,29 @@ impl<W: Output> RowSink for CsvSink<W> {
         let synced = self.output.sync();
         let written = flushed.and_then(|()| synced.map_err(|error| self.error(error)));
         self.publish(written)
+    }
+
+    fn add_columns(&mut self, columns: &[Column], values: &[&[f64]]) -> Result<bool, RecordError> {
+        self.flush()?;
+        let Some(file) = self.part.as_ref().filter(|part| part.is_plain()) else {
+            return Ok(false);
+        };
+        let rows = usize::try_from(self.rows).unwrap_or(usize::MAX);
+        if let Some(values) = values.iter().find(|values| values.len() != rows) {
+            return Err(RecordError::WrongRow {
+                expected: rows,
+                found: values.len(),
+            });
+        }
+        let before = file.contents(self.written);
+        let before = before.map_err(|error| self.error(error))?;
+        let earlier_columns = self.columns;
+        let written = self.rewrite(&before, columns, values);
+        if written.is_err() {
+            self.put_back(&before, rows as u64);
+            self.columns = earlier_columns;
+        }
+        written.map(|()| true)
     }
 
     fn rows(&self) -> u64 {

@@ -147,6 +147,14 @@ impl<W: Output> RowSink for ParquetSink<W> {
         Ok(())
     }
 
+    fn add_columns(&mut self, columns: &[Column], values: &[&[f64]]) -> Result<bool, RecordError> {
+        let is_added = self.rows.add_columns(columns, values)?;
+        if is_added {
+            self.columns.extend_from_slice(columns);
+        }
+        Ok(is_added)
+    }
+
     fn rows(&self) -> u64 {
         self.rows.rows()
     }

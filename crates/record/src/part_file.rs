@@ -97,6 +97,28 @@ impl PartFile {
         &self.file
     }
 
+    /// Whether it is a plain file, and no pipe or device.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// Its first `length` bytes.
+    ///
+    /// # Errors
+    ///
+    /// The error of the operating system; `UnexpectedEof` where it is shorter.
+    pub fn contents(&self, length: u64) -> io::Result<Vec<u8>> {
+        let mut file = &self.file;
+        file.rewind()?;
+        let mut bytes = Vec::new();
+        file.take(length).read_to_end(&mut bytes)?;
+        match bytes.len() as u64 == length {
+            true => Ok(bytes),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
     /// Removes the file without giving it its name.
     pub fn discard(&self) {
         if self.is_plain && is_at(&self.file, &self.part).unwrap_or(false) {

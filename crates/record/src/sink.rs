@@ -114,6 +114,19 @@ pub trait RowSink: Send {
     /// [`RecordError::Changed`] or [`RecordError::NotNamed`] if something else has interfered.
     fn finish(&mut self) -> Result<(), RecordError>;
 
+    /// Adds columns of reals to the rows that were accepted, after their other columns, before
+    /// [`finish`](Self::finish): a list of one value a row for each. What the rows have already stays as it is, bit
+    /// for bit. False where rows cannot be changed any more, as in a pipe.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::WrongRow`] if a list has another length than there are rows; [`RecordError::Write`] if the
+    /// longer rows could not be written. The rows are then as they were, where they can be.
+    fn add_columns(&mut self, columns: &[Column], values: &[&[f64]]) -> Result<bool, RecordError> {
+        let _ = (columns, values);
+        Ok(false)
+    }
+
     /// Number of rows accepted; after an error, of those that are kept.
     fn rows(&self) -> u64;
 }

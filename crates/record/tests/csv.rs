@@ -424,3 +424,92 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn columns_are_added_to_rows_that_stay_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.csv");
+    let mut sink = create_sink(&path).unwrap();
+    let given = columns(&[("x", ColumnType::Real), ("s", ColumnType::String)]);
+    sink.begin(&given).unwrap();
+    push(
+        &mut *sink,
+        0.0,
+        &[Cell::Real(0.1), Cell::String("two\n\"lines\"")],
+    )
+    .unwrap();
+    push(&mut *sink, 0.5, &[Cell::Real(-0.0), Cell::String("")]).unwrap();
+    let added = columns(&[("error.x", ColumnType::Real)]);
+    let too_few = sink.add_columns(&added, &[&[1.0]]);
+    assert!(matches!(
+        too_few,
+        Err(RecordError::WrongRow {
+            expected: 2,
+            found: 1
+        })
+    ));
+    assert!(sink.add_columns(&added, &[&[1.0, 1.0 / 3.0]]).unwrap());
+    sink.finish().unwrap();
+    assert_eq!(sink.rows(), 2);
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        "time,x,s,error.x\n0.0,0.1,\"two\n\"\"lines\"\"\",1.0\n0.5,-0.0,\"\",0.3333333333333333\n"
+    );
+}
+
+#[test]
+fn a_stream_takes_no_more_columns() {
+    let mut sink = CsvSink::new(Vec::new(), "-");
+    sink.begin(&columns(&[("x", ColumnType::Real)])).unwrap();
+    push(&mut sink, 0.0, &[Cell::Real(0.1)]).unwrap();
+    let added = columns(&[("error.x", ColumnType::Real)]);
+    assert!(!sink.add_columns(&added, &[&[1.0]]).unwrap());
+}
+
+/// A file on a disk that is full after `room` bytes.
+struct FullDisk {
+    file: std::fs::File,
+    room: u64,
+}
+
+impl Write for FullDisk {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let taken = self.room - self.file.metadata()?.len();
+        if taken == 0 && !data.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.write(&data[..data.len().min(taken as usize)])
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Output for FullDisk {
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn rows_survive_columns_that_find_no_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.csv");
+    let text = "time,x\n0.0,0.25\n0.5,0.25\n";
+    let room = text.len() as u64 + 12;
+    let mut sink = CsvSink::create_with(&path, |file| FullDisk { file, room }).unwrap();
+    sink.begin(&columns(&[("x", ColumnType::Real)])).unwrap();
+    push(&mut sink, 0.0, &[Cell::Real(0.25)]).unwrap();
+    push(&mut sink, 0.5, &[Cell::Real(0.25)]).unwrap();
+    let added = columns(&[("error.x", ColumnType::Real)]);
+    let error = sink.add_columns(&added, &[&[1.0, 2.0]]).unwrap_err();
+    assert!(matches!(error, RecordError::Write { .. }), "{error}");
+    sink.finish().unwrap();
+    assert_eq!(sink.rows(), 2);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}

@@ -141,3 +141,18 @@ fn what_is_no_table_is_an_error() {
     std::fs::write(&path, b"PAR1 and no more").unwrap();
     assert!(read_table(&path).is_err());
 }
+
+#[test]
+fn added_columns_are_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    let mut sink = create_sink(&path).unwrap();
+    write(&mut *sink);
+    let added = [Column::new("error.left.x", ColumnType::Real)];
+    assert!(sink.add_columns(&added, &[&NUMBERS]).unwrap());
+    sink.finish().unwrap();
+    let table = read_table(&path).unwrap();
+    let expected: Vec<u64> = NUMBERS.iter().map(|number| number.to_bits()).collect();
+    assert_eq!(bits(&table, "error.left.x"), expected);
+    assert_eq!(bits(&table, "left.x"), expected);
+}
