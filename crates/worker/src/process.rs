@@ -33,6 +33,7 @@ const PRIVATE_DESCRIPTORS: i32 = 10;
 pub(crate) fn spawn(
     role: &str,
     arguments: impl IntoIterator<Item = OsString>,
+    is_quiet: bool,
 ) -> io::Result<(Child, Channel)> {
     let (parent, child) = Channel::pair()?;
     let mut command = Command::new(program());
@@ -43,6 +44,9 @@ pub(crate) fn spawn(
         .args(arguments)
         .env(VARIABLE, format!("{role} {}", std::process::id()))
         .stdin(Stdio::from(child.into_socket()));
+    if is_quiet {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+    }
     Ok((command.spawn()?, parent))
 }
 

@@ -79,6 +79,7 @@ pub struct Supervisor {
     arguments: Vec<OsString>,
     timeout: Option<Duration>,
     memory_limit: Option<u64>,
+    is_quiet: bool,
 }
 
 /// How a worker ended.
@@ -159,6 +160,13 @@ impl Supervisor {
         self
     }
 
+    /// Throws away all that the worker and its FMUs print; has no effect on [`fork`](Self::fork).
+    #[must_use]
+    pub const fn quiet(mut self) -> Self {
+        self.is_quiet = true;
+        self
+    }
+
     /// Starts the worker and waits for its end.
     ///
     /// # Errors
@@ -174,7 +182,7 @@ impl Supervisor {
     pub fn start(self) -> io::Result<Supervised> {
         // First of all: until the worker asks for what it needs, it is made.
         let start = || {
-            let (child, channel) = process::spawn(RUN, self.arguments.clone())?;
+            let (child, channel) = process::spawn(RUN, self.arguments.clone(), self.is_quiet)?;
             let process = WorkerProcess::of(&child).ok_or(io::ErrorKind::NotFound)?;
             Ok((process, channel))
         };

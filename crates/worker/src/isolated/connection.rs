@@ -324,7 +324,7 @@ fn spawn(arguments: Vec<OsString>) -> io::Result<(Child, Channel)> {
         let start = move || {
             for (arguments, answer) in orders {
                 // The receiver of the answer may be gone.
-                let _ = answer.send(process::spawn(ROLE, arguments));
+                let _ = answer.send(process::spawn(ROLE, arguments, false));
             }
         };
         // Where there can be no thread, the orders find no receiver.
