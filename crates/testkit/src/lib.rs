@@ -9,6 +9,7 @@ mod element;
 mod extrapolations;
 mod fmu_fixture;
 mod model_unit;
+mod random_system;
 mod spy;
 mod trace;
 
@@ -16,5 +17,6 @@ pub use double_oscillator::{Coupling, DoubleOscillator, Metrics, OscillatorState
 pub use extrapolations::{extrapolations_of_any_step, needs_substeps};
 pub use fmu_fixture::fmu;
 pub use model_unit::ModelUnit;
+pub use random_system::RandomSystem;
 pub use spy::{GivenInputs, Spied, Spy};
 pub use trace::Trace;

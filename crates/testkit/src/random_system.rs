@@ -1,0 +1,443 @@
+//! Seeded random systems of coupled masses, with their solution without a coupling error.
+
+use gyrator::{
+    Capabilities, Causality, Cause, Feedthrough, Handle, Run, RunOptions, SavedState, SplitMix64,
+    StepOutcome, System, Unit, UnitDescription, UnitFault, UnitResult, Variable,
+};
+
+/// Longest inner step, s. The fastest oscillation that is drawn has some 200 rad/s, and a Runge-Kutta step of
+/// this length misses it by less than 1e-7 of its amplitude.
+const INNER_STEP: f64 = 2.5e-4;
+
+/// Two to six masses that hang on each other as a tree, each with a spring to the wall: linear or not, damped
+/// or not, driven or not, with one or several communication steps, with bonds or mere connections.
+///
+/// A mass and the spring to its parent in the tree are a unit. The force of that spring feeds through from the
+/// position and the velocity of the parent.
+#[derive(Debug, Clone)]
+pub struct RandomSystem {
+    /// Macro-step, s.
+    pub step_size: f64,
+    /// Number of macro-steps.
+    pub steps: usize,
+    /// Exchange of the forces: `stale`, `compensated` or `fresh`.
+    pub exchange: &'static str,
+    /// Extrapolation of the inputs: `hold` or `linear`.
+    pub extrapolation: &'static str,
+    /// Whether force and velocity are a bond.
+    pub has_bonds: bool,
+    nodes: Vec<Node>,
+}
+
+/// A mass with its springs, dampers, friction and drive.
+#[derive(Debug, Clone)]
+struct Node {
+    parent: Option<usize>,
+    /// Communication steps to a macro-step.
+    rate: u32,
+    mass: f64,
+    wall: Spring,
+    coupling: Spring,
+    /// Coulomb friction, N, smooth below 0.1 m/s.
+    friction: f64,
+    /// Amplitude, N, and angular frequency, rad/s.
+    drive: (f64, f64),
+    start: [f64; 2],
+}
+
+/// f = k·x + k₃·x³ + c·v.
+#[derive(Debug, Clone, Copy)]
+struct Spring {
+    k: f64,
+    k3: f64,
+    c: f64,
+}
+
+impl Spring {
+    fn force(self, x: f64, v: f64) -> f64 {
+        self.k * x + self.k3 * x * x * x + self.c * v
+    }
+}
+
+impl Node {
+    fn coupling_force(&self, [x, v]: [f64; 2], [x_parent, v_parent]: [f64; 2]) -> f64 {
+        match self.parent {
+            Some(_) => self.coupling.force(x - x_parent, v - v_parent),
+            None => 0.0,
+        }
+    }
+
+    /// Derivatives of the state; `children` is the sum of the forces of the springs to the children.
+    fn slope(&self, time: f64, state: [f64; 2], parent: [f64; 2], children: f64) -> [f64; 2] {
+        let [x, v] = state;
+        let drive = self.drive.0 * (self.drive.1 * time).sin();
+        let friction = self.friction * (v / 0.1).tanh();
+        let own = self.wall.force(x, v) + self.coupling_force(state, parent);
+        [v, (drive - friction - own + children) / self.mass]
+    }
+}
+
+/// Draws numbers of a system.
+struct Draw(SplitMix64);
+
+impl Draw {
+    fn between(&mut self, least: f64, greatest: f64) -> f64 {
+        least * (greatest / least).powf(self.0.next_unit())
+    }
+
+    fn flip(&mut self) -> bool {
+        self.0.next_unit() < 0.5
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.0.next_unit() * count as f64) as usize
+    }
+
+    fn spring(&mut self, is_linear: bool, is_damped: bool) -> Spring {
+        let k = self.between(10.0, 1600.0);
+        Spring {
+            k,
+            // Doubles the force at 1 m.
+            k3: if is_linear { 0.0 } else { k },
+            c: if is_damped {
+                self.between(0.03, 3.0)
+            } else {
+                0.0
+            },
+        }
+    }
+}
+
+impl RandomSystem {
+    /// The system of a seed.
+    #[must_use]
+    pub fn of_seed(seed: u64) -> Self {
+        // Streams of neighbouring seeds overlap.
+        let first = SplitMix64::new(seed).next_bits();
+        let mut draw = Draw(SplitMix64::new(first));
+        let [is_linear, is_damped, is_single_rate, has_bonds] = [(); 4].map(|()| draw.flip());
+        let count = 2 + draw.below(5);
+        let nodes = (0..count).map(|index| {
+            let parent = index.checked_sub(1).map(|last| draw.below(last + 1));
+            let rate = [1, 2, 5, 10][draw.below(4)];
+            let is_driven = draw.below(4) == 0;
+            let is_rough = !is_linear && is_damped && draw.flip();
+            Node {
+                parent,
+                rate: if is_single_rate { 1 } else { rate },
+                mass: draw.between(0.3, 10.0),
+                wall: draw.spring(is_linear, is_damped),
+                coupling: draw.spring(is_linear, is_damped),
+                friction: if is_rough {
+                    draw.between(0.1, 3.0)
+                } else {
+                    0.0
+                },
+                drive: match is_driven {
+                    true => (draw.between(1.0, 30.0), draw.between(1.0, 30.0)),
+                    false => (0.0, 0.0),
+                },
+                start: [0.0, 20.0 * draw.0.next_unit() - 10.0],
+            }
+        });
+        let nodes = nodes.collect();
+        Self {
+            step_size: draw.between(5e-4, 4e-3),
+            steps: 2000,
+            exchange: ["stale", "compensated", "fresh"][draw.below(3)],
+            extrapolation: ["hold", "hold", "hold", "linear"][draw.below(4)],
+            has_bonds,
+            nodes,
+        }
+    }
+
+    /// The system with all communication steps `factor` times as long.
+    #[must_use]
+    pub fn system(&self, factor: f64) -> System {
+        let step = factor * self.step_size;
+        let mut system = System::new(step);
+        system.stop_time(self.step_size * self.steps as f64);
+        for (index, node) in self.nodes.iter().enumerate() {
+            let name = format!("n{index}");
+            system
+                .add(&name, MassUnit::new(node.clone(), self.children(index)))
+                .step_size(step / f64::from(node.rate))
+                .extrapolation(self.extrapolation)
+                .exchange(self.exchange);
+        }
+        for (index, node) in self.nodes.iter().enumerate() {
+            let Some(parent) = node.parent else { continue };
+            let own = |variable: &str| format!("n{index}.{variable}");
+            let of_parent = |variable: &str| format!("n{parent}.{variable}");
+            let effort = [own("f"), of_parent(&format!("f{index}"))];
+            let flow = [of_parent("v"), own("v_parent")];
+            system.connect(&of_parent("x"), &own("x_parent"));
+            if self.has_bonds {
+                let [effort, flow] = [&effort, &flow].map(|[from, to]| (&**from, &**to));
+                system.bond(&format!("b{index}"), effort, flow);
+            } else {
+                system.connect(&effort[0], &effort[1]);
+                system.connect(&flow[0], &flow[1]);
+            }
+        }
+        system
+    }
+
+    fn children(&self, index: usize) -> Vec<usize> {
+        let is_child = |child: &usize| self.nodes[*child].parent == Some(index);
+        (0..self.nodes.len()).filter(is_child).collect()
+    }
+
+    /// The run with all communication steps `factor` times as long.
+    ///
+    /// # Panics
+    /// If the system is invalid: an error of this program.
+    #[must_use]
+    pub fn start(&self, factor: f64) -> Run {
+        let options = RunOptions {
+            accept_not_finite: true,
+            ..RunOptions::default()
+        };
+        let run = self.system(factor).start(&options);
+        run.expect("a drawn system is valid")
+    }
+
+    /// Names of the outputs, as the engine orders them.
+    #[must_use]
+    pub fn outputs(&self) -> Vec<String> {
+        let outputs = self.start(1.0).graph().real_outputs();
+        outputs.into_iter().map(|output| output.name).collect()
+    }
+
+    /// Every output at every macro-step without a coupling error: the whole system by one Runge-Kutta
+    /// method of order four. By outputs, in the order of [`outputs`](Self::outputs).
+    #[must_use]
+    pub fn truth(&self) -> Vec<Vec<f64>> {
+        let inner = (self.step_size / INNER_STEP).ceil();
+        let inner_step = self.step_size / inner;
+        let mut states: Vec<[f64; 2]> = self.nodes.iter().map(|node| node.start).collect();
+        let names = self.outputs();
+        let mut truth = vec![Vec::with_capacity(self.steps + 1); names.len()];
+        for step in 0..=self.steps {
+            for (name, values) in names.iter().zip(&mut truth) {
+                values.push(self.output(&states, name));
+            }
+            for part in 0..inner as usize {
+                let time = step as f64 * self.step_size + part as f64 * inner_step;
+                states = runge_kutta(time, inner_step, &states, |time, states| {
+                    self.slopes(time, states)
+                });
+            }
+        }
+        truth
+    }
+
+    fn parent_state(&self, states: &[[f64; 2]], index: usize) -> [f64; 2] {
+        let parent = self.nodes[index].parent;
+        parent.map_or([0.0; 2], |parent| states[parent])
+    }
+
+    fn force(&self, states: &[[f64; 2]], index: usize) -> f64 {
+        let parent = self.parent_state(states, index);
+        self.nodes[index].coupling_force(states[index], parent)
+    }
+
+    fn output(&self, states: &[[f64; 2]], name: &str) -> f64 {
+        let (component, variable) = name.split_once('.').unwrap_or_default();
+        let index: usize = component[1..].parse().unwrap_or_default();
+        match variable {
+            "x" => states[index][0],
+            "v" => states[index][1],
+            _ => self.force(states, index),
+        }
+    }
+
+    fn slopes(&self, time: f64, states: &[[f64; 2]]) -> Vec<[f64; 2]> {
+        let slope = |(index, node): (usize, &Node)| {
+            let children = self.children(index).into_iter();
+            let children = children.map(|child| self.force(states, child)).sum();
+            let parent = self.parent_state(states, index);
+            node.slope(time, states[index], parent, children)
+        };
+        self.nodes.iter().enumerate().map(slope).collect()
+    }
+}
+
+/// A step of the classical Runge-Kutta method (Kutta 1901).
+fn runge_kutta(
+    time: f64,
+    step: f64,
+    states: &[[f64; 2]],
+    slopes: impl Fn(f64, &[[f64; 2]]) -> Vec<[f64; 2]>,
+) -> Vec<[f64; 2]> {
+    let after = |part: f64, slopes: &[[f64; 2]]| -> Vec<[f64; 2]> {
+        let pairs = states.iter().zip(slopes);
+        pairs
+            .map(|(state, slope)| [0, 1].map(|i| state[i] + part * slope[i]))
+            .collect()
+    };
+    let half = 0.5 * step;
+    let k1 = slopes(time, states);
+    let k2 = slopes(time + half, &after(half, &k1));
+    let k3 = slopes(time + half, &after(half, &k2));
+    let k4 = slopes(time + step, &after(step, &k3));
+    let mean = |index: usize| {
+        [0, 1].map(|i| (k1[index][i] + 2.0 * (k2[index][i] + k3[index][i]) + k4[index][i]) / 6.0)
+    };
+    let means: Vec<[f64; 2]> = (0..states.len()).map(mean).collect();
+    after(step, &means)
+}
+
+/// A mass as a unit. Inputs: position and velocity of the parent, then the forces of the children; they take
+/// first derivatives.
+struct MassUnit {
+    description: UnitDescription,
+    node: Node,
+    state: [f64; 2],
+    /// Values and slopes at `set_at`.
+    inputs: Vec<[f64; 2]>,
+}
+
+impl MassUnit {
+    fn new(node: Node, children: Vec<usize>) -> Self {
+        let mut inputs = Vec::new();
+        if node.parent.is_some() {
+            inputs.extend(["x_parent".to_owned(), "v_parent".to_owned()]);
+        }
+        inputs.extend(children.iter().map(|child| format!("f{child}")));
+        let mut outputs = vec!["x", "v"];
+        outputs.extend(node.parent.map(|_| "f"));
+        let names = inputs.iter().map(|name| (name.as_str(), Causality::Input));
+        let names = names.chain(outputs.iter().map(|name| (*name, Causality::Output)));
+        let variables = names
+            .zip(0..)
+            .map(|((name, causality), handle)| Variable::real(name, handle, causality));
+        let force = inputs.len() + 2;
+        let feedthrough: Feedthrough = node
+            .parent
+            .map(|_| (force, vec![0, 1]))
+            .into_iter()
+            .collect();
+        let capabilities = Capabilities {
+            input_derivatives: 1,
+            output_derivatives: 0,
+            fresh_outputs: true,
+            directional_derivatives: true,
+            variable_step: true,
+            save_and_restore: true,
+        };
+        Self {
+            description: UnitDescription::new(variables.collect(), feedthrough, capabilities),
+            state: node.start,
+            inputs: vec![[0.0; 2]; inputs.len()],
+            node,
+        }
+    }
+
+    /// Inputs of the parent and the sum of the forces of the children, some time after they were set.
+    fn inputs_after(&self, time: f64) -> ([f64; 2], f64) {
+        let value = |input: &[f64; 2]| input[0] + time * input[1];
+        let (parent, children) = match self.node.parent {
+            Some(_) => self.inputs.split_at(2),
+            None => (&[][..], &self.inputs[..]),
+        };
+        let parent = match parent {
+            [x, v] => [value(x), value(v)],
+            _ => [0.0; 2],
+        };
+        (parent, children.iter().map(value).sum())
+    }
+}
+
+impl Unit for MassUnit {
+    fn description(&self) -> &UnitDescription {
+        &self.description
+    }
+
+    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
+        for (handle, value) in handles.iter().zip(values) {
+            self.inputs[*handle as usize] = [*value, 0.0];
+        }
+        Ok(())
+    }
+
+    fn set_input_derivatives(
+        &mut self,
+        handles: &[Handle],
+        _: &[i32],
+        values: &[f64],
+    ) -> UnitResult {
+        for (handle, value) in handles.iter().zip(values) {
+            self.inputs[*handle as usize][1] = *value;
+        }
+        Ok(())
+    }
+
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
+        let inputs = self.inputs.len();
+        for (handle, value) in handles.iter().zip(values) {
+            *value = match (*handle as usize).checked_sub(inputs) {
+                None => self.inputs[*handle as usize][0],
+                Some(0) => self.state[0],
+                Some(1) => self.state[1],
+                Some(_) => {
+                    let (parent, _) = self.inputs_after(0.0);
+                    self.node.coupling_force(self.state, parent)
+                }
+            };
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+        let inner = (step / INNER_STEP).ceil();
+        let inner_step = step / inner;
+        for part in 0..inner as usize {
+            let since = part as f64 * inner_step;
+            let next = runge_kutta(since, inner_step, &[self.state], |since, state| {
+                let (parent, children) = self.inputs_after(since);
+                vec![self.node.slope(time + since, state[0], parent, children)]
+            });
+            self.state = next[0];
+        }
+        // The next inputs begin at the end of this step.
+        for input in &mut self.inputs {
+            *input = [input[0] + step * input[1], 0.0];
+        }
+        Ok(StepOutcome::Done)
+    }
+
+    fn directional_derivative(
+        &mut self,
+        _: &[Handle],
+        knowns: &[Handle],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> UnitResult {
+        let (parent, _) = self.inputs_after(0.0);
+        let spring = self.node.coupling;
+        let stretch = self.state[0] - parent[0];
+        let by_position = -(spring.k + 3.0 * spring.k3 * stretch * stretch);
+        let of = |known: &Handle| if *known == 0 { by_position } else { -spring.c };
+        values[0] = knowns
+            .iter()
+            .zip(seed)
+            .map(|(known, seed)| of(known) * seed)
+            .sum();
+        Ok(())
+    }
+
+    fn save(&mut self, _: Option<SavedState>) -> UnitResult<SavedState> {
+        Ok(Box::new((self.state, self.inputs.clone())))
+    }
+
+    fn restore(&mut self, state: &SavedState) -> UnitResult {
+        let Some((state, inputs)) = state.downcast_ref::<([f64; 2], Vec<[f64; 2]>)>() else {
+            let text = "the state is another unit's";
+            return Err(UnitFault::new("restore", Cause::Error, text));
+        };
+        self.state = *state;
+        self.inputs.clone_from(inputs);
+        Ok(())
+    }
+}
