@@ -13,6 +13,7 @@ mod connections;
 mod descriptions;
 mod determinism;
 mod embedding;
+mod error_bars;
 mod faults;
 mod fmus;
 mod h_infinity;
