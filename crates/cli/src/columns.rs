@@ -28,6 +28,8 @@ pub(crate) struct Recording {
     pub(crate) variables: Vec<String>,
     /// The only component, whose name is left out of the columns.
     pub(crate) single: Option<String>,
+    /// Real variables of components only: nothing of bonds, of the step control or of other types.
+    pub(crate) is_of_reals: bool,
 }
 
 /// The columns of a row, as places in a view.
@@ -147,14 +149,14 @@ impl Selected {
         for (bond, name) in graph.bond_names().enumerate() {
             for (column, (suffix, unit)) in BOND_COLUMNS.iter().enumerate() {
                 let name = format!("bond.{name}.{suffix}");
-                if choice.selects(&name, VariableType::Real, Some((*unit).to_owned())) {
+                if choice.selects_of_coupling(&name, Some((*unit).to_owned())) {
                     self.bonds.push((bond, column));
                 }
             }
         }
         for (place, (name, _)) in run.control_signals().iter().enumerate() {
             let unit = (*name == "step_size").then(|| "s".to_owned());
-            if choice.selects(name, VariableType::Real, unit) {
+            if choice.selects_of_coupling(name, unit) {
                 self.control.push(place);
             }
         }
@@ -200,6 +202,7 @@ impl Selected {
 struct Choice {
     patterns: Vec<(WildMatch, bool)>,
     prefix: Option<String>,
+    is_of_reals: bool,
     columns: Vec<Column>,
     names: Vec<String>,
 }
@@ -212,13 +215,25 @@ impl Choice {
                 .map(|pattern| (WildMatch::new(pattern), false))
                 .collect(),
             prefix: recording.single.as_ref().map(|single| format!("{single}.")),
+            is_of_reals: recording.is_of_reals,
             columns: Vec::new(),
             names: Vec::new(),
         }
     }
 
+    /// Whether a value of a bond or of the step control is recorded.
+    fn selects_of_coupling(&mut self, name: &str, unit: Option<String>) -> bool {
+        if self.is_of_reals {
+            // A pattern that fits it is no mistake.
+            self.meets(name);
+            return false;
+        }
+        self.selects(name, VariableType::Real, unit)
+    }
+
     fn selects(&mut self, name: &str, kind: VariableType, unit: Option<String>) -> bool {
-        let taken = self.meets(name);
+        let is_of_kind = kind == VariableType::Real || !self.is_of_reals;
+        let taken = self.meets(name) && is_of_kind;
         if taken {
             let mut column = Column::new(self.shown(name), recorded_kind(kind));
             column.unit = unit;

@@ -7,6 +7,8 @@
 
 pub mod aligned;
 mod columns;
+mod companions;
+mod error_bars;
 pub mod exit;
 pub mod failure;
 mod fmu_log;

@@ -138,10 +138,21 @@ pub(crate) struct ResultOptions {
 }
 
 impl ResultOptions {
-    /// Refuses a choice of variables that are written nowhere.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    /// The same choice of variables, written nowhere.
+    pub(crate) fn without_files(&self) -> Self {
+        Self {
+            output_file: None,
+            output_interval: None,
+            output_variable: self.output_variable.clone(),
+            initialize_only: false,
+            summary: None,
+        }
+    }
+
+    /// Refuses a choice of variables that are used nowhere; `is_assessed`: error bars are wanted.
+    pub(crate) fn check(&self, is_assessed: bool) -> Result<(), Failure> {
         let is_shown = self.output_file.is_some() || self.initialize_only;
-        if is_shown || self.output_variable.is_empty() {
+        if is_shown || is_assessed || self.output_variable.is_empty() {
             return Ok(());
         }
         let failure = Failure::usage("--output-variable chooses what is written, and nothing is");

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use gyrator::{Observer, ObserverError, Report, Run, StopRequest, Value, View};
-use gyrator_record::{Cell, RecordError, RowSink};
+use gyrator_record::{Cell, Column, MemorySink, RecordError, RowSink, Table};
 use gyrator_worker::surroundings;
 
 use crate::columns::{Columns, RecordedRow, Recording, json};
@@ -32,19 +32,50 @@ struct Shared {
     /// Why the file is not what it should be in the end.
     trouble: Option<String>,
     columns: usize,
+    /// Columns follow when the run has ended: it does not end the file.
+    awaits_columns: bool,
 }
 
 impl ResultFile {
     /// Creates the file, in the form that the ending of its name asks for.
     pub(crate) fn create(path: &Path) -> Result<Self, RecordError> {
         let sink = surroundings::in_own(|| ResultOutput::sink(path))?;
-        Ok(Self(Arc::new(Mutex::new(Shared {
+        Ok(Self::of(sink))
+    }
+
+    /// The file of a sink.
+    pub(crate) fn of(sink: Box<dyn RowSink>) -> Self {
+        Self(Arc::new(Mutex::new(Shared {
             sink,
             failure: None,
             has_failed: false,
             trouble: None,
             columns: 0,
-        }))))
+            awaits_columns: false,
+        })))
+    }
+
+    /// Keeps the end of the run from ending the file: [`complete`](Self::complete) does.
+    pub(crate) fn await_columns(&self) {
+        self.lock().awaits_columns = true;
+    }
+
+    /// Adds columns of reals to the rows, one list for each, and ends the file. False where it takes none.
+    pub(crate) fn complete(
+        &self,
+        columns: &[Column],
+        values: &[&[f64]],
+    ) -> Result<bool, RecordError> {
+        let mut shared = self.lock();
+        shared.awaits_columns = false;
+        let added = surroundings::in_own(|| shared.sink.add_columns(columns, values));
+        if matches!(added, Ok(true)) {
+            shared.columns += columns.len();
+        }
+        shared.has_failed |= added.is_err();
+        let ended = Self::end_of(shared);
+        let is_added = added?;
+        ended.map(|()| is_added)
     }
 
     /// Number of rows, and of columns with the time.
@@ -66,6 +97,18 @@ impl ResultFile {
     /// Ends the file. A further call looks whether it still has its name.
     pub(crate) fn finish(&self) -> Result<(), RecordError> {
         Self::end_of(self.lock())
+    }
+
+    /// Ends the file at the end of a run, unless columns follow.
+    fn finish_run(&self) -> Result<(), RecordError> {
+        let mut shared = self.lock();
+        if !shared.awaits_columns {
+            return Self::end_of(shared);
+        }
+        match shared.failure.take() {
+            Some(failure) => Err(failure),
+            None => shared.sink.flush(),
+        }
     }
 
     fn end_of(mut shared: MutexGuard<'_, Shared>) -> Result<(), RecordError> {
@@ -137,6 +180,11 @@ impl Recorder {
             pending: None,
             flusher: None,
         })
+    }
+
+    /// The columns in the order of the cells.
+    pub(crate) fn columns(&self) -> &[Column] {
+        &self.columns.list
     }
 
     /// Parameters that are recorded once, with their values.
@@ -223,9 +271,50 @@ impl Observer for Recorder {
         drop(self.flusher.take());
         let last = self.pending.take().filter(|row| !row.is_written);
         let written = last.map_or(Ok(()), |row| write_row(&self.file, &row));
-        let finished = self.file.finish();
+        let finished = self.file.finish_run();
         written?;
         Ok(finished?)
+    }
+}
+
+/// The rows of a run in memory, as its recorder and the session share them.
+#[derive(Clone, Default)]
+pub(crate) struct MemoryRows(Arc<Mutex<MemorySink>>);
+
+impl MemoryRows {
+    /// Takes the rows out.
+    pub(crate) fn take(&self) -> Table {
+        std::mem::take(&mut *self.lock()).into_table()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, MemorySink> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RowSink for MemoryRows {
+    fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
+        self.lock().begin(columns)
+    }
+
+    fn row(
+        &mut self,
+        time: f64,
+        cells: &mut dyn Iterator<Item = Cell<'_>>,
+    ) -> Result<(), RecordError> {
+        self.lock().row(time, cells)
+    }
+
+    fn flush(&mut self) -> Result<(), RecordError> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), RecordError> {
+        Ok(())
+    }
+
+    fn rows(&self) -> u64 {
+        self.lock().rows()
     }
 }
 

@@ -12,6 +12,8 @@ use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
 use crate::columns::{self, Recording};
+use crate::companions::Companion;
+use crate::error_bars::{Assessed, Assessment};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
@@ -50,6 +52,8 @@ pub(crate) struct Session<'a> {
     pub(crate) feed_forward: Option<FeedForward>,
     /// A coupling that diverges is no failure.
     pub(crate) accepts_divergence: bool,
+    /// The relative error that error bars give the macro-step for; without error bars where `None`.
+    pub(crate) error_bars: Option<f64>,
     /// When loading began.
     pub(crate) begin: Instant,
 }
@@ -58,6 +62,8 @@ pub(crate) struct Session<'a> {
 struct Running {
     run: Run,
     recorder: Option<Recorder>,
+    /// Records the signals whose errors are estimated.
+    assessing: Option<Recorder>,
     /// Parameters that are recorded once.
     parameters: Vec<(String, Value)>,
     inputs: Option<InputFile>,
@@ -72,17 +78,33 @@ impl Session<'_> {
         self.execution.isolate(&mut self.system)?;
         fmu_log::start(self.execution.log_level);
         self.warn_of_many_steps();
+        self.results.check(self.error_bars.is_some())?;
         let interrupt = Interrupt::listen();
+        let interval = self.results.output_interval;
+        let start = |wanted| Assessment::start(&self.system, wanted, interval, self.execution);
+        let mut assessment = self.error_bars.map(start).transpose()?;
         let mut running = self.start(&interrupt)?;
+        if let Some(assessment) = &mut assessment {
+            let recorder = assessment.recorder(&self.recording(), &mut running.run)?;
+            running.assessing = Some(recorder);
+            running.file.iter().for_each(ResultFile::await_columns);
+        }
         let outcome = if self.results.initialize_only {
             self.show_initial_values(&mut running)
         } else {
             self.observe_and_step(&mut running, &interrupt)
         };
         running.clock.stepping = running.stepping_since.elapsed().as_secs_f64();
-        let report = running.run.report();
+        let mut report = running.run.report();
+        let (assessed, outcome) = match assessment {
+            Some(assessment) => self.assess(assessment, &running, outcome, &interrupt),
+            None => (None, outcome),
+        };
+        report
+            .notes
+            .extend(assessed.as_ref().map(|assessed| assessed.note.clone()));
         let exit = interrupt.while_reporting(|| {
-            let concluded = self.conclude(&running, &report, outcome);
+            let concluded = self.conclude(&running, &report, assessed.as_ref(), outcome);
             concluded.unwrap_or_else(|failure| {
                 failure.print();
                 failure.exit
@@ -102,6 +124,57 @@ impl Session<'_> {
             Some(file) if !self.prints_results() => Ok(file.finish().map(|()| exit)?),
             _ => Ok(exit),
         }
+    }
+
+    /// Runs the system as a companion of another run, and leaves its rows to that.
+    pub(crate) fn accompany(
+        mut self,
+        worker: &Worker,
+        interval: Option<f64>,
+    ) -> Result<Exit, Failure> {
+        self.execution.isolate(&mut self.system)?;
+        let interrupt = Interrupt::listen();
+        let mut running = self.start(&interrupt)?;
+        let recording = Recording {
+            interval,
+            is_of_reals: true,
+            ..self.recording()
+        };
+        let file = Companion::results(worker)?;
+        running.recorder = Some(Recorder::new(&recording, &mut running.run, file)?);
+        self.observe_and_step(&mut running, &interrupt)?;
+        let exit = match running.run.report().stop_reason {
+            StopReason::Interrupted => Exit::Interrupted,
+            _ => Exit::Success,
+        };
+        worker.results_complete(exit.code());
+        Ok(exit)
+    }
+
+    /// Estimates the errors of a run that has come to an end, and ends the result file, which waits for them.
+    fn assess(
+        &self,
+        assessment: Assessment,
+        running: &Running,
+        outcome: Result<(), RunError>,
+        interrupt: &Interrupt,
+    ) -> (Option<Assessed>, Result<(), RunError>) {
+        let ended = |file: &ResultFile| file.complete(&[], &[]).map(|_| ());
+        let file = running.file.as_ref();
+        let is_interrupted = running.run.report().stop_reason == StopReason::Interrupted;
+        if outcome.is_err() || is_interrupted {
+            let ended = file.map_or(Ok(()), ended);
+            return (None, outcome.and(ended.map_err(not_recorded)));
+        }
+        let mut assessed = assessment.finish(&interrupt.requested());
+        let completed = file.map(|file| assessed.complete(file)).transpose();
+        let outcome = completed.map_err(not_recorded).map(|is_added| {
+            if is_added == Some(false) {
+                let remark = "; the output takes no columns of errors, as a file would";
+                assessed.note.push_str(remark);
+            }
+        });
+        (Some(assessed), outcome)
     }
 
     /// Whether the results go to the standard output.
@@ -127,7 +200,6 @@ impl Session<'_> {
                 "add `stop_time = …` to [experiment], or pass --stop-time",
             ));
         }
-        self.results.check()?;
         overwriting::refuse_files_of(&self.system, &self.results.outputs())?;
         let table = self.input_file.map(InputTable::read).transpose()?;
         if let Some(path) = &self.results.summary {
@@ -185,6 +257,7 @@ impl Session<'_> {
             run,
             file,
             recorder,
+            assessing: None,
             parameters: parameters.unwrap_or_default(),
             inputs,
             clock,
@@ -206,6 +279,7 @@ impl Session<'_> {
             interval: self.results.output_interval,
             variables: self.results.output_variable.clone(),
             single: self.single.clone(),
+            is_of_reals: false,
         }
     }
 
@@ -219,6 +293,9 @@ impl Session<'_> {
             if let Some(file) = &running.file {
                 interrupt.set_result(file.clone());
             }
+            run.observe(Box::new(recorder))?;
+        }
+        if let Some(recorder) = running.assessing.take() {
             run.observe(Box::new(recorder))?;
         }
         let stop = self
@@ -285,6 +362,7 @@ impl Session<'_> {
         &self,
         running: &Running,
         report: &Report,
+        assessed: Option<&Assessed>,
         outcome: Result<(), RunError>,
     ) -> Result<Exit, Failure> {
         let output = running
@@ -298,6 +376,9 @@ impl Session<'_> {
         let warnings: Vec<String> = problems.chain(shortened).chain(no_outputs).collect();
         let mut summary = Summary::new(&self.system, report, &warnings, running.clock, output)
             .with_parameters(&running.parameters);
+        if let Some(assessed) = assessed {
+            summary = summary.with_error_bars(assessed);
+        }
         if let Err(RunError::Fault(fault)) = &outcome {
             summary.note_fault(fault);
         }
@@ -363,6 +444,11 @@ impl Session<'_> {
         let path = source.file_at(start).0.display();
         format!("{path}{place}: {}{help}", problem.message)
     }
+}
+
+/// The results could not be written.
+fn not_recorded(error: RecordError) -> RunError {
+    RunError::Observer(Box::new(error))
 }
 
 /// A run that failed, with what is left of it.

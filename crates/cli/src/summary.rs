@@ -9,12 +9,14 @@ use gyrator::{
     BondReport, Cause, ComponentReport, ConnectionReport, CorrectionVerdict, Counters, Exchange,
     Fault, InterfaceModelReport, Report, StopReason, Value, Verdict,
 };
+use gyrator_assess::ErrorBar;
 use gyrator_system::SystemFile;
 use gyrator_worker::surroundings;
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
 use crate::columns::json;
+use crate::error_bars::Assessed;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::numbers::{count, short};
@@ -87,11 +89,16 @@ pub(crate) struct Summary<'a> {
     connections: &'a [ConnectionReport],
     interface_models: &'a [InterfaceModelReport],
     counters: Option<Counters>,
+    /// Estimated errors of the signals, where they were asked for.
+    error_bars: &'a [ErrorBar],
     notes: Vec<&'a str>,
     /// Parameters that `--output-variable` names.
     parameters: BTreeMap<&'a str, serde_json::Value>,
     wall_clock: Option<WallClock>,
     output: Option<OutputFile>,
+    /// The error bars, for people.
+    #[serde(skip)]
+    error_table: String,
 }
 
 /// Known facts of a run that has no report.
@@ -154,6 +161,8 @@ impl<'a> Summary<'a> {
             connections: &report.connections,
             interface_models: &report.interface_models,
             counters: Some(report.counters),
+            error_bars: &[],
+            error_table: String::new(),
             notes,
             parameters: BTreeMap::new(),
             wall_clock: Some(wall_clock),
@@ -167,6 +176,13 @@ impl<'a> Summary<'a> {
         self.parameters = pairs
             .map(|(name, value)| (name.as_str(), json(value)))
             .collect();
+        self
+    }
+
+    /// The same with the error bars.
+    pub(crate) fn with_error_bars(mut self, assessed: &'a Assessed) -> Self {
+        self.error_bars = &assessed.bars;
+        self.error_table = assessed.table();
         self
     }
 
@@ -223,6 +239,9 @@ impl<'a> Summary<'a> {
         }
         if !self.bonds.is_empty() {
             let _ = write!(text, "\n{}", self.bond_table());
+        }
+        if !self.error_bars.is_empty() {
+            let _ = write!(text, "\n{}", self.error_table);
         }
         if !self.interface_models.is_empty() {
             text.push('\n');

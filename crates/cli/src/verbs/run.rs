@@ -4,13 +4,16 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use gyrator_assess::at_other_step;
+use gyrator_worker::Worker;
 
 use super::learn;
+use crate::companions::Companion;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fmu_options::{FmuOptions, HalvingOptions};
 use crate::options::{
-    CouplingOptions, ExecutionOptions, ExperimentOptions, ResultOptions, assignment,
+    CouplingOptions, ExecutionOptions, ExperimentOptions, ResultOptions, assignment, positive,
     set_start_values,
 };
 use crate::overwriting;
@@ -46,6 +49,12 @@ pub(super) struct Options {
     /// End with exit code 0 also where the coupling diverges
     #[arg(long, help_heading = "Results")]
     accept_divergence: bool,
+    /// Estimate the error of every recorded signal, as far as it depends on the macro-step, from runs at half and
+    /// twice the macro-step beside this one; say which macro-step has this relative error [default: 0.01]
+    #[arg(long, value_name = "RELATIVE_ERROR", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "0.01", value_parser = positive, conflicts_with = "initialize_only")]
+    #[arg(help_heading = "Results")]
+    error_bars: Option<f64>,
     #[command(flatten)]
     results: ResultOptions,
     #[command(flatten)]
@@ -56,6 +65,9 @@ pub(super) struct Options {
 
 /// Runs the system.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    if let Some((companion, worker)) = Companion::of_this_process().zip(Worker::current()) {
+        return accompany(&options, companion, worker).inspect_err(Companion::leave_message);
+    }
     let mut inputs = vec![("the system file", &*options.system)];
     let feed_forward = options.feed_forward.as_deref();
     inputs.extend(feed_forward.map(|path| ("the feed-forward", path)));
@@ -75,6 +87,18 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
 }
 
 fn run_here(options: &Options) -> Result<Exit, Failure> {
+    session(options, &options.results)?.execute()
+}
+
+/// Makes a companion of the run.
+fn accompany(options: &Options, companion: Companion, worker: &Worker) -> Result<Exit, Failure> {
+    let results = options.results.without_files();
+    let mut session = session(options, &results)?;
+    session.system = at_other_step(&session.system, companion.factor);
+    session.accompany(worker, companion.interval)
+}
+
+fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Session<'a>, Failure> {
     let begin = Instant::now();
     let (mut system, warnings) =
         system_input::read(&options.system, &options.input, options.fmus.limits())?;
@@ -83,18 +107,17 @@ fn run_here(options: &Options) -> Result<Exit, Failure> {
     options.halving.apply(&mut system);
     set_start_values(&mut system, options.start_value.iter().cloned())?;
     let feed_forward = options.feed_forward.as_deref().map(learn::read);
-    let (results, execution) = (&options.results, &options.execution);
-    Session {
+    Ok(Session {
         system,
         warnings,
         results,
         fmus: &options.fmus,
-        execution,
+        execution: &options.execution,
         single: None,
         input_file: options.input_file.as_deref(),
         feed_forward: feed_forward.transpose()?,
         accepts_divergence: options.accept_divergence,
+        error_bars: options.error_bars,
         begin,
-    }
-    .execute()
+    })
 }

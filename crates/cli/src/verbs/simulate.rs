@@ -89,6 +89,7 @@ fn simulate_here(options: &Options) -> Result<Exit, Failure> {
         input_file: options.input_file.as_deref(),
         feed_forward: None,
         accepts_divergence: true,
+        error_bars: None,
         begin,
     }
     .execute()

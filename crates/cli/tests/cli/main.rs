@@ -8,6 +8,7 @@ mod cranes;
 mod disturbed;
 mod ends;
 mod equal_runs;
+mod error_bars;
 mod errors;
 mod fault_table;
 mod faults;

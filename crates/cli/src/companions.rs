@@ -1,0 +1,240 @@
+//! Runs beside a run, at other macro-steps, for its error bars.
+//!
+//! Each is a worker of its own with the same arguments: what crashes, hangs or fails there ends that companion
+//! only. It writes its rows into its notes, which are a file in memory.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use gyrator_assess::Levels;
+use gyrator_record::{CsvSink, Table, parse_csv};
+use gyrator_worker::{Stop, Supervisor, Worker, WorkerOutcome, surroundings};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::options::ExecutionOptions;
+use crate::recorder::ResultFile;
+
+/// How often the wish of the user to end the run is looked for.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// The job of a companion.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Companion {
+    /// Its macro-step over that of the run.
+    pub(crate) factor: f64,
+    /// Simulated time between its rows, s; every communication point where `None`.
+    pub(crate) interval: Option<f64>,
+}
+
+impl Companion {
+    /// The companion that this process is; `None` where it is none.
+    pub(crate) fn of_this_process() -> Option<Self> {
+        serde_json::from_slice(Worker::current()?.job()).ok()
+    }
+
+    /// Where its rows go.
+    pub(crate) fn results(worker: &Worker) -> std::io::Result<ResultFile> {
+        let notes = worker.notes().try_clone()?;
+        Ok(ResultFile::of(Box::new(CsvSink::new(notes, "the notes"))))
+    }
+
+    /// Leaves a message in place of the rows.
+    pub(crate) fn leave_message(failure: &Failure) {
+        let Some(worker) = Worker::current() else {
+            return;
+        };
+        // Without it the run says that there is no message.
+        let mut notes = worker.notes();
+        let _ = notes.set_len(0).and_then(|()| notes.rewind());
+        let _ = notes.write_all(failure.text().as_bytes());
+    }
+}
+
+/// Rows of a companion, or why there are none.
+type Outcome = Result<Table, String>;
+
+/// The companions of a run.
+pub(crate) struct Companions {
+    supervisor: Supervisor,
+    stop: Stop,
+    half: Receiver<Outcome>,
+    twice: Receiver<Outcome>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Rows of the companions, and a remark for the user.
+pub(crate) struct CompanionResults {
+    pub(crate) levels: Levels,
+    pub(crate) tables: [Table; 2],
+    pub(crate) note: String,
+}
+
+impl Companions {
+    /// Starts those at half and twice the macro-step. `interval` is the simulated time between the rows of the run.
+    pub(crate) fn start(execution: &ExecutionOptions, interval: f64) -> Self {
+        let supervisor = Supervisor::new()
+            .arguments(std::env::args_os().skip(1))
+            .timeout(execution.timeout())
+            .memory_limit(execution.memory_limit.map(|limit| limit << 20))
+            .quiet();
+        let stop = Stop::default();
+        let mut threads = Vec::new();
+        let [half, twice] = Levels::HalfAndTwice.factors();
+        let half = Companion {
+            factor: half,
+            interval: Some(interval),
+        };
+        Self {
+            half: make(&supervisor, half, &stop, &mut threads),
+            twice: make(&supervisor, at_every_point(twice), &stop, &mut threads),
+            supervisor,
+            stop,
+            threads,
+        }
+    }
+
+    /// Waits for their ends. Where the run at half the macro-step fails, takes one at four times the macro-step in
+    /// its place.
+    ///
+    /// # Errors
+    /// Why there are no error bars.
+    pub(crate) fn results(
+        mut self,
+        interrupt: &Arc<AtomicBool>,
+    ) -> Result<CompanionResults, String> {
+        let half = self.wait(&self.half, interrupt);
+        let twice = self.wait(&self.twice, interrupt);
+        let twice = twice.map_err(|reason| failed("twice the macro-step", &reason))?;
+        let reason = match half {
+            Ok(half) => {
+                return Ok(CompanionResults {
+                    levels: Levels::HalfAndTwice,
+                    tables: [half, twice],
+                    note: "the error bars come from runs at half and twice the macro-step; what an FMU does \
+                           within its own inner steps is hidden from them"
+                        .to_owned(),
+                });
+            }
+            Err(reason) => failed("half the macro-step", &reason),
+        };
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(reason);
+        }
+        let [_, four] = Levels::TwiceAndFourTimes.factors();
+        let mut threads = std::mem::take(&mut self.threads);
+        let four = make(
+            &self.supervisor,
+            at_every_point(four),
+            &self.stop,
+            &mut threads,
+        );
+        self.threads = threads;
+        let four = self.wait(&four, interrupt);
+        let four = four.map_err(|other| {
+            format!("{reason}; {}", failed("four times the macro-step", &other))
+        })?;
+        Ok(CompanionResults {
+            levels: Levels::TwiceAndFourTimes,
+            tables: [twice, four],
+            note: format!(
+                "the error bars come from runs at twice and four times the macro-step, since {reason}; what an \
+                 FMU does within its own inner steps is hidden from them"
+            ),
+        })
+    }
+
+    fn wait(&self, outcome: &Receiver<Outcome>, interrupt: &AtomicBool) -> Outcome {
+        let mut is_asked = false;
+        loop {
+            match outcome.recv_timeout(INTERVAL) {
+                Ok(outcome) => return outcome,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err("it has no supervisor".to_owned());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if !is_asked && interrupt.load(Ordering::Relaxed) {
+                self.stop.request();
+                is_asked = true;
+            }
+        }
+    }
+}
+
+impl Drop for Companions {
+    /// Ends those that still run; their supervisors remove what they have unpacked.
+    fn drop(&mut self) {
+        self.stop.request();
+        self.stop.request();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn failed(which: &str, reason: &str) -> String {
+    format!("the run at {which} failed: {reason}")
+}
+
+const fn at_every_point(factor: f64) -> Companion {
+    Companion {
+        factor,
+        interval: None,
+    }
+}
+
+/// Makes a companion in a thread of its own: a worker dies with the thread that has started it.
+fn make(
+    supervisor: &Supervisor,
+    companion: Companion,
+    stop: &Stop,
+    threads: &mut Vec<JoinHandle<()>>,
+) -> Receiver<Outcome> {
+    let (sender, receiver) = channel();
+    let (supervisor, stop) = (supervisor.clone(), stop.clone());
+    let work = move || {
+        // The receiver is gone where the run has ended.
+        let _ = sender.send(supervise(supervisor, companion, &stop));
+    };
+    // Where there can be no thread, the sender is gone.
+    threads.extend(std::thread::Builder::new().spawn(work));
+    receiver
+}
+
+fn supervise(supervisor: Supervisor, companion: Companion, stop: &Stop) -> Outcome {
+    let start = || {
+        let job = serde_json::to_vec(&companion)?;
+        // FMUs of the run may have changed the working directory.
+        surroundings::in_own(|| supervisor.job(&job).start())
+    };
+    let ending = start().and_then(|supervised| supervised.wait(stop));
+    let ending = ending.map_err(|error| error.to_string())?;
+    let exit = match ending.outcome {
+        WorkerOutcome::Finished(code) => Exit::of(code),
+        WorkerOutcome::Died(death) => return Err(death.to_string()),
+    };
+    let notes = read(ending.notes).map_err(|error| error.to_string())?;
+    match exit {
+        Exit::Success => {
+            let table = parse_csv(&notes, Path::new("its rows"));
+            table.map_err(|error| error.to_string())
+        }
+        Exit::Interrupted => Err("it was interrupted".to_owned()),
+        _ => Err(String::from_utf8_lossy(&notes).into_owned()),
+    }
+}
+
+fn read(mut notes: File) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    notes.rewind()?;
+    notes.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,197 @@
+//! The error bars of a run: its companions are started before it, and compared with it after it.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use gyrator::Run;
+use gyrator_assess::{ErrorBar, Results, error_bars};
+use gyrator_record::Column;
+use gyrator_system::{Problem, Problems, SystemFile};
+
+use crate::aligned::{Align, Aligned};
+use crate::columns::Recording;
+use crate::companions::Companions;
+use crate::failure::Failure;
+use crate::numbers::short;
+use crate::options::ExecutionOptions;
+use crate::recorder::{MemoryRows, Recorder, ResultFile};
+
+/// Signals that are shown to people; programs get all.
+const SHOWN: usize = 20;
+
+/// A run whose error is being estimated.
+pub(crate) struct Assessment {
+    companions: Companions,
+    rows: MemoryRows,
+    columns: Vec<Column>,
+    step_size: f64,
+    wanted: f64,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Assessed {
+    /// One for each recorded signal.
+    pub(crate) bars: Vec<ErrorBar>,
+    /// How, or why not.
+    pub(crate) note: String,
+    /// The columns of the errors, `error.VARIABLE`.
+    columns: Vec<Column>,
+    /// The relative error for which a macro-step is given.
+    pub(crate) wanted: f64,
+}
+
+impl Assessment {
+    /// Starts the companions of the run of `system`, whose rows are `interval` apart, s; every communication point
+    /// where `None`. `wanted` is a relative error.
+    ///
+    /// # Errors
+    /// If its macro-step is not fixed.
+    pub(crate) fn start(
+        system: &SystemFile,
+        wanted: f64,
+        interval: Option<f64>,
+        execution: &ExecutionOptions,
+    ) -> Result<Self, Failure> {
+        let experiment = &system.experiment;
+        if let Some(control) = &experiment.step_control
+            && control.name.value != "fixed"
+        {
+            let text = "error bars compare runs with fixed macro-steps";
+            let problem = Problem::error("variable-macro-step", text).at(&control.name.span);
+            let list = vec![problem.help("leave `step_control` out, or run without --error-bars")];
+            let source = system.source.clone();
+            return Err(Problems { source, list }.into());
+        }
+        let step_size = experiment
+            .step_size
+            .as_ref()
+            .map_or(f64::NAN, |step| step.value);
+        let interval = interval.unwrap_or(step_size);
+        Ok(Self {
+            companions: Companions::start(execution, rows_apart(interval, step_size)),
+            rows: MemoryRows::default(),
+            columns: Vec::new(),
+            step_size,
+            wanted,
+        })
+    }
+
+    /// A recorder of the run, which keeps the signals in memory.
+    pub(crate) fn recorder(
+        &mut self,
+        recording: &Recording,
+        run: &mut Run,
+    ) -> Result<Recorder, Failure> {
+        let recording = Recording {
+            is_of_reals: true,
+            ..recording.clone()
+        };
+        let rows = ResultFile::of(Box::new(self.rows.clone()));
+        let recorder = Recorder::new(&recording, run, rows)?;
+        self.columns = recorder.columns().to_vec();
+        Ok(recorder)
+    }
+
+    /// Waits for the companions and estimates the errors.
+    pub(crate) fn finish(self, interrupt: &Arc<AtomicBool>) -> Assessed {
+        let variables: Vec<String> = self
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect();
+        let (bars, note) = match self.companions.results(interrupt) {
+            Ok(companions) => {
+                let [first, second] = &companions.tables;
+                let results = Results {
+                    step_size: self.step_size,
+                    run: &self.rows.take(),
+                    levels: companions.levels,
+                    companions: [first, second],
+                };
+                (
+                    error_bars(&results, &variables, self.wanted),
+                    companions.note,
+                )
+            }
+            Err(reason) => {
+                let unknown = variables
+                    .iter()
+                    .map(|name| ErrorBar::unknown(name, &*reason));
+                (
+                    unknown.collect(),
+                    format!("there are no error bars: {reason}"),
+                )
+            }
+        };
+        let column = |column: &Column| Column {
+            name: format!("error.{}", column.name),
+            ..column.clone()
+        };
+        Assessed {
+            bars,
+            note,
+            columns: self.columns.iter().map(column).collect(),
+            wanted: self.wanted,
+        }
+    }
+}
+
+/// The interval of rows as the recorder makes it: a whole number of macro-steps.
+fn rows_apart(interval: f64, step_size: f64) -> f64 {
+    (interval / step_size).round().max(1.0) * step_size
+}
+
+impl Assessed {
+    /// Adds the columns of the errors to the results and ends the file; NaN where the error cannot be told. False
+    /// where the output takes no more columns.
+    pub(crate) fn complete(&self, file: &ResultFile) -> Result<bool, gyrator_record::RecordError> {
+        let rows = usize::try_from(file.size().0).unwrap_or(usize::MAX);
+        let values = self.bars.iter().map(|bar| match bar.bars.is_empty() {
+            true => vec![f64::NAN; rows],
+            false => bar.bars.clone(),
+        });
+        let values: Vec<Vec<f64>> = values.collect();
+        let values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+        file.complete(&self.columns, &values)
+    }
+
+    /// A table for people, of the signals with the worst verdicts where there are many.
+    pub(crate) fn table(&self) -> String {
+        let wanted = format!("step for {} %, s", short(100.0 * self.wanted));
+        let mut table = Aligned::new(&[
+            ("error, estimated", Align::Left),
+            ("RMS", Align::Right),
+            ("greatest", Align::Right),
+            ("order", Align::Right),
+            (&wanted, Align::Right),
+            ("verdict", Align::Left),
+        ]);
+        let mut order: Vec<&ErrorBar> = self.bars.iter().collect();
+        if order.len() > SHOWN {
+            order.sort_by_key(|bar| std::cmp::Reverse(bar.verdict));
+        }
+        let number = |value: Option<f64>| value.map(short).unwrap_or_default();
+        for bar in order.iter().take(SHOWN) {
+            let verdict = match &bar.reason {
+                Some(reason) => format!("{}: {reason}", bar.verdict),
+                None => bar.verdict.to_string(),
+            };
+            table.row([
+                bar.variable.clone(),
+                number(bar.error),
+                number(bar.max_error),
+                bar.order
+                    .map(|order| format!("{order:.1}"))
+                    .unwrap_or_default(),
+                number(bar.step_for),
+                verdict,
+            ]);
+        }
+        let more = self.bars.len().saturating_sub(SHOWN);
+        match more {
+            0 => table.render(),
+            more => format!("{}and {more} more, which --summary lists\n", table.render()),
+        }
+    }
+}

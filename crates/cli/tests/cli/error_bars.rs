@@ -1,0 +1,170 @@
+//! Error bars from companion runs.
+
+use serde_json::Value;
+
+use crate::bench::{Bench, OSCILLATORS, without_times};
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    let short = OSCILLATORS.replace("stop_time = 10.0", "stop_time = 1.0");
+    bench.write("system.toml", &short);
+    bench
+}
+
+#[test]
+fn errors_are_in_the_results_the_summary_and_the_table() {
+    let bench = bench();
+    let plain = bench.run(["run", "system.toml", "-o", "plain.csv"]);
+    assert_eq!(plain.code, Some(0), "{}", plain.stderr);
+    let files = ["-o", "out.csv", "--summary", "summary.json"];
+    let outcome = bench.run(
+        ["run", "system.toml", "--error-bars=0.001"]
+            .into_iter()
+            .chain(files),
+    );
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    insta::assert_snapshot!(without_times(&outcome.stdout));
+    // The ordinary columns are the same, bit for bit.
+    let (out, plain) = (bench.read("out.csv"), bench.read("plain.csv"));
+    assert_eq!(out.lines().count(), 1002);
+    let pairs = out.lines().zip(plain.lines());
+    assert!(
+        pairs
+            .into_iter()
+            .all(|(out, plain)| out.starts_with(&format!("{plain},")))
+    );
+    let (header, rows) = bench.rows("out.csv");
+    let variables = ["left.f", "left.x", "left.v", "right.x", "right.v"];
+    let summary = bench.json("summary.json");
+    let bars = summary["error_bars"].as_array().unwrap();
+    assert_eq!(bars.len(), variables.len());
+    for (bar, variable) in bars.iter().zip(variables) {
+        assert_eq!(bar["variable"], variable);
+        let number = |key: &str| bar[key].as_f64().unwrap();
+        assert!(number("max_error") >= number("error") && number("error") > 0.0);
+        // Of the first order, as held inputs are; at most the largest step that was run.
+        assert!((1.0..1.2).contains(&number("order")), "{bar}");
+        assert!(number("step_for") <= 2e-3, "{bar}");
+        let word = if variable == "right.v" {
+            "visible"
+        } else {
+            "small"
+        };
+        assert_eq!(
+            (&bar["verdict"], &bar["reason"]),
+            (&Value::from(word), &Value::Null)
+        );
+        let column = header
+            .iter()
+            .position(|name| *name == format!("error.{variable}"));
+        let column = rows.iter().map(|row| row[column.unwrap()]);
+        // JSON is read to within a rounding.
+        let greatest = column.fold(0.0, f64::max);
+        assert!(
+            (greatest / number("max_error") - 1.0).abs() < 1e-15,
+            "{bar}"
+        );
+    }
+}
+
+#[test]
+fn chosen_variables_need_no_file() {
+    let bench = bench();
+    let outcome = bench.run([
+        "run",
+        "system.toml",
+        "--error-bars",
+        "--output-variable",
+        "right.*",
+        "--no-supervisor",
+        "--summary",
+        "summary.json",
+    ]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let summary = bench.json("summary.json");
+    // right.f is an input: its value is the output left.f of the point before.
+    let names = summary["error_bars"].as_array().unwrap().iter();
+    let names: Vec<&str> = names.map(|bar| bar["variable"].as_str().unwrap()).collect();
+    assert_eq!(names, ["right.x", "right.v", "right.f"]);
+    let outcome = bench.run([
+        "run",
+        "system.toml",
+        "--error-bars",
+        "--output-variable",
+        "righ.x",
+    ]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("did you mean `right.x`?"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn a_stream_gets_the_ordinary_columns() {
+    let bench = bench();
+    let plain = bench.run(["run", "system.toml", "-o", "-"]);
+    let outcome = bench.run(["run", "system.toml", "--error-bars", "-o", "-"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(outcome.stdout, plain.stdout);
+    let note = "the output takes no columns of errors, as a file would";
+    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+}
+
+/// Companions have no limits: they go on where the run has ended, into the fault of an FMU.
+#[test]
+fn companions_that_crash_cost_the_errors_only() {
+    let bench = bench();
+    let text = bench.read("system.toml");
+    let more = "\n[components.bad]\nfmu = \"fmus/Faulty.fmu\"\nstart_values = { fault_time = 0.9, \
+                fault = \"segfault\", function = \"do_step\" }\n";
+    bench.write("system.toml", &format!("{text}{more}"));
+    let outcome = bench.run([
+        "run",
+        "system.toml",
+        "--error-bars",
+        "--max-residual-energy",
+        "100",
+        "-o",
+        "out.csv",
+        "--summary",
+        "summary.json",
+    ]);
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    let summary = bench.json("summary.json");
+    assert_eq!(summary["stop_reason"], "limit");
+    let bar = &summary["error_bars"][0];
+    assert_eq!(
+        (&bar["verdict"], &bar["error"]),
+        (&Value::from("cannot-tell"), &Value::Null)
+    );
+    let reason = bar["reason"].as_str().unwrap();
+    let expected =
+        "the run at twice the macro-step failed: bad: SIGSEGV in fmi2DoStep at t = 0.898 s";
+    assert!(reason.starts_with(expected), "{reason}");
+    let (header, rows) = bench.rows("out.csv");
+    assert!(rows.len() > 10 && header.last().unwrap() == "error.right.v");
+    assert!(rows.iter().all(|row| row.last().unwrap().is_nan()));
+}
+
+#[test]
+fn variable_macro_steps_and_wrong_errors_are_refused() {
+    let bench = bench();
+    let ecco = bench.read("system.toml").replace(
+        "[components.left]",
+        "step_control = \"ecco\"\n[components.left]",
+    );
+    bench.write("ecco.toml", &ecco);
+    let outcome = bench.run(["run", "ecco.toml", "--error-bars"]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    let expected = "error bars compare runs with fixed macro-steps";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+    for arguments in [
+        ["--error-bars=0", "-o", "out.csv"],
+        ["--error-bars", "--initialize-only", "--no-nan-check"],
+    ] {
+        let outcome = bench.run(["run", "system.toml"].into_iter().chain(arguments));
+        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    }
+}
