@@ -32,8 +32,7 @@ const INTERFACE_MODEL: usize = 3;
 const BY_EULER: &str = "our figure by Euler; the solver has no practical effect, says Rahikainen et al. 2020, section 5";
 const PRESSURES: &str =
     "pressures allow larger steps, says Rahikainen et al. 2020, section 4.2; bar: twice the grid";
-const INTERFACE_MODELS: &str =
-    "bar of this project; 1.6 to 2.3 in an independent reproduction of Rahikainen et al. 2020";
+const INTERFACE_MODELS: &str = "bar of this project; 1.6 to 2.3 by reference/crane_macro_steps.py";
 const POLYNOMIALS: &str = "better on the single crane in most cases, says Rahikainen et al. 2020, section 4.1; bar: the grid";
 const INDEX_1: &str =
     "ALI1 takes larger steps, says Rahikainen et al. 2020, section 4.1; bar: the grid";
