@@ -89,8 +89,10 @@ impl Interrupt {
     fn signal(&self) {
         if self.stop() {
             let outcome = self.outcome();
-            if outcome.is_none() {
-                self.abandon();
+            match outcome {
+                // The program ends by itself, unless an FMU does not return.
+                Some(_) => std::thread::sleep(gyrator_worker::GRACE),
+                None => self.abandon(),
             }
             gyrator_worker::end_orphans();
             gyrator_worker::program_ends();
