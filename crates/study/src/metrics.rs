@@ -1,6 +1,6 @@
 //! Measurements of a run, while it runs.
 
-use gyrator::{BondEnergy, Graph, Value, View};
+use gyrator::{BondAudit, BondEnergy, Graph, Value, View};
 use gyrator_record::is_same_time;
 use gyrator_system::closest;
 
@@ -100,7 +100,7 @@ impl Metric {
     }
 }
 
-type BondValue = fn(&BondEnergy) -> f64;
+type BondValue = fn(&BondEnergy, &BondAudit) -> f64;
 
 /// Where a variable is found in a view.
 #[derive(Debug, Clone, Copy)]
@@ -112,11 +112,15 @@ pub(crate) enum Probe {
 
 /// Values of bonds that can be measured, with their units.
 const BOND_VALUES: &[(&str, &str, BondValue)] = &[
-    ("residual_power", "W", |bond| bond.residual_power),
-    ("residual_energy", "J", |bond| bond.residual_energy),
-    ("transferred_energy", "J", |bond| bond.transferred_energy),
-    ("correction_power", "W", |bond| bond.correction_power),
-    ("correction_energy", "J", |bond| bond.correction_energy),
+    ("residual_power", "W", |bond, _| bond.residual_power),
+    ("residual_energy", "J", |bond, _| bond.residual_energy),
+    ("transferred_energy", "J", |bond, _| bond.transferred_energy),
+    ("correction_power", "W", |bond, _| bond.correction_power),
+    ("correction_energy", "J", |bond, _| bond.correction_energy),
+    ("stale_energy", "J", |_, audit| audit.stale_energy),
+    ("net_energy_error", "J", |bond, audit| {
+        audit.stale_energy + bond.correction_energy
+    }),
 ];
 
 impl Probe {
@@ -164,7 +168,10 @@ impl Probe {
                 Value::Boolean(boolean) => f64::from(u8::from(boolean)),
                 Value::String(_) => f64::NAN,
             },
-            Self::Bond(bond, get) => view.ledger.bond(bond).map_or(f64::NAN, get),
+            Self::Bond(bond, get) => {
+                let found = view.ledger.bond(bond).zip(view.audit.bond(bond));
+                found.map_or(f64::NAN, |(energy, audit)| get(energy, audit))
+            }
         }
     }
 }

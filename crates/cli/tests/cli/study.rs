@@ -592,3 +592,34 @@ grid = { right.k = { from = 1.0, to = 100.0, count = 3, scale = "log" }, "experi
     let text = refuse(&bench, ["study", "list", "study.toml"]);
     assert!(text.contains("step_size"), "{text}");
 }
+
+/// All values of bonds that results have can be measured, with the numbers that a run gives.
+#[test]
+fn the_audit_of_bonds_is_measured() {
+    let bench = Bench::new();
+    bench.write("system.toml", &system());
+    let study = "system = \"system.toml\"\n[[metrics]]\nenergies = false\n\
+                 final = [\"bond.coupling.stale_energy\", \"bond.coupling.net_energy_error\"]\n";
+    bench.write("study.toml", study);
+    succeed(&bench, ["study", "study.toml", "-o", "table.csv"]);
+    succeed(&bench, ["run", "system.toml", "-o", "out.csv"]);
+    let (header, rows) = bench.rows("out.csv");
+    let table = bench.read("table.csv");
+    let mut lines = table
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let (names, cells) = (lines.next().unwrap(), lines.next().unwrap());
+    for value in ["stale_energy", "net_energy_error"] {
+        let name = format!("bond.coupling.{value}");
+        let column = header.iter().position(|column| *column == name).unwrap();
+        let last = rows.last().unwrap()[column];
+        let place = names
+            .iter()
+            .position(|column| *column == format!("final.{name}"));
+        let cell: f64 = cells[place.unwrap()].parse().unwrap();
+        assert!(
+            last != 0.0 && cell.to_bits() == last.to_bits(),
+            "{name}: {cell} {last}"
+        );
+    }
+}
