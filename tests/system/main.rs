@@ -27,6 +27,7 @@ mod nominal;
 mod quarter_car;
 mod registries;
 mod rodriguez;
+mod scenarios;
 mod slopes;
 mod slow_components;
 mod start_values;

@@ -35,6 +35,8 @@ pub(crate) enum Kind {
     Osp,
     /// A study file.
     Study,
+    /// A scenario file.
+    Scenario,
     /// Rows of a result, CSV or Parquet.
     Table,
     /// JSON.
@@ -62,6 +64,8 @@ pub(crate) enum Wanted {
     Subject,
     /// A study file.
     Study,
+    /// A scenario file.
+    Scenario,
     /// Rows of a result.
     Table,
 }
@@ -102,6 +106,7 @@ impl Wanted {
                 Kind::Fmu(_) | Kind::ModelDescription(_) | Kind::Archive | Kind::Library
             ),
             Self::Study => *kind == Kind::Study,
+            Self::Scenario => *kind == Kind::Scenario,
             Self::Table => *kind == Kind::Table,
         }
     }
@@ -115,6 +120,7 @@ impl fmt::Display for Wanted {
             Self::Fmu => "an FMU",
             Self::Subject => "an FMU or its modelDescription.xml",
             Self::Study => "a study file",
+            Self::Scenario => "a scenario file",
             Self::Table => "a table of values by time",
         })
     }
@@ -219,6 +225,9 @@ impl Kind {
             "bonds",
             "include",
         ];
+        if text.lines().map(word).any(|word| word == "actions") {
+            return Some(Self::Scenario);
+        }
         let is_system = text.lines().map(word).any(|word| KEYS.contains(&&*word));
         is_system.then_some(Self::Toml)
     }
@@ -230,6 +239,7 @@ impl Kind {
             Self::ModelDescription(_) => "validate",
             Self::Toml | Self::Ssp | Self::Osp => "run",
             Self::Study => "study",
+            Self::Scenario => return Some("gyrator run SYSTEM --scenario FILE".to_owned()),
             Self::Table => return Some("gyrator compare RESULT REFERENCE".to_owned()),
             _ => return None,
         };
@@ -280,6 +290,7 @@ impl fmt::Display for Kind {
             Self::Ssp => "a system of the SSP standard",
             Self::Osp => "a system of the Open Simulation Platform",
             Self::Study => "a study file",
+            Self::Scenario => "a scenario file",
             Self::Table => "a table of values by time",
             Self::Json => "JSON",
             Self::Xml(root) => return write!(f, "XML with the outermost element `{root}`"),
@@ -358,6 +369,7 @@ mod tests {
             ("[experiment]\nstep_size = 1", Some(Kind::Toml)),
             ("[[connections]]\nfrom = 1", Some(Kind::Toml)),
             ("# system\nsystem = \"a.toml\"\n", Some(Kind::Study)),
+            ("[[actions]]\ntime = 1\n", Some(Kind::Scenario)),
             ("time,a.x\n0,1\n", Some(Kind::Table)),
             ("\"time\";\"x\"\n", Some(Kind::Table)),
             (

@@ -6,8 +6,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use gyrator::{
-    BondReport, Cause, ComponentReport, ConnectionReport, CorrectionVerdict, Counters, Exchange,
-    Fault, InterfaceModelReport, Report, StopReason, Value, Verdict,
+    ActionReport, BondReport, Cause, ComponentReport, ConnectionReport, CorrectionVerdict,
+    Counters, Exchange, Fault, InterfaceModelReport, Report, StopReason, Value, Verdict,
 };
 use gyrator_assess::ErrorBar;
 use gyrator_system::SystemFile;
@@ -88,6 +88,8 @@ pub(crate) struct Summary<'a> {
     bonds: &'a [BondReport],
     connections: &'a [ConnectionReport],
     interface_models: &'a [InterfaceModelReport],
+    /// Begins and ends of the actions of a scenario.
+    actions: &'a [ActionReport],
     counters: Option<Counters>,
     /// Estimated errors of the signals, where they were asked for.
     error_bars: &'a [ErrorBar],
@@ -160,6 +162,7 @@ impl<'a> Summary<'a> {
             bonds: &report.bonds,
             connections: &report.connections,
             interface_models: &report.interface_models,
+            actions: &report.actions,
             counters: Some(report.counters),
             error_bars: &[],
             error_table: String::new(),
@@ -243,6 +246,9 @@ impl<'a> Summary<'a> {
         if !self.error_bars.is_empty() {
             let _ = write!(text, "\n{}", self.error_table);
         }
+        if !self.actions.is_empty() {
+            let _ = write!(text, "\n{}", self.action_table());
+        }
         if !self.interface_models.is_empty() {
             text.push('\n');
         }
@@ -309,6 +315,22 @@ impl<'a> Summary<'a> {
     fn mean_step(&self) -> Option<f64> {
         let time = self.stop_time? - self.start_time?;
         (self.steps > 0).then(|| time / self.steps as f64)
+    }
+
+    fn action_table(&self) -> String {
+        let mut table = Aligned::new(&[
+            ("time, s", Align::Right),
+            ("action", Align::Left),
+            ("variable", Align::Left),
+        ]);
+        for action in self.actions {
+            let event = match action.event {
+                "end" => format!("{} ends", action.action),
+                _ => action.action.to_owned(),
+            };
+            table.row([short(action.time), event, action.variable.clone()]);
+        }
+        table.render()
     }
 
     fn component_table(&self) -> String {

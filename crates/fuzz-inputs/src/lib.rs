@@ -22,6 +22,7 @@ pub const TARGETS: &[Target] = &[
     ("archive", archive),
     ("model_description", model_description),
     ("system_toml", system_toml),
+    ("scenario_toml", scenario_toml),
     ("system_ssp", system_ssp),
     ("system_osp", system_osp),
     ("csv_input", csv_input),
@@ -123,6 +124,24 @@ pub fn system_toml(bytes: &[u8]) {
     match toml_file::parse(&written, path) {
         Ok((again, _)) => assert_eq!(toml_file::to_toml(&again), written),
         Err(problems) => panic!("{written}\n{problems}"),
+    }
+}
+
+/// A scenario file.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn scenario_toml(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match toml_file::parse_scenario(text, Path::new("scenario.toml")) {
+        Ok(scenario) => {
+            for action in scenario.actions {
+                assert!(action.time.value.is_finite());
+            }
+        }
+        Err(problems) => assert!(!problems.to_string().is_empty()),
     }
 }
 

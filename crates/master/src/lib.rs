@@ -78,6 +78,7 @@ mod report;
 mod resolve;
 mod run;
 mod run_options;
+mod scenario;
 mod start_error;
 mod state;
 mod state_check;
@@ -129,11 +130,12 @@ pub use registry::{
     look_up,
 };
 pub use report::{
-    BondReport, ComponentBalance, ComponentReport, ConnectionReport, InterfaceModelReport, Report,
-    StopReason,
+    ActionReport, BondReport, ComponentBalance, ComponentReport, ConnectionReport,
+    InterfaceModelReport, Report, StopReason,
 };
 pub use run::Run;
 pub use run_options::RunOptions;
+pub use scenario::{ACTIONS, Action, ActionFacts, Transformation};
 pub use start_error::{LoadError, LoadErrorKind, StartError};
 pub use state::SystemState;
 pub use step::Step;

@@ -148,6 +148,19 @@ impl InterfaceModelReport {
     }
 }
 
+/// Begin or end of an action of a scenario.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct ActionReport {
+    /// The communication point from which it shows, s.
+    pub time: f64,
+    /// The variable, as `component.variable`.
+    pub variable: String,
+    /// Word of the action.
+    pub action: &'static str,
+    /// `begin` or `end`.
+    pub event: &'static str,
+}
+
 /// Report of a run.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Report {
@@ -173,6 +186,8 @@ pub struct Report {
     pub connections: Vec<ConnectionReport>,
     /// The interface models, in the order of their names.
     pub interface_models: Vec<InterfaceModelReport>,
+    /// The actions of a scenario that were carried out, in the order of their times.
+    pub actions: Vec<ActionReport>,
     /// Counters by cause.
     pub counters: Counters,
     /// Notes for the user.

@@ -10,10 +10,12 @@ pub mod toml_file;
 mod check;
 mod edit;
 mod problem;
+mod scenario;
 mod system_file;
 
 pub use check::{EXCHANGES, check};
 pub use problem::{Problem, Problems, Severity, Source, Spanned, closest};
+pub use scenario::{Scenario, TimedAction};
 pub use system_file::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, NumberConversion, Port,
     Restart, SystemFile, TypeConversion, Unpacked, Value,

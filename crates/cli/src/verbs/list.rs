@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use gyrator::{
-    BLOCKS, Claims, EXCHANGE_MODES, Entry, EntryKind, Facts, Need, ParameterInfo, ParameterKind,
-    Registries, claims,
+    ACTIONS, BLOCKS, Claims, EXCHANGE_MODES, Entry, EntryKind, Facts, Need, ParameterInfo,
+    ParameterKind, Registries, claims,
 };
 use serde::Serialize;
 
@@ -107,6 +107,11 @@ fn listed_registries() -> Vec<Listed> {
             "blocks",
             "block of [components.NAME], in place of an FMU",
             BLOCKS,
+        ),
+        listed(
+            "actions",
+            "action of [[actions]] of a scenario file",
+            ACTIONS,
         ),
     ]
 }

@@ -90,6 +90,7 @@ fn simulate_here(options: &Options) -> Result<Exit, Failure> {
         feed_forward: None,
         accepts_divergence: true,
         error_bars: None,
+        scenario: None,
         begin,
     }
     .execute()

@@ -29,6 +29,7 @@ mod outputs;
 mod recording;
 mod results;
 mod rodriguez;
+mod scenarios;
 mod single_fmu;
 mod ssp;
 mod study;

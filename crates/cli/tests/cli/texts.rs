@@ -88,6 +88,7 @@ fn list_for_programs() {
         ("interface orders", gyrator::INTERFACE_ORDERS.len()),
         ("exchange modes", gyrator::Exchange::WORDS.len()),
         ("blocks", gyrator::BLOCKS.len()),
+        ("actions", gyrator::ACTIONS.len()),
     ];
     assert_eq!(
         found,

@@ -195,7 +195,7 @@ fn leads_out(path: &Path) -> bool {
 }
 
 /// Whether an instant has come; a time that misses it by rounding has reached it.
-fn reached(time: f64, instant: f64) -> bool {
+pub(crate) fn reached(time: f64, instant: f64) -> bool {
     // Sums and products of a few doubles are off by far less, and steps are far longer.
     const ROUNDING: f64 = 1e-12;
     time >= instant - ROUNDING * instant.abs().max(time.abs())

@@ -18,6 +18,7 @@ mod initialization;
 pub(crate) mod inputs;
 mod interface_model;
 pub(crate) mod outputs;
+mod scenario;
 mod slopes;
 pub(crate) mod steps;
 mod substeps;
@@ -26,6 +27,7 @@ mod turns;
 pub(crate) use feed_forward::add_feed_forward;
 pub(crate) use held_values::{give_held_values, write_variable};
 pub(crate) use initialization::initialize;
+pub(crate) use scenario::{add_scenario, give_free, read_free, takes_free};
 pub(crate) use turns::{Passing, Turns, step as step_in_turns};
 
 use crate::exchange::refresh;
@@ -50,9 +52,11 @@ pub(crate) fn select_ways_of_giving(state: &mut SystemState) {
         units,
         courses,
         bonds,
+        scenario,
         ..
     } = state;
     corrections::mark_inputs(bonds, courses);
+    scenario::mark_inputs(scenario, courses);
     feed_forward::mark_inputs(courses);
     for member in &mut units.members {
         member.select_way_of_giving(&courses.inputs[member.inputs.clone()]);
@@ -72,6 +76,7 @@ pub(crate) fn select_phases(state: &mut SystemState) {
     state.units.is_straight = state.units.uniform
         && only_reals
         && state.exchange.passes.is_empty()
+        && state.scenario.channels.is_empty()
         && state.units.pool.is_none();
 }
 
@@ -90,10 +95,11 @@ pub(crate) fn head(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
 #[inline(never)]
 fn add_to_courses(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     feed_forward::play(&mut state.courses, &state.signals, step);
-    if state.bonds.correctors.is_empty() {
-        return Ok(());
+    if !state.bonds.correctors.is_empty() {
+        corrections::correct(state, step)?;
     }
-    corrections::correct(state, step)
+    scenario::take_back_additions(&state.scenario, &mut state.courses);
+    Ok(())
 }
 
 /// Feeds, steps and publishes all components, for methods that treat them alike.
@@ -202,6 +208,10 @@ pub(crate) fn tail(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
             &mut state.courses,
             step,
         );
+    }
+    if !state.scenario.channels.is_empty() {
+        let now = state.graph.clock.duration(step.from + step.length);
+        scenario::advance(state, step.end(&state.graph.clock), next, now);
     }
     // A unit that has ended the simulation accepts no further inputs (FMI 2.0 §4.2.4).
     if !state.exchange.passes.is_empty() {

@@ -92,6 +92,7 @@ impl Run {
             ..period
         };
         notes.extend(engine::initialize(&mut state, &experiment)?);
+        engine::read_free(&mut state, &Step::default()).map_err(RunError::Fault)?;
         let has_bonds = !state.graph.bonds.is_empty();
         let first = control.1.first(state.graph.macro_step, has_bonds);
         let timeline = Timeline::new(&state.graph, control_facts, &period, first);
@@ -165,6 +166,7 @@ impl Run {
             let step = self.timeline.next_step();
             keep_state(self, &step)?;
             let given = engine::give_held_values(&mut self.state, &step);
+            let given = given.and_then(|()| engine::give_free(&mut self.state, &step));
             let made = given.and_then(|()| self.method.1.step(&mut self.state, &step));
             if let Err(fault) = made {
                 self.faulty = Some(fault.component.clone());

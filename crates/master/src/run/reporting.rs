@@ -6,8 +6,10 @@ use crate::defect::Defect;
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond, Component};
 use crate::report::{
-    BondReport, ComponentBalance, ComponentReport, ConnectionReport, InterfaceModelReport, Report,
+    ActionReport, BondReport, ComponentBalance, ComponentReport, ConnectionReport,
+    InterfaceModelReport, Report,
 };
+use crate::state::DoneAction;
 use crate::verdict::Verdict;
 
 /// Stop reason, counters, energies and notes of a run so far.
@@ -49,8 +51,18 @@ pub(super) fn report(run: &Run) -> Report {
             .collect(),
         connections: connections(run),
         interface_models: InterfaceModelReport::all(graph),
+        actions: run.state.scenario.done.iter().map(action).collect(),
         counters,
         notes: notes(run),
+    }
+}
+
+fn action(done: &DoneAction) -> ActionReport {
+    ActionReport {
+        time: done.time,
+        variable: done.variable.to_string(),
+        action: done.action,
+        event: done.event,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reading and writing variables between steps.
 
 use super::Run;
-use crate::engine::{read_variable, write_variable};
+use crate::engine::{read_variable, takes_free, write_variable};
 use crate::fault::RunError;
 use crate::graph::{Component, Graph, Signal, SignalWire};
 use crate::unit::{Causality, Value, VariableType};
@@ -86,6 +86,9 @@ impl Run {
                 "is {:?} and cannot take {value:?}",
                 described.kind
             ));
+        }
+        if takes_free(&mut self.state, (component, variable), value) {
+            return Ok(());
         }
         let step = self.timeline.next_step();
         match write_variable(&mut self.state, component, variable, value, &step) {

@@ -30,7 +30,9 @@ pub(crate) struct InputCourse {
     pub(crate) correction: Curve,
     /// Addition by learned feed-forward over the coming step.
     pub(crate) feed_forward: Curve,
-    /// A correction or feed-forward may add to this input.
+    /// A scenario replaces the value: no correction is added to it.
+    pub(crate) is_replaced: bool,
+    /// A correction, feed-forward or a scenario may change this input.
     pub(crate) is_corrected: bool,
     /// The course of the input over the step, correction included.
     pub(crate) curve: Curve,
@@ -66,6 +68,7 @@ impl InputCourse {
             jumps: JumpDetector::default(),
             correction: Curve::default(),
             feed_forward: Curve::default(),
+            is_replaced: false,
             is_corrected: false,
             curve: Curve::default(),
             length: 0.0,

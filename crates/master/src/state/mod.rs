@@ -11,6 +11,7 @@ mod jump;
 mod member;
 mod pass;
 mod saved;
+mod scenario;
 mod slope;
 mod slot;
 mod trace;
@@ -24,6 +25,7 @@ pub(crate) use interface_model::{Drive, FastInput, ReducedModel};
 pub(crate) use member::{Member, advance_in_parallel};
 pub(crate) use pass::Pass;
 pub(crate) use saved::{Saved, restore, save};
+pub(crate) use scenario::{Channel, ChannelAction, DoneAction, Phase, RunningScenario, Target};
 pub(crate) use slope::{SlopeReader, SlopeSource};
 pub(crate) use slot::Slot;
 pub(crate) use trace::Trace;
@@ -47,6 +49,8 @@ pub struct SystemState {
     pub(crate) bonds: Bonds,
     pub(crate) exchange: Passes,
     pub(crate) models: ReducedModels,
+    /// Actions on variables; empty where there is no scenario.
+    pub(crate) scenario: RunningScenario,
     pub(crate) counters: Counters,
     /// Indices of all components.
     pub(crate) all: Box<[usize]>,
@@ -179,6 +183,7 @@ impl SystemState {
                     .collect(),
                 outside: (0..members.len()).filter(|c| !is_fast(c)).collect(),
             },
+            scenario: RunningScenario::default(),
             counters: Counters::default(),
             all: (0..members.len()).collect(),
             units: Units {

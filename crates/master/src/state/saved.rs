@@ -1,4 +1,4 @@
-use super::{Corrector, InputCourse, ReducedModel, SystemState};
+use super::{Corrector, InputCourse, ReducedModel, RunningScenario, SystemState};
 use crate::fault::Fault;
 use crate::step::Step;
 use crate::unit::{SavedState, Value};
@@ -18,6 +18,7 @@ pub(crate) struct Saved {
     start_changes: Vec<f64>,
     correctors: Vec<Corrector>,
     models: Vec<ReducedModel>,
+    scenario: RunningScenario,
 }
 
 /// Saves `state` into `saved`, whose memory is used again.
@@ -36,6 +37,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
             passes: _,
         },
         models,
+        scenario,
         counters: _,
         all: _,
     } = state;
@@ -86,6 +88,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     saved.start_changes.clone_from(start_changes);
     saved.correctors.clone_from(&bonds.correctors);
     saved.models.clone_from(&models.running);
+    saved.scenario.clone_from(scenario);
     Ok(())
 }
 
@@ -109,5 +112,6 @@ pub(crate) fn restore(state: &mut SystemState, saved: &Saved, step: &Step) -> Re
     state.signals.start_changes.clone_from(&saved.start_changes);
     state.bonds.correctors.clone_from(&saved.correctors);
     state.models.running.clone_from(&saved.models);
+    state.scenario.clone_from(&saved.scenario);
     Ok(())
 }

@@ -4,6 +4,7 @@ mod assemble;
 mod feasibility;
 mod patterns;
 mod rest;
+mod scenario;
 mod settings;
 mod suggested_bonds;
 
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use gyrator_fmu::Fmu;
 use gyrator_system::{
     Bond as FileBond, Choice, Component, Connection, Experiment, InterfaceModel, Port, Problem,
-    Problems, Severity, Spanned, SystemFile,
+    Problems, Scenario, Severity, Spanned, SystemFile,
 };
 
 use crate::compatibility::{self, Parts as Together};
@@ -48,6 +49,7 @@ pub struct System {
     warnings: Vec<Problem>,
     registries: Registries,
     feed_forward: Option<FeedForward>,
+    scenario: Option<Scenario>,
 }
 
 /// A unit that is not running yet.
@@ -84,6 +86,7 @@ impl System {
             warnings: Vec::new(),
             registries: Registries::default(),
             feed_forward: None,
+            scenario: None,
         }
     }
 
@@ -98,6 +101,7 @@ impl System {
             warnings,
             registries: Registries::default(),
             feed_forward: None,
+            scenario: None,
         }
     }
 
@@ -198,6 +202,13 @@ impl System {
         self
     }
 
+    /// Has a scenario act on the variables of the system. Whether it fits is found by
+    /// [`start`](Self::start).
+    pub fn scenario(&mut self, scenario: Scenario) -> &mut Self {
+        self.scenario = Some(scenario);
+        self
+    }
+
     /// The words that the description may use; a program adds its own to them.
     pub fn registries(&mut self) -> &mut Registries {
         &mut self.registries
@@ -249,6 +260,14 @@ impl System {
                 list: problems,
             }));
         };
+        let scenario = self.scenario.as_ref();
+        let joined = scenario.map(|scenario| {
+            scenario::join(scenario, &resolved.graph).map_err(|list| {
+                let source = Arc::clone(&scenario.source);
+                StartError::Invalid(Problems { source, list })
+            })
+        });
+        let joined = joined.transpose()?;
         let pool = thread_pool(options.threads, &mut problems);
         let members = members(&self.file, self.parts, &resolved, options, maker)?;
         let mut state = SystemState::new(Arc::new(resolved.graph), members, pool);
@@ -258,6 +277,9 @@ impl System {
         if let Some(feed_forward) = self.feed_forward.take() {
             let signals = feed_forward.signals(&state.graph);
             engine::add_feed_forward(&mut state, signals);
+        }
+        if let Some(scenario) = joined {
+            engine::add_scenario(&mut state, scenario, resolved.period.start);
         }
         let (method, control) = (resolved.method, resolved.control);
         Ok(Run::start(Parts {

@@ -71,6 +71,7 @@ mod components;
 mod experiment;
 mod include;
 mod interface_models;
+mod scenario;
 pub mod section;
 mod settings;
 mod supplement;
@@ -89,6 +90,7 @@ use crate::system_file::{SystemFile, Unpacked};
 use section::{Reader, Section};
 
 pub use interface_models::OPTIONS as INTERFACE_MODEL_OPTIONS;
+pub use scenario::{ScenarioError, parse_scenario, read_scenario};
 pub use settings::{Setting, parse_with, segments};
 pub use supplement::supplement;
 pub use write::{bond_to_toml, literal, to_toml};

@@ -1,0 +1,117 @@
+//! The actions of the engine. Terms of fault injection: Avizienis et al. (2004), "Basic concepts and
+//! taxonomy of dependable and secure computing"; override, bias, scale and reset as in the scenarios of
+//! the Open Simulation Platform.
+
+use super::{Action, ActionFacts, Transformation};
+use crate::registry::{Entry, ParameterInfo, ParameterKind};
+
+const OSP: &str = "scenarios of the Open Simulation Platform";
+const TAXONOMY: &str = "Avizienis et al. (2004)";
+
+/// An action that is a function of the time since it began, and of the value before.
+#[derive(Debug)]
+enum Change {
+    Constant(Transformation),
+    Ramp(f64),
+    Freeze,
+}
+
+impl Action for Change {
+    fn transformation(&self, since: f64, held: f64) -> Transformation {
+        match self {
+            Self::Constant(transformation) => *transformation,
+            Self::Ramp(rate) => Transformation {
+                offset: rate * since,
+                ..Transformation::IDENTITY
+            },
+            Self::Freeze => Transformation::constant(held),
+        }
+    }
+}
+
+const fn number(name: &'static str, summary: &'static str, default: f64) -> ParameterInfo {
+    ParameterInfo {
+        name,
+        summary,
+        kind: ParameterKind::Number {
+            default,
+            range: (-f64::MAX, f64::MAX),
+        },
+    }
+}
+
+pub(super) const OVERRIDE: Entry<dyn Action> = Entry {
+    name: "override",
+    summary: "the variable has this value, whatever it is given",
+    source: OSP,
+    parameters: &[number("value", "in the unit of the variable", 0.0)],
+    facts: |_, ()| ActionFacts::default(),
+    build: |arguments| {
+        let value = arguments.number("value");
+        Box::new(Change::Constant(Transformation::constant(value)))
+    },
+};
+
+pub(super) const BIAS: Entry<dyn Action> = Entry {
+    name: "bias",
+    summary: "u + value",
+    source: OSP,
+    parameters: &[number("value", "in the unit of the variable", 0.0)],
+    facts: |_, ()| ActionFacts::default(),
+    build: |arguments| {
+        Box::new(Change::Constant(Transformation {
+            offset: arguments.number("value"),
+            ..Transformation::IDENTITY
+        }))
+    },
+};
+
+pub(super) const SCALE: Entry<dyn Action> = Entry {
+    name: "scale",
+    summary: "factor·u",
+    source: OSP,
+    parameters: &[number("factor", "without unit", 1.0)],
+    facts: |_, ()| ActionFacts::default(),
+    build: |arguments| {
+        Box::new(Change::Constant(Transformation {
+            factor: arguments.number("factor"),
+            ..Transformation::IDENTITY
+        }))
+    },
+};
+
+pub(super) const RAMP: Entry<dyn Action> = Entry {
+    name: "ramp",
+    summary: "u + rate·t, t since the action began: a drift; constant over each communication step",
+    source: TAXONOMY,
+    parameters: &[number("rate", "in the unit of the variable, per s", 0.0)],
+    facts: |_, ()| ActionFacts::default(),
+    build: |arguments| Box::new(Change::Ramp(arguments.number("rate"))),
+};
+
+pub(super) const FREEZE: Entry<dyn Action> = Entry {
+    name: "freeze",
+    summary: "the variable keeps the value that it had over the step before",
+    source: TAXONOMY,
+    parameters: &[],
+    facts: |_, ()| ActionFacts::default(),
+    build: |_| Box::new(Change::Freeze),
+};
+
+pub(super) const DROP_OUT: Entry<dyn Action> = Entry {
+    name: "drop-out",
+    summary: "the signal is lost: the variable is 0",
+    source: TAXONOMY,
+    parameters: &[],
+    facts: |_, ()| ActionFacts::default(),
+    build: |_| Box::new(Change::Constant(Transformation::constant(0.0))),
+};
+
+pub(super) const RESET: Entry<dyn Action> = Entry {
+    name: "reset",
+    summary: "ends all actions on the variable that have begun before",
+    source: OSP,
+    parameters: &[],
+    facts: |_, ()| ActionFacts { ends_others: true },
+    build: |_| Box::new(Change::Constant(Transformation::IDENTITY)),
+};

@@ -1,0 +1,99 @@
+//! Actions on variables: what a fault, or a test, does to a value on its way to a unit.
+//!
+//! An action holds from the first communication point that is not before its time, until the first one
+//! that is not before its end. Over a communication step it is affine in the value, and the same: an input
+//! gets factor·u + offset.
+
+mod actions;
+
+use std::fmt;
+
+use crate::need::{Facts, Need};
+use crate::registry::{Entry, EntryKind};
+
+pub(crate) use crate::block::reached;
+
+/// A value u becomes factor·u + offset.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Transformation {
+    /// Factor, without unit.
+    pub factor: f64,
+    /// Offset, in the unit of the variable.
+    pub offset: f64,
+}
+
+impl Transformation {
+    /// The value stays as it is.
+    pub const IDENTITY: Self = Self {
+        factor: 1.0,
+        offset: 0.0,
+    };
+
+    /// The value is replaced.
+    #[must_use]
+    pub const fn constant(value: f64) -> Self {
+        Self {
+            factor: 0.0,
+            offset: value,
+        }
+    }
+
+    /// This one, of the value that `first` gives.
+    pub(crate) fn after(self, first: Self) -> Self {
+        // 0·∞ would be NaN: the factor of a replaced value is not computed.
+        if self.factor == 0.0 {
+            return self;
+        }
+        Self {
+            factor: self.factor * first.factor,
+            offset: self.factor * first.offset + self.offset,
+        }
+    }
+
+    /// The transformed value.
+    pub(crate) fn of(self, value: f64) -> f64 {
+        if self.factor == 0.0 {
+            return self.offset;
+        }
+        self.factor * value + self.offset
+    }
+}
+
+/// An action on a variable.
+pub trait Action: fmt::Debug + Send + Sync {
+    /// The transformation over the communication step that begins `since` s after the action has begun.
+    /// `held` is the value that the variable had over the step before that.
+    fn transformation(&self, since: f64, held: f64) -> Transformation;
+}
+
+/// Facts about an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ActionFacts {
+    /// It ends all actions on the variable that have begun before it.
+    pub ends_others: bool,
+}
+
+impl Facts for ActionFacts {
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+}
+
+impl EntryKind for dyn Action {
+    const NAME: &'static str = "action";
+    type Made = Box<dyn Action>;
+    type Context = ();
+    type Facts = ActionFacts;
+    const USUAL: () = ();
+}
+
+/// Every action, by its word in a scenario.
+pub const ACTIONS: &[Entry<dyn Action>] = &[
+    actions::OVERRIDE,
+    actions::BIAS,
+    actions::SCALE,
+    actions::RAMP,
+    actions::FREEZE,
+    actions::DROP_OUT,
+    actions::RESET,
+];

@@ -1,0 +1,131 @@
+use std::sync::Arc;
+
+use crate::scenario::{Action, Transformation, reached};
+
+/// The actions of a scenario on a running system.
+#[derive(Clone, Default)]
+pub(crate) struct RunningScenario {
+    /// One for each variable that is acted on.
+    pub(crate) channels: Vec<Channel>,
+    /// Begins and ends so far.
+    pub(crate) done: Vec<DoneAction>,
+}
+
+/// Begin or end of an action.
+#[derive(Clone)]
+pub(crate) struct DoneAction {
+    /// The communication point, s.
+    pub(crate) time: f64,
+    pub(crate) variable: Arc<str>,
+    pub(crate) action: &'static str,
+    pub(crate) event: &'static str,
+}
+
+/// A variable with the actions on it.
+#[derive(Clone)]
+pub(crate) struct Channel {
+    pub(crate) name: Arc<str>,
+    pub(crate) target: Target,
+    /// By time; those of one time in the order of the scenario.
+    pub(crate) actions: Vec<ChannelAction>,
+}
+
+/// The place of a variable.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Target {
+    /// Global index of a connected real input.
+    Connected(usize),
+    /// An input that nothing feeds, or a tunable parameter.
+    Free {
+        component: usize,
+        variable: usize,
+        /// Value without the scenario.
+        base: f64,
+        /// Value that the unit has.
+        given: f64,
+    },
+}
+
+/// An action and its times, s.
+#[derive(Clone)]
+pub(crate) struct ChannelAction {
+    pub(crate) name: &'static str,
+    pub(crate) action: Arc<dyn Action>,
+    pub(crate) ends_others: bool,
+    pub(crate) time: f64,
+    pub(crate) until: f64,
+    pub(crate) phase: Phase,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Phase {
+    Waiting,
+    /// With the communication point at which it began, s, and the value over the step before.
+    Acting {
+        since: f64,
+        held: f64,
+    },
+    Over,
+}
+
+impl Channel {
+    /// Begins and ends the actions that are due at the communication point `time`, s, and returns whether
+    /// there were any. `held` is the value over the step before.
+    pub(crate) fn advance(&mut self, time: f64, held: f64, done: &mut Vec<DoneAction>) -> bool {
+        let before = done.len();
+        for index in 0..self.actions.len() {
+            let action = &mut self.actions[index];
+            match action.phase {
+                Phase::Waiting if reached(time, action.until) => action.phase = Phase::Over,
+                Phase::Waiting if reached(time, action.time) => {
+                    action.phase = Phase::Acting { since: time, held };
+                    done.push(action.report(time, &self.name, "begin"));
+                    if action.ends_others {
+                        action.phase = Phase::Over;
+                        self.end_all(index, time, done);
+                    }
+                }
+                Phase::Acting { .. } if reached(time, action.until) => {
+                    action.phase = Phase::Over;
+                    done.push(action.report(time, &self.name, "end"));
+                }
+                _ => {}
+            }
+        }
+        done.len() > before
+    }
+
+    fn end_all(&mut self, before: usize, time: f64, done: &mut Vec<DoneAction>) {
+        for action in &mut self.actions[..before] {
+            if matches!(action.phase, Phase::Acting { .. }) {
+                done.push(action.report(time, &self.name, "end"));
+                action.phase = Phase::Over;
+            }
+        }
+    }
+
+    /// All actions that hold at the communication point `time`, s, one after the other.
+    pub(crate) fn transformation(&self, time: f64) -> Transformation {
+        let mut whole = Transformation::IDENTITY;
+        for action in &self.actions {
+            if let Phase::Acting { since, held } = action.phase {
+                whole = action
+                    .action
+                    .transformation(time - since, held)
+                    .after(whole);
+            }
+        }
+        whole
+    }
+}
+
+impl ChannelAction {
+    fn report(&self, time: f64, variable: &Arc<str>, event: &'static str) -> DoneAction {
+        DoneAction {
+            time,
+            variable: Arc::clone(variable),
+            action: self.name,
+            event,
+        }
+    }
+}
