@@ -425,7 +425,7 @@ impl Fmu {
             });
         };
         let folder = inner.unpacked.binaries(platform);
-        let name = library_name(&folder, model, platform, co_simulation, warnings)?;
+        let name = platform::library_name(&folder, model, platform, co_simulation, warnings)?;
         Ok(UnpackedBinary {
             platform,
             folder,
@@ -568,41 +568,4 @@ fn model_name(description: &ModelDescription) -> String {
     } else {
         name.to_owned()
     }
-}
-
-/// `<modelIdentifier>.<ending>`, or the only library of the folder: some exporters name it after
-/// the FMU (C-05).
-fn library_name(
-    folder_path: &Path,
-    model: &str,
-    folder: &str,
-    co_simulation: &CoSimulation,
-    warnings: &mut Vec<Warning>,
-) -> Result<String, LoadError> {
-    let expected = format!("{}.{}", co_simulation.model_identifier, platform::ENDING);
-    let entries = std::fs::read_dir(folder_path).map_err(|source| LoadError::Io {
-        path: folder_path.to_owned(),
-        source,
-    })?;
-    let mut found: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .collect();
-    found.sort();
-    if found.contains(&expected) {
-        return Ok(expected);
-    }
-    let ending = format!(".{}", platform::ENDING);
-    let mut libraries = found.iter().filter(|name| name.ends_with(&ending));
-    if let (Some(only), None) = (libraries.next(), libraries.next()) {
-        let message = format!("binaries/{folder} has {only} instead of {expected}; it is used");
-        warnings.push(Warning::new(message));
-        return Ok(only.clone());
-    }
-    let (model, platform) = (model.to_owned(), folder.to_owned());
-    Err(LoadError::NoBinary {
-        model,
-        platform,
-        expected,
-        found,
-    })
 }

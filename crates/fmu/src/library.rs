@@ -134,7 +134,7 @@ impl Library {
     ) -> Result<Self, LoadError> {
         preload(source)?;
         let opened = open_with_needed(source).or_else(|reason| {
-            load_python(&reason, warnings).ok_or(reason)?;
+            load_python(&reason).ok_or(reason)?;
             open_with_needed(source)
         });
         let handle = opened.map_err(|reason| {
@@ -259,7 +259,7 @@ fn preload(source: &Source<'_>) -> Result<(), LoadError> {
 
 /// Loads libpython for all of the process to use, where a library has not loaded because it lacks one of
 /// Python's functions.
-fn load_python(reason: &str, warnings: &mut Vec<Warning>) -> Option<()> {
+fn load_python(reason: &str) -> Option<()> {
     if !undefined_symbol(reason).is_some_and(python::has_symbol) {
         return None;
     }
@@ -270,10 +270,6 @@ fn load_python(reason: &str, warnings: &mut Vec<Warning>) -> Option<()> {
         let _ = ManuallyDrop::new(open(file, true).ok()?);
         loaded.push(name.clone());
     }
-    let message = format!(
-        "it uses a Python interpreter and names no library that has one; {name} is loaded first"
-    );
-    warnings.push(Warning::new(message));
     Some(())
 }
 

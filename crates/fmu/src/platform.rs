@@ -1,4 +1,10 @@
-//! Names of platforms in the `binaries` folder, and endings of libraries.
+//! Names of platforms in the `binaries` folder, and of the libraries in them.
+
+use std::path::Path;
+
+use crate::description::CoSimulation;
+use crate::error::LoadError;
+use crate::warning::Warning;
 
 /// Folders with binaries for this machine, the usual one first: the names of FMI 2.0 and the
 /// tuples of FMI 3.0, which 2.0.4 allows (C-04).
@@ -27,3 +33,40 @@ pub(crate) fn usual_folder() -> &'static str {
 
 /// Ending of a library on this machine.
 pub(crate) const ENDING: &str = std::env::consts::DLL_EXTENSION;
+
+/// `<modelIdentifier>.<ending>`, or the only library of the folder: some exporters name it after
+/// the FMU (C-05).
+pub(crate) fn library_name(
+    folder_path: &Path,
+    model: &str,
+    folder: &str,
+    co_simulation: &CoSimulation,
+    warnings: &mut Vec<Warning>,
+) -> Result<String, LoadError> {
+    let expected = format!("{}.{}", co_simulation.model_identifier, ENDING);
+    let entries = std::fs::read_dir(folder_path).map_err(|source| LoadError::Io {
+        path: folder_path.to_owned(),
+        source,
+    })?;
+    let mut found: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    found.sort();
+    if found.contains(&expected) {
+        return Ok(expected);
+    }
+    let ending = format!(".{}", ENDING);
+    let mut libraries = found.iter().filter(|name| name.ends_with(&ending));
+    if let (Some(only), None) = (libraries.next(), libraries.next()) {
+        let message = format!("binaries/{folder} has {only} instead of {expected}; it is used");
+        warnings.push(Warning::new(message));
+        return Ok(only.clone());
+    }
+    let (model, platform) = (model.to_owned(), folder.to_owned());
+    Err(LoadError::NoBinary {
+        model,
+        platform,
+        expected,
+        found,
+    })
+}

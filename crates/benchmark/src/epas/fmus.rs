@@ -3,7 +3,7 @@
 use gyrator_system::Value;
 
 use super::system::{MACRO_STEP, Manoeuvre};
-use crate::assembly::{Assembly, Configuration, Place};
+use crate::assembly::{Assembly, Place};
 use crate::benchmark::MeasureError;
 use crate::recording::Recording;
 use crate::role::{Role, RoleAssignment};
@@ -83,7 +83,8 @@ pub(crate) fn course(
     }
     assembly.connect("controller.motor_torque", "steering.motor_torque");
     let axis = [("vehicle.F", "steering.F"), ("steering.v", "vehicle.v")];
-    assembly.bond("rack", &[axis], &Configuration::plain("", setup.exchange));
+    // The force of the vehicle is counted as one on the vehicle.
+    assembly.weighted_bond("rack", &[(axis, -1.0)]);
     let names = ["steering.angle", "steering.v"].map(|name| assembly.variable(name));
     let rows = Recording::of(assembly.into_file())?.rows(&names)?;
     Ok(rows.into_iter().map(|row| [row[0], row[1]]).collect())

@@ -4,7 +4,9 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::{outputs, slopes};
-use crate::exchange::{InitialPass, Stage, initial_stages, prepare_passes, select_exchange};
+use crate::exchange::{
+    InitialPass, Stage, initial_stages, likely_wrong_senses, prepare_passes, select_exchange,
+};
 use crate::fault::{Cause, Fault, RunError};
 use crate::graph::SignalSource;
 use crate::state::{Signals, SystemState, call};
@@ -47,6 +49,7 @@ pub(crate) fn initialize(state: &mut SystemState, period: &Period) -> Result<Not
     set_start_values(state, &start, true)?;
     propagate(state, &start)?;
     let (gains, mut notes) = select_exchange(state, &start)?;
+    notes.extend(likely_wrong_senses(state, &gains));
     read_start_values_back(state, &start, true, &mut notes)?;
     for component in 0..state.units.members.len() {
         call(state, component, &start, |unit| {

@@ -67,7 +67,7 @@ fn feeds_through(graph: &Graph, output: usize, input: usize) -> bool {
     inputs.is_some_and(|inputs| inputs.contains(&graph.inputs[input].variable))
 }
 
-fn by_unit(
+pub(super) fn by_unit(
     state: &mut SystemState,
     component: usize,
     output: usize,

@@ -13,6 +13,7 @@ mod plan;
 mod probe;
 mod probing;
 pub(crate) mod refresh;
+mod sense;
 #[cfg(test)]
 mod tests;
 
@@ -20,3 +21,4 @@ pub(crate) use choice::select_exchange;
 pub(crate) use plan::{Pass as InitialPass, Stage, exchange_passes, initial_stages};
 pub(crate) use probe::Gains;
 pub(crate) use refresh::prepare_passes;
+pub(crate) use sense::likely_wrong_senses;

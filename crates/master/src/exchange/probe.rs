@@ -22,15 +22,17 @@ impl Gains {
         self.nonsmooth.is_empty()
     }
 
+    /// The derivative of a pair; `None` where it is not known, or changes with the size of the probe.
+    pub(crate) fn smooth(&self, output: Handle, input: Handle) -> Option<f64> {
+        let row = self.outputs.iter().position(|known| *known == output)?;
+        let column = self.inputs.iter().position(|known| *known == input)?;
+        let is_smooth = !self.nonsmooth.contains(&(row, column));
+        is_smooth.then(|| self.values[row * self.inputs.len() + column])
+    }
+
     /// Whether the output was measured not to depend on the input.
     pub(crate) fn is_inert(&self, output: Handle, input: Handle) -> bool {
-        let row = self.outputs.iter().position(|known| *known == output);
-        let column = self.inputs.iter().position(|known| *known == input);
-        let (Some(row), Some(column)) = (row, column) else {
-            return false;
-        };
-        self.values[row * self.inputs.len() + column] == 0.0
-            && !self.nonsmooth.contains(&(row, column))
+        self.smooth(output, input) == Some(0.0)
     }
 }
 

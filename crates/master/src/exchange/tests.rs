@@ -148,7 +148,10 @@ fn bonded(unit: Immediate, exchange: &str) -> System {
     let mut system = empty();
     system.add("unit", unit).exchange(exchange);
     system.add("source", source("y", "u", SIGNAL));
-    let _ = system.bond("bond", ("unit.y", "source.y"), ("source.u", "unit.u"));
+    // An effort that grows with the flow is that of a passive unit where it is counted the other way.
+    let _ = system
+        .bond("bond", ("unit.y", "source.y"), ("source.u", "unit.u"))
+        .sense(-1.0);
     system
 }
 

@@ -11,7 +11,7 @@ mod suggested_bonds;
 pub use assemble::{FmuCache, further_problems};
 pub use patterns::expand_patterns;
 pub use settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
-pub use suggested_bonds::{Evidence, SuggestedBond};
+pub use suggested_bonds::{Evidence, SuggestedBond, suggested_bonds};
 
 use std::path::PathBuf;
 use std::sync::Arc;

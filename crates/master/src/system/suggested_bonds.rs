@@ -112,103 +112,105 @@ impl Candidate {
     }
 }
 
-impl System {
-    /// Bonds that connections without one suggest, in the order of the file. Connections that change values are
-    /// none: in a bond both ends have the same.
-    pub fn suggested_bonds(&self) -> Vec<SuggestedBond> {
-        let halves = self.halves();
-        let mut candidates = Vec::new();
-        for (effort, a) in halves.iter().enumerate() {
-            for (flow, b) in halves.iter().enumerate() {
-                candidates.extend(candidate(effort, flow, a, b));
-            }
+/// Bonds that connections without one suggest, in the order of the file. Connections that change values are
+/// none: in a bond both ends have the same.
+pub fn suggested_bonds(system: &System) -> Vec<SuggestedBond> {
+    let halves = halves(system);
+    let mut candidates = Vec::new();
+    for (effort, a) in halves.iter().enumerate() {
+        for (flow, b) in halves.iter().enumerate() {
+            candidates.extend(candidate(effort, flow, a, b));
         }
-        candidates.sort();
-        let mut chosen: Vec<(Candidate, bool)> = Vec::new();
-        for candidate in candidates {
-            match chosen
-                .iter_mut()
-                .find(|(known, _)| is_taken(known, &candidate))
-            {
-                Some((known, is_unique)) => *is_unique &= known.rank() != candidate.rank(),
-                None => chosen.push((candidate, true)),
-            }
-        }
-        chosen.sort_by_key(|(candidate, _)| candidate.effort.min(candidate.flow));
-        self.bonds_of(&chosen, &halves)
     }
+    candidates.sort();
+    let mut chosen: Vec<(Candidate, bool)> = Vec::new();
+    for candidate in candidates {
+        match chosen
+            .iter_mut()
+            .find(|(known, _)| is_taken(known, &candidate))
+        {
+            Some((known, is_unique)) => *is_unique &= known.rank() != candidate.rank(),
+            None => chosen.push((candidate, true)),
+        }
+    }
+    chosen.sort_by_key(|(candidate, _)| candidate.effort.min(candidate.flow));
+    bonds_of(system, &chosen, &halves)
+}
 
-    /// The plain connections of real variables that stand in no bond.
-    fn halves(&self) -> Vec<Half<'_>> {
-        let bonded: BTreeSet<(&Port, &Port)> = self
-            .file
-            .bonds
-            .iter()
-            .flat_map(|bond| bond.effort.iter().chain(&bond.flow))
-            .map(|connection| (&connection.from.value, &connection.to.value))
-            .collect();
-        let is_free = |connection: &&Connection| {
-            let ends = (&connection.from.value, &connection.to.value);
-            connection.is_plain() && ends.0.component != ends.1.component && !bonded.contains(&ends)
-        };
-        let free = self.file.connections.iter().filter(is_free);
-        free.filter_map(|connection| {
-            let output = self.variable(&connection.from.value)?;
-            let input = self.variable(&connection.to.value)?;
-            Some(Half {
-                connection,
-                output,
-                input,
-                name: Name::of(&output.name),
-            })
+/// The plain connections of real variables that stand in no bond.
+fn halves(system: &System) -> Vec<Half<'_>> {
+    let bonded: BTreeSet<(&Port, &Port)> = system
+        .file
+        .bonds
+        .iter()
+        .flat_map(|bond| bond.effort.iter().chain(&bond.flow))
+        .map(|connection| (&connection.from.value, &connection.to.value))
+        .collect();
+    let is_free = |connection: &&Connection| {
+        let ends = (&connection.from.value, &connection.to.value);
+        connection.is_plain() && ends.0.component != ends.1.component && !bonded.contains(&ends)
+    };
+    let free = system.file.connections.iter().filter(is_free);
+    free.filter_map(|connection| {
+        let output = variable(system, &connection.from.value)?;
+        let input = variable(system, &connection.to.value)?;
+        Some(Half {
+            connection,
+            output,
+            input,
+            name: Name::of(&output.name),
         })
-        .filter(Half::passes_values_as_they_are)
-        .collect()
-    }
+    })
+    .filter(Half::passes_values_as_they_are)
+    .collect()
+}
 
-    fn variable(&self, port: &Port) -> Option<&Variable> {
-        let mut components = self.file.components.iter();
-        let place = components.position(|component| component.name.value == port.component)?;
-        let description = self.parts.get(place)?.description();
-        let variable = description
-            .variables
-            .get(description.index(&port.variable)?)?;
-        (variable.kind == VariableType::Real && !variable.is_discrete).then_some(variable)
-    }
+fn variable<'a>(system: &'a System, port: &Port) -> Option<&'a Variable> {
+    let mut components = system.file.components.iter();
+    let place = components.position(|component| component.name.value == port.component)?;
+    let description = system.parts.get(place)?.description();
+    let found = description
+        .variables
+        .get(description.index(&port.variable)?)?;
+    (found.kind == VariableType::Real && !found.is_discrete).then_some(found)
+}
 
-    fn bonds_of(&self, chosen: &[(Candidate, bool)], halves: &[Half<'_>]) -> Vec<SuggestedBond> {
-        let known = self.file.bonds.iter().map(|bond| bond.name.value.clone());
-        let mut names: BTreeSet<String> = known.collect();
-        let mut bonds: Vec<(SuggestedBond, [usize; 2])> = Vec::new();
-        for (candidate, is_unique) in chosen {
-            let [effort, flow] = [&halves[candidate.effort], &halves[candidate.flow]];
-            let joined = bonds.iter_mut().find(|(bond, first)| {
-                bond.quantities == DOMAINS[candidate.domain].quantities
-                    && effort.is_axis_beside(&halves[first[0]])
-                    && flow.is_axis_beside(&halves[first[1]])
-            });
-            let axis = axis_of(effort, flow);
-            if let Some((bond, _)) = joined {
-                bond.bond.axis(axis.0, axis.1);
-                bond.is_unique &= is_unique;
-                continue;
-            }
-            let [a, b] = [&effort.connection.from.value, &flow.connection.from.value];
-            let mut bond = Bond::new(free_name(
-                &format!("{}-{}", a.component, b.component),
-                &mut names,
-            ));
-            bond.axis(axis.0, axis.1);
-            let suggested = SuggestedBond {
-                bond,
-                evidence: candidate.evidence,
-                quantities: DOMAINS[candidate.domain].quantities,
-                is_unique: *is_unique,
-            };
-            bonds.push((suggested, [candidate.effort, candidate.flow]));
+fn bonds_of(
+    system: &System,
+    chosen: &[(Candidate, bool)],
+    halves: &[Half<'_>],
+) -> Vec<SuggestedBond> {
+    let known = system.file.bonds.iter().map(|bond| bond.name.value.clone());
+    let mut names: BTreeSet<String> = known.collect();
+    let mut bonds: Vec<(SuggestedBond, [usize; 2])> = Vec::new();
+    for (candidate, is_unique) in chosen {
+        let [effort, flow] = [&halves[candidate.effort], &halves[candidate.flow]];
+        let joined = bonds.iter_mut().find(|(bond, first)| {
+            bond.quantities == DOMAINS[candidate.domain].quantities
+                && effort.is_axis_beside(&halves[first[0]])
+                && flow.is_axis_beside(&halves[first[1]])
+        });
+        let axis = axis_of(effort, flow);
+        if let Some((bond, _)) = joined {
+            bond.bond.axis(axis.0, axis.1);
+            bond.is_unique &= is_unique;
+            continue;
         }
-        bonds.into_iter().map(|(bond, _)| bond).collect()
+        let [a, b] = [&effort.connection.from.value, &flow.connection.from.value];
+        let mut bond = Bond::new(free_name(
+            &format!("{}-{}", a.component, b.component),
+            &mut names,
+        ));
+        bond.axis(axis.0, axis.1);
+        let suggested = SuggestedBond {
+            bond,
+            evidence: candidate.evidence,
+            quantities: DOMAINS[candidate.domain].quantities,
+            is_unique: *is_unique,
+        };
+        bonds.push((suggested, [candidate.effort, candidate.flow]));
     }
+    bonds.into_iter().map(|(bond, _)| bond).collect()
 }
 
 fn is_taken(known: &Candidate, candidate: &Candidate) -> bool {
@@ -415,7 +417,7 @@ mod tests {
             let pairs: Vec<String> = pairs.collect();
             (suggested.quantities, pairs.join(", "), suggested.is_unique)
         };
-        system.suggested_bonds().into_iter().map(of).collect()
+        suggested_bonds(system).into_iter().map(of).collect()
     }
 
     #[test]
@@ -520,7 +522,7 @@ mod tests {
                 }
                 *unit = Box::new(Described(description));
             }
-            system.suggested_bonds()
+            suggested_bonds(&system)
         };
         let found = with(&rate);
         assert_eq!(found.len(), 1);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gyrator::System;
+use gyrator::{System, suggested_bonds};
 use gyrator_fmu::Fmu;
 use gyrator_system::{
     Bond, Choice, Component, Connection, InterfaceModel, Problem, Problems, Severity, Spanned,
@@ -89,7 +89,7 @@ impl Facts {
         let source = Arc::clone(&file.source);
         let failure = match System::from_file(file.clone()) {
             Ok(system) => {
-                let suggested = suggests_bonds.then(|| system.suggested_bonds());
+                let suggested = suggests_bonds.then(|| suggested_bonds(&system));
                 facts.suggested_bonds =
                     suggested.map(|bonds| bonds.iter().map(Suggestion::new).collect());
                 warnings.extend(system.check());
