@@ -55,7 +55,7 @@ pub(crate) fn library_name(
     if found.contains(&expected) {
         return Ok(expected);
     }
-    let ending = format!(".{}", ENDING);
+    let ending = format!(".{ENDING}");
     let mut libraries = found.iter().filter(|name| name.ends_with(&ending));
     if let (Some(only), None) = (libraries.next(), libraries.next()) {
         let message = format!("binaries/{folder} has {only} instead of {expected}; it is used");

@@ -142,11 +142,7 @@ pub use step::Step;
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl, StepControlFacts};
 pub use system::{
     BondSettings, ComponentSettings, Evidence, FmuCache, InterfaceModelSettings, SuggestedBond,
-<<<<<<< HEAD
-    System, expand_patterns, further_problems,
-=======
-    System, expand_patterns, suggested_bonds,
->>>>>>> 9859825 (Note bonds whose sense is likely the wrong sign)
+    System, expand_patterns, further_problems, suggested_bonds,
 };
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{

@@ -460,8 +460,7 @@ mod tests {
         ];
         let expected = expected.map(|pair| ("force × velocity", pair.to_owned(), true));
         assert_eq!(of(&ports), expected);
-        let names = ports
-            .suggested_bonds()
+        let names = suggested_bonds(&ports)
             .into_iter()
             .map(|bond| bond.bond.name.value);
         assert_eq!(names.collect::<Vec<_>>(), ["a-b", "a-b-2"]);
