@@ -7,9 +7,10 @@ pub use scalar_variable::{BaseType, ScalarVariable};
 
 use crate::model::Model;
 use crate::table::Table;
+use xml::Head;
 
 /// Name, identity and XML text of a model's FMU.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Description {
     /// `modelName` and `modelIdentifier`.
     pub model_name: &'static str,
@@ -24,12 +25,23 @@ pub struct Description {
 /// Describes the model `M` as an FMU for co-simulation.
 #[must_use]
 pub fn describe<M: Model>() -> Description {
-    let table = Table::<M>::new();
-    let guid = guid(&xml::document(&table, ""));
-    Description {
+    let head = Head {
         model_name: M::NAME,
-        xml: xml::document(&table, &guid),
-        variables: scalar_variable::rows(&table),
+        description: M::DESCRIPTION,
+        interpolates_inputs: M::INTERPOLATES_INPUTS,
+        fresh_outputs: M::FRESH_OUTPUTS,
+        stop_time: M::STOP_TIME,
+        step_size: M::STEP_SIZE,
+    };
+    written(&head, scalar_variable::rows(&Table::<M>::new()))
+}
+
+fn written(head: &Head, variables: Vec<ScalarVariable>) -> Description {
+    let guid = guid(&xml::document(head, &variables, ""));
+    Description {
+        model_name: head.model_name,
+        xml: xml::document(head, &variables, &guid),
+        variables,
         guid,
     }
 }

@@ -323,12 +323,7 @@ impl<M> Variable<M> {
         self
     }
 
-    /// Whether an importer may set the variable before initialization (`initial = "exact"`).
-    pub(crate) fn is_exact(&self) -> bool {
-        self.causality == Causality::Parameter
-    }
-
-    /// Whether the model computes the variable from the start (`initial = "calculated"`).
+    /// Whether the model computes the variable from the start.
     pub(crate) fn is_calculated(&self) -> bool {
         matches!(self.causality, Causality::Output | Causality::Local)
     }

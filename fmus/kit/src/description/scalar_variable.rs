@@ -1,9 +1,10 @@
+use crate::model::Model;
 use crate::table::{Table, ValueReference};
 use crate::unit::Unit;
-use crate::variable::{Causality, Enumeration, TypedPlace, Variability};
+use crate::variable::{Causality, Enumeration, Place, Settings, TypedPlace, Variability};
 
 /// A variable as `modelDescription.xml` describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ScalarVariable {
     /// Name.
     pub name: &'static str,
@@ -17,10 +18,18 @@ pub struct ScalarVariable {
     pub variability: Variability,
     /// Unit of a Real.
     pub unit: Option<Unit>,
+    /// Smallest value of a Real or an Integer.
+    pub min: Option<f64>,
+    /// Largest value of a Real or an Integer.
+    pub max: Option<f64>,
+    /// Start value of a variable that the model does not compute, as it is written.
+    pub start: Option<String>,
     /// Meaning of the variable.
     pub description: &'static str,
     /// The inputs that an output follows without a step between.
     pub depends_on: &'static [&'static str],
+    /// The parameters that an output depends on in Initialization Mode.
+    pub starts_from: &'static [&'static str],
 }
 
 impl ScalarVariable {
@@ -56,24 +65,53 @@ pub enum BaseType {
     Enumeration(&'static Enumeration),
 }
 
-/// The rows of `table`, the kit's own parameters included.
-pub(super) fn rows<M>(table: &Table<M>) -> Vec<ScalarVariable> {
-    let rows = table.variables.iter().zip(&table.references);
-    rows.map(|(variable, &reference)| ScalarVariable {
-        name: variable.name,
-        reference,
-        base_type: match variable.kind {
-            TypedPlace::Real(_) => BaseType::Real,
-            TypedPlace::Integer(_) => BaseType::Integer,
-            TypedPlace::Boolean(_) => BaseType::Boolean,
-            TypedPlace::String(_) => BaseType::String,
-            TypedPlace::Enumeration(_, items) => BaseType::Enumeration(items),
-        },
-        causality: variable.causality,
-        variability: variable.variability,
-        unit: variable.unit,
-        description: variable.description,
-        depends_on: variable.depends_on,
-    })
-    .collect()
+/// The rows of `table`, the kit's own parameters included. The only generic part of a description: each FMU
+/// compiles it anew.
+pub(super) fn rows<M: Model>(table: &Table<M>) -> Vec<ScalarVariable> {
+    let mut start = Start {
+        model: M::default(),
+        settings: Settings::default(),
+    };
+    let mut rows = Vec::with_capacity(table.variables.len());
+    for (variable, &reference) in table.variables.iter().zip(&table.references) {
+        let (base_type, value) = match variable.kind {
+            TypedPlace::Real(place) => (BaseType::Real, format!("{:?}", start.value(place))),
+            TypedPlace::Integer(place) => (BaseType::Integer, start.value(place).to_string()),
+            TypedPlace::Boolean(place) => (BaseType::Boolean, start.value(place).to_string()),
+            TypedPlace::String(place) => (BaseType::String, start.value(place).clone()),
+            TypedPlace::Enumeration(place, items) => {
+                (BaseType::Enumeration(items), start.value(place).to_string())
+            }
+        };
+        rows.push(ScalarVariable {
+            name: variable.name,
+            reference,
+            base_type,
+            causality: variable.causality,
+            variability: variable.variability,
+            unit: variable.unit,
+            min: variable.min,
+            max: variable.max,
+            start: (!variable.is_calculated()).then_some(value),
+            description: variable.description,
+            depends_on: variable.depends_on,
+            starts_from: variable.starts_from,
+        });
+    }
+    rows
+}
+
+/// Where start values come from.
+struct Start<M> {
+    model: M,
+    settings: Settings,
+}
+
+impl<M> Start<M> {
+    fn value<T>(&mut self, place: Place<M, T>) -> &T {
+        match place {
+            Place::Model(access) => access(&mut self.model),
+            Place::Settings(access) => access(&mut self.settings),
+        }
+    }
 }

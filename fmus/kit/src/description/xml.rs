@@ -2,44 +2,52 @@
 
 use std::collections::BTreeMap;
 
-use super::LOG_CATEGORIES;
+use super::{BaseType, LOG_CATEGORIES, ScalarVariable};
 use crate::input_curve::MAX_ORDER;
-use crate::model::Model;
-use crate::table::Table;
-use crate::variable::{Causality, Enumeration, Place, Settings, TypedPlace, Variable};
+use crate::variable::{Causality, Enumeration};
+
+/// The constants of a [`Model`](crate::Model) that its description names.
+pub(super) struct Head {
+    pub(super) model_name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) interpolates_inputs: bool,
+    pub(super) fresh_outputs: bool,
+    pub(super) stop_time: f64,
+    pub(super) step_size: f64,
+}
 
 /// The whole document, with the given GUID.
-pub(super) fn document<M: Model>(table: &Table<M>, guid: &str) -> String {
+pub(super) fn document(head: &Head, variables: &[ScalarVariable], guid: &str) -> String {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let mut root = Element::new("fmiModelDescription");
     root.text("fmiVersion", "2.0")
-        .text("modelName", M::NAME)
+        .text("modelName", head.model_name)
         .text("guid", guid)
-        .text("description", M::DESCRIPTION)
+        .text("description", head.description)
         .text("generationTool", "gyrator fmu-kit")
         .text("variableNamingConvention", "structured")
         .text("numberOfEventIndicators", "0");
-    root.child(co_simulation::<M>());
-    root.child_if_any(unit_definitions(table));
-    root.child_if_any(type_definitions(table));
+    root.child(co_simulation(head));
+    root.child_if_any(unit_definitions(variables));
+    root.child_if_any(type_definitions(variables));
     root.child(log_categories());
     let mut experiment = Element::new("DefaultExperiment");
     experiment
         .number("startTime", 0.0)
-        .number("stopTime", M::STOP_TIME)
-        .number("stepSize", M::STEP_SIZE);
+        .number("stopTime", head.stop_time)
+        .number("stepSize", head.step_size);
     root.child(experiment);
-    root.child(vendor_annotations::<M>());
-    root.child(model_variables(table));
-    root.child(model_structure(table));
+    root.child(vendor_annotations(head));
+    root.child(model_variables(variables));
+    root.child(model_structure(variables));
     root.write(&mut xml, 0);
     xml
 }
 
-fn co_simulation<M: Model>() -> Element {
+fn co_simulation(head: &Head) -> Element {
     let mut element = Element::new("CoSimulation");
-    element.text("modelIdentifier", M::NAME);
-    if M::INTERPOLATES_INPUTS {
+    element.text("modelIdentifier", head.model_name);
+    if head.interpolates_inputs {
         element.text("canInterpolateInputs", "true");
     }
     for capability in [
@@ -54,8 +62,8 @@ fn co_simulation<M: Model>() -> Element {
     element
 }
 
-fn unit_definitions<M>(table: &Table<M>) -> Element {
-    let units = table.variables.iter().filter_map(|v| v.unit);
+fn unit_definitions(variables: &[ScalarVariable]) -> Element {
+    let units = variables.iter().filter_map(|v| v.unit);
     let units: BTreeMap<_, _> = units.map(|unit| (unit.name, unit.exponents)).collect();
     let mut definitions = Element::new("UnitDefinitions");
     for (name, exponents) in units {
@@ -70,10 +78,10 @@ fn unit_definitions<M>(table: &Table<M>) -> Element {
     definitions
 }
 
-fn type_definitions<M>(table: &Table<M>) -> Element {
+fn type_definitions(variables: &[ScalarVariable]) -> Element {
     let mut types = BTreeMap::<&str, &Enumeration>::new();
-    for variable in &table.variables {
-        if let TypedPlace::Enumeration(_, items) = variable.kind {
+    for variable in variables {
+        if let BaseType::Enumeration(items) = variable.base_type {
             types.insert(items.name, items);
         }
     }
@@ -112,12 +120,12 @@ fn log_categories() -> Element {
 /// outputs are cached or the model forbids it; that instances may share one library, as it keeps
 /// nothing outside of them; and the highest order of input derivatives, for which FMI 2.0 has no
 /// attribute.
-fn vendor_annotations<M: Model>() -> Element {
+fn vendor_annotations(head: &Head) -> Element {
     let mut tool = Element::new("Tool");
     let mut library = Element::new("Library");
     library.text("shared", "true");
     let mut declarations = Element::new("Declarations");
-    if M::FRESH_OUTPUTS {
+    if head.fresh_outputs {
         let mut feed_through = Element::new("Feedthrough");
         feed_through
             .text("fresh", "true")
@@ -125,7 +133,7 @@ fn vendor_annotations<M: Model>() -> Element {
         declarations.child(feed_through);
     }
     declarations.child(library);
-    if M::INTERPOLATES_INPUTS {
+    if head.interpolates_inputs {
         let mut derivatives = Element::new("InputDerivatives");
         derivatives.text("order", &MAX_ORDER.to_string());
         declarations.child(derivatives);
@@ -136,57 +144,38 @@ fn vendor_annotations<M: Model>() -> Element {
     annotations
 }
 
-fn model_variables<M: Model>(table: &Table<M>) -> Element {
-    let mut start = Start {
-        model: M::default(),
-        settings: Settings::default(),
-    };
-    let mut variables = Element::new("ModelVariables");
-    for (variable, reference) in table.variables.iter().zip(&table.references) {
+fn model_variables(variables: &[ScalarVariable]) -> Element {
+    let mut elements = Element::new("ModelVariables");
+    for variable in variables {
         let mut scalar = Element::new("ScalarVariable");
         scalar
             .text("name", variable.name)
-            .text("valueReference", &reference.to_string())
+            .text("valueReference", &variable.reference.to_string())
             .text("description", variable.description)
             .text("causality", variable.causality.name())
             .text("variability", variable.variability.name());
-        if variable.is_exact() {
-            scalar.text("initial", "exact");
-        } else if variable.is_calculated() {
-            scalar.text("initial", "calculated");
-        }
-        scalar.child(typed_element(variable, &mut start));
-        variables.child(scalar);
+        match variable.causality {
+            Causality::Parameter => scalar.text("initial", "exact"),
+            Causality::Output | Causality::Local => scalar.text("initial", "calculated"),
+            Causality::Input => &mut scalar,
+        };
+        scalar.child(typed_element(variable));
+        elements.child(scalar);
     }
-    variables
-}
-
-/// Where start values come from.
-struct Start<M> {
-    model: M,
-    settings: Settings,
-}
-
-impl<M> Start<M> {
-    fn value<T>(&mut self, place: Place<M, T>) -> &T {
-        match place {
-            Place::Model(access) => access(&mut self.model),
-            Place::Settings(access) => access(&mut self.settings),
-        }
-    }
+    elements
 }
 
 /// `<Real …/>` and the like.
-fn typed_element<M>(variable: &Variable<M>, start: &mut Start<M>) -> Element {
-    let (name, value) = match variable.kind {
-        TypedPlace::Real(place) => ("Real", format!("{:?}", start.value(place))),
-        TypedPlace::Integer(place) => ("Integer", start.value(place).to_string()),
-        TypedPlace::Boolean(place) => ("Boolean", start.value(place).to_string()),
-        TypedPlace::String(place) => ("String", start.value(place).clone()),
-        TypedPlace::Enumeration(place, _) => ("Enumeration", start.value(place).to_string()),
+fn typed_element(variable: &ScalarVariable) -> Element {
+    let name = match variable.base_type {
+        BaseType::Real => "Real",
+        BaseType::Integer => "Integer",
+        BaseType::Boolean => "Boolean",
+        BaseType::String => "String",
+        BaseType::Enumeration(_) => "Enumeration",
     };
     let mut element = Element::new(name);
-    if let TypedPlace::Enumeration(_, items) = variable.kind {
+    if let BaseType::Enumeration(items) = variable.base_type {
         element.text("declaredType", items.name);
     }
     if let Some(unit) = variable.unit {
@@ -200,20 +189,20 @@ fn typed_element<M>(variable: &Variable<M>, start: &mut Start<M>) -> Element {
             None => &mut element,
         };
     }
-    if !variable.is_calculated() {
-        element.text("start", &value);
+    if let Some(start) = &variable.start {
+        element.text("start", start);
     }
     element
 }
 
-fn model_structure<M: Model>(table: &Table<M>) -> Element {
+fn model_structure(variables: &[ScalarVariable]) -> Element {
     let mut outputs = Element::new("Outputs");
     let mut initial_unknowns = Element::new("InitialUnknowns");
-    for (index, variable) in (1..).zip(&table.variables) {
+    for (index, variable) in (1..).zip(variables) {
         if variable.causality == Causality::Output {
-            outputs.child(unknown(table, index, variable.depends_on, &[]));
+            outputs.child(unknown(variables, index, variable.depends_on, &[]));
             let (inputs, parameters) = (variable.depends_on, variable.starts_from);
-            initial_unknowns.child(unknown(table, index, inputs, parameters));
+            initial_unknowns.child(unknown(variables, index, inputs, parameters));
         }
     }
     let mut structure = Element::new("ModelStructure");
@@ -223,15 +212,15 @@ fn model_structure<M: Model>(table: &Table<M>) -> Element {
 }
 
 /// `<Unknown …/>` with its dependencies in ascending order; all indices count from 1.
-fn unknown<M: Model>(
-    table: &Table<M>,
+fn unknown(
+    variables: &[ScalarVariable],
     index: usize,
     inputs: &[&str],
     parameters: &[&str],
 ) -> Element {
     let names = inputs.iter().chain(parameters);
     let mut known: Vec<usize> = names
-        .filter_map(|name| table.index_of(name))
+        .filter_map(|name| variables.iter().position(|v| v.name == *name))
         .map(|position| position + 1)
         .collect();
     known.sort_unstable();
