@@ -165,11 +165,56 @@ fn free_inputs_are_acted_on_and_given_back() {
     }
 }
 
+/// A source y = t feeds u = 2·y + 1 and, as it is, w: both see the action, which is reported once.
+#[test]
+fn actions_on_an_output_are_on_all_inputs_that_it_feeds() {
+    let text = "experiment.step_size = 0.1\nexperiment.exchange = 'fresh'\n\
+                components.source.block = { name = 'ramp', height = 100, duration = 100 }\n\
+                components.sink.block = 'gain'\ncomponents.plain.block = 'gain'\n\
+                connections = [['source.y', 'plain.u'], \
+                { from = 'source.y', to = 'sink.u', gain = 2, offset = 1 }]\n";
+    type Law = fn(f64) -> f64;
+    let words: [(&str, Law); 5] = [
+        ("{ name = 'override', value = 5 }", |_| 5.0),
+        ("{ name = 'bias', value = -3 }", |t| t - 3.0),
+        ("{ name = 'scale', factor = 4 }", |t| 4.0 * t),
+        ("{ name = 'ramp', rate = 2 }", |t| t + 2.0 * (t - 1.0)),
+        ("'freeze'", |_| 0.9),
+    ];
+    for (word, law) in words {
+        let (file, _) = toml_file::parse(text, "system.toml").unwrap();
+        let mut system = System::from_file(file).unwrap();
+        let on_output = action(1.0, "until = 2.0", word).replace("sink.u", "source.y");
+        system.scenario(scenario(&on_output));
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        for step in 0..=25 {
+            let time = f64::from(step) * 0.1;
+            let y = if acts(time) { law(time) } else { time };
+            for (name, expected) in [("sink.y", 2.0 * y + 1.0), ("plain.y", y)] {
+                let found = run.read_real(name).unwrap();
+                assert!(
+                    (found - expected).abs() < 1e-12,
+                    "{word} {name} {time}: {found}"
+                );
+            }
+            run.step().unwrap();
+        }
+        let events: Vec<_> = run
+            .report()
+            .actions
+            .into_iter()
+            .map(|a| (a.variable, a.event))
+            .collect();
+        let expected = ["begin", "end"].map(|event| ("source.y".into(), event));
+        assert_eq!(events, expected, "{word}");
+    }
+}
+
 #[test]
 fn wrong_names_and_words_are_found_at_once() {
     let mut system = system("");
     let text = "[[actions]]\ntime = 1\nvariable = 'sink.v'\naction = 'freeze'\n\
-                [[actions]]\ntime = 1\nvariable = 'source.y'\naction = 'freeze'\n\
+                [[actions]]\ntime = 1\nvariable = 'sink.y'\naction = 'freeze'\n\
                 [[actions]]\ntime = 1\nvariable = 'sink.u'\naction = 'freze'\n\
                 [[actions]]\ntime = 1\nvariable = 'sink.u'\naction = { name = 'bias', valu = 1 }\n";
     system.scenario(scenario(text));
@@ -179,7 +224,7 @@ fn wrong_names_and_words_are_found_at_once() {
     let text = problems.to_string();
     for words in [
         "scenario.toml:3:12: error: the system has no variable `sink.v`",
-        "it feeds `sink.u`",
+        "`sink.y` is an output that feeds no input",
         "did you mean `freeze`?",
         "did you mean `value`?",
     ] {

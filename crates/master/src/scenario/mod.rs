@@ -7,6 +7,7 @@
 mod actions;
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::need::{Facts, Need};
 use crate::registry::{Entry, EntryKind};
@@ -64,6 +65,29 @@ pub trait Action: fmt::Debug + Send + Sync {
     /// The transformation over the communication step that begins `since` s after the action has begun.
     /// `held` is the value that the variable had over the step before that.
     fn transformation(&self, since: f64, held: f64) -> Transformation;
+}
+
+/// An action on an output y, as one on an input u = factor·y + offset that it feeds: where y becomes
+/// a·y + b, u becomes a·u + factor·b + (1 − a)·offset.
+#[derive(Debug)]
+pub(crate) struct PassedOn {
+    pub(crate) action: Arc<dyn Action>,
+    pub(crate) factor: f64,
+    pub(crate) offset: f64,
+}
+
+impl Action for PassedOn {
+    fn transformation(&self, since: f64, held: f64) -> Transformation {
+        if self.factor == 0.0 {
+            return Transformation::IDENTITY;
+        }
+        let held = (held - self.offset) / self.factor;
+        let Transformation { factor, offset } = self.action.transformation(since, held);
+        Transformation {
+            factor,
+            offset: self.factor * offset + (1.0 - factor) * self.offset,
+        }
+    }
 }
 
 /// Facts about an action.

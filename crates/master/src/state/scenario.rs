@@ -24,6 +24,7 @@ pub(crate) struct DoneAction {
 /// A variable with the actions on it.
 #[derive(Clone)]
 pub(crate) struct Channel {
+    /// Name of the variable.
     pub(crate) name: Arc<str>,
     pub(crate) target: Target,
     /// By time; those of one time in the order of the scenario.
@@ -50,6 +51,9 @@ pub(crate) enum Target {
 #[derive(Clone)]
 pub(crate) struct ChannelAction {
     pub(crate) name: &'static str,
+    /// The variable that the scenario names: this one, or the output that feeds it. `None` where the begin and end of
+    /// the action are reported at another input of that output.
+    pub(crate) reported_as: Option<Arc<str>>,
     pub(crate) action: Arc<dyn Action>,
     pub(crate) ends_others: bool,
     pub(crate) time: f64,
@@ -72,14 +76,15 @@ impl Channel {
     /// Begins and ends the actions that are due at the communication point `time`, s, and returns whether
     /// there were any. `held` is the value over the step before.
     pub(crate) fn advance(&mut self, time: f64, held: f64, done: &mut Vec<DoneAction>) -> bool {
-        let before = done.len();
+        let mut has_changed = false;
         for index in 0..self.actions.len() {
             let action = &mut self.actions[index];
             match action.phase {
                 Phase::Waiting if reached(time, action.until) => action.phase = Phase::Over,
                 Phase::Waiting if reached(time, action.time) => {
                     action.phase = Phase::Acting { since: time, held };
-                    done.push(action.report(time, &self.name, "begin"));
+                    done.extend(action.report(time, "begin"));
+                    has_changed = true;
                     if action.ends_others {
                         action.phase = Phase::Over;
                         self.end_all(index, time, done);
@@ -87,18 +92,19 @@ impl Channel {
                 }
                 Phase::Acting { .. } if reached(time, action.until) => {
                     action.phase = Phase::Over;
-                    done.push(action.report(time, &self.name, "end"));
+                    done.extend(action.report(time, "end"));
+                    has_changed = true;
                 }
                 _ => {}
             }
         }
-        done.len() > before
+        has_changed
     }
 
     fn end_all(&mut self, before: usize, time: f64, done: &mut Vec<DoneAction>) {
         for action in &mut self.actions[..before] {
             if matches!(action.phase, Phase::Acting { .. }) {
-                done.push(action.report(time, &self.name, "end"));
+                done.extend(action.report(time, "end"));
                 action.phase = Phase::Over;
             }
         }
@@ -120,12 +126,12 @@ impl Channel {
 }
 
 impl ChannelAction {
-    fn report(&self, time: f64, variable: &Arc<str>, event: &'static str) -> DoneAction {
-        DoneAction {
+    fn report(&self, time: f64, event: &'static str) -> Option<DoneAction> {
+        Some(DoneAction {
             time,
-            variable: Arc::clone(variable),
+            variable: Arc::clone(self.reported_as.as_ref()?),
             action: self.name,
             event,
-        }
+        })
     }
 }

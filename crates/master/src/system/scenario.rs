@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use gyrator_system::{Problem, Scenario, TimedAction, closest};
 
-use crate::graph::Graph;
+use crate::graph::{Graph, SignalSource, SignalWire};
 use crate::registry::look_up;
-use crate::scenario::ACTIONS;
+use crate::scenario::{ACTIONS, Action, PassedOn};
 use crate::state::{Channel, ChannelAction, Phase, RunningScenario, Target};
 use crate::unit::{Causality, VariableType};
 
@@ -21,36 +21,40 @@ pub(super) fn join(scenario: &Scenario, graph: &Graph) -> Result<RunningScenario
         problems.push(Problem::error("scenario", message));
     }
     for timed in &scenario.actions {
-        let target = target(timed, graph);
+        let places = places(timed, graph);
         let chosen = look_up(ACTIONS, &timed.action);
-        let (target, chosen) = match (target, chosen) {
-            (Ok(target), Ok(chosen)) => (target, chosen),
-            (target, chosen) => {
-                problems.extend(target.err());
+        let (places, chosen) = match (places, chosen) {
+            (Ok(places), Ok(chosen)) => (places, chosen),
+            (places, chosen) => {
+                problems.extend(places.err());
                 problems.extend(chosen.err().into_iter().flatten());
                 continue;
             }
         };
-        let action = ChannelAction {
-            name: chosen.name(),
-            ends_others: chosen.usual_facts().ends_others,
-            action: chosen.build().into(),
-            time: timed.time.value,
-            until: timed
-                .until
-                .as_ref()
-                .map_or(f64::INFINITY, |until| until.value),
-            phase: Phase::Waiting,
-        };
-        let name = timed.variable.value.as_str();
-        let mut channels = running.channels.iter_mut();
-        match channels.find(|channel| &*channel.name == name) {
-            Some(channel) => channel.actions.push(action),
-            None => running.channels.push(Channel {
-                name: Arc::from(name),
-                target,
-                actions: vec![action],
-            }),
+        let action: Arc<dyn Action> = chosen.build().into();
+        let mut reported_as = Some(Arc::from(timed.variable.value.as_str()));
+        for place in places {
+            let action = ChannelAction {
+                name: chosen.name(),
+                reported_as: reported_as.take(),
+                ends_others: chosen.usual_facts().ends_others,
+                action: place.of_output(&action, graph),
+                time: timed.time.value,
+                until: timed
+                    .until
+                    .as_ref()
+                    .map_or(f64::INFINITY, |until| until.value),
+                phase: Phase::Waiting,
+            };
+            let mut channels = running.channels.iter_mut();
+            match channels.find(|channel| *channel.name == *place.name) {
+                Some(channel) => channel.actions.push(action),
+                None => running.channels.push(Channel {
+                    name: place.name,
+                    target: place.target,
+                    actions: vec![action],
+                }),
+            }
         }
     }
     if !problems.is_empty() {
@@ -65,7 +69,30 @@ pub(super) fn join(scenario: &Scenario, graph: &Graph) -> Result<RunningScenario
     Ok(running)
 }
 
-fn target(timed: &TimedAction, graph: &Graph) -> Result<Target, Problem> {
+/// A place where an action is carried out.
+struct ActionPlace {
+    name: Arc<str>,
+    target: Target,
+    /// The action is on the output that feeds this input.
+    is_fed: bool,
+}
+
+impl ActionPlace {
+    /// The action on this variable that is `action` on the variable that the scenario names.
+    fn of_output(&self, action: &Arc<dyn Action>, graph: &Graph) -> Arc<dyn Action> {
+        match self.target {
+            Target::Connected(input) if self.is_fed => Arc::new(PassedOn {
+                action: Arc::clone(action),
+                factor: graph.inputs[input].factor,
+                offset: graph.inputs[input].offset,
+            }),
+            _ => Arc::clone(action),
+        }
+    }
+}
+
+/// The places of an action: the variable itself, or the inputs that an output feeds.
+fn places(timed: &TimedAction, graph: &Graph) -> Result<Vec<ActionPlace>, Problem> {
     let (name, span) = (&timed.variable.value, &timed.variable.span);
     let shown = |component: &str, variable: &str| format!("{component}.{variable}");
     let mut variables = graph.variables();
@@ -81,7 +108,7 @@ fn target(timed: &TimedAction, graph: &Graph) -> Result<Target, Problem> {
             None => problem.help("names are component.variable"),
         });
     };
-    let refuse = |why: &str| {
+    let refuse = |why: &'static str| {
         let message = format!("`{name}` {why}");
         Problem::error("no-target", message).at(span)
     };
@@ -96,38 +123,58 @@ fn target(timed: &TimedAction, graph: &Graph) -> Result<Target, Problem> {
     if found.described.kind != VariableType::Real {
         return Err(refuse("is not Real, and actions are on Real variables"));
     }
+    let this = |target: Target| {
+        let (name, is_fed) = (Arc::from(name.as_str()), false);
+        Ok(vec![ActionPlace {
+            name,
+            target,
+            is_fed,
+        }])
+    };
     if let Some(input) = graph.input_index(component, variable) {
-        return Ok(Target::Connected(input));
+        return this(Target::Connected(input));
     }
     match found.described.causality {
-        Causality::Input | Causality::TunableParameter => Ok(Target::Free {
+        Causality::Input | Causality::TunableParameter => this(Target::Free {
             component,
             variable,
             base: f64::NAN,
             given: f64::NAN,
         }),
-        Causality::Output => {
-            let fed = graph.output_index(component, variable);
-            let inputs = graph.inputs.iter().enumerate();
-            let fed = inputs.filter(|(_, input)| Some(input.source) == fed);
-            let fed: Vec<String> = fed
-                .map(|(index, _)| {
-                    let input = &graph.inputs[index];
-                    let components = graph.components.iter();
-                    let of = components
-                        .enumerate()
-                        .find(|(_, c)| c.inputs.contains(&index));
-                    of.map_or(String::new(), |(component, _)| {
-                        graph.variable_name(component, input.variable)
-                    })
-                })
-                .collect();
-            let problem = refuse("is an output, and actions are on inputs and tunable parameters");
-            Err(match fed.is_empty() {
-                true => problem,
-                false => problem.help(format!("it feeds `{}`", fed.join("`, `"))),
-            })
+        Causality::Output => fed_by(graph, component, variable).map_err(refuse),
+        _ => Err(refuse(
+            "is neither an input, an output nor a tunable parameter",
+        )),
+    }
+}
+
+/// The inputs that an output feeds, or the reason why actions cannot be on it.
+fn fed_by(
+    graph: &Graph,
+    component: usize,
+    variable: usize,
+) -> Result<Vec<ActionPlace>, &'static str> {
+    let output = graph.output_index(component, variable);
+    let is_wired = |wire: &SignalWire| matches!(wire.source, SignalSource::Real(source) if Some(source) == output);
+    if graph.signal_wires.iter().any(is_wired) {
+        return Err("feeds an input that is not Real, and actions are on Real variables");
+    }
+    let mut fed = Vec::new();
+    for (receiver, node) in graph.components.iter().enumerate() {
+        for input in node.inputs.clone() {
+            if Some(graph.inputs[input].source) == output {
+                fed.push(ActionPlace {
+                    name: graph
+                        .variable_name(receiver, graph.inputs[input].variable)
+                        .into(),
+                    target: Target::Connected(input),
+                    is_fed: true,
+                });
+            }
         }
-        _ => Err(refuse("is neither an input nor a tunable parameter")),
+    }
+    match fed.is_empty() {
+        true => Err("is an output that feeds no input: an action on it has no effect"),
+        false => Ok(fed),
     }
 }
