@@ -151,12 +151,12 @@ impl Defects {
         Some((growth, account.rough_steps - rough_steps))
     }
 
-    /// The defect of the connection with this index of [`Graph::real_connections`].
+    /// The defect of the connection with this index of [`Graph::real_connections`](crate::Graph::real_connections).
     pub fn connection(&self, index: usize) -> Option<Defect> {
         self.accounts.get(index).map(|account| self.of(account))
     }
 
-    /// The defects of all connections, in the order of [`Graph::real_connections`].
+    /// The defects of all connections, in the order of [`Graph::real_connections`](crate::Graph::real_connections).
     pub fn connections(&self) -> impl ExactSizeIterator<Item = Defect> {
         self.accounts.iter().map(|account| self.of(account))
     }

@@ -64,9 +64,9 @@ fn wrong_scenarios_say_where_and_what() {
             "did you mean `override`?",
         ),
         (
-            SCENARIO.replace("left.x2", "right.x"),
+            SCENARIO.replace("left.x2", "left.x"),
             3,
-            "it feeds `left.x2`",
+            "`left.x` is an output that feeds no input",
         ),
         (
             SCENARIO.replace("until", "untill"),
@@ -76,7 +76,7 @@ fn wrong_scenarios_say_where_and_what() {
         (
             SCENARIO.replace("left.x2", "left.m"),
             3,
-            "neither an input nor a tunable parameter",
+            "neither an input, an output nor a tunable parameter",
         ),
         (
             OSCILLATORS.to_owned(),

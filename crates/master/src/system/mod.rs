@@ -228,10 +228,6 @@ impl System {
         self.file.bonds.last_mut()
     }
 
-    pub(crate) fn last_interface_model(&mut self) -> Option<&mut InterfaceModel> {
-        self.file.interface_models.last_mut()
-    }
-
     /// Resolves the system, initialises the units and brings them to the start time.
     ///
     /// # Errors

@@ -112,7 +112,7 @@ pub struct InterfaceModelSettings<'a> {
 
 impl InterfaceModelSettings<'_> {
     fn set(self, change: impl FnOnce(&mut FileInterfaceModel)) -> Self {
-        if let Some(model) = self.system.last_interface_model() {
+        if let Some(model) = self.system.file.interface_models.last_mut() {
             change(model);
         }
         self

@@ -117,12 +117,12 @@ pub fn write(system: &SystemFile, target: &Path, limits: Limits) -> Result<(), W
     write_with(system, &BTreeMap::new(), target, limits)
 }
 
-/// As [`write`], with further files, by their paths on disk, that stand in the archive under these
+/// As [`write()`], with further files, by their paths on disk, that stand in the archive under these
 /// names: tables of blocks.
 ///
 /// # Errors
 ///
-/// As [`write`], and if one of the files cannot be read.
+/// As [`write()`], and if one of the files cannot be read.
 pub fn write_with(
     system: &SystemFile,
     files: &BTreeMap<PathBuf, String>,
