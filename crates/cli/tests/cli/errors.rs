@@ -137,6 +137,8 @@ fn mistakes_of_all_phases_are_shown_at_once() {
     }
     text.push_str("\n[[connections]]\nfrom = \"middle.x\"\nto = \"right.f\"\n");
     text.push_str("\n[[connections]]\nfrom = \"right.y\"\nto = \"right.g\"\n");
+    // The other end of this one is in the component whose FMU is missing.
+    text.push_str("\n[[connections]]\nfrom = \"right.z\"\nto = \"left.x3\"\n");
     let bench = Bench::new();
     bench.write("system.toml", &text);
     let text = stderr_of(&bench, &["run", "system.toml"]);

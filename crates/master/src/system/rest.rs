@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gyrator_system::{Component, Connection, Problem, Severity, Spanned, SystemFile};
+use gyrator_system::{Component, Problem, Severity, Spanned, SystemFile};
 
 use super::patterns;
 use crate::registries::Registries;
@@ -26,25 +26,37 @@ pub(super) fn problems(file: &SystemFile, described: Vec<Described<'_>>) -> Vec<
     // A program's own words are not known here.
     let registries = Registries::default();
     let _ = resolve(&expanded, &descriptions, &registries, &mut problems);
+    let is_absent = absent_ends(file, &components);
     // Names alone show an input that is fed twice.
     let is_new = |problem: &Problem| {
-        problem.severity == Severity::Error && problem.rule != "input-fed-twice"
+        problem.severity == Severity::Error
+            && problem.rule != "input-fed-twice"
+            && !(problem.rule == "unknown-component" && is_absent(problem))
     };
     problems.retain(is_new);
     problems
 }
 
-/// The system of some of its components, and the connections between them, those of bonds included.
+/// Tells whether a problem stands at an end of a connection whose component is one of the file's others.
+fn absent_ends(file: &SystemFile, components: &[&Component]) -> impl Fn(&Problem) -> bool {
+    let name = |component: &Component| component.name.value.clone();
+    let kept: BTreeSet<String> = components.iter().copied().map(name).collect();
+    let all: BTreeSet<String> = file.components.iter().map(name).collect();
+    let ends = file.all_connections().flat_map(|c| [&c.from, &c.to]);
+    let ends = ends.filter(|end| {
+        let component = &end.value.component;
+        all.contains(component) && !kept.contains(component)
+    });
+    let absent: Vec<_> = ends.map(|end| Some(end.span.clone())).collect();
+    move |problem| absent.contains(&problem.span)
+}
+
+/// The system of some of its components, and all connections, those of bonds included: each end of a
+/// connection is judged by itself.
 fn rest(file: &SystemFile, components: &[&Component]) -> SystemFile {
-    let kept = components.iter();
-    let kept: BTreeSet<&str> = kept.map(|component| &*component.name.value).collect();
-    let is_kept = |connection: &&Connection| {
-        let mut ends = [&connection.from, &connection.to].into_iter();
-        ends.all(|end| kept.contains(&*end.value.component))
-    };
     let mut rest = SystemFile {
         components: components.iter().copied().cloned().collect(),
-        connections: file.all_connections().filter(is_kept).cloned().collect(),
+        connections: file.all_connections().cloned().collect(),
         bonds: Vec::new(),
         interface_models: Vec::new(),
         ..file.clone()
