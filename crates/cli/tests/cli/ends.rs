@@ -203,10 +203,21 @@ fn r55_a_run_that_waits_for_a_pipe_is_ended() {
         pipe(&bench.path("pipe.toml"));
         pipe(&bench.path("pipe.csv"));
         let mut child = bench.start(command.split(' '));
-        wait_until("it has a worker", || worker_of(child.id()).is_some());
+        // The parent begins to hear signals after it has started the worker.
+        wait_until("it has a worker and hears signals", || {
+            worker_of(child.id()).is_some() && catches_term(child.id())
+        });
         signal("-TERM", child.id());
         assert_eq!(child.wait().unwrap().code(), Some(130), "{command}");
     }
+}
+
+/// Whether a process has a handler of SIGTERM, by the mask of its status (proc(5), `SigCgt`).
+fn catches_term(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (15 - 1)) != 0)
 }
 
 /// As systemd, Slurm and Kubernetes do it.
