@@ -150,7 +150,7 @@ fn the_error_of_500_random_systems_is_estimated_well() {
 fn coarser_companions_estimate_the_error_of_500_random_systems() {
     let shares = shares(500, 2000, Levels::TwiceAndFourTimes);
     println!("{shares:?}");
-    // Less is told where no finer run shows it, but what is told holds.
+    // Fewer errors are known where no finer run shows them, but those that are known hold.
     assert!(shares.within_one_and_a_half >= 0.9, "{shares:?}");
     assert!(shares.within_three >= 0.99, "{shares:?}");
     assert!(shares.covered >= 0.95, "{shares:?}");

@@ -30,7 +30,7 @@ const AROUND: Requirements = Requirements {
     correlation: 0.3,
 };
 
-/// What two coarser runs show has to be carried on to finer steps: of 120 random systems, the looser requirements
+/// The errors that two coarser runs show are extrapolated to finer steps: of 120 random systems, the looser requirements
 /// leave 81 % of the estimates within a factor 1.5, these 94 %.
 const COARSER: Requirements = Requirements {
     orders: 0.6..=2.3,
@@ -93,7 +93,7 @@ pub struct Results<'a> {
 pub struct ErrorBar {
     /// Name of the signal's column.
     pub variable: String,
-    /// Root of the mean square over the rows, in the unit of the signal; `None` where it cannot be told.
+    /// Root of the mean square over the rows, in the unit of the signal; `None` where it is not known.
     pub error: Option<f64>,
     /// The greatest magnitude, in the unit of the signal.
     pub max_error: Option<f64>,
@@ -108,13 +108,13 @@ pub struct ErrorBar {
     pub reason: Option<String>,
     /// Half the height of the bar at each row of the run: the running maximum of the estimate's magnitude over the
     /// mean time from one change of its sign to the next, since the difference of two runs passes through zero.
-    /// Empty where it cannot be told.
+    /// Empty where it is not known.
     #[serde(skip)]
     pub bars: Vec<f64>,
 }
 
 impl ErrorBar {
-    /// A signal of which nothing can be told.
+    /// A signal of which nothing is known.
     #[must_use]
     pub fn unknown(variable: &str, reason: impl Into<String>) -> Self {
         Self {

@@ -28,7 +28,7 @@ pub(crate) struct Assessment {
     wanted: f64,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub(crate) struct Assessed {
     /// One for each recorded signal.
@@ -143,7 +143,7 @@ fn rows_apart(interval: f64, step_size: f64) -> f64 {
 }
 
 impl Assessed {
-    /// Adds the columns of the errors to the results and ends the file; NaN where the error cannot be told. False
+    /// Adds the columns of the errors to the results and ends the file; NaN where the error is not known. False
     /// where the output takes no more columns.
     pub(crate) fn complete(&self, file: &ResultFile) -> Result<bool, gyrator_record::RecordError> {
         let rows = usize::try_from(file.size().0).unwrap_or(usize::MAX);

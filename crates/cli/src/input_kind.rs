@@ -51,7 +51,7 @@ pub(crate) enum Kind {
     Folder,
 }
 
-/// What a verb takes.
+/// The kinds of file that a verb takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// A system, in any format.

@@ -73,7 +73,7 @@ pub(crate) struct Summary<'a> {
     stop_detail: Option<&'a str>,
     /// How far the coupling bends the result.
     verdict: Option<Verdict>,
-    /// What to try where it diverges.
+    /// Advice where it diverges.
     advice: Option<&'a str>,
     start_time: Option<f64>,
     /// The last communication point.

@@ -24,7 +24,7 @@ pub(crate) struct SystemOptions {
     variant: Option<String>,
 }
 
-/// Reads a system in the format that its content has; by the ending of its name where that cannot be told.
+/// Reads a system in the format that its content has; by the ending of its name where that is not known.
 pub(crate) fn read(
     path: &Path,
     options: &SystemOptions,

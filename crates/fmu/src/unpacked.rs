@@ -27,7 +27,7 @@ pub(crate) struct Unpacked {
     uses_python: OnceLock<bool>,
 }
 
-/// What is put on disk of an FMU.
+/// The files of an FMU that are written to disk.
 pub(crate) struct Contents {
     /// Its resources, and its binaries for this platform.
     pub(crate) archive: Archive,

@@ -178,7 +178,7 @@ pub struct Report {
     pub components: Vec<ComponentReport>,
     /// How far the coupling bends the result: the worst verdict of the bonds, and of the connections at none.
     pub verdict: Verdict,
-    /// What to try where the coupling diverges.
+    /// Advice where the coupling diverges.
     pub advice: Option<String>,
     /// The bonds, in the order of their names.
     pub bonds: Vec<BondReport>,

@@ -138,7 +138,7 @@ pub(super) fn metered(
     (outcome, one - two)
 }
 
-/// What a half tells of its direct feed-through.
+/// The direct feed-through that a half shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Known {
     /// Outputs may be read again.

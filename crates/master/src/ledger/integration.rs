@@ -28,7 +28,7 @@ struct Signal {
     is_curved: bool,
     /// The output at the start under the uncorrected inputs; NaN where it is not known.
     before: f64,
-    /// What was published at the present point, and the change to it.
+    /// The value published at the present point, and the change to it.
     published: f64,
     published_change: f64,
     /// The change of the output with the new inputs, as far as the outputs show it: all of the step that
@@ -36,7 +36,7 @@ struct Signal {
     slope_change: f64,
     /// The inputs that it follows at once, and the values that `before` belongs to.
     follows: Vec<Followed>,
-    /// What the inputs make of it at the start that are not these values: corrected ones, and those of
+    /// Its change at the start by inputs that are not these values: corrected ones, and those of
     /// extrapolations that do not begin at the last value.
     start_change: f64,
     input_at_start: f64,
@@ -72,7 +72,7 @@ pub(super) struct AxisStep {
     flow_doubt: Doubt,
 }
 
-/// What is not sure of the middle of an output: its curvature where inputs are held, else the change of the
+/// The uncertainty of the middle of an output: its curvature where inputs are held, else the change of the
 /// curvature from the step before.
 #[derive(Debug, Clone, Copy)]
 struct Doubt {
@@ -85,7 +85,7 @@ struct Doubt {
 pub(super) struct Work {
     pub(super) residual: f64,
     pub(super) given: f64,
-    /// What curvatures under held inputs, which are taken to be none, would add.
+    /// The contribution of curvatures under held inputs, which are taken to be none.
     pub(super) curvature: f64,
     /// Magnitude of the changes of the other curvatures from step to step.
     pub(super) change: f64,

@@ -99,7 +99,7 @@ pub(crate) struct Past {
     pub(crate) correction: f64,
 }
 
-/// What is not known of an integrated energy.
+/// The uncertainty of an integrated energy.
 #[derive(Debug, Clone, Copy, Default)]
 struct IntegrationError {
     /// Sum of what curvatures under held inputs would add, J, and of its squares, J².

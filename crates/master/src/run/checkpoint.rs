@@ -10,7 +10,7 @@ use crate::state_check;
 use crate::step::Step;
 use crate::step_control::StepControlFacts;
 
-/// What observes a run itself.
+/// The observers that belong to the run itself.
 type Energies = (Ledger, Audit, Defects, Alarms);
 
 /// The state of a run before a step.

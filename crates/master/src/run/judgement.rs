@@ -91,7 +91,7 @@ fn of_energies(run: &Run, index: usize) -> Verdict {
         relative(residual),
         relative(residual + error),
     );
-    // A range over all verdicts tells nothing.
+    // A range over all verdicts says nothing.
     match (least, most) {
         (Verdict::Small, Verdict::Dominating) => Verdict::CannotTell,
         _ => middle,
@@ -155,7 +155,7 @@ pub(super) fn of_run(run: &Run) -> Verdict {
     bonds.chain(connections).max().unwrap_or(Verdict::Small)
 }
 
-/// What to try where the coupling diverges.
+/// Advice where the coupling diverges.
 pub(super) fn advice(run: &Run) -> String {
     let graph = &run.state.graph;
     let diverges = |index: &usize| of_bond(run, *index) == Verdict::Diverging;

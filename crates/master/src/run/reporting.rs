@@ -104,7 +104,7 @@ fn connections(run: &Run) -> Vec<ConnectionReport> {
     names.zip(run.defects.connections()).map(report).collect()
 }
 
-/// What the power bonds of a component carry.
+/// The powers that the bonds of a component carry.
 fn balance(run: &Run, component: usize) -> Option<ComponentBalance> {
     let bonds = run.state.graph.bonds.iter().zip(run.ledger.bonds());
     let mut balance = None;

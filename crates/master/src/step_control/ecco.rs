@@ -37,7 +37,7 @@ struct Ecco {
     signals: [(&'static str, f64); 2],
 }
 
-/// What a step is judged by.
+/// The quantity by which a step is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Indicator {
     SumAbs,

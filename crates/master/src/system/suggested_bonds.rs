@@ -14,7 +14,7 @@ use crate::unit::{Variable, VariableType};
 pub struct SuggestedBond {
     /// The bond, without a correction; its sense is 1, which nothing here can tell.
     pub bond: Bond,
-    /// What tells it.
+    /// The sign by which it is found.
     pub evidence: Evidence,
     /// The quantities, such as `force × velocity`.
     pub quantities: &'static str,
@@ -22,7 +22,7 @@ pub struct SuggestedBond {
     pub is_unique: bool,
 }
 
-/// What tells that the product of two connections is a power.
+/// The sign that the product of two connections is a power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
