@@ -275,19 +275,6 @@ impl From<toml_file::ReadError> for Failure {
     }
 }
 
-impl From<toml_file::ScenarioError> for Failure {
-    fn from(error: toml_file::ScenarioError) -> Self {
-        match error {
-            toml_file::ScenarioError::Problems(problems) => problems.into(),
-            toml_file::ScenarioError::Io { ref path, .. } => {
-                let help = advice_on_missing(path);
-                let message = Message::error(error.to_string());
-                Self::new(Exit::InvalidInput, Message { help, ..message })
-            }
-        }
-    }
-}
-
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         Self::not_started(error, &SystemFile::new(""))

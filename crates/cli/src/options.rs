@@ -11,6 +11,7 @@ use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 
 use crate::failure::Failure;
 use crate::fmu_log::LogLevel;
+use crate::input_kind::{self, Wanted};
 use crate::overwriting::Named;
 use crate::progress::ProgressMode;
 
@@ -35,11 +36,17 @@ pub(crate) struct ExperimentOptions {
     /// Relative tolerance for FMUs with a solver of their own
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     tolerance: Option<f64>,
+    /// Act on variables at given times, as faults do: the actions of this file
+    #[arg(long, value_name = "FILE.toml")]
+    scenario: Option<PathBuf>,
 }
 
 impl ExperimentOptions {
     /// Puts the options in place of what a file says.
-    pub(crate) fn apply(&self, experiment: &mut Experiment) {
+    ///
+    /// # Errors
+    /// A scenario that is a file of another kind.
+    pub(crate) fn apply(&self, experiment: &mut Experiment) -> Result<(), Failure> {
         let replace = |target: &mut Option<Spanned<f64>>, value: Option<f64>| {
             if let Some(value) = value {
                 *target = Some(Spanned::unplaced(value));
@@ -57,6 +64,11 @@ impl ExperimentOptions {
         );
         replace(&mut experiment.step_size, self.step_size);
         replace(&mut experiment.tolerance, self.tolerance);
+        if let Some(path) = &self.scenario {
+            input_kind::expect(path, Wanted::Scenario)?;
+            experiment.scenario = Some(Spanned::unplaced(path.clone()));
+        }
+        Ok(())
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn refuse(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), 
     Ok(())
 }
 
-/// Refuses outputs that are files of the system: FMUs, tables of blocks, included files, and files of a
+/// Refuses outputs that are files of the system: FMUs, tables of blocks, included files, its scenario, and files of a
 /// package that is a folder. The system file itself is compared before it is read.
 ///
 /// # Errors
@@ -44,9 +44,15 @@ pub(crate) fn refuse_files_of(system: &SystemFile, outputs: &[Named<'_>]) -> Res
         .map(|(_, path)| ("a table of the system", &**path));
     let included = system.source.included.iter();
     let included = included.map(|(_, path)| ("a file of the system", &**path));
+    let scenario = system.scenario_path();
+    let scenario = scenario.iter().map(|path| ("the scenario", &**path));
     refuse(
         outputs,
-        &fmus.chain(tables).chain(included).collect::<Vec<_>>(),
+        &fmus
+            .chain(tables)
+            .chain(included)
+            .chain(scenario)
+            .collect::<Vec<_>>(),
     )
 }
 

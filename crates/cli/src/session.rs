@@ -7,7 +7,7 @@ use gyrator::{
     FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, System, Value,
 };
 use gyrator_record::RecordError;
-use gyrator_system::{Problem, Problems, Scenario, SystemFile};
+use gyrator_system::{Problem, Problems, SystemFile};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
@@ -54,8 +54,6 @@ pub(crate) struct Session<'a> {
     pub(crate) accepts_divergence: bool,
     /// The relative error that error bars give the macro-step for; without error bars where `None`.
     pub(crate) error_bars: Option<f64>,
-    /// Actions on variables.
-    pub(crate) scenario: Option<Scenario>,
     /// When loading began.
     pub(crate) begin: Instant,
 }
@@ -217,9 +215,6 @@ impl Session<'_> {
         let mut system = system.map_err(not_started)?;
         if let Some(feed_forward) = &self.feed_forward {
             system.feed_forward(feed_forward.clone());
-        }
-        if let Some(scenario) = &self.scenario {
-            system.scenario(scenario.clone());
         }
         let inputs = match table {
             Some(table) => {

@@ -11,7 +11,7 @@ use crate::cell::{Column, csv_line};
 use crate::study_file::{Reference, StudyFile};
 
 /// SHA-256 of all that a study's table depends on: the system file, the cases, the metrics, the
-/// reference, the contents of the FMUs, the version of the program. Paths do not count.
+/// reference, the contents of the FMUs and of scenarios, the version of the program. Paths do not count.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Identity(String);
 
@@ -42,6 +42,7 @@ impl Identity {
             let tables = gyrator::block_files(component, system).into_iter();
             fmus.extend(tables.map(|(_, path)| path));
         }
+        fmus.extend(system.scenario_path());
         let folder = system.source.path.parent().unwrap_or(Path::new(""));
         for row in 0..cases.len() {
             // The table holds more about a row than the settings of its run.
@@ -49,7 +50,7 @@ impl Identity {
             for setting in cases.settings_of(row) {
                 add(&setting.key);
                 add(&setting.value);
-                if setting.key.ends_with(".fmu") {
+                if setting.key.ends_with(".fmu") || setting.key == "experiment.scenario" {
                     let file = setting.value.trim_matches(['"', '\'']);
                     of_cases.insert(folder.join(file));
                 }

@@ -26,6 +26,18 @@ impl SystemFile {
         }
     }
 
+    /// Where its scenario file lies: relative to the folder of the file that names it, or to the root of the
+    /// archive of the system. A path without a place is one of the working directory.
+    pub fn scenario_path(&self) -> Option<PathBuf> {
+        let path = self.experiment.scenario.as_ref()?;
+        if path.span.is_empty() {
+            return Some(path.value.clone());
+        }
+        let named_in = || self.source.folder_at(path.span.start);
+        let folder = self.unpacked.folder().unwrap_or_else(named_in);
+        Some(folder.join(&path.value))
+    }
+
     /// Appends a component and gives it out for further settings.
     pub fn add_component(
         &mut self,

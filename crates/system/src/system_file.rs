@@ -49,6 +49,8 @@ pub struct Experiment {
     pub step_control: Option<Choice>,
     /// Extrapolation of every input that does not say its own.
     pub extrapolation: Option<Choice>,
+    /// Path of a scenario file, as it stands in the system file ([`SystemFile::scenario_path`]).
+    pub scenario: Option<Spanned<PathBuf>>,
 }
 
 /// A word of a registry, with parameters: `"linear"`, or `{ name = "ecco", safety = 0.8 }`.

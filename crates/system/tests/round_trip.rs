@@ -157,6 +157,7 @@ fn without_places(mut system: SystemFile) -> SystemFile {
         number.iter_mut().for_each(forget);
     }
     experiment.exchange.iter_mut().for_each(forget);
+    experiment.scenario.iter_mut().for_each(forget);
     forget_choice(&mut experiment.method);
     forget_choice(&mut experiment.step_control);
     forget_choice(&mut experiment.extrapolation);
@@ -383,9 +384,19 @@ fn experiment() -> impl Strategy<Value = Experiment> {
         exchange(),
         choice(),
         choice(),
+        option::of(unplaced("[a-z/ ]{0,8}[a-z]")),
     )
         .prop_map(
-            |(times, step_size, tolerance, method, exchange, step_control, extrapolation)| {
+            |(
+                times,
+                step_size,
+                tolerance,
+                method,
+                exchange,
+                step_control,
+                extrapolation,
+                scenario,
+            )| {
                 // Steps that the times cannot resolve are refused.
                 let latest =
                     times.map_or(0.0, |(start, stop): (f64, f64)| start.abs().max(stop.abs()));
@@ -402,6 +413,7 @@ fn experiment() -> impl Strategy<Value = Experiment> {
                     exchange,
                     step_control,
                     extrapolation,
+                    scenario: scenario.map(|path| Spanned::unplaced(path.value.into())),
                 }
             },
         )

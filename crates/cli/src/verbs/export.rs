@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use gyrator::{FmuCache, block_files, expand_patterns};
 use gyrator_ssp::WriteError;
-use gyrator_system::{SystemFile, Value};
+use gyrator_system::{Spanned, SystemFile, Value};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, is_named};
@@ -52,14 +52,14 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     }
     let cache = FmuCache::new(options.fmus.open_options());
     let system = expand_patterns(system, &cache)?;
-    let (system, tables) = with_tables(system);
-    gyrator_ssp::write_with(&system, &tables, target, limits)?;
+    let (system, files) = with_files(system);
+    gyrator_ssp::write_with(&system, &files, target, limits)?;
     screen::print(&format!("{}\n", target.display()))?;
     Ok(Exit::Success)
 }
 
-/// The system with the names that the tables of its blocks have in the archive, by their paths.
-fn with_tables(mut system: SystemFile) -> (SystemFile, BTreeMap<PathBuf, String>) {
+/// The system with the names that its scenario and the tables of its blocks have in the archive, by their paths.
+fn with_files(mut system: SystemFile) -> (SystemFile, BTreeMap<PathBuf, String>) {
     let components = system.components.iter().enumerate();
     let files: Vec<_> = components
         .map(|(number, component)| (number, block_files(component, &system)))
@@ -75,6 +75,11 @@ fn with_tables(mut system: SystemFile) -> (SystemFile, BTreeMap<PathBuf, String>
                 block.parameters[place].1.value = Value::String(name);
             }
         }
+    }
+    if let Some(path) = system.scenario_path() {
+        const NAME: &str = "resources/scenario.toml";
+        system.experiment.scenario = Some(Spanned::unplaced(NAME.into()));
+        tables.insert(path, NAME.to_owned());
     }
     (system, tables)
 }

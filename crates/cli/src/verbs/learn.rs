@@ -161,7 +161,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let (mut system, warnings) =
         system_input::read(&options.system, &options.input, options.fmus.limits())?;
     overwriting::refuse_files_of(&system, &outputs)?;
-    options.experiment.apply(&mut system.experiment);
+    options.experiment.apply(&mut system.experiment)?;
     options.coupling.apply(&mut system);
     set_start_values(&mut system, options.start_value)?;
     options.execution.isolate(&mut system)?;

@@ -1,11 +1,10 @@
 //! `gyrator run`: a system of FMUs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use gyrator_assess::at_other_step;
-use gyrator_system::{Scenario, toml_file};
 use gyrator_worker::Worker;
 
 use super::learn;
@@ -13,7 +12,6 @@ use crate::companions::Companion;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fmu_options::{FmuOptions, HalvingOptions};
-use crate::input_kind::{self, Wanted};
 use crate::options::{
     CouplingOptions, ExecutionOptions, ExperimentOptions, ResultOptions, assignment, positive,
     set_start_values,
@@ -57,9 +55,6 @@ pub(super) struct Options {
     #[arg(default_missing_value = "0.01", value_parser = positive, conflicts_with = "initialize_only")]
     #[arg(help_heading = "Results")]
     error_bars: Option<f64>,
-    /// Act on variables at given times, as faults do: the actions of this file
-    #[arg(long, value_name = "FILE.toml", help_heading = "Experiment")]
-    scenario: Option<PathBuf>,
     #[command(flatten)]
     results: ResultOptions,
     #[command(flatten)]
@@ -78,8 +73,6 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     inputs.extend(feed_forward.map(|path| ("the feed-forward", path)));
     let input_file = options.input_file.as_deref();
     inputs.extend(input_file.map(|path| ("the input file", path)));
-    let scenario = options.scenario.as_deref();
-    inputs.extend(scenario.map(|path| ("the scenario", path)));
     overwriting::refuse(&options.results.outputs(), &inputs)?;
     let plan = Plan {
         system: &options.system,
@@ -91,11 +84,6 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         Some(outcome) => outcome,
         None => plan.with_summary(|| run_here(&options)),
     }
-}
-
-fn read_scenario(path: &Path) -> Result<Scenario, Failure> {
-    input_kind::expect(path, Wanted::Scenario)?;
-    Ok(toml_file::read_scenario(path)?)
 }
 
 fn run_here(options: &Options) -> Result<Exit, Failure> {
@@ -114,7 +102,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
     let begin = Instant::now();
     let (mut system, warnings) =
         system_input::read(&options.system, &options.input, options.fmus.limits())?;
-    options.experiment.apply(&mut system.experiment);
+    options.experiment.apply(&mut system.experiment)?;
     options.coupling.apply(&mut system);
     options.halving.apply(&mut system);
     set_start_values(&mut system, options.start_value.iter().cloned())?;
@@ -130,7 +118,6 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         feed_forward: feed_forward.transpose()?,
         accepts_divergence: options.accept_divergence,
         error_bars: options.error_bars,
-        scenario: options.scenario.as_deref().map(read_scenario).transpose()?,
         begin,
     })
 }

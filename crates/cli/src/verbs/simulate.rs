@@ -69,7 +69,7 @@ fn simulate_here(options: &Options) -> Result<Exit, Failure> {
     let name = component_name(&options.fmu);
     let mut system = SystemFile::new(&options.fmu);
     system.experiment = default_experiment(peek.description.default_experiment);
-    options.experiment.apply(&mut system.experiment);
+    options.experiment.apply(&mut system.experiment)?;
     check_complete(&system.experiment, &options.fmu)?;
     system.components.push(Component::new(&name, &options.fmu));
     options.halving.apply(&mut system);
@@ -90,7 +90,6 @@ fn simulate_here(options: &Options) -> Result<Exit, Failure> {
         feed_forward: None,
         accepts_divergence: true,
         error_bars: None,
-        scenario: None,
         begin,
     }
     .execute()

@@ -102,3 +102,88 @@ fn wrong_scenarios_say_where_and_what() {
     let outcome = bench.run(["run", "faults.toml"]);
     assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
 }
+
+/// One scenario, as an option, as a key of the system file, in a package, in a study and of one FMU.
+#[test]
+fn every_verb_that_runs_a_system_has_scenarios() {
+    let bench = bench();
+    let succeed = |arguments: &str| {
+        let outcome = bench.run(arguments.split(' '));
+        assert_eq!(outcome.code, Some(0), "{arguments}: {}", outcome.stderr);
+        outcome.stdout
+    };
+    succeed("run system.toml -e 0.008 --scenario faults.toml -o option.csv");
+    let with_key = OSCILLATORS.replace(
+        "[experiment]",
+        "[experiment]\nscenario = \"parts/faults.toml\"",
+    );
+    assert_ne!(with_key, OSCILLATORS);
+    std::fs::create_dir(bench.path("parts")).unwrap();
+    bench.write("parts/faults.toml", SCENARIO);
+    bench.write("key.toml", &with_key);
+    succeed("run key.toml -e 0.008 -o key.csv");
+    succeed("export key.toml -o key.ssp");
+    std::fs::remove_file(bench.path("parts/faults.toml")).unwrap();
+    succeed("run key.ssp -e 0.008 -o ssp.csv");
+    for name in ["key.csv", "ssp.csv"] {
+        assert!(bench.read(name) == bench.read("option.csv"), "{name}");
+    }
+    let outcome = bench.run(["run", "key.toml"]);
+    assert_eq!(outcome.code, Some(3));
+    let place = "cannot read the scenario file parts/faults.toml";
+    assert!(outcome.stderr.contains(place), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("key.toml:"), "{}", outcome.stderr);
+    let outcome = bench.run("run key.toml --scenario faults.toml -o faults.toml".split(' '));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+
+    // A study with the scenario has the last row of the run, and another one without it.
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\n[[vary]]\ngrid = { \"experiment.stop_time\" = 0.008 }\n\
+         [variants]\nwell = {}\nfaulty = { \"experiment.scenario\" = \"faults.toml\" }\n\
+         [metrics]\nfinal = [\"right.x\"]\n",
+    );
+    succeed("study study.toml");
+    let table = bench.read("study.csv");
+    let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
+    let column = rows[0]
+        .iter()
+        .position(|name| name.starts_with("final.right.x"))
+        .unwrap();
+    let (header, run) = bench.rows("option.csv");
+    let of_run = header.iter().position(|name| name == "right.x").unwrap();
+    let found = [1, 2].map(|row| rows[row][column].parse::<f64>().unwrap());
+    assert_eq!(found[1], run.last().unwrap()[of_run], "{table}");
+    assert_ne!(found[0], found[1], "{table}");
+    // The table depends on what the scenario says.
+    bench.write("faults.toml", &SCENARIO.replace("0.5", "0.25"));
+    let outcome = bench.run(["study", "study.toml"]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+
+    // Of one FMU the variable alone is a name, too.
+    for name in ["OscillatorForce.x2", "x2"] {
+        bench.write("faults.toml", &SCENARIO.replace("left.x2", name));
+        succeed(
+            "simulate fmus/OscillatorForce.fmu -e 0.008 --scenario faults.toml -o one.csv --output-variable x2",
+        );
+        let (_, rows) = bench.rows("one.csv");
+        let acted_on: Vec<f64> = rows
+            .iter()
+            .filter(|row| row[1] == 0.5)
+            .map(|row| row[0])
+            .collect();
+        assert_eq!(acted_on, [0.003, 0.004], "{name}");
+    }
+    bench.write("faults.toml", SCENARIO);
+    succeed("learn system.toml -e 0.1 -n 1 --scenario faults.toml");
+    bench.write("faults.toml", &SCENARIO.replace("left.x2", "left.x3"));
+    for verb in ["learn system.toml -e 0.1", "run system.toml"] {
+        let outcome = bench.run(format!("{verb} --scenario faults.toml").split(' '));
+        assert_eq!(outcome.code, Some(3), "{verb}");
+        assert!(
+            outcome.stderr.contains("faults.toml:5:12"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}

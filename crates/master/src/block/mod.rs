@@ -189,7 +189,7 @@ pub fn block_files(component: &Component, system: &SystemFile) -> Vec<(usize, Pa
 }
 
 /// Whether a path in an archive names a place outside of it.
-fn leads_out(path: &Path) -> bool {
+pub(crate) fn leads_out(path: &Path) -> bool {
     let is_inside = |part: Part<'_>| matches!(part, Part::Normal(_) | Part::CurDir);
     !path.components().all(is_inside)
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gyrator_fmu::{Fmu, OpenError, OpenOptions};
 use gyrator_system::{Component, Problem, Problems, Spanned, SystemFile};
 
-use super::{System, UnitSource, rest};
+use super::{System, UnitSource, rest, scenario};
 use crate::block;
 use crate::fmu_unit::describe;
 use crate::start_error::{LoadError, LoadErrorKind, StartError};
@@ -136,11 +136,11 @@ impl FmuCache {
 }
 
 impl System {
-    /// Opens the FMUs of `file`, in each its description, and the tables of its blocks. No code of
+    /// Opens the FMUs of `file`, in each its description, the tables of its blocks, and its scenario. No code of
     /// FMUs runs before [`start`](System::start).
     ///
     /// # Errors
-    /// All FMUs that cannot be opened, or all blocks that cannot be made.
+    /// All FMUs that cannot be opened, or all blocks that cannot be made; a scenario file that cannot be read.
     pub fn from_file(file: SystemFile) -> Result<Self, StartError> {
         Self::from_file_with(file, &FmuCache::default())
     }
@@ -155,7 +155,11 @@ impl System {
             let parts = opened.parts.into_iter().flatten().collect();
             let warnings = opened.warnings.into_iter();
             let warnings = warnings.map(|warning| warning.problem(&file)).collect();
-            return Ok(Self::with_parts(file, parts, warnings));
+            let scenario = scenario::read(&file)?;
+            return Ok(Self {
+                scenario,
+                ..Self::with_parts(file, parts, warnings)
+            });
         }
         let (errors, list) = opened.all_problems(&file);
         let is_valid = list.is_empty();

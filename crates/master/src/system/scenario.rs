@@ -2,13 +2,45 @@
 
 use std::sync::Arc;
 
-use gyrator_system::{Problem, Scenario, TimedAction, closest};
+use gyrator_system::toml_file::{ScenarioError, read_scenario};
+use gyrator_system::{Problem, Problems, Scenario, SystemFile, TimedAction, closest};
 
-use crate::graph::{Graph, SignalSource, SignalWire};
+use crate::block::leads_out;
+use crate::graph::{Graph, GraphVariable, SignalSource, SignalWire};
 use crate::registry::look_up;
 use crate::scenario::{ACTIONS, Action, PassedOn};
+use crate::start_error::StartError;
 use crate::state::{Channel, ChannelAction, Phase, RunningScenario, Target};
 use crate::unit::{Causality, VariableType};
+
+/// Reads the scenario that a system file names.
+///
+/// # Errors
+/// All problems of its text, or the reason why it cannot be read.
+pub(super) fn read(file: &SystemFile) -> Result<Option<Scenario>, StartError> {
+    let Some((path, named)) = file.scenario_path().zip(file.experiment.scenario.as_ref()) else {
+        return Ok(None);
+    };
+    let refuse = |message: String| {
+        let problem = Problem::error("scenario", message);
+        let list = vec![match named.span.is_empty() {
+            true => problem,
+            false => problem.at(&named.span),
+        }];
+        let source = Arc::clone(&file.source);
+        StartError::Invalid(Problems { source, list })
+    };
+    let is_of_archive = file.unpacked.folder().is_some() && !named.span.is_empty();
+    if is_of_archive && leads_out(&named.value) {
+        let name = named.value.display();
+        return Err(refuse(format!("`{name}` leads out of the archive")));
+    }
+    match read_scenario(&path) {
+        Ok(scenario) => Ok(Some(scenario)),
+        Err(ScenarioError::Problems(problems)) => Err(StartError::Invalid(problems)),
+        Err(error @ ScenarioError::Io { .. }) => Err(refuse(error.to_string())),
+    }
+}
 
 /// The actions of `scenario` on the variables of `graph`.
 ///
@@ -95,8 +127,13 @@ impl ActionPlace {
 fn places(timed: &TimedAction, graph: &Graph) -> Result<Vec<ActionPlace>, Problem> {
     let (name, span) = (&timed.variable.value, &timed.variable.span);
     let shown = |component: &str, variable: &str| format!("{component}.{variable}");
-    let mut variables = graph.variables();
-    let Some(found) = variables.find(|v| shown(v.component, &v.described.name) == *name) else {
+    let is_named = |v: &GraphVariable<'_>| shown(v.component, &v.described.name) == *name;
+    let mut found = graph.variables().find(is_named);
+    if graph.components.len() == 1 {
+        let mut alone = graph.variables();
+        found = found.or_else(|| alone.find(|v| v.described.name == *name));
+    }
+    let Some(found) = found else {
         let message = format!("the system has no variable `{name}`");
         let problem = Problem::error("unknown-variable", message).at(span);
         let known: Vec<String> = graph

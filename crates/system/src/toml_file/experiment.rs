@@ -17,6 +17,9 @@ pub(super) fn read(mut section: Section<'_>, reader: &mut Reader) -> Experiment 
         exchange: section.text("exchange", reader),
         step_control: section.choice("step_control", reader),
         extrapolation: section.choice("extrapolation", reader),
+        scenario: section
+            .text("scenario", reader)
+            .map(|path| Spanned::new(path.value.into(), path.span)),
     };
     section.finish(reader);
     experiment

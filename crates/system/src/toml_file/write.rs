@@ -89,6 +89,9 @@ impl Text {
         });
         self.choice("step_control", experiment.step_control.as_ref());
         self.choice("extrapolation", experiment.extrapolation.as_ref());
+        self.optional("scenario", experiment.scenario.as_ref(), |file| {
+            path(file, Path::new(""))
+        });
     }
 
     fn component(&mut self, component: &Component, folder: &Path) {
