@@ -1,23 +1,12 @@
 //! The columns of the rows that a run records, and the parameters beside them.
 
-use gyrator::{Causality, Graph, Run, RunError, Value, VariableType, View};
+use gyrator::{BOND_VALUES, BondValue, Causality, Graph, Run, RunError, Value, VariableType, View};
 use gyrator_record::Column;
 use wildmatch::WildMatch;
 
 use crate::aligned::{Align, Aligned};
 use crate::failure::Failure;
 use crate::numbers::short;
-
-/// Columns of each bond, after `bond.<name>.`, with its unit.
-const BOND_COLUMNS: [(&str, &str); 7] = [
-    ("residual_power", "W"),
-    ("residual_energy", "J"),
-    ("transferred_energy", "J"),
-    ("correction_power", "W"),
-    ("stale_energy", "J"),
-    ("net_energy_error", "J"),
-    ("alarm", "1"),
-];
 
 /// Selection of the recorded columns and rows.
 #[derive(Debug, Clone)]
@@ -37,8 +26,7 @@ pub(crate) struct Recording {
 pub(crate) struct Selected {
     reals: Vec<usize>,
     signals: Vec<usize>,
-    /// Bond, and place in [`BOND_COLUMNS`].
-    bonds: Vec<(usize, usize)>,
+    bonds: Vec<(usize, BondValue)>,
     /// Places among the values of the step control.
     control: Vec<usize>,
     /// Names of inputs and local variables, which the run is asked for.
@@ -98,19 +86,9 @@ impl Selected {
         row.reals.clear();
         row.reals
             .extend(self.reals.iter().map(|place| view.reals[*place]));
-        for (bond, column) in &self.bonds {
-            let energy = view.ledger.bond(*bond).copied().unwrap_or_default();
-            let audit = view.audit.bond(*bond).copied().unwrap_or_default();
-            row.reals.push(match column {
-                0 => energy.residual_power,
-                1 => energy.residual_energy,
-                2 => energy.transferred_energy,
-                3 => energy.correction_power,
-                4 => audit.stale_energy,
-                5 => audit.stale_energy + energy.correction_energy,
-                _ => f64::from(u8::from(view.alarms.is_raised(*bond))),
-            });
-        }
+        let bonds = self.bonds.iter();
+        row.reals
+            .extend(bonds.map(|(bond, value)| (value.get)(view, *bond)));
         let control = self.control.iter().map(|place| view.control[*place].1);
         row.reals.extend(control);
         let signals = self.signals.iter().map(|place| &view.signals[*place]);
@@ -147,10 +125,10 @@ impl Selected {
             }
         }
         for (bond, name) in graph.bond_names().enumerate() {
-            for (column, (suffix, unit)) in BOND_COLUMNS.iter().enumerate() {
-                let name = format!("bond.{name}.{suffix}");
-                if choice.selects_of_coupling(&name, Some((*unit).to_owned())) {
-                    self.bonds.push((bond, column));
+            for value in BOND_VALUES {
+                let name = format!("bond.{name}.{}", value.name);
+                if choice.selects_of_coupling(&name, Some(value.unit.to_owned())) {
+                    self.bonds.push((bond, *value));
                 }
             }
         }

@@ -46,6 +46,7 @@
 mod alarm;
 mod audit;
 mod block;
+mod bond_values;
 mod closure_unit;
 mod compatibility;
 mod correction;
@@ -96,6 +97,7 @@ mod watch;
 pub use alarm::{Alarm, Alarms};
 pub use audit::{Audit, BondAudit, CorrectionVerdict};
 pub use block::{BLOCKS, Block, BlockFacts, block_files};
+pub use bond_values::{BOND_VALUES, BondValue};
 pub use closure_unit::{Call, ClosureUnit};
 pub use compatibility::{Claims, claims};
 pub use correction::{
