@@ -7,7 +7,7 @@ use crate::audit::Audit;
 use crate::defect::Defects;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
-use crate::report::Report;
+use crate::report::{ComponentBalance, Report};
 use crate::unit::Value;
 use crate::watch::Watched;
 
@@ -35,6 +35,30 @@ pub struct View<'a> {
     pub alarms: &'a Alarms,
     /// The variables that the observer [watches](Observer::watches), in its order.
     pub watched: &'a [Watched],
+}
+
+impl View<'_> {
+    /// Energies that the power bonds of a component carry, by its place in [`Graph::component_names`]; `None` where
+    /// it is at no power bond.
+    pub fn balance(&self, component: usize) -> Option<ComponentBalance> {
+        let bonds = self.graph.bonds.iter().zip(self.ledger.bonds());
+        let mut balance = None;
+        for (bond, energy) in bonds.filter(|(bond, _)| bond.is_power) {
+            let given = energy.transferred_energy_integrated;
+            if bond.flow_side == component {
+                let balance = balance.get_or_insert_with(ComponentBalance::default);
+                balance.received_energy += given + energy.residual_energy_integrated;
+            }
+            if bond.effort_side == component {
+                let balance = balance.get_or_insert_with(ComponentBalance::default);
+                balance.given_energy += given;
+            }
+        }
+        balance.map(|balance| ComponentBalance {
+            net_energy: balance.received_energy - balance.given_energy,
+            ..balance
+        })
+    }
 }
 
 /// Reason of an observer to end the run at this communication point; the report names it.

@@ -212,6 +212,22 @@ impl Graph {
         self.bonds.iter().map(|bond| bond.name.as_str())
     }
 
+    /// Places in [`bond_names`](Self::bond_names) of the bonds whose effort × flow is a power.
+    pub fn power_bonds(&self) -> impl Iterator<Item = usize> {
+        let bonds = self.bonds.iter().enumerate();
+        bonds
+            .filter(|(_, bond)| bond.is_power)
+            .map(|(index, _)| index)
+    }
+
+    /// Places in [`component_names`](Self::component_names) of the components at these bonds.
+    pub fn components_at_power_bonds(&self) -> BTreeSet<usize> {
+        let bonds = self.bonds.iter().filter(|bond| bond.is_power);
+        bonds
+            .flat_map(|bond| [bond.effort_side, bond.flow_side])
+            .collect()
+    }
+
     /// Real outputs, in the order of [`View::reals`](crate::View::reals).
     pub fn real_outputs(&self) -> Vec<RecordedVariable> {
         self.outputs

@@ -6,8 +6,7 @@ use crate::defect::Defect;
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond, Component};
 use crate::report::{
-    ActionReport, BondReport, ComponentBalance, ComponentReport, ConnectionReport,
-    InterfaceModelReport, Report,
+    ActionReport, BondReport, ComponentReport, ConnectionReport, InterfaceModelReport, Report,
 };
 use crate::state::DoneAction;
 use crate::verdict::Verdict;
@@ -19,7 +18,7 @@ pub(super) fn report(run: &Run) -> Report {
         name: node.name.clone(),
         step_size: graph.macro_step * node.rate.ratio(),
         exchange: *mode,
-        balance: balance(run, index),
+        balance: run.view().balance(index),
     };
     let mut counters = run.state.counters;
     counters.macro_steps = run.timeline.steps();
@@ -102,27 +101,6 @@ fn connections(run: &Run) -> Vec<ConnectionReport> {
         relative_defect: defect.relative(),
     };
     names.zip(run.defects.connections()).map(report).collect()
-}
-
-/// The powers that the bonds of a component carry.
-fn balance(run: &Run, component: usize) -> Option<ComponentBalance> {
-    let bonds = run.state.graph.bonds.iter().zip(run.ledger.bonds());
-    let mut balance = None;
-    for (bond, energy) in bonds.filter(|(bond, _)| bond.is_power) {
-        let given = energy.transferred_energy_integrated;
-        if bond.flow_side == component {
-            let balance = balance.get_or_insert_with(ComponentBalance::default);
-            balance.received_energy += given + energy.residual_energy_integrated;
-        }
-        if bond.effort_side == component {
-            let balance = balance.get_or_insert_with(ComponentBalance::default);
-            balance.given_energy += given;
-        }
-    }
-    balance.map(|balance| ComponentBalance {
-        net_energy: balance.received_energy - balance.given_energy,
-        ..balance
-    })
 }
 
 fn bond_report(run: &Run, index: usize) -> BondReport {
