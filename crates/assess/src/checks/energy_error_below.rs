@@ -1,0 +1,39 @@
+//! The energy that the coupling makes, corrections included.
+
+use gyrator::View;
+
+use super::energy_limit::{EnergyLimit, Limited};
+use super::{Check, Kind, Quantity};
+
+pub(super) const KIND: Kind = Kind {
+    word: "energy_error_below",
+    summary: "limit, J or { relative }, of the energy that the coupling makes: `residual_energy_integrated`, of either \
+              sign",
+    quantity: Quantity::OfBonds(energy),
+    read: |value, reader| {
+        let limit = EnergyLimit::read(KIND.word, value, reader)?;
+        Some(limited(limit).shared())
+    },
+};
+
+fn energy(view: &View<'_>, bond: usize) -> f64 {
+    let energy = view.ledger.bond(bond);
+    energy.map_or(f64::NAN, |energy| energy.residual_energy_integrated)
+}
+
+const fn limited(limit: EnergyLimit) -> Limited {
+    Limited {
+        energy: "an energy error",
+        limit,
+        not_a_number: "has an energy error that is not a number",
+    }
+}
+
+impl Check {
+    /// The energy that the coupling makes at bonds of the name or pattern `bond`, or in the whole system where
+    /// `None`, is at most `limit` at any time, of either sign.
+    #[must_use]
+    pub fn energy_error_below(bond: Option<&str>, limit: impl Into<EnergyLimit>) -> Self {
+        Self::new(KIND, bond, limited(limit.into()))
+    }
+}

@@ -1,0 +1,38 @@
+//! The residual energy without that of corrections, as `max_residual_energy` of a system file limits it.
+
+use gyrator::View;
+
+use super::energy_limit::{EnergyLimit, Limited};
+use super::{Check, Kind, Quantity};
+
+pub(super) const KIND: Kind = Kind {
+    word: "residual_energy_below",
+    summary: "limit, J or { relative }, of `residual_energy`, of either sign",
+    quantity: Quantity::OfBonds(energy),
+    read: |value, reader| {
+        let limit = EnergyLimit::read(KIND.word, value, reader)?;
+        Some(limited(limit).shared())
+    },
+};
+
+fn energy(view: &View<'_>, bond: usize) -> f64 {
+    let energy = view.ledger.bond(bond);
+    energy.map_or(f64::NAN, |energy| energy.residual_energy)
+}
+
+const fn limited(limit: EnergyLimit) -> Limited {
+    Limited {
+        energy: "a residual energy",
+        limit,
+        not_a_number: "has a residual energy that is not a number",
+    }
+}
+
+impl Check {
+    /// The residual energy at bonds of the name or pattern `bond`, or of the whole system where `None`, is at most
+    /// `limit` at any time, of either sign.
+    #[must_use]
+    pub fn residual_energy_below(bond: Option<&str>, limit: impl Into<EnergyLimit>) -> Self {
+        Self::new(KIND, bond, limited(limit.into()))
+    }
+}

@@ -1,0 +1,251 @@
+use gyrator::{ClosureUnit, Report, Run, RunOptions, System, Verdict};
+
+use super::{Check, Checks, EnergyLimit, Finding, Judging, Outcome, parse};
+
+/// y = t² and a counter of steps, at every 0.25 s from 0 to 4 s; exact in binary.
+fn parabola() -> System {
+    let mut system = System::new(0.25);
+    system.stop_time(4.0);
+    let unit = ClosureUnit::new(&[("u", 0.5)], &[("y", 0.0)], |call| {
+        let time = call.time + call.step;
+        call.outputs[0] = time * time;
+    });
+    system.add("a", unit);
+    system
+}
+
+fn findings(system: System, checks: &Checks) -> Vec<Finding> {
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    let judging = Judging::new(checks, run.graph(), 0.0, Some(4.0)).unwrap();
+    run.observe(judging.observer()).unwrap();
+    let report = match run.run() {
+        Ok(report) => report,
+        Err(_) => run.report(),
+    };
+    judging.conclude(&report)
+}
+
+fn only(check: Check) -> Finding {
+    let mut found = findings(parabola(), &Checks::from([check]));
+    assert_eq!(found.len(), 1);
+    found.remove(0)
+}
+
+/// The bounds belong to what is allowed, and so do the ends of a window.
+#[test]
+fn signals_are_judged_by_closed_forms() {
+    for (check, outcome) in [
+        (Check::never_above("a.y", 16.0), Outcome::Passed),
+        (Check::never_above("a.y", 15.9), Outcome::Failed),
+        (Check::never_above("a.y", 4.0).until(2.0), Outcome::Passed),
+        (Check::never_below("a.y", 4.0).from(2.0), Outcome::Passed),
+        (Check::never_below("a.y", 4.0).from(1.75), Outcome::Failed),
+        (
+            Check::within("a.y", 5.0, 1.0).from(2.0).until(2.25),
+            Outcome::Passed,
+        ),
+        (
+            Check::within("a.y", 5.0, 1.0).from(2.0).until(2.5),
+            Outcome::Failed,
+        ),
+        (Check::settles("a.y", Some(16.0), 0.0, 4.0), Outcome::Passed),
+        (
+            Check::settles("a.y", Some(16.0), 2.0, 3.75),
+            Outcome::Passed,
+        ),
+        (Check::settles("a.y", None, 2.0, 3.75), Outcome::Passed),
+        (Check::settles("a.y", None, 2.0, 3.5), Outcome::Failed),
+        (Check::reaches("a.y", 16.0), Outcome::Passed),
+        (Check::reaches("a.y", 0.01), Outcome::Passed),
+        (Check::reaches("a.y", 16.01), Outcome::Failed),
+        (Check::reaches("a.y", -0.01), Outcome::Failed),
+        (Check::reaches("a.y", 16.0).until(3.75), Outcome::Failed),
+        // Between two communication points nothing is seen.
+        (
+            Check::never_above("a.y", 16.0).from(1.1).until(1.2),
+            Outcome::Failed,
+        ),
+        // An input, which is no output, is seen as well.
+        (Check::within("a.u", 0.5, 0.0), Outcome::Passed),
+        (
+            Check::verdict_at_least(None, Verdict::Small),
+            Outcome::Passed,
+        ),
+    ] {
+        let words = format!("{check:?}");
+        let found = only(check);
+        assert_eq!(found.outcome, outcome, "{words}: {found:?}");
+        assert_eq!(found.message.is_some(), outcome == Outcome::Failed);
+    }
+}
+
+#[test]
+fn findings_say_what_where_and_by_how_much() {
+    let found = only(Check::never_above("a.y", 10.0));
+    assert_eq!(found.name, "a.y is never above 10");
+    let text = "a.y is 16 at t = 4 s, 6 above 10; first out of bounds at t = 3.25 s";
+    assert_eq!(found.message.as_deref(), Some(text));
+    assert_eq!(
+        (found.value, found.time, found.excess),
+        (Some(16.0), Some(4.0), Some(6.0))
+    );
+    let found = only(Check::settles("a.y", None, 2.0, 3.5).named("rest"));
+    assert_eq!(found.name, "rest");
+    let text = "a.y is 12.25 at t = 3.5 s, 1.75 below 14, its last value being 16";
+    assert_eq!(found.message.as_deref(), Some(text));
+}
+
+#[test]
+fn patterns_are_one_finding_each() {
+    let mut system = parabola();
+    let unit = ClosureUnit::new(&[], &[("y", 1.0), ("z", 20.0)], |_| ());
+    system.add("b", unit);
+    let checks = Checks::from([Check::never_above("?.*", 17.0).named("low")]);
+    let found = findings(system, &checks);
+    let names: Vec<&str> = found.iter().map(|finding| &*finding.name).collect();
+    let expected = ["a.y", "b.y", "b.z", "a.u"];
+    let expected = expected.map(|name| format!("low: {name} is never above 17"));
+    assert_eq!(names, expected);
+    let failed: Vec<bool> = found.iter().map(|finding| !finding.holds()).collect();
+    assert_eq!(failed, [false, false, true, false]);
+}
+
+/// A system whose `a.y` is NaN from 1 s on.
+fn ends_in_nan() -> System {
+    let mut system = System::new(0.25);
+    system.stop_time(4.0);
+    let unit = ClosureUnit::new(&[], &[("y", 0.0)], |call| {
+        let is_late = call.time + call.step >= 1.0;
+        call.outputs[0] = if is_late { f64::NAN } else { 0.0 };
+    });
+    system.add("a", unit);
+    system
+}
+
+#[test]
+fn nan_never_passes() {
+    for check in [
+        Check::never_above("a.y", 1.0),
+        Check::never_below("a.y", -1.0),
+        Check::within("a.y", 0.0, 1.0),
+        Check::settles("a.y", None, 1.0, 2.0),
+        Check::reaches("a.y", 0.0),
+    ] {
+        let mut run = ends_in_nan()
+            .start(&RunOptions {
+                accept_not_finite: true,
+                ..RunOptions::default()
+            })
+            .unwrap();
+        let checks = Checks::from([check.clone(), check.until(0.75)]);
+        let judging = match Judging::new(&checks, run.graph(), 0.0, Some(4.0)) {
+            Ok(judging) => judging,
+            // `settles` by 2 s has no window until 0.75 s.
+            Err(problems) => panic!("{problems}"),
+        };
+        run.observe(judging.observer()).unwrap();
+        let report = run.run().unwrap();
+        let found = judging.conclude(&report);
+        assert_eq!(found[0].outcome, Outcome::Failed);
+        let message = found[0].message.clone().unwrap();
+        assert!(message.contains("is not a number at t = "), "{message}");
+        let is_settling = found[0].check == "settles";
+        assert_eq!(found[1].holds(), !is_settling, "{:?}", found[1]);
+    }
+}
+
+/// Where the run fails, what was seen to be wrong stays wrong, and the rest is not known.
+#[test]
+fn a_run_that_fails_proves_nothing_but_what_is_wrong() {
+    let checks = Checks::from([
+        Check::never_above("a.y", -1.0),
+        Check::never_above("a.y", 1.0),
+        Check::never_above("a.y", 1.0).until(0.5),
+        Check::reaches("a.y", 5.0),
+        Check::verdict_at_least(None, Verdict::Diverging),
+    ]);
+    let found = findings(ends_in_nan(), &checks);
+    let outcomes: Vec<Outcome> = found.iter().map(|finding| finding.outcome).collect();
+    use Outcome::{Failed, NotJudged, Passed};
+    assert_eq!(outcomes, [Failed, NotJudged, Passed, NotJudged, NotJudged]);
+    let why = found[1].message.clone().unwrap();
+    assert!(why.starts_with("the run failed: "), "{why}");
+}
+
+#[test]
+fn names_and_windows_that_do_not_fit_are_refused() {
+    let problems = |text: &str| {
+        let checks = parse(text, "checks.toml").unwrap();
+        let run = parabola().start(&RunOptions::default()).unwrap();
+        let judging = Judging::new(&checks, run.graph(), 0.0, Some(4.0));
+        judging
+            .err()
+            .map_or(String::new(), |problems| problems.to_string())
+    };
+    let one = "[[checks]]\nsignal = \"a.x\"\nnever_above = 1\nfrom = -1\nuntil = 5\n\
+               [[checks]]\nbond = \"b\"\nenergy_error_below = 1\n\
+               [[checks]]\nnet_energy_error_below = 1\n\
+               [[checks]]\ncomponent = \"a\"\nbalance_above = 0\n\
+               [[checks]]\nsignal = \"a.y\"\nsettles = { by = 4.5, tolerance = 1 }\n";
+    let found = problems(one);
+    for words in [
+        "checks.toml:2:10: error: the system has no variable `a.x` [unknown-variable]",
+        "did you mean `a.y`?",
+        "checks.toml:4:8: error: the check begins at -1 s, and the run is from 0 s to 4 s [outside-the-run]",
+        "checks.toml:5:9: error: the check ends at 5 s",
+        "checks.toml:7:8: error: the system has no bond `b`",
+        "checks.toml:10:26: error: the system has no power bonds",
+        "component `a` is at no power bond",
+        "checks.toml:16:18: error: the check begins at 4.5 s",
+    ] {
+        assert!(found.contains(words), "{words}:\n{found}");
+    }
+}
+
+/// Table 1, case 1 of Rodríguez et al. 2022, stale, with held inputs: the coupling makes some kJ in 10 s
+/// (10.2 kJ on 10 kJ after `reference/double_oscillator.py`).
+fn oscillator() -> (Vec<Finding>, Report) {
+    let system = gyrator_testkit::TABLE_1[0].system(&gyrator_testkit::Coupling::default());
+    let mut run: Run = system.start(&RunOptions::default()).unwrap();
+    let checks = Checks::from([
+        Check::energy_error_below(Some("coupling"), 1e3),
+        Check::energy_error_below(None, 1e3),
+        Check::energy_error_below(None, 1e9),
+        Check::energy_error_below(None, EnergyLimit::Relative(1e-6)),
+        Check::energy_error_below(None, EnergyLimit::Relative(1.0)),
+        Check::residual_energy_below(Some("*"), 1e3),
+        Check::net_energy_error_below(None, 1e3),
+        Check::balance_above("force", -1e3),
+        Check::balance_below("force", 1e3),
+        Check::verdict_at_least(Some("coupling"), Verdict::Visible),
+        Check::verdict_at_least(Some("coupling"), Verdict::Dominating),
+        Check::never_above("bond.coupling.residual_energy", 1e3),
+    ]);
+    let judging = Judging::new(&checks, run.graph(), 0.0, Some(10.0)).unwrap();
+    run.observe(judging.observer()).unwrap();
+    let report = run.run().unwrap();
+    (judging.conclude(&report), report)
+}
+
+#[test]
+fn energies_are_judged_at_every_point() {
+    let (found, report) = oscillator();
+    let holds: Vec<bool> = found.iter().map(Finding::holds).collect();
+    let balance = report.components[0].balance.unwrap().net_energy;
+    let given_back = holds[7];
+    assert_eq!(
+        holds,
+        [
+            false, false, true, false, true, false, false, given_back, holds[8], false, true, false
+        ],
+        "{found:#?}"
+    );
+    assert!(
+        found[0].value.unwrap().abs() >= report.bonds[0].energy.residual_energy_integrated.abs()
+    );
+    assert!(balance >= -1e3 || !given_back);
+    assert_eq!(found[0].subject, "bond coupling");
+    assert_eq!(found[1].subject, "the system");
+    assert_eq!(found[1].value, found[0].value);
+    assert_eq!(found[9].subject, "bond coupling");
+}
