@@ -23,6 +23,7 @@ pub const TARGETS: &[Target] = &[
     ("model_description", model_description),
     ("system_toml", system_toml),
     ("scenario_toml", scenario_toml),
+    ("checks_toml", checks_toml),
     ("system_ssp", system_ssp),
     ("system_osp", system_osp),
     ("csv_input", csv_input),
@@ -140,6 +141,24 @@ pub fn scenario_toml(bytes: &[u8]) {
             for action in scenario.actions {
                 assert!(action.time.value.is_finite());
             }
+        }
+        Err(problems) => assert!(!problems.to_string().is_empty()),
+    }
+}
+
+/// A file of checks. What is accepted can be named.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn checks_toml(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match gyrator_assess::checks::parse(text, Path::new("checks.toml")) {
+        Ok(checks) => {
+            let findings = checks.not_judged("the run did not begin");
+            assert!(!findings.is_empty() && findings.len() == checks.list().len());
+            assert!(findings.iter().all(|finding| !finding.holds()));
         }
         Err(problems) => assert!(!problems.to_string().is_empty()),
     }
