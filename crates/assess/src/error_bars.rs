@@ -10,8 +10,11 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
 use gyrator::Verdict;
-use gyrator_record::{Table, is_same_time};
+use gyrator_record::Table;
 use serde::Serialize;
+
+use crate::grid::Grid;
+use crate::size::{correlation, greatest, grows, range, rms};
 
 /// The requirements on the two differences of three runs.
 struct Requirements {
@@ -40,9 +43,6 @@ const COARSER: Requirements = Requirements {
 /// Difference, relative to the greatest value, below which rounding may be the cause: a million steps add up
 /// 1e6 · 2⁻⁵³ at most.
 const ROUNDING: f64 = 1e-9;
-
-/// Fewest common points that show an order.
-const FEWEST_POINTS: usize = 8;
 
 /// The part of a run that a window of the running maximum has at least.
 const LEAST_WINDOW: usize = 50;
@@ -150,73 +150,6 @@ pub fn error_bars(results: &Results<'_>, variables: &[String], wanted: f64) -> V
         }
     };
     variables.iter().map(bar).collect()
-}
-
-/// Rows of the three runs at equal times.
-struct Grid {
-    /// Rows of the run, and rows of the first companion at the same times.
-    near: Vec<[usize; 2]>,
-    /// Places in `near`, and rows of the second companion at the same times.
-    far: Vec<[usize; 2]>,
-}
-
-impl Grid {
-    fn common(results: &Results<'_>) -> Result<Self, String> {
-        let [first, second] = results.companions.map(|table| &table.time[..]);
-        let step = results.step_size;
-        let times = &results.run.time;
-        let near = common_rows(times, first, step);
-        let is_whole = near.len() == times.len();
-        if results.levels == Levels::HalfAndTwice && !is_whole {
-            let end = first.last().copied().unwrap_or(f64::NAN);
-            return Err(format!(
-                "the run at half the macro-step ended at t = {end} s"
-            ));
-        }
-        let near_times: Vec<f64> = near.iter().map(|[row, _]| times[*row]).collect();
-        let far = common_rows(&near_times, second, step);
-        let last = far.last().map_or(f64::NAN, |[place, _]| near_times[*place]);
-        // A coarser run may lack the last rows of a run that was ended between its points.
-        let longest = 2.0 * results.levels.factors()[1] * step;
-        if times
-            .last()
-            .is_some_and(|end| end - last > longest.max(spacing(times, &far)))
-        {
-            let end = second.last().copied().unwrap_or(f64::NAN);
-            return Err(format!(
-                "the run at the largest macro-step ended at t = {end} s"
-            ));
-        }
-        if far.len() < FEWEST_POINTS {
-            return Err(format!("the runs have {} times in common", far.len()));
-        }
-        Ok(Self { near, far })
-    }
-}
-
-/// Twice the mean distance of the common points.
-fn spacing(times: &[f64], far: &[[usize; 2]]) -> f64 {
-    let length = times.last().zip(times.first()).map_or(0.0, |(b, a)| b - a);
-    2.0 * length / far.len().max(1) as f64
-}
-
-/// Pairs of rows with the same time, in order. Rows at events, which share a time, are paired in order.
-fn common_rows(left: &[f64], right: &[f64], step: f64) -> Vec<[usize; 2]> {
-    let (mut pairs, mut row) = (Vec::new(), 0);
-    for (index, time) in left.iter().enumerate() {
-        let is_before = |other: f64| other < *time && !is_same_time(other, *time, step);
-        while right.get(row).is_some_and(|other| is_before(*other)) {
-            row += 1;
-        }
-        if right
-            .get(row)
-            .is_some_and(|other| is_same_time(*other, *time, step))
-        {
-            pairs.push([index, row]);
-            row += 1;
-        }
-    }
-    pairs
 }
 
 /// How two of three runs differ, the coarser less the finer.
@@ -339,45 +272,6 @@ impl<'a> Signal<'a> {
             bars,
         }
     }
-}
-
-/// The greatest value less the least one.
-fn range(values: &[f64]) -> f64 {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    greatest - least
-}
-
-/// The greatest magnitude.
-fn greatest(values: &[f64]) -> f64 {
-    values
-        .iter()
-        .fold(0.0, |greatest: f64, value| greatest.max(value.abs()))
-}
-
-/// Root of the mean square, also where squares overflow.
-fn rms(values: &[f64]) -> f64 {
-    let greatest = greatest(values);
-    if greatest == 0.0 || values.is_empty() {
-        return 0.0;
-    }
-    let squares: f64 = values.iter().map(|value| (value / greatest).powi(2)).sum();
-    greatest * (squares / values.len() as f64).sqrt()
-}
-
-/// Σab / √(Σa²·Σb²).
-fn correlation(left: &[f64], right: &[f64]) -> f64 {
-    let (of_left, of_right) = (rms(left), rms(right));
-    let products = left.iter().zip(right);
-    let sum: f64 = products.map(|(a, b)| (a / of_left) * (b / of_right)).sum();
-    sum / left.len() as f64
-}
-
-/// Whether the last quarter is at least twice as large as the second one.
-fn grows(values: &[f64]) -> bool {
-    let quarter = values.len() / 4;
-    let [early, late] = [&values[quarter..2 * quarter], &values[3 * quarter..]];
-    rms(late) >= 2.0 * rms(early)
 }
 
 /// The running maximum of the magnitude, for every row of the run.
@@ -590,18 +484,5 @@ mod tests {
             unknown.reason.as_deref(),
             Some("the run did not record it as a number")
         );
-    }
-
-    #[test]
-    fn rows_are_paired_by_their_times() {
-        assert_eq!(
-            common_rows(
-                &[0.0, 1.0, 1.0, 2.0],
-                &[0.0, 0.5, 1.0, 1.0, 2.0 + 1e-12],
-                1.0
-            ),
-            [[0, 0], [1, 2], [2, 3], [3, 4]]
-        );
-        assert!(common_rows(&[], &[1.0], 1.0).is_empty());
     }
 }

@@ -8,7 +8,9 @@
 
 pub mod checks;
 mod error_bars;
+mod grid;
 mod other_step;
+mod size;
 
 pub use checks::{Check, Checks, EnergyLimit, Finding, Judging, Outcome};
 pub use error_bars::{ErrorBar, Levels, Results, error_bars};
