@@ -1,6 +1,7 @@
 //! Residual power as an alarm: spikes of δP mark where a coupling becomes unstable, long before a
 //! result looks wrong.
 
+use crate::extremes::greater;
 use crate::ledger::{BondEnergy, Ledger};
 
 // The constants of the detector are choices; the tests below hold their purpose: a burst is one
@@ -88,7 +89,7 @@ impl Alarms {
         let fades = self.points.is_multiple_of(FADE_EVERY);
         for (detector, (residual, transferred)) in self.bonds.iter_mut().zip(powers) {
             let residual = residual.abs();
-            detector.power = detector.power.max(transferred.abs());
+            detector.power = greater(transferred.abs(), detector.power);
             // Nearly always there is nothing new: no more than the running level, and no alarm.
             if residual > detector.usual || detector.is_raised || fades {
                 let may_raise = self.points > WARM_UP;

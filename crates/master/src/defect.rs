@@ -6,7 +6,8 @@
 //! connection defect; Kyllingstad et al. (2025), who control the step by it. Limits: an output that is
 //! stale is compared as it was published, and an error that source and receiver share is not seen.
 
-use crate::state::SystemState;
+use crate::extremes::{greater, less};
+use crate::state::{Courses, SystemState};
 use crate::step::Step;
 
 /// A defect of more than this part of its signal's range is no error that refines: the signal moves as far
@@ -49,7 +50,9 @@ impl Defect {
 /// The defects of all connections of real variables, in the order of the graph.
 #[derive(Debug, Clone, Default)]
 pub struct Defects {
-    accounts: Vec<Account>,
+    /// The accounts of two connections side by side; the last one may be half used.
+    pairs: Vec<Pair>,
+    connections: usize,
     /// The macro-steps that are over, for receivers that step with each of them, s.
     time: f64,
     /// Ranges and rough steps at the last powers of two of the number of steps, the older first.
@@ -58,48 +61,98 @@ pub struct Defects {
     has_slow: bool,
 }
 
+/// Connections of which one instruction adds to all accounts: two numbers fill a register of every x86-64 and
+/// AArch64 processor.
+const LANES: usize = 2;
+
+/// The accounts of some connections, sum by sum.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    last: [f64; LANES],
+    /// Sums of the squares times the lengths of the steps.
+    squares: [f64; LANES],
+    max: [f64; LANES],
+    /// Infinite and the wrong way round before the first number.
+    least: [f64; LANES],
+    greatest: [f64; LANES],
+    /// Steps with a defect of more than a quarter of the range so far.
+    rough_steps: [u64; LANES],
+}
+
+/// The account of one connection.
 #[derive(Debug, Clone, Copy)]
 struct Account {
     last: f64,
-    /// Sum of the squares times the lengths of the steps.
     squares: f64,
     max: f64,
-    least: f64,
-    greatest: f64,
-    /// Steps with a defect of more than a quarter of the range so far.
+    range: f64,
+    magnitude: f64,
     rough_steps: u64,
 }
 
-impl Account {
+impl Pair {
+    const EMPTY: Self = Self {
+        last: [0.0; LANES],
+        squares: [0.0; LANES],
+        max: [0.0; LANES],
+        least: [f64::INFINITY; LANES],
+        greatest: [f64::NEG_INFINITY; LANES],
+        rough_steps: [0; LANES],
+    };
+
+    /// Adds a step of all its connections.
     #[inline(always)]
-    fn add(&mut self, used: f64, given: f64, length: f64) {
+    fn add(&mut self, used: [f64; LANES], given: [f64; LANES], length: f64) {
+        for lane in 0..LANES {
+            self.add_one(lane, used[lane], given[lane], length);
+        }
+    }
+
+    #[inline(always)]
+    fn add_one(&mut self, lane: usize, used: f64, given: f64, length: f64) {
         let defect = used - given;
-        self.last = defect;
-        self.squares += defect * defect * length;
-        self.max = self.max.max(defect.abs());
-        self.least = self.least.min(given);
-        self.greatest = self.greatest.max(given);
-        self.rough_steps += u64::from(defect.abs() > ROUGH * (self.greatest - self.least));
+        self.last[lane] = defect;
+        self.squares[lane] += defect * defect * length;
+        self.max[lane] = greater(defect.abs(), self.max[lane]);
+        self.see(lane, given);
+        let range = self.greatest[lane] - self.least[lane];
+        self.rough_steps[lane] += u64::from(defect.abs() > ROUGH * range);
+    }
+
+    #[inline(always)]
+    fn see(&mut self, lane: usize, given: f64) {
+        self.least[lane] = less(given, self.least[lane]);
+        self.greatest[lane] = greater(given, self.greatest[lane]);
+    }
+
+    fn account(&self, lane: usize) -> Account {
+        let (least, greatest) = match (self.least[lane], self.greatest[lane]) {
+            (least, greatest) if least > greatest => (f64::NAN, f64::NAN),
+            ends => ends,
+        };
+        Account {
+            last: self.last[lane],
+            squares: self.squares[lane],
+            max: self.max[lane],
+            range: greatest - least,
+            magnitude: greatest.abs().max(least.abs()),
+            rough_steps: self.rough_steps[lane],
+        }
     }
 }
 
 impl Defects {
     pub(crate) fn new(state: &SystemState) -> Self {
-        let account = |input: &crate::state::InputCourse| {
-            let given = input.fed(&state.signals.reals);
-            Account {
-                last: 0.0,
-                squares: 0.0,
-                max: 0.0,
-                least: given,
-                greatest: given,
-                rough_steps: 0,
-            }
-        };
+        let connections = state.courses.inputs.len();
+        let mut pairs = vec![Pair::EMPTY; connections.div_ceil(LANES)];
+        for (index, input) in state.courses.inputs.iter().enumerate() {
+            pairs[index / LANES].see(index % LANES, input.fed(&state.signals.reals));
+        }
         Self {
-            accounts: state.courses.inputs.iter().map(account).collect(),
+            pairs,
+            connections,
             time: 0.0,
-            earlier: [(); 2].map(|()| vec![(0.0, 0); state.courses.inputs.len()]),
+            earlier: [(); 2].map(|()| vec![(0.0, 0); connections]),
             has_slow: state.units.members.iter().any(|member| member.every > 1),
         }
     }
@@ -107,20 +160,37 @@ impl Defects {
     /// Adds the step that has just been made.
     #[inline]
     pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
-        let (courses, reals) = (&state.courses, &state.signals.reals[..]);
         self.time += step.size;
         if step.index.is_power_of_two() {
             self.keep();
         }
-        if state.units.uniform {
-            let sources = courses.values.iter().zip(&*courses.sources);
-            for (account, (used, source)) in self.accounts.iter_mut().zip(sources) {
-                account.add(*used, reals[*source as usize], step.size);
-            }
-            return;
+        match state.units.uniform {
+            true => self.observe_copies(&state.courses, &state.signals.reals, step.size),
+            false => self.observe_courses(state, step),
         }
+    }
+
+    /// The same as [`observe_courses`](Self::observe_courses) where all inputs are copies of outputs and all
+    /// components step with each macro-step.
+    #[inline]
+    fn observe_copies(&mut self, courses: &Courses, reals: &[f64], length: f64) {
+        let (used, last_used) = courses.values.as_chunks::<LANES>();
+        let (sources, last_sources) = courses.sources.as_chunks::<LANES>();
+        let given = |source: u32| reals[source as usize];
+        for (pair, (used, sources)) in self.pairs.iter_mut().zip(used.iter().zip(sources)) {
+            pair.add(*used, sources.map(given), length);
+        }
+        if let Some(pair) = self.pairs.last_mut() {
+            for (lane, (used, source)) in last_used.iter().zip(last_sources).enumerate() {
+                pair.add_one(lane, *used, given(*source), length);
+            }
+        }
+    }
+
+    fn observe_courses(&mut self, state: &SystemState, step: &Step) {
+        let (courses, reals) = (&state.courses, &state.signals.reals[..]);
         let inputs = courses.inputs.iter().zip(&courses.values);
-        for (account, (input, used)) in self.accounts.iter_mut().zip(inputs) {
+        for (index, (input, used)) in inputs.enumerate() {
             let mut length = step.size;
             if self.has_slow {
                 let members = &state.units.members;
@@ -131,34 +201,40 @@ impl Defects {
                 }
                 length *= receiver.every.max(source.every) as f64;
             }
-            account.add(*used, input.fed(reals), length);
+            self.pairs[index / LANES].add_one(index % LANES, *used, input.fed(reals), length);
         }
     }
 
     #[cold]
     fn keep(&mut self) {
         self.earlier.swap(0, 1);
-        for (kept, account) in self.earlier[1].iter_mut().zip(&self.accounts) {
-            *kept = (account.greatest - account.least, account.rough_steps);
+        for (index, kept) in self.earlier[1].iter_mut().enumerate() {
+            let account = self.pairs[index / LANES].account(index % LANES);
+            *kept = (account.range, account.rough_steps);
         }
+    }
+
+    fn account(&self, index: usize) -> Option<Account> {
+        let is_known = index < self.connections;
+        is_known.then(|| self.pairs[index / LANES].account(index % LANES))
     }
 
     /// Growth of a connection's range since less than half of the steps, and the rough steps since then.
     pub(crate) fn growth(&self, index: usize) -> Option<(f64, u64)> {
-        let account = self.accounts.get(index)?;
+        let account = self.account(index)?;
         let (range, rough_steps) = *self.earlier[0].get(index)?;
-        let growth = (account.greatest - account.least) / range;
-        Some((growth, account.rough_steps - rough_steps))
+        Some((account.range / range, account.rough_steps - rough_steps))
     }
 
     /// The defect of the connection with this index of [`Graph::real_connections`](crate::Graph::real_connections).
     pub fn connection(&self, index: usize) -> Option<Defect> {
-        self.accounts.get(index).map(|account| self.of(account))
+        self.account(index).map(|account| self.of(&account))
     }
 
     /// The defects of all connections, in the order of [`Graph::real_connections`](crate::Graph::real_connections).
     pub fn connections(&self) -> impl ExactSizeIterator<Item = Defect> {
-        self.accounts.iter().map(|account| self.of(account))
+        let account = |index: usize| self.pairs[index / LANES].account(index % LANES);
+        (0..self.connections).map(move |index| self.of(&account(index)))
     }
 
     fn of(&self, account: &Account) -> Defect {
@@ -171,8 +247,8 @@ impl Defects {
             last: account.last,
             rms,
             max: account.max,
-            range: account.greatest - account.least,
-            magnitude: account.greatest.abs().max(account.least.abs()),
+            range: account.range,
+            magnitude: account.magnitude,
         }
     }
 }

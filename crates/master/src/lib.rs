@@ -58,6 +58,7 @@ mod engine;
 mod exchange;
 mod exchange_mode;
 mod extrapolation;
+mod extremes;
 mod fault;
 mod feed_forward;
 mod fmu_unit;

@@ -3,6 +3,7 @@
 mod integration;
 
 use crate::exchange_mode::Exchange;
+use crate::extremes::{greater, less};
 use crate::graph::Axis;
 use crate::state::{SystemState, added_to, outputs_of};
 use crate::step::Step;
@@ -283,8 +284,8 @@ impl BondAccount {
         let residual_energy = residual * step.size;
         energy.transferred_energy += given * step.size;
         energy.transferred_energy_abs += given.abs() * step.size;
-        self.least = self.least.min(energy.transferred_energy);
-        self.greatest = self.greatest.max(energy.transferred_energy);
+        self.least = less(energy.transferred_energy, self.least);
+        self.greatest = greater(energy.transferred_energy, self.greatest);
         energy.residual_energy += residual_energy;
         energy.applied_residual_energy += residual_energy;
         energy.residual_energy_integrated += half * own_residual;
@@ -341,8 +342,8 @@ impl BondAccount {
         self.error.add(&work, length);
         energy.transferred_energy += given * length;
         energy.transferred_energy_abs += given.abs() * length;
-        self.least = self.least.min(energy.transferred_energy);
-        self.greatest = self.greatest.max(energy.transferred_energy);
+        self.least = less(energy.transferred_energy, self.least);
+        self.greatest = greater(energy.transferred_energy, self.greatest);
         energy.residual_energy += residual * length;
         energy.residual_energy_abs += residual.abs() * length;
         energy.correction_energy += correction * length;

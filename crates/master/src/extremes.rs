@@ -1,0 +1,13 @@
+//! Running extremes: one instruction each, where `f64::max` and `f64::min` take five to pass over NaN on either side.
+
+/// `value` where it is greater than `most`, else `most`: also where `value` is NaN.
+#[inline(always)]
+pub(crate) fn greater(value: f64, most: f64) -> f64 {
+    if value > most { value } else { most }
+}
+
+/// `value` where it is less than `least`, else `least`: also where `value` is NaN.
+#[inline(always)]
+pub(crate) fn less(value: f64, least: f64) -> f64 {
+    if value < least { value } else { least }
+}
