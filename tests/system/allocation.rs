@@ -1,7 +1,8 @@
 //! No macro-step allocates once a run is warm.
 
+use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
 use gyrator::{LinearUnit, Run, RunOptions, System};
-use gyrator_system::{Choice, Spanned, SystemFile, Value};
+use gyrator_system::{Choice, Spanned, SystemFile, Value, toml_file};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
 
 #[track_caller]
@@ -197,4 +198,65 @@ fn fmus_whose_steps_may_be_halved() {
     let system = System::from_file(file).unwrap();
     assert_eq!(system.check(), [], "the FMUs save their states");
     expect_none(system);
+}
+
+/// Actions of every word on inputs, outputs and a parameter, some of which begin and end while it is counted.
+const ACTIONS: &str = "actions = [
+    { time = 0.0, variable = 'left.x2', action = { name = 'ramp', rate = 0.1 } },
+    { time = 0.0, variable = 'right.v', action = { name = 'scale', factor = 0.9 } },
+    { time = 0.05, variable = 'left.x2', action = 'freeze' },
+    { time = 0.06, variable = 'right.f', action = { name = 'bias', value = 0.1 } },
+    { time = 0.07, until = 0.08, variable = 'right.f', action = 'drop-out' },
+    { time = 0.07, variable = 'types.gain', action = { name = 'override', value = 3 } },
+    { time = 0.07, variable = 'types.boolean_in', action = { name = 'override', value = true } },
+    { time = 0.07, variable = 'echo.integer_in', action = { name = 'bias', value = 2 } },
+    { time = 0.08, variable = 'left.x2', action = 'reset' },
+]";
+
+/// Two oscillators, and echoes of other types.
+fn with_actions(extrapolation: &str, method: &str, step_control: Choice) -> System {
+    let coupling = Coupling {
+        extrapolation,
+        ..Coupling::default()
+    };
+    let mut system = System::new(1e-3);
+    system.experiment().method = Some(Choice::new(method));
+    system.experiment().step_control = Some(step_control);
+    system.experiment().extrapolation = Some(Choice::new(coupling.extrapolation));
+    system.add("left", ModelUnit::<OscillatorForce>::new());
+    system.add("right", ModelUnit::<OscillatorMotion>::new());
+    system.connect("right.x", "left.x2");
+    system.bond("bond", ("left.f", "right.f"), ("right.v", "left.v2"));
+    for name in ["types", "echo"] {
+        // The unit itself copies its text with each step.
+        let echo = system.add(name, ModelUnit::<AllTypes>::new());
+        echo.start("string_parameter", Value::String(String::new()));
+    }
+    system.connect("types.integer_out", "echo.integer_in");
+    system.connect("types.boolean_out", "echo.real_in");
+    system.scenario(toml_file::parse_scenario(ACTIONS, "scenario.toml").unwrap());
+    system
+}
+
+#[test]
+fn scenarios() {
+    for extrapolation in ["hold", "linear", "hermite"] {
+        for method in ["jacobi", "gauss-seidel", "mean-force"] {
+            expect_none(with_actions(extrapolation, method, Choice::new("fixed")));
+        }
+    }
+    let mut with_model = mass_and_spring(&[("force", Value::String("mean".to_owned()))], false);
+    let actions = "actions = [
+        { time = 0.5, variable = 'mass.f', action = { name = 'scale', factor = 0.5 } },
+        { time = 0.6, variable = 'spring.v', action = 'freeze' },
+    ]";
+    with_model.scenario(toml_file::parse_scenario(actions, "scenario.toml").unwrap());
+    expect_none(with_model);
+}
+
+/// Steps that may be made again keep the state before them.
+#[test]
+fn scenarios_with_steps_that_may_be_made_again() {
+    let ecco = Choice::new("ecco").with("maximum_step", Value::Real(2e-3));
+    expect_none(with_actions("hold", "jacobi", ecco));
 }

@@ -27,6 +27,7 @@ mod nominal;
 mod quarter_car;
 mod registries;
 mod rodriguez;
+mod scenario_targets;
 mod scenarios;
 mod slopes;
 mod slow_components;

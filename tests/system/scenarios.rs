@@ -135,7 +135,7 @@ fn an_override_is_exact_with_every_method_exchange_and_extrapolation() {
                 let mut run = system.start(&RunOptions::default()).unwrap();
                 while run.time() < 2.0 {
                     run.step().unwrap();
-                    if run.time() > 1.15 {
+                    if run.time() > 1.05 {
                         let found = run.read_real("sink.y").unwrap();
                         assert_eq!(found, 5.0, "{method} {exchange} {extrapolation}");
                         count += 1;
@@ -144,7 +144,7 @@ fn an_override_is_exact_with_every_method_exchange_and_extrapolation() {
             }
         }
     }
-    assert!(count >= 18 * 8);
+    assert!(count >= 18 * 9);
 }
 
 #[test]

@@ -138,7 +138,7 @@ pub use report::{
 };
 pub use run::Run;
 pub use run_options::RunOptions;
-pub use scenario::{ACTIONS, Action, ActionFacts, Transformation};
+pub use scenario::{ACTIONS, Action, ActionFacts, ActsOn, Transformation};
 pub use start_error::{LoadError, LoadErrorKind, StartError};
 pub use state::SystemState;
 pub use step::Step;

@@ -1,5 +1,6 @@
 //! Variables that observers see besides the published outputs.
 
+use crate::engine::value_of_wire;
 use crate::fault::Fault;
 use crate::graph::{Graph, SignalWire};
 use crate::state::{SystemState, empty_value, input_at_start};
@@ -83,11 +84,10 @@ impl Watched {
             Port::Wire(wire) => {
                 self.read(state, has_stepped)?;
                 let graph = std::sync::Arc::clone(&state.graph);
-                let signals = &state.signals;
+                let (channels, signals) = (&state.scenario.channels, &state.signals);
                 let mut number = Value::Real(0.0);
-                let wire = &graph.signal_wires[wire];
                 // A value that cannot be converted ends the run with the next step.
-                if let Ok(value) = wire.value(&signals.reals, &signals.discrete, &mut number) {
+                if let Ok(value) = value_of_wire(&graph, channels, signals, wire, &mut number) {
                     self.value.clone_from(value);
                 }
             }

@@ -187,3 +187,75 @@ fn every_verb_that_runs_a_system_has_scenarios() {
         );
     }
 }
+
+/// Actions on variables of every type, with components in processes of their own.
+#[test]
+fn isolated_components_are_acted_on_alike() {
+    let bench = Bench::new();
+    bench.write(
+        "echo.toml",
+        "connections = [[\"a.integer_out\", \"b.integer_in\"], [\"a.boolean_out\", \"b.boolean_in\"], [\"a.colour_out\", \"b.colour_in\"], [\"a.real_out\", \"b.real_in\"]]\n\
+         experiment = { stop_time = 1, step_size = 0.1 }\ndefaults.fmu = \"fmus/AllTypes.fmu\"\n\
+         components.a.start_values = { integer_in = 3, boolean_in = true, colour_in = \"red\", real_in = 2.5 }\ncomponents.b = {}\n",
+    );
+    let action = |time: f64, variable: &str, action: &str| {
+        format!(
+            "[[actions]]\ntime = {time}\nuntil = {}\nvariable = \"{variable}\"\naction = {action}\n",
+            time + 0.3
+        )
+    };
+    bench.write(
+        "faults.toml",
+        &[
+            action(0.2, "b.integer_in", "{ name = \"bias\", value = 4 }"),
+            action(0.3, "a.boolean_out", "\"drop-out\""),
+            action(
+                0.4,
+                "b.colour_in",
+                "{ name = \"override\", value = \"blue\" }",
+            ),
+            action(0.5, "b.gain", "{ name = \"override\", value = 2.0 }"),
+        ]
+        .concat(),
+    );
+    let run = |options: &[&str]| {
+        let common = [
+            "run",
+            "echo.toml",
+            "--scenario",
+            "faults.toml",
+            "-o",
+            "out.csv",
+            "--output-variable",
+            "b.*_in",
+        ];
+        let outcome = bench.run(common.into_iter().chain(options.iter().copied()));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        (
+            bench.read("out.csv"),
+            outcome.stdout.matches(" ends  ").count(),
+        )
+    };
+    let (table, ends) = run(&[]);
+    assert_eq!(ends, 4);
+    for options in [
+        &["--isolate"][..],
+        &["--isolate=b"],
+        &["--no-supervisor"],
+        &["--worker-threads", "2"],
+    ] {
+        assert!(run(options).0 == table, "{options:?}");
+    }
+    let names: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let column = |name: &str| {
+        let place = names.iter().position(|known| *known == name).unwrap();
+        let cells = table
+            .lines()
+            .skip(1)
+            .map(|row| row.split(',').nth(place).unwrap());
+        cells.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(column("b.integer_in").join(" "), "3 3 7 7 7 3 3 3 3 3 3");
+    assert_eq!(column("b.boolean_in").join(" "), "1 1 1 0 0 0 1 1 1 1 1");
+    assert_eq!(column("b.colour_in").join(" "), "1 1 1 1 3 3 3 1 1 1 1");
+}

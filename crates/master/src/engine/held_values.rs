@@ -1,9 +1,10 @@
 //! Values for components that are within a communication step, held until they may be set: nothing
 //! is read from a unit after values were set without a step between (FMI 2.0 §4.2.4, C-28).
 
+use super::scenario::{note_wires, value_of_wire};
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::state::{HeldValue, Member, Signals, SystemState, Units};
+use crate::state::{HeldValue, Member, RunningScenario, Signals, SystemState, Units};
 use crate::step::Step;
 use crate::unit::Value;
 
@@ -88,14 +89,16 @@ pub(super) fn hold_signals(
     graph: &Graph,
     units: &mut Units,
     signals: &Signals,
+    scenario: &mut RunningScenario,
     component: usize,
     step: &Step,
 ) -> Result<(), Fault> {
     let variables = &graph.components[component].description.variables;
-    for wire in &graph.signal_wires {
+    for (index, wire) in graph.signal_wires.iter().enumerate() {
         if wire.component == component {
             let mut number = Value::Real(0.0);
-            let value = wire.value(&signals.reals, &signals.discrete, &mut number);
+            let channels = &scenario.channels;
+            let value = value_of_wire(graph, channels, signals, index, &mut number);
             let value = value.map_err(|cause| graph.fault(component, step, cause))?;
             units.held.push(HeldValue {
                 component,
@@ -105,5 +108,6 @@ pub(super) fn hold_signals(
             });
         }
     }
+    note_wires(graph, scenario, signals, component);
     Ok(())
 }

@@ -3,13 +3,14 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::scenario::value_of_wire;
 use super::{outputs, slopes};
 use crate::exchange::{
     InitialPass, Stage, initial_stages, likely_wrong_senses, prepare_passes, select_exchange,
 };
 use crate::fault::{Cause, Fault, RunError};
 use crate::graph::SignalSource;
-use crate::state::{Signals, SystemState, call};
+use crate::state::{SystemState, call};
 use crate::step::Step;
 use crate::unit::{Causality, Period, Value};
 
@@ -208,15 +209,13 @@ fn propagate_signals(
                 RunError::Fault(state.graph.fault(signal.component, step, fault))
             })?;
         }
-        for wire in &graph.signal_wires {
+        for (index, wire) in graph.signal_wires.iter().enumerate() {
             let node = &graph.components[wire.component];
             let is_known = with_reals || matches!(wire.source, SignalSource::Discrete(_));
             if node.propagate_initial_inputs && is_known {
                 let mut number = Value::Real(0.0);
-                let Signals {
-                    reals, discrete, ..
-                } = &state.signals;
-                let value = wire.value(reals, discrete, &mut number).cloned();
+                let (channels, signals) = (&state.scenario.channels, &state.signals);
+                let value = value_of_wire(&graph, channels, signals, index, &mut number).cloned();
                 let handle = node.description.variables[wire.variable].handle;
                 match value {
                     Ok(value) => call(state, wire.component, step, |unit| {

@@ -1,11 +1,12 @@
 //! Inputs of the coming step: prepared from the published signals, replaced by values of units that
 //! have stepped before, given to the units.
 
+use super::scenario::{note_wires, value_of_wire};
 use crate::counters::Counters;
 use crate::curve::Curve;
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::state::{Courses, Member, Signals, SystemState, Units};
+use crate::state::{Courses, Member, RunningScenario, Signals, SystemState, Units};
 use crate::step::Step;
 use crate::unit::Value;
 
@@ -55,25 +56,34 @@ pub(crate) fn give(
     }
 }
 
-/// Sets the discrete inputs of the due components among `components`.
+/// Sets the inputs of wires of the due components among `components`.
 pub(crate) fn give_signals(
     graph: &Graph,
     units: &mut Units,
     signals: &Signals,
+    scenario: &mut RunningScenario,
     components: &[usize],
     step: &Step,
 ) -> Result<(), Fault> {
-    for wire in &graph.signal_wires {
+    for (index, wire) in graph.signal_wires.iter().enumerate() {
         let member = &mut units.members[wire.component];
         if !components.contains(&wire.component) || !member.is_due(step.index) {
             continue;
         }
         let handle = graph.components[wire.component].description.variables[wire.variable].handle;
         let mut number = Value::Real(0.0);
-        let value = wire.value(&signals.reals, &signals.discrete, &mut number);
+        let channels = &scenario.channels;
+        let value = value_of_wire(graph, channels, signals, index, &mut number);
         let given = value.and_then(|value| member.slot.set_value(handle, value));
         if let Err(cause) = given {
             return Err(graph.fault(wire.component, step, cause));
+        }
+    }
+    if !scenario.channels.is_empty() {
+        for &component in components {
+            if units.members[component].is_due(step.index) {
+                note_wires(graph, scenario, signals, component);
+            }
         }
     }
     Ok(())

@@ -27,7 +27,7 @@ mod turns;
 pub(crate) use feed_forward::add_feed_forward;
 pub(crate) use held_values::{give_held_values, write_variable};
 pub(crate) use initialization::initialize;
-pub(crate) use scenario::{add_scenario, give_free, read_free, takes_free};
+pub(crate) use scenario::{add_scenario, begin_scenario, give_free, takes_free, value_of_wire};
 pub(crate) use turns::{Passing, Turns, step as step_in_turns};
 
 use crate::exchange::refresh;
@@ -131,11 +131,12 @@ fn step_all_as_needed(state: &mut SystemState, step: &Step) -> Result<(), Fault>
         units,
         courses,
         signals,
+        scenario,
         counters,
         all,
         ..
     } = &mut *state;
-    inputs::give_signals(graph, units, signals, all, step)?;
+    inputs::give_signals(graph, units, signals, scenario, all, step)?;
     if is_uniform && units.pool.is_none() {
         steps::step_straight(state, step)?;
     } else {

@@ -2,11 +2,12 @@
 //! so that pasts, exchange, ledger and results have the value that is applied; free variables are set.
 
 use crate::curve::Curve;
-use crate::fault::Fault;
-use crate::scenario::Transformation;
-use crate::state::{Courses, RunningScenario, SystemState, Target};
+use crate::fault::{Cause, Fault, UnitFault};
+use crate::graph::{Graph, SignalSource};
+use crate::scenario::{Transformation, number_of, value_of};
+use crate::state::{Channel, Courses, RunningScenario, Signals, SystemState, Target, WireEnd};
 use crate::step::Step;
-use crate::unit::Value;
+use crate::unit::{UnitResult, Value};
 
 /// Has a scenario act from the communication point `start`, s, on.
 pub(crate) fn add_scenario(state: &mut SystemState, scenario: RunningScenario, start: f64) {
@@ -49,23 +50,19 @@ pub(crate) fn advance(state: &mut SystemState, time: f64, next: u64, now: f64) {
     } = state;
     for channel in channels {
         let held = match channel.target {
+            // There is no step before the first one.
+            _ if next == 0 => f64::NAN,
             Target::Connected(input) => courses.values[input],
-            Target::Free { given, .. } => given,
+            Target::Wired { given, .. } | Target::Free { given, .. } => given,
         };
         let has_changed = channel.advance(time, held, done);
+        signals.had_event |= has_changed;
+        apply(channel, graph, courses, time);
         let Target::Connected(input) = channel.target else {
             continue;
         };
-        let (described, course) = (&graph.inputs[input], &mut courses.inputs[input]);
-        let plain = Transformation {
-            factor: described.factor,
-            offset: described.offset,
-        };
-        let applied = channel.transformation(time).after(plain);
-        (course.factor, course.offset) = (applied.factor, applied.offset);
-        course.is_replaced = applied.factor == 0.0 && described.factor != 0.0;
+        let course = &mut courses.inputs[input];
         if has_changed {
-            signals.had_event = true;
             course.forget();
             if !units.members[course.source_component].is_due(next) {
                 course.observe(&signals.reals, f64::NAN, now);
@@ -74,10 +71,122 @@ pub(crate) fn advance(state: &mut SystemState, time: f64, next: u64, now: f64) {
     }
 }
 
+/// Makes the actions that hold at the communication point `time`, s, part of the conversion of an input.
+fn apply(channel: &mut Channel, graph: &Graph, courses: &mut Courses, time: f64) {
+    let transformation = channel.transformation(time);
+    match &mut channel.target {
+        Target::Connected(input) => {
+            let (described, course) = (&graph.inputs[*input], &mut courses.inputs[*input]);
+            let plain = Transformation {
+                factor: described.factor,
+                offset: described.offset,
+            };
+            let whole = transformation.after(plain);
+            (course.factor, course.offset) = (whole.factor, whole.offset);
+            course.is_replaced = whole.factor == 0.0 && described.factor != 0.0;
+        }
+        Target::Wired { applied, .. } => *applied = transformation,
+        Target::Free { .. } => {}
+    }
+}
+
+/// The value of the input that a wire feeds, from published outputs; `number` is memory for it.
+///
+/// # Errors
+/// An output that has no value of the input's type, or an action that makes none of it.
+pub(crate) fn value_of_wire<'v>(
+    graph: &'v Graph,
+    channels: &[Channel],
+    signals: &'v Signals,
+    wire: usize,
+    number: &'v mut Value,
+) -> UnitResult<&'v Value> {
+    let described = &graph.signal_wires[wire];
+    if channel_at(channels, wire, WireEnd::Output).is_none()
+        && channel_at(channels, wire, WireEnd::Input).is_none()
+    {
+        return described.value(&signals.reals, &signals.discrete, number);
+    }
+    let output = acted_on_output(graph, channels, signals, wire)?;
+    let mut memory = Value::Real(0.0);
+    let input = described.conversion.of(&output, &mut memory);
+    let input = input.map_err(|reason| UnitFault::new("connection", Cause::Error, reason))?;
+    *number = acted_on(channel_at(channels, wire, WireEnd::Input), input)?;
+    Ok(number)
+}
+
+/// The value of the output that feeds a wire, as actions change it.
+fn acted_on_output(
+    graph: &Graph,
+    channels: &[Channel],
+    signals: &Signals,
+    wire: usize,
+) -> UnitResult<Value> {
+    let channel = channel_at(channels, wire, WireEnd::Output);
+    match graph.signal_wires[wire].source {
+        SignalSource::Real(output) => acted_on(channel, &Value::Real(signals.reals[output])),
+        SignalSource::Discrete(signal) => acted_on(channel, &signals.discrete[signal]),
+    }
+}
+
+fn channel_at(channels: &[Channel], wire: usize, end: WireEnd) -> Option<&Channel> {
+    let is_it = |channel: &&Channel| match channel.target {
+        Target::Wired {
+            wire: of, end: at, ..
+        } => (of, at) == (wire, end),
+        _ => false,
+    };
+    channels.iter().find(is_it)
+}
+
+fn acted_on(channel: Option<&Channel>, value: &Value) -> UnitResult<Value> {
+    let (Some(channel), Some(number)) = (channel, number_of(value)) else {
+        return Ok(value.clone());
+    };
+    let Target::Wired { kind, applied, .. } = channel.target else {
+        return Ok(value.clone());
+    };
+    value_of(kind, applied.of(number)).map_err(|reason| no_value(channel, &reason))
+}
+
+#[cold]
+fn no_value(channel: &Channel, reason: &str) -> Box<UnitFault> {
+    let message = format!("the scenario makes `{}` {reason}", channel.name);
+    UnitFault::new("scenario", Cause::Error, message)
+}
+
+/// Notes the values that a component is given at the ends of its wires: a freeze goes on with them.
+pub(super) fn note_wires(
+    graph: &Graph,
+    scenario: &mut RunningScenario,
+    signals: &Signals,
+    component: usize,
+) {
+    for index in 0..scenario.channels.len() {
+        let Target::Wired { wire, end, .. } = scenario.channels[index].target else {
+            continue;
+        };
+        if graph.signal_wires[wire].component != component {
+            continue;
+        }
+        let mut memory = Value::Real(0.0);
+        let channels = &scenario.channels;
+        let value = match end {
+            WireEnd::Output => acted_on_output(graph, channels, signals, wire),
+            WireEnd::Input => value_of_wire(graph, channels, signals, wire, &mut memory).cloned(),
+        };
+        if let (Ok(value), Target::Wired { given, .. }) =
+            (value, &mut scenario.channels[index].target)
+        {
+            *given = number_of(&value).unwrap_or(f64::NAN);
+        }
+    }
+}
+
 /// Sets the free variables whose value has changed, before the step that begins at `step.time`.
 ///
 /// # Errors
-/// A unit that refuses.
+/// A unit that refuses, or an action that makes no value of the variable's type.
 pub(crate) fn give_free(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     for index in 0..state.scenario.channels.len() {
         let channel = &mut state.scenario.channels[index];
@@ -85,44 +194,57 @@ pub(crate) fn give_free(state: &mut SystemState, step: &Step) -> Result<(), Faul
         let Target::Free {
             component,
             variable,
+            kind,
             base,
             given,
         } = &mut channel.target
         else {
             continue;
         };
-        let value = wanted.of(*base);
-        if value.to_bits() == given.to_bits() {
+        let number = wanted.of(*base);
+        if number.to_bits() == given.to_bits() {
             continue;
         }
-        *given = value;
+        *given = number;
         let (component, variable) = (*component, *variable);
-        super::write_variable(state, component, variable, &Value::Real(value), step)?;
+        let value = value_of(*kind, number).map_err(|reason| {
+            let cause = no_value(&state.scenario.channels[index], &reason);
+            state.graph.fault(component, step, cause)
+        })?;
+        super::write_variable(state, component, variable, &value, step)?;
     }
     Ok(())
 }
 
-/// Reads the values that free variables have without the scenario, after initialization.
+/// Reads the values that the variables have after initialization: those of free ones without the scenario, and
+/// those that actions hold from the start, at `step.time`, on.
 ///
 /// # Errors
 /// A unit that refuses.
-pub(crate) fn read_free(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+pub(crate) fn begin_scenario(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+    for component in 0..state.units.members.len() {
+        note_wires(&state.graph, &mut state.scenario, &state.signals, component);
+    }
     for index in 0..state.scenario.channels.len() {
-        let Target::Free {
-            component,
-            variable,
-            ..
-        } = state.scenario.channels[index].target
-        else {
-            continue;
+        let first = match state.scenario.channels[index].target {
+            Target::Connected(input) => state.courses.values[input],
+            Target::Wired { given, .. } => given,
+            Target::Free {
+                component,
+                variable,
+                ..
+            } => {
+                let value = super::read_variable(state, component, variable);
+                let value = value.map_err(|cause| state.graph.fault(component, step, cause))?;
+                number_of(&value).unwrap_or(f64::NAN)
+            }
         };
-        let value = super::read_variable(state, component, variable);
-        let value = value.map_err(|cause| state.graph.fault(component, step, cause))?;
-        if let (Value::Real(value), Target::Free { base, given, .. }) =
-            (value, &mut state.scenario.channels[index].target)
-        {
-            (*base, *given) = (value, value);
+        let channel = &mut state.scenario.channels[index];
+        if let Target::Free { base, given, .. } = &mut channel.target {
+            (*base, *given) = (first, first);
         }
+        channel.hold_first(first);
+        apply(channel, &state.graph, &mut state.courses, step.time);
     }
     Ok(())
 }
@@ -140,9 +262,9 @@ pub(crate) fn takes_free(state: &mut SystemState, written: (usize, usize), value
         } if (*component, *variable) == written => Some(base),
         _ => None,
     });
-    match (found, value) {
-        (Some(base), Value::Real(value)) => {
-            *base = *value;
+    match (found, number_of(value)) {
+        (Some(base), Some(number)) => {
+            *base = number;
             true
         }
         _ => false,

@@ -142,6 +142,7 @@ fn begin_turn(
         units,
         courses,
         signals,
+        scenario,
         ..
     } = state;
     let member = &units.members[component];
@@ -153,9 +154,9 @@ fn begin_turn(
         turns.sums[input] = 0.0;
     }
     if turns.is_late[component] {
-        return held_values::hold_signals(graph, units, signals, component, step);
+        return held_values::hold_signals(graph, units, signals, scenario, component, step);
     }
-    inputs::give_signals(graph, units, signals, &[component], step)
+    inputs::give_signals(graph, units, signals, scenario, &[component], step)
 }
 
 /// The step that the component makes now: its communication step, from its start.
@@ -221,10 +222,7 @@ fn replace_led(state: &mut SystemState, turns: &Turns, component: usize, step: &
             }
             Passing::Mean => Curve::constant(line.mean(length)),
         };
-        let curve = curve
-            .scaled(course.factor)
-            .plus(&Curve::constant(course.offset))
-            .plus(&course.added());
+        let curve = course.converted_curve(curve);
         inputs::replace(courses, input, curve);
     }
 }

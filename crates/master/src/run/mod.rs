@@ -92,7 +92,11 @@ impl Run {
             ..period
         };
         notes.extend(engine::initialize(&mut state, &experiment)?);
-        engine::read_free(&mut state, &Step::default()).map_err(RunError::Fault)?;
+        let start = Step {
+            time: period.start,
+            ..Step::default()
+        };
+        engine::begin_scenario(&mut state, &start).map_err(RunError::Fault)?;
         let has_bonds = !state.graph.bonds.is_empty();
         let first = control.1.first(state.graph.macro_step, has_bonds);
         let timeline = Timeline::new(&state.graph, control_facts, &period, first);

@@ -2,8 +2,8 @@
 //! taxonomy of dependable and secure computing"; override, bias, scale and reset as in the scenarios of
 //! the Open Simulation Platform.
 
-use super::{Action, ActionFacts, Transformation};
-use crate::registry::{Entry, ParameterInfo, ParameterKind};
+use super::{Action, ActionFacts, ActsOn, Transformation};
+use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 
 const OSP: &str = "scenarios of the Open Simulation Platform";
 const TAXONOMY: &str = "Avizienis et al. (2004)";
@@ -40,12 +40,34 @@ const fn number(name: &'static str, summary: &'static str, default: f64) -> Para
     }
 }
 
+const REPLACES: ActionFacts = ActionFacts {
+    ends_others: false,
+    acts_on: ActsOn::AnyType,
+};
+
+/// Facts about a sum or a product with a number: whole numbers stay whole where it is one.
+fn of_number(arguments: &Arguments, name: &str) -> ActionFacts {
+    let is_whole = arguments.number(name).fract() == 0.0;
+    ActionFacts {
+        acts_on: if is_whole {
+            ActsOn::Numbers
+        } else {
+            ActsOn::Reals
+        },
+        ..ActionFacts::default()
+    }
+}
+
 pub(super) const OVERRIDE: Entry<dyn Action> = Entry {
     name: "override",
     summary: "the variable has this value, whatever it is given",
     source: OSP,
-    parameters: &[number("value", "in the unit of the variable", 0.0)],
-    facts: |_, ()| ActionFacts::default(),
+    parameters: &[number(
+        "value",
+        "in the unit of the variable; true or false; the name of an item",
+        0.0,
+    )],
+    facts: |_, ()| REPLACES,
     build: |arguments| {
         let value = arguments.number("value");
         Box::new(Change::Constant(Transformation::constant(value)))
@@ -57,7 +79,7 @@ pub(super) const BIAS: Entry<dyn Action> = Entry {
     summary: "u + value",
     source: OSP,
     parameters: &[number("value", "in the unit of the variable", 0.0)],
-    facts: |_, ()| ActionFacts::default(),
+    facts: |arguments, ()| of_number(arguments, "value"),
     build: |arguments| {
         Box::new(Change::Constant(Transformation {
             offset: arguments.number("value"),
@@ -71,7 +93,7 @@ pub(super) const SCALE: Entry<dyn Action> = Entry {
     summary: "factor·u",
     source: OSP,
     parameters: &[number("factor", "without unit", 1.0)],
-    facts: |_, ()| ActionFacts::default(),
+    facts: |arguments, ()| of_number(arguments, "factor"),
     build: |arguments| {
         Box::new(Change::Constant(Transformation {
             factor: arguments.number("factor"),
@@ -94,16 +116,16 @@ pub(super) const FREEZE: Entry<dyn Action> = Entry {
     summary: "the variable keeps the value that it had over the step before",
     source: TAXONOMY,
     parameters: &[],
-    facts: |_, ()| ActionFacts::default(),
+    facts: |_, ()| REPLACES,
     build: |_| Box::new(Change::Freeze),
 };
 
 pub(super) const DROP_OUT: Entry<dyn Action> = Entry {
     name: "drop-out",
-    summary: "the signal is lost: the variable is 0",
+    summary: "the signal is lost: the variable is 0 or false",
     source: TAXONOMY,
     parameters: &[],
-    facts: |_, ()| ActionFacts::default(),
+    facts: |_, ()| REPLACES,
     build: |_| Box::new(Change::Constant(Transformation::constant(0.0))),
 };
 
@@ -112,6 +134,9 @@ pub(super) const RESET: Entry<dyn Action> = Entry {
     summary: "ends all actions on the variable that have begun before",
     source: OSP,
     parameters: &[],
-    facts: |_, ()| ActionFacts { ends_others: true },
+    facts: |_, ()| ActionFacts {
+        ends_others: true,
+        ..REPLACES
+    },
     build: |_| Box::new(Change::Constant(Transformation::IDENTITY)),
 };

@@ -2,7 +2,8 @@
 //!
 //! An action holds from the first communication point that is not before its time, until the first one
 //! that is not before its end. Over a communication step it is affine in the value, and the same: an input
-//! gets factor·u + offset.
+//! gets factor·u + offset. Integers, items of enumerations and truth values are computed as numbers, of which a double
+//! has every one exactly.
 
 mod actions;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use crate::need::{Facts, Need};
 use crate::registry::{Entry, EntryKind};
+use crate::unit::{Value, VariableType};
 
 pub(crate) use crate::block::reached;
 
@@ -95,6 +97,53 @@ impl Action for PassedOn {
 pub struct ActionFacts {
     /// It ends all actions on the variable that have begun before it.
     pub ends_others: bool,
+    /// The types of variables that it acts on.
+    pub acts_on: ActsOn,
+}
+
+/// Types of variables that an action acts on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ActsOn {
+    /// Real variables.
+    #[default]
+    Reals,
+    /// Real and Integer variables: it makes whole numbers of whole numbers.
+    Numbers,
+    /// Variables of every type but String: it replaces values, or leaves them as they are.
+    AnyType,
+}
+
+/// A value as the number that actions compute with; `None` for a text.
+pub(crate) fn number_of(value: &Value) -> Option<f64> {
+    match value {
+        Value::Real(value) => Some(*value),
+        Value::Integer(value) => Some(f64::from(*value)),
+        Value::Boolean(value) => Some(f64::from(u8::from(*value))),
+        Value::String(_) => None,
+    }
+}
+
+/// The value of a type that is a number.
+///
+/// # Errors
+/// A reason that follows the name of the variable.
+pub(crate) fn value_of(kind: VariableType, number: f64) -> Result<Value, String> {
+    let is_integer =
+        number.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number);
+    match kind {
+        VariableType::Real => Ok(Value::Real(number)),
+        VariableType::Boolean if number == 0.0 || number == 1.0 => {
+            Ok(Value::Boolean(number == 1.0))
+        }
+        VariableType::Boolean => Err(format!("{number}, which is neither true nor false")),
+        VariableType::String => Err(format!("{number}, which is no text")),
+        VariableType::Integer | VariableType::Enumeration if is_integer => {
+            Ok(Value::Integer(number as i32))
+        }
+        VariableType::Integer | VariableType::Enumeration => {
+            Err(format!("{number}, which is no Integer of 32 bits"))
+        }
+    }
 }
 
 impl Facts for ActionFacts {

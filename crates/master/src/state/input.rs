@@ -26,6 +26,8 @@ pub(crate) struct InputCourse {
     pub(super) comes_in_pieces: bool,
     piece: Curve,
     jumps: JumpDetector,
+    /// The past ends with the next value: the source has had an event.
+    is_to_forget: bool,
     /// Addition by the correction of a bond over the coming step.
     pub(crate) correction: Curve,
     /// Addition by learned feed-forward over the coming step.
@@ -38,6 +40,8 @@ pub(crate) struct InputCourse {
     pub(crate) curve: Curve,
     /// Length of the step that the course was prepared for, s.
     pub(crate) length: f64,
+    /// Factor and offset over that step.
+    conversion: (f64, f64),
     /// Degree of that course.
     pub(crate) degree: usize,
 }
@@ -66,12 +70,14 @@ impl InputCourse {
             extrapolation: (!facts.is_plain_hold).then_some(extrapolation),
             is_discrete: is_discrete(&graph.outputs[input.source], graph),
             jumps: JumpDetector::default(),
+            is_to_forget: false,
             correction: Curve::default(),
             feed_forward: Curve::default(),
             is_replaced: false,
             is_corrected: false,
             curve: Curve::default(),
             length: 0.0,
+            conversion: (input.factor, input.offset),
             degree: facts.degree,
         }
     }
@@ -115,26 +121,27 @@ impl InputCourse {
                 value,
                 slope: None,
             });
-            if self.is_discrete {
+            if std::mem::take(&mut self.is_to_forget) || self.is_discrete {
                 extrapolation.clear();
             }
             return false;
         }
-        let is_jump = self.jumps.is_jump(extrapolation.as_ref(), value, time);
+        let is_forgotten = std::mem::take(&mut self.is_to_forget);
+        if is_forgotten {
+            self.jumps = JumpDetector::default();
+        }
+        let is_jump = !is_forgotten && self.jumps.is_jump(extrapolation.as_ref(), value, time);
         let slope = (!slope.is_nan()).then_some(slope * self.factor);
         extrapolation.observe(Sample { time, value, slope });
-        if is_jump || self.is_discrete {
+        if is_jump || is_forgotten || self.is_discrete {
             extrapolation.clear();
         }
         is_jump
     }
 
-    /// Forgets the past: the source has had an event.
+    /// Forgets the past before the value that is observed next: the source has had an event.
     pub(crate) fn forget(&mut self) {
-        if let Some(extrapolation) = &mut self.extrapolation {
-            extrapolation.clear();
-            self.jumps = JumpDetector::default();
-        }
+        self.is_to_forget = self.extrapolation.is_some();
     }
 
     /// The course of the input without correction, from `now` (s since the start) on.
@@ -177,8 +184,18 @@ impl InputCourse {
     /// Prepares the course over the coming step, of length `step` s, and returns the value at its start.
     pub(crate) fn prepare(&mut self, outputs: &[f64], now: f64, step: f64) -> f64 {
         self.length = step;
+        self.conversion = (self.factor, self.offset);
         self.curve = self.uncorrected(outputs, now, step).plus(&self.added());
         self.curve.coefficients[0]
+    }
+
+    /// Another course over the step that was prepared: an output's, in the input's unit, with all additions.
+    pub(crate) fn converted_curve(&self, output: Curve) -> Curve {
+        let (factor, offset) = self.conversion;
+        output
+            .scaled(factor)
+            .plus(&Curve::constant(offset))
+            .plus(&self.added())
     }
 
     /// Takes the output that its source gave at a communication step of its own.

@@ -25,7 +25,9 @@ pub(crate) use interface_model::{Drive, FastInput, ReducedModel};
 pub(crate) use member::{Member, advance_in_parallel};
 pub(crate) use pass::Pass;
 pub(crate) use saved::{Saved, restore, save};
-pub(crate) use scenario::{Channel, ChannelAction, DoneAction, Phase, RunningScenario, Target};
+pub(crate) use scenario::{
+    Channel, ChannelAction, DoneAction, Phase, RunningScenario, Target, WireEnd,
+};
 pub(crate) use slope::{SlopeReader, SlopeSource};
 pub(crate) use slot::Slot;
 pub(crate) use trace::Trace;

@@ -1,4 +1,4 @@
-use super::{Corrector, InputCourse, ReducedModel, RunningScenario, SystemState};
+use super::{Channel, Corrector, InputCourse, ReducedModel, SystemState};
 use crate::fault::Fault;
 use crate::step::Step;
 use crate::unit::{SavedState, Value};
@@ -18,7 +18,9 @@ pub(crate) struct Saved {
     start_changes: Vec<f64>,
     correctors: Vec<Corrector>,
     models: Vec<ReducedModel>,
-    scenario: RunningScenario,
+    channels: Vec<Channel>,
+    /// Begins and ends of actions so far.
+    done: usize,
 }
 
 /// Saves `state` into `saved`, whose memory is used again.
@@ -88,7 +90,8 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     saved.start_changes.clone_from(start_changes);
     saved.correctors.clone_from(&bonds.correctors);
     saved.models.clone_from(&models.running);
-    saved.scenario.clone_from(scenario);
+    saved.channels.clone_from(&scenario.channels);
+    saved.done = scenario.done.len();
     Ok(())
 }
 
@@ -112,6 +115,7 @@ pub(crate) fn restore(state: &mut SystemState, saved: &Saved, step: &Step) -> Re
     state.signals.start_changes.clone_from(&saved.start_changes);
     state.bonds.correctors.clone_from(&saved.correctors);
     state.models.running.clone_from(&saved.models);
-    state.scenario.clone_from(&saved.scenario);
+    state.scenario.channels.clone_from(&saved.channels);
+    state.scenario.done.truncate(saved.done);
     Ok(())
 }

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use crate::scenario::{Action, Transformation, reached};
+use crate::unit::VariableType;
 
 /// The actions of a scenario on a running system.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct RunningScenario {
     /// One for each variable that is acted on.
     pub(crate) channels: Vec<Channel>,
@@ -12,7 +13,6 @@ pub(crate) struct RunningScenario {
 }
 
 /// Begin or end of an action.
-#[derive(Clone)]
 pub(crate) struct DoneAction {
     /// The communication point, s.
     pub(crate) time: f64,
@@ -22,7 +22,6 @@ pub(crate) struct DoneAction {
 }
 
 /// A variable with the actions on it.
-#[derive(Clone)]
 pub(crate) struct Channel {
     /// Name of the variable.
     pub(crate) name: Arc<str>,
@@ -31,20 +30,58 @@ pub(crate) struct Channel {
     pub(crate) actions: Vec<ChannelAction>,
 }
 
-/// The place of a variable.
+impl Clone for Channel {
+    fn clone(&self) -> Self {
+        Self {
+            name: Arc::clone(&self.name),
+            target: self.target,
+            actions: self.actions.clone(),
+        }
+    }
+
+    /// Allocates nothing where `source` is of the same scenario.
+    fn clone_from(&mut self, source: &Self) {
+        self.name.clone_from(&source.name);
+        self.target = source.target;
+        self.actions.clone_from(&source.actions);
+    }
+}
+
+/// The place of a variable. Values of all types are numbers ([`number_of`](crate::scenario::number_of)).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Target {
     /// Global index of a connected real input.
     Connected(usize),
+    /// An end of a connection of which at least one end is not real.
+    Wired {
+        /// Index in the graph.
+        wire: usize,
+        end: WireEnd,
+        kind: VariableType,
+        /// The transformation over the coming step.
+        applied: Transformation,
+        /// Value over the step before.
+        given: f64,
+    },
     /// An input that nothing feeds, or a tunable parameter.
     Free {
         component: usize,
         variable: usize,
+        kind: VariableType,
         /// Value without the scenario.
         base: f64,
         /// Value that the unit has.
         given: f64,
     },
+}
+
+/// An end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WireEnd {
+    /// The output, before the conversion of its value.
+    Output,
+    /// The input, after it.
+    Input,
 }
 
 /// An action and its times, s.
@@ -64,7 +101,8 @@ pub(crate) struct ChannelAction {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Phase {
     Waiting,
-    /// With the communication point at which it began, s, and the value over the step before.
+    /// With the communication point at which it began, s, and the value over the step before; NaN until
+    /// there is one.
     Acting {
         since: f64,
         held: f64,
@@ -110,15 +148,27 @@ impl Channel {
         }
     }
 
-    /// All actions that hold at the communication point `time`, s, one after the other.
+    /// Gives the actions that began with the simulation the first value of their variable.
+    pub(crate) fn hold_first(&mut self, value: f64) {
+        for action in &mut self.actions {
+            if let Phase::Acting { held, .. } = &mut action.phase
+                && held.is_nan()
+            {
+                *held = value;
+            }
+        }
+    }
+
+    /// All actions that hold at the communication point `time`, s, one after the other. One that needs a value
+    /// over a step before changes nothing until there is one.
     pub(crate) fn transformation(&self, time: f64) -> Transformation {
         let mut whole = Transformation::IDENTITY;
         for action in &self.actions {
             if let Phase::Acting { since, held } = action.phase {
-                whole = action
-                    .action
-                    .transformation(time - since, held)
-                    .after(whole);
+                let change = action.action.transformation(time - since, held);
+                if !change.offset.is_nan() {
+                    whole = change.after(whole);
+                }
             }
         }
         whole

@@ -66,6 +66,7 @@ fn step_both_sides(
         courses,
         signals,
         models,
+        scenario,
         counters,
         ..
     } = state;
@@ -75,7 +76,7 @@ fn step_both_sides(
             inputs::give(graph, units, courses, counters, component, step)?;
         }
     }
-    inputs::give_signals(graph, units, signals, outside, step)?;
+    inputs::give_signals(graph, units, signals, scenario, outside, step)?;
     steps::step(graph, units, courses, counters, outside, step)?;
     outputs::read_due(graph, units, &mut signals.reals, counters, outside, step)
 }
@@ -89,7 +90,7 @@ fn begin_model(
     let graph = std::sync::Arc::clone(&state.graph);
     let model = &graph.interface_models[running.model];
     let schedule = &model.schedule;
-    reading::read_forces(&state.signals, running, model);
+    reading::read_forces(&graph, &state.courses, &state.signals, running, model);
     reading::read_mass(state, running, model, step)?;
     if !running.has_started && schedule.inputs == FastInputs::Linear {
         find_progress(&state.units, &state.courses, running);
@@ -118,10 +119,10 @@ fn begin_model(
     running.start.1.copy_from_slice(&running.velocity);
     if is_free {
         read_fast_outputs_again(state, running, model, step)?;
-        reading::read_forces(&state.signals, running, model);
+        reading::read_forces(&graph, &state.courses, &state.signals, running, model);
     }
     if schedule.force == PassedForce::Predicted {
-        reading::predict_means(&state.signals, running, model, step);
+        reading::predict_means(&graph, &state.courses, &state.signals, running, model, step);
     }
     running.has_started = true;
     prepare_fast_inputs(state, running, model, step)
@@ -160,6 +161,7 @@ fn prepare_fast_inputs(
         &state.graph,
         &mut state.units,
         &state.signals,
+        &mut state.scenario,
         &model.fast,
         step,
     )
@@ -234,7 +236,7 @@ fn step_fast_side(
                 fast.first = courses.inputs[fast.input].curve.at(0.0);
             }
         }
-        reading::read_forces(signals, running, model);
+        reading::read_forces(graph, courses, signals, running, model);
         reading::remove_feedback(state, running, model, &part)?;
         if passes_means {
             let weight = if exchange + 1 == exchanges { 0.5 } else { 1.0 };

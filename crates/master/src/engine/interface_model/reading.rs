@@ -2,12 +2,21 @@
 
 use crate::exchange::derivative;
 use crate::fault::Fault;
+use crate::graph::Graph;
 use crate::interface_model::{InterfaceModel, Mass, Sides};
-use crate::state::{Drive, ReducedModel, Signals, SystemState};
+use crate::scenario::Transformation;
+use crate::state::{Courses, Drive, ReducedModel, Signals, SystemState};
 use crate::step::Step;
 
-/// Reads the forces λ, as the fast components have published them.
-pub(super) fn read_forces(signals: &Signals, running: &mut ReducedModel, model: &InterfaceModel) {
+/// Reads the forces λ, as the fast components have published them, with what a scenario makes of the efforts on
+/// their way to the multibody component.
+pub(super) fn read_forces(
+    graph: &Graph,
+    courses: &Courses,
+    signals: &Signals,
+    running: &mut ReducedModel,
+    model: &InterfaceModel,
+) {
     running.force.fill(0.0);
     for effort in &model.efforts {
         running.force[effort.coordinate] += effort.weight * signals.reals[effort.output];
@@ -17,6 +26,23 @@ pub(super) fn read_forces(signals: &Signals, running: &mut ReducedModel, model: 
             *force = signals.reals[output];
         }
     }
+    for effort in &model.efforts {
+        if let Some(action) = action_on(graph, courses, effort.input) {
+            let given = signals.reals[effort.output];
+            running.force[effort.coordinate] += effort.weight * (action.of(given) - given);
+        }
+    }
+}
+
+/// What a scenario makes of the output that feeds an input: the output that would feed it the same value
+/// without the scenario. `None` where no action is on it.
+fn action_on(graph: &Graph, courses: &Courses, input: usize) -> Option<Transformation> {
+    let (plain, course) = (&graph.inputs[input], &courses.inputs[input]);
+    let is_acted_on = (course.factor, course.offset) != (plain.factor, plain.offset);
+    is_acted_on.then(|| Transformation {
+        factor: course.factor / plain.factor,
+        offset: (course.offset - plain.offset) / plain.factor,
+    })
 }
 
 /// Reads the newest W and b; at the start they are as old as need be.
@@ -58,14 +84,16 @@ fn derive_mass(
     step: &Step,
 ) -> Result<(), Fault> {
     let count = accelerations.len();
+    let (graph, courses) = (&state.graph, &state.courses);
     let follows = state.exchange.modes[model.component].facts().follows_inputs;
     running.acceleration.copy_from_slice(&running.force);
     for effort in &model.efforts {
-        let input = &state.courses.inputs[effort.input];
-        let used = (state.courses.values[effort.input] - input.offset) / input.factor;
+        let input = &graph.inputs[effort.input];
+        let used = (courses.values[effort.input] - input.offset) / input.factor;
+        let given = state.signals.reals[effort.output];
+        let given = action_on(graph, courses, effort.input).map_or(given, |a| a.of(given));
         if !follows {
-            running.acceleration[effort.coordinate] +=
-                effort.weight * (used - state.signals.reals[effort.output]);
+            running.acceleration[effort.coordinate] += effort.weight * (used - given);
         }
     }
     for column in 0..count {
@@ -73,7 +101,7 @@ fn derive_mass(
         let Some(effort) = model.efforts.iter().find(acts) else {
             continue;
         };
-        let scale = state.courses.inputs[effort.input].factor / effort.weight;
+        let scale = state.graph.inputs[effort.input].factor / effort.weight;
         for (row, &acceleration) in accelerations.iter().enumerate() {
             let gain = derivative::derivative(state, acceleration, effort.input, step)?;
             running.masses[0].0[row * count + column] = gain * scale;
@@ -118,6 +146,11 @@ pub(super) fn remove_feedback(
                 let slope = derivative::of_any(state, effort.output, fast.input, step)?;
                 running.force[effort.coordinate] -= effort.weight * slope * added;
             }
+            if let Some(action) = action_on(&state.graph, &state.courses, effort.input) {
+                let slope = derivative::of_any(state, effort.output, fast.input, step)?;
+                let of_action = (action.factor - 1.0) * slope;
+                running.force[effort.coordinate] -= effort.weight * of_action * added;
+            }
         }
     }
     Ok(())
@@ -125,6 +158,8 @@ pub(super) fn remove_feedback(
 
 /// Predicts the means of the efforts over the macro-step by linear models of both sides.
 pub(super) fn predict_means(
+    graph: &Graph,
+    courses: &Courses,
     signals: &Signals,
     running: &mut ReducedModel,
     model: &InterfaceModel,
@@ -153,6 +188,13 @@ pub(super) fn predict_means(
         let weights: f64 = acting.map(|e| e.weight * e.weight).sum();
         let change = running.prediction.mean[coordinate] - running.force[coordinate];
         // Only the sum of weight · effort is known to change: it is shared out by the weights.
-        *mean = signals.reals[effort.output] + effort.weight / weights * change;
+        let share = effort.weight / weights * change;
+        let given = signals.reals[effort.output];
+        *mean = match action_on(graph, courses, effort.input) {
+            // Replaced on its way.
+            Some(action) if action.factor == 0.0 => given,
+            Some(action) => given + share / action.factor,
+            None => given + share,
+        };
     }
 }
