@@ -5,11 +5,20 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gyrator_worker::Worker;
+use gyrator_worker::{Worker, signals};
 
 use crate::exit::Exit;
 use crate::recorder::ResultFile;
 use crate::screen;
+
+/// Calls `heard` on a thread of its own for Ctrl-C and each signal that asks the program to end.
+///
+/// # Errors
+///
+/// Why that cannot be: these signals then end the program at once.
+pub(crate) fn on_signal(heard: impl FnMut() + Send + 'static) -> Result<(), ctrlc::Error> {
+    signals::install_handlers(|| ctrlc::set_handler(heard))
+}
 
 /// Whether the user has asked for the end of the run.
 #[derive(Clone, Default)]
@@ -36,7 +45,7 @@ impl Interrupt {
             }
             return interrupt;
         }
-        if let Err(error) = ctrlc::set_handler(move || heard.signal()) {
+        if let Err(error) = on_signal(move || heard.signal()) {
             // The run works without it; the operating system's own way of ending it remains.
             screen::message(&format!(
                 "warning: Ctrl-C will lose the last rows: {error}\n"

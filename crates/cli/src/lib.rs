@@ -35,14 +35,15 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use gyrator_worker::signals;
 
 use crate::exit::Exit;
 
 /// Runs `gyrator`, from its command line to its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
-    gyrator_worker::survive_file_size_limit();
-    gyrator_worker::hear_of_children();
+    signals::survive_file_size_limit();
+    signals::hear_of_children();
     if let Err(error) = gyrator_worker::surroundings::remember() {
         screen::message(&format!(
             "warning: the working directory cannot be opened: {error}\n"

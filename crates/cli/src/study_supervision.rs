@@ -8,7 +8,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gyrator_study::{CrashedRun, Notes, Trial, read_journal};
-use gyrator_worker::{Cause, Death, Ending, Stop, Supervised, Supervisor, Worker, WorkerOutcome};
+use gyrator_worker::{
+    Cause, Death, Ending, Stop, Supervised, Supervisor, Worker, WorkerOutcome, signals,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
@@ -66,6 +68,7 @@ impl Plan<'_> {
             earlier: read_journal(self.journal).map_or(0, |(_, rows)| rows.len()),
             ..Job::default()
         };
+        let held = signals::hold();
         let first = match self.start(&job) {
             Ok(first) => first,
             Err(failure) => {
@@ -76,6 +79,7 @@ impl Plan<'_> {
         };
         let stop = Stop::default();
         listen(&stop);
+        drop(held);
         Some(self.go_on(first, &mut job, begin, &stop))
     }
 

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use gyrator::{Observer, ObserverError, StopRequest, View};
 use gyrator_record::{PartFile, remove_unfinished, rows_path};
 use gyrator_worker::{
-    Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome,
+    Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome, signals,
 };
 
 use crate::exit::Exit;
 use crate::failure::{self, Failure, Message};
+use crate::interrupt::on_signal;
 use crate::numbers::count;
 use crate::options::ExecutionOptions;
 use crate::screen;
@@ -46,12 +47,15 @@ impl Plan<'_> {
             .arguments(std::env::args_os().skip(1))
             .timeout(self.execution.timeout())
             .memory_limit(self.execution.memory_limit.map(|limit| limit << 20));
+        // Until they are listened for: one that came now would end this process and leave a part of a result.
+        let held = signals::hold();
         match supervisor.fork() {
             // This is the worker.
             Ok(None) => None,
             Ok(Some(supervised)) => {
                 let stop = Stop::default();
                 listen(&stop);
+                drop(held);
                 let ending = supervised.wait(&stop).map_err(Failure::from);
                 Some(ending.and_then(|ending| self.conclude(ending)))
             }
@@ -278,7 +282,7 @@ pub(crate) fn listen(stop: &Stop) {
         };
         screen::message(&text);
     };
-    if let Err(error) = ctrlc::set_handler(heard) {
+    if let Err(error) = on_signal(heard) {
         screen::message(&format!("warning: Ctrl-C ends the run at once: {error}\n"));
     }
 }

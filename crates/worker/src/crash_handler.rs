@@ -58,36 +58,6 @@ pub(crate) fn install(crash: &'static Crash) {
     }
 }
 
-/// Leaves it to the parent what becomes of signals that ask to end: they may go to all processes of a
-/// service or a job. Programs that an FMU starts get the usual action back.
-pub(crate) fn leave_ending_to_parent() {
-    extern "C" fn nothing(_: c_int) {}
-    // SAFETY: all zero is an action without flags.
-    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    action.sa_sigaction = nothing as *const () as usize;
-    action.sa_flags = libc::SA_RESTART;
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the action is complete, and its handler does nothing.
-        // Where it cannot be installed, the signal ends this process, and the parent says so.
-        let _ = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
-    }
-}
-
-/// Lets writes beyond the limit on the size of files fail instead of ending the process.
-pub fn survive_file_size_limit() {
-    // SAFETY: ignoring a signal runs no code.
-    // The only error is a wrong number.
-    let _ = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-}
-
-/// Lets the system say how the children of this process end, also where the program that started it
-/// ignores SIGCHLD and has passed that on.
-pub fn hear_of_children() {
-    // SAFETY: the default action runs no code.
-    // The only error is a wrong number.
-    let _ = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
-}
-
 /// The handler.
 extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system gives a valid pointer to a handler with SA_SIGINFO.

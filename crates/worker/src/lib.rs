@@ -35,6 +35,7 @@ mod memory_watch;
 mod process;
 mod rows;
 mod shared_memory;
+pub mod signals;
 mod stall;
 mod supervisor;
 pub mod surroundings;
@@ -42,7 +43,6 @@ mod worker;
 
 pub use board::Position;
 pub use channel::{Channel, MAX_FILES, MAX_MESSAGE, Received};
-pub use crash_handler::{hear_of_children, survive_file_size_limit};
 pub use death::{Cause, Death, Place};
 pub use descendants::{adopt_orphans, end_orphans};
 pub use kept_file::KeptFile;

@@ -17,7 +17,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
 use crate::channel::Channel;
-use crate::crash_handler;
+use crate::signals;
 
 /// `<role> <parent's process>`. The number keeps programs that an FMU starts from taking
 /// themselves for workers.
@@ -47,6 +47,8 @@ pub(crate) fn spawn(
     if is_quiet {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }
+    // Until it has its own handlers: one that goes to all processes would end it.
+    let _held = signals::hold();
     Ok((command.spawn()?, parent))
 }
 
@@ -190,7 +192,7 @@ fn begin_with(parent: Option<Pid>, socket: BorrowedFd<'_>) -> io::Result<Channel
     // A session of its own: Ctrl-C and a closed terminal are the parent's to handle, and the
     // parent can end all processes that FMUs have started.
     rustix::process::setsid()?;
-    crash_handler::leave_ending_to_parent();
+    signals::leave_ending_to_parent();
     let channel = Channel::new(private(socket)?);
     let nothing = File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;

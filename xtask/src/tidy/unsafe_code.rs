@@ -21,6 +21,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/worker/src/leaving.rs",
     "crates/worker/src/process.rs",
     "crates/worker/src/shared_memory.rs",
+    "crates/worker/src/signals.rs",
     "fmus/kit/src/crash.rs",
     "fmus/kit/src/export.rs",
     "fmus/kit/src/ffi/arguments.rs",

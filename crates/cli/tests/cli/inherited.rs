@@ -2,9 +2,10 @@
 
 #![cfg(target_os = "linux")]
 
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
-use crate::bench::{Bench, ProgramOutcome};
+use crate::bench::{Bench, ProgramOutcome, lines, wait_until};
+use crate::ends::signal;
 use crate::faults::FAULTY;
 
 /// Runs the program from a shell that has made `setting`.
@@ -66,4 +67,50 @@ fn r74_a_run_needs_no_thread_beside_its_own() {
     let expected = "there can be no thread that starts processes";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     assert_eq!(bench.json("summary.json")["stop_reason"], "failed");
+}
+
+/// Starts a run that never ends by itself, from a shell that has made `setting`.
+fn start(bench: &Bench, setting: &str, way: &[&str]) -> Child {
+    bench.write("system.toml", FAULTY);
+    let command =
+        "run system.toml --start-value bad.fault=sleep --stop-time 1e6 --no-nan-check -o out.csv";
+    let script = format!("{setting}; exec \"$0\" \"$@\"");
+    let child = Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_gyrator")])
+        .args(command.split(' '))
+        .args(way)
+        .current_dir(bench.path(""))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("it runs", || lines(&bench.path("out.csv.part")) > 0);
+    child
+}
+
+/// The warning is true that Ctrl-C ends the run at once.
+#[test]
+fn r74_without_a_thread_that_listens_signals_end_the_program() {
+    use std::os::unix::process::ExitStatusExt as _;
+    for way in [&[][..], &["--no-supervisor"]] {
+        let bench = Bench::new();
+        let mut child = start(&bench, "export RUST_MIN_STACK=4000000000000000000", way);
+        signal("-TERM", child.id());
+        assert_eq!(child.wait().unwrap().signal(), Some(15), "{way:?}");
+    }
+}
+
+#[test]
+fn r78_a_run_that_nohup_has_started_goes_on_without_its_terminal() {
+    for way in [&[][..], &["--no-supervisor"]] {
+        let bench = Bench::new();
+        let mut child = start(&bench, "trap '' HUP", way);
+        signal("-HUP", child.id());
+        let before = lines(&bench.path("out.csv.part"));
+        wait_until("it goes on", || {
+            lines(&bench.path("out.csv.part")) > before + 5
+        });
+        signal("-TERM", child.id());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{way:?}");
+    }
 }

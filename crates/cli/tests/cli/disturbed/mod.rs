@@ -1,5 +1,5 @@
 //! Studies of what a run leaves behind when anything goes wrong at any moment: calls of the operating
-//! system that fail, power that goes, signals, faults and limits at random.
+//! system that fail, power that goes, signals from the first moment on, faults and limits at random.
 //!
 //! They take minutes and are ignored in ordinary runs; CONTRIBUTING.md has their commands.
 
@@ -8,6 +8,7 @@
 mod chaos;
 mod disk;
 mod disturbance;
+mod early_signals;
 mod failing_calls;
 mod power_loss;
 mod remains;
