@@ -1,8 +1,8 @@
 //! No macro-step allocates once a run is warm.
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
-use gyrator::{LinearUnit, Run, RunOptions, System};
-use gyrator_system::{Choice, Spanned, SystemFile, Value, toml_file};
+use gyrator::{LinearUnit, Run, RunOptions, System, Value};
+use gyrator_system::{Spanned, SystemFile, toml_file};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
 
 #[track_caller]
@@ -78,7 +78,8 @@ fn linear_units() {
         let matrices: [&[f64]; 4] = [&[-1.0], &[1.0], &[0.5], &[0.0]];
         system.add(name, LinearUnit::new(&[1.0], &["u"], &["y"], matrices));
     }
-    system.connect("a.y", "b.u").connect("b.y", "a.u");
+    system.connect("a.y", "b.u");
+    system.connect("b.y", "a.u");
     expect_none(system);
 }
 
@@ -160,7 +161,7 @@ fn units_that_take_turns() {
                 ..Coupling::default()
             };
             let mut system = TABLE_1[0].system(&coupling);
-            system.experiment().method = Some(Choice::new(method));
+            system.method(method);
             expect_none(system);
         }
     }

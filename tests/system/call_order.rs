@@ -55,7 +55,7 @@ correction = "{correction}"
 /// How the run ends; `None` if the system is refused before anything is called.
 fn run(text: &str, fmus: &FmuCache) -> Option<Result<StopReason, String>> {
     let (file, _) = toml_file::parse(text, Path::new("system.toml")).unwrap();
-    let system = System::from_file_with(file, fmus).unwrap();
+    let system = fmus.system(file).unwrap();
     let problems = system.check();
     if problems
         .iter()

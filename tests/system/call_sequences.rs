@@ -388,7 +388,7 @@ impl Draft {
             0.5
         };
         system.stop_time((f64::from(STEPS) + rest) * H);
-        system.experiment().method = Some(Choice::new(words.method));
+        system.method(Choice::new(words.method));
         let mut control = Choice::new(words.step_control);
         if words.step_control == "ecco" {
             let parameters = [("minimum_step", 0.5 * H), ("maximum_step", 2.0 * H)];
@@ -399,7 +399,7 @@ impl Draft {
                 })
                 .into();
         }
-        system.experiment().step_control = Some(control);
+        system.step_control(control);
         Self {
             system,
             words,
@@ -447,7 +447,7 @@ impl Draft {
 
     fn bond(&mut self, name: &str, effort: (&str, &str), flow: (&str, &str)) {
         let bond = self.system.bond(name, effort, flow);
-        bond.correction(self.words.correction, &[]);
+        bond.correction(self.words.correction);
     }
 
     /// Two masses with a spring between them; the force depends on the velocity at once.
@@ -460,12 +460,12 @@ impl Draft {
         self.unit("force", ratios[0], force);
         self.unit("motion", ratios[1], motion);
         for (name, value) in TABLE_1[1].force_parameters() {
-            let force = self.system.component("force");
-            force.start(name, FileValue::Real(value));
+            let force = self.system.component("force").unwrap();
+            force.start(name, value);
         }
         for (name, value) in TABLE_1[1].motion_parameters() {
-            let motion = self.system.component("motion");
-            motion.start(name, FileValue::Real(value));
+            let motion = self.system.component("motion").unwrap();
+            motion.start(name, value);
         }
         self.system.connect("motion.x", "force.x2");
         self.bond(

@@ -5,7 +5,7 @@ use gyrator::{
     ClosureUnit, LinearUnit, PhysicalUnit, RunError, RunOptions, System, Unit, UnitDescription,
     UnitWrapper, Value,
 };
-use gyrator_system::{NumberConversion, Spanned, TypeConversion, Value as FileValue};
+use gyrator_system::NumberConversion;
 use gyrator_testkit::ModelUnit;
 
 /// A unit whose variables are all measured in one unit.
@@ -57,9 +57,13 @@ fn received(value: f64, units: [PhysicalUnit; 2], gain: Option<f64>, offset: Opt
     let sink = LinearUnit::new(&[], &["u"], &["y"], [&[], &[], &[], &[1.0]]);
     system.add("source", Measured::new(source, &from));
     system.add("sink", Measured::new(sink, &to));
-    let connection = system.connect_with("source.y", "sink.u");
-    connection.gain = gain.map(Spanned::unplaced);
-    connection.offset = offset.map(Spanned::unplaced);
+    let mut connection = system.connect("source.y", "sink.u");
+    if let Some(gain) = gain {
+        connection = connection.gain(gain);
+    }
+    if let Some(offset) = offset {
+        connection.offset(offset);
+    }
     let mut run = system.start(&RunOptions::default()).unwrap();
     run.step().unwrap();
     run.read_real("sink.y").unwrap()
@@ -102,7 +106,10 @@ fn units_that_do_not_fit_are_refused_by_name_unless_they_are_ignored() {
         let sink = ClosureUnit::new(&[("u", 0.0)], &[], |_| {});
         system.add("source", Measured::new(source, &metre));
         system.add("sink", Measured::new(sink, &newton));
-        system.connect_with("source.y", "sink.u").unit_conversion = unit_conversion;
+        let connection = system.connect("source.y", "sink.u");
+        if !unit_conversion {
+            connection.ignore_units();
+        }
         system.check()
     };
     let problems = connected(true);
@@ -125,14 +132,14 @@ fn echoes(names: &[&str]) -> System {
 fn types_that_lose_nothing_convert_by_themselves_also_at_the_start() {
     for method in ["jacobi", "gauss-seidel"] {
         let mut system = echoes(&["a", "b", "c", "d"]);
-        system.experiment().method = Some(gyrator_system::Choice::new(method));
+        system.method(method);
         // A chain that changes between real and other types three times.
         system
-            .connect_with("a.boolean_parameter_out", "b.real_in")
-            .gain = Some(Spanned::unplaced(3.0));
-        system.connect_with("b.real_out", "c.integer_in").convert = Some(Spanned::unplaced(
-            TypeConversion::Number(NumberConversion::Round),
-        ));
+            .connect("a.boolean_parameter_out", "b.real_in")
+            .gain(3.0);
+        system
+            .connect("b.real_out", "c.integer_in")
+            .convert(NumberConversion::Round);
         system.connect("c.integer_out", "d.real_in");
         let mut run = system.start(&RunOptions::default()).unwrap();
         assert_eq!(
@@ -151,7 +158,7 @@ fn types_that_lose_nothing_convert_by_themselves_also_at_the_start() {
 #[test]
 fn a_slow_receiver_gets_the_values_of_its_start() {
     let mut system = echoes(&["a"]);
-    system.experiment().method = Some(gyrator_system::Choice::new("gauss-seidel"));
+    system.method("gauss-seidel");
     let mut seen = Vec::new();
     let sink = ClosureUnit::new(&[("u", 0.0)], &[("y", 0.0)], |call| {
         call.outputs[0] = call.inputs[0];
@@ -171,17 +178,10 @@ fn a_slow_receiver_gets_the_values_of_its_start() {
 #[test]
 fn a_table_maps_values_and_a_value_without_entry_ends_the_run() {
     let mut system = echoes(&["a", "b"]);
-    let entry =
-        |from: &str, to: FileValue| (Spanned::unplaced(from.to_owned()), Spanned::unplaced(to));
-    let table = vec![
-        entry("7", FileValue::String("green".to_owned())),
-        entry("-2", FileValue::Integer(3)),
-    ];
-    let connection = system.connect_with("a.integer_out", "b.colour_in");
-    connection.convert = Some(Spanned::unplaced(TypeConversion::Table(table)));
     system
-        .component("a")
-        .start("integer_in", FileValue::Integer(7));
+        .connect("a.integer_out", "b.colour_in")
+        .convert_table([("7", Value::from("green")), ("-2", Value::from(3))]);
+    system.component("a").unwrap().start("integer_in", 7);
     let mut run = system.start(&RunOptions::default()).unwrap();
     assert_eq!(run.read("b.colour_out").unwrap(), Value::Integer(2));
     run.write("a.integer_in", &Value::Integer(-2)).unwrap();

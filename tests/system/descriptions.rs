@@ -3,9 +3,11 @@
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
 use gyrator::{
     Capabilities, Causality, ClosureUnit, LinearUnit, PhysicalUnit, RunOptions, StartError,
-    StepOutcome, System, Unit, UnitDescription, UnitResult, Variable,
+    StepOutcome, System, Unit, UnitDescription, UnitResult, Value, Variable,
 };
-use gyrator_system::{Choice, Problem, Severity, Spanned, Value};
+use gyrator_system::{
+    Choice, Component, Problem, Severity, Spanned, SystemFile, Value as FileValue,
+};
 use gyrator_testkit::ModelUnit;
 
 /// The oscillators, connected.
@@ -48,19 +50,6 @@ fn expect(system: System, rule: &str, parts: &[&str]) {
     }
 }
 
-fn choice(word: &str, parameters: &[(&str, Value)]) -> Choice {
-    let parameter = |(name, value): &(&str, Value)| {
-        (
-            Spanned::unplaced((*name).to_owned()),
-            Spanned::unplaced(value.clone()),
-        )
-    };
-    Choice {
-        name: Spanned::unplaced(word.to_owned()),
-        parameters: parameters.iter().map(parameter).collect(),
-    }
-}
-
 #[test]
 fn the_sound_system_starts() {
     assert_eq!(system().check(), []);
@@ -86,7 +75,7 @@ fn unknown_names() {
     let mut unknown = system();
     unknown
         .add("third", ModelUnit::<OscillatorMotion>::new())
-        .start("v_strat", Value::Real(1.0));
+        .start("v_strat", 1.0);
     expect(
         unknown,
         "unknown-variable",
@@ -207,9 +196,8 @@ fn units_of_measure_are_converted_with_their_offset() {
 #[test]
 fn an_input_has_one_source() {
     let mut twice = system();
-    twice
-        .connect("motion.v", "force.v2")
-        .connect("force.v", "force.v2");
+    twice.connect("motion.v", "force.v2");
+    twice.connect("force.v", "force.v2");
     expect(twice, "input-fed-twice", &["force.v2"]);
     let mut same_twice = system();
     same_twice.connect("motion.x", "force.x2");
@@ -243,8 +231,10 @@ fn steps() {
         system.add("motion", ModelUnit::<OscillatorMotion>::new());
         expect(system, "bad-step", &["must be positive"]);
     }
-    let mut without = system();
-    without.experiment().step_size = None;
+    let mut without = SystemFile::new("<code>");
+    let block = Choice::new("constant");
+    without.components.push(Component::of_block("one", block));
+    let without = System::from_file(without).unwrap();
     expect(without, "no-step", &["step_size"]);
 }
 
@@ -328,11 +318,6 @@ fn start_values() {
         ("real_in", Value::Boolean(true), "a number"),
         ("real_in", Value::Real(f64::NAN), "a finite number"),
         ("integer_in", Value::Real(1.5), "an integer"),
-        (
-            "integer_in",
-            Value::Integer(1 << 40),
-            "an integer of 32 bits",
-        ),
         ("boolean_in", Value::Integer(2), "true or false"),
         ("string_in", Value::Integer(2), "text in quotes"),
         (
@@ -345,6 +330,14 @@ fn start_values() {
         let part = format!("`echo.{variable}` must be {expected}");
         expect(with_start(variable, value), "start-value-type", &[&part]);
     }
+    let mut large = SystemFile::new("<file>");
+    let fmu = gyrator_testkit::fmu("AllTypes");
+    let echo = large.add_component("echo", fmu);
+    echo.set_start_value("integer_in", FileValue::Integer(1 << 40));
+    large.experiment.step_size = Some(Spanned::unplaced(1e-3));
+    let large = System::from_file(large).unwrap();
+    let part = "`echo.integer_in` must be an integer of 32 bits";
+    expect(large, "start-value-type", &[part]);
     let computed = with_start("real_out", Value::Real(1.0));
     expect(
         computed,
@@ -370,15 +363,15 @@ fn words_and_parameters() {
         .exchange("frsh");
     expect(unknown, "unknown-word", &["frsh", "did you mean `fresh`"]);
     let mut unknown = system();
-    unknown.experiment().method = Some(choice("gauss", &[]));
+    unknown.method("gauss");
     expect_started(unknown, "unknown-word", "gauss");
     let mut unknown = system();
-    unknown.experiment().step_control = Some(choice("fixd", &[]));
+    unknown.step_control("fixd");
     expect_started(unknown, "unknown-word", "did you mean `fixed`");
     let corrected = |parameters: &[(&str, f64)]| {
         let mut system = system();
         let bond = system.bond("shaft", ("force.f", "motion.f"), ("motion.v", "force.v2"));
-        bond.correction("residual-power", parameters);
+        bond.correction(("residual-power", parameters));
         system
     };
     expect(
@@ -411,10 +404,9 @@ fn a_gain_needs_a_number() {
     let mut system = System::new(1.0);
     system.add("echo", ModelUnit::<AllTypes>::new());
     system.add("next", ModelUnit::<AllTypes>::new());
-    let gain = Some(Spanned::unplaced(2.0));
     system
-        .connect_with("echo.integer_out", "next.integer_in")
-        .gain = gain;
+        .connect("echo.integer_out", "next.integer_in")
+        .gain(2.0);
     expect(
         system,
         "type-mismatch",
@@ -429,12 +421,11 @@ fn all_problems_are_reported_at_once() {
         .add("force", ModelUnit::<OscillatorForce>::new())
         .step_size(3e-4)
         .exchange("old")
-        .start("m", Value::Boolean(true));
-    system
-        .connect("motion.x", "force.x2")
-        .connect("force.ff", "force.x2");
+        .start("m", true);
+    system.connect("motion.x", "force.x2");
+    system.connect("force.ff", "force.x2");
     let bond = system.bond("shaft", ("force.f", "force.v2"), ("force.v", "force.x2"));
-    bond.correction("magic", &[]);
+    bond.correction("magic");
     let rules: Vec<_> = errors(system).iter().map(|problem| problem.rule).collect();
     for rule in [
         "step-does-not-divide",
@@ -454,7 +445,7 @@ fn names_are_unique_and_numbers_are_numbers() {
     twice.add("motion", ModelUnit::<OscillatorMotion>::new());
     expect(twice, "duplicate-name", &["motion"]);
     let mut nowhen = system();
-    nowhen.experiment().start_time = Some(Spanned::unplaced(f64::NAN));
+    nowhen.start_time(f64::NAN);
     expect(nowhen, "not-finite", &["start time is NaN"]);
     let mut sideways = system();
     sideways

@@ -8,9 +8,8 @@ use std::sync::atomic::AtomicBool;
 use fmu_models::{Faulty, OscillatorMotion};
 use gyrator::{
     Cause, ClosureUnit, Fault, Observer, ObserverError, Run, RunError, RunOptions, StartError,
-    StopReason, StopRequest, System, View,
+    StopReason, StopRequest, System, Value, View,
 };
-use gyrator_system::Value;
 use gyrator_testkit::{ModelUnit, Trace};
 
 const H: f64 = 0.01;
@@ -25,7 +24,7 @@ fn system(fault: &str, function: &str, time: f64) -> System {
         .add("bad", ModelUnit::<Faulty>::new())
         .start("fault", word(fault))
         .start("function", word(function))
-        .start("fault_time", Value::Real(time));
+        .start("fault_time", time);
     let ramp = ClosureUnit::new(&[], &[("y", 0.0)], |call| {
         call.outputs[0] = call.time + call.step;
     });
@@ -79,7 +78,7 @@ fn a_step_that_fails_is_named() {
 #[test]
 fn c39_discarded_step_is_made_in_halves() {
     let mut halving = system("discard_once", "do_step", 0.05);
-    halving.component("bad").step_halvings(2);
+    halving.component("bad").unwrap().step_halvings(2);
     let (mut run, trace) = start(halving);
     run.run().unwrap();
     let (mut usual, expected) = start(system("none", "do_step", 0.05));
@@ -94,7 +93,7 @@ fn c39_discarded_step_is_made_in_halves() {
 #[test]
 fn c39_discard_for_ever_ends_the_run() {
     let mut system = system("discard_always", "do_step", 0.05);
-    system.component("bad").step_halvings(3);
+    system.component("bad").unwrap().step_halvings(3);
     let (mut run, trace) = start(system);
     let error = run.run().unwrap_err().to_string();
     assert!(error.contains("halved down to 0.00125 s"), "{error}");
@@ -104,7 +103,7 @@ fn c39_discard_for_ever_ends_the_run() {
 #[test]
 fn c39_halving_is_in_vain_where_the_unit_cannot_go_back() {
     let mut system = system("none", "do_step", 0.05);
-    system.component("ramp").step_halvings(3);
+    system.component("ramp").unwrap().step_halvings(3);
     let warnings = system.check();
     let text = &warnings[0].message;
     assert!(text.contains("canGetAndSetFMUstate"), "{text}");
@@ -117,8 +116,8 @@ fn the_first_fault_does_not_depend_on_threads() {
         let mut system = system("error", "do_step", 0.05);
         system
             .add("also bad", ModelUnit::<Faulty>::new())
-            .start("fault", Value::String("error".into()))
-            .start("fault_time", Value::Real(0.05));
+            .start("fault", "error")
+            .start("fault_time", 0.05);
         let options = RunOptions {
             threads,
             ..RunOptions::default()

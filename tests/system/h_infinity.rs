@@ -17,7 +17,7 @@ fn dual_mass(
 ) -> System {
     let mut system = System::new(MACRO_STEP);
     system.stop_time(5.0);
-    system.experiment().extrapolation = Some(extrapolation);
+    system.extrapolation(extrapolation);
     system
         .add("force", force)
         .step_size(steps[0])
@@ -80,7 +80,7 @@ fn steps_that_are_too_coarse_are_refused() {
         "{message}"
     );
     let mut system = dual_mass(word("one-sided"), "fresh", [0.01; 2], force(), velocity());
-    system.experiment().step_control = Some(Choice::new("ecco"));
+    system.step_control("ecco");
     let message = refusal(system);
     assert!(message.contains("macro-steps of one length"), "{message}");
 }
@@ -151,7 +151,7 @@ fn a_slow_receiver_takes_the_macro_steps_as_the_sources_steps() {
     let system = |macro_step: f64| {
         let mut system = System::new(macro_step);
         system.stop_time(5.0);
-        system.experiment().extrapolation = Some(word("one-sided"));
+        system.extrapolation(word("one-sided"));
         system
             .add("force", force())
             .step_size(MACRO_STEP)

@@ -2,7 +2,6 @@
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
 use gyrator::{LinearUnit, Run, RunError, RunOptions, StartError, System, Value};
-use gyrator_system::Value as FileValue;
 use gyrator_testkit::{ModelUnit, fmu};
 
 /// y = gain·u + offset at once.
@@ -19,7 +18,8 @@ fn loop_of_two(a: f64, b: f64) -> System {
     let mut system = System::new(0.1);
     system.add("a", gain(a, 1.0));
     system.add("b", gain(b, 0.0));
-    system.connect("a.y", "b.u").connect("b.y", "a.u");
+    system.connect("a.y", "b.u");
+    system.connect("b.y", "a.u");
     system
 }
 
@@ -29,7 +29,8 @@ fn outputs_pass_a_chain_in_the_order_of_dependency() {
     system.add("a", gain(5.0, 1.0));
     system.add("b", gain(3.0, 0.0));
     system.add("c", gain(2.0, 7.0));
-    system.connect("c.y", "b.u").connect("b.y", "a.u");
+    system.connect("c.y", "b.u");
+    system.connect("b.y", "a.u");
     let mut run = start(system);
     assert_eq!(run.read_real("c.y").unwrap(), 7.0);
     assert_eq!(run.read_real("b.y").unwrap(), 21.0);
@@ -76,9 +77,9 @@ fn start_values_reach_the_units() {
     let mut system = System::new(1e-3);
     system
         .add("force", ModelUnit::<OscillatorForce>::new())
-        .start("k_c", FileValue::Integer(50))
-        .start("x_start", FileValue::Real(0.25))
-        .start("x2", FileValue::Real(0.05));
+        .start("k_c", 50)
+        .start("x_start", 0.25)
+        .start("x2", 0.05);
     let mut run = start(system);
     assert_eq!(run.read_real("force.x").unwrap(), 0.25);
     assert!((run.read_real("force.f").unwrap() - 50.0 * (0.25 - 0.05)).abs() < 1e-12);
@@ -89,11 +90,11 @@ fn start_values_of_every_type_reach_the_units() {
     let mut system = System::new(1e-3);
     system
         .add("unit", ModelUnit::<AllTypes>::new())
-        .start("integer_in", FileValue::Integer(-4))
-        .start("boolean_in", FileValue::Boolean(true))
-        .start("string_in", FileValue::String("Ωmega".into()))
-        .start("prefix", FileValue::String("> ".into()))
-        .start("colour_parameter", FileValue::String("blue".into()));
+        .start("integer_in", -4)
+        .start("boolean_in", true)
+        .start("string_in", "Ωmega")
+        .start("prefix", "> ")
+        .start("colour_parameter", "blue");
     let mut run = start(system);
     for (name, expected) in [
         ("integer_out", Value::Integer(-4)),
@@ -110,12 +111,12 @@ fn outputs_of_every_type_pass_at_the_start_and_in_the_run() {
     let mut system = System::new(1e-3);
     system
         .add("second", ModelUnit::<AllTypes>::new())
-        .start("prefix", FileValue::String("b".into()));
+        .start("prefix", "b");
     system
         .add("first", ModelUnit::<AllTypes>::new())
-        .start("prefix", FileValue::String("a".into()))
-        .start("integer_in", FileValue::Integer(5))
-        .start("colour_in", FileValue::Integer(2));
+        .start("prefix", "a")
+        .start("integer_in", 5)
+        .start("colour_in", 2);
     for name in ["real", "integer", "boolean", "string", "colour"] {
         system.connect(&format!("first.{name}_out"), &format!("second.{name}_in"));
     }
@@ -145,10 +146,10 @@ fn propagation_can_be_turned_off() {
         let mut system = System::new(1e-3);
         system
             .add("force", ModelUnit::<OscillatorForce>::new())
-            .start("x2", FileValue::Real(0.2));
+            .start("x2", 0.2);
         system
             .add("motion", ModelUnit::<OscillatorMotion>::new())
-            .start("x_start", FileValue::Real(0.5));
+            .start("x_start", 0.5);
         system.connect("motion.x", "force.x2");
         let mut file = system.description().clone();
         for component in &mut file.components {

@@ -3,9 +3,8 @@
 
 use gyrator::{
     ClosureUnit, InterfaceOrder, LinearUnit, PassedForce, Report, Run, RunOptions, StartError,
-    System, Unit,
+    System, Unit, Value, Word,
 };
-use gyrator_system::{Choice, Value};
 use gyrator_testkit::Trace;
 
 /// Mass, kg, and damping, N·s/m, of the size of the first actuator's in Rahikainen 2020.
@@ -303,7 +302,7 @@ fn masses_and_free_accelerations_are_used_as_late_as_asked_for() {
     let model = system
         .interface_model("model", "mass", 0.125)
         .bonds(&["rod"]);
-    model.mass(&["w"], &["b"]).option("lag", Value::Integer(2));
+    model.mass(&["w"], &["b"]).option("lag", 2);
     let mut run = start(system);
     for b in [1.0, 1.0, 1.0, 2.0, 3.0] {
         run.step().unwrap();
@@ -346,8 +345,8 @@ fn threads_change_nothing_and_the_report_names_the_model() {
 #[test]
 fn steps_of_variable_size_keep_the_number_of_exchanges() {
     let ecco = |system: &mut System| {
-        let control = Choice::new("ecco").with("tolerance", Value::Real(1e-3));
-        system.experiment().step_control = Some(control);
+        let control = Word::new("ecco").with("tolerance", 1e-3);
+        system.step_control(control);
     };
     let (_, report) = outcome(0, ecco);
     assert_eq!(report.stop_time, 0.1);
@@ -404,7 +403,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     );
     let mut corrected = system();
     let bond = corrected.bond("rod 2", ("oil.f", "mass.f"), ("mass.v", "oil.v"));
-    bond.correction("nepce", &[]);
+    bond.correction("nepce");
     let model = corrected.interface_model("model", "mass", 1e-3);
     model.bonds(&["rod 2"]).mass(&["w"], &["b"]);
     expect_refusal(corrected, &["bond `rod 2` has a correction"]);
@@ -416,7 +415,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     beside.add("load", load);
     beside.bond("rod", ("oil.f", "mass.f"), ("mass.v", "oil.v"));
     let bond = beside.bond("shaft", ("oil.F", "load.F"), ("load.V", "oil.V"));
-    bond.correction("nepce", &[]);
+    bond.correction("nepce");
     expect_refusal(
         with_model(beside, 1e-3, &[]),
         &["bond `shaft` has a correction, and the interface model feeds an input"],
@@ -426,7 +425,7 @@ fn what_cannot_be_is_refused_with_the_reason() {
     model.bonds(&["rod"]).mass(&["w"], &["b"]);
     expect_refusal(twice, &["`model` and `other` share a component"]);
     let mut turns = with_model(system(), 1e-3, &[]);
-    turns.experiment().method = Some(Choice::new("gauss-seidel"));
+    turns.method("gauss-seidel");
     expect_refusal(
         turns,
         &["method `gauss-seidel` and interface model `model`"],

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use gyrator::{
     Capabilities, Causality, ClosureUnit, Handle, LinearUnit, Run, RunOptions, StepOutcome, System,
-    Unit, UnitDescription, UnitResult, Variable,
+    Unit, UnitDescription, UnitResult, Value, Variable,
 };
-use gyrator_system::Value;
 
 /// Inverse mass, 1/kg, of two coordinates, and their free accelerations, m/s².
 const W: [[f64; 2]; 2] = [[1.0 / 1700.0, -1.0 / 9000.0], [-1.0 / 9000.0, 1.0 / 400.0]];
@@ -325,7 +324,7 @@ fn the_displacement_that_is_made_good_is_the_one_that_was_fed() {
             .positions(&["s"])
             .mass(&["w"], &["b"])
             .option("inputs", word(inputs))
-            .option("displacement_correction", Value::Real(1.0));
+            .option("displacement_correction", 1.0);
         let mut run = start(system);
         for _ in 0..50 {
             run.step().unwrap();

@@ -12,7 +12,6 @@ use gyrator::{
     Base, FeedForward, Interpolation, Learned, Learning, LearningError, LearningOutcome,
     RunOptions, System,
 };
-use gyrator_system::{Choice, Value};
 use gyrator_testkit::{Coupling, DoubleOscillator, ModelUnit, OscillatorState, TABLE_1, Trace};
 
 pub(crate) const H: f64 = 1e-3;
@@ -87,18 +86,14 @@ fn nonlinear(case: usize, coupling: &Coupling<'_>) -> System {
     let mut system = System::new(coupling.macro_step);
     system.stop_time(coupling.stop_time);
     let force = system.add("force", ModelUnit::<OscillatorForce>::new());
-    let mut force = force
-        .step_size(coupling.force_step)
-        .start(kind, Value::Integer(2));
+    let mut force = force.step_size(coupling.force_step).start(kind, 2);
     for (name, value) in oscillator.force_parameters() {
-        force = force.start(name, Value::Real(value));
+        force = force.start(name, value);
     }
     let motion = system.add("motion", ModelUnit::<OscillatorMotion>::new());
-    let mut motion = motion
-        .step_size(coupling.motion_step)
-        .start(kind, Value::Integer(2));
+    let mut motion = motion.step_size(coupling.motion_step).start(kind, 2);
     for (name, value) in oscillator.motion_parameters() {
-        motion = motion.start(name, Value::Real(value));
+        motion = motion.start(name, value);
     }
     system.connect("motion.x", "force.x2");
     let (effort, flow) = (("force.f", "motion.f"), ("motion.v", "force.v2"));
@@ -110,7 +105,7 @@ fn nonlinear(case: usize, coupling: &Coupling<'_>) -> System {
 fn crane(step: f64) -> System {
     let mut system = System::new(step);
     system.stop_time(10.0);
-    system.experiment().extrapolation = Some(Choice::new("linear"));
+    system.extrapolation("linear");
     system
         .add("cylinder", ModelUnit::<CraneCylinder>::new())
         .step_size(2.5e-4);
@@ -409,7 +404,7 @@ fn five_masses_are_learned_together() {
         let mut system = System::new(H);
         system.stop_time(10.0);
         let hub = system.add("hub", ModelUnit::<OscillatorHub>::new());
-        hub.start("v_start", Value::Real(-100.0));
+        hub.start("v_start", -100.0);
         for number in 1..=4 {
             let mass = format!("mass{number}");
             system.add(&mass, ModelUnit::<OscillatorForce>::new());
@@ -469,7 +464,7 @@ fn what_cannot_learn_is_refused() {
     }
     let endless = || {
         let mut system = TABLE_1[1].system(&Coupling::default());
-        system.experiment().stop_time = None;
+        system.stop_time(None);
         system
     };
     let refused = learn(&Learning::default(), endless);

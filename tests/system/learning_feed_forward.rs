@@ -4,7 +4,7 @@ use gyrator::{
     FeedForward, Iteration, Learning, LearningObserver, LearningOutcome, METHODS, Run, RunError,
     RunOptions, StartError, System, look_up,
 };
-use gyrator_system::{Choice, Spanned};
+use gyrator_system::Choice;
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, Trace, fmu};
 
 use crate::learning::{H, exactly, expect_close, learn, replay};
@@ -133,7 +133,7 @@ fn feed_forward_of_another_system_is_refused() {
     };
     expect(fast, "a communication step of 0.001 s at `motion.f`");
     let mut late = system(&coupling);
-    late.experiment().start_time = Some(Spanned::unplaced(0.05));
+    late.start_time(0.05);
     expect_misfit(late, &learned.feed_forward, "the system starts at 0.05 s");
     let text = learned.feed_forward.to_string();
     for (from, to, expected) in [
@@ -164,7 +164,7 @@ fn feed_forward_goes_with_methods_that_do_not_look_ahead() {
         let choice = Choice::new(entry.name);
         let facts = look_up(METHODS, &choice).unwrap().usual_facts();
         let mut system = TABLE_1[1].system(&coupling);
-        system.experiment().method = Some(choice);
+        system.method(choice);
         if facts.looks_ahead {
             let expected = format!("feed-forward and method `{}` do not go", entry.name);
             expect_misfit(system, &learned.feed_forward, &expected);

@@ -33,5 +33,6 @@ mod slopes;
 mod slow_components;
 mod start_values;
 mod stop_time;
+mod systems_in_code;
 mod verdicts;
 mod wrappers;

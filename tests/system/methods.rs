@@ -33,7 +33,7 @@ fn system(spring_step: f64, mass_step: f64, method: Choice) -> System {
     system.add("mass", mass()).step_size(mass_step);
     let (force, velocity) = (("spring.f", "mass.f"), ("mass.v", "spring.v"));
     system.bond("bond", force, velocity);
-    system.experiment().method = Some(method);
+    system.method(method);
     system
 }
 
@@ -154,7 +154,7 @@ fn gauss_seidel_interpolates_where_the_receiver_can_follow() {
     });
     system.add("sum", sum).step_size(0.25);
     system.connect("source.y", "sum.u");
-    system.experiment().method = Some(Choice::new("gauss-seidel"));
+    system.method("gauss-seidel");
     let mut run = start(system);
     let mut expected = 0.0;
     for step in 0..5 {
@@ -185,8 +185,8 @@ fn what_does_not_go_together_is_refused_by_name() {
     corrected.add("mass", mass());
     let (force, velocity) = (("spring.f", "mass.f"), ("mass.v", "spring.v"));
     let bond = corrected.bond("bond", force, velocity);
-    bond.correction("nepce", &[]);
-    corrected.experiment().method = Some(Choice::new("mean-force"));
+    bond.correction("nepce");
+    corrected.method("mean-force");
     let text = refusal(corrected);
     assert!(
         text.contains("`mean-force` and correction `nepce` of bond `bond`"),

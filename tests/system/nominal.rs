@@ -110,8 +110,10 @@ fn beside(large: f64, slope: f64, shift: f64, coupling: f64) -> System {
     );
     system.add("p", gain(1.0));
     system.add("v", gain(1.0));
-    system.connect("unit.p", "p.u").connect("p.y", "unit.p_in");
-    system.connect("unit.v", "v.u").connect("v.y", "unit.v_in");
+    system.connect("unit.p", "p.u");
+    system.connect("p.y", "unit.p_in");
+    system.connect("unit.v", "v.u");
+    system.connect("v.y", "unit.v_in");
     system
 }
 
@@ -176,9 +178,8 @@ fn solve(nominal: Option<f64>) -> Option<f64> {
     let mut system = System::new(0.1);
     system.add("unit", unit);
     system.add("back", back);
-    system
-        .connect("unit.y", "back.u")
-        .connect("back.y", "unit.u");
+    system.connect("unit.y", "back.u");
+    system.connect("back.y", "unit.u");
     let mut run = system.start(&RunOptions::default()).ok()?;
     Some(run.read_real("unit.y").unwrap() / SMALL)
 }
@@ -204,7 +205,7 @@ fn probed(nominal: Option<f64>, range: (f64, f64)) -> Vec<f64> {
     );
     system
         .bond("bond", ("one.y", "unit.u"), ("unit.y", "one.u"))
-        .correction("nepce-feedthrough", &[]);
+        .correction("nepce-feedthrough");
     let mut run = system.start(&RunOptions::default()).unwrap();
     let at_start = given.lock().unwrap().len();
     run.run().unwrap();

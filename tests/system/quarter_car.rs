@@ -161,7 +161,7 @@ impl Case {
         let text = |text: &str| Value::String(text.to_owned());
         let (name, parameters) = coupling.extrapolation;
         let parameters = parameters.iter().map(|(k, v)| ((*k).to_owned(), text(v)));
-        system.experiment().extrapolation = Some(word(name, parameters));
+        system.extrapolation(word(name, parameters));
         if let Some((tolerance, indicator)) = coupling.ecco {
             let numbers = [
                 ("tolerance", tolerance),
@@ -175,7 +175,7 @@ impl Case {
                 ("indicator".to_owned(), text(indicator)),
                 ("overshoot".to_owned(), Value::Boolean(coupling.overshoot)),
             ];
-            system.experiment().step_control = Some(word("ecco", numbers.chain(words)));
+            system.step_control(word("ecco", numbers.chain(words)));
         }
         let sense = self.add_halves(&mut system, coupling, wrap);
         let (effort, flow) = if self.reticulation == 1 {
@@ -185,7 +185,7 @@ impl Case {
         };
         let bond = system.bond("suspension", effort, flow).sense(sense);
         if let Some((name, parameters)) = coupling.correction {
-            bond.correction(name, parameters);
+            bond.correction((name, parameters));
         }
         system
     }
@@ -210,20 +210,19 @@ impl Case {
         }
         let car = (self.car)();
         for name in ["a", "b"] {
-            let mut settings = system.component(name).exchange(coupling.exchange);
-            let integrator = Value::String(coupling.integrator.to_owned());
-            settings = settings.start("integrator", integrator);
+            let mut settings = system.component(name).unwrap().exchange(coupling.exchange);
+            settings = settings.start("integrator", coupling.integrator);
             let has_damper = (name == "b") == (self.reticulation == 1);
             if has_damper {
                 settings = settings
-                    .start("d_c", Value::Real(car.d_c))
-                    .start("damper_exponent", Value::Real(car.damper_exponent));
+                    .start("d_c", car.d_c)
+                    .start("damper_exponent", car.damper_exponent);
             }
             let has_road = name == "b";
             if has_road {
                 settings
-                    .start("second_road_step", Value::Real(car.second_road_step))
-                    .start("second_road_time", Value::Real(car.second_road_time));
+                    .start("second_road_step", car.second_road_step)
+                    .start("second_road_time", car.second_road_time);
             }
         }
         if self.reticulation == 1 { 1.0 } else { -1.0 }

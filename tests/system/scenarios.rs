@@ -236,7 +236,7 @@ fn wrong_names_and_words_are_found_at_once() {
 fn quarter_car(step_control: &str) -> System {
     let mut system = System::new(1e-3);
     system.stop_time(1.0);
-    system.experiment().step_control = Some(match step_control {
+    system.step_control(match step_control {
         "ecco" => Choice::new("ecco")
             .with("tolerance", Value::Real(1e-4))
             .with("maximum_step", Value::Real(1e-2)),

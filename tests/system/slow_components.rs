@@ -2,7 +2,6 @@
 
 use fmu_models::AllTypes;
 use gyrator::{METHODS, Run, RunOptions, System, Value};
-use gyrator_system::Choice;
 use gyrator_testkit::{ModelUnit, Spied, Spy};
 
 const H: f64 = 0.125;
@@ -15,7 +14,7 @@ fn start(method: &str, exchange: &str) -> (Run, [Spied; 2]) {
     let echo = || Spy::on(ModelUnit::<AllTypes>::new().without_fresh());
     let ((fast, of_fast), (slow, of_slow)) = (echo(), echo());
     let mut system = System::new(H);
-    system.experiment().method = Some(Choice::new(method));
+    system.method(method);
     system.add("fast", fast).exchange(exchange);
     let slow = system.add("slow", slow).exchange(exchange);
     slow.step_size(EVERY as f64 * H);

@@ -6,7 +6,6 @@ use gyrator::{
     Capabilities, Causality, Cause, RunOptions, StepOutcome, System, Unit, UnitDescription,
     UnitFault, UnitResult, Value, Variable, VariableType,
 };
-use gyrator_system::Value as FileValue;
 use gyrator_testkit::Spy;
 
 /// Treatment of the start values by a [`Keeper`].
@@ -123,12 +122,12 @@ fn notes(behaviour: KeeperBehaviour) -> Vec<String> {
     system
         .stop_time(2.0)
         .add("keeper", unit)
-        .start("real", FileValue::Real(9.0))
-        .start("integer", FileValue::Integer(-4))
-        .start("boolean", FileValue::Boolean(true))
-        .start("string", FileValue::String("Ωmega".into()))
-        .start("guess", FileValue::Real(9.0))
-        .start("output", FileValue::Real(2.5));
+        .start("real", 9.0)
+        .start("integer", -4)
+        .start("boolean", true)
+        .start("string", "Ωmega")
+        .start("guess", 9.0)
+        .start("output", 2.5);
     let mut run = system.start(&RunOptions::default()).unwrap();
     let notes = run.run().unwrap().notes.clone();
     // A spy takes any failed call for the last one.

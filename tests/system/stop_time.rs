@@ -26,7 +26,7 @@ fn violations_of(
     change: impl FnOnce(ComponentSettings<'_>),
 ) -> Vec<String> {
     let mut system = System::new(step);
-    system.experiment().step_control = Some(Choice::new(control));
+    system.step_control(control);
     system.start_time(start);
     system.stop_time(stop);
     let (unit, spied) = Spy::on(unit);
@@ -61,7 +61,7 @@ fn summed_time_is_the_sum_of_the_steps_and_as_many_of_them() {
         let (unit, spied) = Spy::on(ClosureUnit::new(&[], &[("y", 0.0)], |_| {}));
         let mut system = System::new(0.1);
         let control = Choice::new("fixed").with("accumulate", Value::Boolean(true));
-        system.experiment().step_control = Some(control);
+        system.step_control(control);
         system.stop_time(stop);
         system.add("unit", unit);
         let mut run = system.start(&RunOptions::default()).unwrap();
@@ -123,9 +123,9 @@ fn halves_of_a_discarded_step_stay_within_it() {
                 let unit = ModelUnit::<Faulty>::new();
                 let found = violations_of(unit, [start, stop], step, "fixed", |unit| {
                     unit.step_halvings(1)
-                        .start("fault", Value::String("discard_once".to_owned()))
-                        .start("function", Value::String("do_step".to_owned()))
-                        .start("fault_time", Value::Real(stop - 0.5 * step));
+                        .start("fault", "discard_once")
+                        .start("function", "do_step")
+                        .start("fault_time", stop - 0.5 * step);
                 });
                 assert_eq!(found, [""; 0]);
             }

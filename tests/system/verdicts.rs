@@ -127,7 +127,7 @@ fn steps_are_controlled_by_defects_without_bonds() {
         .with("indicator", Value::String("defect".to_owned()))
         .with("tolerance", Value::Real(1e-2))
         .with("safety", Value::Real(1.0));
-    system.experiment().step_control = Some(choice);
+    system.step_control(choice);
     let mut run = system.start(&RunOptions::default()).unwrap();
     while !run.has_ended() && run.time() < 1.0 {
         run.step().unwrap();

@@ -230,7 +230,7 @@ fn run(around: impl Fn(Able) -> Box<dyn Unit>) -> ([Vec<String>; 2], Vec<u64>, R
     let calls = [Calls::default(), Calls::default()];
     let mut system = System::new(1e-2);
     system.stop_time(0.2);
-    system.experiment().extrapolation = Some(Choice::new("hermite"));
+    system.extrapolation("hermite");
     let mut control = Choice::new("ecco");
     control.parameters = [
         ("reject_above", 1.0),
@@ -242,13 +242,11 @@ fn run(around: impl Fn(Able) -> Box<dyn Unit>) -> ([Vec<String>; 2], Vec<u64>, R
         (name, Spanned::unplaced(FileValue::Real(value)))
     })
     .into();
-    system.experiment().step_control = Some(control);
+    system.step_control(control);
     let force = around(Able::new(true, &calls[0]));
     system.add("force", force).exchange("compensated");
     let motion = around(Able::new(false, &calls[1]));
-    system
-        .add("motion", motion)
-        .start("v", FileValue::Real(2.0));
+    system.add("motion", motion).start("v", 2.0);
     for (kind, _) in &KINDS {
         system.connect(
             &format!("force.{kind:?} out"),

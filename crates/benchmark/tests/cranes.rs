@@ -6,24 +6,19 @@
 
 use fmu_models::{CraneMechanics, HydraulicCircuit};
 use gyrator::{RunOptions, System};
-use gyrator_system::Value;
 use gyrator_testkit::{ModelUnit, Trace};
-
-fn word(word: &str) -> Value {
-    Value::String(word.to_owned())
-}
 
 fn crane(step: f64, formulation: &str, restart: bool) -> System {
     let mut system = System::new(step);
     system
         .add("mechanics", ModelUnit::<CraneMechanics>::new())
-        .start("formulation", word(formulation))
-        .start("restart", Value::Boolean(restart));
+        .start("formulation", formulation)
+        .start("restart", restart);
     let unit = ModelUnit::<HydraulicCircuit>::new().with_input_derivatives(2);
     system
         .add("circuit", unit)
-        .start("spool_program", word("first"))
-        .start("step_size", Value::Real(1e-4))
+        .start("spool_program", "first")
+        .start("step_size", 1e-4)
         .extrapolation("quadratic")
         .exchange("stale");
     system.connect("mechanics.s1", "circuit.s");
@@ -54,7 +49,7 @@ fn an_interface_model_steps_ten_times_further() {
     assert!(!finished || failing.read_real("mechanics.v1").unwrap().abs() > 5.0);
 
     let mut system = crane(50e-3, "index-1", false);
-    system.component("circuit").exchange("fresh");
+    system.component("circuit").unwrap().exchange("fresh");
     system
         .interface_model("actuators", "mechanics", 1e-3)
         .bonds(&["actuator"])

@@ -291,6 +291,10 @@ impl Failure {
                 return Self::of_file(&errors, &problems, system);
             }
             StartError::Load(errors) => errors,
+            error => {
+                let message = Message::error(error.to_string());
+                return Self::new(Exit::InvalidInput, message);
+            }
         };
         let is_any = |kind| errors.iter().any(|error| error.kind == kind);
         let exit = if is_any(LoadErrorKind::Lost) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gyrator::{Causality, Graph, GraphVariable, Run, RunError, System, Value, VariableType};
 use gyrator_record::{Interpolation, Table, Values, read_table};
-use gyrator_system::{Value as FileValue, closest};
+use gyrator_system::closest;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
@@ -93,15 +93,9 @@ impl InputFile {
             if values.any(|(name, _)| name.value == input.variable) {
                 continue;
             }
-            let value = match input.value(&self.time, start) {
-                Value::Real(value) => FileValue::Real(value),
-                Value::Integer(value) => FileValue::Integer(i64::from(value)),
-                Value::Boolean(value) => FileValue::Boolean(value),
-                Value::String(value) => FileValue::String(value),
-            };
-            system
-                .component(&input.component)
-                .start(&input.variable, value);
+            if let Some(component) = system.component(&input.component) {
+                component.start(&input.variable, input.value(&self.time, start));
+            }
         }
     }
 

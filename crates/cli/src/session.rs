@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gyrator::{
-    FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, System, Value,
-};
+use gyrator::{FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, Value};
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, SystemFile};
 use gyrator_worker::isolated::Isolation;
@@ -211,14 +209,14 @@ impl Session<'_> {
         let file = output.map(ResultFile::create).transpose()?;
         let not_started = |error| Failure::not_started(error, &self.system);
         let fmus = FmuCache::new(self.fmus.open_options());
-        let system = System::from_file_with(self.system.clone(), &fmus);
+        let system = fmus.system(self.system.clone());
         let mut system = system.map_err(not_started)?;
         if let Some(feed_forward) = &self.feed_forward {
             system.feed_forward(feed_forward.clone());
         }
         let inputs = match table {
             Some(table) => {
-                let graph = system.graph().map_err(not_started)?;
+                let graph = gyrator::resolved_graph(&system).map_err(not_started)?;
                 let inputs = table.feeding(&graph, self.single.as_deref())?;
                 let start = &self.system.experiment.start_time;
                 inputs.set_start_values(&mut system, start.as_ref().map_or(0.0, |time| time.value));

@@ -56,6 +56,14 @@ impl UnitFault {
     }
 }
 
+impl fmt::Display for UnitFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.call, self.message)
+    }
+}
+
+impl std::error::Error for UnitFault {}
+
 /// A fault of a unit in a running system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
@@ -105,11 +113,18 @@ impl fmt::Display for Fault {
     }
 }
 
+impl std::error::Error for Fault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.unit)
+    }
+}
+
 /// Why a run ended before its time.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// A unit failed.
-    #[error("{0}")]
+    #[error(transparent)]
     Fault(Fault),
     /// The outputs of an algebraic loop did not converge at the start.
     #[error(
@@ -123,7 +138,7 @@ pub enum RunError {
         change: f64,
     },
     /// An observer failed: a result could not be written, for example.
-    #[error("{0}")]
+    #[error(transparent)]
     Observer(Box<dyn std::error::Error + Send + Sync>),
     /// A variable was named that the system does not have, or that cannot be read or written so.
     #[error("{0}")]

@@ -29,7 +29,7 @@
 //! system.add("right", right);
 //! system.connect("right.x", "left.x2");
 //! let bond = system.bond("coupling", ("left.f", "right.f"), ("right.v", "left.v2"));
-//! bond.correction("residual-power", &[("mu", 0.5)]);
+//! bond.correction(("residual-power", [("mu", 0.5)]));
 //! let mut run = system.start(&RunOptions::default())?;
 //! for step in 0..1000 {
 //!     run.write_real("right.push", if step < 10 { 5.0 } else { 0.0 })?;
@@ -144,8 +144,9 @@ pub use state::SystemState;
 pub use step::Step;
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl, StepControlFacts};
 pub use system::{
-    BondSettings, ComponentSettings, Evidence, FmuCache, InterfaceModelSettings, SuggestedBond,
-    System, expand_patterns, further_problems, suggested_bonds,
+    BondSettings, ComponentSettings, ConnectionSettings, Evidence, FmuCache,
+    InterfaceModelSettings, SuggestedBond, System, Word, expand_patterns, further_problems,
+    resolved_graph, suggested_bonds,
 };
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{

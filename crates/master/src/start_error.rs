@@ -4,9 +4,13 @@ use gyrator_system::Problems;
 
 use crate::fault::RunError;
 
-/// Why a system could not be started.
+/// Why a system could not be read or started.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
+    /// The file of the system could not be read.
+    #[error(transparent)]
+    NotRead(Box<dyn std::error::Error + Send + Sync>),
     /// The description does not make a system: all problems found.
     #[error("{0}")]
     Invalid(Problems),
@@ -35,6 +39,7 @@ pub struct LoadError {
 
 /// Reason why an FMU could not be loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LoadErrorKind {
     /// Its own description or archive is invalid.
     Invalid,

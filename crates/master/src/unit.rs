@@ -53,6 +53,36 @@ pub enum Value {
     String(String),
 }
 
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(value: i32) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Boolean(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::String(value.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::String(value)
+    }
+}
+
 /// Causality of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -137,8 +167,8 @@ impl Variable {
     }
 }
 
-/// Optional capabilities of a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Optional capabilities of a unit; none by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capabilities {
     /// Highest order of input derivatives that it accepts; 0: values only.
     pub input_derivatives: u32,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gyrator::{FmuCache, StartError, System};
+use gyrator::{FmuCache, StartError};
 use gyrator_system::toml_file::{Setting, parse_with};
 use gyrator_system::{Source, SystemFile, Unpacked};
 use rayon::prelude::*;
@@ -274,14 +274,14 @@ fn units(
         let Ok((described, _)) = parse_with(source.own_text(), &source.path, &settings) else {
             continue;
         };
-        let system = match System::from_file_with(described, cache) {
+        let system = match cache.system(described) {
             Ok(system) => system,
             Err(error) => {
                 not_opened.get_or_insert(error);
                 continue;
             }
         };
-        let Ok(graph) = system.graph() else {
+        let Ok(graph) = gyrator::resolved_graph(&system) else {
             continue;
         };
         let unit = |metric: &Metric| {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use gyrator::{
-    BondReport, Cause, FmuCache, Report, Run, RunError, RunOptions, StartError, StopReason, System,
+    BondReport, Cause, FmuCache, Report, Run, RunError, RunOptions, StartError, StopReason,
     UnitMaker, View,
 };
 use gyrator_system::toml_file::{Setting, parse_with};
@@ -149,7 +149,7 @@ impl Bench<'_> {
             pending_timeout: Some(self.pending_timeout.unwrap_or(Duration::MAX)),
             ..RunOptions::default()
         };
-        let system = System::from_file_with(file, cache).map_err(not_started)?;
+        let system = cache.system(file).map_err(not_started)?;
         let started = system.start_with(&options, &mut *(self.maker)());
         started.map_err(|error| {
             if let StartError::Run(error) = &error {
@@ -198,12 +198,12 @@ fn not_started(error: StartError) -> TrialOutcome {
             let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
             TrialOutcome::not_started("not-loaded", messages.join("; "))
         }
-        StartError::Several(..) => TrialOutcome::not_started("invalid", error.to_string()),
         StartError::Run(error) => {
             let failed = || StopReason::Failed(String::new()).word();
             let word = unusual_end(&error).unwrap_or_else(failed);
             TrialOutcome::not_started(word, error.to_string())
         }
+        error => TrialOutcome::not_started("invalid", error.to_string()),
     }
 }
 

@@ -3,7 +3,6 @@
 
 use fmu_models::{OscillatorForce, OscillatorMotion};
 use gyrator::System;
-use gyrator_system::Value;
 use nalgebra::{Matrix4, Vector4};
 
 use crate::model_unit::ModelUnit;
@@ -140,20 +139,20 @@ impl DoubleOscillator {
             .extrapolation(coupling.extrapolation)
             .exchange(coupling.exchange);
         for (name, value) in self.force_parameters() {
-            settings = settings.start(name, Value::Real(value));
+            settings = settings.start(name, value);
         }
         let mut settings = system
             .add("motion", motion)
             .step_size(coupling.motion_step)
             .extrapolation(coupling.extrapolation);
         for (name, value) in self.motion_parameters() {
-            settings = settings.start(name, Value::Real(value));
+            settings = settings.start(name, value);
         }
         system.connect("motion.x", "force.x2");
         let (effort, flow) = (("force.f", "motion.f"), ("motion.v", "force.v2"));
         let bond = system.bond("coupling", effort, flow);
         if let Some((word, parameters)) = coupling.correction {
-            bond.correction(word, parameters);
+            bond.correction((word, parameters));
         }
         system
     }

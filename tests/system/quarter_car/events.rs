@@ -86,8 +86,8 @@ fn what_is_made_again_leaves_no_trace() {
             ("reject_above", reject_above),
         ];
         let parameters = parameters.map(|(key, value)| (key.to_owned(), Value::Real(value)));
-        system.experiment().step_control = Some(word("ecco", parameters));
-        system.experiment().extrapolation = Some(word("auto", []));
+        system.step_control(word("ecco", parameters));
+        system.extrapolation(word("auto", []));
         let mut run = system.start(&RunOptions::default()).unwrap();
         let trace = Trace::of(&mut run).unwrap();
         let report = run.run().unwrap();
@@ -112,7 +112,7 @@ fn a_step_that_cannot_be_made_shorter_is_not_made_again() {
     system.stop_time(2e-3);
     let parameters = [("tolerance", 1e-12), ("reject_above", 1.0)];
     let parameters = parameters.map(|(key, value)| (key.to_owned(), Value::Real(value)));
-    system.experiment().step_control = Some(word("ecco", parameters));
+    system.step_control(word("ecco", parameters));
     let mut run = system.start(&RunOptions::default()).unwrap();
     let report = run.run().unwrap();
     assert_eq!(report.stop_reason, gyrator::StopReason::StopTime);
@@ -125,7 +125,7 @@ fn multirate(chassis_step: f64, suspension_step: f64) -> System {
     system.stop_time(0.5);
     let parameters = [("tolerance", 1e-5), ("energy_scale", 750.0)];
     let parameters = parameters.map(|(key, value)| (key.to_owned(), Value::Real(value)));
-    system.experiment().step_control = Some(word("ecco", parameters));
+    system.step_control(word("ecco", parameters));
     let chassis = ModelUnit::<QuarterCarChassis>::new();
     system.add("a", chassis).step_size(chassis_step);
     let suspension = ModelUnit::<QuarterCarWheelSuspension>::new();
@@ -167,7 +167,7 @@ fn rates_are_kept_under_a_variable_step() {
 fn components_that_need_equal_steps_are_named() {
     let mut system = System::new(1e-3);
     system.stop_time(1.0);
-    system.experiment().step_control = Some(word("ecco", []));
+    system.step_control(word("ecco", []));
     system.add(
         "chassis",
         ModelUnit::<QuarterCarChassis>::new().with_fixed_step(),

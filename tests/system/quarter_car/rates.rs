@@ -20,7 +20,7 @@ fn run(chassis: f64, suspension: f64, correction: Option<Word<'_>>) -> (f64, Rep
         .exchange("stale");
     let bond = system.bond("suspension", ("b.F", "a.F"), ("a.v_c", "b.v_c"));
     if let Some((name, parameters)) = correction {
-        bond.correction(name, parameters);
+        bond.correction((name, parameters));
     }
     let mut run = system.start(&RunOptions::default()).unwrap();
     let trace = Trace::of(&mut run).unwrap();
@@ -93,14 +93,15 @@ fn axes_are_corrected_each_for_itself() {
                 system.add("m", mass()).exchange("stale");
                 if together {
                     let bond = system.bond("both", axes[0].0, axes[0].1);
-                    bond.axis(axes[1].0, axes[1].1).correction(word, parameters);
+                    bond.axis(axes[1].0, axes[1].1)
+                        .correction((word, parameters));
                 } else {
                     system
                         .bond("x", axes[0].0, axes[0].1)
-                        .correction(word, parameters);
+                        .correction((word, parameters));
                     system
                         .bond("y", axes[1].0, axes[1].1)
-                        .correction(word, parameters);
+                        .correction((word, parameters));
                 }
                 let mut run = system.start(&RunOptions::default()).unwrap();
                 let trace = Trace::of(&mut run).unwrap();

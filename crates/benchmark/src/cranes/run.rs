@@ -5,9 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fmu_models::{Crane, CraneMotion};
-use gyrator::{
-    Cause, FmuCache, Observer, ObserverError, RunError, RunOptions, StopRequest, System, View,
-};
+use gyrator::{Cause, FmuCache, Observer, ObserverError, RunError, RunOptions, StopRequest, View};
 
 use super::setup::{CIRCUIT_STEP, Prediction, Setup};
 use crate::benchmark::MeasureError;
@@ -140,7 +138,7 @@ impl<'a> FmuPool<'a> {
         watch: CraneSums,
     ) -> Result<(CraneOutcome, EnergyCourse), MeasureError> {
         let file = setup.system(self.roles)?;
-        let system = System::from_file_with(file, &self.cache)?;
+        let system = self.cache.system(file)?;
         let mut run = system.start(&RunOptions::default())?;
         let watch = Arc::new(Mutex::new(watch));
         run.observe(Box::new(Shared(Arc::clone(&watch))))?;

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gyrator::{
-    FmuCache, Handle, LoadError, RunOptions, StepOutcome, System, Unit, UnitMaker, UnitOrder,
-    UnitResult, UnitWrapper,
+    FmuCache, Handle, LoadError, RunOptions, StepOutcome, Unit, UnitMaker, UnitOrder, UnitResult,
+    UnitWrapper,
 };
 use gyrator_system::{Choice, SystemFile, Value};
 
@@ -142,7 +142,7 @@ impl<'a> FmuPool<'a> {
             accept_not_finite: true,
             ..RunOptions::default()
         };
-        let system = System::from_file_with(file, &self.cache)?;
+        let system = self.cache.system(file)?;
         system.start_with(&options, &mut outputs)?.run()?;
         let taken =
             |seen: &Seen| std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
@@ -165,7 +165,7 @@ impl<'a> FmuPool<'a> {
             accept_not_finite: true,
             ..RunOptions::default()
         };
-        let mut run = System::from_file_with(file, &self.cache)?.start(&options)?;
+        let mut run = self.cache.system(file)?.start(&options)?;
         let recorder = Recorder::watch(&mut run)?;
         run.run()?;
         let rows = recorder.rows_of(&["velocity.v".to_owned()])?;

@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use gyrator::{
     Base, FeedForward, FmuCache, Interpolation, Iteration, Learned, Learning, LearningError,
-    LearningObserver, LearningOutcome, Run, RunError, RunOptions, StopReason, System, UnitMaker,
+    LearningObserver, LearningOutcome, Run, RunError, RunOptions, StopReason, UnitMaker,
 };
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
@@ -186,7 +186,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     // Each run has libraries of its own.
     let open = || {
         let cache = FmuCache::new(options.fmus.open_options());
-        System::from_file_with(system.clone(), &cache)
+        cache.system(system.clone())
     };
     let describe = || surroundings::in_own(open);
     let learned = options

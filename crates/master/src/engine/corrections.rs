@@ -148,10 +148,10 @@ mod tests {
         let parameters = [("mu", 0.5), limit];
         let _ = system
             .bond("first", ("one.e", "motion.e1"), ("motion.f", "one.f"))
-            .correction("residual-power", &parameters);
+            .correction(("residual-power", &parameters[..]));
         let _ = system
             .bond("second", ("two.e", "motion.e2"), (second, "two.f"))
-            .correction("residual-power", &parameters);
+            .correction(("residual-power", &parameters[..]));
         system.start(&RunOptions::default()).unwrap()
     }
 
@@ -222,7 +222,7 @@ mod tests {
             let _ = system
                 .bond("bond", ("one.e1", "two.e1"), ("two.f1", "one.f1"))
                 .axis(("one.e2", "two.e2"), ("two.f2", "one.f2"))
-                .correction("residual-power", &parameters);
+                .correction(("residual-power", &parameters[..]));
             let mut run = system.start(&RunOptions::default()).unwrap();
             run.step().unwrap();
             run.step().unwrap();

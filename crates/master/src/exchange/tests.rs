@@ -444,7 +444,7 @@ fn the_interface_jacobian_is_the_same_from_every_source() {
         let bond = crate::BondSettings {
             system: &mut system,
         };
-        let _ = bond.correction(correction, &[("alpha", 1.0)]);
+        let _ = bond.correction((correction, [("alpha", 1.0)]));
         let mut run = started(system);
         let mut efforts = Vec::new();
         for _ in 1..SIGNAL.len() {
@@ -493,7 +493,7 @@ fn the_interface_jacobian_of_two_axes_is_the_same_from_every_source() {
         let _ = system
             .bond("bond", ("unit.x", "motion.x"), ("motion.u", "unit.u"))
             .axis(("unit.z", "motion.z"), ("motion.w", "unit.w"))
-            .correction("nepce-feedthrough", &[("alpha", 1.0)]);
+            .correction(("nepce-feedthrough", [("alpha", 1.0)]));
         let mut run = started(system);
         let mut efforts = Vec::new();
         for _ in 1..SIGNAL.len() {
@@ -543,7 +543,7 @@ fn a_probe_finds_derivatives_and_kinks_and_puts_the_inputs_back() {
 }
 
 fn graph_of(system: &System) -> Graph {
-    system.graph().unwrap()
+    crate::resolved_graph(system).unwrap()
 }
 
 /// Names of the outputs of each pass.

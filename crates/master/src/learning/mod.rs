@@ -246,7 +246,7 @@ impl Learning {
     ) -> Result<Learned, LearningError> {
         self.check()?;
         let system = describe()?;
-        let (graph, steps) = system.graph_and_steps()?;
+        let (graph, steps) = crate::system::graph_and_steps(&system)?;
         let steps = steps.ok_or(LearningError::NoStopTime)?;
         let (learners, mut feed_forward) = learners(self, &graph, steps);
         if learners.is_empty() {

@@ -357,7 +357,7 @@ impl BondAccount {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ClosureUnit, Run, RunOptions, System};
+    use crate::{ClosureUnit, Run, RunOptions, System, Word};
 
     const H: f64 = 0.5;
     /// Effort of end a and flow of end b at the macro-steps, whatever the inputs are.
@@ -572,11 +572,12 @@ mod tests {
             system.add("b", source("e", "f", FLOW));
             let _ = system
                 .bond("bond", ("a.e", "b.e"), ("b.f", "a.f"))
-                .correction("residual-power", &[("mu", 0.25), ("limit", f64::INFINITY)]);
-            let word = gyrator_system::Value::String(corrects.to_owned());
-            let bond = system.last_bond().unwrap();
-            let choice = bond.correction.take().unwrap();
-            bond.correction = Some(choice.with("corrects", word));
+                .correction(
+                    Word::new("residual-power")
+                        .with("mu", 0.25)
+                        .with("limit", f64::INFINITY)
+                        .with("corrects", corrects),
+                );
             let mut run = system.start(&RunOptions::default()).unwrap();
             let mut correction_energy = 0.0;
             for step in 0..3 {

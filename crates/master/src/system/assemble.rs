@@ -46,7 +46,7 @@ impl Key {
 #[derive(Clone)]
 struct Opened {
     fmu: Fmu,
-    description: UnitDescription,
+    description: Arc<UnitDescription>,
 }
 
 impl Opened {
@@ -62,7 +62,7 @@ impl Opened {
                 _ => LoadErrorKind::Invalid,
             },
         })?;
-        let description = describe(fmu.description());
+        let description = Arc::new(describe(fmu.description()));
         Ok(Self { fmu, description })
     }
 }
@@ -98,7 +98,7 @@ impl FmuCache {
     }
 
     /// Opens the FMUs of `file` before their systems are made: paths and rights may mean something
-    /// else once code of FMUs has run. [`System::from_file_with`] reports those that fail to open.
+    /// else once code of FMUs has run. [`system`](Self::system) reports those that fail to open.
     pub fn open_all(&self, file: &SystemFile) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let with_fmu = |component: &&Component| component.block.is_none();
@@ -122,7 +122,7 @@ impl FmuCache {
         let new = match files.get(&key) {
             Some(Opened { fmu, description }) => Opened {
                 fmu: fmu.with_own_libraries(),
-                description: description.clone(),
+                description: Arc::clone(description),
             },
             None => {
                 let new = Opened::open(component, &key, &self.options)?;
@@ -133,32 +133,23 @@ impl FmuCache {
         fmus.insert(key, new.clone());
         Ok(new)
     }
-}
 
-impl System {
-    /// Opens the FMUs of `file`, in each its description, the tables of its blocks, and its scenario. No code of
-    /// FMUs runs before [`start`](System::start).
+    /// As [`System::from_file`], with FMUs that were opened before.
     ///
     /// # Errors
-    /// All FMUs that cannot be opened, or all blocks that cannot be made; a scenario file that cannot be read.
-    pub fn from_file(file: SystemFile) -> Result<Self, StartError> {
-        Self::from_file_with(file, &FmuCache::default())
-    }
-
-    /// As [`from_file`](Self::from_file), with FMUs that were opened before.
-    ///
-    /// # Errors
-    /// As [`from_file`](Self::from_file).
-    pub fn from_file_with(file: SystemFile, cache: &FmuCache) -> Result<Self, StartError> {
-        let opened = OpenedParts::open(&file, cache);
+    /// As [`System::from_file`].
+    pub fn system(&self, file: SystemFile) -> Result<System, StartError> {
+        let opened = OpenedParts::open(&file, self);
         if opened.errors.is_empty() && opened.problems.is_empty() {
             let parts = opened.parts.into_iter().flatten().collect();
             let warnings = opened.warnings.into_iter();
             let warnings = warnings.map(|warning| warning.problem(&file)).collect();
             let scenario = scenario::read(&file)?;
-            return Ok(Self {
+            return Ok(System {
+                parts,
+                warnings,
                 scenario,
-                ..Self::with_parts(file, parts, warnings)
+                ..super::described(file)
             });
         }
         let (errors, list) = opened.all_problems(&file);
@@ -170,6 +161,31 @@ impl System {
             (false, true) => StartError::Load(errors),
             (false, false) => StartError::Several(errors, problems),
         })
+    }
+
+    /// The FMU of a component that is added in code, with its warnings.
+    pub(super) fn source(
+        &self,
+        component: &Component,
+    ) -> Result<(UnitSource, Vec<Problem>), StartError> {
+        let opened = self.open(component, Key::of(component));
+        let Opened { fmu, description } = opened.map_err(|error| StartError::Load(vec![error]))?;
+        let path = component.fmu.value.display();
+        let warning =
+            |text: &dyn std::fmt::Display| Problem::warning("fmu", format!("{path}: {text}"));
+        let warnings = fmu.warnings().iter().map(|text| warning(text)).collect();
+        Ok((UnitSource::Fmu(fmu, description), warnings))
+    }
+}
+
+impl System {
+    /// Opens the FMUs of `file`, in each its description, the tables of its blocks, and its scenario. No code of
+    /// FMUs runs before [`start`](System::start).
+    ///
+    /// # Errors
+    /// All FMUs that cannot be opened, or all blocks that cannot be made; a scenario file that cannot be read.
+    pub fn from_file(file: SystemFile) -> Result<Self, StartError> {
+        FmuCache::default().system(file)
     }
 }
 
@@ -218,7 +234,7 @@ impl OpenedParts {
         let mut met: BTreeSet<Key> = BTreeSet::new();
         for component in &file.components {
             let part = if component.block.is_some() {
-                let unit = block::make(component, file).map(UnitSource::Unit);
+                let unit = block::make(component, file).map(UnitSource::of_unit);
                 unit.map_err(|found| opened.problems.extend(found)).ok()
             } else {
                 opened.fmu(component, file, cache, &mut met)
@@ -259,7 +275,7 @@ impl OpenedParts {
         let parts = file.components.iter().zip(&self.parts);
         let described = parts.filter_map(|(component, part)| {
             let description = part.as_ref()?.description();
-            Some((component, Arc::new(description.clone())))
+            Some((component, Arc::clone(description)))
         });
         problems.extend(rest::problems(file, described.collect()));
         (self.errors, problems)

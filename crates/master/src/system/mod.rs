@@ -3,23 +3,27 @@
 mod assemble;
 mod feasibility;
 mod patterns;
+mod reading;
 mod rest;
 mod scenario;
 mod settings;
 mod suggested_bonds;
+mod unit_source;
+mod word;
 
 pub use assemble::{FmuCache, further_problems};
 pub use patterns::expand_patterns;
-pub use settings::{BondSettings, ComponentSettings, InterfaceModelSettings};
+pub use settings::{BondSettings, ComponentSettings, ConnectionSettings, InterfaceModelSettings};
 pub use suggested_bonds::{Evidence, SuggestedBond, suggested_bonds};
+pub(crate) use unit_source::UnitSource;
+pub use word::Word;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gyrator_fmu::Fmu;
 use gyrator_system::{
-    Bond as FileBond, Choice, Component, Connection, Experiment, InterfaceModel, Port, Problem,
-    Problems, Scenario, Severity, Spanned, SystemFile,
+    Choice, Component, Connection, Experiment, InterfaceModel, Port, Problem, Problems, Scenario,
+    Severity, Spanned, SystemFile,
 };
 
 use crate::compatibility::{self, Parts as Together};
@@ -36,8 +40,9 @@ use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, StartError};
 use crate::state::{Member, Slot, SystemState};
 use crate::step_control::StepControl;
-use crate::unit::{Period, Unit, UnitDescription};
+use crate::unit::{Period, Unit};
 use crate::unit_maker::{InProcess, UnitMaker, UnitOrder};
+use word::unplaced;
 
 /// A system: units, connections, power bonds and the experiment, by names.
 ///
@@ -50,23 +55,10 @@ pub struct System {
     registries: Registries,
     feed_forward: Option<FeedForward>,
     scenario: Option<Scenario>,
-}
-
-/// A unit that is not running yet.
-pub(crate) enum UnitSource {
-    /// An FMU that was opened; its library is loaded when the system starts.
-    Fmu(Fmu, UnitDescription),
-    /// A unit of this process.
-    Unit(Box<dyn Unit>),
-}
-
-impl UnitSource {
-    fn description(&self) -> &UnitDescription {
-        match self {
-            Self::Fmu(_, description) => description,
-            Self::Unit(unit) => unit.description(),
-        }
-    }
+    /// The correction of bonds that do not say their own.
+    correction: Option<Choice>,
+    /// FMUs that were opened for components added in code.
+    fmus: FmuCache,
 }
 
 impl System {
@@ -80,84 +72,132 @@ impl System {
             experiment,
             ..SystemFile::new("<code>")
         };
-        Self {
-            file,
-            parts: Vec::new(),
-            warnings: Vec::new(),
-            registries: Registries::default(),
-            feed_forward: None,
-            scenario: None,
-        }
+        described(file)
     }
 
-    pub(crate) fn with_parts(
-        file: SystemFile,
-        parts: Vec<UnitSource>,
-        warnings: Vec<Problem>,
-    ) -> Self {
-        Self {
-            file,
-            parts,
-            warnings,
-            registries: Registries::default(),
-            feed_forward: None,
-            scenario: None,
-        }
+    /// Reads a system in TOML, of the SSP standard, or of the Open Simulation Platform (a file or a folder),
+    /// and opens its FMUs.
+    ///
+    /// # Errors
+    /// All problems of the description, or all FMUs that cannot be opened.
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Self, StartError> {
+        let (file, problems) = reading::read(path.as_ref())?;
+        let mut system = Self::from_file(file)?;
+        system.warnings.extend(problems);
+        Ok(system)
     }
 
-    /// When, how and with which method the system is run.
-    pub fn experiment(&mut self) -> &mut Experiment {
-        &mut self.file.experiment
+    /// Reads a system of the SSP standard, an `.ssp`, an `.ssd` or a folder, and opens its FMUs. Of its
+    /// parameter sets, those named are applied; all that it binds where none are.
+    ///
+    /// # Errors
+    /// As [`from_path`](Self::from_path); a parameter set that the system does not have.
+    pub fn from_ssp(path: impl AsRef<Path>, parameter_sets: &[&str]) -> Result<Self, StartError> {
+        let (file, problems) = reading::read_ssp(path.as_ref(), parameter_sets)?;
+        let mut system = Self::from_file(file)?;
+        system.warnings.extend(problems);
+        Ok(system)
     }
 
     /// Sets the start time, s; 0 unless it is set.
     pub fn start_time(&mut self, seconds: f64) -> &mut Self {
-        self.file.experiment.start_time = Some(Spanned::unplaced(seconds));
+        self.file.experiment.start_time = unplaced(seconds);
         self
     }
 
-    /// Sets the stop time, s.
-    pub fn stop_time(&mut self, seconds: f64) -> &mut Self {
-        self.file.experiment.stop_time = Some(Spanned::unplaced(seconds));
+    /// Sets the stop time, s; `None`, the default, is a run without an end.
+    pub fn stop_time(&mut self, seconds: impl Into<Option<f64>>) -> &mut Self {
+        self.file.experiment.stop_time = seconds.into().and_then(unplaced);
         self
     }
 
-    /// Adds a unit. The returned description accepts its step size, extrapolation, exchange mode
-    /// and start values.
+    /// Chooses the method: a word of [`METHODS`](crate::METHODS).
+    pub fn method(&mut self, word: impl Into<Word>) -> &mut Self {
+        self.file.experiment.method = Some(word.into().into_choice());
+        self
+    }
+
+    /// Chooses the step control: a word of [`STEP_CONTROLS`](crate::STEP_CONTROLS).
+    pub fn step_control(&mut self, word: impl Into<Word>) -> &mut Self {
+        self.file.experiment.step_control = Some(word.into().into_choice());
+        self
+    }
+
+    /// Chooses the exchange mode of all components that do not say their own: a word of
+    /// [`Exchange::WORDS`](crate::Exchange::WORDS).
+    pub fn exchange(&mut self, word: &str) -> &mut Self {
+        self.file.experiment.exchange = unplaced(word.to_owned());
+        self
+    }
+
+    /// Chooses the extrapolation of all inputs whose component does not say its own: a word of
+    /// [`EXTRAPOLATIONS`](crate::EXTRAPOLATIONS).
+    pub fn extrapolation(&mut self, word: impl Into<Word>) -> &mut Self {
+        self.file.experiment.extrapolation = Some(word.into().into_choice());
+        self
+    }
+
+    /// Chooses the correction of all bonds that do not say their own: a word of
+    /// [`CORRECTIONS`](crate::CORRECTIONS).
+    pub fn correction(&mut self, word: impl Into<Word>) -> &mut Self {
+        self.correction = Some(word.into().into_choice());
+        self
+    }
+
+    /// Adds a unit, for one run of the system. The returned description accepts its step size,
+    /// extrapolation, exchange mode and start values.
     pub fn add(&mut self, name: &str, unit: impl Unit + 'static) -> ComponentSettings<'_> {
-        self.parts.push(UnitSource::Unit(Box::new(unit)));
-        let component = Component::new(name, PathBuf::new());
-        self.file.components.push(component);
-        let last = self.file.components.len() - 1;
-        ComponentSettings {
-            component: &mut self.file.components[last],
-        }
+        add_source(
+            self,
+            name,
+            PathBuf::new(),
+            UnitSource::of_unit(Box::new(unit)),
+        )
     }
 
-    /// The description of the component `name`, which was added.
+    /// Adds units that `make` makes, one for each run of the system.
+    pub fn add_with<U: Unit + 'static>(
+        &mut self,
+        name: &str,
+        make: impl Fn() -> U + Send + Sync + 'static,
+    ) -> ComponentSettings<'_> {
+        let maker = move || Box::new(make()) as Box<dyn Unit>;
+        add_source(
+            self,
+            name,
+            PathBuf::new(),
+            UnitSource::of_maker(Box::new(maker)),
+        )
+    }
+
+    /// Adds an FMU. Its description is read; its library is loaded when the system starts.
     ///
-    /// # Panics
-    /// If there is no such component.
-    pub fn component(&mut self, name: &str) -> ComponentSettings<'_> {
-        let mut components = self.file.components.iter_mut();
-        let component = components.find(|component| component.name.value == name);
-        ComponentSettings {
-            component: component.unwrap_or_else(|| panic!("there is no component {name}")),
+    /// # Errors
+    /// An FMU that cannot be opened.
+    pub fn add_fmu(
+        &mut self,
+        name: &str,
+        path: impl Into<PathBuf>,
+    ) -> Result<ComponentSettings<'_>, StartError> {
+        let component = Component::new(name, path);
+        let (source, warnings) = self.fmus.source(&component)?;
+        self.warnings.extend(warnings);
+        Ok(add_source(self, name, component.fmu.value, source))
+    }
+
+    /// Settings of the component `name`; `None` where there is none.
+    pub fn component(&mut self, name: &str) -> Option<ComponentSettings<'_>> {
+        let component = self.file.component_mut(name)?;
+        Some(ComponentSettings { component })
+    }
+
+    /// Connects the output `from` to the input `to`, both `component.variable`. The returned settings
+    /// accept a gain, an offset and a conversion.
+    pub fn connect(&mut self, from: &str, to: &str) -> ConnectionSettings<'_> {
+        let connection = connection(&self.file, from, to);
+        ConnectionSettings {
+            connection: self.file.connections.push_mut(connection),
         }
-    }
-
-    /// Connects the output `from` to the input `to`, both `component.variable`.
-    pub fn connect(&mut self, from: &str, to: &str) -> &mut Self {
-        let connection = connection(&self.file, from, to);
-        self.file.connections.push(connection);
-        self
-    }
-
-    /// As [`connect`](Self::connect), and gives the connection out for a gain, an offset or a
-    /// conversion.
-    pub fn connect_with(&mut self, from: &str, to: &str) -> &mut Connection {
-        let connection = connection(&self.file, from, to);
-        self.file.connections.push_mut(connection)
     }
 
     /// Adds a scalar power bond: `effort` and `flow` are each an output and the input it feeds. The
@@ -168,15 +208,7 @@ impl System {
         effort: (&str, &str),
         flow: (&str, &str),
     ) -> BondSettings<'_> {
-        let bond = FileBond {
-            name: Spanned::unplaced(name.to_owned()),
-            effort: Vec::new(),
-            flow: Vec::new(),
-            sense: Spanned::unplaced(1.0),
-            correction: None,
-            max_residual_energy: None,
-        };
-        self.file.bonds.push(bond);
+        self.file.add_bond(name);
         BondSettings { system: self }.axis(effort, flow)
     }
 
@@ -219,20 +251,13 @@ impl System {
         &self.file
     }
 
-    /// Warnings that were found so far.
-    pub fn warnings(&self) -> &[Problem] {
-        &self.warnings
-    }
-
-    pub(crate) fn last_bond(&mut self) -> Option<&mut FileBond> {
-        self.file.bonds.last_mut()
-    }
-
-    /// Resolves the system, initialises the units and brings them to the start time.
+    /// Resolves the system, initialises the units and brings them to the start time. The system stays
+    /// as it is: it can be changed and started again, also while a run of it goes on, where each of its
+    /// units can be made again: FMUs, blocks, and those that [`add_with`](Self::add_with) has added.
     ///
     /// # Errors
     /// All problems of the description at once, or the first fault of a unit.
-    pub fn start(self, options: &RunOptions) -> Result<Run, StartError> {
+    pub fn start(&self, options: &RunOptions) -> Result<Run, StartError> {
         self.start_with(options, &mut InProcess)
     }
 
@@ -241,18 +266,18 @@ impl System {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn start_with(
-        mut self,
+        &self,
         options: &RunOptions,
         maker: &mut dyn UnitMaker,
     ) -> Result<Run, StartError> {
-        let mut problems = std::mem::take(&mut self.warnings);
-        let resolved = self.resolve(&mut problems);
+        let mut problems = self.warnings.clone();
+        let resolved = resolved(self, &mut problems);
         let failed = problems
             .iter()
             .any(|problem| problem.severity == Severity::Error);
         let Some(resolved) = resolved.filter(|_| !failed) else {
             return Err(StartError::Invalid(Problems {
-                source: self.file.source,
+                source: Arc::clone(&self.file.source),
                 list: problems,
             }));
         };
@@ -265,13 +290,13 @@ impl System {
         });
         let joined = joined.transpose()?;
         let pool = thread_pool(options.threads, &mut problems);
-        let members = members(&self.file, self.parts, &resolved, options, maker)?;
+        let members = members(&self.file, &self.parts, &resolved, options, maker)?;
         let mut state = SystemState::new(Arc::new(resolved.graph), members, pool);
         engine::set_up(&mut state);
         state.signals.accepts_non_finite = options.accept_not_finite;
         let noted = self.feed_forward.as_ref().map(FeedForward::note);
-        if let Some(feed_forward) = self.feed_forward.take() {
-            let signals = feed_forward.signals(&state.graph);
+        if let Some(feed_forward) = &self.feed_forward {
+            let signals = feed_forward.clone().signals(&state.graph);
             engine::add_feed_forward(&mut state, signals);
         }
         if let Some(scenario) = joined {
@@ -296,83 +321,116 @@ impl System {
     /// Finds all problems that need no run to find, as [`start`](Self::start) would report them.
     pub fn check(&self) -> Vec<Problem> {
         let mut problems = self.warnings.clone();
-        let _ = self.resolve(&mut problems);
+        let _ = resolved(self, &mut problems);
         problems
     }
+}
 
-    /// The resolved system, without running it.
-    ///
-    /// # Errors
-    /// All problems of the description.
-    pub fn graph(&self) -> Result<Graph, StartError> {
-        self.graph_and_steps().map(|(graph, _)| graph)
+/// The system of `file`, without units.
+pub(super) fn described(file: SystemFile) -> System {
+    System {
+        file,
+        parts: Vec::new(),
+        warnings: Vec::new(),
+        registries: Registries::default(),
+        feed_forward: None,
+        scenario: None,
+        correction: None,
+        fmus: FmuCache::default(),
     }
+}
 
-    /// The resolved system, and its macro-steps until the stop time.
-    pub(crate) fn graph_and_steps(&self) -> Result<(Graph, Option<usize>), StartError> {
-        let mut problems = self.warnings.clone();
-        match self.resolve(&mut problems) {
-            Some(Resolved { graph, period, .. }) => {
-                let steps = period.stop.map(|stop| macro_steps(&graph, stop));
-                Ok((graph, steps))
-            }
-            None => Err(StartError::Invalid(Problems {
-                source: Arc::clone(&self.file.source),
-                list: problems,
-            })),
+fn add_source<'a>(
+    system: &'a mut System,
+    name: &str,
+    path: PathBuf,
+    source: UnitSource,
+) -> ComponentSettings<'a> {
+    system.parts.push(source);
+    let component = Component::new(name, path);
+    ComponentSettings {
+        component: system.file.components.push_mut(component),
+    }
+}
+
+/// The resolved system, without running it.
+///
+/// # Errors
+/// All problems of the description.
+pub fn resolved_graph(system: &System) -> Result<Graph, StartError> {
+    graph_and_steps(system).map(|(graph, _)| graph)
+}
+
+/// The resolved system, and its macro-steps until the stop time.
+pub(crate) fn graph_and_steps(system: &System) -> Result<(Graph, Option<usize>), StartError> {
+    let mut problems = system.warnings.clone();
+    match resolved(system, &mut problems) {
+        Some(Resolved { graph, period, .. }) => {
+            let steps = period.stop.map(|stop| macro_steps(&graph, stop));
+            Ok((graph, steps))
+        }
+        None => Err(StartError::Invalid(Problems {
+            source: Arc::clone(&system.file.source),
+            list: problems,
+        })),
+    }
+}
+
+fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<Resolved> {
+    let descriptions: Vec<_> = system
+        .parts
+        .iter()
+        .map(|part| Arc::clone(part.description()))
+        .collect();
+    let of_parts: Vec<_> = descriptions.iter().map(Arc::as_ref).collect();
+    let mut file = patterns::expand(&system.file, &of_parts, problems);
+    if let Some(correction) = &system.correction {
+        for bond in &mut file.to_mut().bonds {
+            bond.correction.get_or_insert_with(|| correction.clone());
         }
     }
-
-    fn resolve(&self, problems: &mut Vec<Problem>) -> Option<Resolved> {
-        let descriptions: Vec<_> = self
-            .parts
-            .iter()
-            .map(|part| Arc::new(part.description().clone()))
-            .collect();
-        let of_parts: Vec<_> = descriptions.iter().map(Arc::as_ref).collect();
-        let file = &*patterns::expand(&self.file, &of_parts, problems);
-        check_names(file, problems);
-        let experiment = &file.experiment;
-        let registries = &self.registries;
-        let asked = experiment.method.as_ref();
-        let method = choose(&registries.methods, asked, "jacobi", problems);
-        let asked = experiment.step_control.as_ref();
-        let control = choose(&registries.step_controls, asked, "fixed", problems);
-        let (mut graph, places) = resolve(file, &descriptions, registries, problems)?;
-        graph.check_signal_steps(file, problems);
-        feasibility::check_period(file, &graph, problems);
-        feasibility::check_start_values(file, &graph, problems);
-        let period = Period {
-            start: graph.clock.start(),
-            stop: experiment.stop_time.as_ref().map(|time| time.value),
-            tolerance: experiment
-                .tolerance
-                .as_ref()
-                .map(|tolerance| tolerance.value),
-        };
-        if let Some(feed_forward) = &self.feed_forward {
-            for misfit in feed_forward.misfits(&graph, &period) {
-                let text = format!("the feed-forward does not fit: {misfit}");
-                problems.push(Problem::error("feed-forward", text));
-            }
-            feed_forward.set_exchange(&mut graph);
+    let file = &*file;
+    check_names(file, problems);
+    let experiment = &file.experiment;
+    let registries = &system.registries;
+    let asked = experiment.method.as_ref();
+    let method = choose(&registries.methods, asked, "jacobi", problems);
+    let asked = experiment.step_control.as_ref();
+    let control = choose(&registries.step_controls, asked, "fixed", problems);
+    let (mut graph, places) = resolve(file, &descriptions, registries, problems)?;
+    graph.check_signal_steps(file, problems);
+    feasibility::check_period(file, &graph, problems);
+    feasibility::check_start_values(file, &graph, problems);
+    let period = Period {
+        start: graph.clock.start(),
+        stop: experiment.stop_time.as_ref().map(|time| time.value),
+        tolerance: experiment
+            .tolerance
+            .as_ref()
+            .map(|tolerance| tolerance.value),
+    };
+    if let Some(feed_forward) = &system.feed_forward {
+        for misfit in feed_forward.misfits(&graph, &period) {
+            let text = format!("the feed-forward does not fit: {misfit}");
+            problems.push(Problem::error("feed-forward", text));
         }
-        let together = Together {
-            file,
-            graph: &graph,
-            method: method.as_ref(),
-            control: control.as_ref(),
-            has_feed_forward: self.feed_forward.is_some(),
-        };
-        compatibility::check(&together, problems);
-        Some(Resolved {
-            graph,
-            places,
-            method: method?,
-            control: control?,
-            period,
-        })
+        feed_forward.set_exchange(&mut graph);
     }
+    let together = Together {
+        file,
+        graph: &graph,
+        method: method.as_ref(),
+        control: control.as_ref(),
+        has_feed_forward: system.feed_forward.is_some(),
+    };
+    compatibility::check(&together, problems);
+    Some(Resolved {
+        graph,
+        places,
+        method: method?,
+        control: control?,
+        period,
+    })
 }
 
 /// A description without problems.
@@ -440,20 +498,19 @@ fn check_names(file: &SystemFile, problems: &mut Vec<Problem>) {
 /// Makes the units, in the order of the graph.
 fn members(
     file: &SystemFile,
-    parts: Vec<UnitSource>,
+    parts: &[UnitSource],
     resolved: &Resolved,
     options: &RunOptions,
     maker: &mut dyn UnitMaker,
 ) -> Result<Vec<Member>, StartError> {
-    let mut parts: Vec<Option<UnitSource>> = parts.into_iter().map(Some).collect();
     let order = |place: &usize| match &parts[*place] {
-        Some(UnitSource::Fmu(fmu, description)) => Some(UnitOrder {
+        UnitSource::Fmu(fmu, description) => Some(UnitOrder {
             component: &file.components[*place],
             fmu,
             description,
             options,
         }),
-        _ => None,
+        UnitSource::InProcess(_) => None,
     };
     let orders: Vec<_> = resolved.places.iter().map(order).collect();
     maker.plan(&orders.iter().flatten().copied().collect::<Vec<_>>());
@@ -461,15 +518,18 @@ fn members(
     let made: Vec<_> = orders.into_iter().map(make).collect();
     let (mut members, mut errors) = (Vec::new(), Vec::new());
     for (component, (place, made)) in resolved.places.iter().zip(made).enumerate() {
-        let slot = match (made, parts[*place].take()) {
+        let file_component = &file.components[*place];
+        let slot = match (made, &parts[*place]) {
             (Some(made), _) => made,
-            (None, Some(UnitSource::Unit(unit))) => Ok(Slot::Other(unit)),
-            (None, _) => continue,
+            (None, UnitSource::InProcess(unit)) => {
+                Ok(Slot::Other(unit.unit_for_run(file_component, file)?))
+            }
+            (None, UnitSource::Fmu(..)) => continue,
         };
         match slot {
             Ok(slot) => {
                 let description = &resolved.graph.components[component].description;
-                let slot = HalvingUnit::around(slot, &file.components[*place], description);
+                let slot = HalvingUnit::around(slot, file_component, description);
                 members.push(Member::new(slot, component, &resolved.graph));
             }
             Err(error) => errors.push(error),

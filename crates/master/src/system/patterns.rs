@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gyrator_system::{Connection, Port, Problem, Problems, Spanned, SystemFile};
 
-use super::{FmuCache, StartError, System, UnitSource};
+use super::{FmuCache, StartError};
 use crate::unit::{Causality, UnitDescription};
 
 /// More than any vector of a system has elements, and fewer than a mistake makes.
@@ -23,9 +23,9 @@ pub fn expand_patterns(file: SystemFile, cache: &FmuCache) -> Result<SystemFile,
     if !file.all_connections().any(is_pattern) {
         return Ok(file);
     }
-    let system = System::from_file_with(file, cache)?;
+    let system = cache.system(file)?;
     let mut problems = Vec::new();
-    let descriptions = system.parts.iter().map(UnitSource::description);
+    let descriptions = system.parts.iter().map(|part| &**part.description());
     let expanded = expand(
         &system.file,
         &descriptions.collect::<Vec<_>>(),

@@ -1,11 +1,13 @@
 //! Settings of the part that was just added to a [`System`].
 
 use gyrator_system::{
-    Bond as FileBond, Choice, Component, InterfaceModel as FileInterfaceModel, Port, Spanned,
-    Value as FileValue,
+    Bond as FileBond, Component, Connection, InterfaceModel as FileInterfaceModel,
+    NumberConversion, Port, Spanned, TypeConversion,
 };
 
-use super::{System, connection, port};
+use super::word::unplaced;
+use super::{System, Word, connection, port};
+use crate::unit::Value;
 
 /// Settings of a component that was just added.
 pub struct ComponentSettings<'a> {
@@ -15,34 +17,88 @@ pub struct ComponentSettings<'a> {
 impl ComponentSettings<'_> {
     /// Communication step, s: divides the macro-step or is a multiple of it.
     pub fn step_size(self, seconds: f64) -> Self {
-        self.component.step_size = Some(Spanned::unplaced(seconds));
+        self.component.step_size = unplaced(seconds);
         self
     }
 
     /// Extrapolation of its inputs: a word of [`EXTRAPOLATIONS`](crate::EXTRAPOLATIONS).
-    pub fn extrapolation(self, word: &str) -> Self {
-        self.component.extrapolation = Some(named(word, &[]));
+    pub fn extrapolation(self, word: impl Into<Word>) -> Self {
+        self.component.extrapolation = Some(word.into().into_choice());
         self
     }
 
     /// Exchange mode: a word of [`Exchange::WORDS`](crate::Exchange::WORDS).
     pub fn exchange(self, word: &str) -> Self {
-        self.component.exchange = Some(Spanned::unplaced(word.to_owned()));
+        self.component.exchange = unplaced(word.to_owned());
         self
     }
 
     /// How often a step that the unit discards may be halved and tried again.
     pub fn step_halvings(self, times: u32) -> Self {
-        self.component.step_halvings = Some(Spanned::unplaced(times));
+        self.component.step_halvings = unplaced(times);
         self
     }
 
     /// Start value of a variable.
-    pub fn start(self, variable: &str, value: FileValue) -> Self {
-        self.component.start_values.push((
-            Spanned::unplaced(variable.to_owned()),
-            Spanned::unplaced(value),
-        ));
+    pub fn start(self, variable: &str, value: impl Into<Value>) -> Self {
+        self.component
+            .set_start_value(variable, value.into().into());
+        self
+    }
+
+    /// Keeps the unit's own start values of its inputs, instead of propagating the outputs that feed them.
+    pub fn keep_initial_inputs(self) -> Self {
+        self.component.propagate_initial_inputs = false;
+        self
+    }
+}
+
+/// Settings of a connection that was just added.
+pub struct ConnectionSettings<'a> {
+    pub(super) connection: &'a mut Connection,
+}
+
+impl ConnectionSettings<'_> {
+    /// The input receives `gain` times the output, after the conversion of units.
+    pub fn gain(self, gain: f64) -> Self {
+        self.connection.gain = unplaced(gain);
+        self
+    }
+
+    /// Is added after the gain, in the unit of the input.
+    pub fn offset(self, offset: f64) -> Self {
+        self.connection.offset = unplaced(offset);
+        self
+    }
+
+    /// How values get the type of the input where that may lose something.
+    pub fn convert(self, conversion: NumberConversion) -> Self {
+        self.connection.convert = unplaced(TypeConversion::Number(conversion));
+        self
+    }
+
+    /// Values of the output, as text, with the values of the input in their place.
+    pub fn convert_table<'t>(self, table: impl IntoIterator<Item = (&'t str, Value)>) -> Self {
+        let entry = |(from, to): (&str, Value)| {
+            (
+                Spanned::unplaced(from.to_owned()),
+                Spanned::unplaced(to.into()),
+            )
+        };
+        let table = table.into_iter().map(entry).collect();
+        self.connection.convert = unplaced(TypeConversion::Table(table));
+        self
+    }
+
+    /// Ignores the units of measure that the two ends declare.
+    pub fn ignore_units(self) -> Self {
+        self.connection.unit_conversion = false;
+        self
+    }
+
+    /// Variable of the output's component that is the output's derivative by time.
+    pub fn derivative(self, variable: &str) -> Self {
+        self.connection.derivative = unplaced(variable.to_owned());
         self
     }
 }
@@ -54,7 +110,7 @@ pub struct BondSettings<'a> {
 
 impl BondSettings<'_> {
     fn last(&mut self) -> Option<&mut FileBond> {
-        self.system.last_bond()
+        self.system.file.bonds.last_mut()
     }
 
     /// A further axis.
@@ -95,9 +151,9 @@ impl BondSettings<'_> {
         self
     }
 
-    /// Correction: a word of [`CORRECTIONS`](crate::CORRECTIONS), with numbers for its parameters.
-    pub fn correction(mut self, word: &str, parameters: &[(&str, f64)]) -> Self {
-        let choice = named(word, parameters);
+    /// Correction: a word of [`CORRECTIONS`](crate::CORRECTIONS).
+    pub fn correction(mut self, word: impl Into<Word>) -> Self {
+        let choice = word.into().into_choice();
         if let Some(bond) = self.last() {
             bond.correction = Some(choice);
         }
@@ -131,28 +187,28 @@ impl InterfaceModelSettings<'_> {
     }
 
     /// The bonds between the multibody component and the fast components.
-    pub fn bonds(self, names: &[&str]) -> Self {
-        let names = unplaced(names);
-        self.set(|model| model.bonds = names)
+    pub fn bonds(self, bonds: &[&str]) -> Self {
+        let bonds = names(bonds);
+        self.set(|model| model.bonds = bonds)
     }
 
     /// Outputs of the multibody component that are the positions, m.
     pub fn positions(self, outputs: &[&str]) -> Self {
-        let outputs = unplaced(outputs);
+        let outputs = names(outputs);
         self.set(|model| model.positions = outputs)
     }
 
     /// Outputs of the multibody component that are its inverse effective mass W, 1/kg, and its
     /// acceleration without the forces of the bonds, m/s².
     pub fn mass(self, inverse_mass: &[&str], free_acceleration: &[&str]) -> Self {
-        let (inverse_mass, free) = (unplaced(inverse_mass), unplaced(free_acceleration));
+        let (inverse_mass, free) = (names(inverse_mass), names(free_acceleration));
         self.set(|model| (model.inverse_mass, model.free_acceleration) = (inverse_mass, free))
     }
 
     /// Outputs of the multibody component that are its accelerations, m/s²: mass and free
     /// acceleration follow from them and their derivatives by the efforts.
     pub fn accelerations(self, outputs: &[&str]) -> Self {
-        let outputs = unplaced(outputs);
+        let outputs = names(outputs);
         self.set(|model| model.accelerations = outputs)
     }
 
@@ -174,27 +230,15 @@ impl InterfaceModelSettings<'_> {
     }
 
     /// A parameter of the order.
-    pub fn option(self, name: &str, value: FileValue) -> Self {
+    pub fn option(self, name: &str, value: impl Into<Value>) -> Self {
+        let value = value.into().into();
         self.set(|model| {
             model.set_option(name, value);
         })
     }
 }
 
-fn unplaced(names: &[&str]) -> Vec<Spanned<String>> {
+fn names(names: &[&str]) -> Vec<Spanned<String>> {
     let names = names.iter().map(|name| (*name).to_owned());
     names.map(Spanned::unplaced).collect()
-}
-
-fn named(word: &str, parameters: &[(&str, f64)]) -> Choice {
-    let parameter = |(name, value): &(&str, f64)| {
-        (
-            Spanned::unplaced((*name).to_owned()),
-            Spanned::unplaced(FileValue::Real(*value)),
-        )
-    };
-    Choice {
-        name: Spanned::unplaced(word.to_owned()),
-        parameters: parameters.iter().map(parameter).collect(),
-    }
 }

@@ -507,10 +507,7 @@ mod tests {
         let with = |flow: &PhysicalUnit| {
             let mut system = system(&["one"], &["two"]);
             for part in &mut system.parts {
-                let UnitSource::Unit(unit) = part else {
-                    continue;
-                };
-                let mut description = unit.description().clone();
+                let mut description = UnitDescription::clone(part.description());
                 for variable in &mut description.variables {
                     let unit = if variable.name == "one" {
                         &kilonewton
@@ -519,7 +516,7 @@ mod tests {
                     };
                     variable.unit = Some(unit.clone());
                 }
-                *unit = Box::new(Described(description));
+                *part = UnitSource::of_unit(Box::new(Described(description)));
             }
             suggested_bonds(&system)
         };
@@ -539,7 +536,8 @@ mod tests {
         };
         bonded.add("c", unit(&[("v", 0.0)], &[("f", 0.0)]));
         bonded.add("d", unit(&[("f", 0.0)], &[("v", 0.0)]));
-        bonded.connect("c.f", "d.f").connect("d.v", "c.v");
+        bonded.connect("c.f", "d.f");
+        bonded.connect("d.v", "c.v");
         assert_eq!(of(&bonded).len(), 1);
         let mut changed = bonded.file.clone();
         changed.connections[0].gain = Some(Spanned::unplaced(-1.0));

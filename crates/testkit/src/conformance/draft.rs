@@ -106,8 +106,8 @@ impl Draft {
         }
         let mut system = System::new(self.macro_step);
         system.stop_time(self.stop_time());
-        system.experiment().method = Some(choice(combination.method));
-        system.experiment().step_control = Some(choice(combination.step_control));
+        system.method(choice(combination.method));
+        system.step_control(choice(combination.step_control));
         for component in self.components {
             (component.add)(&mut system);
         }
@@ -120,7 +120,7 @@ impl Draft {
             for &(effort, flow) in &axes[1..] {
                 bond = bond.axis(effort, flow);
             }
-            bond.correction(combination.correction, &[]);
+            bond.correction(combination.correction);
         }
         system
     }

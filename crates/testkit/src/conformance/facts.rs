@@ -332,7 +332,7 @@ const STOP_TIME: f64 = 20.5 * MACRO_STEP;
 
 /// Lengths of the steps until the stop time, or of a hundred; and the run.
 fn step_sizes(mut system: System, choice: &Choice) -> Result<(Vec<f64>, Run), String> {
-    system.experiment().step_control = Some(choice.clone());
+    system.step_control(choice.clone());
     system.stop_time(STOP_TIME);
     let run = system.start(&RunOptions::default());
     let mut run = run.map_err(|error| error.to_string())?;
@@ -372,7 +372,7 @@ fn step_control(choice: &Choice, chosen: &Chosen<dyn StepControl>) -> Result<(),
     let repeats = run.report().counters.repeated_steps > 0;
     equal("may_repeat", facts.may_repeat, repeats)?;
     let mut alone = oscillators(-1.0, false);
-    alone.experiment().step_control = Some(choice.clone());
+    alone.step_control(choice.clone());
     let mut warnings = alone.check().into_iter();
     let warned = warnings.any(|problem| problem.rule == "no-bonds");
     equal("needs_bonds", facts.needs_bonds, warned)?;
@@ -394,7 +394,7 @@ fn method(choice: &Choice, chosen: &Chosen<dyn Method>) -> Result<(), String> {
     system.add("source", source);
     system.add("receiver", receiver);
     system.connect("source.y", "receiver.u");
-    system.experiment().method = Some(choice.clone());
+    system.method(choice.clone());
     let run = system.start(&RunOptions::default());
     let mut run = run.map_err(|error| error.to_string())?;
     for _ in 0..3 {
