@@ -1,7 +1,7 @@
 //! No macro-step allocates once a run is warm.
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
-use gyrator::{LinearUnit, Run, RunOptions, System, Value};
+use gyrator::{LinearUnit, Run, RunOptions, System, Value, Word};
 use gyrator_system::{Spanned, SystemFile, toml_file};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
 
@@ -215,15 +215,16 @@ const ACTIONS: &str = "actions = [
 ]";
 
 /// Two oscillators, and echoes of other types.
-fn with_actions(extrapolation: &str, method: &str, step_control: Choice) -> System {
+fn with_actions(extrapolation: &str, method: &str, step_control: Word) -> System {
     let coupling = Coupling {
         extrapolation,
         ..Coupling::default()
     };
     let mut system = System::new(1e-3);
-    system.experiment().method = Some(Choice::new(method));
-    system.experiment().step_control = Some(step_control);
-    system.experiment().extrapolation = Some(Choice::new(coupling.extrapolation));
+    system
+        .method(method)
+        .step_control(step_control)
+        .extrapolation(coupling.extrapolation);
     system.add("left", ModelUnit::<OscillatorForce>::new());
     system.add("right", ModelUnit::<OscillatorMotion>::new());
     system.connect("right.x", "left.x2");
@@ -243,7 +244,7 @@ fn with_actions(extrapolation: &str, method: &str, step_control: Choice) -> Syst
 fn scenarios() {
     for extrapolation in ["hold", "linear", "hermite"] {
         for method in ["jacobi", "gauss-seidel", "mean-force"] {
-            expect_none(with_actions(extrapolation, method, Choice::new("fixed")));
+            expect_none(with_actions(extrapolation, method, Word::new("fixed")));
         }
     }
     let mut with_model = mass_and_spring(&[("force", Value::String("mean".to_owned()))], false);
@@ -258,6 +259,6 @@ fn scenarios() {
 /// Steps that may be made again keep the state before them.
 #[test]
 fn scenarios_with_steps_that_may_be_made_again() {
-    let ecco = Choice::new("ecco").with("maximum_step", Value::Real(2e-3));
+    let ecco = Word::new("ecco").with("maximum_step", 2e-3);
     expect_none(with_actions("hold", "jacobi", ecco));
 }

@@ -2,9 +2,7 @@
 
 use fmu_models::{AllTypes, DualMassForce, DualMassVelocity};
 use gyrator::{ClosureUnit, LinearUnit, Run, RunOptions, StartError, System, Value};
-use gyrator_system::{
-    Choice, NumberConversion, Spanned, TypeConversion, Value as Given, toml_file,
-};
+use gyrator_system::{NumberConversion, toml_file};
 use gyrator_testkit::ModelUnit;
 
 const H: f64 = 0.125;
@@ -142,11 +140,11 @@ fn actions_stand_before_or_after_the_conversion_of_types() {
         let mut system = System::new(H);
         system.add("source", all_types());
         system.add("sink", all_types());
-        let round = TypeConversion::Number(NumberConversion::Round);
-        let whole = system.connect_with("source.real_out", "sink.integer_in");
-        whole.convert = Some(Spanned::unplaced(round));
-        let real = system.connect_with("source.integer_out", "sink.real_in");
-        real.gain = Some(Spanned::unplaced(0.5));
+        let whole = system.connect("source.real_out", "sink.integer_in");
+        whole.convert(NumberConversion::Round);
+        system
+            .connect("source.integer_out", "sink.real_in")
+            .gain(0.5);
         act(&mut system, variable, word);
         let mut run = system.start(&RunOptions::default()).unwrap();
         write(&mut run, 3, true, 1);
@@ -291,7 +289,7 @@ fn a_slow_component_takes_actions_with_its_next_step() {
     for method in ["jacobi", "gauss-seidel", "mean-force"] {
         for (kind, value) in [("integer", "7"), ("real", "7.0")] {
             let mut system = System::new(H);
-            system.experiment().method = Some(Choice::new(method));
+            system.method(method);
             system.add("fast", all_types()).exchange("stale");
             let slow = system.add("slow", all_types()).exchange("stale");
             slow.step_size(4.0 * H);
@@ -323,8 +321,7 @@ fn a_slow_component_takes_actions_with_its_next_step() {
 fn an_override_is_exact_through_compensators_and_smoothers() {
     for variant in ["one-sided", "smoothed"] {
         let mut system = System::new(0.05);
-        let word = Choice::new("hinfinity").with("variant", Given::String(variant.to_owned()));
-        system.experiment().extrapolation = Some(word);
+        system.extrapolation(("hinfinity", [("variant", variant)]));
         let force = system.add("force", ModelUnit::<DualMassForce>::new());
         force.step_size(0.005).exchange("stale");
         let velocity = system.add("velocity", ModelUnit::<DualMassVelocity>::new());
@@ -350,7 +347,7 @@ fn an_override_is_exact_through_compensators_and_smoothers() {
 }
 
 /// A mass under a held force, with the spring f = −k·s at its other end and an interface model.
-fn mass_on_a_spring(options: &[(&str, Given)]) -> System {
+fn mass_on_a_spring(options: &[(&str, Value)]) -> System {
     let mut system = System::new(0.01);
     // s, v, a and the inverse mass 1/2 kg, exact for a held force.
     let outputs = [("s", 0.0), ("v", 1.0), ("w", 0.5), ("b", 0.0)];
@@ -374,7 +371,7 @@ fn mass_on_a_spring(options: &[(&str, Given)]) -> System {
         .mass(&["w"], &["b"]);
     for (name, value) in options {
         model = match (*name, value) {
-            ("order", Given::String(word)) => model.order(word),
+            ("order", Value::String(word)) => model.order(word),
             _ => model.option(name, value.clone()),
         };
     }
@@ -398,13 +395,13 @@ fn positions(mut system: System, variable: &str, word: &str) -> Vec<[f64; 3]> {
 
 #[test]
 fn interface_models_take_actions() {
-    let word = |word: &str| Given::String(word.to_owned());
-    let all: [&[(&str, Given)]; 5] = [
+    let word = |word: &str| Value::String(word.to_owned());
+    let all: [&[(&str, Value)]; 5] = [
         &[],
         &[("force", word("mean"))],
         &[("force", word("hold"))],
         &[("order", word("pipelined"))],
-        &[("displacement_correction", Given::Real(1.0))],
+        &[("displacement_correction", Value::Real(1.0))],
     ];
     for options in all {
         let plain = positions(
