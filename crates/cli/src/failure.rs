@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gyrator::{Cause, LoadError, LoadErrorKind, RunError, StartError};
+use gyrator_assess::checks::ChecksError;
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, Severity, Source, SystemFile, closest, toml_file};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
@@ -269,6 +270,19 @@ impl From<toml_file::ReadError> for Failure {
                     }
                 };
                 let message = Message::error(other.to_string());
+                Self::new(Exit::InvalidInput, Message { help, ..message })
+            }
+        }
+    }
+}
+
+impl From<ChecksError> for Failure {
+    fn from(error: ChecksError) -> Self {
+        match error {
+            ChecksError::Problems(problems) => problems.into(),
+            ChecksError::Io { ref path, .. } => {
+                let help = advice_on_missing(path);
+                let message = Message::error(error.to_string());
                 Self::new(Exit::InvalidInput, Message { help, ..message })
             }
         }

@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     Study,
     /// A scenario file.
     Scenario,
+    /// A file of checks.
+    Checks,
     /// Rows of a result, CSV or Parquet.
     Table,
     /// JSON.
@@ -66,6 +68,8 @@ pub(crate) enum Wanted {
     Study,
     /// A scenario file.
     Scenario,
+    /// A file of checks.
+    Checks,
     /// Rows of a result.
     Table,
 }
@@ -107,6 +111,7 @@ impl Wanted {
             ),
             Self::Study => *kind == Kind::Study,
             Self::Scenario => *kind == Kind::Scenario,
+            Self::Checks => *kind == Kind::Checks,
             Self::Table => *kind == Kind::Table,
         }
     }
@@ -121,6 +126,7 @@ impl fmt::Display for Wanted {
             Self::Subject => "an FMU or its modelDescription.xml",
             Self::Study => "a study file",
             Self::Scenario => "a scenario file",
+            Self::Checks => "a file of checks",
             Self::Table => "a table of values by time",
         })
     }
@@ -228,6 +234,9 @@ impl Kind {
         if text.lines().map(word).any(|word| word == "actions") {
             return Some(Self::Scenario);
         }
+        if text.lines().map(word).any(|word| word == "checks") {
+            return Some(Self::Checks);
+        }
         let is_system = text.lines().map(word).any(|word| KEYS.contains(&&*word));
         is_system.then_some(Self::Toml)
     }
@@ -240,6 +249,7 @@ impl Kind {
             Self::Toml | Self::Ssp | Self::Osp => "run",
             Self::Study => "study",
             Self::Scenario => return Some("gyrator run SYSTEM --scenario FILE".to_owned()),
+            Self::Checks => return Some("gyrator run SYSTEM --check FILE".to_owned()),
             Self::Table => return Some("gyrator compare RESULT REFERENCE".to_owned()),
             _ => return None,
         };
@@ -291,6 +301,7 @@ impl fmt::Display for Kind {
             Self::Osp => "a system of the Open Simulation Platform",
             Self::Study => "a study file",
             Self::Scenario => "a scenario file",
+            Self::Checks => "a file of checks",
             Self::Table => "a table of values by time",
             Self::Json => "JSON",
             Self::Xml(root) => return write!(f, "XML with the outermost element `{root}`"),
@@ -370,6 +381,7 @@ mod tests {
             ("[[connections]]\nfrom = 1", Some(Kind::Toml)),
             ("# system\nsystem = \"a.toml\"\n", Some(Kind::Study)),
             ("[[actions]]\ntime = 1\n", Some(Kind::Scenario)),
+            ("[[checks]]\nsignal = 1\n", Some(Kind::Checks)),
             ("time,a.x\n0,1\n", Some(Kind::Table)),
             ("\"time\";\"x\"\n", Some(Kind::Table)),
             (

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aligned;
+mod checks;
 mod columns;
 mod companions;
 mod error_bars;
@@ -16,6 +17,7 @@ mod fmu_options;
 mod input_file;
 mod input_kind;
 mod interrupt;
+mod junit;
 pub mod numbers;
 mod options;
 mod overwriting;

@@ -4,11 +4,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gyrator::{FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, Value};
+use gyrator_assess::{Checks, Finding, Judging, Outcome};
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, SystemFile};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
+use crate::checks::{self, CheckOptions};
 use crate::columns::{self, Recording};
 use crate::companions::Companion;
 use crate::error_bars::{Assessed, Assessment};
@@ -18,9 +20,10 @@ use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
 use crate::input_file::{InputFile, InputTable};
 use crate::interrupt::Interrupt;
+use crate::junit;
 use crate::numbers::short;
 use crate::options::{ExecutionOptions, ResultOptions};
-use crate::overwriting;
+use crate::overwriting::{self, Named};
 use crate::progress::Progress;
 use crate::recorder::{Recorder, ResultFile};
 use crate::screen;
@@ -52,6 +55,8 @@ pub(crate) struct Session<'a> {
     pub(crate) accepts_divergence: bool,
     /// The relative error that error bars give the macro-step for; without error bars where `None`.
     pub(crate) error_bars: Option<f64>,
+    /// Checks, and the options that ask for them.
+    pub(crate) checks: Option<(Checks, &'a CheckOptions)>,
     /// When loading began.
     pub(crate) begin: Instant,
 }
@@ -62,6 +67,8 @@ struct Running {
     recorder: Option<Recorder>,
     /// Records the signals whose errors are estimated.
     assessing: Option<Recorder>,
+    /// Judges the checks.
+    judging: Option<Judging>,
     /// Parameters that are recorded once.
     parameters: Vec<(String, Value)>,
     inputs: Option<InputFile>,
@@ -198,11 +205,11 @@ impl Session<'_> {
                 "add `stop_time = …` to [experiment], or pass --stop-time",
             ));
         }
-        overwriting::refuse_files_of(&self.system, &self.results.outputs())?;
+        let mut outputs = self.results.outputs();
+        outputs.extend(self.junit());
+        overwriting::refuse_files_of(&self.system, &outputs)?;
         let table = self.input_file.map(InputTable::read).transpose()?;
-        if let Some(path) = &self.results.summary {
-            surroundings::in_own(|| summary::remove_earlier(path));
-        }
+        self.remove_earlier_reports();
         // Before anything that may take long or crash: an older result must not stand for this run, and
         // one that another run writes is reported at once.
         let output = self.results.output_file.as_deref();
@@ -224,6 +231,11 @@ impl Session<'_> {
             }
             None => None,
         };
+        let judging = self.checks.as_ref().map(|(checks, _)| {
+            let graph = gyrator::resolved_graph(&system).map_err(not_started)?;
+            checks::judging(checks, &graph, &self.system.experiment)
+        });
+        let judging = judging.transpose()?;
         let loading = self.begin.elapsed().as_secs_f64();
         let options = RunOptions {
             threads: self.execution.worker_threads.map_or(1, usize::from),
@@ -256,11 +268,26 @@ impl Session<'_> {
             file,
             recorder,
             assessing: None,
+            judging,
             parameters: parameters.unwrap_or_default(),
             inputs,
             clock,
             stepping_since: Instant::now(),
         })
+    }
+
+    /// The JUnit report, by its option.
+    fn junit(&self) -> Option<Named<'_>> {
+        let checks = self.checks.as_ref();
+        checks.and_then(|(_, options)| options.output())
+    }
+
+    fn remove_earlier_reports(&self) {
+        let junit = self.junit().map(|(_, path)| path);
+        let junit = junit.filter(|path| junit::is_report(path));
+        for path in self.results.summary.as_deref().into_iter().chain(junit) {
+            surroundings::in_own(|| summary::remove_earlier(path));
+        }
     }
 
     fn invalid(&self, rule: &'static str, text: &str, help: &str) -> Failure {
@@ -302,6 +329,9 @@ impl Session<'_> {
             .stop_time
             .as_ref()
             .map_or(f64::INFINITY, |stop| stop.value);
+        if let Some(judging) = &running.judging {
+            run.observe(judging.observer())?;
+        }
         let progress = Progress::start(self.execution.progress, run.time(), stop);
         if let Some(worker) = Worker::current() {
             run.observe(Box::new(supervision::Tracker(worker)))?;
@@ -372,8 +402,11 @@ impl Session<'_> {
         let shortened = self.shortened_step(report);
         let no_outputs = self.no_outputs(&running.run);
         let warnings: Vec<String> = problems.chain(shortened).chain(no_outputs).collect();
+        let findings = running.judging.as_ref();
+        let findings = findings.map_or(Vec::new(), |judging| judging.conclude(report));
         let mut summary = Summary::new(&self.system, report, &warnings, running.clock, output)
-            .with_parameters(&running.parameters);
+            .with_parameters(&running.parameters)
+            .with_checks(&findings);
         if let Some(assessed) = assessed {
             summary = summary.with_error_bars(assessed);
         }
@@ -382,11 +415,14 @@ impl Session<'_> {
         }
         let path = self.results.summary.as_ref();
         let written = path.map_or(Ok(()), |path| summary.write(path));
+        let written = written.and(self.write_findings(&findings, &outcome, report));
         if let Err(error) = outcome {
-            if is_broken_pipe(&error) {
+            if is_broken_pipe(&error) && checks::failed(&findings).is_none() {
                 return written.map(|()| Exit::Success);
             }
-            return Err(failed(error, &summary, trouble.as_deref(), written.err()));
+            let failure = failed(error, &summary, trouble.as_deref(), written.err());
+            let found = findings.iter().filter(|f| f.outcome == Outcome::Failed);
+            return Err(found.fold(failure, |failure, f| failure.detail(f.to_string())));
         }
         written?;
         let text = summary.for_people();
@@ -395,6 +431,18 @@ impl Session<'_> {
         } else {
             screen::print(&text)?;
         }
+        let ended = self.exit(report);
+        match (ended, checks::failed(&findings)) {
+            (Ok(Exit::Success), Some(text)) => {
+                Err(Failure::new(Exit::CheckFailed, Message::error(text)))
+            }
+            (ended, None) => ended,
+            (ended, Some(text)) => ended.map_err(|failure| failure.detail(text)),
+        }
+    }
+
+    /// The exit code, or the failure, of a run without checks.
+    fn exit(&self, report: &Report) -> Result<Exit, Failure> {
         match &report.stop_reason {
             StopReason::Interrupted => Ok(Exit::Interrupted),
             StopReason::Limit(limit) => Err(Failure::new(Exit::CheckFailed, Message::error(limit))),
@@ -407,6 +455,26 @@ impl Session<'_> {
                 _ => Ok(Exit::Success),
             },
         }
+    }
+
+    /// Writes what was found of the checks.
+    fn write_findings(
+        &self,
+        findings: &[Finding],
+        outcome: &Result<(), RunError>,
+        report: &Report,
+    ) -> Result<(), Failure> {
+        let Some((_, options)) = &self.checks else {
+            return Ok(());
+        };
+        let exit = self.exit(report);
+        let trouble = match (outcome, &exit) {
+            (Err(error), _) => Some(error.to_string()),
+            (_, Err(failure)) => Some(failure.text().to_owned()),
+            (_, Ok(Exit::Interrupted)) => Some("the run was interrupted".to_owned()),
+            _ => None,
+        };
+        options.write(&self.system.source.path, findings, trouble.as_deref())
     }
 
     /// Says that the last step was shorter than the others, for the run to end at its stop time.

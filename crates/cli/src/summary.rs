@@ -9,12 +9,13 @@ use gyrator::{
     ActionReport, BondReport, Cause, ComponentReport, ConnectionReport, CorrectionVerdict,
     Counters, Exchange, Fault, InterfaceModelReport, Report, StopReason, Value, Verdict,
 };
-use gyrator_assess::ErrorBar;
+use gyrator_assess::{ErrorBar, Finding};
 use gyrator_system::SystemFile;
 use gyrator_worker::surroundings;
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
+use crate::checks;
 use crate::columns::json;
 use crate::error_bars::Assessed;
 use crate::exit::Exit;
@@ -93,6 +94,8 @@ pub(crate) struct Summary<'a> {
     counters: Option<Counters>,
     /// Estimated errors of the signals, where they were asked for.
     error_bars: &'a [ErrorBar],
+    /// What was found of the checks, where there are some.
+    checks: &'a [Finding],
     notes: Vec<&'a str>,
     /// Parameters that `--output-variable` names.
     parameters: BTreeMap<&'a str, serde_json::Value>,
@@ -118,6 +121,8 @@ pub(crate) struct CrashSummary<'a> {
     pub(crate) components_in_call: Vec<String>,
     /// The result file and its rows.
     pub(crate) output: Option<(PathBuf, u64)>,
+    /// The checks, which were not judged.
+    pub(crate) checks: &'a [Finding],
 }
 
 impl<'a> Summary<'a> {
@@ -166,6 +171,7 @@ impl<'a> Summary<'a> {
             counters: Some(report.counters),
             error_bars: &[],
             error_table: String::new(),
+            checks: &[],
             notes,
             parameters: BTreeMap::new(),
             wall_clock: Some(wall_clock),
@@ -186,6 +192,12 @@ impl<'a> Summary<'a> {
     pub(crate) fn with_error_bars(mut self, assessed: &'a Assessed) -> Self {
         self.error_bars = &assessed.bars;
         self.error_table = assessed.table();
+        self
+    }
+
+    /// The same with what was found of checks.
+    pub(crate) fn with_checks(mut self, findings: &'a [Finding]) -> Self {
+        self.checks = findings;
         self
     }
 
@@ -211,6 +223,7 @@ impl<'a> Summary<'a> {
             stop_time: crash.position.map(|(time, _)| time),
             steps: crash.position.map_or(0, |(_, step)| step),
             components_in_call: crash.components_in_call,
+            checks: crash.checks,
             output: output.map(|(file, rows)| OutputFile {
                 file,
                 rows,
@@ -263,6 +276,9 @@ impl<'a> Summary<'a> {
         }
         if let Some(verdict) = self.verdict {
             let _ = writeln!(text, "\ncoupling error: {}", meaning(verdict));
+        }
+        if !self.checks.is_empty() {
+            let _ = write!(text, "\n{}", checks::table(self.checks));
         }
         if !self.notes.is_empty() {
             text.push('\n');

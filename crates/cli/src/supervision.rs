@@ -13,6 +13,7 @@ use gyrator_worker::{
     Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome, signals,
 };
 
+use crate::checks::CheckOptions;
 use crate::exit::Exit;
 use crate::failure::{self, Failure, Message};
 use crate::interrupt::on_signal;
@@ -31,6 +32,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) output: Option<&'a Path>,
     /// The summary for programs.
     pub(crate) summary: Option<&'a Path>,
+    /// Checks, for verbs that take some.
+    pub(crate) checks: Option<&'a CheckOptions>,
 }
 
 impl Plan<'_> {
@@ -85,10 +88,7 @@ impl Plan<'_> {
 
     /// Writes the summary of a run that has failed.
     fn summarize(&self, failure: &Failure) -> Result<(), Failure> {
-        let Some(path) = self.summary else {
-            return Ok(());
-        };
-        let crash = CrashSummary {
+        self.report(CrashSummary {
             system: self.system,
             stop_reason: match failure.exit {
                 Exit::Crashed => "crashed",
@@ -99,8 +99,26 @@ impl Plan<'_> {
             position: None,
             components_in_call: Vec::new(),
             output: None,
+            checks: &[],
+        })
+    }
+
+    /// Writes summary and JUnit report of a run without a report.
+    fn report(&self, crash: CrashSummary<'_>) -> Result<(), Failure> {
+        let why = crash.stop_detail;
+        let checks = self.checks.map(|checks| (checks, checks.not_judged(why)));
+        let findings = checks.as_ref().map_or(&[][..], |(_, findings)| findings);
+        let junit = checks.as_ref().map_or(Ok(()), |(checks, findings)| {
+            checks.write(self.system, findings, Some(why))
+        });
+        let crash = CrashSummary {
+            checks: findings,
+            ..crash
         };
-        Summary::of_crash(crash).write(path)
+        let summary = self
+            .summary
+            .map_or(Ok(()), |path| Summary::of_crash(crash).write(path));
+        summary.and(junit)
     }
 
     fn conclude(&self, ending: Ending) -> Result<Exit, Failure> {
@@ -168,12 +186,10 @@ impl Plan<'_> {
         if let Some(advice) = advice(&death.cause) {
             failure = failure.help(advice);
         }
-        if let Some(path) = self.summary {
-            let detail = death.to_string();
-            let summary = Summary::of_crash(crash_summary(self.system, death, &detail, output));
-            if let Err(error) = summary.write(path) {
-                failure = failure.detail(error.text());
-            }
+        let detail = death.to_string();
+        let crash = crash_summary(self.system, death, &detail, output);
+        if let Err(error) = self.report(crash) {
+            failure = failure.detail(error.text());
         }
         failure
     }
@@ -241,6 +257,7 @@ fn crash_summary<'a>(
             .map(|position| (position.time, position.step)),
         components_in_call: places.map(|place| place.component.clone()).collect(),
         output,
+        checks: &[],
     }
 }
 

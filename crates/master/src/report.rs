@@ -78,6 +78,8 @@ pub struct BondReport {
     /// Its energies.
     #[serde(flatten)]
     pub energy: BondEnergy,
+    /// Greatest less least transferred energy, J: what went over the bond and did not come back, at most.
+    pub transferred_energy_range: f64,
     /// Error of `residual_energy_integrated`, J; see [`Ledger::integration_error`](crate::Ledger::integration_error).
     pub residual_energy_integrated_error: f64,
     /// W_stale: energy that stale direct feed-through put in, J; `None` where D is not known.

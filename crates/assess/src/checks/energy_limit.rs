@@ -14,8 +14,8 @@ use super::{End, Judge, Requirement, Violation, short};
 pub enum EnergyLimit {
     /// In J.
     Joules(f64),
-    /// Relative to all energy that has gone over the bond, or over all power bonds, in either direction: the
-    /// integral of the power's magnitude over the whole run.
+    /// Relative to the range of the energy that went over the bond in the whole run, or to the sum of the ranges of
+    /// all power bonds: what goes there and back again counts once.
     Relative(f64),
 }
 
@@ -50,16 +50,16 @@ impl EnergyLimit {
     }
 }
 
-/// All energy that has gone over the bond, or over all power bonds, J.
+/// Range of the energy that went over the bond, or sum of the ranges of all power bonds, J.
 fn transferred(end: &End<'_>) -> f64 {
     let bonds = &end.report.bonds;
     match end.bond {
         Some(bond) => bonds
             .get(bond)
-            .map_or(f64::NAN, |bond| bond.energy.transferred_energy_abs),
+            .map_or(f64::NAN, |bond| bond.transferred_energy_range),
         None => {
             let power = bonds.iter().filter(|bond| bond.is_power);
-            power.map(|bond| bond.energy.transferred_energy_abs).sum()
+            power.map(|bond| bond.transferred_energy_range).sum()
         }
     }
 }

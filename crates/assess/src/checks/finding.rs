@@ -1,6 +1,7 @@
 //! What was found of a check.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 
@@ -78,6 +79,27 @@ impl Finding {
             outcome: Outcome::NotJudged,
             message: Some(why),
             ..Self::passed(check, subject)
+        }
+    }
+}
+
+/// One line: the outcome, the name that it was given, the message.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match self.outcome {
+            Outcome::Passed => "passed",
+            Outcome::Failed => "failed",
+            Outcome::NotJudged => "not judged",
+        };
+        write!(f, "{word}: ")?;
+        // The message of a violation says all that the sentence does.
+        match (
+            &self.message,
+            self.outcome == Outcome::Failed && self.name == self.sentence,
+        ) {
+            (Some(message), true) => f.write_str(message),
+            (Some(message), false) => write!(f, "{}: {message}", self.name),
+            (None, _) => f.write_str(&self.name),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Checks of a run: requirements on its signals, its energies and its verdict.
 //!
-//! A [`Check`] is made in code, or [read](read) from a file. [`Judging`] finds the things that checks are about in a
+//! A [`Check`] is made in code, or [`read`] from a file. [`Judging`] finds the things that checks are about in a
 //! system, sees them at every communication point while the run goes on, and says at its end which checks hold.
 //!
 //! ```

@@ -212,7 +212,7 @@ fn oscillator() -> (Vec<Finding>, Report) {
         Check::energy_error_below(None, 1e3),
         Check::energy_error_below(None, 1e9),
         Check::energy_error_below(None, EnergyLimit::Relative(1e-6)),
-        Check::energy_error_below(None, EnergyLimit::Relative(1.0)),
+        Check::energy_error_below(None, EnergyLimit::Relative(2.0)),
         Check::residual_energy_below(Some("*"), 1e3),
         Check::net_energy_error_below(None, 1e3),
         Check::balance_above("force", -1e3),

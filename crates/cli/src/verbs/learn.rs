@@ -154,6 +154,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         execution: &options.execution,
         output: None,
         summary: None,
+        checks: None,
     };
     if let Some(outcome) = plan.carry_out() {
         return outcome;

@@ -7,6 +7,7 @@ use gyrator::{
     ACTIONS, BLOCKS, Claims, EXCHANGE_MODES, Entry, EntryKind, Facts, Need, ParameterInfo,
     ParameterKind, Registries, claims,
 };
+use gyrator_assess::checks::{KINDS, Kind};
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
@@ -113,7 +114,25 @@ fn listed_registries() -> Vec<Listed> {
             "action of [[actions]] of a scenario file",
             ACTIONS,
         ),
+        checks(),
     ]
+}
+
+fn checks() -> Listed {
+    let word = |kind: &Kind| Word {
+        name: kind.word,
+        aliases: Vec::new(),
+        summary: kind.summary,
+        source: "",
+        parameters: Vec::new(),
+        needs: Vec::new(),
+        withholds: Vec::new(),
+    };
+    Listed {
+        registry: "checks",
+        key: "key of [[checks]] of a file for `run --check`",
+        entries: KINDS.iter().map(word).collect(),
+    }
 }
 
 fn listed<K: EntryKind + ?Sized>(
@@ -223,7 +242,9 @@ impl Listed {
                 text.push_str(&format!("; alias {alias}"));
             }
             text.push('\n');
-            text.push_str(&format!("  {:width$}  [{}]\n", "", word.source));
+            if !word.source.is_empty() {
+                text.push_str(&format!("  {:width$}  [{}]\n", "", word.source));
+            }
             text.push_str(&parameter_table(&word.parameters));
         }
         text

@@ -8,6 +8,7 @@ use gyrator_assess::at_other_step;
 use gyrator_worker::Worker;
 
 use super::learn;
+use crate::checks::CheckOptions;
 use crate::companions::Companion;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -58,6 +59,8 @@ pub(super) struct Options {
     #[command(flatten)]
     results: ResultOptions,
     #[command(flatten)]
+    checks: CheckOptions,
+    #[command(flatten)]
     fmus: FmuOptions,
     #[command(flatten)]
     execution: ExecutionOptions,
@@ -73,12 +76,16 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     inputs.extend(feed_forward.map(|path| ("the feed-forward", path)));
     let input_file = options.input_file.as_deref();
     inputs.extend(input_file.map(|path| ("the input file", path)));
-    overwriting::refuse(&options.results.outputs(), &inputs)?;
+    inputs.extend(options.checks.input());
+    let mut outputs = options.results.outputs();
+    outputs.extend(options.checks.output());
+    overwriting::refuse(&outputs, &inputs)?;
     let plan = Plan {
         system: &options.system,
         execution: &options.execution,
         output: options.results.output_file.as_deref(),
         summary: options.results.summary.as_deref(),
+        checks: Some(&options.checks),
     };
     match plan.carry_out() {
         Some(outcome) => outcome,
@@ -87,7 +94,12 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
 }
 
 fn run_here(options: &Options) -> Result<Exit, Failure> {
-    session(options, &options.results)?.execute()
+    let mut session = session(options, &options.results)?;
+    session.checks = options
+        .checks
+        .read()?
+        .map(|checks| (checks, &options.checks));
+    session.execute()
 }
 
 /// Makes a companion of the run.
@@ -118,6 +130,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         feed_forward: feed_forward.transpose()?,
         accepts_divergence: options.accept_divergence,
         error_bars: options.error_bars,
+        checks: None,
         begin,
     })
 }

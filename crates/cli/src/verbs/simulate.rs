@@ -54,6 +54,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         execution: &options.execution,
         output: options.results.output_file.as_deref(),
         summary: options.results.summary.as_deref(),
+        checks: None,
     };
     match plan.carry_out() {
         Some(outcome) => outcome,
@@ -90,6 +91,7 @@ fn simulate_here(options: &Options) -> Result<Exit, Failure> {
         feed_forward: None,
         accepts_divergence: true,
         error_bars: None,
+        checks: None,
         begin,
     }
     .execute()

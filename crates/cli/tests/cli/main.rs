@@ -4,6 +4,7 @@
 
 mod bench;
 mod benchmark;
+mod checks;
 mod cranes;
 mod disturbed;
 mod ends;

@@ -89,6 +89,7 @@ fn list_for_programs() {
         ("exchange modes", gyrator::Exchange::WORDS.len()),
         ("blocks", gyrator::BLOCKS.len()),
         ("actions", gyrator::ACTIONS.len()),
+        ("checks", gyrator_assess::checks::KINDS.len()),
     ];
     assert_eq!(
         found,

@@ -114,10 +114,11 @@ fn bond_report(run: &Run, index: usize) -> BondReport {
     let parameters = corrector.map(|corrector| corrector.correction.parameters_in_force());
     let energy = run.ledger.bond(index).copied().unwrap_or_default();
     let audit = run.audit.bond(index).copied().unwrap_or_default();
-    let (_, earlier) = run.ledger.growth(index).unwrap_or_default();
+    let (now, earlier) = run.ledger.growth(index).unwrap_or_default();
     BondReport {
         name: bond.name.clone(),
         energy,
+        transferred_energy_range: now.swing,
         residual_energy_integrated_error: run.ledger.integration_error(index).unwrap_or_default(),
         stale_energy: audit.known_stale_energy(),
         net_energy_error: audit.net_energy_error(energy.correction_energy),
