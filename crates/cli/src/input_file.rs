@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use gyrator::{Causality, Graph, GraphVariable, Run, RunError, System, Value, VariableType};
-use gyrator_record::{Interpolation, Table, Values, read_table};
+use gyrator_record::{Interpolation, Table, Values, place_of_cell, read_table};
 use gyrator_system::closest;
 
 use crate::exit::Exit;
@@ -69,13 +69,8 @@ impl InputTable {
                 let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
                 return Err(no_such_input(&path, &series.name, &names, single.is_some()));
             };
-            let input = Input::new(variable, series.values).map_err(|reason| {
-                invalid(format!(
-                    "{}: column {}: {reason}",
-                    path.display(),
-                    series.name
-                ))
-            })?;
+            let input = Input::new(variable, series.values)
+                .map_err(|misfit| misfit.failure(&path, &series.name))?;
             inputs.push(input);
         }
         let time = table.time;
@@ -114,6 +109,34 @@ fn invalid(text: String) -> Failure {
     Failure::new(Exit::InvalidInput, Message::error(text))
 }
 
+/// Why a column cannot feed an input.
+struct Misfit {
+    reason: String,
+    /// The first row that does not fit, from 0; `None` where it is the whole column.
+    row: Option<usize>,
+}
+
+impl Misfit {
+    fn column(reason: &str) -> Self {
+        Self {
+            reason: reason.to_owned(),
+            row: None,
+        }
+    }
+
+    /// With the place of the cell, where the file is text that can be read again.
+    fn failure(self, path: &Path, column: &str) -> Failure {
+        let place = self.row.and_then(|row| place_of_cell(path, column, row));
+        let place = match (place, self.row) {
+            (Some((line, character)), _) => format!(":{line}:{character}"),
+            (None, Some(row)) => format!(": row {}", row + 1),
+            (None, None) => String::new(),
+        };
+        let name = path.display();
+        invalid(format!("{name}{place}: column {column}: {}", self.reason))
+    }
+}
+
 fn no_such_input(path: &Path, name: &str, known: &[&str], is_single: bool) -> Failure {
     const LISTED: usize = 10;
     let whole = if is_single { "FMU" } else { "system" };
@@ -131,22 +154,26 @@ fn no_such_input(path: &Path, name: &str, known: &[&str], is_single: bool) -> Fa
 }
 
 impl Input {
-    fn new(variable: &GraphVariable<'_>, values: Values) -> Result<Self, String> {
+    fn new(variable: &GraphVariable<'_>, values: Values) -> Result<Self, Misfit> {
         if variable.is_fed {
-            return Err("a connection feeds the input already".to_owned());
+            return Err(Misfit::column("a connection feeds the input already"));
         }
         let kind = variable.described.kind.carrier();
         match (&values, kind) {
             (Values::Text(_), VariableType::String) => {}
             (Values::Text(_), _) => {
-                return Err("the input is a number, the column is text".to_owned());
+                return Err(Misfit::column("the input is a number, the column is text"));
             }
             (Values::Numbers(_), VariableType::String) => {
-                return Err("the input is text: quote every cell of the column".to_owned());
+                let reason = "the input is text: quote every cell of the column";
+                return Err(Misfit::column(reason));
             }
             (Values::Numbers(numbers), _) => {
-                if let Some(wrong) = numbers.iter().find(|number| !fits(kind, **number)) {
-                    return Err(format!("the input cannot be {wrong}"));
+                if let Some(row) = numbers.iter().position(|number| !fits(kind, *number)) {
+                    return Err(Misfit {
+                        reason: format!("the input cannot be {}", numbers[row]),
+                        row: Some(row),
+                    });
                 }
             }
         }

@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Ssp,
     /// A system of the Open Simulation Platform: description or folder.
     Osp,
+    /// A folder with a system of either standard.
+    TwoSystems,
     /// A study file.
     Study,
     /// A scenario file.
@@ -156,6 +158,7 @@ impl Kind {
     fn of_folder(path: &Path) -> Self {
         let holds = |name| path.join(name).is_file();
         match () {
+            () if holds(SSP) && holds(OSP) => Self::TwoSystems,
             () if holds(SSP) => Self::Ssp,
             () if holds(OSP) => Self::Osp,
             () if holds(FMU) => Self::FmuFolder,
@@ -262,6 +265,9 @@ impl Kind {
             (Self::Fmu(version), _) if !is_supported(version) => {
                 format!("{name} is {self}; gyrator takes FMUs of FMI 2.0 for co-simulation")
             }
+            (Self::TwoSystems, Wanted::System | Wanted::Described) => {
+                format!("{name} is {self}, {SSP} and {OSP}")
+            }
             _ => format!("{name} is {self}, not {wanted}"),
         };
         Refusal {
@@ -276,6 +282,11 @@ impl Kind {
             (Self::FmuFolder, _) => Some(format!(
                 "pack it: `cd {name} && zip -r ../{}.fmu .`",
                 path.file_name().unwrap_or_default().to_string_lossy()
+            )),
+            (Self::TwoSystems, _) => Some(format!(
+                "name one of them: `{}` or `{}`",
+                path.join(SSP).display(),
+                path.join(OSP).display()
             )),
             (Self::Folder, Wanted::System | Wanted::Described) => Some(match only_system(path) {
                 Some(found) => format!("did you mean `{}`?", path.join(found).display()),
@@ -307,6 +318,7 @@ impl fmt::Display for Kind {
             Self::Xml(root) => return write!(f, "XML with the outermost element `{root}`"),
             Self::Library => "a shared library or a program",
             Self::Archive => return write!(f, "an archive without {FMU} or {SSP}"),
+            Self::TwoSystems => "a folder with two systems",
             Self::Folder => "a folder",
         })
     }

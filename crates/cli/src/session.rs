@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use gyrator::{FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, Value};
 use gyrator_assess::{Checks, Finding, Judging, Outcome};
 use gyrator_record::RecordError;
-use gyrator_system::{Problem, Problems, SystemFile};
+use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
@@ -202,7 +202,7 @@ impl Session<'_> {
             return Err(self.invalid(
                 "no-stop-time",
                 "no stop time is given",
-                "add `stop_time = …` to [experiment], or pass --stop-time",
+                &self.system.advice_on_missing(MissingTime::StopTime),
             ));
         }
         let mut outputs = self.results.outputs();

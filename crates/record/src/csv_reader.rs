@@ -65,6 +65,25 @@ pub fn parse_csv(bytes: &[u8], path: &Path) -> Result<Table, CsvError> {
     })
 }
 
+/// Line and column, both from 1, of the cell that holds a value: that of `row`, from 0, in the column that is read
+/// as `name`. The column counts characters. `None` where the file is no CSV file that can be read again.
+#[must_use]
+pub fn place_of_cell(path: &Path, name: &str, row: usize) -> Option<(usize, usize)> {
+    if !path.is_file() {
+        return None;
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    let mut rows = Rows::new(text.strip_prefix('\u{feff}').unwrap_or(&text));
+    let names = read_names(&mut rows).ok()?;
+    let is_of_ecos = is_of_ecos(&names);
+    let mut known = names.into_iter();
+    let cell = known.position(|known| Builder::new(known, is_of_ecos).name == name)?;
+    for _ in 0..=row {
+        rows.next().ok().filter(|is_row| *is_row)?;
+    }
+    rows.place(cell)
+}
+
 /// The line and its error.
 type Wrong = (usize, String);
 
@@ -75,7 +94,7 @@ fn read_table(bytes: &[u8]) -> Result<Table, Wrong> {
     })?;
     let mut rows = Rows::new(text.strip_prefix('\u{feff}').unwrap_or(text));
     let names = read_names(&mut rows)?;
-    let is_of_ecos = names.iter().take(2).eq(["iterations", "time"]);
+    let is_of_ecos = is_of_ecos(&names);
     let of_time = names.iter().position(|name| name == "time").unwrap_or(0);
     let builders = names.into_iter().map(|name| Builder::new(name, is_of_ecos));
     let mut builders: Vec<Builder> = builders.collect();
@@ -95,6 +114,10 @@ fn read_table(bytes: &[u8]) -> Result<Table, Wrong> {
         table.series.remove(0);
     }
     Ok(table)
+}
+
+fn is_of_ecos(names: &[String]) -> bool {
+    names.iter().take(2).eq(["iterations", "time"])
 }
 
 fn check_time(now: f64, last: Option<&f64>) -> Result<(), String> {
@@ -120,6 +143,8 @@ struct Rows<'a> {
     quoted: Vec<bool>,
     /// Line of the row.
     line: usize,
+    /// The row as it stands in the text.
+    row: &'a str,
 }
 
 impl<'a> Rows<'a> {
@@ -132,6 +157,7 @@ impl<'a> Rows<'a> {
             record: StringRecord::new(),
             quoted: Vec::new(),
             line: 1,
+            row: "",
         }
     }
 
@@ -148,6 +174,7 @@ impl<'a> Rows<'a> {
         let row = raw.trim_start_matches(['\r', '\n']);
         let empty_lines = count_lines(&raw.as_bytes()[..raw.len() - row.len()]);
         self.line = usize::try_from(position.line()).unwrap_or(0) + empty_lines;
+        self.row = row;
         self.find_quotes(row)
             .map_err(|message| (self.line, message.to_owned()))?;
         Ok(true)
@@ -181,6 +208,22 @@ impl<'a> Rows<'a> {
     fn cells(&self) -> impl Iterator<Item = (&str, bool)> {
         let cells = self.record.iter().zip(&self.quoted);
         cells.map(|(cell, quoted)| (if *quoted { cell } else { cell.trim() }, *quoted))
+    }
+
+    /// Line and column of the first character of a cell.
+    fn place(&self, cell: usize) -> Option<(usize, usize)> {
+        let mut start = 0;
+        for (before, is_quoted) in self.record.iter().zip(&self.quoted).take(cell) {
+            let quotes = match is_quoted {
+                true => 2 + before.matches('"').count(),
+                false => 0,
+            };
+            start += before.len() + quotes + 1;
+        }
+        let before = self.row.get(..start)?;
+        let of_line = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = self.line + count_lines(before.as_bytes());
+        Some((line, 1 + before[of_line..].chars().count()))
     }
 
     fn is_last(&self) -> bool {

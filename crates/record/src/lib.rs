@@ -27,7 +27,7 @@ mod table;
 mod table_reader;
 
 pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
-pub use csv_reader::{CsvError, parse_csv, read_csv};
+pub use csv_reader::{CsvError, parse_csv, place_of_cell, read_csv};
 pub use csv_sink::{CsvSink, Output};
 pub use lookup::{Interpolation, row_at};
 pub use memory_sink::MemorySink;

@@ -11,6 +11,15 @@ use crate::system_file::{
     Value,
 };
 
+/// A time that a system needs to be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingTime {
+    /// Macro-step.
+    StepSize,
+    /// Stop time.
+    StopTime,
+}
+
 impl SystemFile {
     /// A system without components. `path` says where it would be stored: written paths are
     /// relative to its folder, and problems name it.
@@ -24,6 +33,28 @@ impl SystemFile {
             interface_models: Vec::new(),
             unpacked: Unpacked::default(),
         }
+    }
+
+    /// How to give the macro-step or the stop time, of a system that has none, in the format of its file.
+    pub fn advice_on_missing(&self, missing: MissingTime) -> String {
+        let ending = self.source.path.extension().unwrap_or_default();
+        let is = |other: &str| ending.eq_ignore_ascii_case(other);
+        let (key, option) = match missing {
+            MissingTime::StepSize => ("step_size", "--step-size"),
+            MissingTime::StopTime => ("stop_time", "--stop-time"),
+        };
+        let place = match missing {
+            MissingTime::StepSize if is("ssd") => {
+                "annotate the step as libcosim or OMSimulator do".to_owned()
+            }
+            MissingTime::StopTime if is("ssd") => {
+                "give the `DefaultExperiment` a `stopTime`".to_owned()
+            }
+            MissingTime::StepSize if is("xml") => "add `BaseStepSize`".to_owned(),
+            MissingTime::StopTime if is("xml") => "add `EndTime`".to_owned(),
+            _ => format!("add `{key} = …` to [experiment]"),
+        };
+        format!("{place}, or pass {option}")
     }
 
     /// Where its scenario file lies: relative to the folder of the file that names it, or to the root of the

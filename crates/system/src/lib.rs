@@ -14,6 +14,7 @@ mod scenario;
 mod system_file;
 
 pub use check::{EXCHANGES, check};
+pub use edit::MissingTime;
 pub use problem::{Problem, Problems, Severity, Source, Spanned, closest};
 pub use scenario::{Scenario, TimedAction};
 pub use system_file::{

@@ -9,6 +9,7 @@ use gyrator::{
     Base, FeedForward, FmuCache, Interpolation, Iteration, Learned, Learning, LearningError,
     LearningObserver, LearningOutcome, Run, RunError, RunOptions, StopReason, UnitMaker,
 };
+use gyrator_system::MissingTime;
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 use serde::Serialize;
@@ -202,6 +203,10 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
             reason: StopReason::Interrupted,
             ..
         }) => return Ok(Exit::Interrupted),
+        Err(error @ LearningError::NoStopTime) => {
+            let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
+            return Err(failure.help(system.advice_on_missing(MissingTime::StopTime)));
+        }
         learned => learned?,
     };
     if let Some(path) = &options.output_file {
@@ -351,11 +356,9 @@ impl From<LearningError> for Failure {
             LearningError::Start(error) => error.into(),
             LearningError::Run(error) => error.into(),
             LearningError::Option { .. } => Self::usage(error.to_string()),
-            LearningError::NoStopTime => {
-                Self::new(Exit::InvalidInput, Message::error(error.to_string()))
-                    .help("add `stop_time = …` to [experiment], or pass --stop-time")
-            }
-            LearningError::NoChannel | LearningError::TooLong { .. } => {
+            LearningError::NoStopTime
+            | LearningError::NoChannel
+            | LearningError::TooLong { .. } => {
                 Self::new(Exit::InvalidInput, Message::error(error.to_string()))
             }
             LearningError::Ended { .. } => {

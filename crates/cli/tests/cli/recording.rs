@@ -121,7 +121,15 @@ fn a_file_feeds_free_inputs_of_a_system() {
             "column b.real_in: a connection feeds the input already",
         ),
         ("time,real_in\n0,1\n", "the system has no input `real_in`"),
-        ("time,a.integer_in\n0,1.5\n", "the input cannot be 1.5"),
+        (
+            "time,a.integer_in\n0,1.5\n",
+            "in.csv:2:3: column a.integer_in: the input cannot be 1.5",
+        ),
+        // Empty lines and cells of several lines count; columns are those of letters.
+        (
+            "time,a.string_in,a.integer_in\n0,\"ö\",1\n\n1,\"ö\nß\"\"ß\",1.5\n",
+            "in.csv:5:7: column a.integer_in: the input cannot be 1.5",
+        ),
     ] {
         bench.write("in.csv", input);
         let outcome = bench.run(["run", "system.toml", "--input-file", "in.csv"]);

@@ -250,3 +250,50 @@ fn wrong_packages_are_refused() {
     }
     assert!(!bench.path("out.ssp").exists());
 }
+
+/// Advice on times that are missing is that of the format; and a folder with systems of two standards is named as one.
+#[test]
+fn times_that_are_missing_are_advised_on_in_the_words_of_the_format() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("plant")).unwrap();
+    let description = r#"<ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription" version="1.0" name="plant">
+<ssd:System name="root"><ssd:Elements><ssd:Component name="left" type="application/x-fmu-sharedlibrary" source="../fmus/OscillatorForce.fmu"/></ssd:Elements></ssd:System>
+</ssd:SystemStructureDescription>"#;
+    bench.write("plant/SystemStructure.ssd", description);
+    let refused = |arguments: &str| {
+        let outcome = bench.run(arguments.split(' '));
+        assert_eq!(outcome.code, Some(3), "{arguments}: {}", outcome.stderr);
+        assert!(
+            !outcome.stderr.contains("[experiment]"),
+            "{}",
+            outcome.stderr
+        );
+        outcome.stderr
+    };
+    for verb in ["run", "learn"] {
+        let text = refused(&format!("{verb} plant -e 1"));
+        let advice = "annotate the step as libcosim or OMSimulator do, or pass --step-size";
+        assert!(text.contains(advice), "{text}");
+    }
+    for verb in ["run", "learn"] {
+        let text = refused(&format!("{verb} plant --step-size 0.1"));
+        let advice = "give the `DefaultExperiment` a `stopTime`, or pass --stop-time";
+        // `learn` finds first that there is nothing to learn.
+        assert!(text.contains(advice) || verb == "learn", "{text}");
+    }
+    let outcome = bench.run("run plant --step-size 0.1 -e 1".split(' '));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+
+    bench.write("plant/OspSystemStructure.xml", "<OspSystemStructure/>");
+    for verb in ["run", "inspect", "learn"] {
+        let text = refused(&format!("{verb} plant"));
+        let words =
+            "plant is a folder with two systems, SystemStructure.ssd and OspSystemStructure.xml";
+        assert!(text.contains(words), "{text}");
+        let help =
+            "name one of them: `plant/SystemStructure.ssd` or `plant/OspSystemStructure.xml`";
+        assert!(text.contains(help), "{text}");
+    }
+    let outcome = bench.run("run plant/SystemStructure.ssd --step-size 0.1 -e 1".split(' '));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+}

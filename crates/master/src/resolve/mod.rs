@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use gyrator_system::{self as file, Choice, Problem, Severity, Spanned, SystemFile, closest};
+use gyrator_system::{
+    self as file, Choice, MissingTime, Problem, Severity, Spanned, SystemFile, closest,
+};
 
 use numbering::{bonds, generalised_bonds, number_inputs, number_outputs, signal_wires};
 
@@ -87,7 +89,7 @@ impl Resolver<'_> {
             None => {
                 self.problems.push(
                     Problem::error("no-step", "no macro-step is given")
-                        .help("add `step_size = …` to [experiment], or pass --step-size"),
+                        .help(self.file.advice_on_missing(MissingTime::StepSize)),
                 );
                 None
             }
