@@ -115,6 +115,9 @@ impl ResultFile {
         let earlier = shared.failure.take();
         // A file gets its name only now, and a Parquet file is made.
         let finished = surroundings::in_own(|| shared.sink.finish());
+        if let Some(warning) = shared.sink.take_warning() {
+            screen::message(&format!("warning: {warning}\n"));
+        }
         let outcome = match earlier {
             Some(failure) => Err(failure),
             None => finished,

@@ -94,4 +94,8 @@ impl Output for ResultOutput {
             Self::Kept(file) => file.stage(row),
         }
     }
+
+    fn is_taken_over(&self) -> bool {
+        matches!(self, Self::Kept(file) if file.is_closed())
+    }
 }

@@ -133,7 +133,9 @@ impl Plan<'_> {
         }
         let file = ending.results.filter(|results| self.is_result(results));
         match ending.outcome {
-            WorkerOutcome::Finished(code) => self.check(Exit::of(code), file),
+            WorkerOutcome::Finished(code) => {
+                self.check(Exit::of(code), file, ending.unsaid.is_some())
+            }
             WorkerOutcome::Died(death) => Err(self.failure(&death, file)),
         }
     }
@@ -147,11 +149,19 @@ impl Plan<'_> {
 
     /// Makes sure that the result of a run that has come to its end is there: an FMU may have deleted
     /// it since.
-    fn check(&self, exit: Exit, file: Option<KeptResults>) -> Result<Exit, Failure> {
-        // The rows of a Parquet file are gone by then; nothing was recorded where there are no names.
-        let file = file
-            .filter(|file| Some(Path::new(&file.name)) == self.output && file.length != Some(0));
-        let Some(file) = file else {
+    /// `is_silenced`: the worker could not report by itself.
+    fn check(
+        &self,
+        exit: Exit,
+        file: Option<KeptResults>,
+        is_silenced: bool,
+    ) -> Result<Exit, Failure> {
+        // The rows of a Parquet file are gone where it was made; nothing was recorded where there are no names.
+        let is_there = |file: &KeptResults| {
+            let is_output = Some(Path::new(&file.name)) == self.output;
+            (is_output || exit == Exit::Failed) && file.length != Some(0)
+        };
+        let Some(file) = file.filter(is_there) else {
             return Ok(exit);
         };
         let (length, error) = (file.length, file.error);
@@ -163,8 +173,12 @@ impl Plan<'_> {
         }
         // The worker has reported the reason. Where an FMU has closed its descriptors, it could not save what it
         // had.
-        if error.is_none() && !part.is_published() && part.publish(length).is_ok() {
-            screen::message(&kept);
+        if error.is_none() && !part.is_published() {
+            match part.publish(length) {
+                Ok(()) => screen::message(&kept),
+                Err(error) if is_silenced => screen::message(&format!("error: {error}\n")),
+                Err(_) => {}
+            }
         }
         Ok(exit)
     }

@@ -34,6 +34,12 @@ pub trait Output: Write + Send {
         let _ = row;
         true
     }
+
+    /// Whether nothing can be written any more, and another process writes the rows that were staged
+    /// and gives the file its name.
+    fn is_taken_over(&self) -> bool {
+        false
+    }
 }
 
 impl Output for File {
@@ -244,19 +250,23 @@ impl<W: Output> CsvSink<W> {
 
     /// Cuts the output after the last whole row, of which `taken` bytes of the buffer are part.
     fn fail(&mut self, taken: usize, source: io::Error) -> RecordError {
+        self.failed = true;
+        if self.output.is_taken_over() {
+            return self.error(source);
+        }
         let (rows, _) = whole_rows(&self.buffer[..self.complete]);
         let (kept_rows, kept_bytes) = whole_rows(&self.buffer[..taken]);
         self.rows = self.rows.saturating_sub(rows - kept_rows);
         self.written += kept_bytes;
         // Where this fails as well, the last row is cut short, and readers say so.
         let _ = self.output.truncate(self.written);
-        self.failed = true;
         self.error(source)
     }
 
     /// Gives the file its name, whatever was written; it says more that writing has failed.
     fn publish(&mut self, written: Result<(), RecordError>) -> Result<(), RecordError> {
-        let Some(part) = &mut self.part else {
+        let is_taken_over = self.output.is_taken_over();
+        let Some(part) = self.part.as_mut().filter(|_| !is_taken_over) else {
             return written;
         };
         let published = part.publish(written.is_ok().then_some(self.written));
@@ -265,8 +275,12 @@ impl<W: Output> CsvSink<W> {
     }
 
     fn error(&self, source: io::Error) -> RecordError {
+        let path = self.path.clone();
+        if self.output.is_taken_over() {
+            return RecordError::Closed { path };
+        }
         RecordError::Write {
-            path: self.path.clone(),
+            path,
             rows: self.rows,
             source,
         }

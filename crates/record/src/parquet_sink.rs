@@ -24,6 +24,7 @@ pub struct ParquetSink<W: Output = File> {
     rows: CsvSink<W>,
     columns: Vec<Column>,
     is_finished: bool,
+    warning: Option<String>,
     parameters: Vec<(String, String)>,
 }
 
@@ -56,6 +57,7 @@ impl<W: Output> ParquetSink<W> {
             rows_path,
             columns: Vec::new(),
             is_finished: false,
+            warning: None,
             parameters: Vec::new(),
         })
     }
@@ -93,6 +95,16 @@ impl<W: Output> ParquetSink<W> {
             writer.finish().map(|_| ())
         })
     }
+}
+
+/// Removes the file of rows, all of which the Parquet file has; returns a warning if it stays.
+fn remove_rows(path: &Path) -> Option<String> {
+    let removed = std::fs::remove_file(path).or_else(|_| std::fs::remove_file(path));
+    let error = removed.err()?;
+    let path = path.display();
+    Some(format!(
+        "{path} cannot be removed: {error}; its rows are those of the Parquet file"
+    ))
 }
 
 /// A recorded text is a value also where it is empty.
@@ -141,10 +153,12 @@ impl<W: Output> RowSink for ParquetSink<W> {
             rows_path: self.rows_path.clone(),
             source,
         })?;
-        // The Parquet file has all rows: a file of rows that stays after the second attempt does no harm.
-        let removed = std::fs::remove_file(&self.rows_path);
-        let _ = removed.or_else(|_| std::fs::remove_file(&self.rows_path));
+        self.warning = remove_rows(&self.rows_path);
         Ok(())
+    }
+
+    fn take_warning(&mut self) -> Option<String> {
+        self.warning.take()
     }
 
     fn add_columns(&mut self, columns: &[Column], values: &[&[f64]]) -> Result<bool, RecordError> {
@@ -157,5 +171,27 @@ impl<W: Output> RowSink for ParquetSink<W> {
 
     fn rows(&self) -> u64 {
         self.rows.rows()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r70_rows_that_cannot_be_removed_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = folder.path().join("out.parquet.csv");
+        // A folder in its place: even the administrator cannot remove it as a file.
+        std::fs::create_dir(&rows).unwrap();
+        let warning = remove_rows(&rows).unwrap();
+        assert!(
+            warning.contains("out.parquet.csv cannot be removed: "),
+            "{warning}"
+        );
+        std::fs::remove_dir(&rows).unwrap();
+        std::fs::write(&rows, "time\n").unwrap();
+        assert_eq!(remove_rows(&rows), None);
+        assert!(!rows.exists());
     }
 }

@@ -114,6 +114,12 @@ pub trait RowSink: Send {
     /// [`RecordError::Changed`] or [`RecordError::NotNamed`] if something else has interfered.
     fn finish(&mut self) -> Result<(), RecordError>;
 
+    /// Returns, once, what there is to say of a result that is whole, such as a further file that stays
+    /// beside it.
+    fn take_warning(&mut self) -> Option<String> {
+        None
+    }
+
     /// Adds columns of reals to the rows that were accepted, after their other columns, before
     /// [`finish`](Self::finish): a list of one value a row for each. What the rows have already stays as it is, bit
     /// for bit. False where rows cannot be changed any more, as in a pipe.
@@ -201,6 +207,12 @@ pub enum RecordError {
         rows: u64,
         /// The error of the operating system.
         source: io::Error,
+    },
+    /// Nothing can be written to the file any more; another process completes it.
+    #[error("the result file {} was closed by an FMU", path.display())]
+    Closed {
+        /// The path as it was given.
+        path: PathBuf,
     },
     /// The rows are recorded, but not in the form that was asked for.
     #[error(

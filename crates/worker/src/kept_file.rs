@@ -159,8 +159,18 @@ impl KeptFile {
         match self.file.sync_data() {
             // Pipes and terminals have no storage.
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-            result => result,
+            result => result.inspect_err(|error| self.note_if_closed(error)),
         }
+    }
+
+    /// Whether an FMU has closed the file. The parent then writes the rows that were staged.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    fn note_if_closed(&mut self, error: &io::Error) {
+        self.is_closed |= error.raw_os_error() == Some(libc::EBADF);
     }
 }
 
@@ -179,10 +189,7 @@ impl io::Write for KeptFile {
             }
         }
         self.rows.is_writing.store(0, Release);
-        if let Err(error) = &result {
-            self.is_closed |= error.raw_os_error() == Some(libc::EBADF);
-        }
-        result
+        result.inspect_err(|error| self.note_if_closed(error))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -56,8 +56,8 @@ const WAYS: &[Way] = &[
     },
 ];
 
-/// Calls, and how they fail, in the words of `strace -e inject`. Those that cannot fail, or whose
-/// failure the program cannot see, are not here.
+/// Calls, and how they fail, in the words of `strace -e inject`; with `+`, all later ones fail as well. Those
+/// that cannot fail, or whose failure the program cannot see, are not here.
 const FAILURES: &[(&str, &[&str])] = &[
     ("brk", &["retval=0"]),
     ("clone3", &["error=EAGAIN"]),
@@ -103,8 +103,8 @@ const FAILURES: &[(&str, &[&str])] = &[
     ("socketpair", &["error=EMFILE"]),
     ("statfs", &["error=EIO"]),
     ("statx", &["error=EIO"]),
-    ("unlink", &["error=EIO"]),
-    ("unlinkat", &["error=EIO"]),
+    ("unlink", &["error=EIO", "error=EIO+"]),
+    ("unlinkat", &["error=EIO", "error=EIO+"]),
     ("vfork", &["error=EAGAIN"]),
     ("wait4", &["error=EINTR"]),
     ("write", &["error=ENOSPC", "error=EIO", "error=EINTR"]),
@@ -219,9 +219,16 @@ fn no_call_that_fails_loses_a_result() {
     assert_eq!(violations, 0, "runs with violations");
 }
 
+/// The failure in the words of `strace`.
+fn injection(Failure { call, how, number }: &Failure) -> String {
+    match how.strip_suffix('+') {
+        Some(how) => format!("{call}:{how}:when={number}+"),
+        None => format!("{call}:{how}:when={number}"),
+    }
+}
+
 fn name(way: &Way, failure: &Failure) -> String {
-    let Failure { call, how, number } = failure;
-    format!("{} {call}:{how}:when={number}", way.name)
+    format!("{} {}", way.name, injection(failure))
 }
 
 /// Makes the runs, as many at a time as there are cores.
@@ -261,9 +268,9 @@ enum Outcome {
 }
 
 fn make(way: &Way, failure: &Failure, reference: &Reference) -> Outcome {
-    let Failure { call, how, number } = failure;
+    let call = failure.call;
     let trace = format!("trace={call}");
-    let inject = format!("inject={call}:{how}:when={number}");
+    let inject = format!("inject={}", injection(failure));
     let (bench, ended) = way.run(way.output, way.crashes, &["-e", &trace, "-e", &inject]);
     let calls = strace::read(&bench.path("trace"));
     let failed: Vec<_> = calls
@@ -284,8 +291,7 @@ fn make(way: &Way, failure: &Failure, reference: &Reference) -> Outcome {
     if is_unreached || has_lost_wake || is_directory || is_thread {
         return Outcome::NotReached;
     }
-    let is_silenced =
-        *call == "write" && failed.iter().any(|call| call.arguments.starts_with("2,"));
+    let is_silenced = call == "write" && failed.iter().any(|call| call.arguments.starts_with("2,"));
     let violations = judge(way, &bench, &ended, reference, is_silenced);
     Outcome::Failed(ended.code == Some(0), violations)
 }
