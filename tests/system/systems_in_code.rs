@@ -186,3 +186,87 @@ fn the_source_of_a_fault_is_the_call_of_the_unit() {
     assert!(error.to_string().contains(&fault.unit.message));
     assert!(source.to_string().contains(&fault.unit.message));
 }
+
+/// Three integrators of the input 1, fed by a connection, and of an input that nothing feeds.
+fn fed_and_free(exchange: &str) -> System {
+    let mut system = System::new(0.5);
+    system.add_with("one", || ClosureUnit::new(&[], &[("y", 1.0)], |_| {}));
+    for name in ["first", "second"] {
+        system.add_with(name, integrator).exchange(exchange);
+        system.connect("one.y", &format!("{name}.u"));
+    }
+    system.add_with("free", integrator).exchange(exchange);
+    system
+}
+
+#[test]
+fn a_program_overrides_inputs_and_releases_them() {
+    for exchange in ["stale", "fresh"] {
+        let system = fed_and_free(exchange);
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        let mut values = |changes: &[(&str, Option<f64>)]| {
+            for (name, value) in changes {
+                match value {
+                    Some(value) => run.override_value(name, *value).unwrap(),
+                    None => run.release(name).unwrap(),
+                }
+            }
+            run.step().unwrap();
+            ["first.y", "second.y", "free.y"].map(|name| run.read_real(name).unwrap())
+        };
+        // Each step adds half of the input: 1, 1 and 0 where they are not overridden.
+        assert_eq!(values(&[]), [1.5, 1.5, 1.0]);
+        assert_eq!(
+            values(&[("first.u", Some(-2.0)), ("free.u", Some(4.0))]),
+            [0.5, 2.0, 3.0]
+        );
+        assert_eq!(values(&[("one.y", Some(0.0))]), [0.5, 2.0, 5.0]);
+        assert_eq!(
+            values(&[("first.u", None), ("free.u", None)]),
+            [1.0, 2.0, 5.0],
+            "an end of actions on an input ends those on its output there, too"
+        );
+        assert_eq!(values(&[("one.y", None)]), [1.5, 2.5, 5.0]);
+        for step in 0..1000 {
+            values(&[("second.u", Some(f64::from(step)))]);
+        }
+        assert_eq!(values(&[])[1], 2.5 + 0.5 * (999.0 * 500.0 + 999.0));
+        assert!(run.report().actions.is_empty());
+    }
+}
+
+#[test]
+fn a_program_adds_actions_that_are_reported() {
+    let system = fed_and_free("stale");
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    run.step().unwrap();
+    let mut scenario = gyrator::system_file::Scenario::new();
+    let bias = Word::new("bias").with("value", 2.0);
+    scenario.act(1.0, "first.u", bias).until(1.5);
+    run.act(&scenario).unwrap();
+    let mut values = || {
+        run.step().unwrap();
+        run.read_real("first.y").unwrap()
+    };
+    assert_eq!([values(), values(), values()], [2.0, 3.5, 4.0]);
+    let events: Vec<_> = run
+        .report()
+        .actions
+        .iter()
+        .map(|a| (a.time, a.event))
+        .collect();
+    assert_eq!(events, [(1.0, "begin"), (1.5, "end")]);
+
+    let wrong = run.override_value("first.v", 1.0).unwrap_err().to_string();
+    assert!(wrong.contains("`first.v`"), "{wrong}");
+    let text = run
+        .override_value("first.u", "text")
+        .unwrap_err()
+        .to_string();
+    assert!(text.contains("must be a finite number"), "{text}");
+    run.write_real("free.u", 1.0).unwrap();
+    let illegal = run.override_value("free.u", 1.0).unwrap_err().to_string();
+    assert!(illegal.contains("make a step first"), "{illegal}");
+    run.stop().unwrap();
+    assert!(run.release("first.u").is_err());
+}

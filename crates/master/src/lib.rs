@@ -65,6 +65,7 @@ mod fmu_unit;
 mod graph;
 mod halving_unit;
 mod interface_model;
+mod joining;
 mod learning;
 mod ledger;
 mod linear_unit;
@@ -94,6 +95,9 @@ mod unit_wrapper;
 mod value_conversion;
 mod verdict;
 mod watch;
+
+/// Systems, scenarios and their problems as files describe them.
+pub use gyrator_system as system_file;
 
 pub use alarm::{Alarm, Alarms};
 pub use audit::{Audit, BondAudit, CorrectionVerdict};

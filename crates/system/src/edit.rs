@@ -369,6 +369,12 @@ impl Choice {
     }
 }
 
+impl From<&str> for Choice {
+    fn from(word: &str) -> Self {
+        Self::new(word)
+    }
+}
+
 impl Port {
     /// The variable of a component.
     pub fn new(component: impl Into<String>, variable: impl Into<String>) -> Self {

@@ -38,12 +38,17 @@ impl Scenario {
     }
 
     /// Adds an action on `variable`, from `time`, s, on. The returned description accepts its end.
-    pub fn act(&mut self, time: f64, variable: &str, action: Choice) -> &mut TimedAction {
+    pub fn act(
+        &mut self,
+        time: f64,
+        variable: &str,
+        action: impl Into<Choice>,
+    ) -> &mut TimedAction {
         self.actions.push_mut(TimedAction {
             time: Spanned::unplaced(time),
             until: None,
             variable: Spanned::unplaced(variable.to_owned()),
-            action,
+            action: action.into(),
         })
     }
 }

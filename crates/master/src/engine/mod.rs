@@ -27,7 +27,10 @@ mod turns;
 pub(crate) use feed_forward::add_feed_forward;
 pub(crate) use held_values::{give_held_values, write_variable};
 pub(crate) use initialization::initialize;
-pub(crate) use scenario::{add_scenario, begin_scenario, give_free, takes_free, value_of_wire};
+pub(crate) use scenario::{
+    add_scenario, begin_scenario, extend_scenario, give_free, has_free_channel, takes_free,
+    value_of_wire,
+};
 pub(crate) use turns::{Passing, Turns, step as step_in_turns};
 
 use crate::exchange::refresh;

@@ -5,7 +5,9 @@ use crate::curve::Curve;
 use crate::fault::{Cause, Fault, UnitFault};
 use crate::graph::{Graph, SignalSource};
 use crate::scenario::{Transformation, number_of, value_of};
-use crate::state::{Channel, Courses, RunningScenario, Signals, SystemState, Target, WireEnd};
+use crate::state::{
+    Channel, Courses, Phase, RunningScenario, Signals, SystemState, Target, WireEnd,
+};
 use crate::step::Step;
 use crate::unit::{UnitResult, Value};
 
@@ -163,23 +165,27 @@ pub(super) fn note_wires(
     component: usize,
 ) {
     for index in 0..scenario.channels.len() {
-        let Target::Wired { wire, end, .. } = scenario.channels[index].target else {
-            continue;
-        };
-        if graph.signal_wires[wire].component != component {
-            continue;
-        }
-        let mut memory = Value::Real(0.0);
-        let channels = &scenario.channels;
-        let value = match end {
-            WireEnd::Output => acted_on_output(graph, channels, signals, wire),
-            WireEnd::Input => value_of_wire(graph, channels, signals, wire, &mut memory).cloned(),
-        };
-        if let (Ok(value), Target::Wired { given, .. }) =
-            (value, &mut scenario.channels[index].target)
+        if let Target::Wired { wire, .. } = scenario.channels[index].target
+            && graph.signal_wires[wire].component == component
         {
-            *given = number_of(&value).unwrap_or(f64::NAN);
+            note_wire(graph, scenario, signals, index);
         }
+    }
+}
+
+fn note_wire(graph: &Graph, scenario: &mut RunningScenario, signals: &Signals, index: usize) {
+    let Target::Wired { wire, end, .. } = scenario.channels[index].target else {
+        return;
+    };
+    let mut memory = Value::Real(0.0);
+    let channels = &scenario.channels;
+    let value = match end {
+        WireEnd::Output => acted_on_output(graph, channels, signals, wire),
+        WireEnd::Input => value_of_wire(graph, channels, signals, wire, &mut memory).cloned(),
+    };
+    if let (Ok(value), Target::Wired { given, .. }) = (value, &mut scenario.channels[index].target)
+    {
+        *given = number_of(&value).unwrap_or(f64::NAN);
     }
 }
 
@@ -225,28 +231,73 @@ pub(crate) fn begin_scenario(state: &mut SystemState, step: &Step) -> Result<(),
     for component in 0..state.units.members.len() {
         note_wires(&state.graph, &mut state.scenario, &state.signals, component);
     }
-    for index in 0..state.scenario.channels.len() {
-        let first = match state.scenario.channels[index].target {
-            Target::Connected(input) => state.courses.values[input],
-            Target::Wired { given, .. } => given,
-            Target::Free {
-                component,
-                variable,
-                ..
-            } => {
-                let value = super::read_variable(state, component, variable);
-                let value = value.map_err(|cause| state.graph.fault(component, step, cause))?;
-                number_of(&value).unwrap_or(f64::NAN)
-            }
-        };
-        let channel = &mut state.scenario.channels[index];
-        if let Target::Free { base, given, .. } = &mut channel.target {
-            (*base, *given) = (first, first);
+    (0..state.scenario.channels.len()).try_for_each(|index| begin_channel(state, index, step))
+}
+
+fn begin_channel(state: &mut SystemState, index: usize, step: &Step) -> Result<(), Fault> {
+    let first = match state.scenario.channels[index].target {
+        Target::Connected(input) => state.courses.values[input],
+        Target::Wired { given, .. } => given,
+        Target::Free {
+            component,
+            variable,
+            ..
+        } => {
+            let value = super::read_variable(state, component, variable);
+            let value = value.map_err(|cause| state.graph.fault(component, step, cause))?;
+            number_of(&value).unwrap_or(f64::NAN)
         }
-        channel.hold_first(first);
-        apply(channel, &state.graph, &mut state.courses, step.time);
+    };
+    let channel = &mut state.scenario.channels[index];
+    if let Target::Free { base, given, .. } = &mut channel.target {
+        (*base, *given) = (first, first);
     }
+    channel.hold_first(first);
+    apply(channel, &state.graph, &mut state.courses, step.time);
     Ok(())
+}
+
+/// Adds actions to those of a running system, which act from `step`, the one with number `next`, on.
+///
+/// # Errors
+/// A unit that refuses to give the value of a variable.
+pub(crate) fn extend_scenario(
+    state: &mut SystemState,
+    more: RunningScenario,
+    step: &Step,
+    next: u64,
+) -> Result<(), Fault> {
+    let known = state.scenario.channels.len();
+    for mut channel in more.channels {
+        let mut channels = state.scenario.channels.iter_mut();
+        match channels.find(|known| known.target.is_at_place_of(&channel.target)) {
+            Some(known) => {
+                known.actions.retain(|action| action.phase != Phase::Over);
+                known.actions.append(&mut channel.actions);
+                known.actions.sort_by(|a, b| a.time.total_cmp(&b.time));
+            }
+            None => state.scenario.channels.push(channel),
+        }
+    }
+    for index in known..state.scenario.channels.len() {
+        // The value over the step before was not noted: that of the outputs now stands in its place.
+        note_wire(&state.graph, &mut state.scenario, &state.signals, index);
+        begin_channel(state, index, step)?;
+    }
+    let actions = state.scenario.channels.iter();
+    let actions: usize = actions.map(|channel| channel.actions.len()).sum();
+    state.scenario.done.reserve(2 * actions);
+    let now = state.graph.clock.duration(step.from);
+    advance(state, step.time, next, now);
+    super::select_ways_of_giving(state);
+    super::select_phases(state);
+    Ok(())
+}
+
+/// Whether one of the actions is on a variable that nothing feeds.
+pub(crate) fn has_free_channel(scenario: &RunningScenario) -> bool {
+    let is_free = |channel: &Channel| matches!(channel.target, Target::Free { .. });
+    scenario.channels.iter().any(is_free)
 }
 
 /// Takes a value that a program sets on a variable: one that a scenario acts on is set by the scenario,

@@ -1,5 +1,6 @@
 //! A running system.
 
+mod acting;
 mod checkpoint;
 mod ending;
 mod judgement;
@@ -152,7 +153,7 @@ impl Run {
         }
         self.observers.push(Observing { observer, watched });
         match request {
-            Ok(request) => self.continue_or_stop(request),
+            Ok(request) => continue_or_stop(self, request),
             Err(error) => Err(self.fail(RunError::Observer(error))),
         }
     }
@@ -181,13 +182,13 @@ impl Run {
             self.audit.observe(&self.state, &step);
             self.defects.observe(&self.state, &step);
             self.alarms.observe(&self.ledger, step.time + step.size);
-            if self.timeline.is_fixed() || !self.size_next_step(&step)? {
+            if self.timeline.is_fixed() || !size_next_step(self, &step)? {
                 self.timeline.advance(&step);
                 break;
             }
         }
         if !self.observers.is_empty() {
-            self.notify_observers()?;
+            notify_observers(self)?;
         }
         if !self.has_ended() {
             self.end_if_due()?;
@@ -279,74 +280,6 @@ impl Run {
         }
     }
 
-    /// Asks the step control for the size of the next step; `true` if `step` is to be made again,
-    /// and everything is as it was before it.
-    fn size_next_step(&mut self, step: &Step) -> Result<bool, RunError> {
-        let may_change = self.timeline.may_change(step.index + 1);
-        let decision = self.control.1.next(&StepAudit {
-            step,
-            ledger: &self.ledger,
-            defects: &self.defects,
-            order: engine::order_in_use(&self.state),
-            had_event: self.state.signals.had_event,
-            may_change,
-        });
-        let (Decision::Continue(size) | Decision::Repeat(size)) = decision;
-        self.timeline.set_size(size, step);
-        let (Decision::Repeat(_), Some(checkpoint)) = (decision, &self.checkpoint) else {
-            return Ok(false);
-        };
-        // A step that cannot be made shorter, because lengths are whole ticks, stands.
-        if self.timeline.next_step().length >= step.length {
-            return Ok(false);
-        }
-        if let Err(fault) = checkpoint.restore(&mut self.state, step) {
-            return Err(self.fail(RunError::Fault(fault)));
-        }
-        (self.ledger, self.audit, self.defects, self.alarms) = checkpoint.energies();
-        self.state.counters.repeated_steps += 1;
-        Ok(true)
-    }
-
-    fn notify_observers(&mut self) -> Result<(), RunError> {
-        let mut observers = std::mem::take(&mut self.observers);
-        let mut outcome = Ok(ControlFlow::Continue(()));
-        let step = self.timeline.next_step();
-        for Observing { observer, watched } in &mut observers {
-            let updated = watch::update(&mut self.state, watched, &step, true);
-            let seen = updated.map_err(RunError::Fault).and_then(|()| {
-                let view = View {
-                    watched: &*watched,
-                    ..self.view()
-                };
-                observer.step(&view).map_err(RunError::Observer)
-            });
-            match seen {
-                Ok(ControlFlow::Continue(())) => {}
-                other if matches!(outcome, Ok(ControlFlow::Continue(()))) => outcome = other,
-                _ => {}
-            }
-        }
-        self.observers = observers;
-        match outcome {
-            Ok(request) => self.continue_or_stop(request),
-            Err(error) => {
-                if let RunError::Fault(fault) = &error {
-                    self.faulty = Some(fault.component.clone());
-                }
-                Err(self.fail(error))
-            }
-        }
-    }
-
-    fn continue_or_stop(&mut self, request: ControlFlow<StopRequest>) -> Result<(), RunError> {
-        match request {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(StopRequest::Interrupted) => self.end(StopReason::Interrupted),
-            ControlFlow::Break(StopRequest::Limit(limit)) => self.end(StopReason::Limit(limit)),
-        }
-    }
-
     #[inline(always)]
     fn end_if_due(&mut self) -> Result<(), RunError> {
         if !ending::may_be_due(self) {
@@ -396,6 +329,74 @@ impl Run {
             self.stop_reason = StopReason::Failed(error.to_string());
         }
         error
+    }
+}
+
+/// Asks the step control for the size of the next step; `true` if `step` is to be made again,
+/// and everything is as it was before it.
+fn size_next_step(run: &mut Run, step: &Step) -> Result<bool, RunError> {
+    let may_change = run.timeline.may_change(step.index + 1);
+    let decision = run.control.1.next(&StepAudit {
+        step,
+        ledger: &run.ledger,
+        defects: &run.defects,
+        order: engine::order_in_use(&run.state),
+        had_event: run.state.signals.had_event,
+        may_change,
+    });
+    let (Decision::Continue(size) | Decision::Repeat(size)) = decision;
+    run.timeline.set_size(size, step);
+    let (Decision::Repeat(_), Some(checkpoint)) = (decision, &run.checkpoint) else {
+        return Ok(false);
+    };
+    // A step that cannot be made shorter, because lengths are whole ticks, stands.
+    if run.timeline.next_step().length >= step.length {
+        return Ok(false);
+    }
+    if let Err(fault) = checkpoint.restore(&mut run.state, step) {
+        return Err(run.fail(RunError::Fault(fault)));
+    }
+    (run.ledger, run.audit, run.defects, run.alarms) = checkpoint.energies();
+    run.state.counters.repeated_steps += 1;
+    Ok(true)
+}
+
+fn notify_observers(run: &mut Run) -> Result<(), RunError> {
+    let mut observers = std::mem::take(&mut run.observers);
+    let mut outcome = Ok(ControlFlow::Continue(()));
+    let step = run.timeline.next_step();
+    for Observing { observer, watched } in &mut observers {
+        let updated = watch::update(&mut run.state, watched, &step, true);
+        let seen = updated.map_err(RunError::Fault).and_then(|()| {
+            let view = View {
+                watched: &*watched,
+                ..run.view()
+            };
+            observer.step(&view).map_err(RunError::Observer)
+        });
+        match seen {
+            Ok(ControlFlow::Continue(())) => {}
+            other if matches!(outcome, Ok(ControlFlow::Continue(()))) => outcome = other,
+            _ => {}
+        }
+    }
+    run.observers = observers;
+    match outcome {
+        Ok(request) => continue_or_stop(run, request),
+        Err(error) => {
+            if let RunError::Fault(fault) = &error {
+                run.faulty = Some(fault.component.clone());
+            }
+            Err(run.fail(error))
+        }
+    }
+}
+
+fn continue_or_stop(run: &mut Run, request: ControlFlow<StopRequest>) -> Result<(), RunError> {
+    match request {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(StopRequest::Interrupted) => run.end(StopReason::Interrupted),
+        ControlFlow::Break(StopRequest::Limit(limit)) => run.end(StopReason::Limit(limit)),
     }
 }
 

@@ -75,6 +75,22 @@ pub(crate) enum Target {
     },
 }
 
+impl Target {
+    /// Whether two targets are the same place, whatever their values are.
+    pub(crate) fn is_at_place_of(&self, other: &Self) -> bool {
+        let place = |target: &Self| match *target {
+            Self::Connected(input) => (0, input, 0),
+            Self::Wired { wire, end, .. } => (1 + usize::from(end == WireEnd::Input), wire, 0),
+            Self::Free {
+                component,
+                variable,
+                ..
+            } => (3, component, variable),
+        };
+        place(self) == place(other)
+    }
+}
+
 /// An end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WireEnd {

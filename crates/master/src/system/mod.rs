@@ -31,6 +31,7 @@ use crate::engine;
 use crate::feed_forward::{FeedForward, macro_steps};
 use crate::graph::Graph;
 use crate::halving_unit::HalvingUnit;
+use crate::joining;
 use crate::method::Method;
 use crate::registries::Registries;
 use crate::registry::{Chosen, EntryKind, Registry};
@@ -283,7 +284,7 @@ impl System {
         };
         let scenario = self.scenario.as_ref();
         let joined = scenario.map(|scenario| {
-            scenario::join(scenario, &resolved.graph).map_err(|list| {
+            joining::join(scenario, &resolved.graph).map_err(|list| {
                 let source = Arc::clone(&scenario.source);
                 StartError::Invalid(Problems { source, list })
             })

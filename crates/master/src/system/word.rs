@@ -62,6 +62,12 @@ impl From<Choice> for Word {
     }
 }
 
+impl From<Word> for Choice {
+    fn from(word: Word) -> Self {
+        word.0
+    }
+}
+
 impl From<Value> for FileValue {
     fn from(value: Value) -> Self {
         match value {
