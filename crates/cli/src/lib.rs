@@ -27,6 +27,7 @@ mod result_output;
 pub mod screen;
 mod session;
 mod study_progress;
+mod study_summary;
 mod study_supervision;
 mod summary;
 mod supervision;

@@ -235,10 +235,7 @@ impl<'a> Summary<'a> {
 
     /// Writes the summary for programs.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        write(path, self).map_err(|error| {
-            let text = format!("cannot write the summary {}: {error}", path.display());
-            Failure::new(Exit::Failed, Message::error(text))
-        })
+        write(path, self)
     }
 
     /// The rows of a run that failed, and where they are: `5 rows`, `out.csv`.
@@ -461,15 +458,37 @@ pub(crate) fn remove_earlier(path: &Path) {
     }
 }
 
+/// As [`remove_earlier`], and refuses a file that is no summary.
+///
+/// # Errors
+/// A wrong use of the command.
+pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
+    if path.is_file() && !is_summary(path) {
+        let text = format!("--summary {} is no summary", path.display());
+        return Err(Failure::usage(text).help("write to another file"));
+    }
+    remove_earlier(path);
+    Ok(())
+}
+
 /// Writes a summary for programs: the whole file at once, in place of another summary only.
-fn write(path: &Path, summary: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_string_pretty(summary)?;
-    text.push('\n');
-    surroundings::in_own(|| {
-        if path.is_file() && !is_summary(path) {
-            return Err(io::Error::other("the file is no summary"));
-        }
-        screen::file(path, &text)
+///
+/// # Errors
+/// A file that cannot be written, or that is no summary.
+pub(crate) fn write(path: &Path, summary: &impl Serialize) -> Result<(), Failure> {
+    let write = || {
+        let mut text = serde_json::to_string_pretty(summary)?;
+        text.push('\n');
+        surroundings::in_own(|| {
+            if path.is_file() && !is_summary(path) {
+                return Err(io::Error::other("the file is no summary"));
+            }
+            screen::file(path, &text)
+        })
+    };
+    write().map_err(|error| {
+        let text = format!("cannot write the summary {}: {error}", path.display());
+        Failure::new(Exit::Failed, Message::error(text))
     })
 }
 

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bond_columns;
 mod cases;
 mod cell;
 mod crashed_run;
@@ -23,6 +24,7 @@ mod requirement;
 mod run;
 mod study_file;
 mod table;
+mod tally;
 mod trial;
 mod variation;
 
@@ -39,4 +41,5 @@ pub use requirement::Requirement;
 pub use run::{Options, Progress, Study, StudyError, Summary, run};
 pub use study_file::{Point, Reference, StudyFile, Variant};
 pub use table::{TableError, check_ending, merge, write_table};
+pub use tally::{Group, Tally};
 pub use trial::MakeUnits;

@@ -1,6 +1,6 @@
 //! Measurements of a run, while it runs.
 
-use gyrator::{BondAudit, BondEnergy, Graph, Value, View};
+use gyrator::{BOND_VALUES, BondValue, Graph, Value, View};
 use gyrator_record::is_same_time;
 use gyrator_system::closest;
 
@@ -100,27 +100,32 @@ impl Metric {
     }
 }
 
-type BondValue = fn(&BondEnergy, &BondAudit) -> f64;
-
 /// Where a variable is found in a view.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Probe {
     Real(usize),
     Signal(usize),
-    Bond(usize, BondValue),
+    Bond(usize, &'static BondValue),
 }
 
-/// Values of bonds that can be measured, with their units.
-const BOND_VALUES: &[(&str, &str, BondValue)] = &[
-    ("residual_power", "W", |bond, _| bond.residual_power),
-    ("residual_energy", "J", |bond, _| bond.residual_energy),
-    ("transferred_energy", "J", |bond, _| bond.transferred_energy),
-    ("correction_power", "W", |bond, _| bond.correction_power),
-    ("correction_energy", "J", |bond, _| bond.correction_energy),
-    ("stale_energy", "J", |_, audit| audit.stale_energy),
-    ("net_energy_error", "J", |bond, audit| {
-        audit.stale_energy + bond.correction_energy
-    }),
+/// Values of bonds that results do not have.
+const MORE_BOND_VALUES: &[BondValue] = &[
+    BondValue {
+        name: "correction_energy",
+        unit: "J",
+        get: |view, bond| {
+            let energy = view.ledger.bond(bond);
+            energy.map_or(f64::NAN, |energy| energy.correction_energy)
+        },
+    },
+    BondValue {
+        name: "residual_energy_integrated",
+        unit: "J",
+        get: |view, bond| {
+            let energy = view.ledger.bond(bond);
+            energy.map_or(f64::NAN, |energy| energy.residual_energy_integrated)
+        },
+    },
 ];
 
 impl Probe {
@@ -139,10 +144,10 @@ impl Probe {
         }
         let mut names = Vec::new();
         for (index, bond) in graph.bond_names().enumerate() {
-            for (value, unit, get) in BOND_VALUES {
-                let full = format!("bond.{bond}.{value}");
+            for value in BOND_VALUES.iter().chain(MORE_BOND_VALUES) {
+                let full = format!("bond.{bond}.{}", value.name);
                 if full == name {
-                    return Ok((Self::Bond(index, *get), Some((*unit).to_owned())));
+                    return Ok((Self::Bond(index, value), Some(value.unit.to_owned())));
                 }
                 names.push(full);
             }
@@ -168,10 +173,7 @@ impl Probe {
                 Value::Boolean(boolean) => f64::from(u8::from(boolean)),
                 Value::String(_) => f64::NAN,
             },
-            Self::Bond(bond, get) => {
-                let found = view.ledger.bond(bond).zip(view.audit.bond(bond));
-                found.map_or(f64::NAN, |(energy, audit)| get(energy, audit))
-            }
+            Self::Bond(bond, value) => (value.get)(view, bond),
         }
     }
 }

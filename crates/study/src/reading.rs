@@ -94,6 +94,9 @@ fn read_study(
     let metrics = metrics(&mut root, reference.is_some(), &mut bonds, reader);
     let wall_time = root.take("wall_time");
     let wall_time = wall_time.is_some_and(|value| boolean("wall_time", value, reader));
+    let accepts_divergence = root.take("accept_divergence");
+    let accepts_divergence =
+        accepts_divergence.is_some_and(|value| boolean("accept_divergence", value, reader));
     root.finish(reader);
     let system = system?;
     Some(StudyFile {
@@ -106,6 +109,7 @@ fn read_study(
         metrics,
         bonds,
         wall_time,
+        accepts_divergence,
     })
 }
 

@@ -1,28 +1,29 @@
 //! Running a study.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gyrator::{FmuCache, StartError};
+use gyrator::{FmuCache, Graph, StartError};
 use gyrator_system::toml_file::{Setting, parse_with};
-use gyrator_system::{Source, SystemFile, Unpacked};
+use gyrator_system::{Source, SystemFile, Unpacked, closest};
 use rayon::prelude::*;
 
+use crate::bond_columns;
 use crate::cases::{Cases, Shard};
 use crate::cell::{Cell, Column, ColumnKind};
 use crate::crashed_run::{CrashedRun, Notes, Trial};
 use crate::fmus;
 use crate::groups::{self, Group};
 use crate::identity::Identity;
-use crate::journal::{Header, Journal, JournalError, RowText, VERSION};
+use crate::journal::{Header, Journal, JournalError, VERSION};
 use crate::metrics::{Metric, Probe, tracks};
 use crate::reference::ReferenceTrajectory;
 use crate::study_file::{Reference, StudyFile};
-use crate::trial::{Bench, MakeUnits, Role, TrialOutcome, is_success};
+use crate::tally::{MESSAGE, STOP_REASON, Tally, VERDICT};
+use crate::trial::{Bench, MakeUnits, Role, TrialOutcome};
 
 /// Why a study cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -120,12 +121,9 @@ pub struct Summary {
     pub new: usize,
     /// Runs of this process that made no row of their own: references of rows that were finished.
     pub extra_runs: usize,
-    /// Finished rows whose run failed, by stop reason, with one of the messages.
-    pub failures: Failures,
+    /// How the finished rows ended.
+    pub tally: Tally,
 }
-
-/// Numbers of runs that failed by their stop reasons, each with one of the messages.
-type Failures = BTreeMap<String, (usize, String)>;
 
 impl Study {
     /// Makes the list of cases and checks what can be checked before the first run. `system` is the
@@ -205,25 +203,6 @@ impl Study {
         }
     }
 
-    /// The rows among those of a journal whose runs failed.
-    fn failures(&self, rows: &BTreeMap<usize, RowText>) -> Failures {
-        // The stop reason comes after what varies, the message after it.
-        let place = self.cases.columns().len();
-        let mut failures = Failures::new();
-        for row in rows.values() {
-            let mut reader = csv::ReaderBuilder::new()
-                .has_headers(false)
-                .from_reader(row.as_bytes());
-            let record = reader.records().next().and_then(Result::ok);
-            let Some(record) = record else { continue };
-            let cell = |place| record.get(place).unwrap_or_default();
-            if !is_success(cell(place)) {
-                count(&mut failures, cell(place), cell(place + 1));
-            }
-        }
-        failures
-    }
-
     /// The cells of a row, in the order of [`columns`](Self::columns).
     fn cells(&self, row: usize, outcome: &TrialOutcome) -> Vec<Cell> {
         let mut cells = self.cases.cells(row);
@@ -237,12 +216,13 @@ impl Study {
             .reached
             .and_then(|(_, steps)| i64::try_from(steps).ok());
         cells.push(steps.map_or(Cell::Empty, Cell::Integer));
+        cells.push(bond_columns::verdict(outcome.verdict));
         let metric = |index: usize| outcome.metrics.get(index).copied().flatten();
         cells.extend((0..self.file.metrics.len()).map(|index| metric(index).into()));
         for index in 0..self.bonds.len() {
-            match outcome.energies.get(index) {
-                Some(energies) => cells.extend(energies.iter().copied().map(Cell::Real)),
-                None => cells.extend([const { Cell::Empty }; 3]),
+            match outcome.bonds.get(index) {
+                Some(of_bond) => cells.extend(of_bond.iter().cloned()),
+                None => cells.extend(bond_columns::cells(None)),
             }
         }
         if self.file.wall_time {
@@ -250,12 +230,6 @@ impl Study {
         }
         cells
     }
-}
-
-fn count(failures: &mut Failures, stop_reason: &str, message: &str) {
-    let entry = failures.entry(stop_reason.to_owned());
-    let (count, _) = entry.or_insert_with(|| (0, message.to_owned()));
-    *count += 1;
 }
 
 /// The units of the metrics, from the first system of the list that can be described.
@@ -288,12 +262,25 @@ fn units(
             let found = Probe::find(&metric.variable, &graph);
             found.map(|(_, unit)| unit).map_err(StudyError::Metric)
         };
+        check_bonds(file.bonds.as_deref().unwrap_or_default(), &graph)?;
         return file.metrics.iter().map(unit).collect();
     }
     match not_opened {
         Some(error) => Err(error.into()),
         None => Ok(vec![None; file.metrics.len()]),
     }
+}
+
+/// Refuses the name of a bond that the system lacks.
+fn check_bonds(names: &[String], graph: &Graph) -> Result<(), StudyError> {
+    let is_missing = |name: &&String| !graph.bond_names().any(|bond| bond == *name);
+    let Some(name) = names.iter().find(is_missing) else {
+        return Ok(());
+    };
+    let near = closest(name, graph.bond_names());
+    let near = near.map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
+    let message = format!("`energies`: the system has no bond `{name}`{near}");
+    Err(StudyError::Metric(message))
 }
 
 fn columns(
@@ -307,18 +294,14 @@ fn columns(
         ..Column::new(name, kind)
     };
     let mut columns = cases.columns();
-    columns.push(column("stop_reason", ColumnKind::Text, None));
-    columns.push(column("message", ColumnKind::Text, None));
+    columns.push(column(STOP_REASON, ColumnKind::Text, None));
+    columns.push(column(MESSAGE, ColumnKind::Text, None));
     columns.push(column("stop_time", ColumnKind::Real, Some("s")));
     columns.push(column("steps", ColumnKind::Integer, None));
+    columns.push(column(VERDICT, ColumnKind::Text, None));
     let metrics = file.metrics.iter().zip(units);
     columns.extend(metrics.map(|(metric, unit)| metric.table_column(unit.clone())));
-    for bond in bonds {
-        for value in ["residual_energy", "transferred_energy", "correction_energy"] {
-            let name = format!("bond.{bond}.{value}");
-            columns.push(column(&name, ColumnKind::Real, Some("J")));
-        }
-    }
+    columns.extend(bonds.iter().flat_map(|bond| bond_columns::columns(bond)));
     if file.wall_time {
         columns.push(column("wall_time", ColumnKind::Real, Some("s")));
     }
@@ -355,7 +338,7 @@ pub fn run(
         _ => None,
     };
     let (groups, total) = groups::of_part(&study.cases, reference, options, journal);
-    let failures = study.failures(journal.done());
+    let tally = Tally::of(&study.columns, journal.done());
     let runner = Runner {
         study,
         journal,
@@ -376,9 +359,8 @@ pub fn run(
         total,
         done: AtomicUsize::new(journal.done().len()),
         new: AtomicUsize::new(0),
-        failed: AtomicUsize::new(failures.values().map(|(count, _)| count).sum()),
         extra_runs: AtomicUsize::new(0),
-        failures: Mutex::new(failures),
+        tally: Mutex::new(tally),
     };
     runner.keep_lost(options)?;
     let Study {
@@ -400,8 +382,8 @@ pub fn run(
         done: runner.done.into_inner(),
         new: runner.new.into_inner(),
         extra_runs: runner.extra_runs.into_inner(),
-        failures: runner
-            .failures
+        tally: runner
+            .tally
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner),
     })
@@ -418,9 +400,8 @@ struct Runner<'a> {
     total: usize,
     done: AtomicUsize,
     new: AtomicUsize,
-    failed: AtomicUsize,
     extra_runs: AtomicUsize,
-    failures: Mutex<Failures>,
+    tally: Mutex<Tally>,
 }
 
 impl Runner<'_> {
@@ -536,15 +517,21 @@ impl Runner<'_> {
         self.journal.append(row, &self.study.cells(row, outcome))?;
         let new = self.new.fetch_add(1, Ordering::Relaxed) + 1;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        if !outcome.is_success() {
-            self.failed.fetch_add(1, Ordering::Relaxed);
-            let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-            count(&mut failures, outcome.stop_reason, &outcome.message);
-        }
+        let failed = {
+            let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+            let TrialOutcome {
+                stop_reason,
+                message,
+                verdict,
+                ..
+            } = outcome;
+            tally.add(row, stop_reason, message, *verdict);
+            tally.failed()
+        };
         (self.report)(Progress {
             done,
             new,
-            failed: self.failed.load(Ordering::Relaxed),
+            failed,
             total: self.total,
         });
         Ok(())

@@ -31,6 +31,8 @@ pub struct StudyFile {
     pub bonds: Option<Vec<String>>,
     /// Whether the table has a column of the computer's time. Tables with one differ in each run.
     pub wall_time: bool,
+    /// Whether runs that diverge are what the study looks for, and no failure of it.
+    pub accepts_divergence: bool,
 }
 
 /// Values that keys of the system file have together.

@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use gyrator::{
-    BondReport, Cause, FmuCache, Report, Run, RunError, RunOptions, StartError, StopReason,
-    UnitMaker, View,
+    Cause, FmuCache, Report, Run, RunError, RunOptions, StartError, StopReason, UnitMaker, Verdict,
+    View,
 };
 use gyrator_system::toml_file::{Setting, parse_with};
 use gyrator_system::{Problems, Severity, Source};
 
+use crate::bond_columns;
+use crate::cell::Cell;
 use crate::metrics::{Meter, Metric, tracks};
 use crate::reference::{Recorder, ReferenceTrajectory};
 
@@ -41,8 +43,10 @@ pub(crate) struct TrialOutcome {
     pub(crate) reached: Option<(f64, u64)>,
     /// One a metric; empty for a run that did not start.
     pub(crate) metrics: Vec<Option<f64>>,
-    /// Residual, transferred and correction energy of each bond, J.
-    pub(crate) energies: Vec<[f64; 3]>,
+    /// How far the coupling bends the result.
+    pub(crate) verdict: Option<Verdict>,
+    /// The cells of each bond; empty for a run that did not start.
+    pub(crate) bonds: Vec<Vec<Cell>>,
     pub(crate) seconds: f64,
 }
 
@@ -53,29 +57,42 @@ pub(crate) enum Role<'a> {
     Reference,
 }
 
-impl TrialOutcome {
-    fn not_started(stop_reason: &'static str, message: String) -> Self {
+/// Why a run did not start.
+#[derive(Debug)]
+struct NotStarted {
+    stop_reason: &'static str,
+    message: String,
+}
+
+impl NotStarted {
+    const fn new(stop_reason: &'static str, message: String) -> Self {
+        Self {
+            stop_reason,
+            message,
+        }
+    }
+}
+
+impl From<NotStarted> for TrialOutcome {
+    fn from(
+        NotStarted {
+            stop_reason,
+            message,
+        }: NotStarted,
+    ) -> Self {
         Self {
             stop_reason,
             message,
             ..Self::default()
         }
     }
-
-    /// Of a run that has ended its process.
-    pub(crate) fn lost(message: &str) -> Self {
-        Self::not_started("crashed", message.to_owned())
-    }
-
-    /// Whether the run came to an end that was planned.
-    pub(crate) fn is_success(&self) -> bool {
-        is_success(self.stop_reason)
-    }
 }
 
-/// Whether a run with this stop reason came to an end that was planned.
-pub(crate) fn is_success(stop_reason: &str) -> bool {
-    matches!(stop_reason, "stop-time" | "terminated")
+impl TrialOutcome {
+    /// Of a run that has ended its process.
+    pub(crate) fn lost(message: &str) -> Self {
+        NotStarted::new("crashed", message.to_owned()).into()
+    }
 }
 
 impl Bench<'_> {
@@ -89,7 +106,7 @@ impl Bench<'_> {
         let begin = Instant::now();
         let (mut outcome, tape) = match self.attempt(settings, role, cache) {
             Ok(found) => found,
-            Err(outcome) => (outcome, None),
+            Err(not_started) => (not_started.into(), None),
         };
         outcome.seconds = begin.elapsed().as_secs_f64();
         (outcome.stop_reason != StopReason::Interrupted.word()).then_some((outcome, tape))
@@ -100,8 +117,8 @@ impl Bench<'_> {
         settings: &[Setting],
         role: &Role<'_>,
         cache: &FmuCache,
-    ) -> Result<(TrialOutcome, Option<ReferenceTrajectory>), TrialOutcome> {
-        let invalid = |text: String| TrialOutcome::not_started("invalid", text);
+    ) -> Result<(TrialOutcome, Option<ReferenceTrajectory>), NotStarted> {
+        let invalid = |text: String| NotStarted::new("invalid", text);
         let mut run = self.start(settings, cache)?;
         let mut meter = Meter::new(self.metrics, run.graph()).map_err(invalid)?;
         let (reference, mut recorder) = match role {
@@ -135,8 +152,8 @@ impl Bench<'_> {
         Ok((outcome, recorder.map(Recorder::finish)))
     }
 
-    fn start(&self, settings: &[Setting], cache: &FmuCache) -> Result<Run, TrialOutcome> {
-        let invalid = |text: String| TrialOutcome::not_started("invalid", text);
+    fn start(&self, settings: &[Setting], cache: &FmuCache) -> Result<Run, NotStarted> {
+        let invalid = |text: String| NotStarted::new("invalid", text);
         let (text, path) = (self.system.own_text(), &self.system.path);
         let settings = [settings, self.last].concat();
         let (file, _) =
@@ -170,40 +187,40 @@ impl Bench<'_> {
         {
             message.clone_from(detail);
         }
-        let energies = |name: &String| {
-            let bond = report.bonds.iter().find(|bond| bond.name == *name);
-            bond.map_or([f64::NAN; 3], |BondReport { energy, .. }| {
-                [
-                    energy.residual_energy,
-                    energy.transferred_energy,
-                    energy.correction_energy,
-                ]
-            })
+        if let Some(advice) = &report.advice
+            && message.is_empty()
+        {
+            message.clone_from(advice);
+        }
+        let bond = |name: &String| {
+            let found = report.bonds.iter().find(|bond| bond.name == *name);
+            bond_columns::cells(found).collect()
         };
         TrialOutcome {
             stop_reason: report.stop_reason.word(),
             message,
             reached: Some((report.stop_time, report.steps)),
             metrics,
-            energies: self.bonds.iter().map(energies).collect(),
+            verdict: Some(report.verdict),
+            bonds: self.bonds.iter().map(bond).collect(),
             seconds: 0.0,
         }
     }
 }
 
-fn not_started(error: StartError) -> TrialOutcome {
+fn not_started(error: StartError) -> NotStarted {
     match error {
-        StartError::Invalid(problems) => TrialOutcome::not_started("invalid", errors(&problems)),
+        StartError::Invalid(problems) => NotStarted::new("invalid", errors(&problems)),
         StartError::Load(errors) => {
             let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            TrialOutcome::not_started("not-loaded", messages.join("; "))
+            NotStarted::new("not-loaded", messages.join("; "))
         }
         StartError::Run(error) => {
             let failed = || StopReason::Failed(String::new()).word();
             let word = unusual_end(&error).unwrap_or_else(failed);
-            TrialOutcome::not_started(word, error.to_string())
+            NotStarted::new(word, error.to_string())
         }
-        error => TrialOutcome::not_started("invalid", error.to_string()),
+        error => NotStarted::new("invalid", error.to_string()),
     }
 }
 

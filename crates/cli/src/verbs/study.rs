@@ -1,6 +1,5 @@
 //! `gyrator study`: thousands of runs of one system.
 
-use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -10,7 +9,7 @@ use clap::{Args, Subcommand};
 use gyrator::FmuCache;
 use gyrator_study::{
     Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, ReadError, Shard, Study,
-    StudyError, StudyFile, Summary, TableError, check_ending, csv_line, merge, run as run_study,
+    StudyError, StudyFile, TableError, Tally, check_ending, csv_line, merge, run as run_study,
     write_table,
 };
 use gyrator_system::SystemFile;
@@ -27,7 +26,9 @@ use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ProgressMode;
 use crate::study_progress::StudyProgress;
+use crate::study_summary::{StudySummary, divergence, outcomes};
 use crate::study_supervision::{Job, Plan};
+use crate::summary::{replace_earlier, write as write_summary};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
 
@@ -47,6 +48,13 @@ pub(super) struct Options {
     /// Run part i of n of the cases only; `gyrator study merge` joins the parts
     #[arg(long, value_name = "i/n", default_value = "1/1")]
     shard: Shard,
+    /// Write a summary as JSON here: the counts of failures and verdicts
+    #[arg(long, value_name = "FILE.json")]
+    summary: Option<PathBuf>,
+    /// End with exit code 0 also where the coupling of some runs diverges, as `accept_divergence = true` in the
+    /// study file does
+    #[arg(long)]
+    accept_divergence: bool,
     /// Print the cases, and run none
     #[arg(long)]
     dry_run: bool,
@@ -157,8 +165,12 @@ fn join(parts: &[PathBuf], output: &Path, allow_missing: bool) -> Result<Exit, F
     let (header, rows) = merge(&journals, allow_missing)?;
     write_table(output, &header.columns, &rows)?;
     let parts = count(parts.len() as u64, "part");
+    let outcomes = outcomes(&Tally::of(&header.columns, &rows));
     let rows = count(rows.len() as u64, "row");
-    screen::print(&format!("{}: {rows} of {parts}\n", output.display()))?;
+    screen::print(&format!(
+        "{outcomes}{}: {rows} of {parts}\n",
+        output.display()
+    ))?;
     Ok(Exit::Success)
 }
 
@@ -183,8 +195,13 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
     };
     check_ending(&output)?;
     let journal = journal_of(&output);
-    let outputs = [("--output-file", &*output), ("the journal", &*journal)];
+    let mut outputs = vec![("--output-file", &*output), ("the journal", &*journal)];
+    let summary = options.summary.as_deref();
+    outputs.extend(summary.map(|path| ("--summary", path)));
     overwriting::refuse(&outputs, &[("the study file", path)])?;
+    if let Some(path) = summary {
+        replace_earlier(path)?;
+    }
     if !options.no_supervisor && Worker::current().is_none() {
         let plan = Plan {
             journal: &journal,
@@ -209,6 +226,7 @@ fn make(
     let cache = FmuCache::new(options.fmus.open_options());
     let file = read(path)?;
     let system = system(&file, options)?;
+    let accepts_divergence = options.accept_divergence || file.accepts_divergence;
     let study = Study::prepare(file, system, cache)?;
     let isolated = isolated(&study, options)?;
     let journal = Journal::open(journal_path, &study.header(options.shard))?;
@@ -251,12 +269,17 @@ fn make(
     }
     let seconds = job.seconds + begin.elapsed().as_secs_f64();
     let table = is_complete.then_some(output);
-    screen::print(&render(&summary, job.earlier, table, seconds))?;
-    Ok(match is_complete {
-        true => Exit::Success,
-        false if was_interrupted => Exit::Interrupted,
-        false => Exit::Failed,
-    })
+    let outcome = StudySummary::new(path, &summary, job.earlier, table, seconds);
+    if let Some(file) = &options.summary {
+        write_summary(file, &outcome)?;
+    }
+    screen::print(&outcome.for_people())?;
+    match is_complete {
+        false if was_interrupted => Ok(Exit::Interrupted),
+        false => Ok(Exit::Failed),
+        true if accepts_divergence => Ok(Exit::Success),
+        true => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
+    }
 }
 
 /// The part of a study that this process makes, and the file of its runs in progress.
@@ -293,39 +316,6 @@ fn isolated(study: &Study, options: &Options) -> Result<Vec<String>, Failure> {
 
 fn cores() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-}
-
-/// Result of the study, for people.
-fn render(summary: &Summary, earlier: usize, output: Option<&Path>, seconds: f64) -> String {
-    let mut text = String::new();
-    for (reason, (number, message)) in &summary.failures {
-        let rows = count(*number as u64, "run");
-        let _ = writeln!(text, "{reason}: {rows}, one of them: {message}");
-    }
-    let rows = count(summary.total as u64, "row");
-    let kept = match earlier {
-        0 => String::new(),
-        earlier => format!(", {earlier} of them earlier"),
-    };
-    match output {
-        Some(output) => {
-            let _ = writeln!(text, "{}: {rows}{kept}", output.display());
-        }
-        None => {
-            let done = summary.done;
-            let _ = writeln!(
-                text,
-                "{done} of {rows} finished{kept}; run the same command again to go on"
-            );
-        }
-    }
-    let runs = summary.done.saturating_sub(earlier) + summary.extra_runs;
-    let _ = writeln!(
-        text,
-        "time: {} in {seconds:.1} s",
-        count(runs as u64, "run")
-    );
-    text
 }
 
 impl From<ReadError> for Failure {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::bench::{Bench, OSCILLATORS, lines, wait_until};
+use crate::bench::{Bench, OSCILLATORS, lines, wait_until, without_times};
 use crate::faults::FAULTY;
 
 /// Two masses, coupled by a spring; ten cases with three variants.
@@ -363,7 +363,7 @@ grid = { "experiment.stop_time" = 0.1, "components.bad.fmu" = [FMUS] }
     let command = command.args(["-c", &script, program]);
     let outcome = command.current_dir(bench.path("")).output().unwrap();
     let text = String::from_utf8(outcome.stdout).unwrap();
-    assert!(text.starts_with("study.csv: 64 rows\n"), "{text}");
+    assert!(text.contains("\nstudy.csv: 64 rows\n"), "{text}");
 }
 
 /// R-32: an FMU with a process of its own is opened there, after others have run.
@@ -622,4 +622,132 @@ fn the_audit_of_bonds_is_measured() {
             "{name}: {cell} {last}"
         );
     }
+}
+
+const DIVERGING: &str = r#"
+system = "system.toml"
+
+[[vary]]
+grid = { "experiment.step_size" = [1e-3, 5e-3], "left.k_c" = [10.0, 100.0] }
+
+[variants]
+stale = { "experiment.exchange" = "stale" }
+fresh = { "experiment.exchange" = "fresh" }
+lost = { "left.m" = 0.0 }
+"#;
+
+/// The stale coupling of the double oscillator at 5 ms grows without end; at 1 ms it does not.
+#[test]
+fn verdicts_are_in_the_table_and_counted() {
+    let bench = Bench::new();
+    let system = OSCILLATORS.replace("stop_time = 10.0", "stop_time = 20.0");
+    bench.write("system.toml", &system);
+    bench.write("study.toml", DIVERGING);
+    let outcome = |more: &[&str]| {
+        let files = ["study", "study.toml", "-o", "table.csv", "--summary"];
+        bench.run([&files, &["summary.json"][..], more].concat())
+    };
+    let found = outcome(&["--worker-threads", "1"]);
+    insta::assert_snapshot!(format!("{}{}", without_times(&found.stdout), found.stderr));
+    assert_eq!(found.code, Some(6));
+    let table = bench.read("table.csv");
+    // Messages, in quotes, have commas.
+    let unquoted: String = table.split('"').step_by(2).collect();
+    let verdict = |row: usize| cell(&unquoted, row, "verdict");
+    assert_eq!(
+        (cell(&unquoted, 9, "variant"), verdict(9)),
+        ("stale".to_owned(), "diverging".to_owned())
+    );
+    let of_bond = |row: usize| cell(&unquoted, row, "bond.coupling.verdict");
+    assert!((0..12).all(|row| verdict(row) == of_bond(row)));
+    let summary = bench.json("summary.json");
+    let counted: u64 = (summary["verdicts"].as_array().unwrap().iter())
+        .map(|group| group["rows"].as_u64().unwrap())
+        .sum();
+    assert_eq!((counted, &summary["rows"]), (8, &12.into()));
+    let last = summary["verdicts"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["verdict"], &last["first_row"]),
+        (&"diverging".into(), &10.into())
+    );
+
+    // All rows are there already; on more threads they are made in another order.
+    let again = outcome(&[]);
+    assert_eq!((again.code, again.stderr), (Some(6), found.stderr));
+    for name in ["table.csv", "table.csv.journal"] {
+        std::fs::remove_file(bench.path(name)).unwrap();
+    }
+    let accepted = outcome(&["--worker-threads", "2", "--accept-divergence"]);
+    assert_eq!((accepted.code, &*accepted.stderr), (Some(0), ""));
+    let counts = |text: &str| text.split("table.csv").next().unwrap().to_owned();
+    assert_eq!(counts(&accepted.stdout), counts(&found.stdout));
+    assert!(bench.read("table.csv") == table);
+    let merged = succeed(&bench, ["study", "merge", "table.csv", "-o", "merged.csv"]);
+    assert_eq!(
+        counts(&found.stdout),
+        merged.split("merged.csv").next().unwrap()
+    );
+
+    bench.write(
+        "study.toml",
+        &format!("accept_divergence = true\n{DIVERGING}"),
+    );
+    assert_eq!(outcome(&[]).code, Some(0));
+}
+
+/// The columns of a bond are what a run says of it.
+#[test]
+fn bonds_are_judged_as_by_a_run() {
+    let bench = Bench::new();
+    bench.write("system.toml", &system());
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\n[variants]\nonly = { \"bonds.coupling.correction\" = \"nepce\" }",
+    );
+    succeed(&bench, ["study", "study.toml"]);
+    bench.write(
+        "system.toml",
+        &system().replace("[[bonds]]", "[[bonds]]\ncorrection = \"nepce\""),
+    );
+    succeed(&bench, ["run", "system.toml", "--summary", "summary.json"]);
+    let (table, summary) = (bench.read("study.csv"), bench.json("summary.json"));
+    assert_eq!(cell(&table, 0, "verdict"), summary["verdict"]);
+    for (key, value) in summary["bonds"][0].as_object().unwrap() {
+        let name = format!("bond.coupling.{key}");
+        let header = table.lines().next().unwrap();
+        if !header.split(',').any(|column| column == name) {
+            continue;
+        }
+        let found = cell(&table, 0, &name);
+        match value {
+            serde_json::Value::Number(number) => {
+                let number = number.as_f64().unwrap();
+                assert_eq!(
+                    found.parse::<f64>().unwrap().to_bits(),
+                    number.to_bits(),
+                    "{name}"
+                );
+            }
+            serde_json::Value::Null => assert_eq!(found, "", "{name}"),
+            text => assert_eq!(text, &*found, "{name}"),
+        }
+    }
+}
+
+#[test]
+fn bonds_that_are_not_there_and_summaries_that_are_none_are_refused() {
+    let bench = Bench::new();
+    bench.write("system.toml", &system());
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\nmetrics = { energies = [\"copling\"] }",
+    );
+    let text = refuse(&bench, ["study", "study.toml"]);
+    assert!(
+        text.contains("no bond `copling`: did you mean `coupling`?"),
+        "{text}"
+    );
+    let outcome = bench.run(["study", "study.toml", "--summary", "system.toml"]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert_eq!(bench.read("system.toml"), system());
 }

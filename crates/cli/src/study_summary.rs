@@ -1,0 +1,151 @@
+//! The outcome of a study, for people and for programs.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use gyrator::Verdict;
+use gyrator_study::{Group, Summary, Tally};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::numbers::count;
+
+/// The outcome of a study.
+#[derive(Debug, Serialize)]
+pub(crate) struct StudySummary<'a> {
+    gyrator: &'static str,
+    study: &'a Path,
+    /// The table; null where rows are missing.
+    table: Option<&'a Path>,
+    /// Rows of the part.
+    rows: usize,
+    finished: usize,
+    /// Of the finished ones, those that were there before.
+    earlier: usize,
+    failures: Vec<Failed<'a>>,
+    verdicts: Vec<Judged<'a>>,
+    /// Runs that were made now, also those that are no rows.
+    runs: usize,
+    /// The computer's time, s.
+    wall_time: f64,
+    #[serde(skip)]
+    tally: &'a Tally,
+}
+
+/// Rows that failed alike. Rows count from 1, as lines of the table do below its header.
+#[derive(Debug, Serialize)]
+struct Failed<'a> {
+    stop_reason: &'a str,
+    rows: usize,
+    first_row: usize,
+    message: &'a str,
+}
+
+/// Rows that are judged alike.
+#[derive(Debug, Serialize)]
+struct Judged<'a> {
+    verdict: Verdict,
+    rows: usize,
+    first_row: usize,
+    /// Advice where it diverges.
+    message: Option<&'a str>,
+}
+
+impl<'a> StudySummary<'a> {
+    /// Of a study file, whose rows were finished with this outcome: `earlier` ones before, the others within
+    /// `wall_time`, s.
+    pub(crate) fn new(
+        study: &'a Path,
+        outcome: &'a Summary,
+        earlier: usize,
+        table: Option<&'a Path>,
+        wall_time: f64,
+    ) -> Self {
+        let tally = &outcome.tally;
+        let failed = |(stop_reason, group): (&'a String, &'a Group)| Failed {
+            stop_reason,
+            rows: group.rows,
+            first_row: group.first + 1,
+            message: &group.message,
+        };
+        let judged = |(verdict, group): (&Verdict, &'a Group)| Judged {
+            verdict: *verdict,
+            rows: group.rows,
+            first_row: group.first + 1,
+            message: (*verdict == Verdict::Diverging).then_some(&*group.message),
+        };
+        Self {
+            gyrator: env!("CARGO_PKG_VERSION"),
+            study,
+            table,
+            rows: outcome.total,
+            finished: outcome.done,
+            earlier,
+            failures: tally.failures.iter().map(failed).collect(),
+            verdicts: tally.verdicts.iter().map(judged).collect(),
+            runs: outcome.done.saturating_sub(earlier) + outcome.extra_runs,
+            wall_time,
+            tally,
+        }
+    }
+
+    /// The summary for people.
+    pub(crate) fn for_people(&self) -> String {
+        let mut text = outcomes(self.tally);
+        let rows = count(self.rows as u64, "row");
+        let kept = match self.earlier {
+            0 => String::new(),
+            earlier => format!(", {earlier} of them earlier"),
+        };
+        // Writing into a String cannot fail.
+        let _ = match self.table {
+            Some(table) => writeln!(text, "{}: {rows}{kept}", table.display()),
+            None => writeln!(
+                text,
+                "{} of {rows} finished{kept}; run the same command again to go on",
+                self.finished
+            ),
+        };
+        let runs = count(self.runs as u64, "run");
+        let _ = writeln!(text, "time: {runs} in {:.1} s", self.wall_time);
+        text
+    }
+}
+
+/// The failures and the verdicts of some rows, one line each.
+pub(crate) fn outcomes(tally: &Tally) -> String {
+    let mut text = String::new();
+    for (reason, group) in &tally.failures {
+        let runs = count(group.rows as u64, "run");
+        let _ = writeln!(text, "{reason}: {runs}, one of them: {}", group.message);
+    }
+    let verdicts = tally.verdicts.iter();
+    let verdicts: Vec<String> = verdicts
+        .map(|(verdict, group)| format!("{} {verdict}", group.rows))
+        .collect();
+    if !verdicts.is_empty() {
+        let _ = writeln!(text, "coupling error: {}", verdicts.join(", "));
+    }
+    text
+}
+
+/// The failure of a study with runs that diverge; `None` where there are none.
+pub(crate) fn divergence(tally: &Tally) -> Option<Failure> {
+    let group = tally.verdicts.get(&Verdict::Diverging)?;
+    let runs = count(group.rows as u64, "run");
+    let verb = if group.rows == 1 {
+        "diverges"
+    } else {
+        "diverge"
+    };
+    let text = format!(
+        "{runs} {verb}, first row {} of the table: {}",
+        group.first + 1,
+        group.message
+    );
+    let failure = Failure::new(Exit::CheckFailed, Message::error(text));
+    let help = "the table is complete; `accept_divergence = true` in the study file, or --accept-divergence, \
+                ends such a study with exit code 0";
+    Some(failure.help(help))
+}
