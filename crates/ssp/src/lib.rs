@@ -26,7 +26,7 @@ mod tree;
 mod unit;
 mod write;
 
-pub use osp::{is_osp, read_osp};
+pub use osp::{PowerPort, is_osp, power_ports, read_osp};
 pub use package::is_ssp;
 pub use read::{Options, ReadError, read};
 pub use write::{WriteError, write, write_with};

@@ -123,7 +123,7 @@ impl<'p> Reader<'p> {
     }
 
     /// Appends the text of a file to the source, the first as its own; returns where it starts.
-    fn append(&mut self, path: &Path, text: &str) -> usize {
+    pub(crate) fn append(&mut self, path: &Path, text: &str) -> usize {
         let source = &mut self.source;
         if source.path.as_os_str().is_empty() {
             source.path = path.to_owned();

@@ -49,3 +49,79 @@ fn suggested_bonds_for_programs() {
     let outcome = bench.run(["inspect", "fmus/OscillatorForce.fmu", "--suggest-bonds"]);
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
 }
+
+/// A system without units and names that tell, whose FMU says itself what is a port: in a file beside it, in its archive
+/// or in its description.
+#[test]
+fn ports_of_fmus_suggest_bonds() {
+    use std::io::Write as _;
+    const PORTS: &str = "<OspModelDescription><VariableGroups><Generic name='all'>\
+        <LinearMechanicalPort name='end'><Force name='force'><Variable ref='q'/></Force>\
+        <LinearVelocity name='velocity'><Variable ref='w'/></LinearVelocity></LinearMechanicalPort>\
+        </Generic></VariableGroups></OspModelDescription>";
+    let bench = Bench::new();
+    // Without units, and with the names q and w.
+    let bare = |text: &str, flow: &str| {
+        let text = text.replace("name=\"f\"", "name=\"q\"");
+        let text = text.replace(&format!("name=\"{flow}\""), "name=\"w\"");
+        let values = text.split(" unit=\"").skip(1);
+        let values: Vec<&str> = values.filter_map(|rest| rest.split('"').next()).collect();
+        let without = |text: String, unit: &&str| text.replace(&format!(" unit=\"{unit}\""), "");
+        values.iter().fold(text.clone(), without)
+    };
+    bench.alter_fmu("OscillatorForce", "left.fmu", |text| bare(text, "v2"));
+    bench.alter_fmu("OscillatorMotion", "right.fmu", |text| bare(text, "v"));
+    let annotation =
+        format!("<VendorAnnotations><Tool name=\"other\">{PORTS}</Tool></VendorAnnotations>");
+    bench.alter_fmu("OscillatorForce", "annotated.fmu", |text| {
+        let (before, after) = text.split_once("<ModelVariables>").unwrap_or((text, ""));
+        match after {
+            "" => text.to_owned(),
+            _ => bare(
+                &format!("{before}{annotation}<ModelVariables>{after}"),
+                "v2",
+            ),
+        }
+    });
+    std::fs::copy(bench.path("left.fmu"), bench.path("packed.fmu")).unwrap();
+    let packed = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open(bench.path("packed.fmu"));
+    let mut archive = zip::ZipWriter::new_append(packed.unwrap()).unwrap();
+    let name = "extra/OscillatorForce_OspModelDescription.xml";
+    archive
+        .start_file(name, zip::write::SimpleFileOptions::default())
+        .unwrap();
+    archive.write_all(PORTS.as_bytes()).unwrap();
+    archive.finish().unwrap();
+    let suggested = |fmu: &str| {
+        let system = format!(
+            "connections = [['left.q', 'right.q'], ['right.w', 'left.w']]\n\
+             experiment = {{ stop_time = 1, step_size = 1e-3 }}\n\
+             components.left.fmu = '{fmu}'\ncomponents.right.fmu = 'right.fmu'\n"
+        );
+        bench.write("system.toml", &system);
+        let outcome = bench.run(["inspect", "system.toml", "--suggest-bonds"]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        (outcome.stdout, outcome.stderr)
+    };
+    assert!(suggested("left.fmu").0.contains("no connection suggests"));
+    let port = "# force × velocity, by a port of an FMU\n[[bonds]]\nname = \"left-right\"\n\
+                effort = [{ from = \"left.q\", to = \"right.q\" }]\nflow = [{ from = \"right.w\", to = \"left.w\" }]\n";
+    for fmu in ["annotated.fmu", "packed.fmu"] {
+        let (found, _) = suggested(fmu);
+        assert!(found.contains(port), "{fmu}: {found}");
+    }
+    bench.write("OscillatorForce_OspModelDescription.xml", PORTS);
+    let (found, _) = suggested("left.fmu");
+    assert!(found.contains(port), "{found}");
+    bench.write(
+        "OscillatorForce_OspModelDescription.xml",
+        "<OspModelDescription>",
+    );
+    let (found, problems) = suggested("left.fmu");
+    assert!(found.contains("no connection suggests"), "{found}");
+    let words = "OscillatorForce_OspModelDescription.xml: this is not well-formed XML";
+    assert!(problems.contains(words), "{problems}");
+}

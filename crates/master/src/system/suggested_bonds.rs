@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use gyrator_ssp::PowerPort;
 use gyrator_system::{Bond, Connection, Port, Spanned};
 
 use super::System;
@@ -26,6 +27,8 @@ pub struct SuggestedBond {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
+    /// A port that the FMU of an end describes.
+    Ports,
     /// The units of all four variables.
     Units,
     /// Names of variables, where a unit is missing.
@@ -35,6 +38,8 @@ pub enum Evidence {
 /// Effort and flow of a domain of physics.
 struct Domain {
     quantities: &'static str,
+    /// The type of port of OSP.
+    port: &'static str,
     effort: Quantity,
     flow: Quantity,
     /// Names in use, as words of a variable's name; one letter is the first or the last of them.
@@ -47,6 +52,7 @@ struct Domain {
 const DOMAINS: [Domain; 4] = [
     Domain {
         quantities: "force × velocity",
+        port: "LinearMechanicalPort",
         effort: [1, 1, -2, 0, 0, 0, 0],
         flow: [0, 1, -1, 0, 0, 0, 0],
         effort_words: &["force", "f"],
@@ -54,6 +60,7 @@ const DOMAINS: [Domain; 4] = [
     },
     Domain {
         quantities: "torque × angular velocity",
+        port: "AngularMechanicalPort",
         effort: [1, 2, -2, 0, 0, 0, 0],
         flow: [0, 0, -1, 0, 0, 0, 0],
         effort_words: &["torque", "tau"],
@@ -61,6 +68,7 @@ const DOMAINS: [Domain; 4] = [
     },
     Domain {
         quantities: "voltage × current",
+        port: "ElectromagneticPort",
         effort: [1, 2, -3, -1, 0, 0, 0],
         flow: [0, 0, 0, 1, 0, 0, 0],
         effort_words: &["voltage", "u", "v"],
@@ -68,6 +76,7 @@ const DOMAINS: [Domain; 4] = [
     },
     Domain {
         quantities: "pressure × volume flow rate",
+        port: "HydraulicPort",
         effort: [1, -1, -2, 0, 0, 0, 0],
         flow: [0, 3, -1, 0, 0, 0, 0],
         effort_words: &["pressure", "p"],
@@ -114,12 +123,14 @@ impl Candidate {
 
 /// Bonds that connections without one suggest, in the order of the file. Connections that change values are
 /// none: in a bond both ends have the same.
-pub fn suggested_bonds(system: &System) -> Vec<SuggestedBond> {
+///
+/// `ports` are those that the FMUs describe ([`gyrator_ssp::power_ports`]).
+pub fn suggested_bonds(system: &System, ports: &[PowerPort]) -> Vec<SuggestedBond> {
     let halves = halves(system);
     let mut candidates = Vec::new();
     for (effort, a) in halves.iter().enumerate() {
         for (flow, b) in halves.iter().enumerate() {
-            candidates.extend(candidate(effort, flow, a, b));
+            candidates.extend(candidate((effort, a), (flow, b), ports));
         }
     }
     candidates.sort();
@@ -242,7 +253,11 @@ fn axis_of(effort: &Half<'_>, flow: &Half<'_>) -> (Connection, Connection) {
     (effort_half, flow_half)
 }
 
-fn candidate(effort: usize, flow: usize, a: &Half<'_>, b: &Half<'_>) -> Option<Candidate> {
+fn candidate(
+    (effort, a): (usize, &Half<'_>),
+    (flow, b): (usize, &Half<'_>),
+    ports: &[PowerPort],
+) -> Option<Candidate> {
     let ends = |half: &Half<'_>| {
         let Connection { from, to, .. } = half.connection;
         (from.value.component.clone(), to.value.component.clone())
@@ -252,8 +267,9 @@ fn candidate(effort: usize, flow: usize, a: &Half<'_>, b: &Half<'_>) -> Option<C
         return None;
     }
     let (domain, evidence) = DOMAINS.iter().enumerate().find_map(|(index, domain)| {
-        let evidence = domain.evidence(a, b)?;
-        Some((index, evidence))
+        let is_port = ports.iter().any(|port| domain.is_port(port, a, b));
+        let evidence = is_port.then_some(Evidence::Ports);
+        Some((index, evidence.or_else(|| domain.evidence(a, b))?))
     })?;
     Some(Candidate {
         evidence,
@@ -266,6 +282,19 @@ fn candidate(effort: usize, flow: usize, a: &Half<'_>, b: &Half<'_>) -> Option<C
 }
 
 impl Domain {
+    /// Whether the two are an effort and a flow of a port of either end.
+    fn is_port(&self, port: &PowerPort, effort: &Half<'_>, flow: &Half<'_>) -> bool {
+        let at_port = |half: &Half<'_>| {
+            let Connection { from, to, .. } = half.connection;
+            let ends = [&from.value, &to.value].into_iter();
+            let mut ends = ends.filter(|end| end.component == port.component);
+            ends.next().map(|end| end.variable.clone())
+        };
+        let pair = at_port(effort).zip(at_port(flow));
+        let mut pairs = port.efforts.iter().zip(&port.flows);
+        port.kind == self.port && pair.is_some_and(|(e, f)| pairs.any(|known| known == (&e, &f)))
+    }
+
     fn evidence(&self, effort: &Half<'_>, flow: &Half<'_>) -> Option<Evidence> {
         let is = |half: &Half<'_>, quantity| half.unit().map(|unit| unit.measures(quantity));
         let units = [is(effort, self.effort), is(flow, self.flow)];
@@ -409,15 +438,20 @@ mod tests {
     }
 
     /// Quantities, axes, and whether there was no choice.
+    fn in_words(suggested: SuggestedBond) -> (&'static str, String, bool) {
+        let pairs = suggested.bond.effort.iter().zip(&suggested.bond.flow);
+        let pairs =
+            pairs.map(|(effort, flow)| format!("{}·{}", effort.from.value, flow.from.value));
+        let pairs: Vec<String> = pairs.collect();
+        (suggested.quantities, pairs.join(", "), suggested.is_unique)
+    }
+
+    /// The same, of all bonds that a system suggests.
     fn of(system: &System) -> Vec<(&'static str, String, bool)> {
-        let of = |suggested: SuggestedBond| {
-            let pairs = suggested.bond.effort.iter().zip(&suggested.bond.flow);
-            let pairs =
-                pairs.map(|(effort, flow)| format!("{}·{}", effort.from.value, flow.from.value));
-            let pairs: Vec<String> = pairs.collect();
-            (suggested.quantities, pairs.join(", "), suggested.is_unique)
-        };
-        suggested_bonds(system).into_iter().map(of).collect()
+        suggested_bonds(system, &[])
+            .into_iter()
+            .map(in_words)
+            .collect()
     }
 
     #[test]
@@ -437,6 +471,38 @@ mod tests {
         }
         assert_eq!(of(&system(&["force"], &["position"])), []);
         assert_eq!(of(&system(&["force", "v"], &[])), []);
+    }
+
+    /// Names that tell nothing, and others that would do: a port of one end has the last word.
+    #[test]
+    fn ports_are_believed_before_names() {
+        let port = |component: &str, kind| PowerPort {
+            component: component.to_owned(),
+            kind,
+            efforts: vec!["one".to_owned()],
+            flows: vec!["two".to_owned()],
+        };
+        let system = system(&["one", "force"], &["two", "velocity"]);
+        let expected = |quantities| {
+            [
+                (quantities, "a.one·b.two".to_owned(), true),
+                ("force × velocity", "a.force·b.velocity".to_owned(), true),
+            ]
+        };
+        for (kind, quantities) in [
+            ("HydraulicPort", "pressure × volume flow rate"),
+            ("LinearMechanicalPort", "force × velocity"),
+        ] {
+            for end in ["a", "b"] {
+                let found = suggested_bonds(&system, &[port(end, kind)]);
+                assert_eq!(found[0].evidence, Evidence::Ports);
+                assert_eq!(found[1].evidence, Evidence::Names);
+                let found: Vec<_> = found.into_iter().map(in_words).collect();
+                assert_eq!(found, expected(quantities), "{kind} {end}");
+            }
+        }
+        let found = suggested_bonds(&system, &[port("c", "HydraulicPort")]);
+        assert_eq!(found.len(), 1);
     }
 
     #[test]
@@ -460,7 +526,7 @@ mod tests {
         ];
         let expected = expected.map(|pair| ("force × velocity", pair.to_owned(), true));
         assert_eq!(of(&ports), expected);
-        let names = suggested_bonds(&ports)
+        let names = suggested_bonds(&ports, &[])
             .into_iter()
             .map(|bond| bond.bond.name.value);
         assert_eq!(names.collect::<Vec<_>>(), ["a-b", "a-b-2"]);
@@ -518,7 +584,7 @@ mod tests {
                 }
                 *part = UnitSource::of_unit(Box::new(Described(description)));
             }
-            suggested_bonds(&system)
+            suggested_bonds(&system, &[])
         };
         let found = with(&rate);
         assert_eq!(found.len(), 1);

@@ -1,13 +1,20 @@
 //! Groups of variables: the `*_OspModelDescription.xml` of an FMU.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use gyrator_fmu::{ModelDescription, UnpackedArchive};
 use gyrator_system::{Component, Spanned};
 
 use crate::models::Models;
 use crate::package::Reference;
 use crate::tree::{Element, Reader};
+
+/// End of the name of a description.
+const SUFFIX: &str = "OspModelDescription.xml";
+/// Its outermost element.
+const ROOT: &str = "OspModelDescription";
 
 /// Ports of which the product of the two variables is a power: type, effort, flow.
 const POWER_PORTS: [(&str, &str, &str); 4] = [
@@ -29,10 +36,15 @@ pub(super) struct Group {
 impl Group {
     /// Effort and flow of a port that carries a power.
     pub(super) fn power(&self) -> Option<(&Group, &Group)> {
+        self.power_port().map(|(_, effort, flow)| (effort, flow))
+    }
+
+    /// Type, effort and flow of a port that carries a power.
+    pub(super) fn power_port(&self) -> Option<(&'static str, &Group, &Group)> {
         let mut ports = POWER_PORTS.iter();
-        let (_, effort, flow) = ports.find(|(port, ..)| *port == self.kind)?;
+        let (port, effort, flow) = ports.find(|(port, ..)| *port == self.kind)?;
         let group = |kind: &str| self.groups.iter().find(|group| group.kind == *kind);
-        Some((group(effort)?, group(flow)?))
+        Some((port, group(effort)?, group(flow)?))
     }
 }
 
@@ -40,7 +52,8 @@ impl Group {
 pub(super) struct Groups(BTreeMap<String, BTreeMap<String, Group>>);
 
 impl Groups {
-    /// Reads the descriptions that lie beside the FMUs or beside the system.
+    /// Reads the descriptions that lie beside the FMUs, beside the system or in the FMUs, or stand in vendor
+    /// annotations.
     pub(super) fn new(simulators: &[Component], reader: &mut Reader<'_>) -> Self {
         let mut models = Models::new(reader.limits);
         let mut of_files = BTreeMap::new();
@@ -49,13 +62,17 @@ impl Groups {
             let Some(model) = models.of(&simulator.fmu.value) else {
                 continue;
             };
-            let name = format!("{}_OspModelDescription.xml", model.model_name);
-            let Some(file) = file_of(simulator, &name, reader) else {
-                continue;
-            };
+            let name = format!("{}_{SUFFIX}", model.model_name);
+            let file = file_of(simulator, &name, reader);
+            let place = file
+                .as_ref()
+                .map_or(&simulator.fmu.value, |file| &file.path);
             let groups = of_files
-                .entry(file.path.clone())
-                .or_insert_with(|| read(&file, &simulator.fmu.span, reader));
+                .entry(place.clone())
+                .or_insert_with(|| match &file {
+                    Some(file) => read(file, &simulator.fmu.span, reader),
+                    None => in_fmu(simulator, &model, reader),
+                });
             of_simulators.insert(simulator.name.value.clone(), groups.clone());
         }
         Self(of_simulators)
@@ -64,6 +81,11 @@ impl Groups {
     /// The group of a simulator.
     pub(super) fn of(&self, simulator: &str, group: &str) -> Option<&Group> {
         self.0.get(simulator)?.get(group)
+    }
+
+    /// All groups of a simulator.
+    pub(super) fn all(&self, simulator: &str) -> impl Iterator<Item = &Group> {
+        self.0.get(simulator).into_iter().flat_map(BTreeMap::values)
     }
 
     /// Names of the groups of a simulator.
@@ -87,20 +109,62 @@ fn file_of(simulator: &Component, name: &str, reader: &Reader<'_>) -> Option<Ref
     beside.or_else(|| here().filter(|file| file.path.is_file()))
 }
 
+/// The groups of a description in an archive, or else in its vendor annotations.
+fn in_fmu(
+    simulator: &Component,
+    model: &ModelDescription,
+    reader: &mut Reader<'_>,
+) -> BTreeMap<String, Group> {
+    let fmu = &simulator.fmu.value;
+    let is_description = |name: &str| {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        !name.contains("..") && file.ends_with(SUFFIX)
+    };
+    let found = RefCell::new(None);
+    let note = |name: &str| {
+        let is_first = is_description(name) && found.borrow().is_none();
+        if is_first {
+            *found.borrow_mut() = Some(name.to_owned());
+        }
+        is_first
+    };
+    let archive = UnpackedArchive::new(fmu, reader.limits, note);
+    if let (Ok((archive, _)), Some(name)) = (archive, found.into_inner()) {
+        let file = Reference {
+            path: archive.path().join(&name),
+            shown: fmu.join(&name),
+        };
+        return read(&file, &simulator.fmu.span, reader);
+    }
+    for annotation in &model.vendor_annotations {
+        if annotation.xml.contains(ROOT) {
+            let shown = fmu.join("modelDescription.xml");
+            let start = reader.append(&shown, &annotation.xml);
+            return groups_of(&annotation.xml, start, reader);
+        }
+    }
+    BTreeMap::new()
+}
+
 fn read(
     file: &Reference,
     place: &std::ops::Range<usize>,
     reader: &mut Reader<'_>,
 ) -> BTreeMap<String, Group> {
+    let opened = reader.open(file, place);
+    opened.map_or_else(BTreeMap::new, |(text, start)| {
+        groups_of(&text, start, reader)
+    })
+}
+
+/// The groups in the text of a description, which starts at this offset of the source.
+fn groups_of(text: &str, start: usize, reader: &mut Reader<'_>) -> BTreeMap<String, Group> {
     let mut groups = BTreeMap::new();
-    let Some((text, start)) = reader.open(file, place) else {
-        return groups;
-    };
-    let Some(tree) = reader.tree(&text, start) else {
+    let Some(tree) = reader.tree(text, start) else {
         return groups;
     };
     let root = tree.root();
-    if root.name() != "OspModelDescription" {
+    if root.name() != ROOT {
         let message = format!(
             "the outermost element is `{}`, not `OspModelDescription`",
             root.name()

@@ -7,6 +7,7 @@ mod ends;
 mod experiment;
 mod functions;
 mod groups;
+mod ports;
 mod simulators;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ use crate::read::{ReadError, finish};
 use crate::tree::Reader;
 use ends::Ends;
 use groups::Groups;
+pub use ports::{PowerPort, power_ports};
 
 /// The description that every folder of a system has.
 const DESCRIPTION: &str = "OspSystemStructure.xml";

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gyrator_fmu::Fmu;
+use gyrator_ssp::power_ports;
 
 use self::needs::NeedsFacts;
 use super::simulate::not_opened;
@@ -90,7 +91,14 @@ fn needs_of(options: &Options) -> Result<NeedsFacts, Failure> {
 fn inspect_system(options: &Options) -> Result<Exit, Failure> {
     let (file, warnings) =
         system_input::read(&options.path, &options.input, options.fmus.limits())?;
-    let (facts, problems) = system::Facts::new(file, warnings, options.suggest_bonds);
+    let ports = options.suggest_bonds.then(|| {
+        let (ports, problems) = power_ports(&file, options.fmus.limits());
+        for problem in problems {
+            screen::message(&format!("warning: {problem}\n"));
+        }
+        ports
+    });
+    let (facts, problems) = system::Facts::new(file, warnings, ports.as_deref());
     screen::print(&match (options.json, &facts.suggested_bonds) {
         (true, _) => json(&facts)?,
         (false, Some(bonds)) => suggestions::render(bonds),

@@ -42,6 +42,7 @@ pub(super) fn render(bonds: &[Suggestion]) -> String {
     );
     for bond in bonds {
         let source = match bond.evidence {
+            Evidence::Ports => "by a port of an FMU",
             Evidence::Units => "by the units",
             Evidence::Names => "by the names alone",
         };

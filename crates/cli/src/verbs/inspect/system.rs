@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use gyrator::{System, suggested_bonds};
 use gyrator_fmu::Fmu;
+use gyrator_ssp::PowerPort;
 use gyrator_system::{
     Bond, Choice, Component, Connection, InterfaceModel, Problem, Problems, Severity, Spanned,
     SystemFile, Value,
@@ -79,17 +80,18 @@ struct InterfaceModelFacts {
 }
 
 impl Facts {
-    /// The facts of a system and, if it cannot be run, why.
+    /// The facts of a system and, if it cannot be run, why; with the bonds that it suggests where the ports of its
+    /// FMUs are given.
     pub(super) fn new(
         file: SystemFile,
         mut warnings: Vec<Problem>,
-        suggests_bonds: bool,
+        ports: Option<&[PowerPort]>,
     ) -> (Self, Option<Failure>) {
         let mut facts = Self::of(&file);
         let source = Arc::clone(&file.source);
         let failure = match System::from_file(file.clone()) {
             Ok(system) => {
-                let suggested = suggests_bonds.then(|| suggested_bonds(&system));
+                let suggested = ports.map(|ports| suggested_bonds(&system, ports));
                 facts.suggested_bonds =
                     suggested.map(|bonds| bonds.iter().map(Suggestion::new).collect());
                 warnings.extend(system.check());
