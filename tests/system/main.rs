@@ -10,6 +10,7 @@ mod call_order;
 mod call_sequences;
 mod combinations;
 mod connections;
+mod coupling_faults;
 mod descriptions;
 mod determinism;
 mod embedding;
