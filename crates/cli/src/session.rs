@@ -94,6 +94,10 @@ impl Session<'_> {
             running.assessing = Some(recorder);
             running.file.iter().for_each(ResultFile::await_columns);
         }
+        // The summary would come days later.
+        for warning in running.run.report().warnings {
+            screen::message(&format!("warning: {warning}\n"));
+        }
         let outcome = if self.results.initialize_only {
             self.show_initial_values(&mut running)
         } else {
@@ -401,7 +405,12 @@ impl Session<'_> {
         let problems = self.warnings.iter().map(|problem| self.warning(problem));
         let shortened = self.shortened_step(report);
         let no_outputs = self.no_outputs(&running.run);
-        let warnings: Vec<String> = problems.chain(shortened).chain(no_outputs).collect();
+        let found = report.warnings.iter().cloned();
+        let warnings: Vec<String> = problems
+            .chain(shortened)
+            .chain(no_outputs)
+            .chain(found)
+            .collect();
         let findings = running.judging.as_ref();
         let findings = findings.map_or(Vec::new(), |judging| judging.conclude(report));
         let mut summary = Summary::new(&self.system, report, &warnings, running.clock, output)

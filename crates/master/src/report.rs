@@ -192,6 +192,8 @@ pub struct Report {
     pub actions: Vec<ActionReport>,
     /// Counters by cause.
     pub counters: Counters,
+    /// Likely mistakes of the description, which the start has found.
+    pub warnings: Vec<String>,
     /// Notes for the user.
     pub notes: Vec<String>,
 }

@@ -250,6 +250,9 @@ impl LearningObserver for Table {
             run.observe(Box::new(Tracker(worker)))?;
         }
         if number == 0 {
+            for warning in run.report().warnings {
+                screen::message(&format!("warning: {warning}\n"));
+            }
             for note in run.report().notes {
                 screen::message(&format!("note: {note}\n"));
             }

@@ -125,3 +125,33 @@ fn ports_of_fmus_suggest_bonds() {
     let words = "OscillatorForce_OspModelDescription.xml: this is not well-formed XML";
     assert!(problems.contains(words), "{problems}");
 }
+
+/// A bond whose sense was turned is a warning before the first step, and a note of the summary.
+#[test]
+fn a_sense_of_the_wrong_sign_is_a_warning_at_the_start() {
+    let bench = Bench::new();
+    let turned = OSCILLATORS.replace("[[bonds]]\n", "[[bonds]]\nsense = -1\n");
+    for (system, is_warned_of) in [(OSCILLATORS.to_owned(), false), (turned, true)] {
+        bench.write("system.toml", &system);
+        for verb in [
+            "run system.toml -e 0.1 --summary s.json",
+            "learn system.toml -e 0.1 -n 1",
+        ] {
+            let outcome = bench.run(verb.split(' '));
+            assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+            let warning = "its sense is likely the wrong sign";
+            assert_eq!(
+                outcome.stderr.contains(warning),
+                is_warned_of,
+                "{verb}: {}",
+                outcome.stderr
+            );
+        }
+        let notes = bench.json("s.json")["notes"].to_string();
+        assert_eq!(
+            notes.contains("likely the wrong sign"),
+            is_warned_of,
+            "{notes}"
+        );
+    }
+}

@@ -30,8 +30,18 @@ const NEWTON_ITERATIONS: usize = 25;
 /// Notes for the user that do not stop the run.
 pub(crate) type Notes = Vec<String>;
 
+/// What the start says to the user; none of it stops the run.
+pub(crate) struct StartMessages {
+    pub(crate) notes: Notes,
+    /// Likely mistakes of the description.
+    pub(crate) warnings: Notes,
+}
+
 /// Brings all units from their start values to the first communication point.
-pub(crate) fn initialize(state: &mut SystemState, period: &Period) -> Result<Notes, RunError> {
+pub(crate) fn initialize(
+    state: &mut SystemState,
+    period: &Period,
+) -> Result<StartMessages, RunError> {
     let start = Step {
         time: period.start,
         ..Step::default()
@@ -50,7 +60,7 @@ pub(crate) fn initialize(state: &mut SystemState, period: &Period) -> Result<Not
     set_start_values(state, &start, true)?;
     propagate(state, &start)?;
     let (gains, mut notes) = select_exchange(state, &start)?;
-    notes.extend(likely_wrong_senses(state, &gains));
+    let warnings = likely_wrong_senses(state, &gains);
     read_start_values_back(state, &start, true, &mut notes)?;
     for component in 0..state.units.members.len() {
         call(state, component, &start, |unit| {
@@ -69,7 +79,7 @@ pub(crate) fn initialize(state: &mut SystemState, period: &Period) -> Result<Not
     }));
     slopes::read_slopes(state, &start, 0).map_err(RunError::Fault)?;
     outputs::observe(&state.units, &mut state.signals, &mut state.courses, 0, 0.0);
-    Ok(notes)
+    Ok(StartMessages { notes, warnings })
 }
 
 /// Inputs get their start values in Initialization Mode, everything else before it, but after

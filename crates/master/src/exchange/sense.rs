@@ -25,7 +25,7 @@ struct Answer {
     property: &'static str,
 }
 
-/// Notes on bonds of which every answer that is known has the sign of an active end. The units are in
+/// Warnings about bonds of which every answer that is known has the sign of an active end. The units are in
 /// Initialization Mode; `gains` holds D where it was measured, by component.
 pub(crate) fn likely_wrong_senses(state: &mut SystemState, gains: &[Option<Gains>]) -> Vec<String> {
     let graph = std::sync::Arc::clone(&state.graph);
@@ -156,7 +156,7 @@ mod tests {
             .bond("shaft", ("a.f", "b.f"), ("b.v", "a.v2"))
             .sense(sense);
         let run = system.start(&RunOptions::default()).unwrap();
-        let notes = run.report().notes;
+        let notes = run.report().warnings;
         notes
             .into_iter()
             .filter(|note| note.contains("sense"))

@@ -62,6 +62,7 @@ pub struct Run {
     checkpoint: Option<Checkpoint>,
     stop_reason: StopReason,
     notes: Vec<String>,
+    warnings: Vec<String>,
     faulty: Option<String>,
     written: bool,
 }
@@ -92,7 +93,8 @@ impl Run {
                 .map(|stop| end_as_stepped(&state.graph, stop, control_facts)),
             ..period
         };
-        notes.extend(engine::initialize(&mut state, &experiment)?);
+        let messages = engine::initialize(&mut state, &experiment)?;
+        notes.extend(messages.notes);
         let start = Step {
             time: period.start,
             ..Step::default()
@@ -117,6 +119,7 @@ impl Run {
             interrupt,
             stop_reason: StopReason::Running,
             notes,
+            warnings: messages.warnings,
             faulty: None,
             written: false,
         };

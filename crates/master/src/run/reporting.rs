@@ -52,6 +52,7 @@ pub(super) fn report(run: &Run) -> Report {
         interface_models: InterfaceModelReport::all(graph),
         actions: run.state.scenario.done.iter().map(action).collect(),
         counters,
+        warnings: run.warnings.clone(),
         notes: notes(run),
     }
 }
