@@ -168,6 +168,9 @@ impl Case {
                 is_definite: true,
             });
         }
+        if self.points == 0 && !matches!(self.place.probe, Probe::Report) {
+            return None;
+        }
         let bond = self.place.bond;
         self.judge.violation(&End { report, bond })
     }
@@ -198,7 +201,8 @@ impl Case {
         if matches!(self.place.probe, Probe::Report) {
             return None;
         }
-        let is_cut = self.until.is_finite() && !self.is_over(report);
+        let is_cut = self.until.is_finite() && !self.is_over(report)
+            || report.stop_time < self.from && self.points == 0;
         let at = short(report.stop_time);
         let text = match (self.points, is_cut) {
             (0, false) => "has no communication point in the window".to_owned(),

@@ -294,7 +294,10 @@ impl Checks {
 
 /// A number with at most six digits, for people.
 fn short(value: f64) -> String {
-    let rounded = format!("{value:.5e}").parse().unwrap_or(value);
-    let text = format!("{rounded:?}");
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+    let is_plain = rounded == 0.0 || (1e-4..1e6).contains(&rounded.abs());
+    match is_plain {
+        true => rounded.to_string(),
+        false => format!("{rounded:e}"),
+    }
 }

@@ -1,4 +1,4 @@
-use gyrator::{ClosureUnit, Report, Run, RunOptions, System, Verdict};
+use gyrator::{ClosureUnit, Report, Run, RunOptions, StopReason, System, Verdict};
 
 use super::{Check, Checks, EnergyLimit, Finding, Judging, Outcome, parse};
 
@@ -108,6 +108,34 @@ fn patterns_are_one_finding_each() {
     assert_eq!(names, expected);
     let failed: Vec<bool> = found.iter().map(|finding| !finding.holds()).collect();
     assert_eq!(failed, [false, false, true, false]);
+}
+
+/// A unit that ends the simulation at 2 s, before the windows.
+#[test]
+fn windows_after_the_end_fail() {
+    let mut run = parabola().start(&RunOptions::default()).unwrap();
+    let checks = Checks::from([
+        Check::settles("a.y", None, 1.0, 3.0),
+        Check::reaches("a.y", 10.0).from(3.0),
+        Check::never_above("a.y", 9.0).until(3.0),
+        Check::within("a.y", 4.0, 0.0).from(2.0),
+    ]);
+    let judging = Judging::new(&checks, run.graph(), 0.0, Some(4.0)).unwrap();
+    run.observe(judging.observer()).unwrap();
+    while run.time() < 2.0 {
+        run.step().unwrap();
+    }
+    let report = Report {
+        stop_reason: StopReason::Terminated,
+        ..run.report()
+    };
+    let found = judging.conclude(&report);
+    for finding in &found[..3] {
+        let text = "a.y is known until t = 2 s only, where the run ended";
+        assert_eq!(finding.message.as_deref(), Some(text), "{finding}");
+        assert_eq!(finding.outcome, Outcome::Failed);
+    }
+    assert!(found[3].holds());
 }
 
 /// A system whose `a.y` is NaN from 1 s on.
@@ -248,4 +276,20 @@ fn energies_are_judged_at_every_point() {
     assert_eq!(found[1].subject, "the system");
     assert_eq!(found[1].value, found[0].value);
     assert_eq!(found[9].subject, "bond coupling");
+}
+
+#[test]
+fn numbers_in_messages_have_six_digits() {
+    for (value, text) in [
+        (0.0, "0"),
+        (-2.5, "-2.5"),
+        (0.1 + 0.2, "0.3"),
+        (1.0 / 3.0, "0.333333"),
+        (123_456.7, "123457"),
+        (1.784_73e11, "1.78473e11"),
+        (-1.5e-7, "-1.5e-7"),
+        (f64::INFINITY, "inf"),
+    ] {
+        assert_eq!(super::short(value), text);
+    }
 }
