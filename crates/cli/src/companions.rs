@@ -6,7 +6,6 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
@@ -65,16 +64,9 @@ type Outcome = Result<Table, String>;
 pub(crate) struct Companions {
     supervisor: Supervisor,
     stop: Stop,
-    half: Receiver<Outcome>,
-    twice: Receiver<Outcome>,
+    /// Those that were started, by the factor of the macro-step.
+    started: Vec<(f64, Receiver<Outcome>)>,
     threads: Vec<JoinHandle<()>>,
-}
-
-/// Rows of the companions, and a remark for the user.
-pub(crate) struct CompanionResults {
-    pub(crate) levels: Levels,
-    pub(crate) tables: [Table; 2],
-    pub(crate) note: String,
 }
 
 impl Companions {
@@ -85,70 +77,46 @@ impl Companions {
             .timeout(execution.timeout())
             .memory_limit(execution.memory_limit.map(|limit| limit << 20))
             .quiet();
-        let stop = Stop::default();
-        let mut threads = Vec::new();
-        let [half, twice] = Levels::HalfAndTwice.factors();
-        let half = Companion {
-            factor: half,
-            interval: Some(interval),
-        };
-        Self {
-            half: make(&supervisor, half, &stop, &mut threads),
-            twice: make(&supervisor, at_every_point(twice), &stop, &mut threads),
+        let mut companions = Self {
             supervisor,
-            stop,
-            threads,
-        }
+            stop: Stop::default(),
+            started: Vec::new(),
+            threads: Vec::new(),
+        };
+        let [half, twice] = Levels::HalfAndTwice.factors();
+        companions.make(half, Some(interval));
+        companions.make(twice, None);
+        companions
     }
 
-    /// Waits for their ends. Where the run at half the macro-step fails, takes one at four times the macro-step in
-    /// its place.
+    /// Waits for the rows of the one at so many times the macro-step; starts it where it was not started.
     ///
     /// # Errors
-    /// Why there are no error bars.
-    pub(crate) fn results(
-        mut self,
-        interrupt: &Arc<AtomicBool>,
-    ) -> Result<CompanionResults, String> {
-        let half = self.wait(&self.half, interrupt);
-        let twice = self.wait(&self.twice, interrupt);
-        let twice = twice.map_err(|reason| failed("twice the macro-step", &reason))?;
-        let reason = match half {
-            Ok(half) => {
-                return Ok(CompanionResults {
-                    levels: Levels::HalfAndTwice,
-                    tables: [half, twice],
-                    note: "the error bars come from runs at half and twice the macro-step; what an FMU does \
-                           within its own inner steps is hidden from them"
-                        .to_owned(),
-                });
+    /// Why there are no rows.
+    pub(crate) fn rows(&mut self, factor: f64, interrupt: &AtomicBool) -> Result<Table, String> {
+        let place = |started: &[(f64, _)]| started.iter().position(|(other, _)| *other == factor);
+        if place(&self.started).is_none() {
+            if interrupt.load(Ordering::Relaxed) {
+                return Err("it was interrupted".to_owned());
             }
-            Err(reason) => failed("half the macro-step", &reason),
-        };
-        if interrupt.load(Ordering::Relaxed) {
-            return Err(reason);
+            self.make(factor, None);
         }
-        let [_, four] = Levels::TwiceAndFourTimes.factors();
-        let mut threads = std::mem::take(&mut self.threads);
-        let four = make(
-            &self.supervisor,
-            at_every_point(four),
-            &self.stop,
-            &mut threads,
-        );
-        self.threads = threads;
-        let four = self.wait(&four, interrupt);
-        let four = four.map_err(|other| {
-            format!("{reason}; {}", failed("four times the macro-step", &other))
-        })?;
-        Ok(CompanionResults {
-            levels: Levels::TwiceAndFourTimes,
-            tables: [twice, four],
-            note: format!(
-                "the error bars come from runs at twice and four times the macro-step, since {reason}; what an \
-                 FMU does within its own inner steps is hidden from them"
-            ),
-        })
+        let place = place(&self.started).ok_or("it was not started")?;
+        self.wait(&self.started[place].1, interrupt)
+    }
+
+    /// Makes a companion in a thread of its own: a worker dies with the thread that has started it.
+    fn make(&mut self, factor: f64, interval: Option<f64>) {
+        let (sender, receiver) = channel();
+        let (supervisor, stop) = (self.supervisor.clone(), self.stop.clone());
+        let companion = Companion { factor, interval };
+        let work = move || {
+            // The receiver is gone where the run has ended.
+            let _ = sender.send(supervise(supervisor, companion, &stop));
+        };
+        // Where there can be no thread, the sender is gone.
+        self.threads.extend(std::thread::Builder::new().spawn(work));
+        self.started.push((factor, receiver));
     }
 
     fn wait(&self, outcome: &Receiver<Outcome>, interrupt: &AtomicBool) -> Outcome {
@@ -178,35 +146,6 @@ impl Drop for Companions {
             let _ = thread.join();
         }
     }
-}
-
-fn failed(which: &str, reason: &str) -> String {
-    format!("the run at {which} failed: {reason}")
-}
-
-const fn at_every_point(factor: f64) -> Companion {
-    Companion {
-        factor,
-        interval: None,
-    }
-}
-
-/// Makes a companion in a thread of its own: a worker dies with the thread that has started it.
-fn make(
-    supervisor: &Supervisor,
-    companion: Companion,
-    stop: &Stop,
-    threads: &mut Vec<JoinHandle<()>>,
-) -> Receiver<Outcome> {
-    let (sender, receiver) = channel();
-    let (supervisor, stop) = (supervisor.clone(), stop.clone());
-    let work = move || {
-        // The receiver is gone where the run has ended.
-        let _ = sender.send(supervise(supervisor, companion, &stop));
-    };
-    // Where there can be no thread, the sender is gone.
-    threads.extend(std::thread::Builder::new().spawn(work));
-    receiver
 }
 
 fn supervise(supervisor: Supervisor, companion: Companion, stop: &Stop) -> Outcome {

@@ -1,10 +1,9 @@
 //! The error bars of a run: its companions are started before it, and compared with it after it.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gyrator::Run;
-use gyrator_assess::{ErrorBar, Results, error_bars};
+use gyrator_assess::{ErrorBar, assess};
 use gyrator_record::Column;
 use gyrator_system::{Problem, Problems, SystemFile};
 
@@ -94,36 +93,16 @@ impl Assessment {
     }
 
     /// Waits for the companions and estimates the errors.
-    pub(crate) fn finish(self, interrupt: &Arc<AtomicBool>) -> Assessed {
+    pub(crate) fn finish(self, interrupt: &AtomicBool) -> Assessed {
         let variables: Vec<String> = self
             .columns
             .iter()
             .map(|column| column.name.clone())
             .collect();
-        let (bars, note) = match self.companions.results(interrupt) {
-            Ok(companions) => {
-                let [first, second] = &companions.tables;
-                let results = Results {
-                    step_size: self.step_size,
-                    run: &self.rows.take(),
-                    levels: companions.levels,
-                    companions: [first, second],
-                };
-                (
-                    error_bars(&results, &variables, self.wanted),
-                    companions.note,
-                )
-            }
-            Err(reason) => {
-                let unknown = variables
-                    .iter()
-                    .map(|name| ErrorBar::unknown(name, &*reason));
-                (
-                    unknown.collect(),
-                    format!("there are no error bars: {reason}"),
-                )
-            }
-        };
+        let (rows, mut companions) = (self.rows.take(), self.companions);
+        let companion = |factor| companions.rows(factor, interrupt);
+        let gyrator_assess::Assessment { bars, note } =
+            assess(&rows, self.step_size, &variables, self.wanted, companion);
         let column = |column: &Column| Column {
             name: format!("error.{}", column.name),
             ..column.clone()

@@ -11,6 +11,7 @@ mod bond_columns;
 mod cases;
 mod cell;
 mod crashed_run;
+mod error_columns;
 mod fmus;
 mod groups;
 mod identity;

@@ -91,7 +91,14 @@ fn read_study(
     let reference = root.take("reference");
     let reference = reference.and_then(|value| self::reference(value, &variants, reader));
     let mut bonds = None;
-    let metrics = metrics(&mut root, reference.is_some(), &mut bonds, reader);
+    let mut error_bars = Vec::new();
+    let metrics = metrics(
+        &mut root,
+        reference.is_some(),
+        &mut bonds,
+        &mut error_bars,
+        reader,
+    );
     let wall_time = root.take("wall_time");
     let wall_time = wall_time.is_some_and(|value| boolean("wall_time", value, reader));
     let accepts_divergence = root.take("accept_divergence");
@@ -107,6 +114,7 @@ fn read_study(
         variants,
         reference,
         metrics,
+        error_bars,
         bonds,
         wall_time,
         accepts_divergence,
@@ -246,6 +254,7 @@ fn metrics(
     root: &mut Section<'_>,
     has_reference: bool,
     bonds: &mut Option<Vec<String>>,
+    error_bars: &mut Vec<String>,
     reader: &mut Reader,
 ) -> Vec<Metric> {
     let Some(value) = root.take("metrics") else {
@@ -283,12 +292,26 @@ fn metrics(
                 None => *bonds = Some(texts("energies", value, reader)),
             }
         }
+        if let Some(value) = section.take("error_bars") {
+            if window.is_some() || name.is_some() {
+                let message = "error bars are those of the whole run";
+                let problem = Problem::error("windowed-error-bars", message).at(&value.span());
+                let help =
+                    "put `error_bars` into one of the [[metrics]] without `window` and `name`";
+                reader.problems.push(problem.help(help));
+            }
+            error_bars.extend(texts("error_bars", value, reader));
+        }
         section.finish(reader);
     }
     let mut columns = BTreeSet::new();
-    for metric in &metrics {
-        if !columns.insert(metric.column()) {
-            let message = format!("there are two columns `{}`", metric.column());
+    let of_metrics = metrics.iter().map(Metric::column);
+    let of_errors = error_bars
+        .iter()
+        .map(|variable| format!("error.{variable}"));
+    for column in of_metrics.chain(of_errors) {
+        if !columns.insert(column.clone()) {
+            let message = format!("there are two columns `{column}`");
             let problem = Problem::error("duplicate-metric", message).at(&value.span());
             reader
                 .problems

@@ -15,6 +15,7 @@ use crate::bond_columns;
 use crate::cases::{Cases, Shard};
 use crate::cell::{Cell, Column, ColumnKind};
 use crate::crashed_run::{CrashedRun, Notes, Trial};
+use crate::error_columns;
 use crate::fmus;
 use crate::groups::{self, Group};
 use crate::identity::Identity;
@@ -219,6 +220,9 @@ impl Study {
         cells.push(bond_columns::verdict(outcome.verdict));
         let metric = |index: usize| outcome.metrics.get(index).copied().flatten();
         cells.extend((0..self.file.metrics.len()).map(|index| metric(index).into()));
+        for index in 0..self.file.error_bars.len() {
+            cells.extend(error_columns::cells(outcome.error_bars.get(index)));
+        }
         for index in 0..self.bonds.len() {
             match outcome.bonds.get(index) {
                 Some(of_bond) => cells.extend(of_bond.iter().cloned()),
@@ -232,7 +236,7 @@ impl Study {
     }
 }
 
-/// The units of the metrics, from the first system of the list that can be described.
+/// The units of the metrics and of the estimated errors, from the first system of the list that can be described.
 fn units(
     file: &StudyFile,
     system: &SystemFile,
@@ -263,11 +267,25 @@ fn units(
             found.map(|(_, unit)| unit).map_err(StudyError::Metric)
         };
         check_bonds(file.bonds.as_deref().unwrap_or_default(), &graph)?;
-        return file.metrics.iter().map(unit).collect();
+        let metrics = file.metrics.iter().map(unit);
+        let errors = file.error_bars.iter();
+        let errors = errors.map(|name| unit_of_error(name, &graph));
+        return metrics.chain(errors).collect();
     }
     match not_opened {
         Some(error) => Err(error.into()),
-        None => Ok(vec![None; file.metrics.len()]),
+        None => Ok(vec![None; file.metrics.len() + file.error_bars.len()]),
+    }
+}
+
+/// The unit of a variable whose error is estimated, which is a real output.
+fn unit_of_error(name: &str, graph: &Graph) -> Result<Option<String>, StudyError> {
+    match Probe::find(name, graph) {
+        Ok((Probe::Real(_), unit)) => Ok(unit),
+        Ok(_) => Err(StudyError::Metric(format!(
+            "`error_bars`: `{name}` is no real output"
+        ))),
+        Err(message) => Err(StudyError::Metric(message)),
     }
 }
 
@@ -301,6 +319,10 @@ fn columns(
     columns.push(column(VERDICT, ColumnKind::Text, None));
     let metrics = file.metrics.iter().zip(units);
     columns.extend(metrics.map(|(metric, unit)| metric.table_column(unit.clone())));
+    let errors = file.error_bars.iter().zip(&units[file.metrics.len()..]);
+    columns.extend(
+        errors.flat_map(|(variable, unit)| error_columns::columns(variable, unit.as_deref())),
+    );
     columns.extend(bonds.iter().flat_map(|bond| bond_columns::columns(bond)));
     if file.wall_time {
         columns.push(column("wall_time", ColumnKind::Real, Some("s")));
@@ -346,6 +368,7 @@ pub fn run(
         bench: Bench {
             system: &study.system,
             metrics: &study.file.metrics,
+            error_bars: &study.file.error_bars,
             bonds: &study.bonds,
             interrupt: Arc::clone(&options.interrupt),
             pending_timeout: options.pending_timeout,

@@ -79,7 +79,7 @@ impl Tally {
 }
 
 /// Whether a run with this stop reason came to an end that was planned.
-fn is_success(stop_reason: &str) -> bool {
+pub(crate) fn is_success(stop_reason: &str) -> bool {
     matches!(stop_reason, "stop-time" | "terminated")
 }
 

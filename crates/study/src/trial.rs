@@ -1,26 +1,32 @@
 //! One run of a study.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gyrator::{
     Cause, FmuCache, Report, Run, RunError, RunOptions, StartError, StopReason, UnitMaker, Verdict,
     View,
 };
+use gyrator_assess::{ErrorBar, at_other_step};
+use gyrator_record::Table;
 use gyrator_system::toml_file::{Setting, parse_with};
-use gyrator_system::{Problems, Severity, Source};
+use gyrator_system::{Problems, Severity, Source, SystemFile};
 
 use crate::bond_columns;
 use crate::cell::Cell;
+use crate::error_columns::{Rows, error_bars};
 use crate::metrics::{Meter, Metric, tracks};
 use crate::reference::{Recorder, ReferenceTrajectory};
+use crate::tally::is_success;
 
 /// Shared inputs of every run.
 pub(crate) struct Bench<'a> {
     /// The system file.
     pub(crate) system: &'a Source,
     pub(crate) metrics: &'a [Metric],
+    /// Variables whose errors are estimated.
+    pub(crate) error_bars: &'a [String],
     /// Bonds whose energies are measured.
     pub(crate) bonds: &'a [String],
     pub(crate) interrupt: Arc<AtomicBool>,
@@ -43,6 +49,8 @@ pub(crate) struct TrialOutcome {
     pub(crate) reached: Option<(f64, u64)>,
     /// One a metric; empty for a run that did not start.
     pub(crate) metrics: Vec<Option<f64>>,
+    /// One a variable whose error is estimated; empty for a run that failed.
+    pub(crate) error_bars: Vec<ErrorBar>,
     /// How far the coupling bends the result.
     pub(crate) verdict: Option<Verdict>,
     /// The cells of each bond; empty for a run that did not start.
@@ -119,7 +127,9 @@ impl Bench<'_> {
         cache: &FmuCache,
     ) -> Result<(TrialOutcome, Option<ReferenceTrajectory>), NotStarted> {
         let invalid = |text: String| NotStarted::new("invalid", text);
-        let mut run = self.start(settings, cache)?;
+        let file = self.system(settings)?;
+        let mut run = self.start(file.clone(), cache)?;
+        let mut rows = Rows::new(self.error_bars, &run).map_err(invalid)?;
         let mut meter = Meter::new(self.metrics, run.graph()).map_err(invalid)?;
         let (reference, mut recorder) = match role {
             Role::Measured(tape) => (*tape, None),
@@ -134,6 +144,9 @@ impl Bench<'_> {
                 recorder.record(view);
             }
             meter.update(view, cursor.as_mut());
+            if !self.error_bars.is_empty() {
+                rows.record(view);
+            }
         };
         take(&run.view());
         let (mut message, mut end) = (String::new(), None);
@@ -149,18 +162,52 @@ impl Bench<'_> {
         }
         let mut outcome = self.outcome(&run.report(), message, meter.results(reference));
         outcome.stop_reason = end.unwrap_or(outcome.stop_reason);
+        drop(run);
+        if is_success(outcome.stop_reason) && !self.error_bars.is_empty() {
+            let companion = |factor| self.companion(&file, factor, cache);
+            outcome.error_bars = error_bars(&file, rows, self.error_bars, companion);
+            if self.interrupt.load(Ordering::Relaxed) {
+                outcome.stop_reason = StopReason::Interrupted.word();
+            }
+        }
         Ok((outcome, recorder.map(Recorder::finish)))
     }
 
-    fn start(&self, settings: &[Setting], cache: &FmuCache) -> Result<Run, NotStarted> {
+    /// Rows of the run at so many times the macro-step.
+    fn companion(
+        &self,
+        system: &SystemFile,
+        factor: f64,
+        cache: &FmuCache,
+    ) -> Result<Table, String> {
+        let started = self.start(at_other_step(system, factor), cache);
+        let mut run = started.map_err(|not_started| not_started.message)?;
+        let mut rows = Rows::new(self.error_bars, &run)?;
+        rows.record(&run.view());
+        while !run.has_ended() {
+            if let Err(error) = run.step() {
+                renew_after_fatal(&error, cache);
+                return Err(error.to_string());
+            }
+            rows.record(&run.view());
+        }
+        Ok(rows.into_table())
+    }
+
+    /// The system with these settings.
+    fn system(&self, settings: &[Setting]) -> Result<SystemFile, NotStarted> {
         let invalid = |text: String| NotStarted::new("invalid", text);
         let (text, path) = (self.system.own_text(), &self.system.path);
         let settings = [settings, self.last].concat();
         let (file, _) =
             parse_with(text, path, &settings).map_err(|problems| invalid(errors(&problems)))?;
-        if file.experiment.stop_time.is_none() {
-            return Err(invalid("no stop time is given".to_owned()));
+        match file.experiment.stop_time {
+            Some(_) => Ok(file),
+            None => Err(invalid("no stop time is given".to_owned())),
         }
+    }
+
+    fn start(&self, file: SystemFile, cache: &FmuCache) -> Result<Run, NotStarted> {
         let options = RunOptions {
             interrupt: Some(Arc::clone(&self.interrupt)),
             pending_timeout: Some(self.pending_timeout.unwrap_or(Duration::MAX)),
@@ -201,6 +248,7 @@ impl Bench<'_> {
             message,
             reached: Some((report.stop_time, report.steps)),
             metrics,
+            error_bars: Vec::new(),
             verdict: Some(report.verdict),
             bonds: self.bonds.iter().map(bond).collect(),
             seconds: 0.0,

@@ -751,3 +751,92 @@ fn bonds_that_are_not_there_and_summaries_that_are_none_are_refused() {
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     assert_eq!(bench.read("system.toml"), system());
 }
+
+const WITH_ERROR_BARS: &str = r#"
+system = "system.toml"
+
+[[vary]]
+grid = { "experiment.step_size" = [1e-3, 2e-3] }
+
+[variants]
+hold = {}
+ecco = { "experiment.step_control" = "ecco" }
+
+[[metrics]]
+error_bars = ["left.x", "right.v"]
+energies = false
+"#;
+
+/// The errors are those of `run --error-bars`, bit for bit, whatever the number of threads and of attempts.
+#[test]
+fn error_bars_are_those_of_the_runs() {
+    let bench = Bench::new();
+    bench.write("system.toml", &system());
+    bench.write("study.toml", WITH_ERROR_BARS);
+    succeed(&bench, ["study", "study.toml", "--worker-threads", "1"]);
+    let table = bench.read("study.csv");
+    let lines: Vec<&str> = table.lines().collect();
+    for (row, step_size) in [(0, "1e-3"), (2, "2e-3")] {
+        let options = ["--error-bars", "--summary", "summary.json", "--step-size"];
+        let run = ["run", "system.toml"].into_iter().chain(options);
+        succeed(&bench, run.chain([step_size]));
+        let summary = bench.json("summary.json");
+        let bars = summary["error_bars"].as_array().unwrap();
+        for variable in ["left.x", "right.v"] {
+            let bar = bars.iter().find(|bar| bar["variable"] == variable).unwrap();
+            for key in ["error", "max_error", "step_for"] {
+                let found = number(&table, row, &format!("{key}.{variable}"));
+                let expected = bar[key].as_f64().unwrap();
+                assert_eq!(found.to_bits(), expected.to_bits(), "{key} of {variable}");
+            }
+            let verdict = cell(&table, row, &format!("error_verdict.{variable}"));
+            assert_eq!(bar["verdict"], verdict);
+        }
+    }
+    // Step control has no macro-step to halve.
+    for name in ["error.left.x", "step_for.right.v"] {
+        assert_eq!(cell(&table, 1, name), "");
+    }
+    assert_eq!(cell(&table, 1, "error_verdict.left.x"), "cannot-tell");
+
+    // A journal that ends within its third row goes on to the same table.
+    let journal = bench.read("study.csv.journal");
+    let kept: Vec<&str> = journal.lines().collect();
+    let cut = format!("{}\n{}", kept[..3].join("\n"), &kept[3][..9]);
+    bench.write("again.csv.journal", &cut);
+    let again = [
+        "study",
+        "study.toml",
+        "-o",
+        "again.csv",
+        "--worker-threads",
+        "2",
+    ];
+    let text = succeed(&bench, again);
+    assert!(text.contains("4 rows, 2 of them earlier"), "{text}");
+    assert_eq!(bench.read("again.csv").lines().collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn error_bars_of_a_study_are_of_real_outputs_and_whole_runs() {
+    let bench = Bench::new();
+    bench.write("system.toml", &system());
+    for (change, expected) in [
+        (
+            "window = [0.0, 1.0]\nerror_bars",
+            "error bars are those of the whole run",
+        ),
+        (
+            "maximum = \"left.x\"\nerror_bars = \"left.y\" #",
+            "the system has no output `left.y`",
+        ),
+        (
+            "error_bars = \"bond.coupling.residual_power\" #",
+            "is no real output",
+        ),
+    ] {
+        bench.write("study.toml", &WITH_ERROR_BARS.replace("error_bars", change));
+        let text = refuse(&bench, ["study", "study.toml"]);
+        assert!(text.contains(expected), "{text}");
+    }
+}
