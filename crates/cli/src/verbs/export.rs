@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use gyrator::{FmuCache, block_files, expand_patterns};
+use gyrator_fmu::OpenError;
 use gyrator_ssp::WriteError;
 use gyrator_system::{Spanned, SystemFile, Value};
 
@@ -88,7 +89,10 @@ impl From<WriteError> for Failure {
     fn from(error: WriteError) -> Self {
         let exit = match error {
             WriteError::Problems(problems) => return problems.into(),
-            WriteError::Fmu { .. } => Exit::NotLoaded,
+            WriteError::Fmu { ref source, .. } => match source {
+                OpenError::Io { .. } => Exit::NotLoaded,
+                _ => Exit::InvalidInput,
+            },
             WriteError::Io { .. } => Exit::Failed,
         };
         Self::new(exit, Message::error(error.to_string()))

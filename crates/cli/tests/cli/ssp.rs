@@ -297,3 +297,35 @@ fn times_that_are_missing_are_advised_on_in_the_words_of_the_format() {
     let outcome = bench.run("run plant/SystemStructure.ssd --step-size 0.1 -e 1".split(' '));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
 }
+
+/// An FMU of another FMI version in a system is invalid input for every verb, as it is by itself.
+#[test]
+fn fmus_of_other_versions_in_a_system_are_named_by_every_verb() {
+    let bench = Bench::new();
+    let newer = |text: &str| text.replace("fmiVersion=\"2.0\"", "fmiVersion=\"3.0\"");
+    bench.alter_fmu("OscillatorForce", "newer.fmu", newer);
+    let system =
+        "experiment = { stop_time = 1, step_size = 0.1 }\ncomponents.a.fmu = \"newer.fmu\"\n";
+    bench.write("system.toml", system);
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\n[[vary]]\ngrid = { \"experiment.step_size\" = [0.1] }\n",
+    );
+    for arguments in [
+        "run system.toml",
+        "inspect system.toml",
+        "learn system.toml",
+        "study study.toml",
+        "export system.toml -o a.ssp",
+    ] {
+        let outcome = bench.run(arguments.split(' '));
+        assert_eq!(outcome.code, Some(3), "{arguments}: {}", outcome.stderr);
+        for words in ["newer.fmu", "FMI 3.0", "FMI 2.0"] {
+            assert!(
+                outcome.stderr.contains(words),
+                "{arguments}: {}",
+                outcome.stderr
+            );
+        }
+    }
+}
