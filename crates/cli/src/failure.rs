@@ -85,7 +85,7 @@ impl Message {
             .with_links(false);
         let message = Self {
             text: screen::harmless(&self.text),
-            help: self.help.as_deref().map(screen::harmless),
+            help: self.advice().map(screen::harmless),
             ..self.clone()
         };
         let mut text = String::new();
@@ -103,11 +103,19 @@ impl Message {
         } else {
             format!("{head}: {message}\n")
         };
-        let help = self.help.iter().map(|help| format!("help: {help}"));
+        let help = self.advice().map(|help| format!("help: {help}"));
         for line in self.details.iter().cloned().chain(help) {
             text.push_str(&format!("  {}\n", screen::harmless(&line)));
         }
         text
+    }
+
+    /// What to do: what the system forbids has the same advice wherever it shows.
+    fn advice(&self) -> Option<&str> {
+        const FILES: &str = "raise the limit on open files (ulimit -n)";
+        let lacks_files =
+            self.text.contains("Too many open files") && !self.text.contains("ulimit -n");
+        self.help.as_deref().or(lacks_files.then_some(FILES))
     }
 
     /// `error[unknown-key]`, a word that other programs can look for.
@@ -140,8 +148,7 @@ impl Diagnostic for Message {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help
-            .as_ref()
+        self.advice()
             .map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 

@@ -76,6 +76,10 @@ const LEAST_STEP_IN_ULPS: f64 = 4.0;
 /// Steps that take days with the smallest FMUs, at 0.1 µs each.
 const MANY_STEPS: f64 = 1e12;
 
+/// Macro-steps that a run must last: the engine resolves a shortened step to a millionth of a macro-step, and makes
+/// none where less is left.
+const LEAST_STEPS: f64 = 1e-6;
+
 /// Finds steps that make no sense for the times of the experiment.
 fn check_steps(experiment: &Experiment, problems: &mut Vec<Problem>) {
     let value = |time: &Option<Spanned<f64>>| time.as_ref().map(|time| time.value);
@@ -109,6 +113,13 @@ fn check_steps(experiment: &Experiment, problems: &mut Vec<Problem>) {
     } else if steps > MANY_STEPS {
         let message = format!("these are {steps:.1e} steps, which take days with any FMU");
         problems.push(Problem::warning("many-steps", message).at(&step.span));
+    } else if steps > 0.0 && steps < LEAST_STEPS {
+        let message = format!(
+            "`step_size` is {:e} s, too much for a run of {:e} s: a step is shortened to a millionth at most",
+            step.value,
+            stop - start
+        );
+        problems.push(Problem::error("step-too-large", message).at(&step.span));
     }
 }
 

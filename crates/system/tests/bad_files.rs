@@ -28,6 +28,9 @@ fn r59_steps_that_make_no_sense_for_the_times() {
     };
     for (start, stop, step, rule) in [
         ("0.0", "1.0", "1e-300", Some("step-too-small")),
+        ("0.0", "1.0", "1e5", None),
+        ("0.0", "1.0", "1e7", Some("step-too-large")),
+        ("0.0", "1.0", "1e300", Some("step-too-large")),
         ("1e16", "1.00000000000001e16", "0.1", Some("step-too-small")),
         ("0.0", "1.0", "8e-16", Some("step-too-small")),
         ("0.0", "1.0", "1e-15", Some("many-steps")),

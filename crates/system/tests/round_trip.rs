@@ -397,12 +397,13 @@ fn experiment() -> impl Strategy<Value = Experiment> {
                 extrapolation,
                 scenario,
             )| {
-                // Steps that the times cannot resolve are refused.
+                // Steps that the times cannot resolve are refused, and those that are much longer than the run.
                 let latest =
                     times.map_or(0.0, |(start, stop): (f64, f64)| start.abs().max(stop.abs()));
                 let least = 8.0 * (latest - latest.next_down()).max(f64::MIN_POSITIVE);
+                let most = times.map_or(f64::INFINITY, |(start, stop)| 1e5 * (stop - start));
                 let step_size = step_size
-                    .map(|step: Spanned<f64>| Spanned::unplaced(step.value.max(least)))
+                    .map(|step: Spanned<f64>| Spanned::unplaced(step.value.min(most).max(least)))
                     .filter(|step| step.value.is_finite());
                 Experiment {
                     start_time: times.map(|times| Spanned::unplaced(times.0)),

@@ -66,6 +66,9 @@ shareable! {
     }
 }
 
+/// Steps that no run makes: years of steps of a nanosecond.
+const MOST_STEPS: u64 = 1 << 56;
+
 /// Bytes of messages that the parent writes in place of the worker.
 const UNSAID_BYTES: usize = 2048;
 
@@ -109,6 +112,13 @@ impl Crash {
     /// Whether it was another thread than the one that calls FMUs.
     pub(crate) fn is_in_other_thread(&self) -> bool {
         self.is_noted() && self.is_other_thread.load(Relaxed) != 0
+    }
+
+    /// Whether the stack was full, which shows as one of two signals.
+    pub(crate) fn is_stack_overflow(&self) -> bool {
+        let signal = self.signal.load(Acquire);
+        let is_access = signal == libc::SIGSEGV || signal == libc::SIGBUS;
+        is_access && self.is_overflow.load(Relaxed) != 0
     }
 
     pub(crate) fn is_noted(&self) -> bool {
@@ -235,7 +245,9 @@ impl Board {
     pub(crate) fn position(&self) -> Option<Position> {
         let step = self.header.points.load(Relaxed).checked_sub(1)?;
         let time = f64::from_bits(self.header.time.load(Relaxed));
-        Some(Position { time, step })
+        // Anything else was written by accident: a run takes years for so many steps.
+        let is_likely = time.is_finite() && step < MOST_STEPS;
+        is_likely.then_some(Position { time, step })
     }
 }
 
@@ -271,7 +283,18 @@ mod tests {
             assert!(!board.has_panicked());
             assert_eq!(header.rows.last(), None);
             assert_eq!(header.crash.library(), None);
+            header.points.store(word, Relaxed);
+            header.time.store(u64::MAX, Relaxed);
+            assert_eq!(board.position(), None);
+            header.crash.is_overflow.store(half, Relaxed);
+            assert!(!header.crash.is_stack_overflow());
         }
+        let position = Position {
+            time: 2.5,
+            step: 25,
+        };
+        board.at(position);
+        assert_eq!(board.position(), Some(position));
         board.enter(Phase::Leaving, 5);
         assert_eq!(board.phase(), (Phase::Leaving, 5));
     }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
-use std::sync::atomic::Ordering::Acquire;
 use std::time::Duration;
 
 use fmi2_abi::Function;
@@ -142,7 +141,7 @@ impl Death {
             _ if board.has_panicked() => Cause::Panic,
             (Some(number), _) => Cause::Signal {
                 number,
-                is_stack_overflow: board.header.crash.is_overflow.load(Acquire) != 0,
+                is_stack_overflow: board.header.crash.is_stack_overflow(),
             },
             (None, code) => Cause::Exit {
                 code: code.unwrap_or(0),

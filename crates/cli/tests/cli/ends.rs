@@ -45,6 +45,7 @@ fn r59_nonsense_times_are_refused() {
             3,
             "too little for times up to",
         ),
+        ("--step-size 1e9", 3, "too much for a run of 1e0 s"),
     ] {
         let outcome = bench.run(["run", "system.toml"].into_iter().chain(options.split(' ')));
         assert_eq!(outcome.code, Some(code), "{options} {}", outcome.stderr);
@@ -490,7 +491,7 @@ fn r67_a_limit_on_open_files_is_not_blamed_on_an_fmu() {
     let bench = Bench::new();
     bench.write("system.toml", FAULTY);
     let (program, summary) = (env!("CARGO_BIN_EXE_gyrator"), bench.path("summary.json"));
-    for (limit, way) in (10..=18).flat_map(|limit| [(limit, ""), (limit, "--isolate")]) {
+    for (limit, way) in (6..=18).flat_map(|limit| [(limit, ""), (limit, "--isolate")]) {
         let _ = std::fs::remove_file(&summary);
         let files = "-o out.csv --summary summary.json";
         let command = format!("ulimit -n {limit}; exec {program} run system.toml {files} {way}");
@@ -502,11 +503,11 @@ fn r67_a_limit_on_open_files_is_not_blamed_on_an_fmu() {
         let stderr = String::from_utf8(output.stderr).unwrap();
         if output.status.code() != Some(0) {
             assert!(
-                matches!(output.status.code(), Some(1 | 4)),
+                matches!(output.status.code(), Some(1 | 3 | 4)),
                 "{limit} {way} {stderr}"
             );
-            let has_reason = stderr.to_lowercase().contains("open files");
-            assert!(has_reason, "{limit} {way} {stderr}");
+            let has_advice = stderr.contains("ulimit -n");
+            assert!(has_advice, "{limit} {way} {stderr}");
         }
         let is_told = summary.exists() || stderr.contains("summary");
         assert!(is_told, "{limit} {way} {stderr}");

@@ -476,13 +476,14 @@ fn port(file: &SystemFile, name: &str) -> Spanned<Port> {
 
 /// Names and numbers that the readers of files check, and that code can get wrong, too.
 fn check_names(file: &SystemFile, problems: &mut Vec<Problem>) {
-    const RULES: [&str; 7] = [
+    const RULES: [&str; 8] = [
         "changed-in-bond",
         "duplicate-name",
         "empty-name",
         "invalid-sense",
         "many-steps",
         "no-components",
+        "step-too-large",
         "step-too-small",
     ];
     let known = |found: &Problem| problems.iter().any(|problem| problem == found);
