@@ -320,3 +320,19 @@ fn a_full_disk() {
         "{text}"
     );
 }
+
+/// The variables of a block are not to be found by inspection of an FMU.
+#[test]
+fn the_few_variables_of_a_block_are_listed() {
+    let bench = Bench::new();
+    let system = "experiment = { stop_time = 1, step_size = 0.1 }\nconnections = [[\"a.y\", \"b.volume\"]]\n\
+                  components = { a.block = \"sine\", b.block = \"gain\" }\n";
+    bench.write("system.toml", system);
+    let outcome = bench.run(["run", "system.toml"]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("it has `u`, `y`"),
+        "{}",
+        outcome.stderr
+    );
+}

@@ -217,14 +217,18 @@ impl Resolver<'_> {
                 format!("`{component}` has no variable `{name}`"),
             )
             .at(span);
-            let names = description
-                .variables
-                .iter()
-                .map(|variable| variable.name.as_str());
-            self.problems.push(match closest(name, names) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem.help("`gyrator inspect` lists the variables of an FMU"),
-            });
+            /// More are not read at a glance.
+            const LISTED: usize = 5;
+            let names = description.variables.iter();
+            let names: Vec<&str> = names.map(|variable| variable.name.as_str()).collect();
+            self.problems
+                .push(match closest(name, names.iter().copied()) {
+                    Some(near) => problem.help(format!("did you mean `{near}`?")),
+                    None if names.len() <= LISTED => {
+                        problem.help(format!("it has `{}`", names.join("`, `")))
+                    }
+                    None => problem.help("`gyrator inspect` lists the variables of an FMU"),
+                });
         }
         found
     }
