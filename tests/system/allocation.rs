@@ -2,6 +2,7 @@
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
 use gyrator::{LinearUnit, Run, RunOptions, System, Value, Word};
+use gyrator_assess::{Check, Checks, Judging};
 use gyrator_system::{Spanned, SystemFile, toml_file};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
 
@@ -59,6 +60,24 @@ fn every_rate_extrapolation_and_exchange() {
             }
         }
     }
+}
+
+/// Checks of outputs, inputs, bonds and components, some of which do not hold.
+#[test]
+fn checks() {
+    let system = TABLE_1[0].system(&Coupling::default());
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    let checks = Checks::from([
+        Check::never_above("*", 1.0),
+        Check::settles("motion.x", None, 0.1, 0.05),
+        Check::reaches("force.x", 1.0),
+        Check::energy_error_below(None, 1.0),
+        Check::net_energy_error_below(Some("coupling"), 1.0),
+        Check::balance_above("*", 0.0),
+    ]);
+    let judging = Judging::new(&checks, run.graph(), 0.0, None).unwrap();
+    run.observe(judging.observer()).unwrap();
+    expect_none_in(&mut run);
 }
 
 #[test]
