@@ -76,6 +76,7 @@ impl Companions {
             .arguments(std::env::args_os().skip(1))
             .timeout(execution.timeout())
             .memory_limit(execution.memory_limit.map(|limit| limit << 20))
+            .beside()
             .quiet();
         let mut companions = Self {
             supervisor,

@@ -126,6 +126,24 @@ impl CouplingOptions {
     }
 }
 
+/// Whether errors are estimated.
+#[derive(Debug, Args)]
+pub(crate) struct ErrorBarOptions {
+    /// Estimate the error of every recorded signal, as far as it depends on the macro-step, from runs at half and
+    /// twice the macro-step beside this one; say which macro-step has this relative error [default: 0.01]
+    #[arg(long, value_name = "RELATIVE_ERROR", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "0.01", value_parser = positive, conflicts_with = "initialize_only")]
+    #[arg(help_heading = "Results")]
+    error_bars: Option<f64>,
+}
+
+impl ErrorBarOptions {
+    /// The relative error for which macro-steps are given; `None` without error bars.
+    pub(crate) const fn wanted(&self) -> Option<f64> {
+        self.error_bars
+    }
+}
+
 /// Results of a run, and their files.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]

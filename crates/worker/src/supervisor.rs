@@ -80,6 +80,8 @@ pub struct Supervisor {
     timeout: Option<Duration>,
     memory_limit: Option<u64>,
     is_quiet: bool,
+    /// This process makes a run of its own meanwhile.
+    is_beside: bool,
 }
 
 /// How a worker ended.
@@ -167,6 +169,13 @@ impl Supervisor {
         self
     }
 
+    /// Leaves the children of this process alone when the worker has ended: they may belong to a run of its own.
+    #[must_use]
+    pub const fn beside(mut self) -> Self {
+        self.is_beside = true;
+        self
+    }
+
     /// Starts the worker and waits for its end.
     ///
     /// # Errors
@@ -243,6 +252,7 @@ impl Supervisor {
             ring: equipment.ring,
             end: process.end(),
             watched: Some(watched),
+            ends_orphans: !self.is_beside,
             process,
             channel: Some(channel),
             notes: equipment.notes,
@@ -261,6 +271,8 @@ pub struct Supervised {
     ring: Ring,
     process: WorkerProcess,
     watched: Option<Watched>,
+    /// What FMUs have left behind is ended with the worker.
+    ends_orphans: bool,
     /// Readable when the worker has ended; `None` where the system has no such thing.
     end: Option<OwnedFd>,
     /// `None` once the worker has closed it.
@@ -303,7 +315,9 @@ impl Supervised {
         // Processes that FMUs have started have no partner any more.
         self.process.kill();
         drop(self.watched.take());
-        end_orphans();
+        if self.ends_orphans {
+            end_orphans();
+        }
         if self.board.phase().0 != Phase::Leaving {
             leftovers::remove_of(self.process.id());
         }

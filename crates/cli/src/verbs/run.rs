@@ -14,8 +14,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fmu_options::{FmuOptions, HalvingOptions};
 use crate::options::{
-    CouplingOptions, ExecutionOptions, ExperimentOptions, ResultOptions, assignment, positive,
-    set_start_values,
+    CouplingOptions, ErrorBarOptions, ExecutionOptions, ExperimentOptions, ResultOptions,
+    assignment, set_start_values,
 };
 use crate::overwriting;
 use crate::session::Session;
@@ -50,12 +50,8 @@ pub(super) struct Options {
     /// End with exit code 0 also where the coupling diverges
     #[arg(long, help_heading = "Results")]
     accept_divergence: bool,
-    /// Estimate the error of every recorded signal, as far as it depends on the macro-step, from runs at half and
-    /// twice the macro-step beside this one; say which macro-step has this relative error [default: 0.01]
-    #[arg(long, value_name = "RELATIVE_ERROR", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "0.01", value_parser = positive, conflicts_with = "initialize_only")]
-    #[arg(help_heading = "Results")]
-    error_bars: Option<f64>,
+    #[command(flatten)]
+    error_bars: ErrorBarOptions,
     #[command(flatten)]
     results: ResultOptions,
     #[command(flatten)]
@@ -129,7 +125,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         input_file: options.input_file.as_deref(),
         feed_forward: feed_forward.transpose()?,
         accepts_divergence: options.accept_divergence,
-        error_bars: options.error_bars,
+        error_bars: options.error_bars.wanted(),
         checks: None,
         begin,
     })

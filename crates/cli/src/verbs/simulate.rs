@@ -4,15 +4,19 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use gyrator_assess::at_other_step;
 use gyrator_fmu::{DefaultExperiment, Fmu, OpenError};
 use gyrator_system::{Component, Experiment, Spanned, SystemFile};
+use gyrator_worker::Worker;
 
+use crate::companions::Companion;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing};
 use crate::fmu_options::{FmuOptions, HalvingOptions};
 use crate::input_kind::{self, Wanted};
 use crate::options::{
-    ExecutionOptions, ExperimentOptions, ResultOptions, assignment, set_start_values,
+    ErrorBarOptions, ExecutionOptions, ExperimentOptions, ResultOptions, assignment,
+    set_start_values,
 };
 use crate::overwriting;
 use crate::session::Session;
@@ -36,6 +40,8 @@ pub(super) struct Options {
     #[command(flatten)]
     halving: HalvingOptions,
     #[command(flatten)]
+    error_bars: ErrorBarOptions,
+    #[command(flatten)]
     results: ResultOptions,
     #[command(flatten)]
     fmus: FmuOptions,
@@ -45,6 +51,9 @@ pub(super) struct Options {
 
 /// Simulates the FMU.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    if let Some((companion, worker)) = Companion::of_this_process().zip(Worker::current()) {
+        return accompany(&options, companion, worker).inspect_err(Companion::leave_message);
+    }
     let mut inputs = vec![("the FMU", &*options.fmu)];
     let input_file = options.input_file.as_deref();
     inputs.extend(input_file.map(|path| ("the input file", path)));
@@ -58,11 +67,19 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     };
     match plan.carry_out() {
         Some(outcome) => outcome,
-        None => plan.with_summary(|| simulate_here(&options)),
+        None => plan.with_summary(|| session(&options, &options.results)?.execute()),
     }
 }
 
-fn simulate_here(options: &Options) -> Result<Exit, Failure> {
+/// Makes a companion of the simulation.
+fn accompany(options: &Options, companion: Companion, worker: &Worker) -> Result<Exit, Failure> {
+    let results = options.results.without_files();
+    let mut session = session(options, &results)?;
+    session.system = at_other_step(&session.system, companion.factor);
+    session.accompany(worker, companion.interval)
+}
+
+fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Session<'a>, Failure> {
     let begin = Instant::now();
     input_kind::expect(&options.fmu, Wanted::Fmu)?;
     let peek = Fmu::peek_with(&options.fmu, options.fmus.limits());
@@ -79,22 +96,20 @@ fn simulate_here(options: &Options) -> Result<Exit, Failure> {
         &mut system,
         values.map(|(variable, value)| (format!("{name}.{variable}"), value)),
     )?;
-    let (results, execution) = (&options.results, &options.execution);
-    Session {
+    Ok(Session {
         system,
         warnings: Vec::new(),
         results,
         fmus: &options.fmus,
-        execution,
+        execution: &options.execution,
         single: Some(name),
         input_file: options.input_file.as_deref(),
         feed_forward: None,
         accepts_divergence: true,
-        error_bars: None,
+        error_bars: options.error_bars.wanted(),
         checks: None,
         begin,
-    }
-    .execute()
+    })
 }
 
 /// An FMU whose description cannot be read.

@@ -168,3 +168,71 @@ fn variable_macro_steps_and_wrong_errors_are_refused() {
         assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     }
 }
+
+/// Companions have what the run has: limits of time, scenarios, isolated FMUs.
+#[test]
+fn companions_run_as_the_run_does() {
+    let bench = bench();
+    let scenario = "[[actions]]\ntime = 0.5\nvariable = \"right.x\"\n\
+                    action = { name = \"bias\", value = 0.1 }\n";
+    bench.write("scenario.toml", scenario);
+    for options in [
+        &["--timeout", "30"][..],
+        &["--scenario", "scenario.toml"],
+        &["--isolate"],
+        &["--isolate=left", "--no-supervisor"],
+    ] {
+        let common = [
+            "run",
+            "system.toml",
+            "--error-bars",
+            "--summary",
+            "summary.json",
+        ];
+        let outcome = bench.run(common.iter().chain(options).copied());
+        assert_eq!(outcome.code, Some(0), "{options:?}: {}", outcome.stderr);
+        let summary = bench.json("summary.json");
+        for bar in summary["error_bars"].as_array().unwrap() {
+            assert!(bar["error"].as_f64().unwrap() > 0.0, "{options:?}: {bar}");
+        }
+    }
+}
+
+/// An input from a file is set at communication points: the result depends on the step.
+#[test]
+fn a_single_fmu_has_error_bars() {
+    let bench = bench();
+    let rows = (0..=100).map(|row| {
+        format!(
+            "{0},{1}\n",
+            f64::from(row) * 0.01,
+            (f64::from(row) * 0.1).sin()
+        )
+    });
+    bench.write(
+        "inputs.csv",
+        &format!("time,f\n{}", rows.collect::<String>()),
+    );
+    let outcome = bench.run([
+        "simulate",
+        "fmus/OscillatorMotion.fmu",
+        "--stop-time",
+        "1",
+        "--step-size",
+        "0.01",
+        "--input-file",
+        "inputs.csv",
+        "--error-bars",
+        "-o",
+        "out.csv",
+        "--summary",
+        "summary.json",
+    ]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let summary = bench.json("summary.json");
+    for bar in summary["error_bars"].as_array().unwrap() {
+        assert!(bar["error"].as_f64().unwrap() > 0.0, "{bar}");
+    }
+    let (header, _) = bench.rows("out.csv");
+    assert!(header.iter().any(|name| name == "error.x"), "{header:?}");
+}
