@@ -7,7 +7,7 @@ use gyrator_testkit::RandomSystem;
 use rayon::prelude::*;
 
 /// The result of a run at `factor` times the macro-step, with the rows at macro-steps of the run itself.
-fn result(system: &RandomSystem, names: &[String], factor: f64) -> Table {
+pub(super) fn result(system: &RandomSystem, names: &[String], factor: f64) -> Table {
     let mut run = system.start(factor);
     let every = (1.0 / factor).max(1.0) as u64;
     let mut time = Vec::new();

@@ -1,8 +1,10 @@
 //! The companions of a run: at which macro-steps, and which others where an FMU cannot take half a step.
 
+use gyrator::Verdict;
 use gyrator_record::Table;
 
 use crate::error_bars::{ErrorBar, Levels, Results, error_bars};
+use crate::verdict::verdict;
 
 /// The error bars of a run, and how they came about.
 #[derive(Debug, Clone)]
@@ -11,6 +13,8 @@ pub struct Assessment {
     pub bars: Vec<ErrorBar>,
     /// From which runs, or why there are none.
     pub note: String,
+    /// The verdict of the bars on the run; `None` where there are none.
+    pub verdict: Option<Verdict>,
 }
 
 /// Estimates the errors of the signals `variables` of a run with the macro-step `step_size`, s, from companions at half
@@ -35,7 +39,12 @@ pub fn assess(
                 companions: [&first, &second],
             };
             let bars = error_bars(&results, variables, wanted);
-            Assessment { bars, note }
+            let verdict = (!bars.is_empty()).then(|| verdict(&bars, levels));
+            Assessment {
+                bars,
+                note,
+                verdict,
+            }
         }
         Err(reason) => Assessment::none(variables, &reason),
     }
@@ -49,6 +58,7 @@ impl Assessment {
         Self {
             bars: bars.map(|name| ErrorBar::unknown(name, reason)).collect(),
             note: format!("there are no error bars: {reason}"),
+            verdict: None,
         }
     }
 }

@@ -44,6 +44,9 @@ const COARSER: Requirements = Requirements {
 /// 1e6 · 2⁻⁵³ at most.
 const ROUNDING: f64 = 1e-9;
 
+/// Why there is no error of a signal that diverges.
+const ENDLESS: &str = "it grows without end, and less at half the macro-step";
+
 /// The part of a run that a window of the running maximum has at least.
 const LEAST_WINDOW: usize = 50;
 
@@ -104,6 +107,9 @@ pub struct ErrorBar {
     pub step_for: Option<f64>,
     /// The error relative to the range of the signal in the finest run, in a word.
     pub verdict: Verdict,
+    /// How far the run is from the companion next to it in macro-step: root of the mean square, relative to the range
+    /// of the signal in the finest run. Known also where the error is not.
+    pub relative_difference: Option<f64>,
     /// Why there is no error.
     pub reason: Option<String>,
     /// Half the height of the bar at each row of the run: the running maximum of the estimate's magnitude over the
@@ -124,6 +130,7 @@ impl ErrorBar {
             order: None,
             step_for: None,
             verdict: Verdict::CannotTell,
+            relative_difference: None,
             reason: Some(reason.into()),
             bars: Vec::new(),
         }
@@ -189,7 +196,7 @@ impl<'a> Signal<'a> {
         if !is_finite(self.run) {
             return none(Verdict::Diverging, "it is not finite");
         }
-        if !is_finite(self.first) || !is_finite(self.second) {
+        if !is_finite(self.first) {
             return none(Verdict::CannotTell, "it is not finite in a companion run");
         }
         let Differences { near, fine, coarse } = self.differences(results.levels, grid);
@@ -198,26 +205,36 @@ impl<'a> Signal<'a> {
             Levels::TwiceAndFourTimes => self.run,
         };
         let range = range(finest);
+        let difference = Some(rms(&near) / range).filter(|difference| difference.is_finite());
+        let diverges = results.levels == Levels::HalfAndTwice && self.diverges(&near);
+        let unclear = |reason: &str| {
+            let (verdict, reason) = match diverges {
+                true => (Verdict::Diverging, ENDLESS),
+                false => (Verdict::CannotTell, reason),
+            };
+            ErrorBar {
+                relative_difference: difference,
+                ..none(verdict, reason)
+            }
+        };
+        if diverges && rms(&near) >= range {
+            return unclear(ENDLESS);
+        }
+        if !is_finite(self.second) {
+            return unclear("it is not finite in a companion run");
+        }
         if rms(&near).max(rms(&coarse)) <= ROUNDING * greatest(finest) {
             let bars = vec![greatest(&near); self.run.len()];
             return Self::bar(&near, bars, None, range, None);
-        }
-        if results.levels == Levels::HalfAndTwice && rms(&near) >= range && grows(&near) {
-            return none(
-                Verdict::Diverging,
-                "it grows without end, and less at half the macro-step",
-            );
         }
         let ratio = rms(&coarse) / rms(&fine);
         let order = ratio.log2();
         let requirements = results.levels.requirements();
         if !requirements.orders.contains(&order) {
-            let reason = "the error shows no clear order in the macro-step";
-            return none(Verdict::CannotTell, reason);
+            return unclear("the error shows no clear order in the macro-step");
         }
         if correlation(&fine, &coarse) < requirements.correlation {
-            let reason = "the runs at different macro-steps differ without a pattern";
-            return none(Verdict::CannotTell, reason);
+            return unclear("the runs at different macro-steps differ without a pattern");
         }
         let factor = match results.levels {
             Levels::HalfAndTwice => ratio / (ratio - 1.0),
@@ -229,7 +246,29 @@ impl<'a> Signal<'a> {
         let part = wanted * range / rms(&estimate);
         let step_for = results.step_size * part.powf(1.0 / order).min(longest);
         let step_for = Some(step_for).filter(|_| range > 0.0);
-        Self::bar(&estimate, bars, Some(order), range, step_for)
+        let bar = Self::bar(&estimate, bars, Some(order), range, step_for);
+        ErrorBar {
+            relative_difference: difference,
+            verdict: if diverges {
+                Verdict::Diverging
+            } else {
+                bar.verdict
+            },
+            ..bar
+        }
+    }
+
+    /// Whether it grows beyond its range, by what half the macro-step does not show; `near` is the difference.
+    ///
+    /// The error is between once the difference, at a high order, and twice it, at the first: one and a half times
+    /// here. The range without an error is not known where half the macro-step grows, too. An amplitude a·exp(g·h) with
+    /// R at h and R₂ at h/2 has R₂²/R without it, and the error grows by as much as the difference: the first order's
+    /// 2 becomes (R + R₂)/R₂.
+    fn diverges(&self, near: &[f64]) -> bool {
+        let [at_run, at_half] = [range(self.run), range(self.first)];
+        let relative = rms(near) / at_half;
+        let growth = (0.5 * (at_run / at_half + 1.0)).max(1.0);
+        1.5 * relative * growth >= 1.0 && grows(near)
     }
 
     fn differences(&self, levels: Levels, grid: &Grid) -> Differences {
@@ -268,6 +307,7 @@ impl<'a> Signal<'a> {
             order,
             step_for,
             verdict: Verdict::from_relative_error(relative),
+            relative_difference: Some(relative).filter(|relative| relative.is_finite()),
             reason: None,
             bars,
         }

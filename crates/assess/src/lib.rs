@@ -1,7 +1,7 @@
 //! Judges runs: how far a result can be trusted.
 //!
-//! [`assess`] estimates the error of every signal of a run from two companions: runs of the same system
-//! [at other macro-steps](at_other_step). [`Checks`] are requirements on signals, energies and the verdict of a run, which
+//! [`assess`] estimates the error of every signal of a run from two companions, runs of the same system
+//! [at other macro-steps](at_other_step), and [`verdict`] puts them into one word. [`Checks`] are requirements on signals, energies and the verdict of a run, which
 //! [`Judging`] looks at while it goes on.
 
 #![forbid(unsafe_code)]
@@ -12,8 +12,10 @@ mod error_bars;
 mod grid;
 mod other_step;
 mod size;
+mod verdict;
 
 pub use checks::{Check, Checks, EnergyLimit, Finding, Judging, Outcome};
 pub use companions::{Assessment, assess};
 pub use error_bars::{ErrorBar, Levels, Results, error_bars};
 pub use other_step::at_other_step;
+pub use verdict::verdict;

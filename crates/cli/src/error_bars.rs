@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use gyrator::Run;
+use gyrator::{Report, Run, Verdict, divergence_advice};
 use gyrator_assess::{ErrorBar, assess};
 use gyrator_record::Column;
 use gyrator_system::{Problem, Problems, SystemFile};
@@ -34,6 +34,8 @@ pub(crate) struct Assessed {
     pub(crate) bars: Vec<ErrorBar>,
     /// How, or why not.
     pub(crate) note: String,
+    /// The verdict of the bars on the run; `None` where there are none.
+    verdict: Option<Verdict>,
     /// The columns of the errors, `error.VARIABLE`.
     columns: Vec<Column>,
     /// The relative error for which a macro-step is given.
@@ -101,8 +103,11 @@ impl Assessment {
             .collect();
         let (rows, mut companions) = (self.rows.take(), self.companions);
         let companion = |factor| companions.rows(factor, interrupt);
-        let gyrator_assess::Assessment { bars, note } =
-            assess(&rows, self.step_size, &variables, self.wanted, companion);
+        let gyrator_assess::Assessment {
+            bars,
+            note,
+            verdict,
+        } = assess(&rows, self.step_size, &variables, self.wanted, companion);
         let column = |column: &Column| Column {
             name: format!("error.{}", column.name),
             ..column.clone()
@@ -110,6 +115,7 @@ impl Assessment {
         Assessed {
             bars,
             note,
+            verdict,
             columns: self.columns.iter().map(column).collect(),
             wanted: self.wanted,
         }
@@ -122,6 +128,23 @@ fn rows_apart(interval: f64, step_size: f64) -> f64 {
 }
 
 impl Assessed {
+    /// Puts the verdict of the bars in place of the one that the run alone has given, unless they cannot tell and that
+    /// says that the run diverges.
+    pub(crate) fn amend(&self, report: &mut Report, run: &Run) {
+        let Some(verdict) = self.verdict else {
+            return;
+        };
+        if verdict != Verdict::CannotTell || report.verdict != Verdict::Diverging {
+            report.verdict = verdict;
+            report.advice = (verdict == Verdict::Diverging).then(|| divergence_advice(run));
+        }
+    }
+
+    /// Whether the bars have given the verdict of a report.
+    pub(crate) fn has_judged(&self, report: &Report) -> bool {
+        self.verdict == Some(report.verdict)
+    }
+
     /// Adds the columns of the errors to the results and ends the file; NaN where the error is not known. False
     /// where the output takes no more columns.
     pub(crate) fn complete(&self, file: &ResultFile) -> Result<bool, gyrator_record::RecordError> {

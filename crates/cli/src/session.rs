@@ -109,9 +109,10 @@ impl Session<'_> {
             Some(assessment) => self.assess(assessment, &running, outcome, &interrupt),
             None => (None, outcome),
         };
-        report
-            .notes
-            .extend(assessed.as_ref().map(|assessed| assessed.note.clone()));
+        if let Some(assessed) = &assessed {
+            assessed.amend(&mut report, &running.run);
+            report.notes.push(assessed.note.clone());
+        }
         let exit = interrupt.while_reporting(|| {
             let concluded = self.conclude(&running, &report, assessed.as_ref(), outcome);
             concluded.unwrap_or_else(|failure| {
@@ -417,7 +418,7 @@ impl Session<'_> {
             .with_parameters(&running.parameters)
             .with_checks(&findings);
         if let Some(assessed) = assessed {
-            summary = summary.with_error_bars(assessed);
+            summary = summary.with_error_bars(assessed, report);
         }
         if let Err(RunError::Fault(fault)) = &outcome {
             summary.note_fault(fault);

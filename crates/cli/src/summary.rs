@@ -74,6 +74,8 @@ pub(crate) struct Summary<'a> {
     stop_detail: Option<&'a str>,
     /// How far the coupling bends the result.
     verdict: Option<Verdict>,
+    /// The greatest relative error of a signal, as far as the run alone shows.
+    coupling_error_estimate: Option<f64>,
     /// Advice where it diverges.
     advice: Option<&'a str>,
     start_time: Option<f64>,
@@ -104,6 +106,9 @@ pub(crate) struct Summary<'a> {
     /// The error bars, for people.
     #[serde(skip)]
     error_table: String,
+    /// The error bars have given the verdict.
+    #[serde(skip)]
+    is_by_bars: bool,
 }
 
 /// Known facts of a run that has no report.
@@ -150,6 +155,7 @@ impl<'a> Summary<'a> {
                 _ => None,
             },
             verdict: Some(report.verdict),
+            coupling_error_estimate: report.coupling_error_estimate,
             advice: report.advice.as_deref(),
             start_time: Some(
                 experiment
@@ -172,6 +178,7 @@ impl<'a> Summary<'a> {
             error_bars: &[],
             error_table: String::new(),
             checks: &[],
+            is_by_bars: false,
             notes,
             parameters: BTreeMap::new(),
             wall_clock: Some(wall_clock),
@@ -189,7 +196,8 @@ impl<'a> Summary<'a> {
     }
 
     /// The same with the error bars.
-    pub(crate) fn with_error_bars(mut self, assessed: &'a Assessed) -> Self {
+    pub(crate) fn with_error_bars(mut self, assessed: &'a Assessed, report: &Report) -> Self {
+        self.is_by_bars = assessed.has_judged(report);
         self.error_bars = &assessed.bars;
         self.error_table = assessed.table();
         self
@@ -272,7 +280,7 @@ impl<'a> Summary<'a> {
             let _ = writeln!(text, "parameter {name} = {value}");
         }
         if let Some(verdict) = self.verdict {
-            let _ = writeln!(text, "\ncoupling error: {}", meaning(verdict));
+            let _ = writeln!(text, "\ncoupling error: {}", self.meaning(verdict));
         }
         if !self.checks.is_empty() {
             let _ = write!(text, "\n{}", checks::table(self.checks));
@@ -412,6 +420,23 @@ impl<'a> Summary<'a> {
         table.render()
     }
 
+    /// A verdict with its meaning, for people.
+    fn meaning(&self, verdict: Verdict) -> String {
+        let meaning = match verdict {
+            Verdict::Small => "below 1 %",
+            Verdict::Visible => "1 to 10 %",
+            Verdict::CannotTell if self.is_by_bars => "the runs do not show it",
+            Verdict::CannotTell => "the run holds too little to judge it",
+            Verdict::Dominating => "above 10 %",
+            Verdict::Diverging => "it grows without end",
+        };
+        let source = match self.is_by_bars {
+            true => "by the error bars",
+            false => "as far as one run shows",
+        };
+        format!("{verdict} ({meaning}, {source})")
+    }
+
     fn time_line(&self) -> String {
         let Some(WallClock {
             loading,
@@ -436,18 +461,6 @@ impl<'a> Summary<'a> {
         line.push('\n');
         line
     }
-}
-
-/// A verdict with its meaning, for people.
-fn meaning(verdict: Verdict) -> String {
-    let meaning = match verdict {
-        Verdict::Small => "below 1 %",
-        Verdict::Visible => "1 to 10 %",
-        Verdict::CannotTell => "the run holds too little to judge it",
-        Verdict::Dominating => "above 10 %, or a main part of the energies",
-        Verdict::Diverging => "it grows without end",
-    };
-    format!("{verdict} ({meaning}, as far as one run shows)")
 }
 
 /// Removes the summary of an earlier run, so that it stands for no later one.

@@ -7,12 +7,14 @@
 //! stale is compared as it was published, and an error that source and receiver share is not seen.
 
 use crate::extremes::{greater, less};
-use crate::state::{Courses, SystemState};
+use crate::state::{Courses, SystemState, input_at_start};
 use crate::step::Step;
 
-/// A defect of more than this part of its signal's range is no error that refines: the signal moves as far
-/// between two points as it does at all. A choice.
-const ROUGH: f64 = 0.25;
+/// Points at which ranges are kept, the last ones of m·2ᵏ steps with m from 4 to 7: as many as go back to a quarter
+/// of the steps.
+const KEPT: usize = 9;
+/// A range below this part of the magnitude may be rounding: a million steps add up 1e6 · 2⁻⁵³ at most.
+const ROUNDING: f64 = 1e-9;
 
 /// The defect of one connection so far, in the unit of its input.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -27,6 +29,9 @@ pub struct Defect {
     pub range: f64,
     /// Greatest magnitude of a value that the source gave.
     pub magnitude: f64,
+    /// Σ |2·e·Δy| over the steps, e being the mean defect within a step and Δy the change of the signal, in the
+    /// square of its unit. Held inputs have e = −Δy/2.
+    pub work: f64,
 }
 
 impl Defect {
@@ -36,6 +41,15 @@ impl Defect {
             return 0.0;
         }
         self.rms / self.range
+    }
+
+    /// [`work`](Self::work) relative to the square of the range; 0 where the signal is constant. A sine of the angular
+    /// frequency ω that is held over H gives (ωH)²/8 a step.
+    pub fn relative_work(&self) -> f64 {
+        if self.work == 0.0 || self.range <= ROUNDING * self.magnitude {
+            return 0.0;
+        }
+        self.work / self.range / self.range
     }
 
     /// The last defect relative to the magnitude of the signal so far; 0 where both are.
@@ -55,8 +69,8 @@ pub struct Defects {
     connections: usize,
     /// The macro-steps that are over, for receivers that step with each of them, s.
     time: f64,
-    /// Ranges and rough steps at the last powers of two of the number of steps, the older first.
-    earlier: [Vec<(f64, u64)>; 2],
+    /// Ranges at earlier numbers of steps, the older first.
+    earlier: [(u64, Vec<f64>); KEPT],
     /// Some connections are between components that do not step with each macro-step.
     has_slow: bool,
 }
@@ -75,8 +89,9 @@ struct Pair {
     /// Infinite and the wrong way round before the first number.
     least: [f64; LANES],
     greatest: [f64; LANES],
-    /// Steps with a defect of more than a quarter of the range so far.
-    rough_steps: [u64; LANES],
+    /// The values given at the start of the step.
+    given: [f64; LANES],
+    work: [f64; LANES],
 }
 
 /// The account of one connection.
@@ -87,7 +102,7 @@ struct Account {
     max: f64,
     range: f64,
     magnitude: f64,
-    rough_steps: u64,
+    work: f64,
 }
 
 impl Pair {
@@ -97,26 +112,29 @@ impl Pair {
         max: [0.0; LANES],
         least: [f64::INFINITY; LANES],
         greatest: [f64::NEG_INFINITY; LANES],
-        rough_steps: [0; LANES],
+        given: [0.0; LANES],
+        work: [0.0; LANES],
     };
 
-    /// Adds a step of all its connections.
+    /// Adds a step of all its connections, whose inputs are held.
     #[inline(always)]
     fn add(&mut self, used: [f64; LANES], given: [f64; LANES], length: f64) {
         for lane in 0..LANES {
-            self.add_one(lane, used[lane], given[lane], length);
+            self.add_one(lane, used[lane], used[lane], given[lane], length);
         }
     }
 
+    /// Adds a step of one connection: the value used at its end, where `given` is given, and the one used at its `start`.
     #[inline(always)]
-    fn add_one(&mut self, lane: usize, used: f64, given: f64, length: f64) {
+    fn add_one(&mut self, lane: usize, start: f64, used: f64, given: f64, length: f64) {
         let defect = used - given;
+        let twice_mean = (start - self.given[lane]) + defect;
+        self.work[lane] += (twice_mean * (given - self.given[lane])).abs();
+        self.given[lane] = given;
         self.last[lane] = defect;
         self.squares[lane] += defect * defect * length;
         self.max[lane] = greater(defect.abs(), self.max[lane]);
         self.see(lane, given);
-        let range = self.greatest[lane] - self.least[lane];
-        self.rough_steps[lane] += u64::from(defect.abs() > ROUGH * range);
     }
 
     #[inline(always)]
@@ -136,7 +154,7 @@ impl Pair {
             max: self.max[lane],
             range: greatest - least,
             magnitude: greatest.abs().max(least.abs()),
-            rough_steps: self.rough_steps[lane],
+            work: self.work[lane],
         }
     }
 }
@@ -146,13 +164,16 @@ impl Defects {
         let connections = state.courses.inputs.len();
         let mut pairs = vec![Pair::EMPTY; connections.div_ceil(LANES)];
         for (index, input) in state.courses.inputs.iter().enumerate() {
-            pairs[index / LANES].see(index % LANES, input.fed(&state.signals.reals));
+            let (pair, lane) = (&mut pairs[index / LANES], index % LANES);
+            let given = input.fed(&state.signals.reals);
+            pair.see(lane, given);
+            pair.given[lane] = given;
         }
         Self {
             pairs,
             connections,
             time: 0.0,
-            earlier: [(); 2].map(|()| vec![(0.0, 0); connections]),
+            earlier: [(); KEPT].map(|()| (0, vec![0.0; connections])),
             has_slow: state.units.members.iter().any(|member| member.every > 1),
         }
     }
@@ -161,8 +182,8 @@ impl Defects {
     #[inline]
     pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
         self.time += step.size;
-        if step.index.is_power_of_two() {
-            self.keep();
+        if step.index >> (step.index.trailing_zeros() & 63) < 8 {
+            self.keep(step.index);
         }
         match state.units.uniform {
             true => self.observe_copies(&state.courses, &state.signals.reals, step.size),
@@ -182,7 +203,7 @@ impl Defects {
         }
         if let Some(pair) = self.pairs.last_mut() {
             for (lane, (used, source)) in last_used.iter().zip(last_sources).enumerate() {
-                pair.add_one(lane, *used, given(*source), length);
+                pair.add_one(lane, *used, *used, given(*source), length);
             }
         }
     }
@@ -201,16 +222,20 @@ impl Defects {
                 }
                 length *= receiver.every.max(source.every) as f64;
             }
-            self.pairs[index / LANES].add_one(index % LANES, *used, input.fed(reals), length);
+            let start = input_at_start(state, index);
+            let pair = &mut self.pairs[index / LANES];
+            pair.add_one(index % LANES, start, *used, input.fed(reals), length);
         }
     }
 
+    /// Keeps the ranges before the step with this index.
     #[cold]
-    fn keep(&mut self) {
-        self.earlier.swap(0, 1);
-        for (index, kept) in self.earlier[1].iter_mut().enumerate() {
-            let account = self.pairs[index / LANES].account(index % LANES);
-            *kept = (account.range, account.rough_steps);
+    fn keep(&mut self, step: u64) {
+        self.earlier.rotate_left(1);
+        let (steps, ranges) = &mut self.earlier[KEPT - 1];
+        *steps = step;
+        for (index, kept) in ranges.iter_mut().enumerate() {
+            *kept = self.pairs[index / LANES].account(index % LANES).range;
         }
     }
 
@@ -219,11 +244,12 @@ impl Defects {
         is_known.then(|| self.pairs[index / LANES].account(index % LANES))
     }
 
-    /// Growth of a connection's range since less than half of the steps, and the rough steps since then.
-    pub(crate) fn growth(&self, index: usize) -> Option<(f64, u64)> {
-        let account = self.account(index)?;
-        let (range, rough_steps) = *self.earlier[0].get(index)?;
-        Some((account.range / range, account.rough_steps - rough_steps))
+    /// The range of the values that the source of a connection had given when at most so many `steps` were made, as
+    /// late as it was kept.
+    pub(crate) fn range_after(&self, steps: u64, index: usize) -> Option<f64> {
+        let mut kept = self.earlier.iter().rev();
+        let (_, ranges) = kept.find(|(at, _)| *at <= steps)?;
+        ranges.get(index).copied()
     }
 
     /// The defect of the connection with this index of [`Graph::real_connections`](crate::Graph::real_connections).
@@ -249,6 +275,7 @@ impl Defects {
             max: account.max,
             range: account.range,
             magnitude: account.magnitude,
+            work: account.work,
         }
     }
 }
@@ -298,7 +325,49 @@ mod tests {
             assert_eq!(found.magnitude, factor.abs() * 5.0);
             assert!((found.relative() - mean.sqrt() / 4.0).abs() < 1e-12);
             assert_eq!(found.last_relative(), 3.0 / 5.0);
+            // Held, the defect is the change, and its mean within the step half of that.
+            assert_eq!(found.work, factor * factor * (4.0 + 1.0 + 9.0));
+            assert_eq!(found.relative_work(), 14.0 / 16.0);
         }
+    }
+
+    /// Lines from the last two values: 1, 5 and 1 against 3, 2 and 5; each begins at the last value. A receiver that
+    /// takes no slopes holds them.
+    #[test]
+    fn the_mean_defect_is_that_of_both_ends() {
+        let mut pair = Pair::EMPTY;
+        pair.given[0] = 1.0;
+        for (start, used, given) in [(1.0, 1.0, 3.0), (3.0, 5.0, 2.0), (2.0, 1.0, 5.0)] {
+            pair.add_one(0, start, used, given, H);
+        }
+        assert_eq!(pair.work, [2.0 * 2.0 + 3.0 * 1.0 + 4.0 * 3.0, 0.0]);
+    }
+
+    #[test]
+    fn ranges_are_kept_back_to_a_quarter_of_the_steps() {
+        let mut system = System::new(H);
+        system.stop_time(1000.0 * H);
+        let source = ClosureUnit::new(&[], &[("y", 0.0)], |call| {
+            call.outputs[0] = call.time + call.step;
+        });
+        system.add("source", source);
+        let sink = ClosureUnit::new(&[("u", 0.0)], &[("z", 0.0)], |_| ());
+        system.add("sink", sink);
+        system.connect("source.y", "sink.u");
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        run.run().unwrap();
+        let range = |steps| run.defects().range_after(steps, 0);
+        // 7·2⁷, 3·2⁸, 5·2⁷, 2⁸ and 7·2⁵ steps of 0.5 s, with a slope of 1.
+        for (asked, steps) in [
+            (1000, 896.0),
+            (875, 768.0),
+            (700, 640.0),
+            (260, 256.0),
+            (255, 224.0),
+        ] {
+            assert_eq!(range(asked), Some(steps * H), "{asked}");
+        }
+        assert_eq!(range(200), None);
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub use report::{
     ActionReport, BondReport, ComponentBalance, ComponentReport, ConnectionReport,
     InterfaceModelReport, Report, StopReason,
 };
-pub use run::Run;
+pub use run::{Run, divergence_advice};
 pub use run_options::RunOptions;
 pub use scenario::{ACTIONS, Action, ActionFacts, ActsOn, Transformation};
 pub use start_error::{LoadError, LoadErrorKind, StartError};

@@ -67,6 +67,11 @@ pub struct Run {
     written: bool,
 }
 
+/// Advice for a run whose coupling diverges: the report has it where the run alone shows that.
+pub fn divergence_advice(run: &Run) -> String {
+    judgement::advice(run)
+}
+
 /// An observer with the variables that it watches.
 struct Observing {
     observer: Box<dyn Observer>,

@@ -1,6 +1,7 @@
 //! The report of a run, made from its parts.
 
-use super::{Run, judgement};
+use super::judgement::Judgement;
+use super::{Run, divergence_advice};
 use crate::audit::CorrectionVerdict;
 use crate::defect::Defect;
 use crate::exchange_mode::Exchange;
@@ -29,7 +30,8 @@ pub(super) fn report(run: &Run) -> Report {
         .iter()
         .map(|member| member.slot.warnings())
         .sum();
-    let verdict = judgement::of_run(run);
+    let judgement = Judgement::of(run);
+    let error = judgement.of_run();
     Report {
         stop_reason: run.stop_reason.clone(),
         stop_time: run.time(),
@@ -43,17 +45,18 @@ pub(super) fn report(run: &Run) -> Report {
             .enumerate()
             .map(component)
             .collect(),
-        verdict,
-        advice: (verdict == Verdict::Diverging).then(|| judgement::advice(run)),
+        verdict: error.verdict,
+        coupling_error_estimate: error.estimate,
+        advice: (error.verdict == Verdict::Diverging).then(|| divergence_advice(run)),
         bonds: (0..graph.bonds.len())
-            .map(|index| bond_report(run, index))
+            .map(|index| bond_report(run, &judgement, index))
             .collect(),
         connections: connections(run),
         interface_models: InterfaceModelReport::all(graph),
         actions: run.state.scenario.done.iter().map(action).collect(),
         counters,
         warnings: run.warnings.clone(),
-        notes: notes(run),
+        notes: notes(run, &judgement),
     }
 }
 
@@ -67,10 +70,10 @@ fn action(done: &DoneAction) -> ActionReport {
 }
 
 /// Notes of the start, and those that the bonds have given since.
-fn notes(run: &Run) -> Vec<String> {
+fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
     let mut notes = run.notes.clone();
     for index in 0..run.state.graph.bonds.len() {
-        let bond = bond_report(run, index);
+        let bond = bond_report(run, judgement, index);
         if bond.correction_verdict == Some(CorrectionVerdict::Harmed) {
             let net = bond.net_energy_error.unwrap_or(f64::NAN);
             let stale = bond.stale_energy.unwrap_or(f64::NAN);
@@ -104,7 +107,7 @@ fn connections(run: &Run) -> Vec<ConnectionReport> {
     names.zip(run.defects.connections()).map(report).collect()
 }
 
-fn bond_report(run: &Run, index: usize) -> BondReport {
+fn bond_report(run: &Run, judgement: &Judgement<'_>, index: usize) -> BondReport {
     let bond = &run.state.graph.bonds[index];
     let corrector = run
         .state
@@ -116,6 +119,7 @@ fn bond_report(run: &Run, index: usize) -> BondReport {
     let energy = run.ledger.bond(index).copied().unwrap_or_default();
     let audit = run.audit.bond(index).copied().unwrap_or_default();
     let (now, earlier) = run.ledger.growth(index).unwrap_or_default();
+    let error = judgement.of_bond(index);
     BondReport {
         name: bond.name.clone(),
         energy,
@@ -123,7 +127,8 @@ fn bond_report(run: &Run, index: usize) -> BondReport {
         residual_energy_integrated_error: run.ledger.integration_error(index).unwrap_or_default(),
         stale_energy: audit.known_stale_energy(),
         net_energy_error: audit.net_energy_error(energy.correction_energy),
-        verdict: judgement::of_bond(run, index),
+        verdict: error.verdict,
+        coupling_error_estimate: error.estimate,
         correction_verdict: corrector
             .filter(|corrector| corrector.facts.removes_stale_energy)
             .map(|_| audit.verdict(energy.correction_energy, earlier.correction)),
