@@ -159,7 +159,7 @@ impl Plan<'_> {
         // The rows of a Parquet file are gone where it was made; nothing was recorded where there are no names.
         let is_there = |file: &KeptResults| {
             let is_output = Some(Path::new(&file.name)) == self.output;
-            (is_output || exit == Exit::Failed) && file.length != Some(0)
+            (is_output || is_silenced && exit == Exit::Failed) && file.length != Some(0)
         };
         let Some(file) = file.filter(is_there) else {
             return Ok(exit);

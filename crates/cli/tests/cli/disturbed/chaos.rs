@@ -47,6 +47,7 @@ const THREADS: usize = 4;
 #[test]
 #[ignore = "study: a thousand disturbed runs"]
 fn no_disturbance_loses_a_row_or_lies() {
+    super::require_hangup();
     let number = |name: &str, usual: u64| {
         let value = std::env::var(format!("GYRATOR_CHAOS_{name}"));
         value.map_or(usual, |value| value.parse().unwrap())

@@ -110,6 +110,7 @@ fn name_of(ended: &Ended) -> String {
 #[ignore = "study: some hundred runs under strace"]
 fn r77_a_signal_at_any_call_ends_a_run_as_it_says() {
     strace::require();
+    super::require_hangup();
     let mut found = Vec::new();
     for (name, way) in WAYS {
         let (_, ended, calls) = traced(way, &[]);
@@ -141,6 +142,7 @@ fn r77_a_signal_at_any_moment_ends_a_run_as_it_says() {
     const RUNS: usize = 250;
     /// The program listens after some milliseconds; a run takes a tenth of a second.
     const LATEST: f64 = 0.015;
+    super::require_hangup();
     let mut stream = SplitMix64::new(13);
     let mut found = Vec::new();
     for (name, way) in WAYS {

@@ -22,6 +22,19 @@ use crate::bench::Bench;
 /// Longest time that a run may take on a busy machine; those of the studies take a second.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Ends the study where SIGHUP is ignored, as by `nohup`: runs would rightly ignore it as well.
+fn require_hangup() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // SIGHUP is signal 1, the lowest bit (proc(5)).
+    let ignored = u64::from_str_radix(mask.unwrap().trim(), 16).unwrap();
+    assert_eq!(
+        ignored & 1,
+        0,
+        "this study sends SIGHUP: start it without nohup"
+    );
+}
+
 /// How a disturbed run has ended.
 #[derive(Debug)]
 struct Ended {
