@@ -96,7 +96,7 @@ pub(crate) struct Summary<'a> {
     counters: Option<Counters>,
     /// Estimated errors of the signals, where they were asked for.
     error_bars: &'a [ErrorBar],
-    /// What was found of the checks, where there are some.
+    /// The outcomes of the checks, where there are some.
     checks: &'a [Finding],
     notes: Vec<&'a str>,
     /// Parameters that `--output-variable` names.

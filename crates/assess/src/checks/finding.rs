@@ -1,4 +1,4 @@
-//! What was found of a check.
+//! The outcome of a check.
 
 use std::collections::BTreeMap;
 use std::fmt;

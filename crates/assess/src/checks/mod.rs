@@ -86,7 +86,7 @@ pub struct Kind {
     pub word: &'static str,
     /// The value that the key takes, and the meaning of the check.
     pub summary: &'static str,
-    /// What it looks at.
+    /// The quantity that it looks at.
     pub quantity: Quantity,
     /// Reads the value of the key; reports what is wrong with it.
     pub read: ReadRequirement,
@@ -98,7 +98,7 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// What a kind of check looks at.
+/// The quantity that a kind of check looks at.
 #[derive(Clone, Copy)]
 pub enum Quantity {
     /// A variable of the system, or `bond.NAME.VALUE`.
@@ -136,7 +136,7 @@ pub struct Window {
     pub until: Option<Spanned<f64>>,
 }
 
-/// What a check asks for.
+/// The demand of a check.
 pub trait Requirement: fmt::Debug + Send + Sync {
     /// In words that follow the name of a signal: `is never above 0.6`.
     fn text(&self) -> String;

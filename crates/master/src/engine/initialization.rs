@@ -30,7 +30,7 @@ const NEWTON_ITERATIONS: usize = 25;
 /// Notes for the user that do not stop the run.
 pub(crate) type Notes = Vec<String>;
 
-/// What the start says to the user; none of it stops the run.
+/// Messages of the start to the user; none of them stops the run.
 pub(crate) struct StartMessages {
     pub(crate) notes: Notes,
     /// Likely mistakes of the description.

@@ -57,7 +57,7 @@ fn traced(way: &str, options: &[&str]) -> (Bench, Ended, Vec<strace::Call>) {
     (bench, ended, calls)
 }
 
-/// What is wrong with the end of a run. `has_begun`: it has a worker or a result, as far as that is known.
+/// The fault of the end of a run. `has_begun`: it has a worker or a result, as far as that is known.
 fn contradiction(bench: &Bench, ended: &Ended, has_begun: bool) -> Option<String> {
     let is_left = |folder: &str, name: &str| {
         let entries = std::fs::read_dir(bench.path(folder)).unwrap().flatten();

@@ -34,7 +34,7 @@ pub(super) fn read_forces(
     }
 }
 
-/// What a scenario makes of the output that feeds an input: the output that would feed it the same value
+/// A scenario's change of the output that feeds an input: the changed output would feed it the same value
 /// without the scenario. `None` where no action is on it.
 fn action_on(graph: &Graph, courses: &Courses, input: usize) -> Option<Transformation> {
     let (plain, course) = (&graph.inputs[input], &courses.inputs[input]);
