@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gyrator::{Observer, ObserverError, Report, Run, StopRequest, Value, View};
-use gyrator_record::{Cell, Column, MemorySink, RecordError, RowSink, Table};
+use gyrator_record::{Cell, Column, MemorySink, RecordError, RowSink, Table, rows_path};
 use gyrator_worker::surroundings;
 
 use crate::columns::{Columns, RecordedRow, Recording, json};
@@ -21,7 +21,11 @@ const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The result file, as the run, the interrupt handler and the flushing thread share it.
 #[derive(Clone)]
-pub(crate) struct ResultFile(Arc<Mutex<Shared>>);
+pub(crate) struct ResultFile {
+    shared: Arc<Mutex<Shared>>,
+    /// Empty where the rows go to no file of their own.
+    path: Arc<Path>,
+}
 
 struct Shared {
     sink: Box<dyn RowSink>,
@@ -40,19 +44,26 @@ impl ResultFile {
     /// Creates the file, in the form that the ending of its name asks for.
     pub(crate) fn create(path: &Path) -> Result<Self, RecordError> {
         let sink = surroundings::in_own(|| ResultOutput::sink(path))?;
-        Ok(Self::of(sink))
+        Ok(Self {
+            path: Arc::from(path),
+            ..Self::of(sink)
+        })
     }
 
     /// The file of a sink.
     pub(crate) fn of(sink: Box<dyn RowSink>) -> Self {
-        Self(Arc::new(Mutex::new(Shared {
+        let shared = Shared {
             sink,
             failure: None,
             has_failed: false,
             trouble: None,
             columns: 0,
             awaits_columns: false,
-        })))
+        };
+        Self {
+            shared: Arc::new(Mutex::new(shared)),
+            path: Arc::from(Path::new("")),
+        }
     }
 
     /// Keeps the end of the run from ending the file: [`complete`](Self::complete) does.
@@ -89,9 +100,32 @@ impl ResultFile {
         self.lock().trouble.clone()
     }
 
-    /// Ends the file of a run that is abandoned, unless another thread is writing it.
-    pub(crate) fn abandon(&self) -> Result<(), RecordError> {
-        self.try_lock().map_or(Ok(()), Self::end_of)
+    /// Ends the file of a run that is abandoned. Another thread that writes it, or makes a Parquet file of its rows,
+    /// has a while to get done.
+    ///
+    /// # Errors
+    /// One sentence with the places of the rows.
+    pub(crate) fn abandon(&self) -> Result<(), String> {
+        const PAUSE: Duration = Duration::from_millis(1);
+        let begin = Instant::now();
+        loop {
+            if let Some(shared) = self.try_lock() {
+                return Self::end_of(shared).map_err(|error| error.to_string());
+            }
+            if begin.elapsed() > gyrator_worker::GRACE {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let ending = self.path.extension();
+        let rows = match ending.is_some_and(|ending| ending.eq_ignore_ascii_case("parquet")) {
+            true => rows_path(&self.path),
+            false => self.path.to_path_buf(),
+        };
+        let (path, rows) = (self.path.display(), rows.display());
+        Err(format!(
+            "{path} was still being written and is not ended: its rows are in {rows} or {rows}.part"
+        ))
     }
 
     /// Ends the file. A further call looks whether it still has its name.
@@ -142,7 +176,7 @@ impl ResultFile {
     }
 
     fn try_lock(&self) -> Option<MutexGuard<'_, Shared>> {
-        match self.0.try_lock() {
+        match self.shared.try_lock() {
             Ok(shared) => Some(shared),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
@@ -150,7 +184,7 @@ impl ResultFile {
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
