@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gyrator::{FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, Value};
-use gyrator_assess::{Checks, Finding, Judging, Outcome};
+use gyrator_assess::{Checks, Finding, Judging, Outcome, at_other_step};
 use gyrator_record::RecordError;
 use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
 use gyrator_worker::isolated::Isolation;
@@ -136,17 +136,18 @@ impl Session<'_> {
         }
     }
 
-    /// Runs the system as a companion of another run, and leaves its rows to that.
+    /// Runs the system, at its own macro-step, as a companion of another run, and leaves its rows to that.
     pub(crate) fn accompany(
         mut self,
+        companion: Companion,
         worker: &Worker,
-        interval: Option<f64>,
     ) -> Result<Exit, Failure> {
+        self.system = at_other_step(&self.system, companion.factor);
         self.execution.isolate(&mut self.system)?;
         let interrupt = Interrupt::listen();
         let mut running = self.start(&interrupt)?;
         let recording = Recording {
-            interval,
+            interval: companion.interval,
             is_of_reals: true,
             ..self.recording()
         };

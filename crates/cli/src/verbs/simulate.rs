@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use gyrator_assess::at_other_step;
 use gyrator_fmu::{DefaultExperiment, Fmu, OpenError};
 use gyrator_system::{Component, Experiment, Spanned, SystemFile};
 use gyrator_worker::Worker;
@@ -74,9 +73,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
 /// Makes a companion of the simulation.
 fn accompany(options: &Options, companion: Companion, worker: &Worker) -> Result<Exit, Failure> {
     let results = options.results.without_files();
-    let mut session = session(options, &results)?;
-    session.system = at_other_step(&session.system, companion.factor);
-    session.accompany(worker, companion.interval)
+    session(options, &results)?.accompany(companion, worker)
 }
 
 fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Session<'a>, Failure> {
