@@ -118,7 +118,7 @@ impl Half {
         self.state = after(&mean, 1.0);
     }
 
-    /// What it stores, and what it has dissipated, J.
+    /// Energy that it stores, and that it has dissipated, J.
     fn energy(&self, inputs: &[f64]) -> f64 {
         let of_axis = |axis: usize| {
             let (x, v) = (self.state[axis], self.state[2 + axis]);

@@ -255,7 +255,7 @@ fn a_product_that_is_no_integer_any_more_ends_the_run() {
     assert!(error.contains(words), "{error}");
 }
 
-/// What is frozen from the start on keeps its first value, whatever it is.
+/// A variable that is frozen from the start on keeps its first value.
 #[test]
 fn a_freeze_at_the_start_holds_the_first_value() {
     let text = "experiment.step_size = 0.125\ncomponents.free.block = 'gain'\ncomponents.sink.block = 'gain'\n\

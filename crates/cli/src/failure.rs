@@ -110,7 +110,7 @@ impl Message {
         text
     }
 
-    /// What to do: what the system forbids has the same advice wherever it shows.
+    /// Advice: the same for a thing that the system forbids wherever it shows.
     fn advice(&self) -> Option<&str> {
         const FILES: &str = "raise the limit on open files (ulimit -n)";
         let lacks_files =

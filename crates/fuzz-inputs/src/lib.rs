@@ -146,7 +146,7 @@ pub fn scenario_toml(bytes: &[u8]) {
     }
 }
 
-/// A file of checks. What is accepted can be named.
+/// A file of checks. Each check that is accepted has a name.
 ///
 /// # Panics
 /// If the reader does not hold what it has to.

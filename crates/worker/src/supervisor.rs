@@ -271,7 +271,7 @@ pub struct Supervised {
     ring: Ring,
     process: WorkerProcess,
     watched: Option<Watched>,
-    /// What FMUs have left behind is ended with the worker.
+    /// Processes that FMUs have left are ended with the worker.
     ends_orphans: bool,
     /// Readable when the worker has ended; `None` where the system has no such thing.
     end: Option<OwnedFd>,

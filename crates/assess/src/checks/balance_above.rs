@@ -14,7 +14,7 @@ pub(super) const KIND: Kind = Kind {
     read: |value, reader| Some(Arc::new(BalanceAbove(finite(KIND.word, value, reader)?))),
 };
 
-/// What a component has received less what it has given, J.
+/// Energy that a component has received less that which it has given, J.
 pub(super) fn net_energy(view: &gyrator::View<'_>, component: usize) -> f64 {
     let balance = view.balance(component);
     balance.map_or(f64::NAN, |balance| balance.net_energy)

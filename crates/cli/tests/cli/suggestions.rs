@@ -50,7 +50,7 @@ fn suggested_bonds_for_programs() {
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
 }
 
-/// A system without units and names that tell, whose FMU says itself what is a port: in a file beside it, in its archive
+/// A system without units and with names that mean nothing, whose FMU describes its ports: in a file beside it, in its archive
 /// or in its description.
 #[test]
 fn ports_of_fmus_suggest_bonds() {

@@ -22,7 +22,7 @@ use crate::verdict::Verdict;
 /// The error of a loop over the geometric mean of the work of both directions: 0.41·s, s being about 0.8 at the
 /// connection with the greatest work. On 600 other random systems the median of error over estimate is then 1.0.
 const SHARE: f64 = 1.0 / 3.0;
-/// What is late by 1.5·H, over what is late by H/2.
+/// A delay of 1.5·H over one of H/2.
 const STALE: f64 = 3.0;
 /// Errors grow with a signal that grows by them, by at most exp(16·work): work of less than a tenth does not make a
 /// system explode. A choice; between 8 and 24 no verdict on the 600 systems changes by much.

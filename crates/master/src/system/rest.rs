@@ -37,7 +37,7 @@ pub(super) fn problems(file: &SystemFile, described: Vec<Described<'_>>) -> Vec<
     problems
 }
 
-/// Tells whether a problem stands at an end of a connection whose component is one of the file's others.
+/// Whether a problem stands at an end of a connection whose component is one of the file's others.
 fn absent_ends(file: &SystemFile, components: &[&Component]) -> impl Fn(&Problem) -> bool {
     let name = |component: &Component| component.name.value.clone();
     let kept: BTreeSet<String> = components.iter().copied().map(name).collect();

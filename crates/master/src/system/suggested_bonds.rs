@@ -473,7 +473,7 @@ mod tests {
         assert_eq!(of(&system(&["force", "v"], &[])), []);
     }
 
-    /// Names that tell nothing, and others that would do: a port of one end has the last word.
+    /// Names that mean nothing, and others that would do: a port of one end has the last word.
     #[test]
     fn ports_are_believed_before_names() {
         let port = |component: &str, kind| PowerPort {
