@@ -1,7 +1,7 @@
 //! No macro-step allocates once a run is warm.
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
-use gyrator::{LinearUnit, Run, RunOptions, System, Value, Word};
+use gyrator::{LinearUnit, Recorder, Run, RunOptions, System, Value, Word};
 use gyrator_assess::{Check, Checks, Judging};
 use gyrator_system::{Spanned, SystemFile, toml_file};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
@@ -77,6 +77,20 @@ fn checks() {
     ]);
     let judging = Judging::new(&checks, run.graph(), 0.0, None).unwrap();
     run.observe(judging.observer()).unwrap();
+    expect_none_in(&mut run);
+}
+
+/// A recorder of outputs, inputs and local variables, to a file.
+#[test]
+fn rows_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = TABLE_1[0]
+        .system(&Coupling::default())
+        .start(&RunOptions::default())
+        .unwrap();
+    let csv = |name: &str| Recorder::csv(folder.path().join(name)).unwrap();
+    run.observe(csv("outputs.csv")).unwrap();
+    run.observe(csv("all.csv").variables(["*"])).unwrap();
     expect_none_in(&mut run);
 }
 

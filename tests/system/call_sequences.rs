@@ -616,7 +616,7 @@ fn record(words: Words, threads: usize, keeps_text: bool) -> Option<Record> {
         Err(error) => panic!("{words}: {error}"),
     };
     let results = Results::default();
-    run.observe(Box::new(results.clone())).unwrap();
+    run.observe(results.clone()).unwrap();
     let mut step = 0;
     while !run.has_ended() {
         if calls.contains_key("echo") && step % 5 == 2 {

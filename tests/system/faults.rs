@@ -205,8 +205,7 @@ impl Observer for After {
 #[test]
 fn an_observer_that_fails_ends_the_run_and_the_others_finish() {
     let (mut run, trace) = start(system("none", "do_step", 0.0));
-    run.observe(Box::new(After(3, Err("the disk is full"))))
-        .unwrap();
+    run.observe(After(3, Err("the disk is full"))).unwrap();
     let error = run.run().unwrap_err();
     assert!(error.to_string().contains("the disk is full"));
     assert_eq!((trace.times().len(), trace.finished()), (4, 1));
@@ -220,7 +219,7 @@ fn an_observer_may_end_the_run() {
         (limit, StopReason::Limit("energy".to_owned())),
     ] {
         let (mut run, trace) = start(system("none", "do_step", 0.0));
-        run.observe(Box::new(After(3, Ok(request)))).unwrap();
+        run.observe(After(3, Ok(request))).unwrap();
         let report = run.run().unwrap();
         assert_eq!((report.stop_reason, report.steps), (reason, 3));
         assert_eq!(trace.finished(), 1);

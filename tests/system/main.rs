@@ -27,6 +27,7 @@ mod methods;
 mod nominal;
 mod quarter_car;
 mod random_verdicts;
+mod recorders;
 mod registries;
 mod rodriguez;
 mod scenario_targets;

@@ -252,10 +252,10 @@ impl Case {
             (place(["a.F"; 2]), place(["b.v_w"; 2]))
         };
         let points = Arc::<Mutex<Points>>::default();
-        run.observe(Box::new(Watcher {
+        run.observe(Watcher {
             places,
             points: Arc::clone(&points),
-        }))
+        })
         .unwrap();
         let report = run.run().unwrap();
         let bond = &report.bonds[0];

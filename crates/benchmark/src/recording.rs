@@ -49,7 +49,7 @@ impl Recorder {
             names: outputs.map(|output| output.name).collect(),
             rows: Arc::new(Mutex::new(rows)),
         };
-        run.observe(Box::new(recorder.clone()))?;
+        run.observe(recorder.clone())?;
         Ok(recorder)
     }
 

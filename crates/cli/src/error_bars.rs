@@ -2,18 +2,17 @@
 
 use std::sync::atomic::AtomicBool;
 
-use gyrator::{Report, Run, Verdict, divergence_advice};
+use gyrator::{Recorder, Report, Run, Selection, Verdict, divergence_advice};
 use gyrator_assess::{ErrorBar, assess};
-use gyrator_record::Column;
+use gyrator_record::{Column, MemoryRows};
 use gyrator_system::{Problem, Problems, SystemFile};
 
 use crate::aligned::{Align, Aligned};
-use crate::columns::Recording;
 use crate::companions::Companions;
 use crate::failure::Failure;
 use crate::numbers::short;
 use crate::options::ExecutionOptions;
-use crate::recorder::{MemoryRows, Recorder, ResultFile};
+use crate::recorder::{ResultFile, recorder};
 
 /// Signals that are shown to people; programs get all.
 const SHOWN: usize = 20;
@@ -81,15 +80,13 @@ impl Assessment {
     /// A recorder of the run, which keeps the signals in memory.
     pub(crate) fn recorder(
         &mut self,
-        recording: &Recording,
-        run: &mut Run,
+        selection: Selection,
+        run: &Run,
     ) -> Result<Recorder, Failure> {
-        let recording = Recording {
-            is_of_reals: true,
-            ..recording.clone()
-        };
+        let mut selection = selection;
+        selection.reals_only = true;
         let rows = ResultFile::of(Box::new(self.rows.clone()));
-        let recorder = Recorder::new(&recording, run, rows)?;
+        let recorder = recorder(selection, run, rows)?;
         self.columns = recorder.columns().to_vec();
         Ok(recorder)
     }
@@ -101,7 +98,7 @@ impl Assessment {
             .iter()
             .map(|column| column.name.clone())
             .collect();
-        let (rows, mut companions) = (self.rows.take(), self.companions);
+        let (rows, mut companions) = (self.rows.take().into(), self.companions);
         let companion = |factor| companions.rows(factor, interrupt);
         let gyrator_assess::Assessment {
             bars,

@@ -7,13 +7,13 @@
 
 pub mod aligned;
 mod checks;
-mod columns;
 mod companions;
 mod error_bars;
 pub mod exit;
 pub mod failure;
 mod fmu_log;
 mod fmu_options;
+mod initial_values;
 mod input_file;
 mod input_kind;
 mod interrupt;

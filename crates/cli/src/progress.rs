@@ -94,8 +94,8 @@ impl Progress {
     }
 
     /// The observer that moves the display.
-    pub(crate) fn observer(&self) -> Box<dyn Observer> {
-        Box::new(Needle(Arc::clone(&self.gauge)))
+    pub(crate) fn observer(&self) -> impl Observer + use<> {
+        Needle(Arc::clone(&self.gauge))
     }
 }
 

@@ -1,17 +1,15 @@
 //! Writes the results of a run, row by row, so that a readable part is always on disk.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use gyrator::{Observer, ObserverError, Report, Run, StopRequest, Value, View};
-use gyrator_record::{Cell, Column, MemorySink, RecordError, RowSink, Table, rows_path};
+use gyrator::{Recorder, Run, Selection, UnknownVariable};
+use gyrator_record::{Cell, Column, RecordError, RowSink, rows_path};
 use gyrator_worker::surroundings;
 
-use crate::columns::{Columns, RecordedRow, Recording, json};
 use crate::failure::Failure;
 use crate::result_output::ResultOutput;
 use crate::screen;
@@ -188,150 +186,61 @@ impl ResultFile {
     }
 }
 
-/// Records a run as its observer.
-pub(crate) struct Recorder {
+/// A recorder that hands its rows to the file, once its columns are chosen.
+pub(crate) fn recorder(
+    selection: Selection,
+    run: &Run,
     file: ResultFile,
-    columns: Columns,
-    /// Communication points from one row to the next.
-    every: u64,
-    /// The last point, if it has no row yet.
-    pending: Option<RecordedRow>,
+) -> Result<Recorder, Failure> {
+    let flusher = None;
+    let mut recorder = Recorder::new(FlushedFile { file, flusher }).selection(selection);
+    let chosen = recorder.choose(&run.view());
+    chosen.map_err(|unknown: UnknownVariable| {
+        let advice = match unknown.closest {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "variables of the FMUs and `bond.…` can be recorded; `gyrator inspect` lists the variables of an FMU"
+                .to_owned(),
+        };
+        let text = format!(
+            "--output-variable {}: there is no such variable",
+            unknown.pattern
+        );
+        Failure::usage(text).help(advice)
+    })?;
+    Ok(recorder)
+}
+
+/// The file as the sink of a run, flushed while the run goes on.
+struct FlushedFile {
+    file: ResultFile,
     flusher: Option<Flusher>,
 }
 
-impl Recorder {
-    /// Chooses the columns of a run.
-    pub(crate) fn new(
-        recording: &Recording,
-        run: &mut Run,
-        file: ResultFile,
-    ) -> Result<Self, Failure> {
-        let columns = Columns::of(recording, run)?;
-        let every = recording.interval.map_or(1, |interval| {
-            ((interval / run.graph().macro_step()).round() as u64).max(1)
-        });
-        Ok(Self {
-            file,
-            columns,
-            every,
-            pending: None,
-            flusher: None,
-        })
+impl FlushedFile {
+    fn write(
+        &self,
+        write: impl FnOnce(&mut dyn RowSink) -> Result<(), RecordError>,
+    ) -> Result<(), RecordError> {
+        let mut shared = self.file.lock();
+        let written = match shared.failure.take() {
+            Some(failure) => Err(failure),
+            None => write(&mut *shared.sink),
+        };
+        shared.has_failed |= written.is_err();
+        written
     }
+}
 
-    /// The columns in the order of the cells.
-    pub(crate) fn columns(&self) -> &[Column] {
-        &self.columns.list
-    }
-
-    /// Parameters that are recorded once, with their values.
-    pub(crate) fn parameters(&self) -> &[(String, Value)] {
-        &self.columns.parameters
-    }
-
-    /// Writes a row, or keeps it: in case that it is the last one, or until the values of its inputs are
-    /// known.
-    fn record(&mut self, view: &View<'_>) -> Result<(), RecordError> {
-        let selected = &self.columns.selected;
-        let mut row = self.pending.take().unwrap_or_default();
-        if selected.has_inputs && row.is_filled {
-            selected.complete(&mut row, view);
-            if row.is_due {
-                write_row(&self.file, &row)?;
-            }
-        }
-        selected.fill(&mut row, view);
-        row.is_due = view.steps.is_multiple_of(self.every);
-        row.is_written = row.is_due && !selected.has_inputs;
-        if row.is_written {
-            write_row(&self.file, &row)?;
-        }
-        self.pending = Some(row);
+impl RowSink for FlushedFile {
+    fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
+        self.write(|sink| sink.begin(columns))?;
+        self.file.lock().columns = columns.len() + 1;
+        self.flusher = Some(Flusher::start(self.file.clone()));
         Ok(())
     }
-}
 
-fn write_row(file: &ResultFile, row: &RecordedRow) -> Result<(), RecordError> {
-    let mut shared = file.lock();
-    let written = shared.write_row(row);
-    shared.has_failed |= written.is_err();
-    written
-}
-
-impl Shared {
-    fn write_row(&mut self, row: &RecordedRow) -> Result<(), RecordError> {
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
-        }
-        if row.others.is_empty() {
-            return self.sink.real_row(row.time, &row.reals);
-        }
-        let reals = row.reals.iter().map(|value| Cell::Real(*value));
-        let others = row.others.iter().map(|value| match value {
-            Value::Real(value) => Cell::Real(*value),
-            Value::Integer(value) => Cell::Integer(i64::from(*value)),
-            Value::Boolean(value) => Cell::Boolean(*value),
-            Value::String(value) => Cell::String(value),
-        });
-        self.sink.row(row.time, &mut reals.chain(others))
-    }
-}
-
-impl Observer for Recorder {
-    fn watches(&self) -> Vec<String> {
-        self.columns.selected.watches.clone()
-    }
-
-    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        {
-            let mut shared = self.file.lock();
-            let parameters = self.columns.parameters.iter();
-            let parameters =
-                parameters.map(|(name, value)| (name.clone(), json(value).to_string()));
-            shared.sink.parameters(&parameters.collect::<Vec<_>>());
-            let begun = shared.sink.begin(&self.columns.list);
-            shared.has_failed |= begun.is_err();
-            begun?;
-            shared.columns = self.columns.list.len() + 1;
-        }
-        self.record(view)?;
-        self.flusher = Some(Flusher::start(self.file.clone()));
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        self.record(view)?;
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn finish(&mut self, _: &Report) -> Result<(), ObserverError> {
-        drop(self.flusher.take());
-        let last = self.pending.take().filter(|row| !row.is_written);
-        let written = last.map_or(Ok(()), |row| write_row(&self.file, &row));
-        let finished = self.file.finish_run();
-        written?;
-        Ok(finished?)
-    }
-}
-
-/// The rows of a run in memory, as its recorder and the session share them.
-#[derive(Clone, Default)]
-pub(crate) struct MemoryRows(Arc<Mutex<MemorySink>>);
-
-impl MemoryRows {
-    /// Takes the rows out.
-    pub(crate) fn take(&self) -> Table {
-        std::mem::take(&mut *self.lock()).into_table()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, MemorySink> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl RowSink for MemoryRows {
-    fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
-        self.lock().begin(columns)
+    fn parameters(&mut self, parameters: &[(&str, Cell<'_>)]) {
+        self.file.lock().sink.parameters(parameters);
     }
 
     fn row(
@@ -339,19 +248,24 @@ impl RowSink for MemoryRows {
         time: f64,
         cells: &mut dyn Iterator<Item = Cell<'_>>,
     ) -> Result<(), RecordError> {
-        self.lock().row(time, cells)
+        self.write(|sink| sink.row(time, cells))
+    }
+
+    fn real_row(&mut self, time: f64, values: &[f64]) -> Result<(), RecordError> {
+        self.write(|sink| sink.real_row(time, values))
     }
 
     fn flush(&mut self) -> Result<(), RecordError> {
-        Ok(())
+        self.write(|sink| sink.flush())
     }
 
     fn finish(&mut self) -> Result<(), RecordError> {
-        Ok(())
+        drop(self.flusher.take());
+        self.file.finish_run()
     }
 
     fn rows(&self) -> u64 {
-        self.lock().rows()
+        self.file.lock().sink.rows()
     }
 }
 

@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gyrator::{FeedForward, FmuCache, Report, Run, RunError, RunOptions, StopReason, Value};
+use gyrator::{
+    FeedForward, FmuCache, Recorder, Report, Run, RunError, RunOptions, Selection, StopReason,
+    Value,
+};
 use gyrator_assess::{Checks, Finding, Judging, Outcome, at_other_step};
 use gyrator_record::RecordError;
 use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
@@ -11,13 +14,13 @@ use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
 use crate::checks::{self, CheckOptions};
-use crate::columns::{self, Recording};
 use crate::companions::Companion;
 use crate::error_bars::{Assessed, Assessment};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
+use crate::initial_values::initial_values;
 use crate::input_file::{InputFile, InputTable};
 use crate::interrupt::Interrupt;
 use crate::junit;
@@ -25,7 +28,7 @@ use crate::numbers::short;
 use crate::options::{ExecutionOptions, ResultOptions};
 use crate::overwriting::{self, Named};
 use crate::progress::Progress;
-use crate::recorder::{Recorder, ResultFile};
+use crate::recorder::{ResultFile, recorder};
 use crate::screen;
 use crate::summary::{self, OutputFile, Summary, WallClock};
 use crate::supervision;
@@ -90,7 +93,7 @@ impl Session<'_> {
         let mut assessment = self.error_bars.map(start).transpose()?;
         let mut running = self.start(&interrupt)?;
         if let Some(assessment) = &mut assessment {
-            let recorder = assessment.recorder(&self.recording(), &mut running.run)?;
+            let recorder = assessment.recorder(self.selection(), &running.run)?;
             running.assessing = Some(recorder);
             running.file.iter().for_each(ResultFile::await_columns);
         }
@@ -146,13 +149,11 @@ impl Session<'_> {
         self.execution.isolate(&mut self.system)?;
         let interrupt = Interrupt::listen();
         let mut running = self.start(&interrupt)?;
-        let recording = Recording {
-            interval: companion.interval,
-            is_of_reals: true,
-            ..self.recording()
-        };
+        let mut selection = self.selection();
+        selection.interval = companion.interval;
+        selection.reals_only = true;
         let file = Companion::results(worker)?;
-        running.recorder = Some(Recorder::new(&recording, &mut running.run, file)?);
+        running.recorder = Some(recorder(selection, &running.run, file)?);
         self.observe_and_step(&mut running, &interrupt)?;
         let exit = match running.run.report().stop_reason {
             StopReason::Interrupted => Exit::Interrupted,
@@ -264,18 +265,19 @@ impl Session<'_> {
         };
         let recorder = file
             .clone()
-            .map(|file| Recorder::new(&self.recording(), &mut run, file));
+            .map(|file| recorder(self.selection(), &run, file));
         let recorder = recorder.transpose()?;
-        let parameters = recorder
-            .as_ref()
-            .map(|recorder| recorder.parameters().to_vec());
+        let mut parameters = Vec::new();
+        for (shown, name) in recorder.as_ref().map_or(&[][..], Recorder::parameters) {
+            parameters.push((shown.clone(), run.read(name)?));
+        }
         Ok(Running {
             run,
             file,
             recorder,
             assessing: None,
             judging,
-            parameters: parameters.unwrap_or_default(),
+            parameters,
             inputs,
             clock,
             stepping_since: Instant::now(),
@@ -305,13 +307,14 @@ impl Session<'_> {
         .into()
     }
 
-    fn recording(&self) -> Recording {
-        Recording {
-            interval: self.results.output_interval,
-            variables: self.results.output_variable.clone(),
-            single: self.single.clone(),
-            is_of_reals: false,
-        }
+    fn selection(&self) -> Selection {
+        let mut selection = Selection::default();
+        selection.interval = self.results.output_interval;
+        selection
+            .variables
+            .clone_from(&self.results.output_variable);
+        selection.single.clone_from(&self.single);
+        selection
     }
 
     fn observe_and_step(
@@ -324,10 +327,10 @@ impl Session<'_> {
             if let Some(file) = &running.file {
                 interrupt.set_result(file.clone());
             }
-            run.observe(Box::new(recorder))?;
+            run.observe(recorder)?;
         }
         if let Some(recorder) = running.assessing.take() {
-            run.observe(Box::new(recorder))?;
+            run.observe(recorder)?;
         }
         let stop = self
             .system
@@ -340,7 +343,7 @@ impl Session<'_> {
         }
         let progress = Progress::start(self.execution.progress, run.time(), stop);
         if let Some(worker) = Worker::current() {
-            run.observe(Box::new(supervision::Tracker(worker)))?;
+            run.observe(supervision::Tracker(worker))?;
         }
         if let Some(progress) = &progress {
             run.observe(progress.observer())?;
@@ -360,9 +363,9 @@ impl Session<'_> {
     fn show_initial_values(&self, running: &mut Running) -> Result<(), RunError> {
         let run = &mut running.run;
         if let Some(recorder) = running.recorder.take() {
-            run.observe(Box::new(recorder))?;
+            run.observe(recorder)?;
         }
-        let table = columns::initial_values(&self.recording(), run)?;
+        let table = initial_values(&self.selection(), run)?;
         if self.prints_results() {
             screen::message(&table);
         } else {

@@ -16,10 +16,10 @@ use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
 use crate::checks;
-use crate::columns::json;
 use crate::error_bars::Assessed;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
+use crate::initial_values::json;
 use crate::numbers::{count, short};
 use crate::recorder::ResultFile;
 use crate::screen;

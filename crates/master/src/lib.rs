@@ -75,6 +75,7 @@ mod observer;
 mod order;
 mod physical_unit;
 mod random;
+mod recorder;
 mod registries;
 mod registry;
 mod report;
@@ -96,6 +97,8 @@ mod value_conversion;
 mod verdict;
 mod watch;
 
+/// Results: sinks of rows, their readers, comparison.
+pub use gyrator_record as record;
 /// Systems, scenarios and their problems as files describe them.
 pub use gyrator_system as system_file;
 
@@ -128,9 +131,10 @@ pub use ledger::{BondEnergy, Ledger};
 pub use linear_unit::LinearUnit;
 pub use method::{METHODS, Method, MethodFacts};
 pub use need::{Facts, Need};
-pub use observer::{Observer, ObserverError, StopRequest, View};
+pub use observer::{Observer, ObserverError, StopRequest, View, Watch};
 pub use physical_unit::PhysicalUnit;
 pub use random::SplitMix64;
+pub use recorder::{Recorder, Selection, UnknownVariable};
 pub use registries::Registries;
 pub use registry::{
     Arguments, Chosen, Entry, EntryError, EntryKind, ParameterInfo, ParameterKind, Registry,

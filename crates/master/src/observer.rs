@@ -70,16 +70,41 @@ pub enum StopRequest {
     Limit(String),
 }
 
+/// A variable that an observer wants to see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watch {
+    pub(crate) name: String,
+    pub(crate) once: bool,
+}
+
+impl Watch {
+    /// `component.variable` at each communication point.
+    pub fn each(name: impl Into<String>) -> Self {
+        let (name, once) = (name.into(), false);
+        Self { name, once }
+    }
+
+    /// `component.variable` as it is when the observer begins, such as a parameter.
+    pub fn once(name: impl Into<String>) -> Self {
+        let (name, once) = (name.into(), true);
+        Self { name, once }
+    }
+}
+
 /// Any error that an observer may report.
 pub type ObserverError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sees the system at the start and after every macro-step.
 pub trait Observer: Send {
-    /// Names of further variables, `component.variable`, that it wants to see: inputs, local variables,
-    /// parameters. Asked once, before [`begin`](Self::begin). Variables that are no outputs are read from
-    /// their units at each communication point.
-    fn watches(&self) -> Vec<String> {
-        Vec::new()
+    /// Further variables that it wants to see: inputs, local variables, parameters. Asked once, before
+    /// [`begin`](Self::begin), with the view of the first communication point. Variables that are no outputs are read
+    /// from their units.
+    ///
+    /// # Errors
+    /// Ends the run.
+    fn watches(&mut self, view: &View<'_>) -> Result<Vec<Watch>, ObserverError> {
+        let _ = view;
+        Ok(Vec::new())
     }
 
     /// The system is at its first communication point.
@@ -104,5 +129,24 @@ pub trait Observer: Send {
     fn finish(&mut self, report: &Report) -> Result<(), ObserverError> {
         let _ = report;
         Ok(())
+    }
+}
+
+/// An observer whose type is known only while the program runs.
+impl Observer for Box<dyn Observer> {
+    fn watches(&mut self, view: &View<'_>) -> Result<Vec<Watch>, ObserverError> {
+        (**self).watches(view)
+    }
+
+    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
+        (**self).begin(view)
+    }
+
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
+        (**self).step(view)
+    }
+
+    fn finish(&mut self, report: &Report) -> Result<(), ObserverError> {
+        (**self).finish(report)
     }
 }

@@ -13,6 +13,8 @@ pub struct Watched {
     component: usize,
     variable: usize,
     port: Port,
+    /// It keeps the value that it has at first.
+    once: bool,
     /// Value at this communication point. Of an input, the value that is applied from here on, as far
     /// as it is known before the step: without the correction of a bond.
     pub value: Value,
@@ -38,7 +40,7 @@ enum Port {
 }
 
 impl Watched {
-    pub(crate) fn new(graph: &Graph, component: usize, variable: usize) -> Self {
+    pub(crate) fn new(graph: &Graph, component: usize, variable: usize, once: bool) -> Self {
         let described = &graph.components[component].description.variables[variable];
         let is_it = |of: (usize, usize)| of == (component, variable);
         let signal = || {
@@ -66,6 +68,7 @@ impl Watched {
             component,
             variable,
             port,
+            once,
             value: empty_value(described.kind),
             applied: None,
         }
@@ -120,7 +123,10 @@ pub(crate) fn update(
     step: &Step,
     has_stepped: bool,
 ) -> Result<(), Fault> {
-    for variable in watched {
+    for variable in watched
+        .iter_mut()
+        .filter(|variable| !(has_stepped && variable.once))
+    {
         let updated = variable.update(state, has_stepped);
         updated.map_err(|cause| state.graph.fault(variable.component, step, cause))?;
     }

@@ -30,7 +30,9 @@ pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
 pub use csv_reader::{CsvError, parse_csv, place_of_cell, read_csv};
 pub use csv_sink::{CsvSink, Output};
 pub use lookup::{Interpolation, row_at};
-pub use memory_sink::MemorySink;
+pub use memory_sink::{
+    ColumnValues, MemoryRows, MemorySink, ParameterValue, Recorded, RecordedColumn,
+};
 #[cfg(feature = "parquet")]
 pub use parquet_reader::read_parquet;
 #[cfg(feature = "parquet")]

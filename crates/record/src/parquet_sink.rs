@@ -123,8 +123,17 @@ impl<W: Output> RowSink for ParquetSink<W> {
         self.rows.begin(columns)
     }
 
-    fn parameters(&mut self, parameters: &[(String, String)]) {
-        self.parameters = parameters.to_vec();
+    fn parameters(&mut self, parameters: &[(&str, Cell<'_>)]) {
+        let json = |(name, cell): &(&str, Cell<'_>)| {
+            let value: serde_json::Value = match cell {
+                Cell::Real(number) => (*number).into(),
+                Cell::Integer(number) => (*number).into(),
+                Cell::Boolean(boolean) => (*boolean).into(),
+                Cell::String(text) => (*text).into(),
+            };
+            ((*name).to_owned(), value.to_string())
+        };
+        self.parameters = parameters.iter().map(json).collect();
     }
 
     fn row(

@@ -71,8 +71,8 @@ pub trait RowSink: Send {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError>;
 
     /// Keeps values that do not change, such as parameters, beside the rows, where the form has a place
-    /// for them: names, and values as JSON writes them. Called before [`begin`](Self::begin).
-    fn parameters(&mut self, parameters: &[(String, String)]) {
+    /// for them. Called before [`begin`](Self::begin).
+    fn parameters(&mut self, parameters: &[(&str, Cell<'_>)]) {
         let _ = parameters;
     }
 

@@ -92,8 +92,10 @@ fn parameters_are_in_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.parquet");
     let mut sink = create_sink(&path).unwrap();
-    let pair = |name: &str, json: &str| (name.to_owned(), json.to_owned());
-    sink.parameters(&[pair("left.m", "1.5"), pair("left.name", "\"a\"")]);
+    sink.parameters(&[
+        ("left.m", Cell::Real(1.5)),
+        ("left.name", Cell::String("a")),
+    ]);
     write(&mut *sink);
     sink.finish().unwrap();
     let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();

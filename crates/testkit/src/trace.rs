@@ -26,7 +26,7 @@ impl Trace {
         let trace = Self::default();
         let outputs = run.graph().real_outputs().into_iter();
         trace.rows().names = outputs.map(|output| output.name).collect();
-        run.observe(Box::new(trace.clone()))?;
+        run.observe(trace.clone())?;
         Ok(trace)
     }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::{Graph, Observer, ObserverError, Report, StopReason, StopRequest, View};
+use gyrator::{Graph, Observer, ObserverError, Report, StopReason, StopRequest, View, Watch};
 use gyrator_record::is_same_time;
 use gyrator_system::{Problem, Problems, Spanned};
 
@@ -69,11 +69,11 @@ impl Judging {
     }
 
     /// An observer through which the checks see the run. A run has one of them.
-    pub fn observer(&self) -> Box<dyn Observer> {
-        Box::new(Watcher {
+    pub fn observer(&self) -> impl Observer + use<> {
+        Watcher {
             cases: Arc::clone(&self.cases),
             watches: self.watches.clone(),
-        })
+        }
     }
 
     /// The findings at the end of the run, in the order of the checks. `report` is that of the run.
@@ -235,8 +235,8 @@ impl Watcher {
 }
 
 impl Observer for Watcher {
-    fn watches(&self) -> Vec<String> {
-        self.watches.clone()
+    fn watches(&mut self, _: &View<'_>) -> Result<Vec<Watch>, ObserverError> {
+        Ok(self.watches.iter().map(Watch::each).collect())
     }
 
     fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {

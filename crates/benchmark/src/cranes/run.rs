@@ -141,7 +141,7 @@ impl<'a> FmuPool<'a> {
         let system = self.cache.system(file)?;
         let mut run = system.start(&RunOptions::default())?;
         let watch = Arc::new(Mutex::new(watch));
-        run.observe(Box::new(Shared(Arc::clone(&watch))))?;
+        run.observe(Shared(Arc::clone(&watch)))?;
         // A unit that cannot go on and an output that is not finite say that the run diverges.
         let is_divergence =
             |cause| matches!(cause, Cause::Error | Cause::Discard | Cause::NotFinite);

@@ -247,7 +247,7 @@ impl LearningObserver for Table {
 
     fn begin(&mut self, number: u32, run: &mut Run) -> Result<(), RunError> {
         if let Some(worker) = Worker::current() {
-            run.observe(Box::new(Tracker(worker)))?;
+            run.observe(Tracker(worker))?;
         }
         if number == 0 {
             for warning in run.report().warnings {

@@ -139,11 +139,12 @@ impl Run {
     /// An error of the observer's [`begin`](Observer::begin), or a variable that it
     /// [watches](Observer::watches) and that cannot be read; the run has then ended. An error of its
     /// [`finish`](Observer::finish) where the run has ended already.
-    pub fn observe(&mut self, mut observer: Box<dyn Observer>) -> Result<(), RunError> {
-        let mut watched = match variables::watched(&self.state.graph, &observer.watches()) {
-            Ok(watched) => watched,
-            Err(error) => return Err(self.fail(error)),
-        };
+    pub fn observe(&mut self, observer: impl Observer + 'static) -> Result<(), RunError> {
+        let mut observer: Box<dyn Observer> = Box::new(observer);
+        let watches = observer.watches(&self.view());
+        let watches = watches.map_err(RunError::Observer);
+        let watched = watches.and_then(|list| variables::watched(&self.state.graph, &list));
+        let mut watched = watched.map_err(|error| self.fail(error))?;
         let step = self.timeline.next_step();
         if let Err(fault) = watch::update(&mut self.state, &mut watched, &step, false) {
             return Err(self.fail(RunError::Fault(fault)));

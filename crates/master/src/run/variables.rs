@@ -4,6 +4,7 @@ use super::Run;
 use crate::engine::{read_variable, takes_free, write_variable};
 use crate::fault::RunError;
 use crate::graph::{Component, Graph, Signal, SignalWire};
+use crate::observer::Watch;
 use crate::unit::{Causality, Value, VariableType};
 use crate::watch::Watched;
 
@@ -113,12 +114,12 @@ impl Run {
 }
 
 /// The variables of these names, to be watched.
-pub(super) fn watched(graph: &Graph, names: &[String]) -> Result<Vec<Watched>, RunError> {
-    let variable = |name: &String| {
-        let (component, variable) = find(graph, name)?;
-        Ok(Watched::new(graph, component, variable))
+pub(super) fn watched(graph: &Graph, watches: &[Watch]) -> Result<Vec<Watched>, RunError> {
+    let variable = |watch: &Watch| {
+        let (component, variable) = find(graph, &watch.name)?;
+        Ok(Watched::new(graph, component, variable, watch.once))
     };
-    names.iter().map(variable).collect()
+    watches.iter().map(variable).collect()
 }
 
 /// Component and variable that `component.variable` names.

@@ -111,7 +111,7 @@ impl Observer for Watcher {
 /// Runs to the end.
 pub(crate) fn finish(mut run: Run) -> (Rows, Result<Report, RunError>) {
     let watcher = Watcher::default();
-    run.observe(Box::new(watcher.clone())).unwrap();
+    run.observe(watcher.clone()).unwrap();
     let result = run.run();
     drop(run);
     (watcher.rows(), result)

@@ -50,7 +50,7 @@ fn a_component_that_is_killed_now_and_then_computes_the_same_bits() {
         assert_eq!(report.steps, STEPS);
         let mut run = start(restarting(file, name, 4, every), 1);
         let watcher = crate::bench::Watcher::default();
-        run.observe(Box::new(watcher.clone())).unwrap();
+        run.observe(watcher.clone()).unwrap();
         for step in 0..STEPS {
             if [0, 3, 50, 111].contains(&step) {
                 let workers = workers_of(name);
@@ -72,7 +72,7 @@ fn steps_that_are_made_again_survive_a_lost_process() {
     assert!(report.counters.repeated_steps > 0);
     let mut run = start(restarting(file, "again", 20, 5), 1);
     let watcher = crate::bench::Watcher::default();
-    run.observe(Box::new(watcher.clone())).unwrap();
+    run.observe(watcher.clone()).unwrap();
     for step in 0.. {
         if step % 50 == 4 {
             kill(workers_of("again")[0]);
@@ -96,7 +96,7 @@ fn a_component_that_is_killed_at_any_moment_computes_the_same_bits() {
     for seed in 0..6_u64 {
         let mut run = start(restarting(file.clone(), "moments", 50, 10), 1);
         let watcher = crate::bench::Watcher::default();
-        run.observe(Box::new(watcher.clone())).unwrap();
+        run.observe(watcher.clone()).unwrap();
         let is_done = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
