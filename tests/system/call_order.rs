@@ -7,7 +7,7 @@ use fmu_models::OscillatorMotion;
 use gyrator::{FmuCache, RunOptions, StopReason, System};
 use gyrator_fmu::{Fmu, InstanceOptions};
 use gyrator_system::{Severity, toml_file};
-use gyrator_testkit::conformance::Combination;
+use gyrator_testkit::Combination;
 use gyrator_testkit::{ModelUnit, Spy, needs_substeps};
 
 /// Two strict FMUs in a loop with one feed-through, coupled by a bond; they step so many times a

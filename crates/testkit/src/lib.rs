@@ -3,8 +3,11 @@
 
 #![forbid(unsafe_code)]
 
-pub mod conformance;
+mod combination;
+#[cfg(test)]
+mod conformance;
 mod double_oscillator;
+#[cfg(test)]
 mod element;
 mod extrapolations;
 mod fmu_fixture;
@@ -13,6 +16,7 @@ mod random_system;
 mod spy;
 mod trace;
 
+pub use combination::Combination;
 pub use double_oscillator::{Coupling, DoubleOscillator, Metrics, OscillatorState, TABLE_1};
 pub use extrapolations::{extrapolations_of_any_step, needs_substeps};
 pub use fmu_fixture::fmu;

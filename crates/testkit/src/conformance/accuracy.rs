@@ -2,8 +2,8 @@
 
 use gyrator::{EXTRAPOLATIONS, LinearUnit, METHODS, Run, RunOptions, look_up};
 
-use super::Combination;
 use super::draft::{Assembly, Draft, choice};
+use crate::combination::Combination;
 use crate::element::Element;
 use crate::trace::Trace;
 

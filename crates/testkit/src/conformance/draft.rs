@@ -1,7 +1,7 @@
 use gyrator::{System, Unit};
 use gyrator_system::{Choice, Spanned};
 
-use super::Combination;
+use crate::combination::Combination;
 
 /// An output and the input that it feeds.
 pub(super) type Wire = (&'static str, &'static str);

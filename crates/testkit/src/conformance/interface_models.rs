@@ -4,9 +4,10 @@ use gyrator::{
     ClosureUnit, INTERFACE_ORDERS, LinearUnit, PassedForce, RunOptions, System, look_up,
 };
 
+use super::Failure;
 use super::draft::{Assembly, Draft, choice};
 use super::runs::is_refused;
-use super::{Combination, Failure};
+use crate::combination::Combination;
 
 const MACRO_STEP: f64 = 2e-3;
 const EXCHANGES: u32 = 10;

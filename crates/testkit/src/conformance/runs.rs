@@ -1,9 +1,9 @@
 use gyrator::{Report, RunOptions, StopReason, System};
 use gyrator_system::Severity;
 
-use super::Combination;
 use super::draft::{Assembly, Draft};
 use super::systems::{SYSTEMS, TestSystem, spied_oscillator, star};
+use crate::combination::Combination;
 use crate::spy::Spied;
 use crate::trace::Trace;
 

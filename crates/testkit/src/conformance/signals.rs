@@ -1,7 +1,7 @@
 use gyrator::{ClosureUnit, EXTRAPOLATIONS, LinearUnit, METHODS, RunOptions, look_up};
 
-use super::Combination;
 use super::draft::{Assembly, Draft, STEPS, choice};
+use crate::combination::Combination;
 use crate::spy::{GivenInputs, Spied, Spy};
 
 const MACRO_STEP: f64 = 0.01;

@@ -1,8 +1,8 @@
 use fmu_models::{OscillatorForce, OscillatorMotion};
 use gyrator::LinearUnit;
 
-use super::Combination;
 use super::draft::Draft;
+use crate::combination::Combination;
 use crate::model_unit::ModelUnit;
 use crate::spy::{Spied, Spy};
 
