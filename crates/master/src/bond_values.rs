@@ -1,5 +1,6 @@
-//! The values of a bond that results record and checks look at, as `bond.NAME.VALUE`.
+//! The values of a bond that results record, and checks and studies look at, as `bond.NAME.VALUE`.
 
+use crate::ledger::BondEnergy;
 use crate::observer::View;
 
 /// A value of a bond at a communication point.
@@ -9,66 +10,77 @@ pub struct BondValue {
     pub name: &'static str,
     /// Its unit.
     pub unit: &'static str,
+    /// Whether results record it, and patterns find it.
+    pub is_recorded: bool,
     /// Its value at the bond with this index of the graph; NaN where it is not known.
     pub get: fn(&View<'_>, usize) -> f64,
 }
 
-/// Every value, in the order of the columns of a result.
+impl BondValue {
+    /// The residual energy.
+    pub const RESIDUAL_ENERGY: Self = Self::recorded("residual_energy", "J", |view, bond| {
+        of_ledger(view, bond, |energy| energy.residual_energy)
+    });
+
+    /// The energy that stale direct feed-through and the correction make.
+    pub const NET_ENERGY_ERROR: Self = Self::recorded("net_energy_error", "J", |view, bond| {
+        let stale = of_audit(view, bond);
+        of_ledger(view, bond, |energy| stale + energy.correction_energy)
+    });
+
+    /// The energy that the coupling makes, corrections included, integrated over the steps.
+    pub const RESIDUAL_ENERGY_INTEGRATED: Self = Self {
+        is_recorded: false,
+        ..Self::recorded("residual_energy_integrated", "J", |view, bond| {
+            of_ledger(view, bond, |energy| energy.residual_energy_integrated)
+        })
+    };
+
+    const fn recorded(
+        name: &'static str,
+        unit: &'static str,
+        get: fn(&View<'_>, usize) -> f64,
+    ) -> Self {
+        Self {
+            name,
+            unit,
+            is_recorded: true,
+            get,
+        }
+    }
+}
+
+fn of_ledger(view: &View<'_>, bond: usize, value: impl Fn(&BondEnergy) -> f64) -> f64 {
+    view.ledger.bond(bond).map_or(f64::NAN, value)
+}
+
+fn of_audit(view: &View<'_>, bond: usize) -> f64 {
+    let audit = view.audit.bond(bond);
+    audit.map_or(f64::NAN, |audit| audit.stale_energy)
+}
+
+/// Every value; those that are recorded stand in the order of the columns of a result.
 pub const BOND_VALUES: &[BondValue] = &[
+    BondValue::recorded("residual_power", "W", |view, bond| {
+        of_ledger(view, bond, |energy| energy.residual_power)
+    }),
+    BondValue::RESIDUAL_ENERGY,
+    BondValue::recorded("transferred_energy", "J", |view, bond| {
+        of_ledger(view, bond, |energy| energy.transferred_energy)
+    }),
+    BondValue::recorded("correction_power", "W", |view, bond| {
+        of_ledger(view, bond, |energy| energy.correction_power)
+    }),
+    BondValue::recorded("stale_energy", "J", of_audit),
+    BondValue::NET_ENERGY_ERROR,
+    BondValue::recorded("alarm", "1", |view, bond| {
+        f64::from(u8::from(view.alarms.is_raised(bond)))
+    }),
     BondValue {
-        name: "residual_power",
-        unit: "W",
-        get: |view, bond| {
-            view.ledger
-                .bond(bond)
-                .map_or(f64::NAN, |b| b.residual_power)
-        },
+        is_recorded: false,
+        ..BondValue::recorded("correction_energy", "J", |view, bond| {
+            of_ledger(view, bond, |energy| energy.correction_energy)
+        })
     },
-    BondValue {
-        name: "residual_energy",
-        unit: "J",
-        get: |view, bond| {
-            view.ledger
-                .bond(bond)
-                .map_or(f64::NAN, |b| b.residual_energy)
-        },
-    },
-    BondValue {
-        name: "transferred_energy",
-        unit: "J",
-        get: |view, bond| {
-            view.ledger
-                .bond(bond)
-                .map_or(f64::NAN, |b| b.transferred_energy)
-        },
-    },
-    BondValue {
-        name: "correction_power",
-        unit: "W",
-        get: |view, bond| {
-            view.ledger
-                .bond(bond)
-                .map_or(f64::NAN, |b| b.correction_power)
-        },
-    },
-    BondValue {
-        name: "stale_energy",
-        unit: "J",
-        get: |view, bond| view.audit.bond(bond).map_or(f64::NAN, |b| b.stale_energy),
-    },
-    BondValue {
-        name: "net_energy_error",
-        unit: "J",
-        get: |view, bond| {
-            let energy = view.ledger.bond(bond).zip(view.audit.bond(bond));
-            energy.map_or(f64::NAN, |(b, audit)| {
-                audit.stale_energy + b.correction_energy
-            })
-        },
-    },
-    BondValue {
-        name: "alarm",
-        unit: "1",
-        get: |view, bond| f64::from(u8::from(view.alarms.is_raised(bond))),
-    },
+    BondValue::RESIDUAL_ENERGY_INTEGRATED,
 ];

@@ -108,26 +108,6 @@ pub(crate) enum Probe {
     Bond(usize, &'static BondValue),
 }
 
-/// Values of bonds that results do not have.
-const MORE_BOND_VALUES: &[BondValue] = &[
-    BondValue {
-        name: "correction_energy",
-        unit: "J",
-        get: |view, bond| {
-            let energy = view.ledger.bond(bond);
-            energy.map_or(f64::NAN, |energy| energy.correction_energy)
-        },
-    },
-    BondValue {
-        name: "residual_energy_integrated",
-        unit: "J",
-        get: |view, bond| {
-            let energy = view.ledger.bond(bond);
-            energy.map_or(f64::NAN, |energy| energy.residual_energy_integrated)
-        },
-    },
-];
-
 impl Probe {
     /// Finds a variable, with its unit.
     pub(crate) fn find(name: &str, graph: &Graph) -> Result<(Self, Option<String>), String> {
@@ -144,7 +124,7 @@ impl Probe {
         }
         let mut names = Vec::new();
         for (index, bond) in graph.bond_names().enumerate() {
-            for value in BOND_VALUES.iter().chain(MORE_BOND_VALUES) {
+            for value in BOND_VALUES {
                 let full = format!("bond.{bond}.{}", value.name);
                 if full == name {
                     return Ok((Self::Bond(index, value), Some(value.unit.to_owned())));

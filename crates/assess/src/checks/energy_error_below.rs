@@ -1,6 +1,6 @@
 //! The energy that the coupling makes, corrections included.
 
-use gyrator::View;
+use gyrator::BondValue;
 
 use super::energy_limit::{EnergyLimit, Limited};
 use super::{Check, Kind, Quantity};
@@ -9,17 +9,12 @@ pub(super) const KIND: Kind = Kind {
     word: "energy_error_below",
     summary: "limit, J or { relative }, of the energy that the coupling makes: `residual_energy_integrated`, of either \
               sign",
-    quantity: Quantity::OfBonds(energy),
+    quantity: Quantity::OfBonds(BondValue::RESIDUAL_ENERGY_INTEGRATED.get),
     read: |value, reader| {
         let limit = EnergyLimit::read(KIND.word, value, reader)?;
         Some(limited(limit).shared())
     },
 };
-
-fn energy(view: &View<'_>, bond: usize) -> f64 {
-    let energy = view.ledger.bond(bond);
-    energy.map_or(f64::NAN, |energy| energy.residual_energy_integrated)
-}
 
 const fn limited(limit: EnergyLimit) -> Limited {
     Limited {

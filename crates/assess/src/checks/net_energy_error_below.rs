@@ -1,6 +1,6 @@
 //! The energy of stale direct feed-through that is left with the correction.
 
-use gyrator::View;
+use gyrator::BondValue;
 
 use super::energy_limit::{EnergyLimit, Limited};
 use super::{Check, Kind, Quantity};
@@ -9,18 +9,12 @@ pub(super) const KIND: Kind = Kind {
     word: "net_energy_error_below",
     summary: "limit, J or { relative }, of `net_energy_error`, of either sign; fails where direct feed-through is not \
               known",
-    quantity: Quantity::OfBonds(energy),
+    quantity: Quantity::OfBonds(BondValue::NET_ENERGY_ERROR.get),
     read: |value, reader| {
         let limit = EnergyLimit::read(KIND.word, value, reader)?;
         Some(limited(limit).shared())
     },
 };
-
-fn energy(view: &View<'_>, bond: usize) -> f64 {
-    let energies = view.ledger.bond(bond).zip(view.audit.bond(bond));
-    let net = energies.and_then(|(energy, audit)| audit.net_energy_error(energy.correction_energy));
-    net.unwrap_or(f64::NAN)
-}
 
 const fn limited(limit: EnergyLimit) -> Limited {
     Limited {

@@ -108,7 +108,7 @@ impl<'a> Offer<'a> {
             for value in BOND_VALUES {
                 let probe = Probe::Bond(bond, value.get);
                 let name = format!("bond.{name}.{}", value.name);
-                signals.push((name, Found::At(probe), true));
+                signals.push((name, Found::At(probe), value.is_recorded));
             }
         }
         Self {

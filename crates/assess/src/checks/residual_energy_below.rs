@@ -1,6 +1,6 @@
 //! The residual energy without that of corrections, as `max_residual_energy` of a system file limits it.
 
-use gyrator::View;
+use gyrator::BondValue;
 
 use super::energy_limit::{EnergyLimit, Limited};
 use super::{Check, Kind, Quantity};
@@ -8,17 +8,12 @@ use super::{Check, Kind, Quantity};
 pub(super) const KIND: Kind = Kind {
     word: "residual_energy_below",
     summary: "limit, J or { relative }, of `residual_energy`, of either sign",
-    quantity: Quantity::OfBonds(energy),
+    quantity: Quantity::OfBonds(BondValue::RESIDUAL_ENERGY.get),
     read: |value, reader| {
         let limit = EnergyLimit::read(KIND.word, value, reader)?;
         Some(limited(limit).shared())
     },
 };
-
-fn energy(view: &View<'_>, bond: usize) -> f64 {
-    let energy = view.ledger.bond(bond);
-    energy.map_or(f64::NAN, |energy| energy.residual_energy)
-}
 
 const fn limited(limit: EnergyLimit) -> Limited {
     Limited {

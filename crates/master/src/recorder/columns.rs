@@ -65,7 +65,7 @@ impl Columns {
             }
         }
         for (bond, name) in graph.bond_names().enumerate() {
-            for value in BOND_VALUES {
+            for value in BOND_VALUES.iter().filter(|value| value.is_recorded) {
                 let name = format!("bond.{name}.{}", value.name);
                 if choice.selects_of_coupling(&name, Some(value.unit.to_owned())) {
                     selected.bonds.push((bond, *value));
