@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gyrator::{Cause, LoadError, LoadErrorKind, RunError, StartError};
-use gyrator_assess::checks::ChecksError;
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, Severity, Source, SystemFile, closest, toml_file};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
@@ -267,29 +266,14 @@ impl From<Problems> for Failure {
 
 impl From<toml_file::ReadError> for Failure {
     fn from(error: toml_file::ReadError) -> Self {
+        let help = match &error {
+            toml_file::ReadError::Io { path, .. } => advice_on_missing(path),
+            toml_file::ReadError::NotText { .. } | toml_file::ReadError::Problems(_) => None,
+        };
         match error {
             toml_file::ReadError::Problems(problems) => problems.into(),
             other => {
-                let help = match &other {
-                    toml_file::ReadError::Io { path, .. } => advice_on_missing(path),
-                    toml_file::ReadError::NotText { .. } | toml_file::ReadError::Problems(_) => {
-                        None
-                    }
-                };
                 let message = Message::error(other.to_string());
-                Self::new(Exit::InvalidInput, Message { help, ..message })
-            }
-        }
-    }
-}
-
-impl From<ChecksError> for Failure {
-    fn from(error: ChecksError) -> Self {
-        match error {
-            ChecksError::Problems(problems) => problems.into(),
-            ChecksError::Io { ref path, .. } => {
-                let help = advice_on_missing(path);
-                let message = Message::error(error.to_string());
                 Self::new(Exit::InvalidInput, Message { help, ..message })
             }
         }

@@ -37,7 +37,7 @@ pub use journal::{Header, Journal, JournalError, RowText, read_journal};
 pub use literal::Literal;
 pub use metrics::{Metric, Quantity, Window};
 pub use random::Distribution;
-pub use reading::{ReadError, parse, read};
+pub use reading::{parse, read};
 pub use requirement::Requirement;
 pub use run::{Options, Progress, Study, StudyError, Summary, run};
 pub use study_file::{Point, Reference, StudyFile, Variant};

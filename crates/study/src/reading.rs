@@ -4,32 +4,16 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gyrator_system::toml_file::Setting;
 use gyrator_system::toml_file::section::{Reader, Section};
-use gyrator_system::{Problem, Problems, Severity, Source, closest};
+use gyrator_system::toml_file::{ReadError, Setting, parse_document, read_text};
+use gyrator_system::{Problem, Problems, closest};
 use toml::Spanned as Placed;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use crate::metrics::{Metric, Quantity, Window};
 use crate::requirement::Requirement;
 use crate::study_file::{Point, Reference, StudyFile, Variant};
 use crate::variation;
-
-/// Why a study file was not read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The file could not be read.
-    #[error("cannot read the study file {}: {source}", path.display())]
-    Io {
-        /// The path as it was given.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The text does not describe a study.
-    #[error(transparent)]
-    Problems(#[from] Problems),
-}
 
 /// Reads a study file; paths in it are joined to its folder.
 ///
@@ -37,11 +21,7 @@ pub enum ReadError {
 ///
 /// [`ReadError`] if the file cannot be read, or with all problems of its text.
 pub fn read(path: &Path) -> Result<StudyFile, ReadError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ReadError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    Ok(parse(text, path)?)
+    Ok(parse(read_text("the study file", path)?, path)?)
 }
 
 /// Reads a study from text, which comes from `path`.
@@ -50,39 +30,11 @@ pub fn read(path: &Path) -> Result<StudyFile, ReadError> {
 ///
 /// All problems of the text.
 pub fn parse(text: impl Into<String>, path: impl Into<PathBuf>) -> Result<StudyFile, Problems> {
-    let source = Arc::new(Source::new(path, text));
-    let (document, errors) = DeTable::parse_recoverable(&source.text);
-    let mut reader = Reader::new(Arc::clone(&source));
-    for error in &errors {
-        let message = format!("this is not TOML: {}", error.message());
-        let span = error.span().unwrap_or(0..0);
-        reader
-            .problems
-            .push(Problem::error("syntax", message).at(&span));
-    }
-    let study = if errors.is_empty() {
-        read_study(document.get_ref(), &source, &mut reader)
-    } else {
-        None
-    };
-    let mut problems = reader.problems;
-    problems.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
-    let is_error = |problem: &Problem| problem.severity == Severity::Error;
-    match study {
-        Some(study) if !problems.iter().any(is_error) => Ok(study),
-        _ => Err(Problems {
-            source,
-            list: problems,
-        }),
-    }
+    parse_document(text, path, "a study file", read_study)
 }
 
-fn read_study(
-    document: &DeTable<'_>,
-    source: &Arc<Source>,
-    reader: &mut Reader,
-) -> Option<StudyFile> {
-    let mut root = Section::new("a study file", document, 0..0);
+fn read_study(mut root: Section<'_>, reader: &mut Reader) -> Option<StudyFile> {
+    let source = Arc::clone(reader.source());
     let system = root.required("system", reader);
     let system = system.and_then(|value| reader.text("system", value));
     let blocks = blocks(&mut root, &source.text, reader);
@@ -99,15 +51,13 @@ fn read_study(
         &mut error_bars,
         reader,
     );
-    let wall_time = root.take("wall_time");
-    let wall_time = wall_time.is_some_and(|value| boolean("wall_time", value, reader));
-    let accepts_divergence = root.take("accept_divergence");
-    let accepts_divergence =
-        accepts_divergence.is_some_and(|value| boolean("accept_divergence", value, reader));
+    let mut is_set = |key| root.boolean(key, reader).is_some_and(|set| set.value);
+    let wall_time = is_set("wall_time");
+    let accepts_divergence = is_set("accept_divergence");
     root.finish(reader);
     let system = system?;
     Some(StudyFile {
-        source: Arc::clone(source),
+        source,
         system: reader.path(system),
         blocks,
         requirements,
@@ -119,14 +69,6 @@ fn read_study(
         wall_time,
         accepts_divergence,
     })
-}
-
-fn boolean(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> bool {
-    let boolean = value.get_ref().as_bool();
-    if boolean.is_none() {
-        reader.wrong_type(key, "true or false", value);
-    }
-    boolean.unwrap_or_default()
 }
 
 fn blocks(root: &mut Section<'_>, text: &str, reader: &mut Reader) -> Vec<Vec<Point>> {

@@ -59,7 +59,7 @@ use toml::de::DeValue;
 pub use energy_limit::EnergyLimit;
 pub use finding::{Finding, Outcome};
 pub use judging::Judging;
-pub use reading::{ChecksError, parse, read};
+pub use reading::{parse, read};
 
 /// Every kind of check, by its word in a file of checks.
 pub const KINDS: &[Kind] = &[

@@ -23,38 +23,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gyrator_system::toml_file::section::{Reader, Section};
-use gyrator_system::{Problem, Problems, Source, Spanned};
+use gyrator_system::toml_file::{ReadError, parse_document, read_text};
+use gyrator_system::{Problem, Problems, Spanned};
 use toml::Spanned as Placed;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use super::{Check, Checks, KINDS, Kind, Quantity, Window};
-
-/// Why a file of checks was not read.
-#[derive(Debug, thiserror::Error)]
-pub enum ChecksError {
-    /// The file could not be read, or is not UTF-8.
-    #[error("cannot read the checks {}: {source}", path.display())]
-    Io {
-        /// The path as it was given.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The text does not describe checks.
-    #[error(transparent)]
-    Problems(#[from] Problems),
-}
 
 /// Reads a file of checks.
 ///
 /// # Errors
-/// [`ChecksError`] if the file cannot be read, or with all problems of its text.
-pub fn read(path: &Path) -> Result<Checks, ChecksError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ChecksError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    Ok(parse(text, path)?)
+/// [`ReadError`] if the file cannot be read, or with all problems of its text.
+pub fn read(path: &Path) -> Result<Checks, ReadError> {
+    Ok(parse(read_text("the file of checks", path)?, path)?)
 }
 
 /// Reads checks from text, which comes from `path`. Names are looked up when they meet a system.
@@ -62,37 +43,23 @@ pub fn read(path: &Path) -> Result<Checks, ChecksError> {
 /// # Errors
 /// All problems of the text.
 pub fn parse(text: impl Into<String>, path: impl Into<PathBuf>) -> Result<Checks, Problems> {
-    let source = Arc::new(Source::new(path, text));
-    let (document, errors) = DeTable::parse_recoverable(&source.text);
-    let mut reader = Reader::new(Arc::clone(&source));
-    for error in &errors {
-        let message = format!("this is not TOML: {}", error.message());
-        let span = error.span().unwrap_or(0..0);
-        let problem = Problem::error("syntax", message).at(&span);
-        reader.problems.push(problem);
-    }
-    let mut checks = Vec::new();
-    if errors.is_empty() {
-        let mut root = Section::new("a file of checks", document.get_ref(), 0..0);
-        if let Some(list) = root.required("checks", &mut reader) {
+    parse_document(text, path, "a file of checks", |mut root, reader| {
+        let mut checks = Vec::new();
+        if let Some(list) = root.required("checks", reader) {
             for section in reader.tables("checks", list) {
-                checks.extend(read_checks(section, list, &mut reader));
+                checks.extend(read_checks(section, list, reader));
             }
         }
-        root.finish(&mut reader);
-    }
-    let mut list = reader.problems;
-    if list.is_empty() && checks.is_empty() {
-        list.push(Problem::error("missing-check", "there is no check"));
-    }
-    list.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
-    match list.is_empty() {
-        true => Ok(Checks {
-            source,
+        root.finish(reader);
+        if reader.problems.is_empty() && checks.is_empty() {
+            let problem = Problem::error("missing-check", "there is no check");
+            reader.problems.push(problem);
+        }
+        Some(Checks {
+            source: Arc::clone(reader.source()),
             list: checks,
-        }),
-        false => Err(Problems { source, list }),
-    }
+        })
+    })
 }
 
 /// The signals, bonds or components that an element is about.

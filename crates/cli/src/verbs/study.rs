@@ -8,9 +8,8 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use gyrator::FmuCache;
 use gyrator_study::{
-    Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, ReadError, Shard, Study,
-    StudyError, StudyFile, TableError, Tally, check_ending, csv_line, merge, run as run_study,
-    write_table,
+    Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, Shard, Study, StudyError,
+    StudyFile, TableError, Tally, check_ending, csv_line, merge, run as run_study, write_table,
 };
 use gyrator_system::SystemFile;
 use gyrator_worker::isolated::Isolation;
@@ -316,17 +315,6 @@ fn isolated(study: &Study, options: &Options) -> Result<Vec<String>, Failure> {
 
 fn cores() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Problems(problems) => problems.into(),
-            ReadError::Io { .. } => {
-                Self::new(Exit::InvalidInput, Message::error(error.to_string()))
-            }
-        }
-    }
 }
 
 impl From<StudyError> for Failure {

@@ -220,7 +220,7 @@ fn files_that_are_something_else_are_refused() {
         (
             "--check nowhere.toml",
             3,
-            "cannot read the checks nowhere.toml",
+            "cannot read the file of checks nowhere.toml",
         ),
         ("--junit j.xml", 2, "--check"),
         (

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gyrator_system::toml_file::{ScenarioError, read_scenario};
+use gyrator_system::toml_file::{ReadError, read_scenario};
 use gyrator_system::{Problem, Problems, Scenario, SystemFile};
 
 use crate::block::leads_out;
@@ -32,7 +32,7 @@ pub(super) fn read(file: &SystemFile) -> Result<Option<Scenario>, StartError> {
     }
     match read_scenario(&path) {
         Ok(scenario) => Ok(Some(scenario)),
-        Err(ScenarioError::Problems(problems)) => Err(StartError::Invalid(problems)),
-        Err(error @ ScenarioError::Io { .. }) => Err(refuse(error.to_string())),
+        Err(ReadError::Problems(problems)) => Err(StartError::Invalid(problems)),
+        Err(error) => Err(refuse(error.to_string())),
     }
 }

@@ -68,6 +68,7 @@
 //! ```
 
 mod components;
+mod document;
 mod experiment;
 mod include;
 mod interface_models;
@@ -89,35 +90,12 @@ use crate::problem::{Problem, Problems, Severity, Source};
 use crate::system_file::{SystemFile, Unpacked};
 use section::{Reader, Section};
 
+pub use document::{ReadError, parse_document, read_text};
 pub use interface_models::OPTIONS as INTERFACE_MODEL_OPTIONS;
-pub use scenario::{ScenarioError, parse_scenario, read_scenario};
+pub use scenario::{parse_scenario, read_scenario};
 pub use settings::{Setting, parse_with, segments};
 pub use supplement::supplement;
 pub use write::{bond_to_toml, literal, to_toml};
-
-/// Why a system file was not read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The file could not be read.
-    #[error("cannot read the system file {}: {source}", path.display())]
-    Io {
-        /// The path as it was given.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The file is not UTF-8.
-    #[error("the system file {} is not UTF-8 text: look at byte {offset}", path.display())]
-    NotText {
-        /// The path as it was given.
-        path: PathBuf,
-        /// Number of valid bytes before the first invalid one.
-        offset: usize,
-    },
-    /// The text does not describe a system.
-    #[error(transparent)]
-    Problems(#[from] Problems),
-}
 
 /// Reads a system file; paths in it are joined to its folder. Warnings come with the system.
 ///
@@ -136,15 +114,7 @@ pub fn read(path: &Path) -> Result<(SystemFile, Vec<Problem>), ReadError> {
 ///
 /// [`ReadError`] if the file cannot be read, or is not TOML.
 pub fn read_partly(path: &Path) -> Result<(SystemFile, Vec<Problem>), ReadError> {
-    let io_error = |source| ReadError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let bytes = std::fs::read(path).map_err(io_error)?;
-    let text = String::from_utf8(bytes).map_err(|error| ReadError::NotText {
-        path: path.to_owned(),
-        offset: error.utf8_error().valid_up_to(),
-    })?;
+    let text = read_text("the system file", path)?;
     let end = text.len();
     Ok(parse_partly(text, path.to_owned(), end, &[])?)
 }

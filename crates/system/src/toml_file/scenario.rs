@@ -11,39 +11,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toml::de::DeTable;
-
 use super::section::{Reader, Section};
-use super::{has_errors, syntax_problem};
-use crate::problem::{Problem, Problems, Source};
+use super::{ReadError, parse_document, read_text};
+use crate::problem::{Problem, Problems};
 use crate::scenario::{Scenario, TimedAction};
-
-/// Why a scenario file was not read.
-#[derive(Debug, thiserror::Error)]
-pub enum ScenarioError {
-    /// The file could not be read, or is not UTF-8.
-    #[error("cannot read the scenario file {}: {source}", path.display())]
-    Io {
-        /// The path as it was given.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The text does not describe a scenario.
-    #[error(transparent)]
-    Problems(#[from] Problems),
-}
 
 /// Reads a scenario file.
 ///
 /// # Errors
-/// [`ScenarioError`] if the file cannot be read, or with all problems of its text.
-pub fn read_scenario(path: &Path) -> Result<Scenario, ScenarioError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ScenarioError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    Ok(parse_scenario(text, path)?)
+/// [`ReadError`] if the file cannot be read, or with all problems of its text.
+pub fn read_scenario(path: &Path) -> Result<Scenario, ReadError> {
+    Ok(parse_scenario(read_text("the scenario file", path)?, path)?)
 }
 
 /// Reads a scenario from text, which comes from `path`. Names and words are looked up when it is joined
@@ -55,38 +33,17 @@ pub fn parse_scenario(
     text: impl Into<String>,
     path: impl Into<PathBuf>,
 ) -> Result<Scenario, Problems> {
-    let source = Arc::new(Source::new(path, text));
-    let (document, errors) = DeTable::parse_recoverable(&source.text);
-    let mut reader = Reader::new(Arc::clone(&source));
-    let syntax = errors.iter();
-    let syntax = syntax.map(|error| syntax_problem(error, &source.text, 0));
-    reader.problems.extend(syntax);
-    let actions = if errors.is_empty() {
-        read_actions(document.get_ref(), &mut reader)
-    } else {
-        Vec::new()
-    };
-    let mut list = reader.problems;
-    list.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
-    if has_errors(&list) {
-        return Err(Problems { source, list });
-    }
-    Ok(Scenario { source, actions })
-}
-
-fn read_actions(document: &DeTable<'_>, reader: &mut Reader) -> Vec<TimedAction> {
-    let mut root = Section::new("a scenario file", document, 0..0);
-    let Some(list) = root.required("actions", reader) else {
+    parse_document(text, path, "a scenario file", |mut root, reader| {
+        let mut actions = Vec::new();
+        if let Some(list) = root.required("actions", reader) {
+            for section in reader.tables("actions", list) {
+                actions.extend(action(section, reader));
+            }
+        }
         root.finish(reader);
-        return Vec::new();
-    };
-    let sections = reader.tables("actions", list);
-    let mut actions = Vec::new();
-    for section in sections {
-        actions.extend(action(section, reader));
-    }
-    root.finish(reader);
-    actions
+        let source = Arc::clone(reader.source());
+        Some(Scenario { source, actions })
+    })
 }
 
 fn action(mut section: Section<'_>, reader: &mut Reader) -> Option<TimedAction> {

@@ -30,6 +30,11 @@ impl Reader {
         }
     }
 
+    /// The text that is read.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
     /// A path, which is relative to the folder of the file where it stands.
     pub fn path(&self, text: Spanned<String>) -> Spanned<PathBuf> {
         let folder = self.source.folder_at(text.span.start);
