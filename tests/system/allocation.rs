@@ -80,6 +80,27 @@ fn checks() {
     expect_none_in(&mut run);
 }
 
+/// Reading and writing by handles between the steps.
+#[test]
+fn handles() {
+    let mut system = System::new(1e-3);
+    let matrices: [&[f64]; 4] = [&[-1.0], &[1.0], &[0.5], &[0.0]];
+    system.add("a", LinearUnit::new(&[1.0], &["u"], &["y"], matrices));
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    let (input, output) = (run.input("a.u").unwrap(), run.output::<f64>("a.y").unwrap());
+    run.step().unwrap();
+    let mut sum = 0.0;
+    let counted = allocation_counter::measure(|| {
+        for step in 0..100 {
+            run.write(input, f64::from(step)).unwrap();
+            run.step().unwrap();
+            sum += run.read(output).unwrap();
+        }
+    });
+    assert!(sum > 1.0);
+    assert_eq!(counted.count_total, 0, "{counted:?}");
+}
+
 /// A recorder of outputs, inputs and local variables, to a file.
 #[test]
 fn rows_of_a_file() {

@@ -78,6 +78,69 @@ fn what_cannot_be_read_or_written_is_refused_with_a_reason() {
 }
 
 #[test]
+fn handles_read_and_write_as_names_do() {
+    let mut run = run();
+    let text = run.input("echo.string_in").unwrap();
+    let flag = run.input("echo.boolean_in").unwrap();
+    let colour = run.input("echo.colour_in").unwrap();
+    let real = run.input("echo.real_in").unwrap();
+    let gain = run.input("echo.gain").unwrap();
+    run.write(text, "text".to_owned()).unwrap();
+    run.write(flag, true).unwrap();
+    run.write(colour, 2).unwrap();
+    run.write(real, 2.0).unwrap();
+    run.write(gain, 3.0).unwrap();
+    run.step().unwrap();
+    let text = run.output::<String>("echo.string_out").unwrap();
+    let flag = run.output::<bool>("echo.boolean_out").unwrap();
+    let colour = run.output::<i32>("echo.colour_out").unwrap();
+    let real = run.output::<f64>("echo.real_out").unwrap();
+    let gain = run.output::<f64>("echo.gain").unwrap();
+    assert_eq!(run.read(text).unwrap(), "text");
+    assert!(run.read(flag).unwrap());
+    assert_eq!(run.read(colour).unwrap(), 2);
+    assert_eq!(run.read(real).unwrap(), 6.0);
+    assert_eq!(run.read(gain).unwrap(), 3.0);
+}
+
+#[test]
+fn handles_that_do_not_fit_are_refused_with_a_remedy() {
+    let mut run = run();
+    let y = run.output::<f64>("integrator.y").unwrap();
+    refused(
+        run.input::<f64>("integrator.U"),
+        "did you mean `integrator.u`?",
+    );
+    refused(run.input::<f64>("integrator.y"), "neither an input nor");
+    refused(run.input::<f64>("force.x2"), "`Run::override_value`");
+    refused(
+        run.input::<f64>("echo.colour_in"),
+        "its handle has the type i32",
+    );
+    refused(run.output::<f64>("integrator.u"), "`Run::input`");
+    refused(
+        run.output::<bool>("integrator.y"),
+        "its handle has the type f64",
+    );
+    let mut other = self::run();
+    refused(other.read(y), "take one from this run");
+    assert_eq!(run.read(y).unwrap(), 0.0);
+}
+
+#[test]
+fn a_run_goes_on_until_a_communication_point() {
+    let mut run = run();
+    // 3·0.1 is not 0.3 in doubles.
+    for (until, steps) in [(0.3, 3), (0.3, 3), (0.45, 5), (0.1, 5), (0.7, 7)] {
+        assert!(run.run_until(until).unwrap());
+        assert_eq!(run.report().steps, steps, "{until}");
+    }
+    refused(run.run_until(f64::NAN), "NaN");
+    run.stop().unwrap();
+    assert!(!run.run_until(10.0).unwrap());
+}
+
+#[test]
 fn after_a_write_outputs_are_those_of_the_point_and_the_rest_waits() {
     let mut run = run();
     run.step().unwrap();
@@ -199,4 +262,12 @@ fn isolation_is_refused_where_nothing_offers_it() {
         message.contains("lonely: `isolate` asks for a process"),
         "{message}"
     );
+}
+
+/// The page on the library shows the program that is built and run in its example.
+#[test]
+fn the_page_on_the_library_has_its_example() {
+    let page = include_str!("../../docs/library.md");
+    let program = include_str!("../../examples/rust-bench/src/main.rs");
+    assert!(page.contains(&format!("```rust\n{program}```\n")));
 }

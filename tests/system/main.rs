@@ -34,6 +34,7 @@ mod scenario_targets;
 mod scenarios;
 mod slopes;
 mod slow_components;
+mod snapshots;
 mod start_values;
 mod stop_time;
 mod systems_in_code;

@@ -27,10 +27,10 @@ fn each_column_in_memory_has_values_of_its_type() {
     let mut run = run();
     let (recorder, rows) = Recorder::memory();
     run.observe(recorder).unwrap();
-    run.write("echo.string_in", &"text".into()).unwrap();
-    run.write("echo.integer_in", &7.into()).unwrap();
-    run.write("echo.boolean_in", &true.into()).unwrap();
-    run.write("echo.colour_in", &2.into()).unwrap();
+    run.write("echo.string_in", "text").unwrap();
+    run.write("echo.integer_in", 7).unwrap();
+    run.write("echo.boolean_in", true).unwrap();
+    run.write("echo.colour_in", 2).unwrap();
     run.run().unwrap();
     let recorded = rows.take();
     assert_eq!(recorded.time, [0.0, 0.25, 0.5, 0.75, 1.0]);

@@ -162,7 +162,7 @@ fn steps_are_controlled_by_defects_without_bonds() {
     while !run.has_ended() && run.time() < 1.0 {
         run.step().unwrap();
     }
-    let signals = run.control_signals();
+    let signals = run.view().control;
     let (size, indicator) = (signals[0].1, signals[1].1);
     let expected = 1e-2 * run.time().exp();
     assert!(

@@ -143,6 +143,9 @@ pub enum RunError {
     /// A variable was named that the system does not have, or that cannot be read or written so.
     #[error("{0}")]
     Variable(String),
+    /// The state of the run cannot be saved or restored.
+    #[error("the run cannot be saved or go back: {0}")]
+    NotSaved(String),
     /// The run had already ended.
     #[error("the run has ended ({0}); start a new one")]
     Ended(&'static str),

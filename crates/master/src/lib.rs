@@ -144,7 +144,7 @@ pub use report::{
     ActionReport, BondReport, ComponentBalance, ComponentReport, ConnectionReport,
     InterfaceModelReport, Report, StopReason,
 };
-pub use run::{Run, divergence_advice};
+pub use run::{Input, Output, Readable, Run, Snapshot, VariableValue, Writable, divergence_advice};
 pub use run_options::RunOptions;
 pub use scenario::{ACTIONS, Action, ActionFacts, ActsOn, Transformation};
 pub use start_error::{LoadError, LoadErrorKind, StartError};

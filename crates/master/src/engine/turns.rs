@@ -19,6 +19,7 @@ pub(crate) enum Passing {
 }
 
 /// The order of the components, and the values passed on within a macro-step.
+#[derive(Clone)]
 pub(crate) struct Turns {
     passing: Passing,
     order: Vec<usize>,

@@ -16,6 +16,7 @@ use crate::state::SystemState;
 use crate::step::Step;
 
 /// Units step one after the other, each with the outputs that those before it have just computed.
+#[derive(Clone)]
 struct GaussSeidel {
     order: Order,
     turns: Option<Turns>,
@@ -52,5 +53,9 @@ impl Method for GaussSeidel {
             Some(turns) => engine::step_in_turns(state, turns, step),
             None => Ok(()),
         }
+    }
+
+    fn duplicate(&self) -> Option<Box<dyn Method>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -32,4 +32,8 @@ impl Method for Jacobi {
         head(state, step)?;
         step_all(state, step)
     }
+
+    fn duplicate(&self) -> Option<Box<dyn Method>> {
+        Some(Box::new(Self))
+    }
 }

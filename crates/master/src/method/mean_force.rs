@@ -16,6 +16,7 @@ use crate::step::Step;
 
 /// Units step one after the other; later ones receive means, so that both sides of a force see the
 /// same impulse.
+#[derive(Clone)]
 struct MeanForce {
     order: Order,
     turns: Option<Turns>,
@@ -52,5 +53,9 @@ impl Method for MeanForce {
             Some(turns) => engine::step_in_turns(state, turns, step),
             None => Ok(()),
         }
+    }
+
+    fn duplicate(&self) -> Option<Box<dyn Method>> {
+        Some(Box::new(self.clone()))
     }
 }

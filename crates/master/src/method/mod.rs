@@ -56,6 +56,12 @@ pub trait Method: Send {
     /// # Errors
     /// The first fault of a unit; the state is then not used again.
     fn step(&mut self, state: &mut SystemState, step: &Step) -> Result<(), Fault>;
+
+    /// Another one in the same state, for a [`Snapshot`](crate::Snapshot); `None`, the default, where there can be
+    /// none.
+    fn duplicate(&self) -> Option<Box<dyn Method>> {
+        None
+    }
 }
 
 /// Every method, by its word in a system file.

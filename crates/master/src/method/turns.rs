@@ -9,7 +9,7 @@ pub(super) const FEEDTHROUGH_LAST: &str = "feedthrough-last";
 pub(super) const FAST_FIRST: &str = "fast-first";
 
 /// An order as the system file asks for it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Order {
     FeedthroughLast,
     FastFirst,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gyrator_system::{Choice, Problems, Scenario};
 
 use super::Run;
+use super::ending::fail;
 use crate::engine;
 use crate::fault::RunError;
 use crate::joining;
@@ -87,6 +88,6 @@ fn add(run: &mut Run, actions: RunningScenario) -> Result<(), StartError> {
     let added = engine::extend_scenario(&mut run.state, actions, &step, next);
     added.map_err(|fault| {
         run.faulty = Some(fault.component.clone());
-        run.fail(RunError::Fault(fault)).into()
+        fail(run, RunError::Fault(fault)).into()
     })
 }

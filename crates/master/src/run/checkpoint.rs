@@ -11,7 +11,7 @@ use crate::step::Step;
 use crate::step_control::StepControlFacts;
 
 /// The observers that belong to the run itself.
-type Energies = (Ledger, Audit, Defects, Alarms);
+pub(super) type Energies = (Ledger, Audit, Defects, Alarms);
 
 /// The state of a run before a step.
 pub(crate) struct Checkpoint {

@@ -2,14 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use super::Run;
+use super::{Observing, Run};
+use crate::fault::RunError;
 use crate::graph::Bond;
 use crate::ledger::BondEnergy;
 use crate::report::StopReason;
 
 /// Whether there may be a [`reason`]: few comparisons, since every macro-step asks.
 #[inline(always)]
-pub(super) fn may_be_due(run: &Run) -> bool {
+fn may_be_due(run: &Run) -> bool {
     run.timeline.is_over()
         || is_interrupted(run)
         || run.state.units.terminated.is_some()
@@ -18,7 +19,7 @@ pub(super) fn may_be_due(run: &Run) -> bool {
 
 /// The first of the reasons to end that hold.
 #[inline(never)]
-pub(super) fn reason(run: &Run) -> Option<StopReason> {
+fn reason(run: &Run) -> Option<StopReason> {
     if is_interrupted(run) {
         return Some(StopReason::Interrupted);
     }
@@ -33,6 +34,57 @@ pub(super) fn reason(run: &Run) -> Option<StopReason> {
 fn is_interrupted(run: &Run) -> bool {
     let interrupt = run.interrupt.as_ref();
     interrupt.is_some_and(|requested| requested.load(Ordering::Relaxed))
+}
+
+#[inline(always)]
+pub(super) fn end_if_due(run: &mut Run) -> Result<(), RunError> {
+    if !may_be_due(run) {
+        return Ok(());
+    }
+    reason(run).map_or(Ok(()), |reason| end(run, reason))
+}
+
+/// Terminates the units that may still be called, and lets the observers finish.
+pub(super) fn end(run: &mut Run, reason: StopReason) -> Result<(), RunError> {
+    run.stop_reason = reason;
+    let step = run.timeline.next_step();
+    let mut first = Ok(());
+    for component in 0..run.state.units.members.len() {
+        let name = &run.state.graph.components[component].name;
+        if run.faulty.as_ref() == Some(name) {
+            continue;
+        }
+        if let Err(fault) = run.state.units.members[component].slot.unit().terminate()
+            && first.is_ok()
+        {
+            first = Err(RunError::Fault(
+                run.state.graph.fault(component, &step, fault),
+            ));
+        }
+    }
+    if let Err(error) = &first {
+        run.stop_reason = StopReason::Failed(error.to_string());
+    }
+    let report = run.report();
+    for Observing { observer, .. } in &mut run.observers {
+        if let Err(error) = observer.finish(&report)
+            && first.is_ok()
+        {
+            run.stop_reason = StopReason::Failed(error.to_string());
+            first = Err(RunError::Observer(error));
+        }
+    }
+    first
+}
+
+/// Ends the run because of `error`, which remains the error that is reported.
+pub(super) fn fail(run: &mut Run, error: RunError) -> RunError {
+    if !run.has_ended() {
+        // A failure while ending is a consequence: the first error is the one to report.
+        let _ = end(run, StopReason::Failed(error.to_string()));
+        run.stop_reason = StopReason::Failed(error.to_string());
+    }
+    error
 }
 
 /// The limit of residual energy that a bond has exceeded, in words.

@@ -3,15 +3,17 @@
 mod acting;
 mod checkpoint;
 mod ending;
+mod handle;
 mod judgement;
 mod reporting;
+mod snapshot;
 mod stop_time;
 mod timeline;
-mod variables;
+mod watching;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::alarm::Alarms;
 use crate::audit::Audit;
@@ -28,7 +30,10 @@ use crate::step::Step;
 use crate::step_control::{Decision, StepAudit, StepControl, StepControlFacts};
 use crate::unit::Period;
 use crate::watch::{self, Watched};
-use checkpoint::Checkpoint;
+use checkpoint::{Checkpoint, Energies};
+use ending::{end, end_if_due, fail};
+pub use handle::{Input, Output, Readable, VariableValue, Writable};
+pub use snapshot::Snapshot;
 use stop_time::end_as_stepped;
 use timeline::Timeline;
 
@@ -65,7 +70,12 @@ pub struct Run {
     warnings: Vec<String>,
     faulty: Option<String>,
     written: bool,
+    /// Distinguishes it from every other run of the process.
+    number: u64,
 }
+
+/// Number of runs that this process has started, by which handles know theirs.
+static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// Advice for a run whose coupling diverges: the report has it where the run alone shows that.
 pub fn divergence_advice(run: &Run) -> String {
@@ -127,8 +137,9 @@ impl Run {
             warnings: messages.warnings,
             faulty: None,
             written: false,
+            number: RUNS.fetch_add(1, Ordering::Relaxed),
         };
-        run.end_if_due()?;
+        end_if_due(&mut run)?;
         Ok(run)
     }
 
@@ -143,11 +154,11 @@ impl Run {
         let mut observer: Box<dyn Observer> = Box::new(observer);
         let watches = observer.watches(&self.view());
         let watches = watches.map_err(RunError::Observer);
-        let watched = watches.and_then(|list| variables::watched(&self.state.graph, &list));
-        let mut watched = watched.map_err(|error| self.fail(error))?;
+        let watched = watches.and_then(|list| watching::watched(&self.state.graph, &list));
+        let mut watched = watched.map_err(|error| fail(self, error))?;
         let step = self.timeline.next_step();
         if let Err(fault) = watch::update(&mut self.state, &mut watched, &step, false) {
-            return Err(self.fail(RunError::Fault(fault)));
+            return Err(fail(self, RunError::Fault(fault)));
         }
         let request = observer.begin(&View {
             watched: &watched,
@@ -163,7 +174,7 @@ impl Run {
         self.observers.push(Observing { observer, watched });
         match request {
             Ok(request) => continue_or_stop(self, request),
-            Err(error) => Err(self.fail(RunError::Observer(error))),
+            Err(error) => Err(fail(self, RunError::Observer(error))),
         }
     }
 
@@ -184,7 +195,7 @@ impl Run {
             let made = given.and_then(|()| self.method.1.step(&mut self.state, &step));
             if let Err(fault) = made {
                 self.faulty = Some(fault.component.clone());
-                return Err(self.fail(RunError::Fault(fault)));
+                return Err(fail(self, RunError::Fault(fault)));
             }
             self.written = false;
             self.ledger.observe(&self.state, &step);
@@ -200,7 +211,7 @@ impl Run {
             notify_observers(self)?;
         }
         if !self.has_ended() {
-            self.end_if_due()?;
+            end_if_due(self)?;
         }
         Ok(!self.has_ended())
     }
@@ -216,13 +227,31 @@ impl Run {
         Ok(self.report())
     }
 
+    /// Steps until the communication point at `time`, s, or after it where there is none, or until the run ends; `false`
+    /// when it has ended.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step); a time that is no number.
+    pub fn run_until(&mut self, time: f64) -> Result<bool, RunError> {
+        if time.is_nan() {
+            let message = "`run_until` needs a time, and NaN is none".to_owned();
+            return Err(RunError::Variable(message));
+        }
+        // Rounding of times that are computed otherwise than communication points.
+        let time = time - 1e-9 * self.state.graph.macro_step;
+        while !self.has_ended() && self.time() < time {
+            self.step()?;
+        }
+        Ok(!self.has_ended())
+    }
+
     /// Ends the run here: the units are terminated and the observers finish.
     ///
     /// # Errors
     /// A failure of an observer to finish.
     pub fn stop(&mut self) -> Result<Report, RunError> {
         if !self.has_ended() {
-            self.end(StopReason::Stopped)?;
+            end(self, StopReason::Stopped)?;
         }
         Ok(self.report())
     }
@@ -267,11 +296,6 @@ impl Run {
         &self.alarms
     }
 
-    /// Signals that the step control records: names and values; empty where the steps are fixed.
-    pub fn control_signals(&self) -> &[(&'static str, f64)] {
-        self.control.1.signals()
-    }
-
     /// The system at its present communication point, as observers see it.
     pub fn view(&self) -> View<'_> {
         View {
@@ -287,57 +311,6 @@ impl Run {
             alarms: &self.alarms,
             watched: &[],
         }
-    }
-
-    #[inline(always)]
-    fn end_if_due(&mut self) -> Result<(), RunError> {
-        if !ending::may_be_due(self) {
-            return Ok(());
-        }
-        ending::reason(self).map_or(Ok(()), |reason| self.end(reason))
-    }
-
-    /// Terminates the units that may still be called, and lets the observers finish.
-    fn end(&mut self, reason: StopReason) -> Result<(), RunError> {
-        self.stop_reason = reason;
-        let step = self.timeline.next_step();
-        let mut first = Ok(());
-        for component in 0..self.state.units.members.len() {
-            let name = &self.state.graph.components[component].name;
-            if self.faulty.as_ref() == Some(name) {
-                continue;
-            }
-            if let Err(fault) = self.state.units.members[component].slot.unit().terminate()
-                && first.is_ok()
-            {
-                first = Err(RunError::Fault(
-                    self.state.graph.fault(component, &step, fault),
-                ));
-            }
-        }
-        if let Err(error) = &first {
-            self.stop_reason = StopReason::Failed(error.to_string());
-        }
-        let report = self.report();
-        for Observing { observer, .. } in &mut self.observers {
-            if let Err(error) = observer.finish(&report)
-                && first.is_ok()
-            {
-                self.stop_reason = StopReason::Failed(error.to_string());
-                first = Err(RunError::Observer(error));
-            }
-        }
-        first
-    }
-
-    /// Ends the run because of `error`, which remains the error that is reported.
-    fn fail(&mut self, error: RunError) -> RunError {
-        if !self.has_ended() {
-            // A failure while ending is a consequence: the first error is the one to report.
-            let _ = self.end(StopReason::Failed(error.to_string()));
-            self.stop_reason = StopReason::Failed(error.to_string());
-        }
-        error
     }
 }
 
@@ -363,7 +336,7 @@ fn size_next_step(run: &mut Run, step: &Step) -> Result<bool, RunError> {
         return Ok(false);
     }
     if let Err(fault) = checkpoint.restore(&mut run.state, step) {
-        return Err(run.fail(RunError::Fault(fault)));
+        return Err(fail(run, RunError::Fault(fault)));
     }
     (run.ledger, run.audit, run.defects, run.alarms) = checkpoint.energies();
     run.state.counters.repeated_steps += 1;
@@ -396,7 +369,7 @@ fn notify_observers(run: &mut Run) -> Result<(), RunError> {
             if let RunError::Fault(fault) = &error {
                 run.faulty = Some(fault.component.clone());
             }
-            Err(run.fail(error))
+            Err(fail(run, error))
         }
     }
 }
@@ -404,8 +377,8 @@ fn notify_observers(run: &mut Run) -> Result<(), RunError> {
 fn continue_or_stop(run: &mut Run, request: ControlFlow<StopRequest>) -> Result<(), RunError> {
     match request {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(StopRequest::Interrupted) => run.end(StopReason::Interrupted),
-        ControlFlow::Break(StopRequest::Limit(limit)) => run.end(StopReason::Limit(limit)),
+        ControlFlow::Break(StopRequest::Interrupted) => end(run, StopReason::Interrupted),
+        ControlFlow::Break(StopRequest::Limit(limit)) => end(run, StopReason::Limit(limit)),
     }
 }
 
@@ -416,7 +389,7 @@ fn keep_state(run: &mut Run, step: &Step) -> Result<(), RunError> {
     };
     let energies = (&run.ledger, &run.audit, &run.defects, &run.alarms);
     if let Err(fault) = checkpoint.save(&mut run.state, energies, step) {
-        return Err(run.fail(RunError::Fault(fault)));
+        return Err(fail(run, RunError::Fault(fault)));
     }
     Ok(())
 }

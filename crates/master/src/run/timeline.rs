@@ -7,6 +7,7 @@ use crate::time::{Clock, Ticks};
 use crate::unit::Period;
 
 /// The communication points of a run.
+#[derive(Clone)]
 pub(super) struct Timeline {
     clock: Clock,
     /// Macro-step of the experiment, s.

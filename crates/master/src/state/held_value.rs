@@ -1,6 +1,7 @@
 use crate::unit::{Handle, Value};
 
 /// A value that a component receives with its next communication step.
+#[derive(Clone)]
 pub(crate) struct HeldValue {
     pub(crate) component: usize,
     pub(crate) handle: Handle,

@@ -13,6 +13,7 @@ pub(crate) struct RunningScenario {
 }
 
 /// Begin or end of an action.
+#[derive(Clone)]
 pub(crate) struct DoneAction {
     /// The communication point, s.
     pub(crate) time: f64,

@@ -291,6 +291,10 @@ impl StepControl for Ecco {
         Decision::Continue(self.limited(size * ratio))
     }
 
+    fn duplicate(&self) -> Option<Box<dyn StepControl>> {
+        Some(Box::new(self.clone()))
+    }
+
     fn signals(&self) -> &[(&'static str, f64)] {
         &self.signals
     }

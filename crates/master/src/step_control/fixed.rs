@@ -10,7 +10,7 @@ use super::{Decision, StepAudit, StepControl, StepControlFacts};
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
 
 /// The experiment's macro-step, always.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Fixed {
     macro_step: f64,
 }
@@ -40,5 +40,9 @@ impl StepControl for Fixed {
 
     fn next(&mut self, _audit: &StepAudit<'_>) -> Decision {
         Decision::Continue(self.macro_step)
+    }
+
+    fn duplicate(&self) -> Option<Box<dyn StepControl>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -84,6 +84,12 @@ pub trait StepControl: Send {
     fn signals(&self) -> &[(&'static str, f64)] {
         &[]
     }
+
+    /// Another one in the same state, for a [`Snapshot`](crate::Snapshot); `None`, the default, where there can be
+    /// none.
+    fn duplicate(&self) -> Option<Box<dyn StepControl>> {
+        None
+    }
 }
 
 /// Every step control, by its word in a system file.
