@@ -1,5 +1,6 @@
 //! Writes the results of a run, row by row, so that a readable part is always on disk.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -7,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use gyrator::{Recorder, Run, Selection, UnknownVariable};
-use gyrator_record::{Cell, Column, RecordError, RowSink, rows_path};
+use gyrator_record::{Cell, Column, ColumnType, RecordError, RowSink, rows_path};
 use gyrator_worker::surroundings;
 
 use crate::failure::Failure;
@@ -34,6 +35,8 @@ struct Shared {
     /// Why the file is not what it should be in the end.
     trouble: Option<String>,
     columns: usize,
+    /// Columns that are not of reals, with the words for their types.
+    types: BTreeMap<String, &'static str>,
     /// Columns follow when the run has ended: it does not end the file.
     awaits_columns: bool,
 }
@@ -56,6 +59,7 @@ impl ResultFile {
             has_failed: false,
             trouble: None,
             columns: 0,
+            types: BTreeMap::new(),
             awaits_columns: false,
         };
         Self {
@@ -91,6 +95,11 @@ impl ResultFile {
     pub(crate) fn size(&self) -> (u64, usize) {
         let shared = self.lock();
         (shared.sink.rows(), shared.columns)
+    }
+
+    /// Types of the columns that are not of reals.
+    pub(crate) fn types(&self) -> BTreeMap<String, &'static str> {
+        self.lock().types.clone()
     }
 
     /// Why the file is not what it should be, when it has ended.
@@ -210,6 +219,19 @@ pub(crate) fn recorder(
     Ok(recorder)
 }
 
+/// Words for the types of the columns that are not of reals.
+fn types(columns: &[Column]) -> BTreeMap<String, &'static str> {
+    let word = |kind| match kind {
+        ColumnType::Real => None,
+        ColumnType::Integer => Some("integer"),
+        ColumnType::Boolean => Some("boolean"),
+        ColumnType::String => Some("string"),
+        ColumnType::Enumeration => Some("enumeration"),
+    };
+    let typed = |column: &Column| Some((column.name.clone(), word(column.kind)?));
+    columns.iter().filter_map(typed).collect()
+}
+
 /// The file as the sink of a run, flushed while the run goes on.
 struct FlushedFile {
     file: ResultFile,
@@ -234,7 +256,11 @@ impl FlushedFile {
 impl RowSink for FlushedFile {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
         self.write(|sink| sink.begin(columns))?;
-        self.file.lock().columns = columns.len() + 1;
+        {
+            let mut shared = self.file.lock();
+            shared.columns = columns.len() + 1;
+            shared.types = types(columns);
+        }
         self.flusher = Some(Flusher::start(self.file.clone()));
         Ok(())
     }

@@ -41,6 +41,9 @@ pub(crate) struct OutputFile {
     file: PathBuf,
     rows: u64,
     columns: Option<usize>,
+    /// Types of the columns that are not of reals.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    types: BTreeMap<String, &'static str>,
 }
 
 impl OutputFile {
@@ -51,6 +54,7 @@ impl OutputFile {
             file: path.clone().unwrap_or_default(),
             rows,
             columns: Some(columns),
+            types: file.types(),
         }
     }
 
@@ -236,6 +240,7 @@ impl<'a> Summary<'a> {
                 file,
                 rows,
                 columns: None,
+                types: BTreeMap::new(),
             }),
             ..Self::default()
         }

@@ -1,0 +1,88 @@
+"""Exceptions: one for each exit code of the program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._result import Result
+
+
+class Error(Exception):
+    """A run that did not succeed.
+
+    ``exit_code`` is that of the program (docs/command-line.md), ``message`` the program's account, and ``result`` the
+    :class:`~gyrator.Result` with the rows that were recorded until then, or ``None``.
+    """
+
+    exit_code = 101
+
+    def __init__(
+        self, message: str, exit_code: int | None = None, result: Result | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        if exit_code is not None:
+            self.exit_code = exit_code
+        self.result = result
+
+
+class SimulationError(Error):
+    """The simulation failed: a unit returned an error, a value became NaN or infinite, a file could not be written."""
+
+    exit_code = 1
+
+
+class UsageError(Error, ValueError):
+    """Wrong use: an option or a value that is not accepted."""
+
+    exit_code = 2
+
+
+class InvalidInputError(Error, ValueError):
+    """The input is invalid or not found: system file, description of an FMU, CSV."""
+
+    exit_code = 3
+
+
+class LoadError(Error):
+    """An FMU could not be loaded."""
+
+    exit_code = 4
+
+
+class CrashError(Error):
+    """An FMU crashed, did not return in time, needed too much memory, or ended the process."""
+
+    exit_code = 5
+
+
+class CheckError(Error):
+    """A check that was asked for failed, or the coupling diverges; ``result`` holds the whole run."""
+
+    exit_code = 6
+
+
+class InterruptedRunError(Error):
+    """Another program interrupted the run; Ctrl-C raises :class:`KeyboardInterrupt`."""
+
+    exit_code = 130
+
+
+_KINDS: dict[int, type[Error]] = {
+    kind.exit_code: kind
+    for kind in (
+        SimulationError,
+        UsageError,
+        InvalidInputError,
+        LoadError,
+        CrashError,
+        CheckError,
+        InterruptedRunError,
+    )
+}
+
+
+def error_of(exit_code: int, message: str, result: Result | None = None) -> Error:
+    """The exception of an exit code."""
+    return _KINDS.get(exit_code, Error)(message, exit_code, result)

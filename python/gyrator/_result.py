@@ -1,0 +1,113 @@
+"""Results of runs."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._gyrator import Table
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Result(Mapping[str, "np.ndarray[Any, Any]"]):
+    """The rows of a run by column, and its summary.
+
+    ``result["component.variable"]`` is a numpy array that shares the memory of the result and cannot be written:
+    ``float64`` for Real, ``int32`` for Integer and for the numbers of an enumeration's items, ``bool`` for Boolean, ``object`` for
+    String. ``pyarrow.table(result)``, ``polars.DataFrame(result)`` and whatever else takes the Arrow C stream accept it.
+    """
+
+    def __init__(self, table: Table | None, summary: dict[str, Any], report: str, messages: str):
+        self._table = table
+        self._columns: dict[str, np.ndarray[Any, Any]] = {}
+        #: The summary of the run (docs/results.md), as the option ``--summary`` writes it.
+        self.summary = summary
+        #: The report of the run for people.
+        self.report = report
+        #: Warnings and log lines of FMUs.
+        self.messages = messages
+
+    @property
+    def verdict(self) -> str | None:
+        """How far the coupling bends the result; ``None`` where the run did not end."""
+        verdict: str | None = self.summary.get("verdict")
+        return verdict
+
+    @property
+    def time(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Times of the rows, s."""
+        return self["time"]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns; the first is ``time``."""
+        return [] if self._table is None else self._table.names
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        if name not in self._columns:
+            self._columns[name] = self._array(name)
+        return self._columns[name]
+
+    def _array(self, name: str) -> np.ndarray[Any, Any]:
+        if self._table is None:
+            raise KeyError(f"{name}: the run has recorded nothing")
+        if name not in self._table.names:
+            raise KeyError(f"{name}; the result has {', '.join(self._table.names)}")
+        values = self._table.values(name)
+        if isinstance(values, list):
+            texts = np.array(values, dtype=object)
+            texts.flags.writeable = False
+            return texts
+        return np.asarray(values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        """The number of columns."""
+        return len(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns as an Arrow C stream; numbers are shared."""
+        if self._table is None:
+            raise ValueError("the run has recorded nothing")
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The columns as a data frame of pandas, with the time as its index."""
+        import pandas
+
+        frame = pandas.DataFrame({name: self[name] for name in self if name != "time"})
+        frame.index = pandas.Index(self.time, name="time")
+        return frame
+
+    def plot(self, *names: str, axes: Any = None) -> Any:
+        """Draws columns over time with matplotlib, all of numbers where none are named; returns the axes."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError("Result.plot needs matplotlib: pip install matplotlib") from error
+        if axes is None:
+            axes = plt.figure().add_subplot()
+        numbers = [name for name in self if name != "time" and self[name].dtype != object]
+        for name in names or numbers:
+            axes.plot(self.time, self[name], label=name)
+        axes.set_xlabel("time, s")
+        axes.legend()
+        return axes
+
+    def __repr__(self) -> str:
+        rows = 0 if self._table is None else len(self._table)
+        reason = self.summary.get("stop_reason")
+        return f"<gyrator.Result: {rows} rows, {len(self)} columns, {reason}, verdict {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.report or repr(self))}</pre>"

@@ -1,0 +1,239 @@
+"""Runs in processes of their own, by the program that the package carries."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from ._errors import UsageError, error_of
+from ._gyrator import Follower, Table, read_table
+from ._program import PROGRAM
+from ._result import Result
+
+#: A path as Python's own functions take it.
+StrPath = str | os.PathLike[str]
+#: A value of a variable.
+Value = float | int | bool | str
+
+#: How long to wait for the end of the program before the rows that have come are read, s.
+_INTERVAL = 0.01
+#: Options with ``=`` between name and value, which may also stand without one.
+_WITH_EQUALS = {"cache", "error_bars", "isolate"}
+
+
+def run(
+    system: StrPath,
+    *,
+    start_time: float | None = None,
+    stop_time: float | None = None,
+    duration: float | None = None,
+    step_size: float | None = None,
+    tolerance: float | None = None,
+    scenario: StrPath | None = None,
+    parameter_set: str | Iterable[str] | None = None,
+    variant: str | None = None,
+    start_value: Mapping[str, Value] | None = None,
+    input_file: StrPath | None = None,
+    step_halvings: int | None = None,
+    feed_forward: StrPath | None = None,
+    method: str | None = None,
+    exchange: str | None = None,
+    extrapolation: str | None = None,
+    correction: str | None = None,
+    max_residual_energy: float | None = None,
+    accept_divergence: bool = False,
+    error_bars: bool | float | None = None,
+    output_file: StrPath | None = None,
+    output_interval: float | None = None,
+    output_variable: str | Iterable[str] | None = None,
+    initialize_only: bool = False,
+    summary: StrPath | None = None,
+    check: StrPath | None = None,
+    junit: StrPath | None = None,
+    library_path: StrPath | Iterable[StrPath] | None = None,
+    preload: str | Iterable[str] | None = None,
+    cache: bool | StrPath | None = None,
+    compile: bool = False,
+    unpack_limit: Mapping[str, str | float] | None = None,
+    no_supervisor: bool = False,
+    timeout: float | None = None,
+    isolate: bool | str | Iterable[str] | None = None,
+    memory_limit: int | None = None,
+    worker_threads: int | None = None,
+    no_nan_check: bool = False,
+    log_level: str | None = None,
+    record: bool = True,
+) -> Result:
+    """Runs a system of FMUs that a file describes, and returns its rows and its summary.
+
+    The keywords are the options of ``gyrator run`` (docs/command-line.md): what may be given several times is a list or, with names and
+    values, a mapping. ``output_file`` keeps the rows in a file, too; ``record=False`` records none.
+
+    The run has a process of its own: an FMU that crashes ends it, not this program. Ctrl-C ends it at its next
+    communication point, and raises :class:`KeyboardInterrupt`.
+
+    Raises the subclass of :class:`Error` that belongs to the exit code of the program.
+    """
+    options = dict(locals())
+    del options["system"]
+    return _execute("run", system, options)
+
+
+def simulate(
+    fmu: StrPath,
+    *,
+    start_time: float | None = None,
+    stop_time: float | None = None,
+    duration: float | None = None,
+    step_size: float | None = None,
+    tolerance: float | None = None,
+    scenario: StrPath | None = None,
+    start_value: Mapping[str, Value] | None = None,
+    input_file: StrPath | None = None,
+    step_halvings: int | None = None,
+    error_bars: bool | float | None = None,
+    output_file: StrPath | None = None,
+    output_interval: float | None = None,
+    output_variable: str | Iterable[str] | None = None,
+    initialize_only: bool = False,
+    summary: StrPath | None = None,
+    library_path: StrPath | Iterable[StrPath] | None = None,
+    preload: str | Iterable[str] | None = None,
+    cache: bool | StrPath | None = None,
+    compile: bool = False,
+    unpack_limit: Mapping[str, str | float] | None = None,
+    no_supervisor: bool = False,
+    timeout: float | None = None,
+    isolate: bool | str | Iterable[str] | None = None,
+    memory_limit: int | None = None,
+    worker_threads: int | None = None,
+    no_nan_check: bool = False,
+    log_level: str | None = None,
+    record: bool = True,
+) -> Result:
+    """Simulates one FMU; as :func:`run`, with the options of ``gyrator simulate``."""
+    options = dict(locals())
+    del options["fmu"]
+    return _execute("simulate", fmu, options)
+
+
+def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
+    record, output = options.pop("record"), options.pop("output_file")
+    asked_summary = options.pop("summary")
+    if output is not None and not record:
+        raise UsageError("output_file and record=False exclude each other")
+    if output is not None and os.fspath(output) == "-":
+        raise UsageError("output_file must be a file: the rows are in the result")
+    with tempfile.TemporaryDirectory(prefix="gyrator-") as folder:
+        summary = Path(folder, "summary.json")
+        rows = Path(folder, "rows.csv") if output is None else Path(output)
+        command = [str(PROGRAM), verb, *_arguments(options), f"--summary={summary}"]
+        if record:
+            command.append(f"--output-file={rows}")
+        command += ["--progress=never", "--", os.fspath(path)]
+        follower = Follower(rows) if output is None and record else None
+        # Error bars become columns of the rows in the end.
+        is_followed = not options["error_bars"]
+        code, report, messages = _wait(command, Path(folder), follower if is_followed else None)
+        facts = _read_summary(summary)
+        if asked_summary is not None and summary.exists():
+            shutil.copyfile(summary, asked_summary)
+        types = (facts.get("output") or {}).get("types", {})
+        table: Table | None = None
+        if follower is not None:
+            table = follower.finish(types)
+        elif record and facts.get("output") and rows.exists():
+            table = read_table(rows, types)
+    result = Result(table, facts, report, messages)
+    if code == 0:
+        return result
+    raise error_of(code, _message(messages, facts, code), result)
+
+
+def _wait(command: list[str], folder: Path, follower: Follower | None) -> tuple[int, str, str]:
+    """Runs the program and reads its rows as they come; returns its exit code, its report and its messages."""
+    with open(folder / "report", "w+b") as report, open(folder / "messages", "w+b") as messages:
+        # In a group of its own, so that a terminal's Ctrl-C comes once, by way of this process.
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=report,
+            stderr=messages,
+            start_new_session=True,
+        )
+        try:
+            while (code := _code_after(process, _INTERVAL)) is None:
+                if follower is not None:
+                    follower.read()
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            process.wait()
+            raise
+        return code, _text(report), _text(messages)
+
+
+def _code_after(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """The exit code of a process that ends within this time."""
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def _read_summary(path: Path) -> dict[str, Any]:
+    try:
+        facts: dict[str, Any] = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    return facts
+
+
+def _message(messages: str, facts: dict[str, Any], code: int) -> str:
+    """The account of the error: the messages from the first error on."""
+    begin = re.search(r"^error(\[[\w-]+\])?: ", messages, re.MULTILINE)
+    text = messages[begin.end() :] if begin else messages
+    text = text.strip()
+    if code < 0 and not text:
+        return f"the program gyrator was ended by signal {-code}"
+    if text:
+        return text
+    return facts.get("advice") or facts.get("stop_detail") or f"gyrator ended with exit code {code}"
+
+
+def _arguments(options: dict[str, Any]) -> list[str]:
+    """The options of the command line that keywords stand for."""
+    arguments = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            arguments.append(option)
+        elif isinstance(value, Mapping):
+            arguments += [f"{option}={key}={_word(item)}" for key, item in value.items()]
+        elif isinstance(value, (str, os.PathLike)) or not isinstance(value, Iterable):
+            arguments.append(f"{option}={_word(value)}")
+        elif name in _WITH_EQUALS:
+            arguments.append(f"{option}={','.join(_word(item) for item in value)}")
+        else:
+            arguments += [f"{option}={_word(item)}" for item in value]
+    return arguments
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(os.fspath(value)) if isinstance(value, os.PathLike) else str(value)

@@ -1,0 +1,153 @@
+"""Runs of files, in processes of their own."""
+
+import csv
+import inspect
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import gyrator
+import numpy as np
+import pytest
+
+
+def test_the_columns_are_those_of_the_program(oscillator: Path, tmp_path: Path) -> None:
+    result = gyrator.run(oscillator, stop_time=1.0)
+    rows = tmp_path / "rows.csv"
+    command = [gyrator.PROGRAM, "run", oscillator, "-e", "1", "-o", rows]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    with rows.open(newline="") as file:
+        names, *cells = csv.reader(file)
+    assert result.columns == names
+    expected = np.array(cells, dtype=float)
+    for name, column in zip(names, expected.T, strict=True):
+        assert (result[name] == column).all(), name
+    assert result.summary["steps"] == 1000
+    assert result.verdict == result.summary["verdict"] == "visible"
+    assert "reached the stop time" in result.report
+
+
+def test_reads_share_memory_that_cannot_be_written(oscillator: Path) -> None:
+    result = gyrator.run(oscillator, stop_time=0.1)
+    assert np.shares_memory(result["right.x"], result["right.x"])
+    assert np.shares_memory(result.time, np.asarray(result._table.values("time")))
+    with pytest.raises(ValueError, match="read-only"):
+        result.time[0] = 1.0
+    column = result["right.x"]
+    first = column.copy()
+    del result
+    assert (column == first).all()
+
+
+def test_each_type_has_its_array(fmus: Path) -> None:
+    names = ["real_out", "integer_out", "boolean_parameter_out", "string_parameter_out", "colour_out"]
+    text = "quoted \"text\",\nin two lines"
+    result = gyrator.simulate(
+        fmus / "AllTypes.fmu",
+        stop_time=1.0,
+        step_size=0.25,
+        output_variable=names,
+        start_value={"string_parameter": text, "boolean_parameter": False},
+    )
+    types = [result[name].dtype for name in names]
+    assert types == [np.float64, np.int32, np.bool_, np.dtype(object), np.int32]
+    assert list(result["string_parameter_out"]) == [text] * 5
+    assert not result["boolean_parameter_out"].any()
+    assert list(result["colour_out"]) == [1] * 5
+    assert np.shares_memory(result["boolean_parameter_out"], result["boolean_parameter_out"])
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_a_file_of_the_rows_can_be_kept(oscillator: Path, tmp_path: Path, name: str) -> None:
+    kept = tmp_path / name
+    result = gyrator.run(oscillator, stop_time=0.1, output_file=kept, output_variable="right.*")
+    assert kept.exists()
+    assert len(result.time) == 101
+    assert (result["right.x"] == gyrator.run(oscillator, stop_time=0.1)["right.x"]).all()
+
+
+def test_error_bars_are_columns(oscillator: Path) -> None:
+    result = gyrator.run(oscillator, stop_time=1.0, error_bars=0.05, output_variable=["right.x"])
+    assert result.columns == ["time", "right.x", "error.right.x"]
+    assert len(result["error.right.x"]) == 1001
+
+
+def test_nothing_is_recorded_where_nothing_is_wanted(oscillator: Path) -> None:
+    result = gyrator.run(oscillator, stop_time=0.1, record=False)
+    assert (result.columns, len(result)) == ([], 0)
+    with pytest.raises(KeyError, match="recorded nothing"):
+        result.time
+
+
+def test_an_unknown_column_is_named_with_those_that_are_there(oscillator: Path) -> None:
+    result = gyrator.run(oscillator, stop_time=0.1, output_variable="right.x")
+    with pytest.raises(KeyError, match="right.y; the result has time, right.x"):
+        result["right.y"]
+
+
+def test_errors_are_exceptions_with_the_exit_code(oscillator: Path, tmp_path: Path, fmus: Path) -> None:
+    with pytest.raises(gyrator.UsageError, match="jacobi") as wrong:
+        gyrator.run(oscillator, method="jacob")
+    assert wrong.value.exit_code == 2
+    with pytest.raises(gyrator.InvalidInputError, match="cannot read the system file") as wrong:
+        gyrator.run(tmp_path / "none.toml")
+    assert wrong.value.exit_code == 3
+    with pytest.raises(gyrator.InvalidInputError, match="no variable `mm`"):
+        gyrator.run(oscillator, start_value={"left.mm": 2.0})
+    system = tmp_path / "no-fmu.toml"
+    system.write_text("[experiment]\nstop_time = 1.0\nstep_size = 0.1\n[components]\na = { fmu = 'a.fmu' }\n")
+    with pytest.raises(gyrator.LoadError) as wrong:
+        gyrator.run(system)
+    assert wrong.value.exit_code == 4
+
+
+def test_a_check_that_fails_keeps_the_rows(oscillator: Path) -> None:
+    with pytest.raises(gyrator.CheckError, match="residual energy of bond coupling") as failed:
+        gyrator.run(oscillator, max_residual_energy=100.0)
+    assert failed.value.exit_code == 6
+    result = failed.value.result
+    assert result is not None
+    assert result.summary["stop_reason"] == "limit"
+    assert len(result.time) == result.summary["output"]["rows"] > 2
+
+
+def test_a_crash_keeps_the_rows(fmus: Path) -> None:
+    start = {"fault": "segfault", "fault_time": 0.5}
+    with pytest.raises(gyrator.CrashError, match="SIGSEGV in fmi2DoStep") as failed:
+        gyrator.simulate(fmus / "Faulty.fmu", stop_time=1.0, step_size=0.125, start_value=start)
+    assert failed.value.exit_code == 5
+    assert failed.value.result is not None
+    assert list(failed.value.result.time) == [0.0, 0.125, 0.25, 0.375]
+
+
+def test_ctrl_c_ends_the_run(oscillator: Path) -> None:
+    """As a terminal does it: the signal comes to this process alone."""
+    def press() -> None:
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        gyrator.run(oscillator, stop_time=1e5, accept_divergence=True, record=False)
+    assert time.monotonic() - begin < 60.0
+
+
+@pytest.mark.parametrize(("verb", "function"), [("run", gyrator.run), ("simulate", gyrator.simulate)])
+def test_each_option_is_a_keyword(verb: str, function: object) -> None:
+    shown = subprocess.run([gyrator.PROGRAM, verb, "--help"], check=True, capture_output=True, text=True)
+    options = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", shown.stdout, re.MULTILINE)
+    options = {option.replace("-", "_") for option in options} - {"help", "progress"}
+    keywords = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+    assert {word.name for word in keywords if word.kind is word.KEYWORD_ONLY} - {"record"} == options
+
+
+def test_the_program_is_a_command(oscillator: Path) -> None:
+    program = Path(sys.executable).parent / "gyrator"
+    shown = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
+    assert shown.stdout.startswith("gyrator ")
