@@ -1,6 +1,6 @@
 //! Reads the rows of a result while a run writes them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -63,7 +63,7 @@ impl Follower {
 
     /// Takes the last rows of the run, which has ended, and gives all of them, with types of the columns that are
     /// not of reals; `None` where there is no result.
-    fn finish(&self, py: Python<'_>, types: HashMap<String, String>) -> PyResult<Option<Table>> {
+    fn finish(&self, py: Python<'_>, types: BTreeMap<String, String>) -> PyResult<Option<Table>> {
         py.detach(|| self.end(&types))
     }
 }
@@ -89,7 +89,7 @@ impl Follower {
         Ok(())
     }
 
-    fn end(&self, types: &HashMap<String, String>) -> PyResult<Option<Table>> {
+    fn end(&self, types: &BTreeMap<String, String>) -> PyResult<Option<Table>> {
         self.take()?;
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(last) = File::open(&self.path) {

@@ -1,6 +1,6 @@
 //! A result in memory.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ impl Table {
 pub(crate) fn read_table(
     py: Python<'_>,
     path: PathBuf,
-    types: HashMap<String, String>,
+    types: BTreeMap<String, String>,
 ) -> PyResult<Table> {
     let table = py.detach(|| record::read_table(&path));
     let table = table.map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -124,6 +124,6 @@ pub(crate) fn read_table(
     Ok(Table::new(columns))
 }
 
-pub(crate) fn kind(types: &HashMap<String, String>, name: &str) -> Option<Type> {
+pub(crate) fn kind(types: &BTreeMap<String, String>, name: &str) -> Option<Type> {
     types.get(name).and_then(|word| Type::of(word))
 }
