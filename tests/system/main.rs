@@ -32,6 +32,7 @@ mod registries;
 mod rodriguez;
 mod scenario_targets;
 mod scenarios;
+mod senses;
 mod slopes;
 mod slow_components;
 mod snapshots;

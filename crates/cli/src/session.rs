@@ -56,6 +56,8 @@ pub(crate) struct Session<'a> {
     pub(crate) feed_forward: Option<FeedForward>,
     /// A coupling that diverges is no failure.
     pub(crate) accepts_divergence: bool,
+    /// Looks for likely wrong senses of bonds by steps that are taken back.
+    pub(crate) checks_senses: bool,
     /// The relative error that error bars give the macro-step for; without error bars where `None`.
     pub(crate) error_bars: Option<f64>,
     /// Checks, and the options that ask for them.
@@ -98,9 +100,7 @@ impl Session<'_> {
             running.file.iter().for_each(ResultFile::await_columns);
         }
         // The summary would come days later.
-        for warning in running.run.report().warnings {
-            screen::message(&format!("warning: {warning}\n"));
-        }
+        show_warnings(&running.run.report().warnings);
         let outcome = if self.results.initialize_only {
             self.show_initial_values(&mut running)
         } else {
@@ -348,6 +348,11 @@ impl Session<'_> {
         if let Some(progress) = &progress {
             run.observe(progress.observer())?;
         }
+        if self.checks_senses {
+            let known = run.report().warnings.len();
+            gyrator::check_senses(run)?;
+            show_warnings(&run.report().warnings[known..]);
+        }
         running.stepping_since = Instant::now();
         let Some(inputs) = &running.inputs else {
             return run.run().map(|_| ());
@@ -567,4 +572,10 @@ fn is_broken_pipe(error: &RunError) -> bool {
         error.downcast_ref::<RecordError>(),
         Some(RecordError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe
     )
+}
+
+fn show_warnings(warnings: &[String]) {
+    for warning in warnings {
+        screen::message(&format!("warning: {warning}\n"));
+    }
 }

@@ -144,7 +144,10 @@ pub use report::{
     ActionReport, BondReport, ComponentBalance, ComponentReport, ConnectionReport,
     InterfaceModelReport, Report, StopReason,
 };
-pub use run::{Input, Output, Readable, Run, Snapshot, VariableValue, Writable, divergence_advice};
+pub use run::{
+    Input, Output, Readable, Run, Snapshot, VariableValue, Writable, check_senses,
+    divergence_advice,
+};
 pub use run_options::RunOptions;
 pub use scenario::{ACTIONS, Action, ActionFacts, ActsOn, Transformation};
 pub use start_error::{LoadError, LoadErrorKind, StartError};
@@ -153,8 +156,8 @@ pub use step::Step;
 pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl, StepControlFacts};
 pub use system::{
     BondSettings, ComponentSettings, ConnectionSettings, Evidence, FmuCache,
-    InterfaceModelSettings, SuggestedBond, System, Word, expand_patterns, further_problems,
-    resolved_graph, suggested_bonds,
+    InterfaceModelSettings, SuggestedBond, System, Word, check_scenario, expand_patterns,
+    further_problems, resolved_graph, suggested_bonds,
 };
 pub use time::{Clock, Rate, Ticks};
 pub use unit::{

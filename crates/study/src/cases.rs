@@ -20,6 +20,8 @@ pub struct Cases {
     /// Numbers of the points that meet the requirements, among all combinations.
     points: Vec<usize>,
     variants: Vec<Variant>,
+    /// Settings of all runs.
+    of_all: Vec<Setting>,
 }
 
 /// Which case a row belongs to.
@@ -40,6 +42,7 @@ impl Cases {
             blocks: study.blocks.clone(),
             points: Vec::new(),
             variants: study.variants.clone(),
+            of_all: study.settings.clone(),
         };
         let all = cases.blocks.iter().map(Vec::len).product();
         let is_wanted = |number: &usize| {
@@ -115,8 +118,10 @@ impl Cases {
             key: key.clone(),
             value: literal.toml.clone(),
         });
+        let of_all = self.of_all.iter().cloned();
         let last = variant.map_or(&[][..], |variant| &self.variants[variant].settings);
-        let mut settings: Vec<Setting> = of_point
+        let mut settings: Vec<Setting> = of_all
+            .chain(of_point)
             .filter(|setting| !last.iter().any(|later| covers(&later.key, &setting.key)))
             .collect();
         let mut last = last.to_vec();

@@ -49,7 +49,10 @@ impl Identity {
             add(&csv_line(&cases.cells(row)));
             for setting in cases.settings_of(row) {
                 add(&setting.key);
-                add(&setting.value);
+                // Of the option of a command, only the content counts.
+                if !study.settings.contains(&setting) {
+                    add(&setting.value);
+                }
                 if setting.key.ends_with(".fmu") || setting.key == "experiment.scenario" {
                     let file = setting.value.trim_matches(['"', '\'']);
                     of_cases.insert(folder.join(file));

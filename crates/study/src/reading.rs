@@ -59,6 +59,7 @@ fn read_study(mut root: Section<'_>, reader: &mut Reader) -> Option<StudyFile> {
     Some(StudyFile {
         source,
         system: reader.path(system),
+        settings: Vec::new(),
         blocks,
         requirements,
         variants,

@@ -26,6 +26,8 @@ pub struct RandomSystem {
     pub extrapolation: &'static str,
     /// Whether force and velocity are a bond.
     pub has_bonds: bool,
+    /// Sense of all bonds; 1 is right.
+    pub sense: f64,
     nodes: Vec<Node>,
 }
 
@@ -147,6 +149,7 @@ impl RandomSystem {
             exchange: ["stale", "compensated", "fresh"][draw.below(3)],
             extrapolation: ["hold", "hold", "hold", "linear"][draw.below(4)],
             has_bonds,
+            sense: 1.0,
             nodes,
         }
     }
@@ -174,7 +177,8 @@ impl RandomSystem {
             system.connect(&of_parent("x"), &own("x_parent"));
             if self.has_bonds {
                 let [effort, flow] = [&effort, &flow].map(|[from, to]| (&**from, &**to));
-                system.bond(&format!("b{index}"), effort, flow);
+                let bond = system.bond(&format!("b{index}"), effort, flow);
+                let _ = bond.sense(self.sense);
             } else {
                 system.connect(&effort[0], &effort[1]);
                 system.connect(&flow[0], &flow[1]);

@@ -207,6 +207,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
             let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
             return Err(failure.help(system.advice_on_missing(MissingTime::StopTime)));
         }
+        Err(LearningError::Start(error)) => return Err(Failure::not_started(error, &system)),
         learned => learned?,
     };
     if let Some(path) = &options.output_file {

@@ -49,6 +49,10 @@ pub(super) struct Options {
     /// End with exit code 0 also where the coupling diverges
     #[arg(long, help_heading = "Results")]
     accept_divergence: bool,
+    /// Make no steps that are taken back, to find bonds whose `sense` is likely wrong: for FMUs that
+    /// do not go back as they claim
+    #[arg(long, help_heading = "FMUs")]
+    no_sense_check: bool,
     #[command(flatten)]
     error_bars: ErrorBarOptions,
     #[command(flatten)]
@@ -122,6 +126,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         input_file: options.input_file.as_deref(),
         feed_forward: feed_forward.transpose()?,
         accepts_divergence: options.accept_divergence,
+        checks_senses: !options.no_sense_check,
         error_bars: options.error_bars.wanted(),
         checks: None,
         begin,

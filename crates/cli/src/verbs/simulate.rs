@@ -103,6 +103,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         input_file: options.input_file.as_deref(),
         feed_forward: None,
         accepts_divergence: true,
+        checks_senses: false,
         error_bars: options.error_bars.wanted(),
         checks: None,
         begin,

@@ -11,7 +11,8 @@ use gyrator_study::{
     Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, Shard, Study, StudyError,
     StudyFile, TableError, Tally, check_ending, csv_line, merge, run as run_study, write_table,
 };
-use gyrator_system::SystemFile;
+use gyrator_system::toml_file::{self, Setting};
+use gyrator_system::{SystemFile, Value};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
@@ -54,6 +55,9 @@ pub(super) struct Options {
     /// study file does
     #[arg(long)]
     accept_divergence: bool,
+    /// Act on variables at given times in all runs that name no other scenario: the actions of this file
+    #[arg(long, value_name = "FILE.toml")]
+    scenario: Option<PathBuf>,
     /// Print the cases, and run none
     #[arg(long)]
     dry_run: bool,
@@ -123,14 +127,27 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     }
 }
 
-/// Reads the study file.
-fn read(path: &Path) -> Result<StudyFile, Failure> {
+/// Reads the study file, with the scenario of the options in it.
+fn read(path: &Path, options: &Options) -> Result<StudyFile, Failure> {
     input_kind::expect(path, Wanted::Study)?;
-    Ok(gyrator_study::read(path)?)
+    let mut study = gyrator_study::read(path)?;
+    if let Some(scenario) = &options.scenario {
+        input_kind::expect(scenario, Wanted::Scenario)?;
+        let scenario = std::path::absolute(scenario)?;
+        let Some(text) = scenario.to_str() else {
+            let text = format!("--scenario: {} is not UTF-8", scenario.display());
+            return Err(Failure::usage(text));
+        };
+        study.settings.push(Setting {
+            key: "experiment.scenario".to_owned(),
+            value: toml_file::literal(&Value::String(text.to_owned())),
+        });
+    }
+    Ok(study)
 }
 
 fn list(path: &Path, options: &Options) -> Result<Exit, Failure> {
-    let study = read(path)?;
+    let study = read(path, options)?;
     // Its problems are worth knowing before any run; its FMUs are not needed.
     system(&study, options)?;
     let cases = Cases::new(&study);
@@ -223,10 +240,14 @@ fn make(
     fmu_log::start(options.log_level);
     let begin = Instant::now();
     let cache = FmuCache::new(options.fmus.open_options());
-    let file = read(path)?;
+    let file = read(path, options)?;
     let system = system(&file, options)?;
     let accepts_divergence = options.accept_divergence || file.accepts_divergence;
-    let study = Study::prepare(file, system, cache)?;
+    let prepared = Study::prepare(file, system.clone(), cache);
+    let study = prepared.map_err(|error| match error {
+        StudyError::Start(error) => Failure::not_started(error, &system),
+        error => error.into(),
+    })?;
     let isolated = isolated(&study, options)?;
     let journal = Journal::open(journal_path, &study.header(options.shard))?;
     let (job, notes) = job(&journal)?;

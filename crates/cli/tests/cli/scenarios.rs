@@ -177,14 +177,80 @@ fn every_verb_that_runs_a_system_has_scenarios() {
     bench.write("faults.toml", SCENARIO);
     succeed("learn system.toml -e 0.1 -n 1 --scenario faults.toml");
     bench.write("faults.toml", &SCENARIO.replace("left.x2", "left.x3"));
-    for verb in ["learn system.toml -e 0.1", "run system.toml"] {
-        let outcome = bench.run(format!("{verb} --scenario faults.toml").split(' '));
+    for verb in [
+        "learn system.toml -e 0.1 --scenario faults.toml",
+        "run system.toml --scenario faults.toml",
+    ] {
+        let outcome = bench.run(verb.split(' '));
         assert_eq!(outcome.code, Some(3), "{verb}");
         assert!(
             outcome.stderr.contains("faults.toml:5:12"),
             "{}",
             outcome.stderr
         );
+    }
+}
+
+/// Nothing of the system is run to find what is wrong with its scenario.
+#[test]
+fn a_system_is_inspected_with_its_scenario() {
+    let bench = bench();
+    let with_key = OSCILLATORS.replace(
+        "[experiment]\n",
+        "[experiment]\nscenario = \"faults.toml\"\n",
+    );
+    bench.write("key.toml", &with_key);
+    for (name, code) in [("left.x2", 0), ("left.x3", 3)] {
+        bench.write("faults.toml", &SCENARIO.replace("left.x2", name));
+        let outcome = bench.run(["inspect", "key.toml"]);
+        assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
+        let has_place = outcome.stderr.contains("faults.toml:5:12");
+        assert_eq!(has_place, code == 3, "{}", outcome.stderr);
+    }
+}
+
+/// The option is for the runs that name none; a study goes on with a copy of the file.
+#[test]
+fn a_study_has_a_scenario_for_all_runs() {
+    let bench = bench();
+    let succeed = |arguments: &str| {
+        let outcome = bench.run(arguments.split(' '));
+        assert_eq!(outcome.code, Some(0), "{arguments}: {}", outcome.stderr);
+    };
+    let other = SCENARIO.replace("0.5 }", "0.25 }");
+    bench.write("other.toml", &other);
+    bench.write("copy.toml", SCENARIO);
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\n[[vary]]\ngrid = { \"experiment.stop_time\" = 0.008 }\n\
+         [variants]\nwell = {}\nnamed = { \"experiment.scenario\" = \"other.toml\" }\n\
+         [metrics]\nfinal = [\"right.x\"]\n",
+    );
+    let finals = |table: &str| -> Vec<f64> {
+        let table = bench.read(table);
+        let mut rows = table.lines().map(|row| row.split(',').collect::<Vec<_>>());
+        let header = rows.next().unwrap();
+        let is_final = |name: &&str| name.starts_with("final.right.x");
+        let column = header.iter().position(is_final).unwrap();
+        rows.map(|row| row[column].parse().unwrap()).collect()
+    };
+    let last = |scenario: &str| {
+        succeed(&format!(
+            "run system.toml -e 0.008 --scenario {scenario} -o run.csv"
+        ));
+        let (header, rows) = bench.rows("run.csv");
+        let column = header.iter().position(|name| name == "right.x").unwrap();
+        rows.last().unwrap()[column]
+    };
+    let study = "study study.toml -o table.csv --scenario";
+    succeed(&format!("{study} faults.toml"));
+    let found = finals("table.csv");
+    assert_eq!(found, [last("faults.toml"), last("other.toml")]);
+    assert_ne!(found[0], found[1]);
+    succeed(&format!("{study} copy.toml"));
+    for (scenario, code) in [("other.toml", 3), ("system.toml", 3), ("none.toml", 3)] {
+        let outcome = bench.run(format!("{study} {scenario}").split(' '));
+        assert_eq!(outcome.code, Some(code), "{scenario}: {}", outcome.stderr);
     }
 }
 

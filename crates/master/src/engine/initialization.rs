@@ -35,6 +35,8 @@ pub(crate) struct StartMessages {
     pub(crate) notes: Notes,
     /// Likely mistakes of the description.
     pub(crate) warnings: Notes,
+    /// Bonds on whose sense direct feed-through says nothing.
+    pub(crate) open_senses: Vec<usize>,
 }
 
 /// Brings all units from their start values to the first communication point.
@@ -60,7 +62,7 @@ pub(crate) fn initialize(
     set_start_values(state, &start, true)?;
     propagate(state, &start)?;
     let (gains, mut notes) = select_exchange(state, &start)?;
-    let warnings = likely_wrong_senses(state, &gains);
+    let senses = likely_wrong_senses(state, &gains);
     read_start_values_back(state, &start, true, &mut notes)?;
     for component in 0..state.units.members.len() {
         call(state, component, &start, |unit| {
@@ -79,7 +81,11 @@ pub(crate) fn initialize(
     }));
     slopes::read_slopes(state, &start, 0).map_err(RunError::Fault)?;
     outputs::observe(&state.units, &mut state.signals, &mut state.courses, 0, 0.0);
-    Ok(StartMessages { notes, warnings })
+    Ok(StartMessages {
+        notes,
+        warnings: senses.warnings,
+        open_senses: senses.open,
+    })
 }
 
 /// Inputs get their start values in Initialization Mode, everything else before it, but after

@@ -14,6 +14,7 @@ mod probe;
 mod probing;
 pub(crate) mod refresh;
 mod sense;
+mod step_response;
 #[cfg(test)]
 mod tests;
 
@@ -21,4 +22,4 @@ pub(crate) use choice::select_exchange;
 pub(crate) use plan::{Pass as InitialPass, Stage, exchange_passes, initial_stages};
 pub(crate) use probe::Gains;
 pub(crate) use refresh::prepare_passes;
-pub(crate) use sense::likely_wrong_senses;
+pub(crate) use sense::{likely_wrong_senses, wrong_senses_by_steps};

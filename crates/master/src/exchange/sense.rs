@@ -1,14 +1,18 @@
-//! Bonds whose sense is likely the wrong sign, by the direct feed-through of their ends.
+//! Bonds whose sense is likely the wrong sign, by the answers of their ends.
 //!
 //! The two powers of a bond cannot tell: both are products of the same two signals, and `sense` turns both. The
 //! answer of one end can. A passive end resists: the effort that it gives falls when the flow that it
 //! is given grows (damping), or the position that belongs to that flow (stiffness), and the flow that it gives
-//! grows with the effort on it. All of this is a sign of ∂output/∂input, times the sense.
+//! grows with the effort on it. All of this is a sign of ∂output/∂input, times the sense: at once, where there is
+//! direct feed-through, or else after a short step.
 
 use super::Gains;
 use super::derivative::by_unit;
+use super::step_response::{Response, step_response};
+use crate::fault::Fault;
 use crate::graph::{Axis, Bond, Graph};
 use crate::state::SystemState;
+use crate::step::Step;
 
 /// A derivative below this part of the output, per unit of the input, may be the rounding of a probe.
 const ROUNDING: f64 = 1e-6;
@@ -25,34 +29,115 @@ struct Answer {
     property: &'static str,
 }
 
-/// Warnings about bonds of which every answer that is known has the sign of an active end. The units are in
-/// Initialization Mode; `gains` holds D where it was measured, by component.
-pub(crate) fn likely_wrong_senses(state: &mut SystemState, gains: &[Option<Gains>]) -> Vec<String> {
+/// Warnings about the senses of bonds, and the bonds that nothing is known about.
+pub(crate) struct Senses {
+    pub(crate) warnings: Vec<String>,
+    /// Power bonds without an answer.
+    pub(crate) open: Vec<usize>,
+}
+
+/// The answers of a bond's ends.
+#[derive(Default)]
+struct Judgement {
+    has_right: bool,
+    /// The first answer with the sign of an active end, and its derivative.
+    wrong: Option<(Answer, f64)>,
+}
+
+impl Judgement {
+    fn add(&mut self, answer: Answer, derivative: f64, weight: f64) {
+        match weight * derivative * answer.passive_sign {
+            power if power > 0.0 => self.has_right = true,
+            power if power < 0.0 => self.wrong = self.wrong.take().or(Some((answer, derivative))),
+            _ => {}
+        }
+    }
+
+    /// The answer that shows a wrong sense, where no other one shows a right one.
+    fn verdict(self) -> Option<(Answer, f64)> {
+        self.wrong.filter(|_| !self.has_right)
+    }
+}
+
+/// Judges the senses by direct feed-through. The units are in Initialization Mode; `gains` holds D where it
+/// was measured, by component.
+pub(crate) fn likely_wrong_senses(state: &mut SystemState, gains: &[Option<Gains>]) -> Senses {
     let graph = std::sync::Arc::clone(&state.graph);
-    let mut notes = Vec::new();
-    for bond in graph.bonds.iter().filter(|bond| bond.is_power) {
-        let mut wrong = None;
-        let mut has_right = false;
+    let mut senses = Senses {
+        warnings: Vec::new(),
+        open: Vec::new(),
+    };
+    for (index, bond) in graph.bonds.iter().enumerate() {
+        if !bond.is_power {
+            continue;
+        }
+        let mut found = Judgement::default();
         for axis in &bond.axes {
-            for answer in answers(state, bond, axis) {
+            for answer in answers(&graph, bond, axis) {
                 let gain = gain(state, gains, &answer).unwrap_or(0.0);
-                match axis.weight * gain * answer.passive_sign {
-                    power if power > 0.0 => has_right = true,
-                    power if power < 0.0 => wrong = wrong.or(Some((answer, gain))),
-                    _ => {}
+                found.add(answer, gain, axis.weight);
+            }
+        }
+        if found.wrong.is_none() && !found.has_right {
+            senses.open.push(index);
+        }
+        senses
+            .warnings
+            .extend(found.verdict().map(|(answer, gain)| {
+                let property = answer.property;
+                note(
+                    &graph,
+                    bond,
+                    &answer,
+                    gain,
+                    &format!("is a negative {property} of"),
+                )
+            }));
+    }
+    senses
+}
+
+/// Judges the senses of `bonds` by steps that their ends make and take back, all from the point at which the
+/// units are. `step` is the first one of the run, which ends at `stop`, s.
+///
+/// # Errors
+/// A fault after which a unit cannot go on.
+pub(crate) fn wrong_senses_by_steps(
+    state: &mut SystemState,
+    bonds: &[usize],
+    step: &Step,
+    stop: Option<f64>,
+) -> Result<Vec<String>, Fault> {
+    let graph = std::sync::Arc::clone(&state.graph);
+    let mut warnings = Vec::new();
+    for &index in bonds {
+        let bond = &graph.bonds[index];
+        let mut found = Judgement::default();
+        for axis in &bond.axes {
+            let has_position = position_input(&graph, bond, axis).is_some();
+            for answer in velocity_answers(axis) {
+                // Of a flow that a position goes with, the input is a part only.
+                if has_position && answer.output == axis.effort_output {
+                    continue;
+                }
+                let (output, input) = (answer.output, answer.input);
+                match step_response(state, output, input, step, stop)? {
+                    Response::Derivative(response) => found.add(answer, response, axis.weight),
+                    Response::Forgets => warnings.push(forgets(&graph, bond, output)),
+                    Response::None => {}
                 }
             }
         }
-        if let Some((answer, gain)) = wrong.filter(|_| !has_right) {
-            notes.push(note(state, bond, &answer, gain));
-        }
+        warnings.extend(found.verdict().map(|(answer, response)| {
+            let words = "after a step has the sign of an active component, which is";
+            note(&graph, bond, &answer, response, words)
+        }));
     }
-    notes
+    Ok(warnings)
 }
 
-fn answers(state: &SystemState, bond: &Bond, axis: &Axis) -> Vec<Answer> {
-    let graph = &state.graph;
-    let mut answers = vec![
+fn velocity_answers(axis: &Axis) -> [Answer; 2] {
+    [
         Answer {
             output: axis.effort_output,
             input: axis.flow_input,
@@ -65,7 +150,11 @@ fn answers(state: &SystemState, bond: &Bond, axis: &Axis) -> Vec<Answer> {
             passive_sign: 1.0,
             property: "damping",
         },
-    ];
+    ]
+}
+
+fn answers(graph: &Graph, bond: &Bond, axis: &Axis) -> Vec<Answer> {
+    let mut answers = Vec::from(velocity_answers(axis));
     if let Some((input, factor)) = position_input(graph, bond, axis) {
         answers.push(Answer {
             output: axis.effort_output,
@@ -128,15 +217,22 @@ fn gain(state: &mut SystemState, gains: &[Option<Gains>], answer: &Answer) -> Op
     (gain.abs() > least).then_some(gain)
 }
 
-fn note(state: &SystemState, bond: &Bond, answer: &Answer, gain: f64) -> String {
-    let graph = &state.graph;
+fn note(graph: &Graph, bond: &Bond, answer: &Answer, derivative: f64, words: &str) -> String {
     let output = graph.output_name(answer.output);
     let component = graph.outputs[answer.output].component;
     let input = graph.variable_name(component, graph.inputs[answer.input].variable);
     format!(
-        "bond {}: its sense is likely the wrong sign: ∂{output}/∂{input} = {gain:.4e} is a negative {} of {}; \
+        "bond {}: its sense is likely the wrong sign: ∂{output}/∂{input} = {derivative:.4e} {words} {}; \
          change the sign of `sense`, unless the component is active",
-        bond.name, answer.property, graph.components[component].name
+        bond.name, graph.components[component].name
+    )
+}
+
+fn forgets(graph: &Graph, bond: &Bond, output: usize) -> String {
+    format!(
+        "{}: two steps from one saved state differ; it cannot go back as it claims, and two steps were tried for \
+         the sense of the bond {}: the results may begin at another state than without this check",
+        graph.components[graph.outputs[output].component].name, bond.name
     )
 }
 
@@ -197,6 +293,35 @@ mod tests {
     fn ends_that_differ_raise_no_doubt() {
         for sense in [1.0, -1.0] {
             assert_eq!(notes(2.0, -2.0, sense, "stale"), [""; 0]);
+        }
+    }
+
+    /// Ends that cannot go back, and a run that ends within the steps that are tried, raise no doubt.
+    #[test]
+    fn what_cannot_be_tried_raises_no_doubt() {
+        for (stop, doubts) in [(0.02, 1), (0.01, 0)] {
+            let mut system = System::new(0.01);
+            system.stop_time(stop);
+            // A spring and a mass, each without direct feed-through.
+            let spring = LinearUnit::new(&[0.0], &["v"], &["f"], [&[0.0], &[1.0], &[-3.0], &[0.0]]);
+            let mass = LinearUnit::new(&[1.0], &["f"], &["v"], [&[0.0], &[1.0], &[1.0], &[0.0]]);
+            system.add("a", spring);
+            system.add("b", mass);
+            let _ = system
+                .bond("shaft", ("a.f", "b.f"), ("b.v", "a.v"))
+                .sense(-1.0);
+            let mut run = system.start(&RunOptions::default()).unwrap();
+            assert_eq!(run.report().warnings.len(), 0);
+            for _ in 0..2 {
+                crate::check_senses(&mut run).unwrap();
+                let warnings = run.report().warnings;
+                assert_eq!(warnings.len(), doubts, "{warnings:?}");
+                assert!(
+                    warnings
+                        .iter()
+                        .all(|text| text.contains("∂a.f/∂a.v = -3.0000e-2"))
+                );
+            }
         }
     }
 }

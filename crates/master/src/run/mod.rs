@@ -19,6 +19,7 @@ use crate::alarm::Alarms;
 use crate::audit::Audit;
 use crate::defect::Defects;
 use crate::engine;
+use crate::exchange::wrong_senses_by_steps;
 use crate::fault::RunError;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
@@ -68,6 +69,8 @@ pub struct Run {
     stop_reason: StopReason,
     notes: Vec<String>,
     warnings: Vec<String>,
+    /// Bonds on whose sense direct feed-through says nothing.
+    open_senses: Vec<usize>,
     faulty: Option<String>,
     written: bool,
     /// Distinguishes it from every other run of the process.
@@ -80,6 +83,25 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 /// Advice for a run whose coupling diverges: the report has it where the run alone shows that.
 pub fn divergence_advice(run: &Run) -> String {
     judgement::advice(run)
+}
+
+/// Looks for likely wrong senses of the bonds whose ends have no direct feed-through, before the first step of
+/// a run: ends that can restore a state make two steps and take them back, with one input a little more and
+/// a little less. The report has a warning for each. Does nothing later, nor a second time.
+///
+/// # Errors
+/// A fault after which a unit cannot go on; the run has then ended.
+pub fn check_senses(run: &mut Run) -> Result<(), RunError> {
+    let bonds = std::mem::take(&mut run.open_senses);
+    if run.has_ended() || run.timeline.steps() > 0 {
+        return Ok(());
+    }
+    let (step, stop) = (run.timeline.next_step(), run.timeline.stop_time());
+    match wrong_senses_by_steps(&mut run.state, &bonds, &step, stop) {
+        Ok(warnings) => run.warnings.extend(warnings),
+        Err(fault) => return Err(fail(run, RunError::Fault(fault))),
+    }
+    Ok(())
 }
 
 /// An observer with the variables that it watches.
@@ -135,6 +157,7 @@ impl Run {
             stop_reason: StopReason::Running,
             notes,
             warnings: messages.warnings,
+            open_senses: messages.open_senses,
             faulty: None,
             written: false,
             number: RUNS.fetch_add(1, Ordering::Relaxed),

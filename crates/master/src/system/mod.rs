@@ -39,7 +39,7 @@ use crate::resolve::resolve;
 use crate::run::{Parts, Run};
 use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, StartError};
-use crate::state::{Member, Slot, SystemState};
+use crate::state::{Member, RunningScenario, Slot, SystemState};
 use crate::step_control::StepControl;
 use crate::unit::{Period, Unit};
 use crate::unit_maker::{InProcess, UnitMaker, UnitOrder};
@@ -282,14 +282,7 @@ impl System {
                 list: problems,
             }));
         };
-        let scenario = self.scenario.as_ref();
-        let joined = scenario.map(|scenario| {
-            joining::join(scenario, &resolved.graph).map_err(|list| {
-                let source = Arc::clone(&scenario.source);
-                StartError::Invalid(Problems { source, list })
-            })
-        });
-        let joined = joined.transpose()?;
+        let joined = joined_scenario(self, &resolved.graph)?;
         let pool = thread_pool(options.threads, &mut problems);
         let members = members(&self.file, &self.parts, &resolved, options, maker)?;
         let mut state = SystemState::new(Arc::new(resolved.graph), members, pool);
@@ -360,6 +353,25 @@ fn add_source<'a>(
 /// All problems of the description.
 pub fn resolved_graph(system: &System) -> Result<Graph, StartError> {
     graph_and_steps(system).map(|(graph, _)| graph)
+}
+
+/// Finds the problems of a system's scenario that need no run to find, of a system without others.
+///
+/// # Errors
+/// All problems of the scenario, or of the description.
+pub fn check_scenario(system: &System) -> Result<(), StartError> {
+    joined_scenario(system, &resolved_graph(system)?).map(|_| ())
+}
+
+fn joined_scenario(system: &System, graph: &Graph) -> Result<Option<RunningScenario>, StartError> {
+    let Some(scenario) = &system.scenario else {
+        return Ok(None);
+    };
+    let joined = joining::join(scenario, graph).map_err(|list| {
+        let source = Arc::clone(&scenario.source);
+        StartError::Invalid(Problems { source, list })
+    });
+    joined.map(Some)
 }
 
 /// The resolved system, and its macro-steps until the stop time.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gyrator::{System, suggested_bonds};
+use gyrator::{System, check_scenario, suggested_bonds};
 use gyrator_fmu::Fmu;
 use gyrator_ssp::PowerPort;
 use gyrator_system::{
@@ -98,13 +98,13 @@ impl Facts {
                 let has_errors = warnings
                     .iter()
                     .any(|problem| problem.severity == Severity::Error);
-                has_errors.then(|| {
-                    Problems {
-                        source,
-                        list: warnings.clone(),
-                    }
-                    .into()
-                })
+                if has_errors {
+                    let list = warnings.clone();
+                    Some(Problems { source, list }.into())
+                } else {
+                    let error = check_scenario(&system).err();
+                    error.map(|error| Failure::not_started(error, &file))
+                }
             }
             Err(error) => Some(Failure::not_started(error, &file)),
         };

@@ -1,0 +1,154 @@
+//! The change of an output over a step, by a change of an input that holds over it.
+
+use super::probing::CentralDifference;
+use crate::fault::{Cause, Fault};
+use crate::state::SystemState;
+use crate::step::Step;
+use crate::unit::{Handle, SavedState, StepOutcome, Unit, UnitResult};
+
+/// Change of the input, in sizes of a [`CentralDifference`]: a thousandth of its magnitude, more than what the
+/// tolerance of a solver leaves of a value.
+const TIMES: f64 = 1000.0;
+
+/// Part of the communication step that is tried where that says nothing, as of units of which an interface model makes many
+/// short steps.
+const SHORT: f64 = 0.02;
+
+/// Least change of an output, relative to it: 1e4 roundings.
+const ROUNDING: f64 = 1e-12;
+
+/// Limits of the response after one step, as part of that after two. A passive port whose output does not jump
+/// with its input begins on a straight line, which gives 1/2; feed-through, and a
+/// response that has reached its end, give 1; an oscillation of ω rad/s gives 1/(2·cos(ω·h)). Less is a response by
+/// detours, more a step that is no short one, and the sign of either says nothing.
+const EARLY: std::ops::RangeInclusive<f64> = 0.45..=2.0;
+
+/// Limits of the response to more of the input, as part of that to less of it.
+const SYMMETRIC: std::ops::RangeInclusive<f64> = 0.5..=2.0;
+
+/// The answer of an output to an input.
+pub(super) enum Response {
+    /// The unit cannot go back or not make two such steps before the end, or its answer is none, not smooth or not
+    /// short.
+    None,
+    /// ∂output/∂input after the first step.
+    Derivative(f64),
+    /// The unit does not go back as it claims (C-75): two steps from one saved state differ.
+    Forgets,
+}
+
+/// Response of one component in its first step, which it makes and takes back; the run ends at `stop`, s.
+///
+/// # Errors
+/// A fault after which the unit cannot go on.
+pub(super) fn step_response(
+    state: &mut SystemState,
+    output: usize,
+    input: usize,
+    step: &Step,
+    stop: Option<f64>,
+) -> Result<Response, Fault> {
+    let component = state.graph.outputs[output].component;
+    let node = &state.graph.components[component];
+    let member = &mut state.units.members[component];
+    let size = step.size * member.every as f64 / f64::from(member.substeps);
+    let is_over = stop.is_some_and(|stop| step.time + 2.0 * size > stop);
+    let is_own = member.inputs.contains(&input);
+    let capabilities = node.description.capabilities;
+    if !is_own || is_over || !capabilities.save_and_restore {
+        return Ok(Response::None);
+    }
+    let value = state.courses.values[input];
+    let variable = &node.description.variables[state.graph.inputs[input].variable];
+    let mut trials = Trials {
+        unit: member.slot.unit(),
+        output: member.output_handles[output - member.outputs.start],
+        input: member.input_handles[input - member.inputs.start],
+        time: step.time,
+        size,
+        difference: CentralDifference::about(value, variable, TIMES),
+    };
+    let mut response = trials.response(value);
+    if capabilities.variable_step && matches!(response, Ok(Response::None)) {
+        trials.size *= SHORT;
+        response = trials.response(value);
+    }
+    response.map_err(|cause| state.graph.fault(component, step, cause))
+}
+
+/// Two steps at a time of one unit, from one point.
+struct Trials<'a> {
+    unit: &'a mut dyn Unit,
+    output: Handle,
+    input: Handle,
+    time: f64,
+    size: f64,
+    difference: CentralDifference,
+}
+
+impl Trials<'_> {
+    /// The response about the present value of the input.
+    fn response(&mut self, value: f64) -> UnitResult<Response> {
+        let points = self.difference.points(TIMES);
+        let saved = self.unit.save(None)?;
+        let mut outputs = [[0.0; 2]; 3];
+        for (output, tried) in outputs.iter_mut().zip([value, points[0], points[1]]) {
+            let Some(found) = self.outputs(&saved, tried, value)? else {
+                return Ok(Response::None);
+            };
+            *output = found;
+        }
+        let [middle, above, below] = outputs;
+        let again = self.outputs(&saved, value, value)?;
+        if again.is_some_and(|again| again.map(f64::to_bits) != middle.map(f64::to_bits)) {
+            return Ok(Response::Forgets);
+        }
+        let changes = [0, 1].map(|at| above[at] - below[at]);
+        let is_smooth = (0..2).all(|at| {
+            let least = ROUNDING * middle[at].abs();
+            let parts = [above[at] - middle[at], middle[at] - below[at]];
+            parts.iter().all(|part| part.abs() > least)
+                && SYMMETRIC.contains(&(parts[0] / parts[1]))
+        });
+        let is_short = EARLY.contains(&(changes[0] / changes[1]));
+        Ok(match is_smooth && is_short {
+            true => Response::Derivative(self.difference.derivative(changes[0], TIMES)),
+            false => Response::None,
+        })
+    }
+
+    /// The output after one and two steps with the input at `tried`, if the unit finishes them; goes back, and sets
+    /// the input to `value`.
+    fn outputs(
+        &mut self,
+        saved: &SavedState,
+        tried: f64,
+        value: f64,
+    ) -> UnitResult<Option<[f64; 2]>> {
+        let made = self.steps(tried);
+        let back = self.unit.restore(saved);
+        let back = back.and_then(|()| self.unit.set_reals(&[self.input], &[value]));
+        match made {
+            // A step that the run may never make is no fault of it, if it leaves the unit as it was.
+            Err(fault) if fault.cause != Cause::Error && fault.cause != Cause::Discard => {
+                Err(fault)
+            }
+            Err(_) => back.map(|()| None),
+            Ok(found) => back.map(|()| found),
+        }
+    }
+
+    fn steps(&mut self, tried: f64) -> UnitResult<Option<[f64; 2]>> {
+        self.unit.set_reals(&[self.input], &[tried])?;
+        let mut found = [0.0; 2];
+        for (index, value) in found.iter_mut().enumerate() {
+            let time = self.time + index as f64 * self.size;
+            if self.unit.step(time, self.size)? != StepOutcome::Done {
+                return Ok(None);
+            }
+            self.unit
+                .get_reals(&[self.output], std::slice::from_mut(value))?;
+        }
+        Ok(Some(found))
+    }
+}
