@@ -211,6 +211,22 @@ fn defaults_hold_for_components_that_do_not_say_their_own() {
     );
 }
 
+/// TOML takes what stands below a table for a part of it.
+#[test]
+fn keys_of_the_file_below_a_table_are_explained() {
+    for (line, is_known) in [
+        ("connections = []", true),
+        ("include = []", true),
+        ("connected = 1", false),
+    ] {
+        let wrong = parsed(&format!("[experiment]\nstop_time = 1\n{line}\n"));
+        let message = wrong.unwrap_err().to_string();
+        assert!(message.contains("3:1: error: unknown key"), "{message}");
+        let is_explained = message.contains("stands above the first [section]");
+        assert_eq!(is_explained, is_known, "{message}");
+    }
+}
+
 const SHORT: &str = r#"
 connections = [["a.y", "b.u"], { from = "b.y", to = "a.u" }]
 bonds = [{ name = "c", effort = ["a.f", "b.f"], flow = [["b.v", "a.v"]] }]

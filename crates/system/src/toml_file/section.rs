@@ -11,6 +11,9 @@ use toml::de::{DeTable, DeValue};
 use crate::problem::{Problem, Source, Spanned, closest};
 use crate::system_file::{Choice, Value};
 
+/// Keys of a system file that are no tables: TOML takes them for keys of the table that they stand below.
+const KEYS_OF_SYSTEMS: [&str; 2] = ["connections", "include"];
+
 /// Problems and context collected while a document is read.
 pub struct Reader {
     /// The problems found so far.
@@ -301,6 +304,10 @@ impl<'a> Section<'a> {
         for (key, _) in &self.entries {
             let message = format!("unknown key `{}` in {}", key.value, self.title);
             let help = match closest(&key.value, self.known.iter().copied()) {
+                _ if self.title.starts_with('[') && KEYS_OF_SYSTEMS.contains(&&*key.value) => {
+                    "it is a key of the system file itself, and stands above the first [section]"
+                        .to_owned()
+                }
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known keys: {}", self.known.join(", ")),
             };
