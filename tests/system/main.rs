@@ -37,6 +37,7 @@ mod slopes;
 mod slow_components;
 mod snapshots;
 mod start_values;
+mod step_feedthrough;
 mod stop_time;
 mod systems_in_code;
 mod verdicts;

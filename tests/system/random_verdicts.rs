@@ -9,14 +9,14 @@ use rayon::prelude::*;
 use super::error_bars::result;
 
 /// The true error of a run.
-struct Truth {
+pub(super) struct Truth {
     /// Of each signal: root of the mean square, relative to the range, and whether it grows: whether the last quarter
     /// has at least twice that of the second one.
     errors: Vec<(f64, bool)>,
 }
 
 impl Truth {
-    fn of(run: &Table, truth: &[Vec<f64>]) -> Self {
+    pub(super) fn of(run: &Table, truth: &[Vec<f64>]) -> Self {
         let columns = run.series.iter().map(|series| series.numbers().unwrap());
         let error = |(run, truth): (&[f64], &Vec<f64>)| {
             let errors: Vec<f64> = run.iter().zip(truth).map(|(a, b)| a - b).collect();
@@ -31,7 +31,7 @@ impl Truth {
         }
     }
 
-    fn greatest(&self) -> f64 {
+    pub(super) fn greatest(&self) -> f64 {
         self.errors.iter().fold(0.0, |greatest, (error, _)| {
             if error.is_finite() {
                 greatest.max(*error)
@@ -196,5 +196,14 @@ fn verdicts_on_500_random_systems() {
     assert!(shares.estimate_within_three >= 0.8, "{shares:?}");
     assert_eq!(shares.missed_by_run, [0_u64; 0]);
     assert!(shares.false_by_bars.len() <= 5, "{shares:?}");
+    assert!(shares.false_by_run.len() <= 5, "{shares:?}");
+}
+
+#[test]
+#[ignore = "study: 500 other random systems, four runs and the truth each"]
+fn verdicts_on_500_other_random_systems() {
+    let shares = shares(30000..30500, 2000);
+    assert_bars(&shares);
+    assert_eq!(shares.missed_by_run, [0_u64; 0]);
     assert!(shares.false_by_run.len() <= 5, "{shares:?}");
 }

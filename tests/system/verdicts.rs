@@ -70,6 +70,24 @@ fn oscillators_with_a_stale_force() {
     }
 }
 
+/// Both halves make one step of the semi-implicit Euler method in each communication step. Passed on fresh they are the same
+/// method on the whole system: the coupling makes no error. A stale force makes the delay of a step.
+#[test]
+fn single_steps_take_held_inputs_without_delay() {
+    for oscillator in TABLE_1 {
+        let run = |exchange| {
+            let coupling = Coupling {
+                exchange,
+                stop_time: 2.0,
+                ..Coupling::default()
+            };
+            run(oscillator.system(&coupling))
+        };
+        assert_eq!(run("fresh").coupling_error_estimate, Some(0.0));
+        assert!(run("stale").coupling_error_estimate.unwrap() > 0.0);
+    }
+}
+
 /// x(k+1) = gain·x(k) over two connections; grows where |gain| > 1.
 fn loop_of(gain: f64, steps: f64) -> Report {
     let mut system = System::new(1.0);

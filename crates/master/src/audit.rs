@@ -8,7 +8,7 @@
 
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond};
-use crate::state::{SystemState, errors_of, outputs_of};
+use crate::state::{StepResponse, SystemState, errors_of, outputs_of};
 use crate::step::Step;
 
 /// Whether a correction brought the energy nearer to the truth.
@@ -121,6 +121,10 @@ pub struct Audit {
 struct AuditedBond {
     axes: Vec<Axis>,
     every: u64,
+    /// Which outputs of the bond are stale is known.
+    is_known: bool,
+    /// W_stale as if it were known, J.
+    energy: f64,
     /// Errors of the effort and flow outputs that the step in progress uses, axis by axis.
     errors: Vec<(f64, f64)>,
     audit: BondAudit,
@@ -131,6 +135,8 @@ impl Audit {
         let entry = |bond: &Bond| AuditedBond {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
+            is_known: is_known(state, bond),
+            energy: 0.0,
             errors: bond
                 .axes
                 .iter()
@@ -138,9 +144,11 @@ impl Audit {
                 .collect(),
             audit: BondAudit::default(),
         };
+        let bonds: Vec<AuditedBond> = state.graph.bonds.iter().map(entry).collect();
         Self {
-            bonds: state.graph.bonds.iter().map(entry).collect(),
-            is_needed: state.exchange.modes.contains(&Exchange::Stale),
+            is_needed: state.exchange.modes.contains(&Exchange::Stale)
+                || bonds.iter().any(|bond| !bond.is_known),
+            bonds,
         }
     }
 
@@ -177,6 +185,43 @@ impl Audit {
     }
 }
 
+/// Whether the direct feed-through at a bond is known: not where it shows in steps only, nor where a unit declares some that
+/// shows nowhere, and no other output of the bond has any.
+fn is_known(state: &SystemState, bond: &Bond) -> bool {
+    let outputs = bond.axes.iter();
+    let outputs = outputs.flat_map(|axis| [axis.effort_output, axis.flow_output]);
+    let (mut is_unknown, mut is_seen) = (false, false);
+    for output in outputs {
+        let component = state.graph.outputs[output].component;
+        match &state.exchange.step_responses[component] {
+            StepResponse::AsProbed => {
+                let mut passes = state.exchange.passes.iter();
+                is_seen |= passes.any(|pass| pass.outputs.contains(&output));
+            }
+            StepResponse::Tried(pairs) if pairs.iter().any(|pair| pair.0 == output) => {
+                return false;
+            }
+            StepResponse::Tried(_) => {}
+            StepResponse::Unknown => {
+                is_unknown |= !state.graph.feedthrough(output, false).is_empty();
+            }
+        }
+    }
+    is_seen || !is_unknown
+}
+
+impl Audit {
+    /// Makes the energies known of bonds whose direct feed-through was found to be as it was probed.
+    pub(crate) fn resolve(&mut self, state: &SystemState) {
+        for (entry, bond) in self.bonds.iter_mut().zip(&state.graph.bonds) {
+            if !entry.is_known && is_known(state, bond) {
+                entry.is_known = true;
+                entry.audit.stale_energy = entry.energy;
+            }
+        }
+    }
+}
+
 impl AuditedBond {
     fn observe(&mut self, state: &SystemState, length: f64) {
         let mut power = 0.0;
@@ -185,6 +230,10 @@ impl AuditedBond {
             let (effort, flow) = outputs_of(&state.signals, axis);
             power += axis.weight * (effort_error * flow - effort * flow_error);
             *errors = errors_of(&state.signals, axis);
+        }
+        self.energy += power * length;
+        if !self.is_known {
+            power = f64::NAN;
         }
         self.audit.stale_power = power;
         self.audit.stale_energy += power * length;

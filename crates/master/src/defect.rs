@@ -7,6 +7,7 @@
 //! stale is compared as it was published, and an error that source and receiver share is not seen.
 
 use crate::extremes::{greater, less};
+use crate::single_steps::SingleSteps;
 use crate::state::{Courses, SystemState, input_at_start};
 use crate::step::Step;
 
@@ -71,6 +72,9 @@ pub struct Defects {
     time: f64,
     /// Ranges at earlier numbers of steps, the older first.
     earlier: [(u64, Vec<f64>); KEPT],
+    /// The next step after which more than the accounts is looked at.
+    next: u64,
+    single_steps: SingleSteps,
     /// Some connections are between components that do not step with each macro-step.
     has_slow: bool,
 }
@@ -174,6 +178,8 @@ impl Defects {
             connections,
             time: 0.0,
             earlier: [(); KEPT].map(|()| (0, vec![0.0; connections])),
+            next: 0,
+            single_steps: SingleSteps::new(state),
             has_slow: state.units.members.iter().any(|member| member.every > 1),
         }
     }
@@ -182,8 +188,8 @@ impl Defects {
     #[inline]
     pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
         self.time += step.size;
-        if step.index >> (step.index.trailing_zeros() & 63) < 8 {
-            self.keep(step.index);
+        if step.index >= self.next {
+            self.look(state, step);
         }
         match state.units.uniform {
             true => self.observe_copies(&state.courses, &state.signals.reals, step.size),
@@ -228,8 +234,25 @@ impl Defects {
         }
     }
 
-    /// Keeps the ranges before the step with this index.
+    /// Keeps ranges in the steps m·2ᵏ with m from 4 to 7, and looks at outputs in them and in those after them.
     #[cold]
+    fn look(&mut self, state: &SystemState, step: &Step) {
+        let spacing = 1 << step.index.checked_ilog2().unwrap_or(0).saturating_sub(2);
+        if step.index.is_multiple_of(spacing) {
+            self.keep(step.index);
+            self.next = step.index + 1;
+        } else {
+            self.next = (step.index / spacing + 1) * spacing;
+        }
+        self.single_steps.look(state, step);
+    }
+
+    /// Whether a component shows to make one step of the semi-implicit Euler method in each communication step.
+    pub(crate) fn makes_single_steps(&self, component: usize) -> bool {
+        self.single_steps.has(component)
+    }
+
+    /// Keeps the ranges before the step with this index.
     fn keep(&mut self, step: u64) {
         self.earlier.rotate_left(1);
         let (steps, ranges) = &mut self.earlier[KEPT - 1];

@@ -83,6 +83,7 @@ mod resolve;
 mod run;
 mod run_options;
 mod scenario;
+mod single_steps;
 mod start_error;
 mod state;
 mod state_check;
@@ -141,7 +142,7 @@ pub use registry::{
     look_up,
 };
 pub use report::{
-    ActionReport, BondReport, ComponentBalance, ComponentReport, ConnectionReport,
+    ActionReport, BondReport, ComponentBalance, ComponentReport, ConnectionReport, FeedthroughPair,
     InterfaceModelReport, Report, StopReason,
 };
 pub use run::{

@@ -53,9 +53,20 @@ pub struct ComponentReport {
     pub step_size: f64,
     /// How its outputs with direct feed-through were exchanged.
     pub exchange: Exchange,
+    /// Direct feed-through that shows in steps only; `None` where some is declared, none shows, and its last steps were not tried.
+    pub feedthrough_in_steps: Option<Vec<FeedthroughPair>>,
     /// Its balance; `None` where it is at no power bond.
     #[serde(flatten)]
     pub balance: Option<ComponentBalance>,
+}
+
+/// An output that follows an input directly.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct FeedthroughPair {
+    /// The input, `component.variable`.
+    pub input: String,
+    /// The output, `component.variable`.
+    pub output: String,
 }
 
 /// Energies that the power bonds of a component carry. Over all components, what is received less what is

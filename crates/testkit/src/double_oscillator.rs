@@ -2,7 +2,7 @@
 //! wall, and a spring and a damper between them.
 
 use fmu_models::{OscillatorForce, OscillatorMotion};
-use gyrator::System;
+use gyrator::{System, Unit};
 use nalgebra::{Matrix4, Vector4};
 
 use crate::model_unit::ModelUnit;
@@ -124,12 +124,22 @@ impl DoubleOscillator {
         self.system_of(coupling, force.values_only(), motion.values_only())
     }
 
-    /// The coupled system, of these units.
+    /// The coupled system, of these models.
     pub fn system_of(
         &self,
         coupling: &Coupling<'_>,
         force: ModelUnit<OscillatorForce>,
         motion: ModelUnit<OscillatorMotion>,
+    ) -> System {
+        self.system_of_units(coupling, force, motion)
+    }
+
+    /// The coupled system, of units with the variables of the models.
+    pub fn system_of_units(
+        &self,
+        coupling: &Coupling<'_>,
+        force: impl Unit + 'static,
+        motion: impl Unit + 'static,
     ) -> System {
         let mut system = System::new(coupling.macro_step);
         system.stop_time(coupling.stop_time);

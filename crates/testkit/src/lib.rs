@@ -14,6 +14,7 @@ mod fmu_fixture;
 mod model_unit;
 mod random_system;
 mod spy;
+mod step_outputs;
 mod trace;
 
 pub use combination::Combination;
@@ -23,4 +24,5 @@ pub use fmu_fixture::fmu;
 pub use model_unit::ModelUnit;
 pub use random_system::RandomSystem;
 pub use spy::{GivenInputs, Spied, Spy};
+pub use step_outputs::StepOutputs;
 pub use trace::Trace;

@@ -6,7 +6,8 @@ use nalgebra::{DMatrix, DVector};
 use super::scenario::value_of_wire;
 use super::{outputs, slopes};
 use crate::exchange::{
-    InitialPass, Stage, initial_stages, likely_wrong_senses, prepare_passes, select_exchange,
+    InitialPass, Stage, initial_stages, likely_wrong_senses, mark_hidden, prepare_passes,
+    select_exchange,
 };
 use crate::fault::{Cause, Fault, RunError};
 use crate::graph::SignalSource;
@@ -71,6 +72,7 @@ pub(crate) fn initialize(
     }
     read_start_values_back(state, &start, false, &mut notes)?;
     read_all(state, &start)?;
+    mark_hidden(state, &gains);
     let loops = prepare_passes(state, &gains);
     super::select_phases(state);
     notes.extend(loops.iter().map(|members| {

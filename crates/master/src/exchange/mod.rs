@@ -9,6 +9,7 @@
 
 mod choice;
 pub(crate) mod derivative;
+mod hidden_feedthrough;
 mod plan;
 mod probe;
 mod probing;
@@ -19,6 +20,7 @@ mod step_response;
 mod tests;
 
 pub(crate) use choice::select_exchange;
+pub(crate) use hidden_feedthrough::{Untried, mark_hidden};
 pub(crate) use plan::{Pass as InitialPass, Stage, exchange_passes, initial_stages};
 pub(crate) use probe::Gains;
 pub(crate) use refresh::prepare_passes;

@@ -42,7 +42,7 @@ const SMALL: f64 = 1.0;
 const LARGE: f64 = 10.0;
 /// A derivative that differs by more than this part between the two probes is not smooth. A choice:
 /// rounding makes less than 1e-6, a kink beside the point about a half.
-const SMOOTH: f64 = 0.05;
+pub(super) const SMOOTH: f64 = 0.05;
 
 /// Measures the direct feed-through of `outputs` from `inputs` by central differences about the
 /// present inputs `at`, within the ranges of the inputs' `variables`. The unit must be in

@@ -71,7 +71,7 @@ fn mark_unknown_errors(state: &mut SystemState, loops: &[Vec<usize>]) {
     let SystemState {
         graph,
         signals,
-        exchange: Passes { modes, passes },
+        exchange: Passes { modes, passes, .. },
         ..
     } = state;
     for (component, node) in graph.components.iter().enumerate() {

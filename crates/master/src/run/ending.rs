@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Observing, Run};
+use super::{Observing, Run, step_trial};
 use crate::fault::RunError;
 use crate::graph::Bond;
 use crate::ledger::BondEnergy;
@@ -48,6 +48,7 @@ pub(super) fn end_if_due(run: &mut Run) -> Result<(), RunError> {
 pub(super) fn end(run: &mut Run, reason: StopReason) -> Result<(), RunError> {
     run.stop_reason = reason;
     let step = run.timeline.next_step();
+    step_trial::conclude(run);
     let mut first = Ok(());
     for component in 0..run.state.units.members.len() {
         let name = &run.state.graph.components[component].name;

@@ -7,6 +7,7 @@ mod handle;
 mod judgement;
 mod reporting;
 mod snapshot;
+mod step_trial;
 mod stop_time;
 mod timeline;
 mod watching;
@@ -19,7 +20,7 @@ use crate::alarm::Alarms;
 use crate::audit::Audit;
 use crate::defect::Defects;
 use crate::engine;
-use crate::exchange::wrong_senses_by_steps;
+use crate::exchange::{Untried, wrong_senses_by_steps};
 use crate::fault::RunError;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
@@ -52,7 +53,7 @@ pub(crate) struct Parts {
 /// A system that runs: initialised, at a communication point, ready for its next macro-step.
 ///
 /// Between steps its variables can be read and written, so that a test bench can put physical
-/// parts into the loop. Nothing is ever rolled back, unless a step control is asked to.
+/// parts into the loop. Nothing is ever rolled back while it goes on, unless a step control is asked to.
 pub struct Run {
     pub(crate) state: SystemState,
     method: (&'static str, Box<dyn Method>),
@@ -72,6 +73,8 @@ pub struct Run {
     /// Bonds on whose sense direct feed-through says nothing.
     open_senses: Vec<usize>,
     faulty: Option<String>,
+    /// Components whose last steps are tried when the run is over.
+    untried: Vec<Untried>,
     written: bool,
     /// Distinguishes it from every other run of the process.
     number: u64,
@@ -149,6 +152,7 @@ impl Run {
             alarms,
             checkpoint: Checkpoint::if_possible(&state, control_facts, &mut notes),
             timeline,
+            untried: Untried::all(&state),
             state,
             method,
             control,
@@ -213,6 +217,9 @@ impl Run {
         loop {
             let step = self.timeline.next_step();
             keep_state(self, &step)?;
+            if !self.untried.is_empty() {
+                step_trial::save(self, &step);
+            }
             let given = engine::give_held_values(&mut self.state, &step);
             let given = given.and_then(|()| engine::give_free(&mut self.state, &step));
             let made = given.and_then(|()| self.method.1.step(&mut self.state, &step));

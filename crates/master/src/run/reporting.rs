@@ -7,9 +7,10 @@ use crate::defect::Defect;
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond, Component};
 use crate::report::{
-    ActionReport, BondReport, ComponentReport, ConnectionReport, InterfaceModelReport, Report,
+    ActionReport, BondReport, ComponentReport, ConnectionReport, FeedthroughPair,
+    InterfaceModelReport, Report,
 };
-use crate::state::DoneAction;
+use crate::state::{DoneAction, StepResponse};
 use crate::verdict::Verdict;
 
 /// Stop reason, counters, energies and notes of a run so far.
@@ -19,6 +20,7 @@ pub(super) fn report(run: &Run) -> Report {
         name: node.name.clone(),
         step_size: graph.macro_step * node.rate.ratio(),
         exchange: *mode,
+        feedthrough_in_steps: feedthrough_in_steps(run, index),
         balance: run.view().balance(index),
     };
     let mut counters = run.state.counters;
@@ -60,6 +62,20 @@ pub(super) fn report(run: &Run) -> Report {
     }
 }
 
+/// Direct feed-through of a component that shows in steps only; `None` where it is not known.
+fn feedthrough_in_steps(run: &Run, component: usize) -> Option<Vec<FeedthroughPair>> {
+    let graph = &run.state.graph;
+    let pair = |(output, input): &(usize, usize)| FeedthroughPair {
+        input: graph.variable_name(component, graph.inputs[*input].variable),
+        output: graph.output_name(*output),
+    };
+    match &run.state.exchange.step_responses[component] {
+        StepResponse::AsProbed => Some(Vec::new()),
+        StepResponse::Tried(pairs) => Some(pairs.iter().map(pair).collect()),
+        StepResponse::Unknown => None,
+    }
+}
+
 fn action(done: &DoneAction) -> ActionReport {
     ActionReport {
         time: done.time,
@@ -72,6 +88,7 @@ fn action(done: &DoneAction) -> ActionReport {
 /// Notes of the start, and those that the bonds have given since.
 fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
     let mut notes = run.notes.clone();
+    notes.extend(judgement.unknown_feedthrough());
     for index in 0..run.state.graph.bonds.len() {
         let bond = bond_report(run, judgement, index);
         if bond.correction_verdict == Some(CorrectionVerdict::Harmed) {

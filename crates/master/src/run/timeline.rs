@@ -83,6 +83,12 @@ impl Timeline {
         self.stop.is_some_and(|(stop, _)| self.now >= stop)
     }
 
+    /// Steps are of one length, and after this one there is one more of it before the stop time.
+    pub(super) fn is_last_but_one(&self, step: &Step) -> bool {
+        let rest = self.stop.map_or(0, |(stop, _)| stop - step.from);
+        self.is_fixed && (2 * step.length..3 * step.length).contains(&rest)
+    }
+
     /// The step that was made is final.
     #[inline]
     pub(super) fn advance(&mut self, step: &Step) {

@@ -23,7 +23,7 @@ pub(crate) use held_value::HeldValue;
 pub(crate) use input::{FeedForwardSignal, InputCourse};
 pub(crate) use interface_model::{Drive, FastInput, ReducedModel};
 pub(crate) use member::{Member, advance_in_parallel};
-pub(crate) use pass::Pass;
+pub(crate) use pass::{Pass, StepResponse};
 pub(crate) use saved::{Saved, restore, save};
 pub(crate) use scenario::{
     Channel, ChannelAction, DoneAction, Phase, RunningScenario, Target, WireEnd,
@@ -125,6 +125,8 @@ pub(crate) struct Passes {
     /// The mode of each component.
     pub(crate) modes: Vec<Exchange>,
     pub(crate) passes: Vec<Pass>,
+    /// How the outputs of each component follow its inputs in steps.
+    pub(crate) step_responses: Vec<StepResponse>,
 }
 
 /// The interface models, and the components that are on the fast side of none.
@@ -178,6 +180,7 @@ impl SystemState {
             exchange: Passes {
                 modes: vec![Exchange::NoFeedthrough; members.len()],
                 passes: Vec::new(),
+                step_responses: vec![StepResponse::default(); members.len()],
             },
             models: ReducedModels {
                 running: (0..models.len())

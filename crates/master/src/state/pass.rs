@@ -21,3 +21,16 @@ pub(crate) struct Pass {
     pub(crate) new_inputs: Vec<f64>,
     pub(crate) new_outputs: Vec<f64>,
 }
+
+/// How the outputs of a component follow its inputs in steps.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) enum StepResponse {
+    /// As the probe shows.
+    #[default]
+    AsProbed,
+    /// These outputs follow these inputs, as pairs of indices of the graph. None where the unit was tried and its
+    /// outputs follow by states.
+    Tried(Vec<(usize, usize)>),
+    /// Direct feed-through is declared and shows nowhere, and the unit cannot be tried.
+    Unknown,
+}

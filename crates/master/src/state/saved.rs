@@ -34,10 +34,12 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         courses,
         signals,
         bonds,
-        exchange: super::Passes {
-            modes: _,
-            passes: _,
-        },
+        exchange:
+            super::Passes {
+                modes: _,
+                passes: _,
+                step_responses: _,
+            },
         models,
         scenario,
         counters: _,

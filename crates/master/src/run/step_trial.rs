@@ -1,0 +1,56 @@
+//! The trial of the last steps of components whose declared direct feed-through shows nowhere.
+
+use super::Run;
+use crate::report::StopReason;
+use crate::state::StepResponse;
+use crate::step::Step;
+
+/// Saves the components before the last but one step.
+#[cold]
+pub(super) fn save(run: &mut Run, step: &Step) {
+    if run.timeline.is_last_but_one(step) {
+        for untried in &mut run.untried {
+            untried.save(&mut run.state, step);
+        }
+    }
+}
+
+/// Tries the steps when the run has reached its stop time, with a note on what is found. A unit that fails in its trial is
+/// not called any more; its results are complete.
+pub(super) fn conclude(run: &mut Run) {
+    let untried = std::mem::take(&mut run.untried);
+    if run.stop_reason != StopReason::StopTime {
+        return;
+    }
+    for untried in untried {
+        let component = untried.component();
+        match untried.find(&mut run.state) {
+            Ok(response) => {
+                run.notes.extend(note(run, component, &response));
+                run.state.exchange.step_responses[component] = response;
+            }
+            Err(_) => run.faulty = Some(run.state.graph.components[component].name.clone()),
+        }
+    }
+    run.audit.resolve(&run.state);
+}
+
+fn note(run: &Run, component: usize, response: &StepResponse) -> Option<String> {
+    let graph = &run.state.graph;
+    let StepResponse::Tried(pairs) = response else {
+        return None;
+    };
+    let name = |(output, input): &(usize, usize)| {
+        let input = graph.variable_name(component, graph.inputs[*input].variable);
+        format!("{input} → {}", graph.output_name(*output))
+    };
+    let names: Vec<String> = pairs.iter().map(name).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}: the direct feed-through {} shows in steps only, as a trial of the last ones found; the outputs are one step late, \
+             as stale ones",
+            graph.components[component].name,
+            names.join(", ")
+        )
+    })
+}
