@@ -2,7 +2,7 @@
 
 use gyrator::{
     Capabilities, Causality, Cause, Feedthrough, Handle, Run, RunOptions, SavedState, SplitMix64,
-    StepOutcome, System, Unit, UnitDescription, UnitFault, UnitResult, Variable,
+    StepOutcome, System, Unit, UnitDescription, UnitFault, UnitResult, Variable, Word,
 };
 
 /// Longest inner step, s. The fastest oscillation that is drawn has some 200 rad/s, and a Runge-Kutta step of
@@ -28,6 +28,8 @@ pub struct RandomSystem {
     pub has_bonds: bool,
     /// Sense of all bonds; 1 is right.
     pub sense: f64,
+    /// Correction of the bonds.
+    pub correction: Option<Word>,
     nodes: Vec<Node>,
 }
 
@@ -150,6 +152,7 @@ impl RandomSystem {
             extrapolation: ["hold", "hold", "hold", "linear"][draw.below(4)],
             has_bonds,
             sense: 1.0,
+            correction: None,
             nodes,
         }
     }
@@ -178,7 +181,10 @@ impl RandomSystem {
             if self.has_bonds {
                 let [effort, flow] = [&effort, &flow].map(|[from, to]| (&**from, &**to));
                 let bond = system.bond(&format!("b{index}"), effort, flow);
-                let _ = bond.sense(self.sense);
+                let bond = bond.sense(self.sense);
+                if let Some(correction) = &self.correction {
+                    bond.correction(correction.clone());
+                }
             } else {
                 system.connect(&effort[0], &effort[1]);
                 system.connect(&flow[0], &flow[1]);
