@@ -76,6 +76,26 @@ fn expect_within_limits(actuators: usize) {
     }
 }
 
+/// As they are shipped: the oscillation of a switched valve is no coupling that becomes unstable.
+#[test]
+fn no_alarm_rings_on_the_cranes() {
+    let bench = Bench::new();
+    for crane in [1, 2].map(|actuators| Crane {
+        actuators,
+        throttle: Throttle::Narrow,
+    }) {
+        let file = example(crane).replace("../target/fmus", "fmus");
+        bench.write("system.toml", &file);
+        let outcome = bench.run(["run", "system.toml", "--summary", "summary.json"]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let summary = bench.json("summary.json");
+        assert_eq!(summary["verdict"], "visible");
+        for bond in summary["bonds"].as_array().unwrap() {
+            assert_eq!(bond["alarms"].as_array().unwrap().len(), 0, "{bond}");
+        }
+    }
+}
+
 #[test]
 fn single_cranes_step_by_50_ms() {
     expect_within_limits(1);

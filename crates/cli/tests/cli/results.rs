@@ -204,6 +204,21 @@ fn progress_for_programs() {
     }
 }
 
+/// Case 1 of Rodríguez et al. 2022, table 1, ten times as long: growth of 10 % a second, too slow for an alarm, makes
+/// over 100 MJ of 10 kJ.
+#[test]
+fn slow_growth_ends_with_exit_code_6() {
+    let bench = bench();
+    let options = ["--stop-time=100", "--summary=summary.json"];
+    let outcome = bench.run(["run", "system.toml"].into_iter().chain(options));
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    let summary = bench.json("summary.json");
+    assert_eq!(summary["verdict"], "diverging");
+    let bond = &summary["bonds"][0];
+    assert!(bond["residual_energy_integrated"].as_f64().unwrap() > 1e8);
+    assert_eq!(bond["alarms"].as_array().unwrap().len(), 0);
+}
+
 /// Case 3 of Rodríguez et al. 2022, table 1: the stale force makes 1.9 MJ of 10 kJ.
 #[test]
 fn a_coupling_that_diverges_ends_with_exit_code_6() {
