@@ -120,6 +120,10 @@ const FUNCTION: Enumeration = Enumeration {
             "serialize",
             "when its state is put into bytes, from fault_time on",
         ),
+        (
+            "short_step",
+            "in each communication step shorter than fault_time",
+        ),
     ],
 };
 
@@ -130,6 +134,7 @@ const GET: i32 = 3;
 const TERMINATE: i32 = 4;
 const FREE: i32 = 5;
 const SERIALIZE: i32 = 6;
+const SHORT_STEP: i32 = 7;
 
 /// The result of a run that writes to `out.csv`, whole or not.
 const RESULTS: [&str; 2] = ["out.csv", "out.csv.part"];
@@ -326,6 +331,9 @@ impl Model for Faulty {
         if end >= self.fault_time - rounding {
             self.is_stuck = self.function == SERIALIZE;
             self.strike(DO_STEP)?;
+        }
+        if end - start < self.fault_time - rounding {
+            self.strike(SHORT_STEP)?;
         }
         Ok(())
     }

@@ -148,6 +148,47 @@ fn companions_that_crash_cost_the_errors_only() {
     assert!(rows.iter().all(|row| row.last().unwrap().is_nan()));
 }
 
+/// Where an FMU refuses half the macro-step, twice and four times of it show the error, the same as that which the run
+/// at half the macro-step shows within the factor 3 that `docs/error-bars.md` claims.
+#[test]
+fn coarser_companions_stand_in_where_an_fmu_refuses_half_the_macro_step() {
+    let bench = bench();
+    let text = bench.read("system.toml");
+    let more = "\n[components.rigid]\nfmu = \"fmus/Faulty.fmu\"\nstart_values = { fault_time = 1e-3, \
+                fault = \"error\", function = \"short_step\" }\n";
+    bench.write("rigid.toml", &format!("{text}{more}"));
+    let error = |file: &str| {
+        let options = [
+            "--error-bars",
+            "--output-variable",
+            "left.x",
+            "-o",
+            "out.csv",
+        ];
+        let run = ["run", file, "--summary", "summary.json"];
+        let outcome = bench.run(run.into_iter().chain(options));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let (header, rows) = bench.rows("out.csv");
+        assert_eq!((header[2].as_str(), rows.len()), ("error.left.x", 1001));
+        let summary = bench.json("summary.json");
+        let error = summary["error_bars"][0]["error"].as_f64();
+        (error.unwrap(), summary["notes"].to_string())
+    };
+    let (finer, note) = error("system.toml");
+    assert!(
+        note.contains("runs at half and twice the macro-step"),
+        "{note}"
+    );
+    let (coarser, note) = error("rigid.toml");
+    let expected = "runs at twice and four times the macro-step, since the run at half the macro-step failed: rigid: \
+                    fmi2DoStep at t = 0 s (step 0): returned Error";
+    assert!(note.contains(expected), "{note}");
+    assert!(
+        (1.0 / 3.0..=3.0).contains(&(coarser / finer)),
+        "{coarser} {finer}"
+    );
+}
+
 #[test]
 fn variable_macro_steps_and_wrong_errors_are_refused() {
     let bench = bench();

@@ -96,6 +96,32 @@ fn r39_a_run_that_was_reported_is_not_abandoned() {
     assert_eq!(bench.rows("out.csv").1.len(), 11);
 }
 
+/// While the run goes on, and after it, while a companion is in a call that does not return: the run has come to its end
+/// then, without error bars.
+#[test]
+fn a_run_with_error_bars_keeps_its_rows() {
+    for (function, fault_time, rows, code) in [("do_step", 0.5, 5, 130), ("short_step", 0.1, 11, 0)]
+    {
+        let bench = Bench::new();
+        bench.write("system.toml", FAULTY);
+        let command = format!(
+            "run system.toml --error-bars --start-value bad.fault=endless_loop --start-value bad.function={function} \
+             --start-value bad.fault_time={fault_time} -o out.csv --summary summary.json"
+        );
+        let mut child = bench.start(command.split_whitespace());
+        wait_until("rows are on disk", || {
+            lines(&bench.path("out.csv.part")) == rows + 1
+        });
+        interrupt(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{function}");
+        let (_, found) = bench.rows("out.csv");
+        assert_eq!(found.len(), rows, "{function}");
+        assert!(!bench.path("out.csv.part").exists());
+        let summary = bench.json("summary.json");
+        assert!(summary["error_bars"][0]["error"].is_null(), "{function}");
+    }
+}
+
 /// R-34, R-39: neither a hanging FMU nor one that ignores Ctrl-C needs a second one.
 #[test]
 fn the_first_one_ends_a_call_that_does_not_return() {
