@@ -1,13 +1,13 @@
 //! The companions of a run: at which macro-steps, and which others where an FMU cannot take half a step.
 
-use gyrator::Verdict;
+use gyrator::{Report, Verdict};
 use gyrator_record::Table;
 
 use crate::error_bars::{ErrorBar, Levels, Results, error_bars};
 use crate::verdict::verdict;
 
 /// The error bars of a run, and how they came about.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Assessment {
     /// One for each variable.
     pub bars: Vec<ErrorBar>,
@@ -51,6 +51,18 @@ pub fn assess(
 }
 
 impl Assessment {
+    /// Puts the verdict of the bars in place of the one that the run alone has given, unless they cannot tell and that
+    /// says that the run diverges. `advice` is for a run that diverges.
+    pub fn amend(&self, report: &mut Report, advice: String) {
+        let Some(verdict) = self.verdict else {
+            return;
+        };
+        if verdict != Verdict::CannotTell || report.verdict != Verdict::Diverging {
+            report.verdict = verdict;
+            report.advice = (verdict == Verdict::Diverging).then_some(advice);
+        }
+    }
+
     /// Without error bars.
     #[must_use]
     pub fn none(variables: &[String], reason: &str) -> Self {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use gyrator::{Recorder, Report, Run, Selection, Verdict, divergence_advice};
+use gyrator::{Recorder, Report, Run, Selection};
 use gyrator_assess::{ErrorBar, assess};
 use gyrator_record::{Column, MemoryRows};
 use gyrator_system::{Problem, Problems, SystemFile};
@@ -29,12 +29,8 @@ pub(crate) struct Assessment {
 /// The findings.
 #[derive(Debug, Default)]
 pub(crate) struct Assessed {
-    /// One for each recorded signal.
-    pub(crate) bars: Vec<ErrorBar>,
-    /// How, or why not.
-    pub(crate) note: String,
-    /// The verdict of the bars on the run; `None` where there are none.
-    verdict: Option<Verdict>,
+    /// One error bar for each recorded signal, and the verdict of all.
+    pub(crate) assessment: gyrator_assess::Assessment,
     /// The columns of the errors, `error.VARIABLE`.
     columns: Vec<Column>,
     /// The relative error for which a macro-step is given.
@@ -100,19 +96,13 @@ impl Assessment {
             .collect();
         let (rows, mut companions) = (self.rows.take().into(), self.companions);
         let companion = |factor| companions.rows(factor, interrupt);
-        let gyrator_assess::Assessment {
-            bars,
-            note,
-            verdict,
-        } = assess(&rows, self.step_size, &variables, self.wanted, companion);
+        let assessment = assess(&rows, self.step_size, &variables, self.wanted, companion);
         let column = |column: &Column| Column {
             name: format!("error.{}", column.name),
             ..column.clone()
         };
         Assessed {
-            bars,
-            note,
-            verdict,
+            assessment,
             columns: self.columns.iter().map(column).collect(),
             wanted: self.wanted,
         }
@@ -125,31 +115,23 @@ fn rows_apart(interval: f64, step_size: f64) -> f64 {
 }
 
 impl Assessed {
-    /// Puts the verdict of the bars in place of the one that the run alone has given, unless they cannot tell and that
-    /// says that the run diverges.
-    pub(crate) fn amend(&self, report: &mut Report, run: &Run) {
-        let Some(verdict) = self.verdict else {
-            return;
-        };
-        if verdict != Verdict::CannotTell || report.verdict != Verdict::Diverging {
-            report.verdict = verdict;
-            report.advice = (verdict == Verdict::Diverging).then(|| divergence_advice(run));
-        }
-    }
-
     /// Whether the bars have given the verdict of a report.
     pub(crate) fn has_judged(&self, report: &Report) -> bool {
-        self.verdict == Some(report.verdict)
+        self.assessment.verdict == Some(report.verdict)
     }
 
     /// Adds the columns of the errors to the results and ends the file; NaN where the error is not known. False
     /// where the output takes no more columns.
     pub(crate) fn complete(&self, file: &ResultFile) -> Result<bool, gyrator_record::RecordError> {
         let rows = usize::try_from(file.size().0).unwrap_or(usize::MAX);
-        let values = self.bars.iter().map(|bar| match bar.bars.is_empty() {
-            true => vec![f64::NAN; rows],
-            false => bar.bars.clone(),
-        });
+        let values = self
+            .assessment
+            .bars
+            .iter()
+            .map(|bar| match bar.bars.is_empty() {
+                true => vec![f64::NAN; rows],
+                false => bar.bars.clone(),
+            });
         let values: Vec<Vec<f64>> = values.collect();
         let values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
         file.complete(&self.columns, &values)
@@ -166,7 +148,7 @@ impl Assessed {
             (&wanted, Align::Right),
             ("verdict", Align::Left),
         ]);
-        let mut order: Vec<&ErrorBar> = self.bars.iter().collect();
+        let mut order: Vec<&ErrorBar> = self.assessment.bars.iter().collect();
         if order.len() > SHOWN {
             order.sort_by_key(|bar| std::cmp::Reverse(bar.verdict));
         }
@@ -187,7 +169,7 @@ impl Assessed {
                 verdict,
             ]);
         }
-        let more = self.bars.len().saturating_sub(SHOWN);
+        let more = self.assessment.bars.len().saturating_sub(SHOWN);
         match more {
             0 => table.render(),
             more => format!("{}and {more} more, which --summary lists\n", table.render()),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gyrator::{
     FeedForward, FmuCache, Recorder, Report, Run, RunError, RunOptions, Selection, StopReason,
-    Value,
+    Value, divergence_advice,
 };
 use gyrator_assess::{Checks, Finding, Judging, Outcome, at_other_step};
 use gyrator_record::RecordError;
@@ -113,8 +113,9 @@ impl Session<'_> {
             None => (None, outcome),
         };
         if let Some(assessed) = &assessed {
-            assessed.amend(&mut report, &running.run);
-            report.notes.push(assessed.note.clone());
+            let assessment = &assessed.assessment;
+            assessment.amend(&mut report, divergence_advice(&running.run));
+            report.notes.push(assessment.note.clone());
         }
         let exit = interrupt.while_reporting(|| {
             let concluded = self.conclude(&running, &report, assessed.as_ref(), outcome);
@@ -183,7 +184,7 @@ impl Session<'_> {
         let outcome = completed.map_err(not_recorded).map(|is_added| {
             if is_added == Some(false) {
                 let remark = "; the output takes no columns of errors, as a file would";
-                assessed.note.push_str(remark);
+                assessed.assessment.note.push_str(remark);
             }
         });
         (Some(assessed), outcome)

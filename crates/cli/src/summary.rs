@@ -202,7 +202,7 @@ impl<'a> Summary<'a> {
     /// The same with the error bars.
     pub(crate) fn with_error_bars(mut self, assessed: &'a Assessed, report: &Report) -> Self {
         self.is_by_bars = assessed.has_judged(report);
-        self.error_bars = &assessed.bars;
+        self.error_bars = &assessed.assessment.bars;
         self.error_table = assessed.table();
         self
     }

@@ -77,14 +77,13 @@ pub(crate) fn error_bars(
     run: Rows,
     variables: &[String],
     companion: impl FnMut(f64) -> Result<Table, String>,
-) -> Vec<ErrorBar> {
+) -> Assessment {
     let experiment = &system.experiment;
     let control = experiment.step_control.as_ref();
     let is_fixed = control.is_none_or(|control| control.name.value == "fixed");
     let step_size = experiment.step_size.as_ref().map(|step| step.value);
-    let assessment = match step_size.filter(|_| is_fixed) {
+    match step_size.filter(|_| is_fixed) {
         Some(step_size) => assess(&run.into_table(), step_size, variables, WANTED, companion),
         None => Assessment::none(variables, "error bars compare runs with fixed macro-steps"),
-    };
-    assessment.bars
+    }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gyrator::{
     Cause, FmuCache, Report, Run, RunError, RunOptions, StartError, StopReason, UnitMaker, Verdict,
-    View,
+    View, divergence_advice,
 };
 use gyrator_assess::{ErrorBar, at_other_step};
 use gyrator_record::Table;
@@ -51,7 +51,7 @@ pub(crate) struct TrialOutcome {
     pub(crate) metrics: Vec<Option<f64>>,
     /// One a variable whose error is estimated; empty for a run that failed.
     pub(crate) error_bars: Vec<ErrorBar>,
-    /// How far the coupling bends the result.
+    /// How far the coupling bends the result: by the error bars where there are some.
     pub(crate) verdict: Option<Verdict>,
     /// The cells of each bond; empty for a run that did not start.
     pub(crate) bonds: Vec<Vec<Cell>>,
@@ -160,16 +160,25 @@ impl Bench<'_> {
                 }
             }
         }
-        let mut outcome = self.outcome(&run.report(), message, meter.results(reference));
-        outcome.stop_reason = end.unwrap_or(outcome.stop_reason);
+        let mut report = run.report();
+        let advice = divergence_advice(&run);
         drop(run);
-        if is_success(outcome.stop_reason) && !self.error_bars.is_empty() {
+        let mut end = end.unwrap_or(report.stop_reason.word());
+        let mut bars = Vec::new();
+        if is_success(end) && !self.error_bars.is_empty() {
             let companion = |factor| self.companion(&file, factor, cache);
-            outcome.error_bars = error_bars(&file, rows, self.error_bars, companion);
+            let assessment = error_bars(&file, rows, self.error_bars, companion);
+            assessment.amend(&mut report, advice);
+            bars = assessment.bars;
             if self.interrupt.load(Ordering::Relaxed) {
-                outcome.stop_reason = StopReason::Interrupted.word();
+                end = StopReason::Interrupted.word();
             }
         }
+        let outcome = TrialOutcome {
+            stop_reason: end,
+            error_bars: bars,
+            ..self.outcome(&report, message, meter.results(reference))
+        };
         Ok((outcome, recorder.map(Recorder::finish)))
     }
 

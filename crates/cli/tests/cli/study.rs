@@ -779,8 +779,11 @@ fn error_bars_are_those_of_the_runs() {
     for (row, step_size) in [(0, "1e-3"), (2, "2e-3")] {
         let options = ["--error-bars", "--summary", "summary.json", "--step-size"];
         let run = ["run", "system.toml"].into_iter().chain(options);
-        succeed(&bench, run.chain([step_size]));
+        let variables = ["left.x", "right.v"].map(|name| format!("--output-variable={name}"));
+        let variables = variables.iter().map(String::as_str);
+        succeed(&bench, run.chain([step_size]).chain(variables));
         let summary = bench.json("summary.json");
+        assert_eq!(cell(&table, row, "verdict"), summary["verdict"]);
         let bars = summary["error_bars"].as_array().unwrap();
         for variable in ["left.x", "right.v"] {
             let bar = bars.iter().find(|bar| bar["variable"] == variable).unwrap();
@@ -815,6 +818,22 @@ fn error_bars_are_those_of_the_runs() {
     let text = succeed(&bench, again);
     assert!(text.contains("4 rows, 2 of them earlier"), "{text}");
     assert_eq!(bench.read("again.csv").lines().collect::<Vec<_>>(), lines);
+}
+
+/// The run alone cannot see that the error of this position is smaller than that of other signals.
+#[test]
+fn error_bars_give_the_verdict_of_a_case() {
+    let bench = Bench::new();
+    bench.write("system.toml", &system());
+    for (metric, verdict) in [("final", "visible"), ("error_bars", "small")] {
+        let study = format!("system = \"system.toml\"\n[[metrics]]\n{metric} = \"left.x\"\n");
+        bench.write("study.toml", &study);
+        let table = format!("{metric}.csv");
+        let text = succeed(&bench, ["study", "study.toml", "-o", &table]);
+        let counted = format!("coupling error: 1 {verdict}\n");
+        assert!(text.contains(&counted), "{text}");
+        assert_eq!(cell(&bench.read(&table), 0, "verdict"), verdict);
+    }
 }
 
 #[test]
