@@ -1,7 +1,7 @@
 //! No macro-step allocates once a run is warm.
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
-use gyrator::{LinearUnit, Recorder, Run, RunOptions, System, Value, Word};
+use gyrator::{LinearUnit, Overruns, RealTime, Recorder, Run, RunOptions, System, Value, Word};
 use gyrator_assess::{Check, Checks, Judging};
 use gyrator_system::{Spanned, SystemFile, toml_file};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
@@ -59,6 +59,18 @@ fn every_rate_extrapolation_and_exchange() {
                 }
             }
         }
+    }
+}
+
+/// Points that come in time, and points that all come too late.
+#[test]
+fn real_time() {
+    for (factor, overruns) in [(10.0, Overruns::Warn), (1e9, Overruns::Skip)] {
+        let system = TABLE_1[0].system(&Coupling::default());
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        let real_time = RealTime::new().factor(factor).overruns(overruns);
+        run.observe(real_time).unwrap();
+        expect_none_in(&mut run);
     }
 }
 

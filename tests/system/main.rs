@@ -28,6 +28,7 @@ mod nominal;
 mod quarter_car;
 mod random_corrections;
 mod random_verdicts;
+mod real_time;
 mod recorders;
 mod registries;
 mod rodriguez;

@@ -22,6 +22,7 @@ pub mod numbers;
 mod options;
 mod overwriting;
 pub mod progress;
+mod real_time;
 mod recorder;
 mod result_output;
 pub mod screen;

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use gyrator::{Recorder, Run, Selection, UnknownVariable};
-use gyrator_record::{Cell, Column, ColumnType, RecordError, RowSink, rows_path};
+use gyrator_record::{Cell, Column, ColumnType, QueuedSink, RecordError, RowSink, rows_path};
 use gyrator_worker::surroundings;
 
 use crate::failure::Failure;
@@ -42,9 +42,13 @@ struct Shared {
 }
 
 impl ResultFile {
-    /// Creates the file, in the form that the ending of its name asks for.
-    pub(crate) fn create(path: &Path) -> Result<Self, RecordError> {
-        let sink = surroundings::in_own(|| ResultOutput::sink(path))?;
+    /// Creates the file, in the form that the ending of its name asks for. `is_queued`: a thread of its own writes the
+    /// rows.
+    pub(crate) fn create(path: &Path, is_queued: bool) -> Result<Self, RecordError> {
+        let mut sink = surroundings::in_own(|| ResultOutput::sink(path))?;
+        if is_queued {
+            sink = Box::new(QueuedSink::new(sink));
+        }
         Ok(Self {
             path: Arc::from(path),
             ..Self::of(sink)
@@ -256,12 +260,12 @@ impl FlushedFile {
 impl RowSink for FlushedFile {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
         self.write(|sink| sink.begin(columns))?;
-        {
-            let mut shared = self.file.lock();
-            shared.columns = columns.len() + 1;
-            shared.types = types(columns);
+        let mut shared = self.file.lock();
+        shared.columns = columns.len() + 1;
+        shared.types = types(columns);
+        if !shared.sink.flushes_itself() {
+            self.flusher = Some(Flusher::start(self.file.clone()));
         }
-        self.flusher = Some(Flusher::start(self.file.clone()));
         Ok(())
     }
 

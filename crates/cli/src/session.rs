@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gyrator::{
     FeedForward, FmuCache, Recorder, Report, Run, RunError, RunOptions, Selection, StopReason,
-    Value, divergence_advice,
+    Timing, Value, divergence_advice,
 };
 use gyrator_assess::{Checks, Finding, Judging, Outcome, at_other_step};
 use gyrator_record::RecordError;
@@ -28,6 +28,7 @@ use crate::numbers::short;
 use crate::options::{ExecutionOptions, ResultOptions};
 use crate::overwriting::{self, Named};
 use crate::progress::Progress;
+use crate::real_time::RealTimeOptions;
 use crate::recorder::{ResultFile, recorder};
 use crate::screen;
 use crate::summary::{self, OutputFile, Summary, WallClock};
@@ -48,6 +49,8 @@ pub(crate) struct Session<'a> {
     pub(crate) fmus: &'a FmuOptions,
     /// How it is carried out.
     pub(crate) execution: &'a ExecutionOptions,
+    /// Whether it keeps step with the clock.
+    pub(crate) real_time: &'a RealTimeOptions,
     /// The component of a run of one FMU.
     pub(crate) single: Option<String>,
     /// Time series that feed inputs.
@@ -79,6 +82,8 @@ struct Running {
     inputs: Option<InputFile>,
     file: Option<ResultFile>,
     clock: WallClock,
+    /// How well it has kept step with the clock.
+    timing: Option<Timing>,
     stepping_since: Instant,
 }
 
@@ -221,7 +226,9 @@ impl Session<'_> {
         // Before anything that may take long or crash: an older result must not stand for this run, and
         // one that another run writes is reported at once.
         let output = self.results.output_file.as_deref();
-        let file = output.map(ResultFile::create).transpose()?;
+        let is_queued = self.real_time.is_wanted();
+        let file = output.map(|path| ResultFile::create(path, is_queued));
+        let file = file.transpose()?;
         let not_started = |error| Failure::not_started(error, &self.system);
         let fmus = FmuCache::new(self.fmus.open_options());
         let system = fmus.system(self.system.clone());
@@ -281,6 +288,7 @@ impl Session<'_> {
             parameters,
             inputs,
             clock,
+            timing: None,
             stepping_since: Instant::now(),
         })
     }
@@ -353,6 +361,11 @@ impl Session<'_> {
             let known = run.report().warnings.len();
             gyrator::check_senses(run)?;
             show_warnings(&run.report().warnings[known..]);
+        }
+        // The work of the others is part of a step.
+        if let Some(real_time) = self.real_time.observer(interrupt) {
+            running.timing = Some(real_time.timing());
+            run.observe(real_time)?;
         }
         running.stepping_since = Instant::now();
         let Some(inputs) = &running.inputs else {
@@ -430,6 +443,8 @@ impl Session<'_> {
         if let Some(assessed) = assessed {
             summary = summary.with_error_bars(assessed, report);
         }
+        let timing = running.timing.as_ref().and_then(Timing::report);
+        summary = summary.with_timing(timing);
         if let Err(RunError::Fault(fault)) = &outcome {
             summary.note_fault(fault);
         }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use gyrator::{
     ActionReport, BondReport, Cause, ComponentReport, ConnectionReport, CorrectionVerdict,
-    Counters, Exchange, Fault, InterfaceModelReport, Report, StopReason, Value, Verdict,
+    Counters, Exchange, Fault, InterfaceModelReport, Report, StopReason, TimingReport, Value,
+    Verdict,
 };
 use gyrator_assess::{ErrorBar, Finding};
 use gyrator_system::SystemFile;
@@ -21,6 +22,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::initial_values::json;
 use crate::numbers::{count, short};
+use crate::real_time;
 use crate::recorder::ResultFile;
 use crate::screen;
 
@@ -102,6 +104,8 @@ pub(crate) struct Summary<'a> {
     error_bars: &'a [ErrorBar],
     /// The outcomes of the checks, where there are some.
     checks: &'a [Finding],
+    /// How well the run has kept step with the clock, where it had to.
+    real_time: Option<&'a TimingReport>,
     notes: Vec<&'a str>,
     /// Parameters that `--output-variable` names.
     parameters: BTreeMap<&'a str, serde_json::Value>,
@@ -182,6 +186,7 @@ impl<'a> Summary<'a> {
             error_bars: &[],
             error_table: String::new(),
             checks: &[],
+            real_time: None,
             is_by_bars: false,
             notes,
             parameters: BTreeMap::new(),
@@ -204,6 +209,12 @@ impl<'a> Summary<'a> {
         self.is_by_bars = assessed.has_judged(report);
         self.error_bars = &assessed.assessment.bars;
         self.error_table = assessed.table();
+        self
+    }
+
+    /// The same with the statistics of a run in real time.
+    pub(crate) fn with_timing(mut self, timing: Option<&'a TimingReport>) -> Self {
+        self.real_time = timing;
         self
     }
 
@@ -309,6 +320,7 @@ impl<'a> Summary<'a> {
             text.push_str("results: not recorded; -o FILE records them\n");
         }
         text.push_str(&self.time_line());
+        text.push_str(&self.real_time.map(real_time::lines).unwrap_or_default());
         text
     }
 

@@ -75,6 +75,7 @@ mod observer;
 mod order;
 mod physical_unit;
 mod random;
+mod real_time;
 mod recorder;
 mod registries;
 mod registry;
@@ -135,6 +136,7 @@ pub use need::{Facts, Need};
 pub use observer::{Observer, ObserverError, StopRequest, View, Watch};
 pub use physical_unit::PhysicalUnit;
 pub use random::SplitMix64;
+pub use real_time::{Durations, Overruns, RealTime, StepThread, ThreadError, Timing, TimingReport};
 pub use recorder::{Recorder, Selection, UnknownVariable};
 pub use registries::Registries;
 pub use registry::{

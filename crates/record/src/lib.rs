@@ -21,6 +21,7 @@ mod parquet_sink;
 #[cfg(feature = "parquet")]
 mod parquet_writer;
 mod part_file;
+mod queued_sink;
 mod same_time;
 mod sink;
 mod table;
@@ -40,6 +41,7 @@ pub use parquet_sink::ParquetSink;
 #[cfg(feature = "parquet")]
 pub use parquet_writer::{Cells, ParquetWriter};
 pub use part_file::{PartFile, is_same, remove_unfinished, rows_path, write_whole};
+pub use queued_sink::QueuedSink;
 pub use same_time::is_same_time;
 pub use sink::{
     Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_stream,

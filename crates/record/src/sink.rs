@@ -105,6 +105,11 @@ pub trait RowSink: Send {
     /// [`RecordError::Write`] if they could not be written.
     fn flush(&mut self) -> Result<(), RecordError>;
 
+    /// Whether rows become readable for other programs without [`flush`](Self::flush).
+    fn flushes_itself(&self) -> bool {
+        false
+    }
+
     /// Ends the result, makes sure that it is stored, and gives it its name, also where an earlier
     /// row could not be written. A further call looks whether a file still has its name.
     ///

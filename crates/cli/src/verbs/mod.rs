@@ -30,7 +30,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Run a system of FMUs that a system file describes
-    Run(run::Options),
+    Run(Box<run::Options>),
     /// Simulate one FMU
     #[command(visible_alias = "run-single")]
     Simulate(simulate::Options),
@@ -67,7 +67,7 @@ impl Cli {
     /// Does what the command line asks for.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.verb {
-            Verb::Run(options) => run::run(options),
+            Verb::Run(options) => run::run(*options),
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
             Verb::Export(options) => export::run(options),

@@ -17,6 +17,7 @@ use crate::options::{
     assignment, set_start_values,
 };
 use crate::overwriting;
+use crate::real_time::RealTimeOptions;
 use crate::session::Session;
 use crate::supervision::Plan;
 use crate::system_input::{self, SystemOptions};
@@ -61,6 +62,8 @@ pub(super) struct Options {
     checks: CheckOptions,
     #[command(flatten)]
     fmus: FmuOptions,
+    #[command(flatten)]
+    real_time: RealTimeOptions,
     #[command(flatten)]
     execution: ExecutionOptions,
 }
@@ -122,6 +125,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         results,
         fmus: &options.fmus,
         execution: &options.execution,
+        real_time: &options.real_time,
         single: None,
         input_file: options.input_file.as_deref(),
         feed_forward: feed_forward.transpose()?,

@@ -18,6 +18,7 @@ use crate::options::{
     set_start_values,
 };
 use crate::overwriting;
+use crate::real_time::RealTimeOptions;
 use crate::session::Session;
 use crate::supervision::Plan;
 
@@ -44,6 +45,8 @@ pub(super) struct Options {
     results: ResultOptions,
     #[command(flatten)]
     fmus: FmuOptions,
+    #[command(flatten)]
+    real_time: RealTimeOptions,
     #[command(flatten)]
     execution: ExecutionOptions,
 }
@@ -99,6 +102,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         results,
         fmus: &options.fmus,
         execution: &options.execution,
+        real_time: &options.real_time,
         single: Some(name),
         input_file: options.input_file.as_deref(),
         feed_forward: None,

@@ -5,7 +5,9 @@ mod columns;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use gyrator_record::{Cell, Column, CsvSink, MemoryRows, RecordError, RowSink, create_sink};
+use gyrator_record::{
+    Cell, Column, CsvSink, MemoryRows, QueuedSink, RecordError, RowSink, create_sink,
+};
 
 use crate::observer::{Observer, ObserverError, StopRequest, View, Watch};
 use crate::report::Report;
@@ -100,6 +102,15 @@ impl Recorder {
     pub fn memory() -> (Self, MemoryRows) {
         let rows = MemoryRows::default();
         (Self::new(rows.clone()), rows)
+    }
+
+    /// Lets a thread of its own write the rows, so that no step waits for a file: for runs in
+    /// [real time](crate::RealTime). Rows that come faster than they can be written are left out; a warning of
+    /// `tracing` says at the end how many.
+    #[must_use]
+    pub fn queued(mut self) -> Self {
+        self.sink = Box::new(QueuedSink::new(self.sink));
+        self
     }
 
     /// Writes a CSV file. Rows reach it in blocks; the file gets its name when the run ends.
@@ -237,6 +248,9 @@ impl Observer for Recorder {
         let last = self.pending.take().filter(|row| !row.is_written);
         let written = last.map_or(Ok(()), |row| write(&mut *self.sink, &row));
         let finished = self.sink.finish();
+        if let Some(warning) = self.sink.take_warning() {
+            tracing::warn!("{warning}");
+        }
         written?;
         Ok(finished?)
     }

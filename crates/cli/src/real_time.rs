@@ -1,0 +1,151 @@
+//! The options of runs in real time, and their line in the closing table.
+
+use clap::{Args, ValueEnum};
+use gyrator::{Durations, Overruns, RealTime, StepThread, TimingReport};
+
+use crate::interrupt::Interrupt;
+use crate::numbers::{count, short};
+use crate::options::positive;
+
+/// Whether a run keeps step with the clock.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Real time")]
+pub(crate) struct RealTimeOptions {
+    /// Hold each communication point until its time on the clock has come, at FACTOR simulated seconds a second
+    /// [default: 1]
+    #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "1", value_parser = positive)]
+    #[arg(conflicts_with_all = ["error_bars", "initialize_only"])]
+    real_time: Option<f64>,
+    /// Consequence of a step that ends too late
+    #[arg(
+        long,
+        value_name = "POLICY",
+        value_enum,
+        default_value = "warn",
+        requires = "real_time"
+    )]
+    overruns: OverrunPolicy,
+    /// CPU that the thread runs on, and no other [Linux]
+    #[arg(long, value_name = "NUMBER", requires = "real_time")]
+    cpu: Option<usize>,
+    /// Priority of the thread under SCHED_FIFO, 1 to 99
+    #[arg(long, value_name = "PRIORITY", requires = "real_time")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=99))]
+    fifo_priority: Option<u8>,
+    /// Keep the memory of the run in RAM [Linux]
+    #[arg(long, requires = "real_time")]
+    lock_memory: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OverrunPolicy {
+    /// Count it, and catch up
+    Warn,
+    /// End the run, with exit code 6
+    Stop,
+    /// Count it, and move the later points by whole steps
+    Skip,
+}
+
+impl RealTimeOptions {
+    /// Whether it does.
+    pub(crate) const fn is_wanted(&self) -> bool {
+        self.real_time.is_some()
+    }
+
+    /// The observer that holds the run; `None` without the option.
+    pub(crate) fn observer(&self, interrupt: &Interrupt) -> Option<RealTime> {
+        let mut thread = StepThread::default();
+        thread.cpu = self.cpu;
+        thread.fifo_priority = self.fifo_priority;
+        thread.locks_memory = self.lock_memory;
+        let real_time = RealTime::new()
+            .factor(self.real_time?)
+            .overruns(match self.overruns {
+                OverrunPolicy::Warn => Overruns::Warn,
+                OverrunPolicy::Stop => Overruns::Stop,
+                OverrunPolicy::Skip => Overruns::Skip,
+            })
+            .thread(thread)
+            .interrupt(interrupt.requested());
+        Some(real_time)
+    }
+}
+
+/// The statistics, for people.
+pub(crate) fn lines(timing: &TimingReport) -> String {
+    let points = count(timing.points, "communication point");
+    let mut text = format!("real time: {points}, ");
+    text.push_str(&match timing.overruns {
+        0 => "none too late\n".to_owned(),
+        overruns => format!(
+            "{overruns} too late, by at most {}\n",
+            span(timing.max_delay)
+        ),
+    });
+    if timing.skipped_time > 0.0 {
+        text.push_str(&format!(
+            "  later points moved by {} s\n",
+            short(timing.skipped_time)
+        ));
+    }
+    let steps = ("a step takes", timing.step_time);
+    let points = ("a point in time comes late by", timing.jitter);
+    for (name, Durations { p50, p99, max }) in [steps, points] {
+        text.push_str(&format!(
+            "  {name}: {} (median), {} (99 %), {} (longest)\n",
+            span(p50),
+            span(p99),
+            span(max)
+        ));
+    }
+    text
+}
+
+/// A duration with three digits, in the unit that fits it.
+fn span(seconds: f64) -> String {
+    let (factor, unit) = match seconds {
+        _ if seconds < 1e-6 => (1e9, "ns"),
+        _ if seconds < 1e-3 => (1e6, "µs"),
+        _ if seconds < 1.0 => (1e3, "ms"),
+        _ => (1.0, "s"),
+    };
+    let digits = format!("{:.2e}", factor * seconds);
+    format!("{} {unit}", short(digits.parse().unwrap_or(f64::NAN)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_for_people() {
+        let durations = |p50, p99, max| Durations { p50, p99, max };
+        let timing = TimingReport {
+            factor: 1.0,
+            overrun_policy: "skip",
+            points: 60_000,
+            overruns: 2,
+            max_delay: 0.0123456,
+            skipped_time: 0.014,
+            jitter: durations(7.7e-8, 1.04e-7, 2e-6),
+            step_time: durations(1.23456e-5, 9.876e-4, 1.5),
+        };
+        insta::assert_snapshot!(lines(&timing), @r"
+        real time: 60000 communication points, 2 too late, by at most 12.3 ms
+          later points moved by 0.014 s
+          a step takes: 12.3 µs (median), 988 µs (99 %), 1.5 s (longest)
+          a point in time comes late by: 77 ns (median), 104 ns (99 %), 2 µs (longest)
+        ");
+        let timing = TimingReport {
+            overruns: 0,
+            skipped_time: 0.0,
+            ..timing
+        };
+        assert!(
+            lines(&timing)
+                .starts_with("real time: 60000 communication points, none too late\n  a step")
+        );
+    }
+}
