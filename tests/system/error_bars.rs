@@ -38,6 +38,23 @@ fn table(time: Vec<f64>, names: &[String], columns: Vec<Vec<f64>>) -> Table {
     }
 }
 
+/// The result of a run, and the error bars of its signals from companions at `levels`.
+pub(super) fn with_bars(system: &RandomSystem, levels: Levels) -> (Table, Vec<ErrorBar>) {
+    let names = system.outputs();
+    let run = result(system, &names, 1.0);
+    let companions = levels
+        .factors()
+        .map(|factor| result(system, &names, factor));
+    let results = Results {
+        step_size: system.step_size,
+        run: &run,
+        levels,
+        companions: companions.each_ref(),
+    };
+    let bars = error_bars(&results, &names, Verdict::SMALL);
+    (run, bars)
+}
+
 /// How one signal was judged.
 struct Judged {
     bar: ErrorBar,
@@ -50,18 +67,7 @@ struct Judged {
 fn judge(seed: u64, steps: usize, levels: Levels) -> Vec<Judged> {
     let mut system = RandomSystem::of_seed(seed);
     system.steps = steps;
-    let names = system.outputs();
-    let run = result(&system, &names, 1.0);
-    let [first, second] = levels
-        .factors()
-        .map(|factor| result(&system, &names, factor));
-    let results = Results {
-        step_size: system.step_size,
-        run: &run,
-        levels,
-        companions: [&first, &second],
-    };
-    let bars = error_bars(&results, &names, Verdict::SMALL);
+    let (run, bars) = with_bars(&system, levels);
     let truth = system.truth();
     let columns = run.series.iter().map(|series| series.numbers().unwrap());
     let all = bars.into_iter().zip(columns).zip(&truth);

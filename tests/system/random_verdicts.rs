@@ -1,12 +1,12 @@
 //! The verdict of a run, alone and with companions, against the true error on random systems.
 
 use gyrator::{Report, Verdict};
-use gyrator_assess::{Levels, Results, error_bars, verdict};
+use gyrator_assess::{Levels, verdict};
 use gyrator_record::Table;
 use gyrator_testkit::RandomSystem;
 use rayon::prelude::*;
 
-use super::error_bars::result;
+use super::error_bars::with_bars;
 
 /// The true error of a run.
 pub(super) struct Truth {
@@ -83,19 +83,8 @@ struct Judged {
 fn judge(seed: u64, steps: usize) -> Judged {
     let mut system = RandomSystem::of_seed(seed);
     system.steps = steps;
-    let names = system.outputs();
-    let run = result(&system, &names, 1.0);
     let levels = Levels::HalfAndTwice;
-    let [first, second] = levels
-        .factors()
-        .map(|factor| result(&system, &names, factor));
-    let results = Results {
-        step_size: system.step_size,
-        run: &run,
-        levels,
-        companions: [&first, &second],
-    };
-    let bars = error_bars(&results, &names, Verdict::SMALL);
+    let (run, bars) = with_bars(&system, levels);
     Judged {
         seed,
         truth: Truth::of(&run, &system.truth()),
