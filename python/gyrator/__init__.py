@@ -1,6 +1,7 @@
 """Couples FMUs by co-simulation, and accounts for the energy that the coupling makes.
 
-:func:`run` runs a system file in a process of its own and returns a :class:`Result`.
+:func:`run` runs a system file in a process of its own and returns a :class:`Result`. A :class:`System` is described in Python, with FMUs and Python
+code as its units, and steps in this process.
 """
 
 from ._errors import (
@@ -13,20 +14,27 @@ from ._errors import (
     SimulationError,
     UsageError,
 )
+from ._gyrator import Call, ClosureUnit, Input, Output, Run, System
 from ._program import PROGRAM
 from ._result import Result
 from ._run import run, simulate
 
 __all__ = [
     "PROGRAM",
+    "Call",
     "CheckError",
+    "ClosureUnit",
     "CrashError",
     "Error",
+    "Input",
     "InterruptedRunError",
     "InvalidInputError",
     "LoadError",
+    "Output",
     "Result",
+    "Run",
     "SimulationError",
+    "System",
     "UsageError",
     "run",
     "simulate",

@@ -1,7 +1,236 @@
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, Protocol, TypeAlias, final
 
-__all__ = ["Follower", "Memory", "Table", "read_table"]
+import numpy as np
+from numpy.typing import NDArray
+
+from ._result import Result
+
+__all__ = [
+    "Call",
+    "ClosureUnit",
+    "Follower",
+    "Input",
+    "Memory",
+    "Output",
+    "Run",
+    "System",
+    "Table",
+    "read_table",
+]
+
+_Value: TypeAlias = float | int | bool | str
+_Word: TypeAlias = str | tuple[str, Mapping[str, _Value]]
+
+class _Unit(Protocol):
+    @property
+    def inputs(self) -> Mapping[str, float]: ...
+    @property
+    def outputs(self) -> Mapping[str, float]: ...
+    @property
+    def step(self) -> Callable[[Call], None]: ...
+
+@final
+class Call:
+    """The arguments of a call to the ``step`` of a unit, which is called once per communication step and once for the initial outputs."""
+
+    @property
+    def time(self) -> float:
+        """Time at the start of the step, s; the start time where the initial outputs are wanted."""
+
+    @property
+    def step(self) -> float:
+        """Length of the step, s; 0 where the initial outputs are wanted."""
+
+    @property
+    def inputs(self) -> NDArray[np.float64]:
+        """The inputs, in the order of their declaration."""
+
+    @property
+    def outputs(self) -> NDArray[np.float64]:
+        """The outputs to be filled in, in the order of their declaration; they hold the last ones."""
+
+@final
+class ClosureUnit:
+    """A unit of inputs and outputs, which map names to start values, and a function that advances it."""
+
+    def __new__(
+        cls,
+        inputs: Mapping[str, float],
+        outputs: Mapping[str, float],
+        step: Callable[[Call], None],
+    ) -> ClosureUnit: ...
+    @property
+    def inputs(self) -> Mapping[str, float]:
+        """Names of the inputs with their start values."""
+
+    @property
+    def outputs(self) -> Mapping[str, float]:
+        """Names of the outputs with their start values."""
+
+    @property
+    def step(self) -> Callable[[Call], None]:
+        """Is called with a ``Call``."""
+
+@final
+class Input:
+    """A handle of an input or a tunable parameter of one run, which is written without a look-up."""
+
+@final
+class Output:
+    """A handle of an output, a local variable or a parameter of one run, which is read without a look-up."""
+
+@final
+class System:
+    """Units, connections, power bonds and the experiment, by names: ``component.variable``.
+
+    Words, as those of a system file (docs/system-files.md), are a ``str``, or a pair of it and a ``dict`` of settings.
+    """
+
+    def __new__(cls, step_size: float) -> System:
+        """An empty system with this macro-step, s."""
+
+    @staticmethod
+    def from_file(path: str | PathLike[str]) -> System:
+        """Reads a system from a file or a folder: TOML, SSP or OSP."""
+
+    def add(
+        self,
+        name: str,
+        unit: _Unit,
+        *,
+        step_size: float | None = None,
+        extrapolation: _Word | None = None,
+        exchange: str | None = None,
+        start: Mapping[str, _Value] | None = None,
+        keep_initial_inputs: bool = False,
+    ) -> None:
+        """Adds a unit: an object with ``inputs`` and ``outputs``, which map names to start values, and ``step``.
+
+        ``step`` is called with a :class:`Call` once per communication step, and once for the initial outputs. An exception
+        in it ends the run, as the cause of its :class:`SimulationError`. ``terminate``, if there is one, is called at the
+        end of a run that went well.
+        """
+
+    def add_fmu(
+        self,
+        name: str,
+        path: str | PathLike[str],
+        *,
+        step_size: float | None = None,
+        extrapolation: _Word | None = None,
+        exchange: str | None = None,
+        step_halvings: int | None = None,
+        start: Mapping[str, _Value] | None = None,
+        keep_initial_inputs: bool = False,
+    ) -> None:
+        """Adds an FMU. It runs in this process, where a crash of it is the end of Python."""
+
+    def connect(
+        self,
+        output: str,
+        input: str,
+        *,
+        gain: float | None = None,
+        offset: float | None = None,
+        ignore_units: bool = False,
+        derivative: str | None = None,
+    ) -> None:
+        """Connects an output to an input."""
+
+    def bond(
+        self,
+        name: str,
+        effort: tuple[str, str],
+        flow: tuple[str, str],
+        *,
+        sense: float | None = None,
+        gain: float | None = None,
+        correction: _Word | None = None,
+        max_residual_energy: float | None = None,
+    ) -> None:
+        """Adds a scalar power bond; ``effort`` and ``flow`` are each an output and the input that it feeds."""
+
+    def start_time(self, seconds: float) -> None:
+        """Sets the start time, s; 0 unless it is set."""
+
+    def stop_time(self, seconds: float | None) -> None:
+        """Sets the stop time, s; ``None`` is a run without an end."""
+
+    def method(self, name: str, **settings: _Value) -> None:
+        """Chooses the method, with its settings."""
+
+    def step_control(self, name: str, **settings: _Value) -> None:
+        """Chooses the step control, with its settings."""
+
+    def exchange(self, name: str) -> None:
+        """Chooses the exchange mode of all components that have none of their own."""
+
+    def extrapolation(self, name: str, **settings: _Value) -> None:
+        """Chooses the extrapolation of all inputs whose component has none of its own."""
+
+    def correction(self, name: str, **settings: _Value) -> None:
+        """Chooses the correction of all bonds that have none of their own."""
+
+    def check(self) -> list[str]:
+        """The problems of the description."""
+
+    def start(
+        self,
+        *,
+        threads: int = 1,
+        record: bool | Sequence[str] | None = None,
+        record_interval: float | None = None,
+    ) -> Run:
+        """Initialises the units and brings them to the start time; ``record`` names the columns, as ``output_variable`` of
+        :func:`run`; all outputs where it is left out, none where it is false.
+        """
+
+@final
+class Run:
+    """A system that runs in this process: at a communication point, ready for its next macro-step."""
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run has ended."""
+
+    def step(self) -> bool:
+        """Makes one macro-step; false where it was the last one."""
+
+    def run_until(self, time: float) -> bool:
+        """Steps until the communication point at this time, s, or after it where there is none; false where the run has ended."""
+
+    def run(self) -> Result:
+        """Steps until the stop time, or until a unit ends the run."""
+
+    def stop(self) -> Result:
+        """Ends the run here."""
+
+    def result(self) -> Result:
+        """The rows until now, and the report as a summary."""
+
+    def output(self, name: str) -> Output:
+        """A handle of an output, a local variable or a parameter."""
+
+    def input(self, name: str) -> Input:
+        """A handle of an input that no connection feeds, or a tunable parameter."""
+
+    def read(self, variable: Any, out: NDArray[np.float64] | None = None) -> Any:
+        """The value of a variable by its name or handle; of a list of real ones an array, which may be ``out``."""
+
+    def write(self, variable: str | Input, value: _Value) -> None:
+        """Sets an input that no connection feeds, or a tunable parameter, by its name or handle."""
+
+    def override_value(self, name: str, value: _Value) -> None:
+        """Gives an input this value, whatever feeds it, until it is released; the name of an output stands for all that it feeds."""
+
+    def release(self, name: str) -> None:
+        """Ends all actions on a variable."""
 
 @final
 class Memory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -111,3 +112,12 @@ class Result(Mapping[str, "np.ndarray[Any, Any]"]):
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.report or repr(self))}</pre>"
+
+
+def of_run(table: Table | None, report: str) -> Result:
+    """The result of a run in this process, of its report as JSON."""
+    facts: dict[str, Any] = json.loads(report)
+    # As the summary of the program has them.
+    reason = facts["stop_reason"]
+    facts["stop_reason"], facts["stop_detail"] = reason["kind"], reason.get("detail")
+    return Result(table, facts, "", "\n".join(facts["warnings"]))

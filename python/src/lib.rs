@@ -3,9 +3,14 @@
 #![forbid(unsafe_code)]
 
 mod column;
+mod error;
 mod follower;
+mod python_unit;
+mod running;
 mod stream;
+mod system;
 mod table;
+mod value;
 
 use pyo3::prelude::*;
 
@@ -14,6 +19,12 @@ use pyo3::prelude::*;
 mod _gyrator {
     #[pymodule_export]
     use crate::follower::Follower;
+    #[pymodule_export]
+    use crate::python_unit::{Call, ClosureUnit};
+    #[pymodule_export]
+    use crate::running::{Input, Output, Run};
+    #[pymodule_export]
+    use crate::system::System;
     #[pymodule_export]
     use crate::table::{Memory, Table, read_table};
 }

@@ -1,0 +1,202 @@
+"""Systems that are described in Python and step in this process."""
+
+import runpy
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import gyrator
+import numpy as np
+import pytest
+
+from conftest import ROOT
+
+
+class Mass:
+    """A mass on a spring, by the semi-implicit Euler method."""
+
+    inputs = {"f": 0.0, "push": 0.0}
+    outputs = {"x": 0.0, "v": -100.0}
+
+    def __init__(self) -> None:
+        self.x, self.v = 0.0, -100.0
+        self.ended = False
+
+    def step(self, call: gyrator.Call) -> None:
+        self.v += call.step * (call.inputs[0] + call.inputs[1] - 1000.0 * self.x)
+        self.x += call.step * self.v
+        call.outputs[:] = self.x, self.v
+
+    def terminate(self) -> None:
+        self.ended = True
+
+
+def alone() -> gyrator.System:
+    """The mass, which nothing is connected to."""
+    system = gyrator.System(1e-3)
+    system.add("mass", Mass())
+    return system
+
+
+def test_a_python_object_steps_as_its_own_loop() -> None:
+    run = alone().start()
+    x, v = 0.0, -100.0
+    for step in range(100):
+        push = 5.0 if step < 10 else 0.0
+        run.write("mass.push", push)
+        assert run.step()
+        v += 1e-3 * (0.0 + push - 1000.0 * x)
+        x += 1e-3 * v
+        assert (run.read("mass.x"), run.read("mass.v")) == (x, v)
+    result = run.stop()
+    assert result["mass.x"][-1] == x
+    assert len(result.time) == 101
+    assert result.summary["stop_reason"] == "stopped"
+    assert np.shares_memory(result["mass.x"], result["mass.x"])
+
+
+def test_handles_and_arrays_have_the_same_values() -> None:
+    run = alone().start(record=False)
+    push, x, v = run.input("mass.push"), run.output("mass.x"), run.output("mass.v")
+    out = np.empty(2)
+    for step in range(10):
+        run.write(push, step)
+        run.step()
+        assert run.read([x, v], out=out) is out
+        assert list(out) == [run.read("mass.x"), run.read(v)]
+        assert list(run.read(["mass.x", x])) == [out[0], out[0]]
+    with pytest.raises(gyrator.UsageError, match="3 elements for 2"):
+        run.read([x, v], out=np.empty(3))
+    with pytest.raises(gyrator.UsageError, match="the run that has given it"):
+        alone().start().read(x)
+
+
+def test_the_bench_agrees_with_the_run_of_the_file(oscillator: Path, fmus: Path) -> None:
+    system = gyrator.System.from_file(oscillator)
+    system.stop_time(1.0)
+    result = system.start(record=["right.*"]).run()
+    expected = gyrator.run(oscillator, stop_time=1.0)
+    assert result.columns == ["time", "right.x", "right.v", "right.f"]
+    assert (result["right.x"] == expected["right.x"]).all()
+    bond, other = result.summary["bonds"][0], expected.summary["bonds"][0]
+    assert bond["residual_energy"] == other["residual_energy"]
+
+
+def test_words_take_settings(oscillator: Path) -> None:
+    energies = []
+    for mu in (0.25, 0.5):
+        system = gyrator.System(1e-3)
+        fmus = oscillator.read_text(encoding="utf-8").split('fmu = "')
+        for name, text in (("left", fmus[1]), ("right", fmus[2])):
+            speed = 100.0 if name == "left" else -100.0
+            system.add_fmu(name, text.split('"')[0], start={"v_start": speed})
+        system.connect("right.x", "left.x2")
+        system.bond("coupling", ("left.f", "right.f"), ("right.v", "left.v2"))
+        system.exchange("stale")
+        system.correction("residual-power", mu=mu)
+        system.extrapolation("linear")
+        system.method("jacobi")
+        system.stop_time(0.5)
+        energies.append(system.start().run().summary["bonds"][0]["correction_energy"])
+    assert energies[0] != energies[1] != 0.0
+    system.method("jacob")
+    assert any("jacob" in problem for problem in system.check())
+    with pytest.raises(gyrator.InvalidInputError, match="there is no method `jacob`"):
+        system.start()
+
+
+def test_an_exception_ends_the_run_as_its_cause() -> None:
+    def step(call: gyrator.Call) -> None:
+        if call.time > 0.25:
+            raise LookupError("the sensor is gone")
+
+    system = gyrator.System(0.1)
+    system.add("sensor", gyrator.ClosureUnit({}, {"y": 0.0}, step))
+    run = system.start()
+    with pytest.raises(gyrator.SimulationError, match="sensor: step at t = 0.3") as failed:
+        run.run_until(1.0)
+    assert isinstance(failed.value.__cause__, LookupError)
+    assert failed.value.exit_code == 1
+    assert run.has_ended
+    assert len(run.result().time) == 4
+    with pytest.raises(gyrator.UsageError, match="has ended"):
+        run.step()
+
+
+def test_outputs_go_into_the_call() -> None:
+    system = gyrator.System(0.1)
+    system.add("wrong", gyrator.ClosureUnit({}, {"y": 0.0}, lambda call: [1.0]))  # type: ignore[arg-type, return-value]
+    with pytest.raises(gyrator.SimulationError, match="call.outputs"):
+        system.start()
+
+
+def test_a_unit_cannot_use_its_own_run() -> None:
+    runs: list[gyrator.Run] = []
+
+    def step(call: gyrator.Call) -> None:
+        if runs:
+            runs[0].read("a.y")
+
+    system = gyrator.System(0.1)
+    system.add("a", gyrator.ClosureUnit({}, {"y": 0.0}, step))
+    runs.append(system.start())
+    with pytest.raises(gyrator.SimulationError, match="within a step"):
+        runs[0].step()
+
+
+def test_units_are_terminated() -> None:
+    mass = Mass()
+    system = gyrator.System(0.1)
+    system.add("mass", mass)
+    system.start().stop()
+    assert mass.ended
+
+
+def test_an_input_that_is_fed_can_be_overridden(oscillator: Path) -> None:
+    run = gyrator.System.from_file(oscillator).start()
+    with pytest.raises(gyrator.UsageError, match="fed by a connection"):
+        run.write("left.v2", 0.0)
+    run.override_value("left.v2", 0)
+    run.run_until(0.1)
+    run.release("left.v2")
+    assert run.run_until(0.2)
+    assert run.time == pytest.approx(0.2)
+
+
+def test_mistakes_are_named() -> None:
+    system = alone()
+    with pytest.raises(gyrator.UsageError, match="no setting `stepsize`"):
+        system.add("b", Mass(), stepsize=0.1)  # type: ignore[call-arg]
+    with pytest.raises(AttributeError, match="step"):
+        system.add("b", object())  # type: ignore[arg-type]
+    run = system.start()
+    with pytest.raises(gyrator.UsageError, match="did you mean `mass.x`"):
+        run.read("mas.x")
+    with pytest.raises(gyrator.UsageError, match="NaN"):
+        run.run_until(float("nan"))
+
+
+def test_other_threads_run_meanwhile_and_ctrl_c_comes_through(oscillator: Path) -> None:
+    system = gyrator.System.from_file(oscillator)
+    system.stop_time(None)
+    run = system.start(record=False)
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def press() -> None:
+        time.sleep(0.2)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(KeyboardInterrupt):
+        run.run_until(1e9)
+    assert run.time > 0.0
+    assert run.step()
+
+
+def test_the_example(fmus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["test_bench.py", str(fmus / "OscillatorForce.fmu")])
+    runpy.run_path(str(ROOT / "python/examples/test_bench.py"))
+    assert "1001 rows" in capsys.readouterr().out
