@@ -5,6 +5,7 @@
 
 mod allocation;
 mod audit;
+mod bad_input;
 mod blocks;
 mod call_order;
 mod call_sequences;

@@ -91,6 +91,22 @@ fn the_last_point_has_a_row_whatever_the_interval() {
 }
 
 #[test]
+fn a_parquet_file_has_the_rows() {
+    let mut run = run();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("out.parquet");
+    let recorder = Recorder::parquet(&file).unwrap();
+    run.observe(recorder.variables(["ramp.y"])).unwrap();
+    run.run().unwrap();
+    let table = gyrator::record::read_table(&file).unwrap();
+    assert_eq!(table.time, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    assert_eq!(
+        table.column("ramp.y").unwrap().numbers(),
+        Some(&table.time[..])
+    );
+}
+
+#[test]
 fn a_pattern_that_fits_nothing_ends_the_run_and_names_the_nearest_name() {
     let mut run = run();
     let (recorder, _) = Recorder::memory();

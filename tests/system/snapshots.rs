@@ -8,7 +8,7 @@ use gyrator::{
     STEP_CONTROLS, System,
 };
 use gyrator_system::{Problem, Severity};
-use gyrator_testkit::{Coupling, ModelUnit, TABLE_1};
+use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
 
 /// The bits of all that observers see at the present communication point.
 fn bits(run: &Run) -> Vec<u64> {
@@ -98,6 +98,29 @@ fn going_back_changes_no_bit_whatever_the_words() {
     let words = words.chain(CORRECTIONS.iter().map(|entry| entry.name));
     let missing: Vec<_> = words.filter(|word| !seen.contains(word)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// FMUs give and take their states through `fmi2GetFMUstate` and `fmi2SetFMUstate`.
+#[test]
+fn fmus_go_back() {
+    expect_same([(), ()].map(|()| {
+        let mut file = TABLE_1[1]
+            .system(&Coupling {
+                motion_step: 2.5e-4,
+                extrapolation: "linear",
+                correction: Some(("residual-power", &[])),
+                ..Coupling::default()
+            })
+            .description()
+            .clone();
+        for component in &mut file.components {
+            component.fmu.value = match component.name.value.as_str() {
+                "force" => fmu("OscillatorForce"),
+                _ => fmu("OscillatorMotion"),
+            };
+        }
+        System::from_file(file).unwrap()
+    }));
 }
 
 /// Values that are written for a slow component, and actions that are added, are part of the state.

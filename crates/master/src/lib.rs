@@ -130,7 +130,7 @@ pub use learning::{
     LearningObserver, LearningOutcome,
 };
 pub use ledger::{BondEnergy, Ledger};
-pub use linear_unit::LinearUnit;
+pub use linear_unit::{LinearUnit, ShapeError};
 pub use method::{METHODS, Method, MethodFacts};
 pub use need::{Facts, Need};
 pub use observer::{Observer, ObserverError, StopRequest, View, Watch};

@@ -27,20 +27,62 @@ pub struct LinearUnit {
     transition: (DMatrix<f64>, DMatrix<f64>),
 }
 
+/// A matrix of a [`LinearUnit`] whose number of elements does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the matrix {matrix} has {found} elements; {rows} rows of {columns} are needed")]
+#[non_exhaustive]
+pub struct ShapeError {
+    /// Its letter.
+    pub matrix: char,
+    /// Rows that it must have.
+    pub rows: usize,
+    /// Columns that it must have.
+    pub columns: usize,
+    /// Elements that it has.
+    pub found: usize,
+}
+
 impl LinearUnit {
     /// A unit with states that start at `states`, inputs and outputs by name, and the matrices A
     /// (states × states), B (states × inputs), C (outputs × states), D (outputs × inputs), each row
     /// by row.
     ///
     /// # Panics
-    /// If a matrix does not have as many elements as its shape asks for.
-    pub fn new(
+    /// If a matrix does not have as many elements as its shape asks for; [`try_new`](Self::try_new) does not.
+    pub fn new(states: &[f64], inputs: &[&str], outputs: &[&str], matrices: [&[f64]; 4]) -> Self {
+        match Self::try_new(states, inputs, outputs, matrices) {
+            Ok(unit) => unit,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// As [`new`](Self::new), for matrices that come from outside the program.
+    ///
+    /// # Errors
+    /// A matrix that does not have as many elements as its shape asks for.
+    pub fn try_new(
         states: &[f64],
         inputs: &[&str],
         outputs: &[&str],
         [a, b, c, d]: [&[f64]; 4],
-    ) -> Self {
+    ) -> Result<Self, ShapeError> {
         let (n, m, p) = (states.len(), inputs.len(), outputs.len());
+        for (matrix, elements, rows, columns) in [
+            ('A', a, n, n),
+            ('B', b, n, m),
+            ('C', c, p, n),
+            ('D', d, p, m),
+        ] {
+            let found = elements.len();
+            if found != rows * columns {
+                return Err(ShapeError {
+                    matrix,
+                    rows,
+                    columns,
+                    found,
+                });
+            }
+        }
         let named = inputs.iter().map(|name| (*name, Causality::Input));
         let named = named.chain(outputs.iter().map(|name| (*name, Causality::Output)));
         let variables = named
@@ -64,7 +106,7 @@ impl LinearUnit {
             variable_step: true,
             save_and_restore: true,
         };
-        Self {
+        Ok(Self {
             description: UnitDescription::new(variables, feedthrough, capabilities),
             a: DMatrix::from_row_slice(n, n, a),
             b: DMatrix::from_row_slice(n, m, b),
@@ -75,7 +117,7 @@ impl LinearUnit {
             inputs: DVector::zeros(m),
             transition_step: 0.0,
             transition: (DMatrix::zeros(0, 0), DMatrix::zeros(0, 0)),
-        }
+        })
     }
 
     fn prepare(&mut self, step: f64) {

@@ -57,7 +57,7 @@ pub enum StudyError {
     Threads(usize, String),
     /// It cannot be noted which runs are in progress.
     #[error("cannot note which runs are in progress: {0}")]
-    Notes(std::io::Error),
+    Notes(#[source] std::io::Error),
 }
 
 /// A study that is ready to be run: its list of cases, its columns, its identity.

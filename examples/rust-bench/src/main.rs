@@ -1,3 +1,5 @@
+#![forbid(unsafe_code)]
+
 use gyrator::{ClosureUnit, LinearUnit, Recorder, RunOptions, System};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -113,63 +113,67 @@ struct Observing {
     watched: Vec<Watched>,
 }
 
-impl Run {
-    pub(crate) fn start(parts: Parts) -> Result<Self, RunError> {
-        let Parts {
-            mut state,
-            mut method,
-            mut control,
-            control_facts,
-            period,
-            mut notes,
-            interrupt,
-        } = parts;
-        method.1.begin(&mut state);
-        // A unit may refuse to step beyond the stop time that it was given (FMI 2.0.4, 4.2.1).
-        let experiment = Period {
-            stop: period
-                .stop
-                .filter(|_| !control_facts.may_overshoot)
-                .map(|stop| end_as_stepped(&state.graph, stop, control_facts)),
-            ..period
-        };
-        let messages = engine::initialize(&mut state, &experiment)?;
-        notes.extend(messages.notes);
-        let start = Step {
-            time: period.start,
-            ..Step::default()
-        };
-        engine::begin_scenario(&mut state, &start).map_err(RunError::Fault)?;
-        let has_bonds = !state.graph.bonds.is_empty();
-        let first = control.1.first(state.graph.macro_step, has_bonds);
-        let timeline = Timeline::new(&state.graph, control_facts, &period, first);
-        let bonds = state.graph.bonds.iter();
-        let alarms = Alarms::new(bonds.map(|bond| judgement::sees_course(&state, bond)));
-        let mut run = Self {
-            ledger: Ledger::new(&state, control_facts.is_fixed),
-            audit: Audit::new(&state),
-            defects: Defects::new(&state),
-            alarms,
-            checkpoint: Checkpoint::if_possible(&state, control_facts, &mut notes),
-            timeline,
-            untried: Untried::all(&state),
-            state,
-            method,
-            control,
-            observers: Vec::new(),
-            interrupt,
-            stop_reason: StopReason::Running,
-            notes,
-            warnings: messages.warnings,
-            open_senses: messages.open_senses,
-            faulty: None,
-            written: false,
-            number: RUNS.fetch_add(1, Ordering::Relaxed),
-        };
-        end_if_due(&mut run)?;
-        Ok(run)
-    }
+/// Initialises the units and brings the system to its start time.
+///
+/// # Errors
+/// A fault of a unit, start values that do not converge.
+pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
+    let Parts {
+        mut state,
+        mut method,
+        mut control,
+        control_facts,
+        period,
+        mut notes,
+        interrupt,
+    } = parts;
+    method.1.begin(&mut state);
+    // A unit may refuse to step beyond the stop time that it was given (FMI 2.0.4, 4.2.1).
+    let experiment = Period {
+        stop: period
+            .stop
+            .filter(|_| !control_facts.may_overshoot)
+            .map(|stop| end_as_stepped(&state.graph, stop, control_facts)),
+        ..period
+    };
+    let messages = engine::initialize(&mut state, &experiment)?;
+    notes.extend(messages.notes);
+    let start = Step {
+        time: period.start,
+        ..Step::default()
+    };
+    engine::begin_scenario(&mut state, &start).map_err(RunError::Fault)?;
+    let has_bonds = !state.graph.bonds.is_empty();
+    let first = control.1.first(state.graph.macro_step, has_bonds);
+    let timeline = Timeline::new(&state.graph, control_facts, &period, first);
+    let bonds = state.graph.bonds.iter();
+    let alarms = Alarms::new(bonds.map(|bond| judgement::sees_course(&state, bond)));
+    let mut run = Run {
+        ledger: Ledger::new(&state, control_facts.is_fixed),
+        audit: Audit::new(&state),
+        defects: Defects::new(&state),
+        alarms,
+        checkpoint: Checkpoint::if_possible(&state, control_facts, &mut notes),
+        timeline,
+        untried: Untried::all(&state),
+        state,
+        method,
+        control,
+        observers: Vec::new(),
+        interrupt,
+        stop_reason: StopReason::Running,
+        notes,
+        warnings: messages.warnings,
+        open_senses: messages.open_senses,
+        faulty: None,
+        written: false,
+        number: RUNS.fetch_add(1, Ordering::Relaxed),
+    };
+    end_if_due(&mut run)?;
+    Ok(run)
+}
 
+impl Run {
     /// Adds an observer, which sees the present communication point at once. It finishes at once, too,
     /// where the run has ended before its first step.
     ///

@@ -52,7 +52,7 @@ impl Run {
         if !unable.is_empty() {
             let names = unable.join(", ");
             return Err(RunError::NotSaved(format!(
-                "{names} cannot save a state (`canGetAndSetFMUstate` of an FMU in this process, `Unit::save`)"
+                "{names} cannot save a state (FMUs say `canGetAndSetFMUstate`, units `Capabilities::save_and_restore`)"
             )));
         }
         let not_copied = |kind: &str, name: &str| {

@@ -36,7 +36,7 @@ use crate::method::Method;
 use crate::registries::Registries;
 use crate::registry::{Chosen, EntryKind, Registry};
 use crate::resolve::resolve;
-use crate::run::{Parts, Run};
+use crate::run::{self, Parts, Run};
 use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, StartError};
 use crate::state::{Member, RunningScenario, Slot, SystemState};
@@ -297,7 +297,7 @@ impl System {
             engine::add_scenario(&mut state, scenario, resolved.period.start);
         }
         let (method, control) = (resolved.method, resolved.control);
-        Ok(Run::start(Parts {
+        Ok(run::start(Parts {
             state,
             method: (method.name(), method.build()),
             control: (control.name(), control.build()),
