@@ -50,8 +50,8 @@ pub(super) struct Options {
     /// End with exit code 0 also where the coupling diverges
     #[arg(long, help_heading = "Results")]
     accept_divergence: bool,
-    /// Make no steps that are taken back, to find bonds whose `sense` is likely wrong: for FMUs that
-    /// do not go back as they claim
+    /// Leave out the trial, after the last step, that finds bonds whose `sense` is likely wrong: for FMUs that
+    /// crash when they restore a state
     #[arg(long, help_heading = "FMUs")]
     no_sense_check: bool,
     #[command(flatten)]

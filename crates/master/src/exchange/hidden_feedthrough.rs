@@ -10,13 +10,14 @@
 //! input is as late in its output as in that of a damper.
 
 use super::choice::declares_safe;
+use super::last_steps::Before;
 use super::probe::{Gains, SMOOTH};
 use super::probing::CentralDifference;
 use crate::fault::Cause;
 use crate::state::{StepResponse, SystemState};
 use crate::state_check;
 use crate::step::Step;
-use crate::unit::{Handle, SavedState, StepOutcome, Unit, UnitResult, Variable};
+use crate::unit::{Handle, StepOutcome, Unit, UnitResult, Variable};
 
 /// Half the width of a trial, in the [sizes](CentralDifference) of a probe: a thousandth of the input, so that the
 /// response stands out of the tolerances of solvers, and a system stays near its point. A choice.
@@ -48,16 +49,6 @@ pub(crate) struct Untried {
     before: Option<Before>,
 }
 
-/// A component before its last two macro-steps.
-struct Before {
-    saved: SavedState,
-    /// Values of its inputs.
-    inputs: Vec<f64>,
-    time: f64,
-    /// Its communication step, s.
-    size: f64,
-}
-
 impl Untried {
     /// The components whose response is not known and can be found.
     pub(crate) fn all(state: &SystemState) -> Vec<Self> {
@@ -85,14 +76,7 @@ impl Untried {
 
     /// Saves the state before a step after which there is one more.
     pub(crate) fn save(&mut self, state: &mut SystemState, step: &Step) {
-        let member = &mut state.units.members[self.component];
-        let saved = member.slot.unit().save(None);
-        self.before = saved.ok().map(|saved| Before {
-            saved,
-            inputs: state.courses.values[member.inputs.clone()].to_vec(),
-            time: step.time,
-            size: step.size / f64::from(member.substeps),
-        });
+        self.before = Before::of(state, self.component, step);
     }
 
     /// Tries the steps, after which the unit may only end. A step that it does not finish shows nothing.

@@ -10,6 +10,7 @@
 mod choice;
 pub(crate) mod derivative;
 mod hidden_feedthrough;
+mod last_steps;
 mod plan;
 mod probe;
 mod probing;
@@ -24,4 +25,4 @@ pub(crate) use hidden_feedthrough::{Untried, mark_hidden};
 pub(crate) use plan::{Pass as InitialPass, Stage, exchange_passes, initial_stages};
 pub(crate) use probe::Gains;
 pub(crate) use refresh::prepare_passes;
-pub(crate) use sense::{likely_wrong_senses, wrong_senses_by_steps};
+pub(crate) use sense::{OpenSenses, likely_wrong_senses};

@@ -1,9 +1,9 @@
 //! The change of an output over a step, by a change of an input that holds over it.
 
+use super::last_steps::Before;
 use super::probing::CentralDifference;
-use crate::fault::{Cause, Fault};
+use crate::fault::Cause;
 use crate::state::SystemState;
-use crate::step::Step;
 use crate::unit::{Handle, SavedState, StepOutcome, Unit, UnitResult};
 
 /// Change of the input, in sizes of a [`CentralDifference`]: a thousandth of its magnitude, more than what the
@@ -28,8 +28,7 @@ const SYMMETRIC: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
 /// The answer of an output to an input.
 pub(super) enum Response {
-    /// The unit cannot go back or not make two such steps before the end, or its answer is none, not smooth or not
-    /// short.
+    /// The unit does not finish the steps, or its answer is none, not smooth or not short.
     None,
     /// ∂output/∂input after the first step.
     Derivative(f64),
@@ -37,7 +36,8 @@ pub(super) enum Response {
     Forgets,
 }
 
-/// Response of one component in its first step, which it makes and takes back; the run ends at `stop`, s.
+/// Response of one component in its last two steps, made again from the state `before` them; the unit has that state
+/// afterwards.
 ///
 /// # Errors
 /// A fault after which the unit cannot go on.
@@ -45,35 +45,32 @@ pub(super) fn step_response(
     state: &mut SystemState,
     output: usize,
     input: usize,
-    step: &Step,
-    stop: Option<f64>,
-) -> Result<Response, Fault> {
+    before: &Before,
+) -> UnitResult<Response> {
     let component = state.graph.outputs[output].component;
     let node = &state.graph.components[component];
     let member = &mut state.units.members[component];
-    let size = step.size * member.every as f64 / f64::from(member.substeps);
-    let is_over = stop.is_some_and(|stop| step.time + 2.0 * size > stop);
-    let is_own = member.inputs.contains(&input);
-    let capabilities = node.description.capabilities;
-    if !is_own || is_over || !capabilities.save_and_restore {
+    if !member.inputs.contains(&input) {
         return Ok(Response::None);
     }
-    let value = state.courses.values[input];
+    let value = before.inputs[input - member.inputs.start];
     let variable = &node.description.variables[state.graph.inputs[input].variable];
     let mut trials = Trials {
         unit: member.slot.unit(),
         output: member.output_handles[output - member.outputs.start],
         input: member.input_handles[input - member.inputs.start],
-        time: step.time,
-        size,
+        saved: &before.saved,
+        time: before.time,
+        size: before.size,
         difference: CentralDifference::about(value, variable, TIMES),
     };
-    let mut response = trials.response(value);
-    if capabilities.variable_step && matches!(response, Ok(Response::None)) {
+    trials.unit.restore(trials.saved)?;
+    let response = trials.response(value)?;
+    if node.description.capabilities.variable_step && matches!(response, Response::None) {
         trials.size *= SHORT;
-        response = trials.response(value);
+        return trials.response(value);
     }
-    response.map_err(|cause| state.graph.fault(component, step, cause))
+    Ok(response)
 }
 
 /// Two steps at a time of one unit, from one point.
@@ -81,6 +78,7 @@ struct Trials<'a> {
     unit: &'a mut dyn Unit,
     output: Handle,
     input: Handle,
+    saved: &'a SavedState,
     time: f64,
     size: f64,
     difference: CentralDifference,
@@ -90,16 +88,15 @@ impl Trials<'_> {
     /// The response about the present value of the input.
     fn response(&mut self, value: f64) -> UnitResult<Response> {
         let points = self.difference.points(TIMES);
-        let saved = self.unit.save(None)?;
         let mut outputs = [[0.0; 2]; 3];
         for (output, tried) in outputs.iter_mut().zip([value, points[0], points[1]]) {
-            let Some(found) = self.outputs(&saved, tried, value)? else {
+            let Some(found) = self.outputs(tried, value)? else {
                 return Ok(Response::None);
             };
             *output = found;
         }
         let [middle, above, below] = outputs;
-        let again = self.outputs(&saved, value, value)?;
+        let again = self.outputs(value, value)?;
         if again.is_some_and(|again| again.map(f64::to_bits) != middle.map(f64::to_bits)) {
             return Ok(Response::Forgets);
         }
@@ -119,14 +116,9 @@ impl Trials<'_> {
 
     /// The output after one and two steps with the input at `tried`, if the unit finishes them; goes back, and sets
     /// the input to `value`.
-    fn outputs(
-        &mut self,
-        saved: &SavedState,
-        tried: f64,
-        value: f64,
-    ) -> UnitResult<Option<[f64; 2]>> {
+    fn outputs(&mut self, tried: f64, value: f64) -> UnitResult<Option<[f64; 2]>> {
         let made = self.steps(tried);
-        let back = self.unit.restore(saved);
+        let back = self.unit.restore(self.saved);
         let back = back.and_then(|()| self.unit.set_reals(&[self.input], &[value]));
         match made {
             // A step that the run may never make is no fault of it, if it leaves the unit as it was.

@@ -20,7 +20,7 @@ use crate::alarm::Alarms;
 use crate::audit::Audit;
 use crate::defect::Defects;
 use crate::engine;
-use crate::exchange::{Untried, wrong_senses_by_steps};
+use crate::exchange::{OpenSenses, Untried};
 use crate::fault::RunError;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
@@ -71,7 +71,9 @@ pub struct Run {
     notes: Vec<String>,
     warnings: Vec<String>,
     /// Bonds on whose sense direct feed-through says nothing.
-    open_senses: Vec<usize>,
+    open_senses: OpenSenses,
+    /// They are tried when it is over.
+    checks_senses: bool,
     faulty: Option<String>,
     /// Components whose last steps are tried when the run is over.
     untried: Vec<Untried>,
@@ -88,23 +90,12 @@ pub fn divergence_advice(run: &Run) -> String {
     judgement::advice(run)
 }
 
-/// Looks for likely wrong senses of the bonds whose ends have no direct feed-through, before the first step of
-/// a run: ends that can restore a state make two steps and take them back, with one input a little more and
-/// a little less. The report has a warning for each. Does nothing later, nor a second time.
-///
-/// # Errors
-/// A fault after which a unit cannot go on; the run has then ended.
-pub fn check_senses(run: &mut Run) -> Result<(), RunError> {
-    let bonds = std::mem::take(&mut run.open_senses);
-    if run.has_ended() || run.timeline.steps() > 0 {
-        return Ok(());
-    }
-    let (step, stop) = (run.timeline.next_step(), run.timeline.stop_time());
-    match wrong_senses_by_steps(&mut run.state, &bonds, &step, stop) {
-        Ok(warnings) => run.warnings.extend(warnings),
-        Err(fault) => return Err(fail(run, RunError::Fault(fault))),
-    }
-    Ok(())
+/// Looks for likely wrong senses of the power bonds whose ends have no direct feed-through, when the run has reached its
+/// stop time: ends that save and restore their state make their last two steps again, with one input a little more and a
+/// little less. The report has a warning for each. No result depends on it. Only for steps of one size, and for ends that
+/// step with the macro-step.
+pub fn check_senses(run: &mut Run) {
+    run.checks_senses = !run.open_senses.is_empty();
 }
 
 /// An observer with the variables that it watches.
@@ -164,7 +155,8 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         stop_reason: StopReason::Running,
         notes,
         warnings: messages.warnings,
-        open_senses: messages.open_senses,
+        open_senses: OpenSenses::new(messages.open_senses),
+        checks_senses: false,
         faulty: None,
         written: false,
         number: RUNS.fetch_add(1, Ordering::Relaxed),
@@ -221,7 +213,7 @@ impl Run {
         loop {
             let step = self.timeline.next_step();
             keep_state(self, &step)?;
-            if !self.untried.is_empty() {
+            if self.checks_senses || !self.untried.is_empty() {
                 step_trial::save(self, &step);
             }
             let given = engine::give_held_values(&mut self.state, &step);

@@ -12,6 +12,9 @@ pub(super) fn save(run: &mut Run, step: &Step) {
         for untried in &mut run.untried {
             untried.save(&mut run.state, step);
         }
+        if run.checks_senses {
+            run.open_senses.save(&mut run.state, step);
+        }
     }
 }
 
@@ -33,6 +36,11 @@ pub(super) fn conclude(run: &mut Run) {
         }
     }
     run.audit.resolve(&run.state);
+    let (warnings, failed) = run.open_senses.find(&mut run.state);
+    run.warnings.extend(warnings);
+    if let Some(component) = failed.first() {
+        run.faulty = Some(run.state.graph.components[*component].name.clone());
+    }
 }
 
 fn note(run: &Run, component: usize, response: &StepResponse) -> Option<String> {

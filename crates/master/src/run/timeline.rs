@@ -72,11 +72,6 @@ impl Timeline {
         self.is_fixed
     }
 
-    /// Stop time, s.
-    pub(super) fn stop_time(&self) -> Option<f64> {
-        self.stop.map(|(_, stop)| stop)
-    }
-
     /// The stop time is reached.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
