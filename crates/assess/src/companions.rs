@@ -51,13 +51,19 @@ pub fn assess(
 }
 
 impl Assessment {
-    /// Puts the verdict of the bars in place of the one that the run alone has given, unless they cannot tell and that
-    /// says that the run diverges. `advice` is for a run that diverges.
+    /// Puts the verdict of the bars in place of the one that the run alone has given, unless that says that the run
+    /// diverges, and they cannot tell, or call it dominating without the error of one signal that they know. `advice` is for
+    /// a run that diverges.
     pub fn amend(&self, report: &mut Report, advice: String) {
         let Some(verdict) = self.verdict else {
             return;
         };
-        if verdict != Verdict::CannotTell || report.verdict != Verdict::Diverging {
+        let is_open = match verdict {
+            Verdict::CannotTell => true,
+            Verdict::Dominating => self.bars.iter().all(|bar| bar.verdict != verdict),
+            _ => false,
+        };
+        if !is_open || report.verdict != Verdict::Diverging {
             report.verdict = verdict;
             report.advice = (verdict == Verdict::Diverging).then_some(advice);
         }

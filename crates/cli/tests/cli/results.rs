@@ -219,6 +219,23 @@ fn slow_growth_ends_with_exit_code_6() {
     assert_eq!(bond["alarms"].as_array().unwrap().len(), 0);
 }
 
+/// Case 1 of table 1 with macro-steps so long that the run has few of them, each of which makes the signals greater by
+/// powers of ten: neither the run alone nor its error bars, which have no order there, end with exit code 0.
+#[test]
+fn explosions_in_few_steps_end_with_exit_code_6() {
+    let bench = bench();
+    for (step, steps) in [("2", 5), ("1", 10), ("0.5", 20), ("0.2", 50)] {
+        for more in [&[][..], &["--error-bars"]] {
+            let always = ["run", "system.toml", "--summary=summary.json", "--step-size"];
+            let outcome = bench.run(always.iter().chain(&[step]).chain(more).copied());
+            assert_eq!(outcome.code, Some(6), "{step} {more:?}: {}", outcome.stdout);
+            let summary = bench.json("summary.json");
+            assert_eq!(summary["verdict"], "diverging", "{step} {more:?}");
+            assert_eq!(summary["steps"], steps);
+        }
+    }
+}
+
 /// Case 3 of Rodríguez et al. 2022, table 1: the stale force makes 1.9 MJ of 10 kJ.
 #[test]
 fn a_coupling_that_diverges_ends_with_exit_code_6() {

@@ -42,8 +42,16 @@ const GROWN: f64 = 3.0;
 /// Growth that shows a signal of no loop to explode, unless it is one late jump, which adds a work of 1: choices.
 const SIGNAL_GROWTH: f64 = 1e3;
 const JUMPS: f64 = 1.5;
-/// Steps before growth is one: of the first ones anything may be a multiple. A choice.
+/// An error of so many times the signals is the coupling's, whatever the ledger says: of few steps, between which energies grow by
+/// powers of ten, its sums say nothing. A choice.
+const BEYOND: f64 = 10.0;
+/// Steps before growth is one: of the first ones anything may be a multiple. Growth within fewer counts where it is that of a
+/// signal that explodes, and each half of the later two thirds of the steps has its part, of which no power of the time below the fifth is capable.
+/// Choices.
 const FEWEST_STEPS: u64 = 64;
+const FEWEST_OF_EXPLOSION: u64 = 4;
+const MIDDLE: f64 = 2.0 / 3.0;
+const EACH_HALF: f64 = 10.0;
 /// Part of the range of the energy over a bond that the coupling makes, at least, where it makes the bond diverge: the
 /// growth of a system comes from there. A choice; on the 600 systems it is more than .4.
 const MAIN_PART: f64 = 0.3;
@@ -171,10 +179,14 @@ impl<'a> Judgement<'a> {
         let may_diverge = estimate >= EXPLODED && growth >= GROWN
             || estimate >= Verdict::VISIBLE && growth >= GROWN_MUCH;
         let part = if estimate >= EXPLODED { MAIN_PART } else { ALL };
-        let diverges = may_diverge
-            && self
-                .grow_by_coupling(links, part)
-                .unwrap_or(estimate >= EXPLODED);
+        let is_by_coupling = || match estimate >= BEYOND {
+            true => true,
+            false => {
+                let by_energy = self.grow_by_coupling(links, part);
+                by_energy.unwrap_or(estimate >= EXPLODED)
+            }
+        };
+        let diverges = may_diverge && is_by_coupling();
         let verdict = match diverges {
             true => Verdict::Diverging,
             false => Verdict::from_relative_error(estimate.min(f64::MAX)),
@@ -375,18 +387,19 @@ fn stale_lag(run: &Run, input: usize, component: usize) -> [f64; 2] {
 /// Growth of the range of a connection since a third of the steps, as far as it goes on to the end.
 fn growth(run: &Run, input: usize, range: f64) -> f64 {
     let steps = run.timeline.steps();
-    if steps < FEWEST_STEPS {
-        return 1.0;
-    }
     let since = |part: f64| {
         let before = run.defects.range_after((part * steps as f64) as u64, input);
         range / before.unwrap_or(range)
     };
-    let (early, late) = (since(EARLY), since(LATE).powi(GOES_ON));
-    if early.is_nan() || late.is_nan() {
-        return 1.0;
+    let growth = since(EARLY).min(since(LATE).powi(GOES_ON));
+    if steps < FEWEST_STEPS {
+        let (all, half) = (since(EARLY), since(MIDDLE));
+        let explodes = half >= EACH_HALF && all >= EACH_HALF * half && all >= SIGNAL_GROWTH;
+        if steps < FEWEST_OF_EXPLOSION || !all.is_finite() || !explodes {
+            return 1.0;
+        }
     }
-    early.min(late)
+    if growth.is_nan() { 1.0 } else { growth }
 }
 
 /// The loop that each component is in.
