@@ -54,7 +54,7 @@ impl ClosureUnit {
     }
 }
 
-/// What is the same for all units of one Python object.
+/// The parts that all units of one Python object share.
 pub(crate) struct Plan {
     inputs: Vec<(String, f64)>,
     outputs: Vec<(String, f64)>,

@@ -97,7 +97,7 @@ impl Untried {
             outputs: &member.output_handles,
             before,
         };
-        // What the unit has at the end stays readable.
+        // The values at the end stay readable.
         let unit = member.slot.unit();
         let found = unit.save(None).and_then(|end| {
             let found = trial.gains(unit, &variables)?;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::schedule::Overruns;
 
-/// Greatest duration that a histogram tells apart, ns: an hour. A longer one counts as an hour; `max` is exact.
+/// Greatest duration of a histogram, ns: an hour. A longer one counts as an hour; `max` is exact.
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// Digits of a duration that a histogram keeps.
