@@ -47,7 +47,7 @@ fn pair(seed: u64, sense: f64) -> Run {
     system.start(&RunOptions::default()).unwrap()
 }
 
-/// Warnings about senses, by the last steps.
+/// Warnings about senses, when the run is over.
 fn warnings(run: &mut Run) -> usize {
     check_senses(run);
     let warnings = run.run().unwrap().warnings;

@@ -82,6 +82,8 @@ struct Running {
     inputs: Option<InputFile>,
     file: Option<ResultFile>,
     clock: WallClock,
+    /// Warnings that were shown at its start.
+    warned: usize,
     /// How well it has kept step with the clock.
     timing: Option<Timing>,
     stepping_since: Instant,
@@ -105,7 +107,9 @@ impl Session<'_> {
             running.file.iter().for_each(ResultFile::await_columns);
         }
         // The summary would come days later.
-        show_warnings(&running.run.report().warnings);
+        let warnings = running.run.report().warnings;
+        show_warnings(&warnings);
+        running.warned = warnings.len();
         let outcome = if self.results.initialize_only {
             self.show_initial_values(&mut running)
         } else {
@@ -288,6 +292,7 @@ impl Session<'_> {
             parameters,
             inputs,
             clock,
+            warned: 0,
             timing: None,
             stepping_since: Instant::now(),
         })
@@ -454,6 +459,10 @@ impl Session<'_> {
                 return written.map(|()| Exit::Success);
             }
             let failure = failed(error, &summary, trouble.as_deref(), written.err());
+            let warned = report.warnings.iter().skip(running.warned);
+            let failure = warned.fold(failure, |failure, text| {
+                failure.detail(format!("warning: {text}"))
+            });
             let found = findings.iter().filter(|f| f.outcome == Outcome::Failed);
             return Err(found.fold(failure, |failure, f| failure.detail(f.to_string())));
         }

@@ -105,3 +105,31 @@ fn single_cranes_step_by_50_ms() {
 fn double_cranes_step_by_50_ms() {
     expect_within_limits(2);
 }
+
+/// A bond of the wrong sense drives the crane into an error: the message of the run says so, by the answer that the mechanics
+/// gives once more from its start.
+#[test]
+fn a_wrong_sense_is_named_where_it_ends_the_run() {
+    let bench = Bench::new();
+    let crane = Crane {
+        actuators: 1,
+        throttle: Throttle::Narrow,
+    };
+    let file = example(crane).replace("../target/fmus", "fmus");
+    let from = file.find("[[interface_models]]").unwrap();
+    let to = file[from..]
+        .find("[[bonds]]")
+        .map_or(file.len(), |bonds| from + bonds);
+    let file = [&file[..from], &file[to..]].concat();
+    let flipped = file.replace("name = \"actuator1\"", "name = \"actuator1\"\nsense = -1");
+    assert_ne!(file, flipped);
+    bench.write("system.toml", &flipped);
+    let run = ["run", "system.toml", "--summary", "summary.json"];
+    let outcome = bench.run(run);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stdout);
+    let words = "warning: bond actuator1: its sense is likely the wrong sign: ∂mechanics.v1/∂mechanics.p11 = ";
+    assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    let outcome = bench.run(run.into_iter().chain(["--no-sense-check"]));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stdout);
+    assert!(!outcome.stderr.contains("its sense"), "{}", outcome.stderr);
+}

@@ -226,7 +226,12 @@ fn explosions_in_few_steps_end_with_exit_code_6() {
     let bench = bench();
     for (step, steps) in [("2", 5), ("1", 10), ("0.5", 20), ("0.2", 50)] {
         for more in [&[][..], &["--error-bars"]] {
-            let always = ["run", "system.toml", "--summary=summary.json", "--step-size"];
+            let always = [
+                "run",
+                "system.toml",
+                "--summary=summary.json",
+                "--step-size",
+            ];
             let outcome = bench.run(always.iter().chain(&[step]).chain(more).copied());
             assert_eq!(outcome.code, Some(6), "{step} {more:?}: {}", outcome.stdout);
             let summary = bench.json("summary.json");

@@ -10,9 +10,9 @@
 //! input is as late in its output as in that of a damper.
 
 use super::choice::declares_safe;
-use super::last_steps::Before;
 use super::probe::{Gains, SMOOTH};
 use super::probing::CentralDifference;
+use super::two_steps::Before;
 use crate::fault::Cause;
 use crate::state::{StepResponse, SystemState};
 use crate::state_check;

@@ -10,7 +10,6 @@
 mod choice;
 pub(crate) mod derivative;
 mod hidden_feedthrough;
-mod last_steps;
 mod plan;
 mod probe;
 mod probing;
@@ -19,6 +18,7 @@ mod sense;
 mod step_response;
 #[cfg(test)]
 mod tests;
+mod two_steps;
 
 pub(crate) use choice::select_exchange;
 pub(crate) use hidden_feedthrough::{Untried, mark_hidden};

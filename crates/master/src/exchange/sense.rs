@@ -8,8 +8,8 @@
 
 use super::Gains;
 use super::derivative::by_unit;
-use super::last_steps::Before;
 use super::step_response::{Response, step_response};
+use super::two_steps::Before;
 use crate::graph::{Axis, Bond, Graph};
 use crate::state::SystemState;
 use crate::step::Step;
@@ -97,7 +97,7 @@ pub(crate) fn likely_wrong_senses(state: &mut SystemState, gains: &[Option<Gains
     senses
 }
 
-/// Power bonds whose senses direct feed-through leaves open, with their ends before the last two steps of a run.
+/// Power bonds whose senses direct feed-through leaves open, with the ends before their first two steps.
 pub(crate) struct OpenSenses {
     bonds: Vec<usize>,
     ends: Vec<(usize, Before)>,
@@ -109,12 +109,8 @@ impl OpenSenses {
         Self { bonds, ends }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.bonds.is_empty()
-    }
-
-    /// Saves the ends before a step after which there is one more.
-    pub(crate) fn save(&mut self, state: &mut SystemState, step: &Step) {
+    /// Saves the ends that make two steps until `stop`, s, before the first step of a run.
+    pub(crate) fn save(&mut self, state: &mut SystemState, step: &Step, stop: Option<f64>) {
         let graph = std::sync::Arc::clone(&state.graph);
         let bonds = self.bonds.iter().map(|bond| &graph.bonds[*bond]);
         let mut ends: Vec<usize> = bonds
@@ -122,15 +118,23 @@ impl OpenSenses {
             .collect();
         ends.sort_unstable();
         ends.dedup();
+        let is_over = |before: &Before| stop.is_some_and(|stop| before.end() > stop);
         let saved = ends.into_iter();
-        let saved =
-            saved.filter_map(|end| Before::of(state, end, step).map(|before| (end, before)));
+        let saved = saved.filter_map(|end| {
+            let before = Before::of(state, end, step).filter(|before| !is_over(before))?;
+            Some((end, before))
+        });
         self.ends = saved.collect();
     }
 
-    /// Judges the senses by the last two steps, which the ends make again with one input a little more and a little less:
-    /// warnings, and the components that failed, which may only be freed.
-    pub(crate) fn find(&self, state: &mut SystemState) -> (Vec<String>, Vec<usize>) {
+    /// Judges the senses by the first two steps, which the ends make again with one input a little more and a little less:
+    /// warnings, and the components that failed, which may only be freed. `faulty` is one that did so before, and whether it may
+    /// still restore a state, as after `fmi2Error` (FMI 2.0.4, table of 4.2.4).
+    pub(crate) fn find(
+        &self,
+        state: &mut SystemState,
+        faulty: Option<(&str, bool)>,
+    ) -> (Vec<String>, Vec<usize>) {
         let graph = std::sync::Arc::clone(&state.graph);
         let mut trials = Trials {
             open: self,
@@ -139,6 +143,14 @@ impl OpenSenses {
         };
         let mut afterwards = Vec::new();
         for (end, _) in &self.ends {
+            if let Some((name, goes_back)) = faulty
+                && name == graph.components[*end].name
+            {
+                if !goes_back {
+                    trials.failed.push(*end);
+                }
+                continue;
+            }
             // The values of the end stay readable.
             match state.units.members[*end].slot.unit().save(None) {
                 Ok(saved) => afterwards.push((*end, saved)),
@@ -370,7 +382,7 @@ mod tests {
         }
     }
 
-    /// A run of one step has no two to try.
+    /// A run of one step has no two to try, and one that is not finite has.
     #[test]
     fn what_cannot_be_tried_raises_no_doubt() {
         for (stop, doubts) in [(0.02, 1), (0.03, 1), (0.01, 0)] {

@@ -1,7 +1,7 @@
 //! The change of an output over a step, by a change of an input that holds over it.
 
-use super::last_steps::Before;
 use super::probing::CentralDifference;
+use super::two_steps::Before;
 use crate::fault::Cause;
 use crate::state::SystemState;
 use crate::unit::{Handle, SavedState, StepOutcome, Unit, UnitResult};
@@ -36,7 +36,7 @@ pub(super) enum Response {
     Forgets,
 }
 
-/// Response of one component in its last two steps, made again from the state `before` them; the unit has that state
+/// Response of one component in two steps, made again from the state `before` them; the unit has that state
 /// afterwards.
 ///
 /// # Errors

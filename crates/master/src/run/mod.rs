@@ -21,7 +21,7 @@ use crate::audit::Audit;
 use crate::defect::Defects;
 use crate::engine;
 use crate::exchange::{OpenSenses, Untried};
-use crate::fault::RunError;
+use crate::fault::{Cause, RunError};
 use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::method::Method;
@@ -72,9 +72,9 @@ pub struct Run {
     warnings: Vec<String>,
     /// Bonds on whose sense direct feed-through says nothing.
     open_senses: OpenSenses,
-    /// They are tried when it is over.
-    checks_senses: bool,
     faulty: Option<String>,
+    /// It may restore a state.
+    goes_back: bool,
     /// Components whose last steps are tried when the run is over.
     untried: Vec<Untried>,
     written: bool,
@@ -90,12 +90,14 @@ pub fn divergence_advice(run: &Run) -> String {
     judgement::advice(run)
 }
 
-/// Looks for likely wrong senses of the power bonds whose ends have no direct feed-through, when the run has reached its
-/// stop time: ends that save and restore their state make their last two steps again, with one input a little more and a
-/// little less. The report has a warning for each. No result depends on it. Only for steps of one size, and for ends that
-/// step with the macro-step.
+/// Looks for likely wrong senses of the power bonds whose ends have no direct feed-through, when the run is over, however
+/// it ended: ends that save and restore their state make their first two steps again, with one input a little more and a
+/// little less. The report has a warning for each. No result depends on it. Does nothing after the first step.
 pub fn check_senses(run: &mut Run) {
-    run.checks_senses = !run.open_senses.is_empty();
+    if run.timeline.steps() == 0 {
+        let (step, stop) = (run.timeline.next_step(), run.timeline.stop_time());
+        run.open_senses.save(&mut run.state, &step, stop);
+    }
 }
 
 /// An observer with the variables that it watches.
@@ -156,8 +158,8 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         notes,
         warnings: messages.warnings,
         open_senses: OpenSenses::new(messages.open_senses),
-        checks_senses: false,
         faulty: None,
+        goes_back: false,
         written: false,
         number: RUNS.fetch_add(1, Ordering::Relaxed),
     };
@@ -213,7 +215,7 @@ impl Run {
         loop {
             let step = self.timeline.next_step();
             keep_state(self, &step)?;
-            if self.checks_senses || !self.untried.is_empty() {
+            if !self.untried.is_empty() {
                 step_trial::save(self, &step);
             }
             let given = engine::give_held_values(&mut self.state, &step);
@@ -221,6 +223,8 @@ impl Run {
             let made = given.and_then(|()| self.method.1.step(&mut self.state, &step));
             if let Err(fault) = made {
                 self.faulty = Some(fault.component.clone());
+                let cause = fault.unit.cause;
+                self.goes_back = matches!(cause, Cause::Error | Cause::Discard | Cause::NotFinite);
                 return Err(fail(self, RunError::Fault(fault)));
             }
             self.written = false;

@@ -1,4 +1,5 @@
-//! The trial of the last steps of components whose declared direct feed-through shows nowhere.
+//! Trials when a run is over: of the last steps of components whose declared direct feed-through shows nowhere, and of the
+//! first ones of the ends of bonds whose sense is open.
 
 use super::Run;
 use crate::report::StopReason;
@@ -12,15 +13,13 @@ pub(super) fn save(run: &mut Run, step: &Step) {
         for untried in &mut run.untried {
             untried.save(&mut run.state, step);
         }
-        if run.checks_senses {
-            run.open_senses.save(&mut run.state, step);
-        }
     }
 }
 
 /// Tries the steps when the run has reached its stop time, with a note on what is found. A unit that fails in its trial is
 /// not called any more; its results are complete.
 pub(super) fn conclude(run: &mut Run) {
+    try_senses(run);
     let untried = std::mem::take(&mut run.untried);
     if run.stop_reason != StopReason::StopTime {
         return;
@@ -36,11 +35,21 @@ pub(super) fn conclude(run: &mut Run) {
         }
     }
     run.audit.resolve(&run.state);
-    let (warnings, failed) = run.open_senses.find(&mut run.state);
-    run.warnings.extend(warnings);
-    if let Some(component) = failed.first() {
-        run.faulty = Some(run.state.graph.components[*component].name.clone());
+}
+
+/// Tries the first steps of the ends of bonds whose senses are open, with a warning for each that is likely wrong. A run
+/// whose user wants it to end makes no more calls.
+fn try_senses(run: &mut Run) {
+    if run.stop_reason == StopReason::Interrupted {
+        return;
     }
+    let faulty = run.faulty.clone();
+    let known = faulty.as_deref().map(|name| (name, run.goes_back));
+    let (warnings, failed) = run.open_senses.find(&mut run.state, known);
+    run.warnings.extend(warnings);
+    let failed = failed.first();
+    let name = failed.map(|component| run.state.graph.components[*component].name.clone());
+    run.faulty = faulty.or(name);
 }
 
 fn note(run: &Run, component: usize, response: &StepResponse) -> Option<String> {

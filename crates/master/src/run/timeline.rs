@@ -84,6 +84,11 @@ impl Timeline {
         self.is_fixed && (2 * step.length..3 * step.length).contains(&rest)
     }
 
+    /// Stop time, s.
+    pub(super) fn stop_time(&self) -> Option<f64> {
+        self.stop.map(|(_, stop)| stop)
+    }
+
     /// The step that was made is final.
     #[inline]
     pub(super) fn advance(&mut self, step: &Step) {
