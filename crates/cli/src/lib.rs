@@ -10,6 +10,7 @@ mod checks;
 mod companions;
 mod error_bars;
 pub mod exit;
+mod failed_run;
 pub mod failure;
 mod fmu_log;
 mod fmu_options;

@@ -17,6 +17,7 @@ use crate::checks::{self, CheckOptions};
 use crate::companions::Companion;
 use crate::error_bars::{Assessed, Assessment};
 use crate::exit::Exit;
+use crate::failed_run::{failed, is_broken_pipe};
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
@@ -557,44 +558,6 @@ impl Session<'_> {
 /// The results could not be written.
 fn not_recorded(error: RecordError) -> RunError {
     RunError::Observer(Box::new(error))
-}
-
-/// A run that failed, with what is left of it.
-fn failed(
-    error: RunError,
-    summary: &Summary<'_>,
-    trouble: Option<&str>,
-    not_written: Option<Failure>,
-) -> Failure {
-    let mut failure = Failure::from(error);
-    failure = match (summary.kept_rows(), trouble) {
-        // It says itself where the rows are, if there are any.
-        (_, Some(trouble)) if failure.text().contains(trouble) => failure,
-        (_, Some(trouble)) => failure.detail(trouble),
-        // As where the process of the whole run was lost.
-        (Some((rows, file)), None) if failure.exit == Exit::Crashed => {
-            failure.add(&format!("; {rows} kept in {file}"))
-        }
-        (Some((rows, file)), None) => failure.detail(format!(
-            "what was recorded until then is kept: {rows} in {file}"
-        )),
-        (None, None) => failure,
-    };
-    match not_written {
-        Some(other) => failure.detail(other.text()),
-        None => failure,
-    }
-}
-
-/// Whether the reader of `-o -` has gone, as `head` does when it has seen enough.
-fn is_broken_pipe(error: &RunError) -> bool {
-    let RunError::Observer(error) = error else {
-        return false;
-    };
-    matches!(
-        error.downcast_ref::<RecordError>(),
-        Some(RecordError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe
-    )
 }
 
 fn show_warnings(warnings: &[String]) {
