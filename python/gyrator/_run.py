@@ -26,7 +26,7 @@ Value = float | int | bool | str
 #: How long to wait for the end of the program before the rows that have come are read, s.
 _INTERVAL = 0.01
 #: Options with ``=`` between name and value, which may also stand without one.
-_WITH_EQUALS = {"cache", "error_bars", "isolate"}
+_WITH_EQUALS = {"cache", "error_bars", "isolate", "real_time"}
 
 
 def run(
@@ -63,6 +63,12 @@ def run(
     cache: bool | StrPath | None = None,
     compile: bool = False,
     unpack_limit: Mapping[str, str | float] | None = None,
+    no_sense_check: bool = False,
+    real_time: bool | float | None = None,
+    overruns: str | None = None,
+    cpu: int | None = None,
+    fifo_priority: int | None = None,
+    lock_memory: bool = False,
     no_supervisor: bool = False,
     timeout: float | None = None,
     isolate: bool | str | Iterable[str] | None = None,
@@ -110,6 +116,11 @@ def simulate(
     cache: bool | StrPath | None = None,
     compile: bool = False,
     unpack_limit: Mapping[str, str | float] | None = None,
+    real_time: bool | float | None = None,
+    overruns: str | None = None,
+    cpu: int | None = None,
+    fifo_priority: int | None = None,
+    lock_memory: bool = False,
     no_supervisor: bool = False,
     timeout: float | None = None,
     isolate: bool | str | Iterable[str] | None = None,

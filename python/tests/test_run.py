@@ -71,6 +71,13 @@ def test_a_file_of_the_rows_can_be_kept(oscillator: Path, tmp_path: Path, name: 
     assert (result["right.x"] == gyrator.run(oscillator, stop_time=0.1)["right.x"]).all()
 
 
+def test_a_run_in_real_time_says_how_punctual_it_was(oscillator: Path) -> None:
+    result = gyrator.run(oscillator, stop_time=0.1, real_time=10, overruns="skip")
+    timing = result.summary["real_time"]
+    assert (timing["factor"], timing["overrun_policy"], timing["points"]) == (10.0, "skip", 100)
+    assert len(result.time) == 101
+
+
 def test_error_bars_are_columns(oscillator: Path) -> None:
     result = gyrator.run(oscillator, stop_time=1.0, error_bars=0.05, output_variable=["right.x"])
     assert result.columns == ["time", "right.x", "error.right.x"]
