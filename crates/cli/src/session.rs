@@ -60,7 +60,7 @@ pub(crate) struct Session<'a> {
     pub(crate) feed_forward: Option<FeedForward>,
     /// A coupling that diverges is no failure.
     pub(crate) accepts_divergence: bool,
-    /// Looks for likely wrong senses of bonds by steps that are taken back.
+    /// Looks for likely wrong senses of bonds when it is over.
     pub(crate) checks_senses: bool,
     /// The relative error that error bars give the macro-step for; without error bars where `None`.
     pub(crate) error_bars: Option<f64>,

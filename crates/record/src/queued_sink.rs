@@ -1,7 +1,6 @@
 //! Rows written by a thread of their own, so that the thread of a run never waits for a file.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -106,7 +105,7 @@ impl QueuedSink {
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         self.row[..size_of::<u32>()].copy_from_slice(&length.to_le_bytes());
         let Some(writer) = &mut self.writer else {
-            return Err(without_thread());
+            return Err(gone());
         };
         if writer.signs.has_failed.load(Ordering::Relaxed) {
             return self.end().map(|_| ());
@@ -133,13 +132,13 @@ impl QueuedSink {
         outcome?;
         self.sink
             .as_deref_mut()
-            .map_or_else(|| Err(without_thread()), |sink| Ok(sink as _))
+            .map_or_else(|| Err(gone()), |sink| Ok(sink as _))
     }
 }
 
 impl RowSink for QueuedSink {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
-        let mut sink = self.sink.take().ok_or_else(without_thread)?;
+        let mut sink = self.sink.take().ok_or_else(gone)?;
         self.columns = columns.len();
         let length = HEAD + columns.len() * (1 + size_of::<f64>());
         self.row = Vec::with_capacity(length);
@@ -152,11 +151,7 @@ impl RowSink for QueuedSink {
         let shared = signs.clone();
         let thread = thread::Builder::new().name("results".to_owned());
         let thread = thread.spawn(move || write_all(sink, rows, &shared));
-        let thread = thread.map_err(|source| RecordError::Write {
-            path: PathBuf::new(),
-            rows: 0,
-            source,
-        })?;
+        let thread = thread.map_err(without_thread)?;
         self.writer = Some(Writer {
             queue,
             signs,
@@ -202,7 +197,7 @@ impl RowSink for QueuedSink {
                 Ok(())
             }
             (None, Some(sink)) => sink.flush(),
-            (None, None) => Err(without_thread()),
+            (None, None) => Err(gone()),
         }
     }
 
@@ -246,12 +241,17 @@ impl Drop for QueuedSink {
     }
 }
 
-fn without_thread() -> RecordError {
+/// The thread could not be started; the sink went with it.
+fn without_thread(source: io::Error) -> RecordError {
     RecordError::Write {
-        path: PathBuf::new(),
+        path: "of this run".into(),
         rows: 0,
-        source: io::Error::other("the thread that writes it could not be started"),
+        source,
     }
+}
+
+fn gone() -> RecordError {
+    without_thread(io::Error::other("there is no thread that writes it"))
 }
 
 /// The work of the thread.

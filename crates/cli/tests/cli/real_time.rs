@@ -1,14 +1,7 @@
 //! `run --real-time`: the same results, at times of the clock.
 
 use crate::bench::{Bench, OSCILLATORS};
-
-const SCENARIO: &str = "
-[[actions]]
-time = 0.0025
-until = 0.005
-variable = \"left.x2\"
-action = { name = \"override\", value = 0.5 }
-";
+use crate::scenarios::SCENARIO;
 
 /// A thread of its own writes the rows; they are the same, with a correction, a scenario and another type of column.
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, OSCILLATORS};
 
-const SCENARIO: &str = "
+pub(crate) const SCENARIO: &str = "
 [[actions]]
 time = 0.0025
 until = 0.005

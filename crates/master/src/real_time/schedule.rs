@@ -15,9 +15,6 @@ pub enum Overruns {
 }
 
 impl Overruns {
-    /// Every word.
-    pub const WORDS: [Self; 3] = [Self::Warn, Self::Stop, Self::Skip];
-
     /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {

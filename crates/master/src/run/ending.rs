@@ -48,11 +48,11 @@ pub(super) fn end_if_due(run: &mut Run) -> Result<(), RunError> {
 pub(super) fn end(run: &mut Run, reason: StopReason) -> Result<(), RunError> {
     run.stop_reason = reason;
     let step = run.timeline.next_step();
-    step_trial::conclude(run);
+    let failed = step_trial::conclude(run);
     let mut first = Ok(());
     for component in 0..run.state.units.members.len() {
         let name = &run.state.graph.components[component].name;
-        if run.faulty.as_ref() == Some(name) {
+        if run.faulty.as_ref() == Some(name) || failed.contains(&component) {
             continue;
         }
         if let Err(fault) = run.state.units.members[component].slot.unit().terminate()

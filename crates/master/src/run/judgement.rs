@@ -43,7 +43,7 @@ const GROWN: f64 = 3.0;
 const SIGNAL_GROWTH: f64 = 1e3;
 const JUMPS: f64 = 1.5;
 /// An error of so many times the signals is the coupling's, whatever the ledger says: of few steps, between which energies grow by
-/// powers of ten, its sums say nothing. A choice.
+/// powers of ten, its sums say nothing. A choice; it changes no verdict on the seeds 0 to 499 and 30000 to 30499.
 const BEYOND: f64 = 10.0;
 /// Steps before growth is one: of the first ones anything may be a multiple. Growth within fewer counts where it is that of a
 /// signal that explodes, and each half of the later two thirds of the steps has its part, of which no power of the time below the fifth is capable.

@@ -16,22 +16,30 @@ pub(super) fn save(run: &mut Run, step: &Step) {
     }
 }
 
-/// Tries the steps when the run has reached its stop time, with a note on what is found. A unit that fails in its trial is
-/// not called any more; its results are complete.
-pub(super) fn conclude(run: &mut Run) {
-    try_senses(run);
+/// Makes the trials, with notes and warnings on their findings. Returns the components that have failed in them, which are not called any
+/// more; their results are complete.
+pub(super) fn conclude(run: &mut Run) -> Vec<usize> {
+    let mut failed = try_senses(run);
     let untried = std::mem::take(&mut run.untried);
-    if run.stop_reason != StopReason::StopTime {
-        return;
+    if run.stop_reason == StopReason::StopTime {
+        try_last_steps(run, untried, &mut failed);
     }
+    failed
+}
+
+/// Tries the last steps, with a note on the direct feed-through that shows in them.
+fn try_last_steps(run: &mut Run, untried: Vec<crate::exchange::Untried>, failed: &mut Vec<usize>) {
     for untried in untried {
         let component = untried.component();
+        if failed.contains(&component) {
+            continue;
+        }
         match untried.find(&mut run.state) {
             Ok(response) => {
                 run.notes.extend(note(run, component, &response));
                 run.state.exchange.step_responses[component] = response;
             }
-            Err(_) => run.faulty = Some(run.state.graph.components[component].name.clone()),
+            Err(_) => failed.push(component),
         }
     }
     run.audit.resolve(&run.state);
@@ -39,17 +47,14 @@ pub(super) fn conclude(run: &mut Run) {
 
 /// Tries the first steps of the ends of bonds whose senses are open, with a warning for each that is likely wrong. A run
 /// whose user wants it to end makes no more calls.
-fn try_senses(run: &mut Run) {
+fn try_senses(run: &mut Run) -> Vec<usize> {
     if run.stop_reason == StopReason::Interrupted {
-        return;
+        return Vec::new();
     }
-    let faulty = run.faulty.clone();
-    let known = faulty.as_deref().map(|name| (name, run.goes_back));
-    let (warnings, failed) = run.open_senses.find(&mut run.state, known);
+    let faulty = run.faulty.as_deref().map(|name| (name, run.goes_back));
+    let (warnings, failed) = run.open_senses.find(&mut run.state, faulty);
     run.warnings.extend(warnings);
-    let failed = failed.first();
-    let name = failed.map(|component| run.state.graph.components[*component].name.clone());
-    run.faulty = faulty.or(name);
+    failed
 }
 
 fn note(run: &Run, component: usize, response: &StepResponse) -> Option<String> {
