@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-use gyrator::{
-    Capabilities, Causality, Cause, Handle, Period, StepOutcome, Unit, UnitDescription, UnitFault,
-    UnitResult, Variable,
+use gyrator::Unit;
+use gyrator::error::{Cause, UnitFault};
+use gyrator::unit::{
+    Capabilities, Causality, Handle, Period, StepOutcome, UnitDescription, UnitResult, Variable,
 };
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::exceptions::PyTypeError;

@@ -4,7 +4,8 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use gyrator::record::{ColumnValues, MemoryRows, Recorded};
-use gyrator::{RunError, Value, VariableType};
+use gyrator::unit::VariableType;
+use gyrator::{RunError, Value};
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyString;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use gyrator::{ComponentSettings, Recorder, RunOptions};
+use gyrator::system::ComponentSettings;
+use gyrator::{Recorder, RunOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

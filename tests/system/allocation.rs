@@ -1,7 +1,8 @@
 //! No macro-step allocates once a run is warm.
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
-use gyrator::{LinearUnit, Overruns, RealTime, Recorder, Run, RunOptions, System, Value, Word};
+use gyrator::real_time::{Overruns, RealTime};
+use gyrator::{LinearUnit, Recorder, Run, RunOptions, System, Value, Word};
 use gyrator_assess::{Check, Checks, Judging};
 use gyrator_system::{Spanned, SystemFile, toml_file};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
@@ -41,7 +42,7 @@ const CORRECTED: Option<(&str, &[(&str, f64)])> =
 fn every_rate_extrapolation_and_exchange() {
     for (force_step, motion_step) in [(1e-3, 1e-3), (1e-4, 1e-3), (1e-3, 1e-4), (4e-3, 1e-3)] {
         for extrapolation in gyrator_testkit::extrapolations_of_any_step() {
-            for exchange in gyrator::Exchange::WORDS {
+            for exchange in gyrator::exchange_mode::Exchange::WORDS {
                 for correction in [None, CORRECTED] {
                     for derivatives in [0, 2] {
                         let coupling = Coupling {

@@ -1,6 +1,7 @@
 //! The ledger accounts for the inputs that the units really used.
 
-use gyrator::{BondEnergy, RunOptions};
+use gyrator::RunOptions;
+use gyrator::report::BondEnergy;
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1};
 
 const H: f64 = 1e-3;

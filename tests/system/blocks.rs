@@ -3,7 +3,8 @@
 use std::f64::consts::TAU;
 use std::path::PathBuf;
 
-use gyrator::{Run, RunOptions, SplitMix64, StartError, System};
+use gyrator::random::SplitMix64;
+use gyrator::{Run, RunOptions, StartError, System};
 use gyrator_system::toml_file;
 
 /// A run of the components and connections of a text, from t = 0 in steps of 0.1 s.

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use fmu_models::OscillatorMotion;
-use gyrator::{FmuCache, RunOptions, StopReason, System};
+use gyrator::system::FmuCache;
+use gyrator::{RunOptions, StopReason, System};
 use gyrator_fmu::{Fmu, InstanceOptions};
 use gyrator_system::{Severity, toml_file};
 use gyrator_testkit::Combination;

@@ -16,11 +16,17 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
+use gyrator::correction::CORRECTIONS;
+use gyrator::error::{Cause, UnitFault};
+use gyrator::exchange_mode::Exchange;
+use gyrator::extrapolation::EXTRAPOLATIONS;
+use gyrator::interface_model::INTERFACE_ORDERS;
+use gyrator::method::METHODS;
+use gyrator::observer::{ObserverError, StopRequest};
+use gyrator::step_control::STEP_CONTROLS;
+use gyrator::unit::{Handle, Period, SavedState, StepOutcome, UnitResult, UnitWrapper};
 use gyrator::{
-    CORRECTIONS, Cause, ClosureUnit, EXTRAPOLATIONS, Exchange, Handle, INTERFACE_ORDERS,
-    LinearUnit, METHODS, Observer, ObserverError, Period, RunOptions, STEP_CONTROLS, SavedState,
-    StartError, StepOutcome, StopRequest, System, Unit, UnitFault, UnitResult, UnitWrapper, Value,
-    View,
+    ClosureUnit, LinearUnit, Observer, RunOptions, StartError, System, Unit, Value, View,
 };
 use gyrator_system::{Choice, Spanned, Value as FileValue};
 use gyrator_testkit::{ModelUnit, TABLE_1, needs_substeps};

@@ -1,10 +1,13 @@
 //! Three FMUs, two bonds on one of them, two axes on each bond: every word of every registry runs
 //! with every method, or is refused by name.
 
-use gyrator::{
-    CORRECTIONS, EXTRAPOLATIONS, Exchange, InterfaceOrder, METHODS, PassedForce, RunOptions,
-    STEP_CONTROLS, StartError, StopReason, System,
-};
+use gyrator::correction::CORRECTIONS;
+use gyrator::exchange_mode::Exchange;
+use gyrator::extrapolation::EXTRAPOLATIONS;
+use gyrator::interface_model::{InterfaceOrder, PassedForce};
+use gyrator::method::METHODS;
+use gyrator::step_control::STEP_CONTROLS;
+use gyrator::{RunOptions, StartError, StopReason, System};
 use gyrator_system::{Choice, Spanned, SystemFile, toml_file};
 use gyrator_testkit::fmu;
 

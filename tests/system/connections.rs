@@ -1,10 +1,8 @@
 //! Conversion of units and types on connections.
 
 use fmu_models::AllTypes;
-use gyrator::{
-    ClosureUnit, LinearUnit, PhysicalUnit, RunError, RunOptions, System, Unit, UnitDescription,
-    UnitWrapper, Value,
-};
+use gyrator::unit::{PhysicalUnit, UnitDescription, UnitWrapper};
+use gyrator::{ClosureUnit, LinearUnit, RunError, RunOptions, System, Unit, Value};
 use gyrator_system::NumberConversion;
 use gyrator_testkit::ModelUnit;
 

@@ -7,7 +7,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use gyrator::{Call, ClosureUnit, Run, RunOptions, SplitMix64, StopReason, System, Verdict};
+use gyrator::random::SplitMix64;
+use gyrator::unit::Call;
+use gyrator::{ClosureUnit, Run, RunOptions, StopReason, System, Verdict};
 use gyrator_assess::{Check, Checks, EnergyLimit, Finding, Judging};
 use rayon::prelude::*;
 

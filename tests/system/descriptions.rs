@@ -1,10 +1,10 @@
 //! Descriptions that make no system: every rule, its message and its advice.
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
-use gyrator::{
-    Capabilities, Causality, ClosureUnit, LinearUnit, PhysicalUnit, RunOptions, StartError,
-    StepOutcome, System, Unit, UnitDescription, UnitResult, Value, Variable,
+use gyrator::unit::{
+    Capabilities, Causality, PhysicalUnit, StepOutcome, UnitDescription, UnitResult, Variable,
 };
+use gyrator::{ClosureUnit, LinearUnit, RunOptions, StartError, System, Unit, Value};
 use gyrator_system::{
     Choice, Component, Problem, Severity, Spanned, SystemFile, Value as FileValue,
 };

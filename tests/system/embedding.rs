@@ -1,10 +1,9 @@
 //! A run in the loop of another program: reading, writing, stopping.
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
-use gyrator::{
-    FmuUnit, Handle, LinearUnit, LoadError, Run, RunError, RunOptions, StopReason, System, Unit,
-    UnitMaker, UnitOrder, UnitResult, UnitWrapper, Value,
-};
+use gyrator::error::LoadError;
+use gyrator::unit::{FmuUnit, Handle, UnitMaker, UnitOrder, UnitResult, UnitWrapper};
+use gyrator::{LinearUnit, Run, RunError, RunOptions, StopReason, System, Unit, Value};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, Trace};
 
 const H: f64 = 0.1;

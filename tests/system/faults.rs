@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fmu_models::{Faulty, OscillatorMotion};
+use gyrator::error::{Cause, Fault};
+use gyrator::observer::{ObserverError, StopRequest};
 use gyrator::{
-    Cause, ClosureUnit, Fault, Observer, ObserverError, Run, RunError, RunOptions, StartError,
-    StopReason, StopRequest, System, Value, View,
+    ClosureUnit, Observer, Run, RunError, RunOptions, StartError, StopReason, System, Value, View,
 };
 use gyrator_testkit::{ModelUnit, Trace};
 

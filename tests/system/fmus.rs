@@ -49,7 +49,7 @@ fn whole_runs_are_the_same_with_fmus() {
 
 #[test]
 fn every_exchange_and_extrapolation_is_the_same_with_fmus() {
-    for exchange in gyrator::Exchange::WORDS {
+    for exchange in gyrator::exchange_mode::Exchange::WORDS {
         for extrapolation in gyrator_testkit::extrapolations_of_any_step() {
             for (force_step, motion_step) in [(1e-3, 1e-4), (1e-4, 1e-3), (4e-3, 1e-3)] {
                 run_both(

@@ -1,9 +1,9 @@
 //! How far the macro-step goes with interface models: one mass on an oil column, whose motion and
 //! whose limits of stability are known.
 
+use gyrator::interface_model::{InterfaceOrder, PassedForce};
 use gyrator::{
-    ClosureUnit, InterfaceOrder, LinearUnit, PassedForce, Report, Run, RunOptions, StartError,
-    System, Unit, Value, Word,
+    ClosureUnit, LinearUnit, Report, Run, RunOptions, StartError, System, Unit, Value, Word,
 };
 use gyrator_testkit::Trace;
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use gyrator::{
-    Capabilities, Causality, ClosureUnit, Handle, LinearUnit, Run, RunOptions, StepOutcome, System,
-    Unit, UnitDescription, UnitResult, Value, Variable,
+use gyrator::unit::{
+    Capabilities, Causality, Handle, StepOutcome, UnitDescription, UnitResult, Variable,
 };
+use gyrator::{ClosureUnit, LinearUnit, Run, RunOptions, System, Unit, Value};
 
 /// Inverse mass, 1/kg, of two coordinates, and their free accelerations, m/s².
 const W: [[f64; 2]; 2] = [[1.0 / 1700.0, -1.0 / 9000.0], [-1.0 / 9000.0, 1.0 / 400.0]];

@@ -8,10 +8,10 @@ use fmu_models::{
     CraneCylinder, CraneLinks, OscillatorForce, OscillatorHub, OscillatorMotion, PendulumForce,
     PendulumMotion,
 };
-use gyrator::{
+use gyrator::learning::{
     Base, FeedForward, Interpolation, Learned, Learning, LearningError, LearningOutcome,
-    RunOptions, System,
 };
+use gyrator::{RunOptions, System};
 use gyrator_testkit::{Coupling, DoubleOscillator, ModelUnit, OscillatorState, TABLE_1, Trace};
 
 pub(crate) const H: f64 = 1e-3;
@@ -330,7 +330,10 @@ fn divergence_is_noticed_and_undone() {
     assert_eq!((learned.best, learned.iterations.len()), (0, 5));
     // The feed-forward that is kept adds nothing, as in run 0, and run 0 comes again.
     let kept = &learned.feed_forward;
-    assert_eq!(kept.curve("motion.f", 50), Some(gyrator::Curve::default()));
+    assert_eq!(
+        kept.curve("motion.f", 50),
+        Some(gyrator::extrapolation::Curve::default())
+    );
     let options = Learning {
         iterations: 0,
         ..Learning::default()

@@ -1,9 +1,9 @@
 //! Feed-forward that was learned: saved, read again, applied.
 
-use gyrator::{
-    FeedForward, Iteration, Learning, LearningObserver, LearningOutcome, METHODS, Run, RunError,
-    RunOptions, StartError, System, look_up,
-};
+use gyrator::learning::{FeedForward, Iteration, Learning, LearningObserver, LearningOutcome};
+use gyrator::method::METHODS;
+use gyrator::registry::look_up;
+use gyrator::{Run, RunError, RunOptions, StartError, System};
 use gyrator_system::Choice;
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, Trace, fmu};
 

@@ -3,10 +3,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use gyrator::{
-    Capabilities, Causality, Cause, Feedthrough, LinearUnit, PhysicalUnit, RunError, RunOptions,
-    StartError, StepOutcome, System, Unit, UnitDescription, UnitFault, UnitResult, Variable,
+use gyrator::error::{Cause, UnitFault};
+use gyrator::unit::{
+    Capabilities, Causality, Feedthrough, PhysicalUnit, StepOutcome, UnitDescription, UnitResult,
+    Variable,
 };
+use gyrator::{LinearUnit, RunError, RunOptions, StartError, System, Unit};
 
 /// y = f(u) at once; refuses inputs outside their range and keeps those that it got.
 struct Function {

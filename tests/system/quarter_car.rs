@@ -10,7 +10,8 @@ use fmu_models::{
     QuarterCar, QuarterCarChassis, QuarterCarChassisSuspension, QuarterCarWheel,
     QuarterCarWheelSuspension,
 };
-use gyrator::{Observer, ObserverError, RunOptions, StopRequest, System, Unit, View};
+use gyrator::observer::{ObserverError, StopRequest};
+use gyrator::{Observer, RunOptions, System, Unit, View};
 use gyrator_benchmark::reference::QuarterCarPower;
 use gyrator_system::{Choice, Spanned, Value};
 use gyrator_testkit::ModelUnit;

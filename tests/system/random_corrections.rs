@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use gyrator::{CorrectionVerdict, Word};
+use gyrator::Word;
+use gyrator::report::CorrectionVerdict;
 use gyrator_testkit::RandomSystem;
 use rayon::prelude::*;
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use gyrator::{Durations, RealTime, Recorder, RunOptions, System};
+use gyrator::real_time::{Durations, RealTime};
+use gyrator::{Recorder, RunOptions, System};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
 
 const STEP: Duration = Duration::from_millis(1);

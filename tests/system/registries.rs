@@ -1,10 +1,10 @@
 //! Words that a program adds to those of the engine, used from a system description.
 
-use gyrator::{
-    BondFacts, BondPoint, Correction, CorrectionFacts, Curve, EXTRAPOLATIONS, Entry, Extrapolation,
-    ExtrapolationFacts, Increments, Need, ParameterInfo, ParameterKind, Registries, Report,
-    RunOptions, Sample, System, look_up,
-};
+use gyrator::correction::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments};
+use gyrator::extrapolation::{Curve, EXTRAPOLATIONS, Extrapolation, ExtrapolationFacts, Sample};
+use gyrator::need::Need;
+use gyrator::registry::{Entry, ParameterInfo, ParameterKind, look_up};
+use gyrator::{Registries, Report, RunOptions, System};
 use gyrator_system::{Choice, toml_file};
 use gyrator_testkit::Trace;
 
@@ -251,7 +251,7 @@ fn entries_that_could_not_be_chosen_are_refused() {
 fn the_table_of_needs_holds_added_entries() {
     let mut registries = Registries::default();
     registries.corrections.add(PUSH).unwrap();
-    let table = gyrator::claims(&registries);
+    let table = gyrator::compatibility::claims(&registries);
     let row = table.iter().find(|row| row.need == Need::LastValues);
     let needed_by = &row.unwrap().needed_by;
     assert!(

@@ -1,6 +1,8 @@
 //! Warnings about bonds whose sense is likely wrong, on random passive systems.
 
-use gyrator::{LinearUnit, Run, RunOptions, SplitMix64, System, check_senses};
+use gyrator::random::SplitMix64;
+use gyrator::run::check_senses;
+use gyrator::{LinearUnit, Run, RunOptions, System};
 use gyrator_testkit::RandomSystem;
 
 /// Systems of each kind.

@@ -1,9 +1,9 @@
 //! Derivatives of outputs, as units declare them, reach the extrapolation `hermite`.
 
-use gyrator::{
-    Capabilities, Causality, Handle, RunOptions, StepOutcome, System, Unit, UnitDescription,
-    UnitResult, Variable,
+use gyrator::unit::{
+    Capabilities, Causality, Handle, StepOutcome, UnitDescription, UnitResult, Variable,
 };
+use gyrator::{RunOptions, System, Unit};
 use gyrator_testkit::{GivenInputs, Spy};
 
 const STEP: f64 = 0.1;

@@ -1,7 +1,8 @@
 //! Reading and writing between macro-steps, within the communication step of a slow component.
 
 use fmu_models::AllTypes;
-use gyrator::{METHODS, Run, RunOptions, System, Value};
+use gyrator::method::METHODS;
+use gyrator::{Run, RunOptions, System, Value};
 use gyrator_testkit::{ModelUnit, Spied, Spy};
 
 const H: f64 = 0.125;

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use fmu_models::{OscillatorForce, OscillatorMotion};
-use gyrator::{
-    CORRECTIONS, ClosureUnit, EXTRAPOLATIONS, Exchange, METHODS, Run, RunError, RunOptions,
-    STEP_CONTROLS, System,
-};
+use gyrator::correction::CORRECTIONS;
+use gyrator::exchange_mode::Exchange;
+use gyrator::extrapolation::EXTRAPOLATIONS;
+use gyrator::method::METHODS;
+use gyrator::step_control::STEP_CONTROLS;
+use gyrator::{ClosureUnit, Run, RunError, RunOptions, System};
 use gyrator_system::{Problem, Severity};
 use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use gyrator::{
-    Capabilities, Causality, Cause, RunOptions, StepOutcome, System, Unit, UnitDescription,
-    UnitFault, UnitResult, Value, Variable, VariableType,
+use gyrator::error::{Cause, UnitFault};
+use gyrator::unit::{
+    Capabilities, Causality, StepOutcome, UnitDescription, UnitResult, Variable, VariableType,
 };
+use gyrator::{RunOptions, System, Unit, Value};
 use gyrator_testkit::Spy;
 
 /// Treatment of the start values by a [`Keeper`].

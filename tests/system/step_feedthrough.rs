@@ -1,7 +1,8 @@
 //! Direct feed-through that shows in steps only: found by a trial of the first step, or the verdict depends on it.
 
 use fmu_models::{OscillatorForce, OscillatorMotion};
-use gyrator::{Exchange, Report, RunOptions, Unit, Verdict};
+use gyrator::exchange_mode::Exchange;
+use gyrator::{Report, RunOptions, Unit, Verdict};
 use gyrator_testkit::{Coupling, DoubleOscillator, ModelUnit, StepOutputs, TABLE_1, Trace};
 
 fn force() -> ModelUnit<OscillatorForce> {

@@ -1,7 +1,8 @@
 //! No unit is stepped beyond its stop time, not by rounding either (C-33).
 
 use fmu_models::Faulty;
-use gyrator::{ClosureUnit, ComponentSettings, RunOptions, System, Unit};
+use gyrator::system::ComponentSettings;
+use gyrator::{ClosureUnit, RunOptions, System, Unit};
 use gyrator_system::{Choice, Value};
 use gyrator_testkit::{ModelUnit, Spy};
 

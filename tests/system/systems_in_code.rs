@@ -2,7 +2,8 @@
 
 use std::error::Error;
 
-use gyrator::{Cause, ClosureUnit, LinearUnit, RunError, RunOptions, StartError, System, Word};
+use gyrator::error::Cause;
+use gyrator::{ClosureUnit, LinearUnit, RunError, RunOptions, StartError, System, Word};
 use gyrator_testkit::fmu;
 
 /// ẋ = u, y = x, from x = 1.

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gyrator::{
-    Capabilities, Causality, Handle, Period, Report, RunOptions, SavedState, StepOutcome, System,
-    Unit, UnitDescription, UnitResult, UnitWrapper, Value, Variable, VariableType,
+use gyrator::unit::{
+    Capabilities, Causality, Handle, Period, SavedState, StepOutcome, UnitDescription, UnitResult,
+    UnitWrapper, Variable, VariableType,
 };
+use gyrator::{Report, RunOptions, System, Unit, Value};
 use gyrator_system::{Choice, Spanned, Value as FileValue};
 use gyrator_testkit::Trace;
 

@@ -75,7 +75,7 @@ pub enum MeasureError {
     Synthesis(#[from] gyrator_h_infinity::SynthesisError),
     /// Nothing was learned.
     #[error(transparent)]
-    Learning(#[from] gyrator::LearningError),
+    Learning(#[from] gyrator::learning::LearningError),
 }
 
 /// Takes the rows of a case, as they are measured.

@@ -7,7 +7,8 @@
 //! coupling has converged. Correction: μ = 0.5·R (eq. 21), limits of the paper. Limit: figure 35 of
 //! the paper could not be reproduced (docs/benchmarks.md).
 
-use gyrator::{Base, Learning, RunOptions, System};
+use gyrator::learning::{Base, Learning};
+use gyrator::{RunOptions, System};
 use gyrator_system::SystemFile;
 
 use crate::assembly::{

@@ -6,9 +6,8 @@
 //! monolithic system. Limit: in single rate the error vanishes to rounding; at several rates the
 //! course between points remains.
 
-use gyrator::{
-    Base, Learned, Learning, LearningObserver, LearningOutcome, Run, RunError, RunOptions, System,
-};
+use gyrator::learning::{Base, Learned, Learning, LearningObserver, LearningOutcome};
+use gyrator::{Run, RunError, RunOptions, System};
 use gyrator_system::SystemFile;
 
 use crate::assembly::STALE;

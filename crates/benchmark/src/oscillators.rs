@@ -1,6 +1,6 @@
 //! Roles, system and rows that the benchmarks of coupled oscillators share.
 
-use gyrator::CorrectionVerdict;
+use gyrator::report::CorrectionVerdict;
 use gyrator_system::{SystemFile, Value};
 
 use crate::assembly::{Assembly, Configuration, Place, REFINED, REFINEMENT, STALE};

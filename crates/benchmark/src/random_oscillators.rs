@@ -5,7 +5,7 @@
 //! the energy grows. Rows: runs that were harmed, and the percentage of right verdicts. Source: the
 //! correction of Rodríguez et al. (2022) §3; the audit and the bars are own.
 
-use gyrator::CorrectionVerdict;
+use gyrator::report::CorrectionVerdict;
 use rayon::prelude::*;
 
 use crate::assembly::{Configuration, STALE};

@@ -3,9 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::{
-    Observer, ObserverError, Report, Run, RunError, RunOptions, StopRequest, System, View,
-};
+use gyrator::observer::{ObserverError, StopRequest};
+use gyrator::{Observer, Report, Run, RunError, RunOptions, System, View};
 use gyrator_system::SystemFile;
 
 use crate::benchmark::MeasureError;

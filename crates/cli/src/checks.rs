@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gyrator::Graph;
+use gyrator::graph::Graph;
 use gyrator_assess::{Checks, Finding, Judging, checks};
 use gyrator_system::Experiment;
 use gyrator_worker::surroundings;

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use gyrator::{Recorder, Report, Run, Selection};
+use gyrator::record::Selection;
+use gyrator::{Recorder, Report, Run};
 use gyrator_assess::{ErrorBar, assess};
 use gyrator_record::{Column, MemoryRows};
 use gyrator_system::{Problem, Problems, SystemFile};

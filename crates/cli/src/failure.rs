@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use gyrator::{Cause, LoadError, LoadErrorKind, RunError, StartError};
+use gyrator::error::{Cause, LoadError, LoadErrorKind};
+use gyrator::{RunError, StartError};
 use gyrator_record::RecordError;
 use gyrator_system::{Problem, Problems, Severity, Source, SystemFile, closest, toml_file};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};

@@ -1,6 +1,8 @@
 //! The table of `--initialize-only`.
 
-use gyrator::{Causality, Run, RunError, Selection, Value};
+use gyrator::record::Selection;
+use gyrator::unit::Causality;
+use gyrator::{Run, RunError, Value};
 use wildmatch::WildMatch;
 
 use crate::aligned::{Align, Aligned};

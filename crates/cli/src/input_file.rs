@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use gyrator::{Causality, Graph, GraphVariable, Run, RunError, System, Value, VariableType};
+use gyrator::graph::{Graph, GraphVariable};
+use gyrator::unit::{Causality, VariableType};
+use gyrator::{Run, RunError, System, Value};
 use gyrator_record::{Interpolation, Table, Values, place_of_cell, read_table};
 use gyrator_system::closest;
 

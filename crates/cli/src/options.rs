@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Entry, EntryKind, Exchange, METHODS};
+use gyrator::correction::CORRECTIONS;
+use gyrator::exchange_mode::Exchange;
+use gyrator::extrapolation::EXTRAPOLATIONS;
+use gyrator::method::METHODS;
+use gyrator::registry::{Entry, EntryKind};
 use gyrator_record::{RenameError, Table};
 use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 

@@ -34,7 +34,7 @@ pub(crate) fn refuse(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), 
 /// # Errors
 /// As [`refuse`].
 pub(crate) fn refuse_files_of(system: &SystemFile, outputs: &[Named<'_>]) -> Result<(), Failure> {
-    let of_blocks = |component| gyrator::block_files(component, system);
+    let of_blocks = |component| gyrator::block::block_files(component, system);
     let components = &system.components;
     let tables: Vec<_> = components.iter().flat_map(of_blocks).collect();
     let fmus = components.iter();

@@ -9,7 +9,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use gyrator::{Observer, ObserverError, StopRequest, View};
+use gyrator::observer::{ObserverError, StopRequest};
+use gyrator::{Observer, View};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::numbers::{duration, short};

@@ -1,7 +1,7 @@
 //! The options of runs in real time, and their line in the closing table.
 
 use clap::{Args, ValueEnum};
-use gyrator::{Durations, Overruns, RealTime, StepThread, TimingReport};
+use gyrator::real_time::{Durations, Overruns, RealTime, StepThread, TimingReport};
 
 use crate::interrupt::Interrupt;
 use crate::numbers::{count, short};

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use gyrator::{Recorder, Run, Selection, UnknownVariable};
+use gyrator::record::{Selection, UnknownVariable};
+use gyrator::{Recorder, Run};
 use gyrator_record::{Cell, Column, ColumnType, QueuedSink, RecordError, RowSink, rows_path};
 use gyrator_worker::surroundings;
 

@@ -3,10 +3,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gyrator::{
-    FeedForward, FmuCache, Recorder, Report, Run, RunError, RunOptions, Selection, StopReason,
-    Timing, Value, divergence_advice,
-};
+use gyrator::learning::FeedForward;
+use gyrator::real_time::Timing;
+use gyrator::record::Selection;
+use gyrator::run::divergence_advice;
+use gyrator::system::FmuCache;
+use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, Value};
 use gyrator_assess::{Checks, Finding, Judging, Outcome, at_other_step};
 use gyrator_record::RecordError;
 use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
@@ -243,7 +245,7 @@ impl Session<'_> {
         }
         let inputs = match table {
             Some(table) => {
-                let graph = gyrator::resolved_graph(&system).map_err(not_started)?;
+                let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
                 let inputs = table.feeding(&graph, self.single.as_deref())?;
                 let start = &self.system.experiment.start_time;
                 inputs.set_start_values(&mut system, start.as_ref().map_or(0.0, |time| time.value));
@@ -252,7 +254,7 @@ impl Session<'_> {
             None => None,
         };
         let judging = self.checks.as_ref().map(|(checks, _)| {
-            let graph = gyrator::resolved_graph(&system).map_err(not_started)?;
+            let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
             checks::judging(checks, &graph, &self.system.experiment)
         });
         let judging = judging.transpose()?;
@@ -364,7 +366,7 @@ impl Session<'_> {
             run.observe(progress.observer())?;
         }
         if self.checks_senses {
-            gyrator::check_senses(run);
+            gyrator::run::check_senses(run);
         }
         // The work of the others is part of a step.
         if let Some(real_time) = self.real_time.observer(interrupt) {

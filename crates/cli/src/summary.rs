@@ -5,11 +5,14 @@ use std::fmt::Write as _;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use gyrator::{
-    ActionReport, BondReport, Cause, ComponentReport, ConnectionReport, CorrectionVerdict,
-    Counters, Exchange, Fault, InterfaceModelReport, Report, StopReason, TimingReport, Value,
-    Verdict,
+use gyrator::error::{Cause, Fault};
+use gyrator::exchange_mode::Exchange;
+use gyrator::real_time::TimingReport;
+use gyrator::report::{
+    ActionReport, BondReport, ComponentReport, ConnectionReport, CorrectionVerdict, Counters,
+    InterfaceModelReport,
 };
+use gyrator::{Report, StopReason, Value, Verdict};
 use gyrator_assess::{ErrorBar, Finding};
 use gyrator_system::SystemFile;
 use gyrator_worker::surroundings;

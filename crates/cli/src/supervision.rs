@@ -7,7 +7,8 @@ use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use gyrator::{Observer, ObserverError, StopRequest, View};
+use gyrator::observer::{ObserverError, StopRequest};
+use gyrator::{Observer, View};
 use gyrator_record::{PartFile, remove_unfinished, rows_path};
 use gyrator_worker::{
     Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome, signals,

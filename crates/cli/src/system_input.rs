@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use gyrator::{FmuCache, further_problems};
+use gyrator::system::{FmuCache, further_problems};
 use gyrator_fmu::{Limits, OpenOptions};
 use gyrator_system::{Problem, Problems, Severity, SystemFile, toml_file};
 

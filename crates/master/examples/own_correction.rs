@@ -1,10 +1,10 @@
 //! A correction of one's own, under a word of its own: half the last
 //! change of each effort and flow is added, which moves what is held over a step from its start to its middle.
 
-use gyrator::{
-    BondFacts, BondPoint, Correction, CorrectionFacts, Curve, Entry, Increments, LinearUnit,
-    ParameterInfo, ParameterKind, RunOptions, Side, System, Word,
-};
+use gyrator::correction::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
+use gyrator::extrapolation::Curve;
+use gyrator::registry::{Entry, ParameterInfo, ParameterKind};
+use gyrator::{LinearUnit, RunOptions, System, Word};
 
 #[derive(Clone)]
 struct Centred {

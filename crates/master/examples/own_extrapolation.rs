@@ -1,9 +1,8 @@
 //! An extrapolation of one's own, under a word of its own: the mean of the two newest values.
 
-use gyrator::{
-    ClosureUnit, Curve, Entry, Extrapolation, ExtrapolationFacts, LinearUnit, RunOptions, Sample,
-    System,
-};
+use gyrator::extrapolation::{Curve, Extrapolation, ExtrapolationFacts, Sample};
+use gyrator::registry::Entry;
+use gyrator::{ClosureUnit, LinearUnit, RunOptions, System};
 
 #[derive(Clone)]
 struct Mean {

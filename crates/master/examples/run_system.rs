@@ -1,7 +1,8 @@
 //! Reads a system from a file (TOML, SSP or OSP), runs it at two macro-steps, and prints its verdicts:
 //! `cargo run --example run_system -- system.toml`.
 
-use gyrator::{FmuCache, RunOptions, System};
+use gyrator::system::FmuCache;
+use gyrator::{RunOptions, System};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os()

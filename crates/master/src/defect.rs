@@ -275,12 +275,12 @@ impl Defects {
         ranges.get(index).copied()
     }
 
-    /// The defect of the connection with this index of [`Graph::real_connections`](crate::Graph::real_connections).
+    /// The defect of the connection with this index of [`Graph::real_connections`](crate::graph::Graph::real_connections).
     pub fn connection(&self, index: usize) -> Option<Defect> {
         self.account(index).map(|account| self.of(&account))
     }
 
-    /// The defects of all connections, in the order of [`Graph::real_connections`](crate::Graph::real_connections).
+    /// The defects of all connections, in the order of [`Graph::real_connections`](crate::graph::Graph::real_connections).
     pub fn connections(&self) -> impl ExactSizeIterator<Item = Defect> {
         let account = |index: usize| self.pairs[index / LANES].account(index % LANES);
         (0..self.connections).map(move |index| self.of(&account(index)))

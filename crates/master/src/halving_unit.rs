@@ -6,10 +6,10 @@ use crate::compatibility::{HALVING_NEEDS, withheld_by};
 use crate::fault::{Cause, UnitFault};
 use crate::state::Slot;
 use crate::state_check;
+use crate::unit::UnitWrapper;
 use crate::unit::{
     Causality, Handle, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, VariableType,
 };
-use crate::unit_wrapper::UnitWrapper;
 
 /// Passes all calls on. A step that the unit discards is made in two parts from the state before it,
 /// each part the same way, down to a limit. The first part ends where the unit says that it came to

@@ -3,8 +3,8 @@
 //! Units that are black boxes (FMUs, Rust models, closures of a test bench) are coupled by
 //! connections and by *power bonds*, whose effort and flow multiply to a power. They are stepped
 //! explicitly, without iteration and without rolling anything back, and a ledger keeps for every
-//! bond the energy that the discrete coupling invents. [Corrections](CORRECTIONS) take it out;
-//! [exchange modes](Exchange) avoid it.
+//! bond the energy that the discrete coupling invents. [Corrections](correction) take it out;
+//! [exchange modes](exchange_mode) avoid it.
 //!
 //! A system can be [read from a file](System::from_file) or built in code:
 //!
@@ -40,134 +40,85 @@
 //! # assert!((run.time() - 1.0).abs() < 1e-12 && energy.correction_energy < 0.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! At the root is what most programs need: systems, runs and their options, reports, a recorder and three kinds of units.
+//! Methods of one's own are written against [`method`], [`extrapolation`], [`correction`], [`step_control`], [`exchange_mode`],
+//! [`interface_model`], [`scenario`] and [`block`], and reach a system by its [registries](System::registries).
 
 #![forbid(unsafe_code)]
 
 mod alarm;
 mod audit;
-mod block;
+pub mod block;
 mod bond_values;
-mod closure_unit;
-mod compatibility;
-mod correction;
+pub mod compatibility;
+pub mod correction;
 mod counters;
 mod curve;
 mod defect;
 mod elimination;
 mod engine;
 mod exchange;
-mod exchange_mode;
-mod extrapolation;
+pub mod exchange_mode;
+pub mod extrapolation;
 mod extremes;
 mod fault;
 mod feed_forward;
-mod fmu_unit;
-mod graph;
+pub mod graph;
 mod halving_unit;
-mod interface_model;
+pub mod interface_model;
 mod joining;
-mod learning;
+pub mod learning;
 mod ledger;
-mod linear_unit;
-mod method;
-mod need;
-mod observer;
+pub mod method;
+pub mod need;
+pub mod observer;
 mod order;
-mod physical_unit;
-mod random;
-mod real_time;
+pub mod random;
+pub mod real_time;
 mod recorder;
 mod registries;
-mod registry;
-mod report;
+pub mod registry;
+pub mod report;
 mod resolve;
-mod run;
+pub mod run;
 mod run_options;
-mod scenario;
+pub mod scenario;
 mod single_steps;
 mod start_error;
 mod state;
 mod state_check;
 mod step;
-mod step_control;
-mod system;
-mod time;
-mod unit;
-mod unit_maker;
-mod unit_wrapper;
+pub mod step_control;
+pub mod system;
+pub mod time;
+pub mod unit;
 mod value_conversion;
 mod verdict;
 mod watch;
 
-/// Results: sinks of rows, their readers, comparison.
-pub use gyrator_record as record;
 /// Systems, scenarios and their problems as files describe them.
 pub use gyrator_system as system_file;
 
-pub use alarm::{Alarm, Alarms};
-pub use audit::{Audit, BondAudit, CorrectionVerdict};
-pub use block::{BLOCKS, Block, BlockFacts, block_files};
-pub use bond_values::{BOND_VALUES, BondValue};
-pub use closure_unit::{Call, ClosureUnit};
-pub use compatibility::{Claims, claims};
-pub use correction::{
-    BondFacts, BondPoint, CORRECTIONS, Correction, CorrectionFacts, Increments, Limit, Side,
-};
-pub use counters::Counters;
-pub use curve::Curve;
-pub use defect::{Defect, Defects};
-pub use exchange_mode::{EXCHANGE_MODES, Exchange, ExchangeFacts};
-pub use extrapolation::{EXTRAPOLATIONS, Extrapolation, ExtrapolationFacts, Sample, SignalSteps};
-pub use fault::{Cause, Fault, RunError, UnitFault};
-pub use feed_forward::{FeedForward, FeedForwardError};
-pub use fmu_unit::FmuUnit;
-pub use graph::{Graph, GraphVariable, RecordedVariable};
-pub use interface_model::{
-    FastInputs, INTERFACE_ORDERS, InterfaceOrder, PassedForce, Schedule, ScheduleFacts,
-};
-pub use learning::{
-    Base, ChannelError, Interpolation, Iteration, Learned, Learning, LearningError,
-    LearningObserver, LearningOutcome,
-};
-pub use ledger::{BondEnergy, Ledger};
-pub use linear_unit::{LinearUnit, ShapeError};
-pub use method::{METHODS, Method, MethodFacts};
-pub use need::{Facts, Need};
-pub use observer::{Observer, ObserverError, StopRequest, View, Watch};
-pub use physical_unit::PhysicalUnit;
-pub use random::SplitMix64;
-pub use real_time::{Durations, Overruns, RealTime, StepThread, ThreadError, Timing, TimingReport};
-pub use recorder::{Recorder, Selection, UnknownVariable};
+/// Reasons why a system does not start, and why a run ends before its time.
+pub mod error {
+    pub use crate::fault::{Cause, Fault, RunError, UnitFault};
+    pub use crate::start_error::{LoadError, LoadErrorKind, StartError};
+}
+
+/// Results: recorders of runs, sinks of rows, their readers, comparison.
+pub mod record {
+    pub use crate::bond_values::{BOND_VALUES, BondValue};
+    pub use crate::recorder::{Recorder, Selection, UnknownVariable};
+    pub use gyrator_record::*;
+}
+
+pub use error::{RunError, StartError};
+pub use observer::{Observer, View};
+pub use recorder::Recorder;
 pub use registries::Registries;
-pub use registry::{
-    Arguments, Chosen, Entry, EntryError, EntryKind, ParameterInfo, ParameterKind, Registry,
-    look_up,
-};
-pub use report::{
-    ActionReport, BondReport, ComponentBalance, ComponentReport, ConnectionReport, FeedthroughPair,
-    InterfaceModelReport, Report, StopReason,
-};
-pub use run::{
-    Input, Output, Readable, Run, Snapshot, VariableValue, Writable, check_senses,
-    divergence_advice,
-};
+pub use report::{Report, StopReason, Verdict};
+pub use run::{Input, Output, Run, Snapshot};
 pub use run_options::RunOptions;
-pub use scenario::{ACTIONS, Action, ActionFacts, ActsOn, Transformation};
-pub use start_error::{LoadError, LoadErrorKind, StartError};
-pub use state::SystemState;
-pub use step::Step;
-pub use step_control::{Decision, STEP_CONTROLS, StepAudit, StepControl, StepControlFacts};
-pub use system::{
-    BondSettings, ComponentSettings, ConnectionSettings, Evidence, FmuCache,
-    InterfaceModelSettings, SuggestedBond, System, Word, check_scenario, expand_patterns,
-    further_problems, resolved_graph, suggested_bonds,
-};
-pub use time::{Clock, Rate, Ticks};
-pub use unit::{
-    Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
-    UnitDescription, UnitResult, Value, Variable, VariableType,
-};
-pub use unit_maker::{InProcess, UnitMaker, UnitOrder};
-pub use unit_wrapper::UnitWrapper;
-pub use verdict::Verdict;
-pub use watch::Watched;
+pub use system::{System, Word};
+pub use unit::{ClosureUnit, LinearUnit, Unit, Value};

@@ -9,7 +9,7 @@ use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::report::{ComponentBalance, Report};
 use crate::unit::Value;
-use crate::watch::Watched;
+pub use crate::watch::Watched;
 
 /// A running system at a communication point.
 pub struct View<'a> {

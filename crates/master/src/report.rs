@@ -1,13 +1,14 @@
 //! Report of a run: why it ended, the time reached, the counts of calls, the energies of the bonds.
 
-use crate::alarm::Alarm;
-use crate::audit::CorrectionVerdict;
-use crate::counters::Counters;
+pub use crate::alarm::{Alarm, Alarms};
+pub use crate::audit::{Audit, BondAudit, CorrectionVerdict};
+pub use crate::counters::Counters;
+pub use crate::defect::{Defect, Defects};
 use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
 use crate::interface_model::{InterfaceModel, Schedule};
-use crate::ledger::BondEnergy;
-use crate::verdict::Verdict;
+pub use crate::ledger::{BondEnergy, Ledger};
+pub use crate::verdict::Verdict;
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -91,7 +92,7 @@ pub struct BondReport {
     pub energy: BondEnergy,
     /// Greatest less least transferred energy, J: what went over the bond and did not come back, at most.
     pub transferred_energy_range: f64,
-    /// Error of `residual_energy_integrated`, J; see [`Ledger::integration_error`](crate::Ledger::integration_error).
+    /// Error of `residual_energy_integrated`, J; see [`Ledger::integration_error`](crate::report::Ledger::integration_error).
     pub residual_energy_integrated_error: f64,
     /// W_stale: energy that stale direct feed-through put in, J; `None` where D is not known.
     pub stale_energy: Option<f64>,
@@ -116,7 +117,7 @@ pub struct BondReport {
     pub is_power: bool,
 }
 
-/// A connection's part of the report: its [defect](crate::Defect).
+/// A connection's part of the report: its [defect](crate::report::Defect).
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ConnectionReport {
     /// The output, `component.variable`.

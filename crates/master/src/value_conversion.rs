@@ -2,7 +2,7 @@
 
 use gyrator_system::{NumberConversion, TypeConversion, Value as FileValue};
 
-use crate::physical_unit::Conversion;
+use crate::unit::Conversion;
 use crate::unit::{Value, Variable, VariableType};
 
 /// How the values of a connection change their type.

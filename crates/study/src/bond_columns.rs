@@ -1,6 +1,7 @@
 //! The columns of a bond: its energies, its audit and the verdicts on it, at the end of a run.
 
-use gyrator::{BondReport, CorrectionVerdict, Verdict};
+use gyrator::Verdict;
+use gyrator::report::{BondReport, CorrectionVerdict};
 
 use crate::cell::{Cell, Column, ColumnKind};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gyrator::FmuCache;
+use gyrator::system::FmuCache;
 use gyrator_system::Source;
 use gyrator_system::toml_file::{Setting, parse_with, segments};
 

@@ -39,7 +39,7 @@ impl Identity {
             if component.block.is_none() {
                 fmus.insert(component.fmu.value.clone());
             }
-            let tables = gyrator::block_files(component, system).into_iter();
+            let tables = gyrator::block::block_files(component, system).into_iter();
             fmus.extend(tables.map(|(_, path)| path));
         }
         fmus.extend(system.scenario_path());

@@ -1,6 +1,8 @@
 //! Measurements of a run, while it runs.
 
-use gyrator::{BOND_VALUES, BondValue, Graph, Value, View};
+use gyrator::graph::Graph;
+use gyrator::record::{BOND_VALUES, BondValue};
+use gyrator::{Value, View};
 use gyrator_record::is_same_time;
 use gyrator_system::closest;
 
@@ -117,7 +119,7 @@ impl Probe {
         }
         let signals = graph.signals();
         if let Some(place) = signals.iter().position(|signal| signal.name == name) {
-            if signals[place].kind == gyrator::VariableType::String {
+            if signals[place].kind == gyrator::unit::VariableType::String {
                 return Err(format!("`{name}` is a text, which cannot be measured"));
             }
             return Ok((Self::Signal(place), signals[place].unit.clone()));

@@ -1,6 +1,6 @@
 //! Random values that are the same on every machine.
 
-use gyrator::SplitMix64;
+use gyrator::random::SplitMix64;
 
 use crate::literal::Literal;
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use gyrator::{Graph, View};
+use gyrator::View;
+use gyrator::graph::Graph;
 use gyrator_record::{is_same_time, read_table};
 
 use crate::metrics::Probe;

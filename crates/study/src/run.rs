@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gyrator::{FmuCache, Graph, StartError};
+use gyrator::StartError;
+use gyrator::graph::Graph;
+use gyrator::system::FmuCache;
 use gyrator_system::toml_file::{Setting, parse_with};
 use gyrator_system::{Source, SystemFile, Unpacked, closest};
 use rayon::prelude::*;
@@ -94,7 +96,7 @@ pub struct Options<'a> {
     pub only: Option<usize>,
     /// Where runs are noted while they are in progress.
     pub notes: Option<&'a Notes>,
-    /// Maker of the units of each run; [`gyrator::InProcess`] makes them in this process.
+    /// Maker of the units of each run; [`gyrator::unit::InProcess`] makes them in this process.
     pub maker: &'a MakeUnits<'a>,
 }
 
@@ -259,7 +261,7 @@ fn units(
                 continue;
             }
         };
-        let Ok(graph) = gyrator::resolved_graph(&system) else {
+        let Ok(graph) = gyrator::system::resolved_graph(&system) else {
             continue;
         };
         let unit = |metric: &Metric| {

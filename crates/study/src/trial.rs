@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gyrator::{
-    Cause, FmuCache, Report, Run, RunError, RunOptions, StartError, StopReason, UnitMaker, Verdict,
-    View, divergence_advice,
-};
+use gyrator::error::Cause;
+use gyrator::run::divergence_advice;
+use gyrator::system::FmuCache;
+use gyrator::unit::UnitMaker;
+use gyrator::{Report, Run, RunError, RunOptions, StartError, StopReason, Verdict, View};
 use gyrator_assess::{ErrorBar, at_other_step};
 use gyrator_record::Table;
 use gyrator_system::toml_file::{Setting, parse_with};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gyrator::SplitMix64;
+use gyrator::random::SplitMix64;
 use gyrator_system::toml_file::section::{Reader, Section};
 use gyrator_system::{Problem, Value};
 use toml::Spanned as Placed;

@@ -2,7 +2,11 @@
 
 use std::fmt;
 
-use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Exchange, METHODS, STEP_CONTROLS};
+use gyrator::correction::CORRECTIONS;
+use gyrator::exchange_mode::Exchange;
+use gyrator::extrapolation::EXTRAPOLATIONS;
+use gyrator::method::METHODS;
+use gyrator::step_control::STEP_CONTROLS;
 
 /// One word of each registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

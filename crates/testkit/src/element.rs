@@ -1,8 +1,9 @@
 //! An integrator in process whose step is exact for inputs that are cubic in time.
 
-use gyrator::{
-    Capabilities, Causality, Cause, Handle, SavedState, StepOutcome, Unit, UnitDescription,
-    UnitFault, UnitResult, Variable,
+use gyrator::Unit;
+use gyrator::error::{Cause, UnitFault};
+use gyrator::unit::{
+    Capabilities, Causality, Handle, SavedState, StepOutcome, UnitDescription, UnitResult, Variable,
 };
 
 /// The input and its derivatives up to the third.

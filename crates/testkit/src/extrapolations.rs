@@ -1,6 +1,7 @@
 //! Extrapolations for tests, and their needs.
 
-use gyrator::{EXTRAPOLATIONS, Entry, Extrapolation, look_up};
+use gyrator::extrapolation::{EXTRAPOLATIONS, Extrapolation};
+use gyrator::registry::{Entry, look_up};
 use gyrator_system::Choice;
 
 /// Whether an extrapolation, by its word, works only where the source has communication steps much

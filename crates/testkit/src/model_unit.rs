@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use fmu_kit::{BaseType, Fault, InProcess, Model, Saved, ScalarVariable, Variability};
-use gyrator::{
-    Capabilities, Causality, Cause, Feedthrough, Handle, Period, PhysicalUnit, SavedState,
-    StepOutcome, Unit, UnitDescription, UnitFault, UnitResult, Value, Variable, VariableType,
+use gyrator::error::{Cause, UnitFault};
+use gyrator::unit::{
+    Capabilities, Causality, Feedthrough, Handle, Period, PhysicalUnit, SavedState, StepOutcome,
+    UnitDescription, UnitResult, Variable, VariableType,
 };
+use gyrator::{Unit, Value};
 
 /// The model `M` as a unit: the results of its FMU, without archive, library and C calls.
 ///

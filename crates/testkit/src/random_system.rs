@@ -1,9 +1,12 @@
 //! Seeded random systems of coupled masses, with their solution without a coupling error.
 
-use gyrator::{
-    Capabilities, Causality, Cause, Feedthrough, Handle, Run, RunOptions, SavedState, SplitMix64,
-    StepOutcome, System, Unit, UnitDescription, UnitFault, UnitResult, Variable, Word,
+use gyrator::error::{Cause, UnitFault};
+use gyrator::random::SplitMix64;
+use gyrator::unit::{
+    Capabilities, Causality, Feedthrough, Handle, SavedState, StepOutcome, UnitDescription,
+    UnitResult, Variable,
 };
+use gyrator::{Run, RunOptions, System, Unit, Word};
 
 /// Longest inner step, s. The fastest oscillation that is drawn has some 200 rad/s, and a Runge-Kutta step of
 /// this length misses it by less than 1e-7 of its amplitude.

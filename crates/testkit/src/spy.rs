@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::{
-    Cause, Handle, Period, SavedState, StepOutcome, Unit, UnitResult, UnitWrapper, Value,
-};
+use gyrator::error::Cause;
+use gyrator::unit::{Handle, Period, SavedState, StepOutcome, UnitResult, UnitWrapper};
+use gyrator::{Unit, Value};
 
 /// Passes all calls on to a unit, and notes those that break the order of calls that [`Unit`] promises.
 pub struct Spy<U> {

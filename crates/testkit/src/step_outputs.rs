@@ -1,9 +1,9 @@
 //! A unit that computes its outputs in steps only.
 
-use gyrator::{
-    Capabilities, Handle, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, UnitWrapper,
-    Value,
+use gyrator::unit::{
+    Capabilities, Handle, SavedState, StepOutcome, UnitDescription, UnitResult, UnitWrapper,
 };
+use gyrator::{Unit, Value};
 
 /// The unit inside with the outputs that it had at its start, and then at the end of each step: inputs that are
 /// set show in them one step later, in Initialization Mode too, as in FMUs whose code computes outputs in `fmi2DoStep`.
@@ -28,8 +28,8 @@ impl<U: Unit> StepOutputs<U> {
         let variables = description.variables.clone();
         let feedthrough = description.feedthrough.clone();
         let outputs = variables.iter().filter(|variable| {
-            variable.causality == gyrator::Causality::Output
-                && variable.kind == gyrator::VariableType::Real
+            variable.causality == gyrator::unit::Causality::Output
+                && variable.kind == gyrator::unit::VariableType::Real
         });
         let handles: Vec<Handle> = outputs.map(|variable| variable.handle).collect();
         Self {

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::{Observer, ObserverError, Run, RunError, StopRequest, View};
+use gyrator::observer::{ObserverError, StopRequest};
+use gyrator::{Observer, Run, RunError, View};
 
 /// All real outputs of a run at every communication point, the first one included.
 #[derive(Debug, Clone, Default)]

@@ -3,9 +3,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use gyrator::{
-    Curve, Handle, Period, StepOutcome, Unit, UnitDescription, UnitResult, UnitWrapper, Value,
-};
+use gyrator::extrapolation::Curve;
+use gyrator::unit::{Handle, Period, StepOutcome, UnitDescription, UnitResult, UnitWrapper};
+use gyrator::{Unit, Value};
 
 use super::{Case, Coupling, LIN1, LIN2, NL1, NL2, PLAIN, QuarterCarOutcome};
 

@@ -1,6 +1,7 @@
 //! A unit whose outputs are noisy.
 
-use gyrator::{Handle, Unit, UnitResult, UnitWrapper};
+use gyrator::Unit;
+use gyrator::unit::{Handle, UnitResult, UnitWrapper};
 
 /// Every value that is read is off by up to `level` of itself, uniformly distributed.
 pub(super) struct Noisy<U> {

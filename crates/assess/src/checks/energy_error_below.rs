@@ -1,6 +1,6 @@
 //! The energy that the coupling makes, corrections included.
 
-use gyrator::BondValue;
+use gyrator::record::BondValue;
 
 use super::energy_limit::{EnergyLimit, Limited};
 use super::{Check, Kind, Quantity};

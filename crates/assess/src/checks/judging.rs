@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::{Graph, Observer, ObserverError, Report, StopReason, StopRequest, View, Watch};
+use gyrator::graph::Graph;
+use gyrator::observer::{ObserverError, StopRequest, Watch};
+use gyrator::{Observer, Report, StopReason, View};
 use gyrator_record::is_same_time;
 use gyrator_system::{Problem, Problems, Spanned};
 

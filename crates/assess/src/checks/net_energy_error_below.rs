@@ -1,6 +1,6 @@
 //! The energy of stale direct feed-through that is left with the correction.
 
-use gyrator::BondValue;
+use gyrator::record::BondValue;
 
 use super::energy_limit::{EnergyLimit, Limited};
 use super::{Check, Kind, Quantity};

@@ -1,6 +1,9 @@
 //! The signals, bonds and components that a check is about.
 
-use gyrator::{BOND_VALUES, Causality, Graph, Value, VariableType, View};
+use gyrator::graph::Graph;
+use gyrator::record::BOND_VALUES;
+use gyrator::unit::{Causality, VariableType};
+use gyrator::{Value, View};
 use gyrator_system::{Problem, closest};
 use wildmatch::WildMatch;
 

@@ -1,6 +1,6 @@
 //! The residual energy without that of corrections, as `max_residual_energy` of a system file limits it.
 
-use gyrator::BondValue;
+use gyrator::record::BondValue;
 
 use super::energy_limit::{EnergyLimit, Limited};
 use super::{Check, Kind, Quantity};

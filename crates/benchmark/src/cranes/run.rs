@@ -5,7 +5,10 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fmu_models::{Crane, CraneMotion};
-use gyrator::{Cause, FmuCache, Observer, ObserverError, RunError, RunOptions, StopRequest, View};
+use gyrator::error::Cause;
+use gyrator::observer::{ObserverError, StopRequest};
+use gyrator::system::FmuCache;
+use gyrator::{Observer, RunError, RunOptions, View};
 
 use super::setup::{CIRCUIT_STEP, Prediction, Setup};
 use crate::benchmark::MeasureError;

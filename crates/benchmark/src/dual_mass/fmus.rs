@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gyrator::{
-    FmuCache, Handle, LoadError, RunOptions, StepOutcome, Unit, UnitMaker, UnitOrder, UnitResult,
-    UnitWrapper,
-};
+use gyrator::error::LoadError;
+use gyrator::system::FmuCache;
+use gyrator::unit::{Handle, StepOutcome, UnitMaker, UnitOrder, UnitResult, UnitWrapper};
+use gyrator::{RunOptions, Unit};
 use gyrator_system::{Choice, SystemFile, Value};
 
 use super::coupling::MACRO_STEP;

@@ -1,6 +1,6 @@
 //! Two masses on springs and dampers, joined by a spring and a damper, in steps of forward Euler.
 
-use gyrator::SplitMix64;
+use gyrator::random::SplitMix64;
 use nalgebra::DMatrix;
 
 use super::stability::spectral_radius;

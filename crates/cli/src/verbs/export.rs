@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use gyrator::{FmuCache, block_files, expand_patterns};
+use gyrator::block::block_files;
+use gyrator::system::{FmuCache, expand_patterns};
 use gyrator_fmu::OpenError;
 use gyrator_ssp::WriteError;
 use gyrator_system::{Spanned, SystemFile, Value};

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use gyrator::{
-    Base, FeedForward, FmuCache, Interpolation, Iteration, Learned, Learning, LearningError,
-    LearningObserver, LearningOutcome, Run, RunError, RunOptions, StopReason, UnitMaker,
+use gyrator::learning::{
+    Base, FeedForward, Interpolation, Iteration, Learned, Learning, LearningError,
+    LearningObserver, LearningOutcome,
 };
+use gyrator::system::FmuCache;
+use gyrator::unit::UnitMaker;
+use gyrator::{Run, RunError, RunOptions, StopReason};
 use gyrator_system::MissingTime;
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use gyrator::{
-    ACTIONS, BLOCKS, Claims, EXCHANGE_MODES, Entry, EntryKind, Facts, Need, ParameterInfo,
-    ParameterKind, Registries, claims,
-};
+use gyrator::Registries;
+use gyrator::block::BLOCKS;
+use gyrator::compatibility::{Claims, claims};
+use gyrator::exchange_mode::EXCHANGE_MODES;
+use gyrator::need::{Facts, Need};
+use gyrator::registry::{Entry, EntryKind, ParameterInfo, ParameterKind};
+use gyrator::scenario::ACTIONS;
 use gyrator_assess::checks::{KINDS, Kind};
 use serde::Serialize;
 

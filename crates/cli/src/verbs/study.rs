@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use clap::{Args, Subcommand};
-use gyrator::FmuCache;
+use gyrator::system::FmuCache;
 use gyrator_study::{
     Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, Shard, Study, StudyError,
     StudyFile, TableError, Tally, check_ending, csv_line, merge, run as run_study, write_table,

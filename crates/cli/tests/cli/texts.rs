@@ -81,14 +81,23 @@ fn list_for_programs() {
     };
     let found: Vec<_> = registries.as_array().unwrap().iter().map(names).collect();
     let expected = [
-        ("methods", gyrator::METHODS.len()),
-        ("extrapolations", gyrator::EXTRAPOLATIONS.len()),
-        ("corrections", gyrator::CORRECTIONS.len()),
-        ("step controls", gyrator::STEP_CONTROLS.len()),
-        ("interface orders", gyrator::INTERFACE_ORDERS.len()),
-        ("exchange modes", gyrator::Exchange::WORDS.len()),
-        ("blocks", gyrator::BLOCKS.len()),
-        ("actions", gyrator::ACTIONS.len()),
+        ("methods", gyrator::method::METHODS.len()),
+        (
+            "extrapolations",
+            gyrator::extrapolation::EXTRAPOLATIONS.len(),
+        ),
+        ("corrections", gyrator::correction::CORRECTIONS.len()),
+        ("step controls", gyrator::step_control::STEP_CONTROLS.len()),
+        (
+            "interface orders",
+            gyrator::interface_model::INTERFACE_ORDERS.len(),
+        ),
+        (
+            "exchange modes",
+            gyrator::exchange_mode::Exchange::WORDS.len(),
+        ),
+        ("blocks", gyrator::block::BLOCKS.len()),
+        ("actions", gyrator::scenario::ACTIONS.len()),
         ("checks", gyrator_assess::checks::KINDS.len()),
     ];
     assert_eq!(

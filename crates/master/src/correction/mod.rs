@@ -3,7 +3,7 @@
 mod nepce;
 mod residual_power;
 
-use crate::curve::Curve;
+pub use crate::curve::Curve;
 use crate::need::{Facts, Need};
 use crate::registry::{Entry, EntryKind};
 

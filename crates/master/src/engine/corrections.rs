@@ -204,7 +204,7 @@ mod tests {
         let added = |limit: f64| {
             let mut system = System::new(H);
             system.stop_time(4.0 * H);
-            let end = |call: &crate::Call<'_>| (call.time + call.step) / H;
+            let end = |call: &crate::unit::Call<'_>| (call.time + call.step) / H;
             let efforts = [("e1", 4.0), ("e2", 20.0)];
             let one = ClosureUnit::new(&[("f1", 0.0), ("f2", 0.0)], &efforts, move |call| {
                 let n = end(&call);

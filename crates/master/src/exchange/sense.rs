@@ -397,7 +397,7 @@ mod tests {
                 .bond("shaft", ("a.f", "b.f"), ("b.v", "a.v"))
                 .sense(-1.0);
             let mut run = system.start(&RunOptions::default()).unwrap();
-            crate::check_senses(&mut run);
+            crate::run::check_senses(&mut run);
             let report = run.run().unwrap();
             assert_eq!(report.warnings.len(), doubts, "{:?}", report.warnings);
             let tells = |text: &String| text.contains("∂a.f/∂a.v = -3.0000e-2");

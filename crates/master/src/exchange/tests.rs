@@ -1,11 +1,12 @@
 //! Exchange of outputs that depend directly on inputs, against closed forms.
 
+use crate::exchange_mode::Exchange;
 use crate::fault::{Cause, UnitFault};
 use crate::graph::Graph;
 use crate::unit::{
     Capabilities, Causality, Handle, StepOutcome, Unit, UnitDescription, UnitResult, Variable,
 };
-use crate::{ClosureUnit, Exchange, Report, Run, RunOptions, System};
+use crate::{ClosureUnit, Report, Run, RunOptions, System};
 
 const H: f64 = 0.5;
 /// Source signal at the macro-steps.
@@ -441,7 +442,7 @@ fn the_interface_jacobian_is_the_same_from_every_source() {
     ];
     let run = |unit: Immediate, correction: &str| {
         let mut system = bonded(unit, "stale");
-        let bond = crate::BondSettings {
+        let bond = crate::system::BondSettings {
             system: &mut system,
         };
         let _ = bond.correction((correction, [("alpha", 1.0)]));
@@ -543,7 +544,7 @@ fn a_probe_finds_derivatives_and_kinks_and_puts_the_inputs_back() {
 }
 
 fn graph_of(system: &System) -> Graph {
-    crate::resolved_graph(system).unwrap()
+    crate::system::resolved_graph(system).unwrap()
 }
 
 /// Names of the outputs of each pass.

@@ -9,7 +9,7 @@ mod mean_hold;
 mod polynomial;
 mod secant_linear;
 
-use crate::curve::Curve;
+pub use crate::curve::Curve;
 use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
 

@@ -1,4 +1,4 @@
-//! Feed-forward: the additions c(t) to inputs that were [learned](crate::Learning), and the system
+//! Feed-forward: the additions c(t) to inputs that were [learned](crate::learning::Learning), and the system
 //! they were learned on. In a run with it, an input follows ũ(t) = Φ(t) + c(t), Φ being the values of
 //! its source, one macro-step late where learning was based on delayed outputs.
 //!
@@ -16,7 +16,7 @@ use crate::graph::Graph;
 use crate::state::FeedForwardSignal;
 use crate::unit::Period;
 
-/// Feed-forward that was [learned](crate::Learning): one curve per macro-step and input.
+/// Feed-forward that was [learned](crate::learning::Learning): one curve per macro-step and input.
 ///
 /// It belongs to the system on which it was learned: its inputs, macro-step, start time and
 /// communication steps. [`System::feed_forward`](crate::System::feed_forward) applies it. As text

@@ -268,7 +268,7 @@ impl Graph {
         }
     }
 
-    /// The connections of real variables, in the order of [`Defects`](crate::Defects): output and input.
+    /// The connections of real variables, in the order of [`Defects`](crate::report::Defects): output and input.
     pub fn real_connections(&self) -> impl Iterator<Item = (String, String)> {
         let inputs = |(index, node): (usize, &Component)| {
             let inputs = node.inputs.clone();

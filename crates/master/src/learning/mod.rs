@@ -18,13 +18,13 @@ use channels::learners;
 use sequence::Sequence;
 
 use crate::fault::RunError;
-use crate::feed_forward::FeedForward;
+pub use crate::feed_forward::{FeedForward, FeedForwardError};
 use crate::report::StopReason;
 use crate::run::Run;
 use crate::run_options::RunOptions;
 use crate::start_error::StartError;
 use crate::system::System;
-use crate::unit_maker::{InProcess, UnitMaker};
+use crate::unit::{InProcess, UnitMaker};
 
 /// Macro-steps times inputs that learn: some gigabytes.
 const MAX_CURVES: usize = 10_000_000;

@@ -369,7 +369,7 @@ mod tests {
         input: &str,
         output: &str,
         values: [f64; 4],
-    ) -> ClosureUnit<impl FnMut(crate::Call<'_>) + Send + use<>> {
+    ) -> ClosureUnit<impl FnMut(crate::unit::Call<'_>) + Send + use<>> {
         let at = move |time: f64| values[((time / H).floor() as usize).min(3)];
         ClosureUnit::new(&[(input, 0.0)], &[(output, values[0])], move |call| {
             // The middle of a tick keeps the rounding of the time out.
@@ -379,7 +379,7 @@ mod tests {
 
     /// The bond between two such units after three macro-steps. `flow_step` is the communication
     /// step of end b.
-    fn ledger(flow_step: f64, of_bond: impl FnOnce(crate::BondSettings<'_>)) -> Run {
+    fn ledger(flow_step: f64, of_bond: impl FnOnce(crate::system::BondSettings<'_>)) -> Run {
         let mut system = System::new(H);
         system.start_time(0.0).stop_time(4.0 * H);
         system.add("a", source("f", "e", EFFORT));

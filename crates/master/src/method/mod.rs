@@ -8,8 +8,8 @@ mod turns;
 use crate::fault::Fault;
 use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
-use crate::state::SystemState;
-use crate::step::Step;
+pub use crate::state::SystemState;
+pub use crate::step::Step;
 
 /// Facts about a method before it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -34,7 +34,8 @@ const NAP: Duration = Duration::from_millis(50);
 /// delay is made up for and never adds up. A step that ends after its deadline is an *overrun*.
 ///
 /// ```
-/// use gyrator::{ClosureUnit, RealTime, RunOptions, System};
+/// use gyrator::{ClosureUnit, RunOptions, System};
+/// use gyrator::real_time::RealTime;
 ///
 /// let mut system = System::new(1e-3); // s
 /// let mut x = 0.0;

@@ -105,7 +105,7 @@ impl Recorder {
     }
 
     /// Lets a thread of its own write the rows, so that no step waits for a file: for runs in
-    /// [real time](crate::RealTime). Rows that come faster than they can be written are left out; a warning of
+    /// [real time](crate::real_time::RealTime). Rows that come faster than they can be written are left out; a warning of
     /// `tracing` says at the end how many.
     #[must_use]
     pub fn queued(mut self) -> Self {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gyrator_system::{self as file, Port, Problem, Spanned, closest};
 
 use super::Resolver;
-use crate::physical_unit::Conversion;
+use crate::unit::Conversion;
 use crate::unit::{Causality, VariableType};
 use crate::value_conversion::ValueConversion;
 

@@ -3,7 +3,7 @@
 //! A defect comes back to its source through the components of a loop, and adds up. With a sine of the angular frequency
 //! ω that is held over H an input is late by H/2, the amplitude of an undamped oscillator whose stiffness comes by a
 //! share s over this input has grown by s·ωH/4·ωt at the time t, and its error is s·(ωH)²/19.6 a step, as root of the mean square
-//! relative to the range. The [relative work](crate::Defect::relative_work) of the defect adds up (ωH)²/8 a step: the
+//! relative to the range. The [relative work](crate::report::Defect::relative_work) of the defect adds up (ωH)²/8 a step: the
 //! error is 0.41·s times it. Of two directions the weaker one limits the share: their geometric mean counts, 0.3 of it
 //! is the estimate. An output that is stale is late by H more, which makes two more halves of H in one of the two directions. A
 //! component that makes one step of the semi-implicit Euler method in each communication step takes a held input without

@@ -1,4 +1,4 @@
-use crate::fmu_unit::FmuUnit;
+use crate::unit::FmuUnit;
 use crate::unit::{Handle, StepOutcome, Unit, UnitResult, Value};
 
 /// A unit in its place. FMUs stand in it by value and are called without a table of virtual

@@ -7,7 +7,7 @@ use crate::defect::Defects;
 use crate::ledger::Ledger;
 use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
-use crate::step::Step;
+pub use crate::step::Step;
 
 /// The step that was made, as passed to a step control.
 #[derive(Debug, Clone, Copy)]

@@ -9,9 +9,9 @@ use gyrator_system::{Component, Problem, Problems, Spanned, SystemFile};
 
 use super::{System, UnitSource, rest, scenario};
 use crate::block;
-use crate::fmu_unit::describe;
 use crate::start_error::{LoadError, LoadErrorKind, StartError};
 use crate::unit::UnitDescription;
+use crate::unit::describe;
 
 /// FMUs that were opened, for systems that share them: each archive is unpacked and each
 /// description read once. An FMU is identified by its path and the libraries it is loaded with.

@@ -41,8 +41,8 @@ use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, StartError};
 use crate::state::{Member, RunningScenario, Slot, SystemState};
 use crate::step_control::StepControl;
+use crate::unit::{InProcess, UnitMaker, UnitOrder};
 use crate::unit::{Period, Unit};
-use crate::unit_maker::{InProcess, UnitMaker, UnitOrder};
 use word::unplaced;
 
 /// A system: units, connections, power bonds and the experiment, by names.
@@ -112,34 +112,34 @@ impl System {
         self
     }
 
-    /// Chooses the method: a word of [`METHODS`](crate::METHODS).
+    /// Chooses the method: a word of [`METHODS`](crate::method::METHODS).
     pub fn method(&mut self, word: impl Into<Word>) -> &mut Self {
         self.file.experiment.method = Some(word.into().into_choice());
         self
     }
 
-    /// Chooses the step control: a word of [`STEP_CONTROLS`](crate::STEP_CONTROLS).
+    /// Chooses the step control: a word of [`STEP_CONTROLS`](crate::step_control::STEP_CONTROLS).
     pub fn step_control(&mut self, word: impl Into<Word>) -> &mut Self {
         self.file.experiment.step_control = Some(word.into().into_choice());
         self
     }
 
     /// Chooses the exchange mode of all components that do not say their own: a word of
-    /// [`Exchange::WORDS`](crate::Exchange::WORDS).
+    /// [`Exchange::WORDS`](crate::exchange_mode::Exchange::WORDS).
     pub fn exchange(&mut self, word: &str) -> &mut Self {
         self.file.experiment.exchange = unplaced(word.to_owned());
         self
     }
 
     /// Chooses the extrapolation of all inputs whose component does not say its own: a word of
-    /// [`EXTRAPOLATIONS`](crate::EXTRAPOLATIONS).
+    /// [`EXTRAPOLATIONS`](crate::extrapolation::EXTRAPOLATIONS).
     pub fn extrapolation(&mut self, word: impl Into<Word>) -> &mut Self {
         self.file.experiment.extrapolation = Some(word.into().into_choice());
         self
     }
 
     /// Chooses the correction of all bonds that do not say their own: a word of
-    /// [`CORRECTIONS`](crate::CORRECTIONS).
+    /// [`CORRECTIONS`](crate::correction::CORRECTIONS).
     pub fn correction(&mut self, word: impl Into<Word>) -> &mut Self {
         self.correction = Some(word.into().into_choice());
         self

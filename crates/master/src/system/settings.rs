@@ -21,13 +21,13 @@ impl ComponentSettings<'_> {
         self
     }
 
-    /// Extrapolation of its inputs: a word of [`EXTRAPOLATIONS`](crate::EXTRAPOLATIONS).
+    /// Extrapolation of its inputs: a word of [`EXTRAPOLATIONS`](crate::extrapolation::EXTRAPOLATIONS).
     pub fn extrapolation(self, word: impl Into<Word>) -> Self {
         self.component.extrapolation = Some(word.into().into_choice());
         self
     }
 
-    /// Exchange mode: a word of [`Exchange::WORDS`](crate::Exchange::WORDS).
+    /// Exchange mode: a word of [`Exchange::WORDS`](crate::exchange_mode::Exchange::WORDS).
     pub fn exchange(self, word: &str) -> Self {
         self.component.exchange = unplaced(word.to_owned());
         self
@@ -151,7 +151,7 @@ impl BondSettings<'_> {
         self
     }
 
-    /// Correction: a word of [`CORRECTIONS`](crate::CORRECTIONS).
+    /// Correction: a word of [`CORRECTIONS`](crate::correction::CORRECTIONS).
     pub fn correction(mut self, word: impl Into<Word>) -> Self {
         let choice = word.into().into_choice();
         if let Some(bond) = self.last() {
@@ -223,7 +223,7 @@ impl InterfaceModelSettings<'_> {
             .set_ports(force_rates, |model| &mut model.force_rates)
     }
 
-    /// Which side is stepped first: a word of [`INTERFACE_ORDERS`](crate::INTERFACE_ORDERS).
+    /// Which side is stepped first: a word of [`INTERFACE_ORDERS`](crate::interface_model::INTERFACE_ORDERS).
     pub fn order(self, word: &str) -> Self {
         let word = Spanned::unplaced(word.to_owned());
         self.set(|model| model.order = Some(word))

@@ -7,7 +7,7 @@ use gyrator_ssp::PowerPort;
 use gyrator_system::{Bond, Connection, Port, Spanned};
 
 use super::System;
-use crate::physical_unit::{PhysicalUnit, Quantity};
+use crate::unit::{PhysicalUnit, Quantity};
 use crate::unit::{Variable, VariableType};
 
 /// A bond that a system could have.

@@ -1,6 +1,9 @@
 //! Order of convergence, and the ledger against the energy stored.
 
-use gyrator::{EXTRAPOLATIONS, LinearUnit, METHODS, Run, RunOptions, look_up};
+use gyrator::extrapolation::EXTRAPOLATIONS;
+use gyrator::method::METHODS;
+use gyrator::registry::look_up;
+use gyrator::{LinearUnit, Run, RunOptions};
 
 use super::draft::{Assembly, Draft, choice};
 use crate::combination::Combination;

@@ -1,11 +1,16 @@
 //! The facts of every registry entry, with default and other parameters, against what it does.
 
-use gyrator::{
-    BondFacts, BondPoint, CORRECTIONS, Chosen, ClosureUnit, Correction, CorrectionFacts, Curve,
-    EXTRAPOLATIONS, Entry, EntryKind, Extrapolation, ExtrapolationFacts, INTERFACE_ORDERS,
-    Increments, LinearUnit, METHODS, Method, PassedForce, Run, RunOptions, STEP_CONTROLS, Sample,
-    Schedule, Side, SignalSteps, StepControl, System,
+use gyrator::correction::{
+    BondFacts, BondPoint, CORRECTIONS, Correction, CorrectionFacts, Increments, Side,
 };
+use gyrator::extrapolation::{
+    Curve, EXTRAPOLATIONS, Extrapolation, ExtrapolationFacts, Sample, SignalSteps,
+};
+use gyrator::interface_model::{INTERFACE_ORDERS, PassedForce, Schedule};
+use gyrator::method::{METHODS, Method};
+use gyrator::registry::{Chosen, Entry, EntryKind};
+use gyrator::step_control::{STEP_CONTROLS, StepControl};
+use gyrator::{ClosureUnit, LinearUnit, Run, RunOptions, System};
 use gyrator_system::{Choice, Value};
 
 use super::Failure;

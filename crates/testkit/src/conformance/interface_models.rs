@@ -1,8 +1,8 @@
 //! Interface models with every word of the other registries.
 
-use gyrator::{
-    ClosureUnit, INTERFACE_ORDERS, LinearUnit, PassedForce, RunOptions, System, look_up,
-};
+use gyrator::interface_model::{INTERFACE_ORDERS, PassedForce};
+use gyrator::registry::look_up;
+use gyrator::{ClosureUnit, LinearUnit, RunOptions, System};
 
 use super::Failure;
 use super::draft::{Assembly, Draft, choice};

@@ -14,7 +14,11 @@ mod systems;
 
 use std::fmt;
 
-use gyrator::{CORRECTIONS, EXTRAPOLATIONS, Exchange, METHODS, STEP_CONTROLS};
+use gyrator::correction::CORRECTIONS;
+use gyrator::exchange_mode::Exchange;
+use gyrator::extrapolation::EXTRAPOLATIONS;
+use gyrator::method::METHODS;
+use gyrator::step_control::STEP_CONTROLS;
 
 use crate::combination::Combination;
 use crate::extrapolations::needs_substeps;

@@ -1,7 +1,8 @@
-use gyrator::{
-    CORRECTIONS, EXTRAPOLATIONS, Entry, EntryKind, METHODS, ParameterInfo, ParameterKind,
-    STEP_CONTROLS, look_up,
-};
+use gyrator::correction::CORRECTIONS;
+use gyrator::extrapolation::EXTRAPOLATIONS;
+use gyrator::method::METHODS;
+use gyrator::registry::{Entry, EntryKind, ParameterInfo, ParameterKind, look_up};
+use gyrator::step_control::STEP_CONTROLS;
 use gyrator_system::{Spanned, Value};
 
 use super::Failure;

@@ -1,4 +1,7 @@
-use gyrator::{ClosureUnit, EXTRAPOLATIONS, LinearUnit, METHODS, RunOptions, look_up};
+use gyrator::extrapolation::EXTRAPOLATIONS;
+use gyrator::method::METHODS;
+use gyrator::registry::look_up;
+use gyrator::{ClosureUnit, LinearUnit, RunOptions};
 
 use super::draft::{Assembly, Draft, STEPS, choice};
 use crate::combination::Combination;

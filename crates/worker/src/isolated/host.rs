@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gyrator::{
-    Cause, FmuUnit, Handle, Period, SavedState, Unit, UnitFault, UnitResult, Value, VariableType,
-};
+use gyrator::error::{Cause, UnitFault};
+use gyrator::unit::{FmuUnit, Handle, Period, SavedState, UnitResult, VariableType};
+use gyrator::{Unit, Value};
 use gyrator_fmu::{Fmu, Limits, OpenOptions};
 
 use super::bytes::{Cursor, Malformed};

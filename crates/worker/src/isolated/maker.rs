@@ -5,7 +5,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
-use gyrator::{LoadError, LoadErrorKind, Unit, UnitMaker, UnitOrder};
+use gyrator::Unit;
+use gyrator::error::{LoadError, LoadErrorKind};
+use gyrator::unit::{UnitMaker, UnitOrder};
 
 use super::connection::Terms;
 use super::journal::Journal;

@@ -1,6 +1,6 @@
 //! Reads that are sent along with a step, because they followed the last one.
 
-use gyrator::UnitFault;
+use gyrator::error::UnitFault;
 
 use super::request::Request;
 
@@ -187,7 +187,7 @@ mod tests {
         ahead.before_step();
         assert!(is_unknown(&mut ahead, 1) && is_unknown(&mut ahead, 2));
         ahead.before_step();
-        let fault = UnitFault::new("fmi2GetReal", gyrator::Cause::Error, "test");
+        let fault = UnitFault::new("fmi2GetReal", gyrator::error::Cause::Error, "test");
         ahead.answered(0..9, Some(fault));
         assert!(matches!(ahead.look_up(&read(1)), Known::Answer(_)));
         ahead.advance_to(9);

@@ -1,6 +1,8 @@
 //! Answers of a worker: a head that says how far it came, then the answer of each operation.
 
-use gyrator::{Cause, StepOutcome, UnitFault, Value};
+use gyrator::Value;
+use gyrator::error::{Cause, UnitFault};
+use gyrator::unit::StepOutcome;
 use serde::{Deserialize, Serialize};
 
 use super::bytes::{Cursor, Malformed, Numbers, Put};

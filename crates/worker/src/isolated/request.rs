@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use gyrator::{Handle, Value, VariableType};
+use gyrator::Value;
+use gyrator::unit::{Handle, VariableType};
 use gyrator_fmu::{Compiler, LONGEST_STATE};
 use serde::{Deserialize, Serialize};
 

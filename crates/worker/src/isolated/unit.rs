@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use gyrator::{
-    Cause, Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitFault, UnitResult,
-    Value,
-};
+use gyrator::error::{Cause, UnitFault};
+use gyrator::unit::{Handle, Period, SavedState, StepOutcome, UnitDescription, UnitResult};
+use gyrator::{Unit, Value};
 
 use gyrator_fmu::flight_recorder::{Activity, SlotGuard};
 

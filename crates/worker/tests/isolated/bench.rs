@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gyrator::{
-    Observer, ObserverError, Report, Run, RunError, RunOptions, StartError, StopRequest, System,
-    Value, View,
-};
+use gyrator::observer::{ObserverError, StopRequest};
+use gyrator::{Observer, Report, Run, RunError, RunOptions, StartError, System, Value, View};
 use gyrator_system::{SystemFile, toml_file};
 use gyrator_testkit::fmu;
 use gyrator_worker::isolated::Isolation;

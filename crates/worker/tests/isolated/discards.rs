@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use gyrator::{
-    Handle, InProcess, LoadError, Period, RunOptions, SavedState, StepOutcome, System, Unit,
-    UnitDescription, UnitMaker, UnitOrder, UnitResult, Value,
+use gyrator::error::LoadError;
+use gyrator::unit::{
+    Handle, InProcess, Period, SavedState, StepOutcome, UnitDescription, UnitMaker, UnitOrder,
+    UnitResult,
 };
+use gyrator::{RunOptions, System, Unit, Value};
 use gyrator_system::SystemFile;
 
 use crate::bench::{isolated, isolation, system};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use gyrator::{Cause, LoadErrorKind, RunError, StartError};
+use gyrator::error::{Cause, LoadErrorKind};
+use gyrator::{RunError, StartError};
 use gyrator_system::{SystemFile, Value};
 use gyrator_worker::isolated::Isolation;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use gyrator::{Evidence, SuggestedBond};
+use gyrator::system::{Evidence, SuggestedBond};
 use gyrator_system::toml_file::bond_to_toml;
 use serde::Serialize;
 

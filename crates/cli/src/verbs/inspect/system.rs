@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gyrator::{System, check_scenario, suggested_bonds};
+use gyrator::System;
+use gyrator::system::{check_scenario, suggested_bonds};
 use gyrator_fmu::Fmu;
 use gyrator_ssp::PowerPort;
 use gyrator_system::{

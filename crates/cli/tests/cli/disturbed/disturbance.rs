@@ -1,6 +1,6 @@
 //! The disturbances of a run of the chaos study, drawn from one seed.
 
-use gyrator::SplitMix64;
+use gyrator::random::SplitMix64;
 
 use super::remains::Output;
 

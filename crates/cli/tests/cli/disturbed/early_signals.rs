@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use gyrator::SplitMix64;
+use gyrator::random::SplitMix64;
 
 use super::{Ended, end, start, strace};
 use crate::bench::Bench;

@@ -3,9 +3,9 @@
 use gyrator_fmu::Fmu;
 use gyrator_system::Component;
 
-use crate::fmu_unit::FmuUnit;
 use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, LoadErrorKind};
+use crate::unit::FmuUnit;
 use crate::unit::{Unit, UnitDescription};
 
 /// The FMU of a component, whose unit is wanted.

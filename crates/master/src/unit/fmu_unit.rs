@@ -8,7 +8,7 @@ use gyrator_fmu::{
 };
 
 use crate::fault::{Cause, UnitFault};
-use crate::physical_unit::PhysicalUnit;
+use crate::unit::PhysicalUnit;
 use crate::unit::{
     Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
     UnitDescription, UnitResult, Value, Variable, VariableType,

@@ -68,7 +68,8 @@ pass_on! {
     /// results depend overrides [`save`](Self::save) and [`restore`](Self::restore).
     ///
     /// ```
-    /// use gyrator::{Handle, LinearUnit, RunOptions, System, Unit, UnitResult, UnitWrapper};
+    /// use gyrator::{LinearUnit, RunOptions, System, Unit};
+    /// use gyrator::unit::{Handle, UnitResult, UnitWrapper};
     ///
     /// /// A sensor with an offset.
     /// struct Offset(LinearUnit, f64);

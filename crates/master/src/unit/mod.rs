@@ -1,10 +1,24 @@
 //! One simulation unit as the master sees it.
 
+mod closure_unit;
+mod fmu_unit;
+mod linear_unit;
+mod physical_unit;
+mod unit_maker;
+mod unit_wrapper;
+
 use std::any::Any;
 use std::collections::BTreeMap;
 
 use crate::fault::{Cause, UnitFault};
-use crate::physical_unit::PhysicalUnit;
+pub use closure_unit::{Call, ClosureUnit};
+pub use fmu_unit::FmuUnit;
+pub(crate) use fmu_unit::describe;
+pub use linear_unit::{LinearUnit, ShapeError};
+pub use physical_unit::PhysicalUnit;
+pub(crate) use physical_unit::{Conversion, Quantity};
+pub use unit_maker::{InProcess, UnitMaker, UnitOrder};
+pub use unit_wrapper::UnitWrapper;
 
 /// Names a variable to its unit; unique per [`VariableType`] only (C-52). An FMI value reference.
 pub type Handle = u32;
