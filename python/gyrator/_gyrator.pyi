@@ -17,6 +17,7 @@ __all__ = [
     "Run",
     "System",
     "Table",
+    "judge",
     "read_table",
 ]
 
@@ -264,6 +265,9 @@ class Follower:
 
     def finish(self, types: dict[str, str]) -> Table | None:
         """Takes the last rows of the run, which has ended, and gives all of them."""
+
+def judge(table: Table | None, checks: str, path: str, summary: str) -> list[str]:
+    """Judges the checks of a text in TOML, which comes from ``path``, on a result; a line for each that does not hold."""
 
 def read_table(path: str | PathLike[str], types: dict[str, str]) -> Table:
     """Reads a result file, CSV or Parquet, with types of the columns that are not of reals."""

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._assertions import Assertions
 from ._gyrator import Table
 
 if TYPE_CHECKING:
     import pandas
 
 
-class Result(Mapping[str, "np.ndarray[Any, Any]"]):
+class Result(Assertions, Mapping[str, "np.ndarray[Any, Any]"]):
     """The rows of a run by column, and its summary.
 
     ``result["component.variable"]`` is a numpy array that shares the memory of the result and cannot be written:
     ``float64`` for Real, ``int32`` for Integer and for the numbers of an enumeration's items, ``bool`` for Boolean, ``object`` for
     String. ``pyarrow.table(result)``, ``polars.DataFrame(result)`` and whatever else takes the Arrow C stream accept it.
+
+    :meth:`within`, :meth:`settles`, :meth:`never_above`, :meth:`energy_error_below` and others assert.
     """
 
     def __init__(self, table: Table | None, summary: dict[str, Any], report: str, messages: str):

@@ -20,6 +20,11 @@ pub(crate) fn usage(py: Python<'_>, message: impl Into<String>) -> PyErr {
     error(py, USAGE, message.into())
 }
 
+/// Input that is not valid.
+pub(crate) fn invalid(py: Python<'_>, message: impl Into<String>) -> PyErr {
+    error(py, INVALID_INPUT, message.into())
+}
+
 /// A run that ended before its time; the cause is what Python code has raised in it.
 pub(crate) fn of_run(py: Python<'_>, failed: &RunError, raised: &Raised) -> PyErr {
     let code = match failed {

@@ -5,6 +5,7 @@
 mod column;
 mod error;
 mod follower;
+mod judge;
 mod python_unit;
 mod running;
 mod stream;
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 mod _gyrator {
     #[pymodule_export]
     use crate::follower::Follower;
+    #[pymodule_export]
+    use crate::judge::judge;
     #[pymodule_export]
     use crate::python_unit::{Call, ClosureUnit};
     #[pymodule_export]

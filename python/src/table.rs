@@ -47,6 +47,11 @@ impl Table {
         Self { columns }
     }
 
+    /// The columns; the first is the time.
+    pub(crate) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
     fn column(&self, name: &str) -> PyResult<&Column> {
         let found = self.columns.iter().find(|column| column.name == name);
         found.ok_or_else(|| PyKeyError::new_err(name.to_owned()))

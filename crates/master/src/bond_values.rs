@@ -10,7 +10,7 @@ pub struct BondValue {
     pub name: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// Whether results record it, and patterns find it.
+    /// Whether results record it unasked, and patterns find it; else its whole name is asked for.
     pub is_recorded: bool,
     /// Its value at the bond with this index of the graph; NaN where it is not known.
     pub get: fn(&View<'_>, usize) -> f64,

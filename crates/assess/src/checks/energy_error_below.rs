@@ -9,7 +9,7 @@ pub(super) const KIND: Kind = Kind {
     word: "energy_error_below",
     summary: "limit, J or { relative }, of the energy that the coupling makes: `residual_energy_integrated`, of either \
               sign",
-    quantity: Quantity::OfBonds(BondValue::RESIDUAL_ENERGY_INTEGRATED.get),
+    quantity: Quantity::OfBonds(BondValue::RESIDUAL_ENERGY_INTEGRATED),
     read: |value, reader| {
         let limit = EnergyLimit::read(KIND.word, value, reader)?;
         Some(limited(limit).shared())

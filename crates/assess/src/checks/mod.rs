@@ -29,6 +29,8 @@
 mod balance_above;
 mod balance_below;
 mod bounds;
+mod case;
+mod ending;
 mod energy_error_below;
 mod energy_limit;
 mod finding;
@@ -39,7 +41,9 @@ mod never_below;
 mod place;
 mod reaches;
 mod reading;
+mod recording;
 mod residual_energy_below;
+mod rows;
 mod settles;
 #[cfg(test)]
 mod tests;
@@ -50,16 +54,20 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use gyrator::{Report, View};
+use gyrator::View;
+use gyrator::record::BondValue;
 use gyrator_system::toml_file::section::Reader;
 use gyrator_system::{Source, Spanned};
 use toml::Spanned as Placed;
 use toml::de::DeValue;
 
+pub use ending::{BondEnding, Ending};
 pub use energy_limit::EnergyLimit;
 pub use finding::{Finding, Outcome};
 pub use judging::Judging;
 pub use reading::{parse, read};
+pub use recording::Recording;
+pub use rows::Rows;
 
 /// Every kind of check, by its word in a file of checks.
 pub const KINDS: &[Kind] = &[
@@ -104,7 +112,7 @@ pub enum Quantity {
     /// A variable of the system, or `bond.NAME.VALUE`.
     Signal,
     /// This value of a bond, or its sum over all power bonds.
-    OfBonds(fn(&View<'_>, usize) -> f64),
+    OfBonds(BondValue),
     /// This value of a component.
     OfComponent(fn(&View<'_>, usize) -> f64),
     /// The report on a bond, or on the run.
@@ -169,8 +177,8 @@ pub trait Judge: Send {
 /// The end of a run, as a [`Judge`] sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct End<'a> {
-    /// The report.
-    pub report: &'a Report,
+    /// The run.
+    pub run: &'a Ending,
     /// The bond that is judged, in the order of the report; `None` where it is the whole system.
     pub bond: Option<usize>,
 }
@@ -263,6 +271,12 @@ pub struct Checks {
 impl<const N: usize> From<[Check; N]> for Checks {
     fn from(list: [Check; N]) -> Self {
         Vec::from(list).into()
+    }
+}
+
+impl From<Check> for Checks {
+    fn from(check: Check) -> Self {
+        [check].into()
     }
 }
 

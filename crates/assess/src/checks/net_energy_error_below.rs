@@ -9,7 +9,7 @@ pub(super) const KIND: Kind = Kind {
     word: "net_energy_error_below",
     summary: "limit, J or { relative }, of `net_energy_error`, of either sign; fails where direct feed-through is not \
               known",
-    quantity: Quantity::OfBonds(BondValue::NET_ENERGY_ERROR.get),
+    quantity: Quantity::OfBonds(BondValue::NET_ENERGY_ERROR),
     read: |value, reader| {
         let limit = EnergyLimit::read(KIND.word, value, reader)?;
         Some(limited(limit).shared())

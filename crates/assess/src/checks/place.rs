@@ -129,8 +129,8 @@ impl<'a> Offer<'a> {
         let name = check.subject.as_ref().map(|name| name.value.clone());
         let places = match (check.kind.quantity, name.as_deref()) {
             (Quantity::Signal, Some(name)) => self.of_signals(name),
-            (Quantity::OfBonds(get), Some(name)) => {
-                self.of_bonds(check, name, |bond| Probe::Bond(bond, get))
+            (Quantity::OfBonds(value), Some(name)) => {
+                self.of_bonds(check, name, |bond| Probe::Bond(bond, value.get))
             }
             (Quantity::Report, Some(name)) => self.of_bonds(check, name, |_| Probe::Report),
             (Quantity::OfComponent(get), Some(name)) => self.of_components(name, get),
@@ -139,14 +139,14 @@ impl<'a> Offer<'a> {
                 probe: Probe::Report,
                 bond: None,
             }]),
-            (Quantity::OfBonds(get), None) => {
+            (Quantity::OfBonds(value), None) => {
                 let bonds: Vec<usize> = self.graph.power_bonds().collect();
                 let message = "the system has no power bonds, whose energies could be checked";
                 match bonds.is_empty() {
                     true => Err(Problem::error("nothing-to-check", message)),
                     false => Ok(vec![Place {
                         subject: shown(check, None),
-                        probe: Probe::PowerBonds(bonds, get),
+                        probe: Probe::PowerBonds(bonds, value.get),
                         bond: None,
                     }]),
                 }
@@ -253,9 +253,20 @@ fn found<'n>(
     if !places.is_empty() {
         return Ok(places);
     }
-    let problem = Problem::error(rule, format!("the system has no {noun} `{pattern}`"));
-    Err(match closest(pattern, names) {
+    let message = format!("the system has no {noun} `{pattern}`");
+    Err(unknown(rule, message, pattern, names))
+}
+
+/// The problem of a name or pattern that nothing has, with the name that is closest.
+pub(super) fn unknown<'n>(
+    rule: &'static str,
+    message: String,
+    pattern: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> Problem {
+    let problem = Problem::error(rule, message);
+    match closest(pattern, names) {
         Some(near) => problem.help(format!("did you mean `{near}`?")),
         None => problem,
-    })
+    }
 }

@@ -8,7 +8,7 @@ use super::{Check, Kind, Quantity};
 pub(super) const KIND: Kind = Kind {
     word: "residual_energy_below",
     summary: "limit, J or { relative }, of `residual_energy`, of either sign",
-    quantity: Quantity::OfBonds(BondValue::RESIDUAL_ENERGY.get),
+    quantity: Quantity::OfBonds(BondValue::RESIDUAL_ENERGY),
     read: |value, reader| {
         let limit = EnergyLimit::read(KIND.word, value, reader)?;
         Some(limited(limit).shared())

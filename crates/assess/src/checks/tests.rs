@@ -1,6 +1,7 @@
-use gyrator::{ClosureUnit, Report, Run, RunOptions, StopReason, System, Verdict};
+use gyrator::record::Recorded;
+use gyrator::{ClosureUnit, Recorder, Report, Run, RunOptions, StopReason, System, Verdict};
 
-use super::{Check, Checks, EnergyLimit, Finding, Judging, Outcome, parse};
+use super::{Check, Checks, Ending, EnergyLimit, Finding, Judging, Outcome, Recording, parse};
 
 /// y = t² and a counter of steps, at every 0.25 s from 0 to 4 s; exact in binary.
 fn parabola() -> System {
@@ -292,4 +293,107 @@ fn numbers_in_messages_have_six_digits() {
     ] {
         assert_eq!(super::short(value), text);
     }
+}
+
+/// The findings of checks while the run goes on, and those by its rows.
+fn both(system: System, columns: &[&str], checks: &Checks) -> [Vec<Finding>; 2] {
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    let judging = Judging::new(checks, run.graph(), 0.0, None).unwrap();
+    run.observe(judging.observer()).unwrap();
+    let (recorder, rows) = Recorder::memory();
+    run.observe(recorder.variables(columns.iter().copied()))
+        .unwrap();
+    let report = run.run().unwrap();
+    let by_rows = checks.judge(&(&rows.take()).into(), &Ending::from(&report));
+    [judging.conclude(&report), by_rows.unwrap()]
+}
+
+#[test]
+fn rows_give_the_same_findings_as_the_run() {
+    let text = "[[checks]]\nsignal = \"a.*\"\nfrom = 1\nuntil = 3.5\nnever_above = 9\nnever_below = 1\nreaches = 4\n\
+                within = { value = 5, tolerance = 4 }\nsettles = { by = 3, tolerance = 1 }\n\
+                [[checks]]\nsignal = \"a.y\"\nfrom = 1.1\nuntil = 1.2\nnever_above = 9\n\
+                [[checks]]\nverdict_at_least = \"small\"\n";
+    let checks = parse(text, "checks.toml").unwrap();
+    let [by_run, by_rows] = both(parabola(), &["a.*"], &checks);
+    assert_eq!(by_run, by_rows);
+    assert_eq!(by_run.iter().filter(|finding| !finding.holds()).count(), 7);
+
+    let system = || gyrator_testkit::TABLE_1[0].system(&gyrator_testkit::Coupling::default());
+    let text = "[[checks]]\nbond = \"coup*\"\nenergy_error_below = 1e3\nresidual_energy_below = { relative = 1e-3 }\n\
+                net_energy_error_below = 1e9\nverdict_at_least = \"small\"\n\
+                [[checks]]\nenergy_error_below = { relative = 9 }\nresidual_energy_below = 1\n\
+                [[checks]]\nsignal = \"bond.coupling.residual_energy\"\nnever_above = 1e3\n";
+    let checks = parse(text, "checks.toml").unwrap();
+    let [by_run, by_rows] = both(system(), &[], &checks);
+    assert_eq!(by_run, by_rows);
+    assert_eq!(by_run.iter().filter(|finding| !finding.holds()).count(), 5);
+    // A window of the energy error needs its column, which is named in whole.
+    let window = Checks::from(Check::energy_error_below(Some("coupling"), 1.0).until(1.0));
+    let columns = ["*.x", "bond.coupling.residual_energy_integrated"];
+    let [by_run, by_rows] = both(system(), &columns, &window);
+    assert_eq!(by_run, by_rows);
+    assert!(!by_run[0].holds());
+}
+
+fn recorded(mut run: Run, until: f64) -> (Recorded, Report) {
+    let (recorder, rows) = Recorder::memory();
+    run.observe(recorder).unwrap();
+    let report = match run.run_until(until) {
+        Ok(true) => run.stop().unwrap(),
+        _ => run.report(),
+    };
+    (rows.take(), report)
+}
+
+/// A run that its program stops is as long as the program wanted; one that fails is not.
+#[test]
+fn results_that_end_early_prove_nothing_of_what_is_not_there() {
+    let judge = |check: Check, system: System| {
+        let (rows, report) = recorded(system.start(&RunOptions::default()).unwrap(), 2.0);
+        let checks = Checks::from(check);
+        checks.judge(&(&rows).into(), &Ending::from(&report))
+    };
+    let outcome = |check: Check, system: System| judge(check, system).unwrap()[0].outcome;
+    use Outcome::{Failed, NotJudged, Passed};
+    assert_eq!(outcome(Check::never_above("a.y", 4.0), parabola()), Passed);
+    let later = Check::never_above("a.y", 4.0).until(3.0);
+    assert_eq!(outcome(later, parabola()), Failed);
+    let settles = Check::settles("a.y", None, 9.0, 3.0);
+    assert_eq!(outcome(settles, parabola()), Failed);
+    let small = Check::never_above("a.y", 1.0);
+    assert_eq!(outcome(small.clone(), ends_in_nan()), NotJudged);
+    assert_eq!(outcome(small.until(0.5), ends_in_nan()), Passed);
+    for (check, words) in [
+        (
+            Check::never_above("a.x", 1.0),
+            "the result has no column `a.x` [unknown-variable]\n  help: did you mean `a.y`?",
+        ),
+        (
+            Check::balance_above("a", 1.0),
+            "a result does not have the energies that `balance_above` looks at",
+        ),
+        (
+            Check::energy_error_below(None, 1.0),
+            "the system has no power bonds",
+        ),
+        (
+            Check::energy_error_below(Some("b"), 1.0),
+            "the system has no bond `b`",
+        ),
+    ] {
+        let found = judge(check, parabola()).unwrap_err().to_string();
+        assert!(found.contains(words), "{found}");
+    }
+}
+
+#[test]
+#[should_panic(
+    expected = "failed: a.y is 4 at t = 2 s, 1 above 3; first out of bounds at t = 1.75 s"
+)]
+fn assertions_panic_with_the_worst_value() {
+    let (rows, report) = recorded(parabola().start(&RunOptions::default()).unwrap(), 2.0);
+    Recording::new(&rows, &report)
+        .assert(Check::never_below("a.y", 0.0))
+        .assert([Check::reaches("a.y", 1.0), Check::never_above("a.y", 3.0)]);
 }

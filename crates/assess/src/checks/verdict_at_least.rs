@@ -44,10 +44,10 @@ impl Requirement for AtLeast {
 
 impl Judge for AtLeast {
     fn violation(&self, end: &End<'_>) -> Option<Violation> {
-        let report = end.report;
+        let run = end.run;
         let verdict = match end.bond {
-            Some(bond) => report.bonds.get(bond).map(|bond| bond.verdict),
-            None => Some(report.verdict),
+            Some(bond) => run.bonds.get(bond).and_then(|bond| bond.verdict),
+            None => run.verdict,
         };
         let is_enough = verdict.is_some_and(|verdict| verdict <= self.0);
         (!is_enough).then(|| Violation {

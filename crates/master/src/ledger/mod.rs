@@ -46,6 +46,10 @@ pub struct BondEnergy {
     /// Integral of the applied residual power, J, with the outputs that the units had under their own
     /// inputs (docs/energy-sums.md).
     pub residual_energy_integrated: f64,
+    /// The value of `residual_energy_integrated` that had the greatest magnitude, J.
+    pub peak_residual_energy_integrated: f64,
+    /// Time of it, s.
+    pub peak_residual_energy_integrated_time: f64,
     /// Integral of the power that end a gives with the inputs as they were applied, J. End b receives
     /// it and `residual_energy_integrated`.
     pub transferred_energy_integrated: f64,
@@ -57,6 +61,22 @@ pub struct BondEnergy {
     pub max_residual_power_time: f64,
     /// Energy of the correction, J. Negative where it takes energy out.
     pub correction_energy: f64,
+}
+
+impl BondEnergy {
+    /// Keeps what is greater than ever before, with the time.
+    #[inline]
+    fn keep_peaks(&mut self, time: impl Fn() -> f64) {
+        if self.residual_power.abs() > self.max_residual_power {
+            self.max_residual_power = self.residual_power.abs();
+            self.max_residual_power_time = time();
+        }
+        let made = self.residual_energy_integrated;
+        if made.abs() > self.peak_residual_energy_integrated.abs() {
+            self.peak_residual_energy_integrated = made;
+            self.peak_residual_energy_integrated_time = time();
+        }
+    }
 }
 
 /// The ledgers of all bonds, in the order of the graph.
@@ -297,10 +317,7 @@ impl BondAccount {
             self.error.curvature += curvature * step.size / 12.0;
         }
         energy.residual_energy_abs += residual_energy.abs();
-        if residual.abs() > energy.max_residual_power {
-            energy.max_residual_power = residual.abs();
-            energy.max_residual_power_time = step.end(&state.graph.clock);
-        }
+        energy.keep_peaks(|| step.end(&state.graph.clock));
     }
 
     #[inline]
@@ -347,10 +364,7 @@ impl BondAccount {
         energy.residual_energy += residual * length;
         energy.residual_energy_abs += residual.abs() * length;
         energy.correction_energy += correction * length;
-        if residual.abs() > energy.max_residual_power {
-            energy.max_residual_power = residual.abs();
-            energy.max_residual_power_time = step.end(&state.graph.clock);
-        }
+        energy.keep_peaks(|| step.end(&state.graph.clock));
     }
 }
 
@@ -412,6 +426,8 @@ mod tests {
             applied_residual_energy: H * (-11.0 - 26.0 + 14.0),
             // New inputs equal the outputs, so each step begins without residual power.
             residual_energy_integrated: 0.5 * H * (-11.0 - 26.0 + 14.0),
+            peak_residual_energy_integrated: 0.5 * H * (-11.0 - 26.0),
+            peak_residual_energy_integrated_time: 2.0 * H,
             // Power of the outputs at the start, 10, 6 and −24 W, and that given at the end.
             transferred_energy_integrated: 0.5 * H * (25.0 + 14.0 - 54.0),
             residual_energy_abs: H * (11.0 + 26.0 + 14.0),

@@ -65,9 +65,11 @@ impl Columns {
             }
         }
         for (bond, name) in graph.bond_names().enumerate() {
-            for value in BOND_VALUES.iter().filter(|value| value.is_recorded) {
+            for value in BOND_VALUES {
                 let name = format!("bond.{name}.{}", value.name);
-                if choice.selects_of_coupling(&name, Some(value.unit.to_owned())) {
+                let is_offered = value.is_recorded || choice.is_named(&name);
+                let unit = Some(value.unit.to_owned());
+                if is_offered && choice.selects_of_coupling(&name, unit) {
                     selected.bonds.push((bond, *value));
                 }
             }
@@ -205,6 +207,12 @@ impl Choice {
             self.columns.push(column);
         }
         taken
+    }
+
+    /// Whether a pattern is this name.
+    fn is_named(&self, name: &str) -> bool {
+        let mut patterns = self.patterns.iter();
+        patterns.any(|(pattern, _)| pattern.pattern() == name)
     }
 
     /// Whether a pattern fits, or there are none.

@@ -1,0 +1,93 @@
+//! The end of a run, as far as checks look at it.
+
+use gyrator::report::BondReport;
+use gyrator::{Report, StopReason, Verdict};
+use serde::Deserialize;
+
+use super::short;
+
+/// The end of a run, as its report or its summary has it: read from a summary, too, in which unknown values are null.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+pub struct Ending {
+    /// Why it ended, as a word: `stop-time`, `failed`, …
+    pub stop_reason: String,
+    /// The fault, or the limit that was exceeded.
+    pub stop_detail: Option<String>,
+    /// The last communication point, s.
+    pub stop_time: Option<f64>,
+    /// How far the coupling bends the result.
+    pub verdict: Option<Verdict>,
+    /// The bonds, in the order of their names.
+    pub bonds: Vec<BondEnding>,
+}
+
+/// A bond at the end of a run.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct BondEnding {
+    /// Name.
+    pub name: String,
+    /// False where the units of measurement show that effort × flow is not a power.
+    pub is_power: bool,
+    /// Greatest less least transferred energy, J.
+    pub transferred_energy_range: Option<f64>,
+    /// The energy that the coupling made, integrated, where it had the greatest magnitude, J.
+    pub peak_residual_energy_integrated: Option<f64>,
+    /// Time of it, s.
+    pub peak_residual_energy_integrated_time: Option<f64>,
+    /// How far the coupling at this bond bends the result.
+    pub verdict: Option<Verdict>,
+}
+
+impl From<&Report> for Ending {
+    fn from(report: &Report) -> Self {
+        Self {
+            stop_reason: report.stop_reason.word().to_owned(),
+            stop_detail: match &report.stop_reason {
+                StopReason::Failed(detail) | StopReason::Limit(detail) => Some(detail.clone()),
+                _ => None,
+            },
+            stop_time: Some(report.stop_time),
+            verdict: Some(report.verdict),
+            bonds: report.bonds.iter().map(BondEnding::from).collect(),
+        }
+    }
+}
+
+impl From<&BondReport> for BondEnding {
+    fn from(bond: &BondReport) -> Self {
+        Self {
+            name: bond.name.clone(),
+            is_power: bond.is_power,
+            transferred_energy_range: Some(bond.transferred_energy_range),
+            peak_residual_energy_integrated: Some(bond.energy.peak_residual_energy_integrated),
+            peak_residual_energy_integrated_time: Some(
+                bond.energy.peak_residual_energy_integrated_time,
+            ),
+            verdict: Some(bond.verdict),
+        }
+    }
+}
+
+impl Ending {
+    /// Whether the run ended because its program wanted so, or goes on.
+    pub(super) fn is_by_wish(&self) -> bool {
+        matches!(&*self.stop_reason, "stopped" | "running")
+    }
+
+    /// Why the run ended, where it ended so as it should not.
+    pub(super) fn interruption(&self) -> Option<String> {
+        let at = short(self.stop_time.unwrap_or(f64::NAN));
+        let detail = self.stop_detail.as_deref().unwrap_or("no reason is known");
+        Some(match &*self.stop_reason {
+            "stop-time" | "terminated" => return None,
+            "failed" => format!("the run failed: {detail}"),
+            "limit" => format!("a limit ended the run at t = {at} s: {detail}"),
+            "interrupted" => format!("the run was interrupted at t = {at} s"),
+            "stopped" => format!("the run was stopped at t = {at} s"),
+            "running" => format!("the run is at t = {at} s and goes on"),
+            "" => "the run did not begin".to_owned(),
+            _ => format!("the run ended at t = {at} s: {detail}"),
+        })
+    }
+}
