@@ -8,9 +8,11 @@ use gyrator::real_time::Timing;
 use gyrator::record::Selection;
 use gyrator::run::divergence_advice;
 use gyrator::system::FmuCache;
+use gyrator::unit::UnitMaker;
 use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, Value};
 use gyrator_assess::{Checks, Finding, Judging, Outcome, at_other_step};
 use gyrator_record::RecordError;
+use gyrator_replay::RecordCalls;
 use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
@@ -54,6 +56,8 @@ pub(crate) struct Session<'a> {
     pub(crate) execution: &'a ExecutionOptions,
     /// Whether it keeps step with the clock.
     pub(crate) real_time: &'a RealTimeOptions,
+    /// The folder in which the calls of FMUs are recorded.
+    pub(crate) record_calls: Option<&'a Path>,
     /// The component of a run of one FMU.
     pub(crate) single: Option<String>,
     /// Time series that feed inputs.
@@ -159,6 +163,7 @@ impl Session<'_> {
         worker: &Worker,
     ) -> Result<Exit, Failure> {
         self.system = at_other_step(&self.system, companion.factor);
+        self.record_calls = None;
         self.execution.isolate(&mut self.system)?;
         let interrupt = Interrupt::listen();
         let mut running = self.start(&interrupt)?;
@@ -267,11 +272,8 @@ impl Session<'_> {
             pending_timeout: Some(self.execution.timeout().unwrap_or(Duration::MAX)),
         };
         let since = Instant::now();
-        let mut isolation = Isolation::new()
-            .timeout(self.execution.timeout())
-            .arguments(["isolated".into()]);
         let mut run = system
-            .start_with(&options, &mut isolation)
+            .start_with(&options, &mut *self.maker()?)
             .map_err(not_started)?;
         let clock = WallClock {
             loading,
@@ -298,6 +300,23 @@ impl Session<'_> {
             warned: 0,
             timing: None,
             stepping_since: Instant::now(),
+        })
+    }
+
+    /// Makes the units of FMUs.
+    fn maker(&self) -> Result<Box<dyn UnitMaker>, Failure> {
+        let isolation = Isolation::new()
+            .timeout(self.execution.timeout())
+            .arguments(["isolated".into()]);
+        Ok(match self.record_calls {
+            None => Box::new(isolation),
+            Some(folder) => {
+                surroundings::in_own(|| std::fs::create_dir_all(folder)).map_err(|error| {
+                    let text = format!("the folder {}: {error}", folder.display());
+                    Failure::new(Exit::Failed, Message::error(text))
+                })?;
+                Box::new(RecordCalls::new(folder, isolation))
+            }
         })
     }
 

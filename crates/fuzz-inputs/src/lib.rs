@@ -10,7 +10,10 @@ use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::Path;
 
+use gyrator::Unit;
+use gyrator::unit::{Capabilities, Handle, StepOutcome, UnitDescription, UnitResult};
 use gyrator_fmu::{Causality, Fmu, Limits, ModelDescription, OpenOptions};
+use gyrator_replay::{Agreement, CallLog, CallRecorder, Recording, compare, replay};
 use gyrator_system::{Problem, SystemFile, toml_file};
 use tempfile::NamedTempFile;
 
@@ -27,6 +30,7 @@ pub const TARGETS: &[Target] = &[
     ("system_ssp", system_ssp),
     ("system_osp", system_osp),
     ("csv_input", csv_input),
+    ("recorded_calls", recorded_calls),
     ("worker_protocol", worker_protocol),
 ];
 
@@ -143,6 +147,52 @@ pub fn scenario_toml(bytes: &[u8]) {
             }
         }
         Err(problems) => assert!(!problems.to_string().is_empty()),
+    }
+}
+
+/// A unit that has no variables and refuses none.
+struct Silent(UnitDescription);
+
+impl Unit for Silent {
+    fn description(&self) -> &UnitDescription {
+        &self.0
+    }
+
+    fn set_reals(&mut self, _: &[Handle], _: &[f64]) -> UnitResult {
+        Ok(())
+    }
+
+    fn get_reals(&mut self, _: &[Handle], _: &mut [f64]) -> UnitResult {
+        Ok(())
+    }
+
+    fn step(&mut self, _: f64, _: f64) -> UnitResult<StepOutcome> {
+        Ok(StepOutcome::Done)
+    }
+}
+
+/// A recording of calls. It is equal to itself, and made again with another unit.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn recorded_calls(bytes: &[u8]) {
+    let open = || Recording::new(std::io::Cursor::new(bytes));
+    let (Ok(mut recording), Ok(mut again)) = (open(), open()) else {
+        return;
+    };
+    if let Ok(comparison) = compare(&mut recording, &mut again) {
+        let is_different = matches!(comparison.agreement, Agreement::Different(_));
+        assert!(!is_different, "{comparison:?}");
+    }
+    let (Ok(mut recording), Ok(scratch)) = (open(), tempfile::tempfile()) else {
+        return;
+    };
+    let Ok(log) = CallLog::new(scratch, recording.head()) else {
+        return;
+    };
+    let nothing = UnitDescription::new(Vec::new(), Default::default(), Capabilities::default());
+    if let Ok(Ok(unit)) = CallRecorder::start::<String>(log, || Ok(Box::new(Silent(nothing)))) {
+        let _ = replay(&mut recording, unit);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Why a unit refused a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The unit reported an error (`fmi2Error`, or a status that FMI does not know).

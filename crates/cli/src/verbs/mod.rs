@@ -8,6 +8,7 @@ mod export;
 mod inspect;
 mod learn;
 mod list;
+mod replay;
 mod run;
 mod simulate;
 mod study;
@@ -45,6 +46,8 @@ enum Verb {
     Validate(validate::Options),
     /// Compare two results, column by column
     Compare(compare::Options),
+    /// Make the recorded calls of one FMU again, and compare its answers
+    Replay(replay::Options),
     /// Learn feed-forward for the inputs at power bonds from a sequence of runs
     Learn(learn::Options),
     /// Run a system thousands of times with other values, and write a table of what came of it
@@ -74,6 +77,7 @@ impl Cli {
             Verb::Compile(options) => compile::run(options),
             Verb::Validate(options) => validate::run(&options),
             Verb::Compare(options) => compare::run(&options),
+            Verb::Replay(options) => replay::run(&options),
             Verb::Learn(options) => learn::run(options),
             Verb::Study(options) => study::run(&options),
             Verb::List(options) => list::run(&options),

@@ -13,8 +13,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fmu_options::{FmuOptions, HalvingOptions};
 use crate::options::{
-    CouplingOptions, ErrorBarOptions, ExecutionOptions, ExperimentOptions, ResultOptions,
-    assignment, set_start_values,
+    CallRecordingOptions, CouplingOptions, ErrorBarOptions, ExecutionOptions, ExperimentOptions,
+    ResultOptions, assignment, set_start_values,
 };
 use crate::overwriting;
 use crate::real_time::RealTimeOptions;
@@ -62,6 +62,8 @@ pub(super) struct Options {
     checks: CheckOptions,
     #[command(flatten)]
     fmus: FmuOptions,
+    #[command(flatten)]
+    calls: CallRecordingOptions,
     #[command(flatten)]
     real_time: RealTimeOptions,
     #[command(flatten)]
@@ -126,6 +128,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         fmus: &options.fmus,
         execution: &options.execution,
         real_time: &options.real_time,
+        record_calls: options.calls.record_calls.as_deref(),
         single: None,
         input_file: options.input_file.as_deref(),
         feed_forward: feed_forward.transpose()?,

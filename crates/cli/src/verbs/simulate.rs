@@ -14,8 +14,8 @@ use crate::failure::{Failure, Message, advice_on_missing};
 use crate::fmu_options::{FmuOptions, HalvingOptions};
 use crate::input_kind::{self, Wanted};
 use crate::options::{
-    ErrorBarOptions, ExecutionOptions, ExperimentOptions, ResultOptions, assignment,
-    set_start_values,
+    CallRecordingOptions, ErrorBarOptions, ExecutionOptions, ExperimentOptions, ResultOptions,
+    assignment, set_start_values,
 };
 use crate::overwriting;
 use crate::real_time::RealTimeOptions;
@@ -45,6 +45,8 @@ pub(super) struct Options {
     results: ResultOptions,
     #[command(flatten)]
     fmus: FmuOptions,
+    #[command(flatten)]
+    calls: CallRecordingOptions,
     #[command(flatten)]
     real_time: RealTimeOptions,
     #[command(flatten)]
@@ -103,6 +105,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         fmus: &options.fmus,
         execution: &options.execution,
         real_time: &options.real_time,
+        record_calls: options.calls.record_calls.as_deref(),
         single: Some(name),
         input_file: options.input_file.as_deref(),
         feed_forward: None,

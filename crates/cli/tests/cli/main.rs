@@ -29,6 +29,7 @@ mod osp;
 mod outputs;
 mod real_time;
 mod recording;
+mod replay;
 mod results;
 mod rodriguez;
 mod scenarios;
