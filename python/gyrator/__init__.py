@@ -1,6 +1,6 @@
 """Couples FMUs by co-simulation, and accounts for the energy that the coupling makes.
 
-:func:`run` runs a system file in a process of its own and returns a :class:`Result`. A :class:`System` is described in Python, with FMUs and Python
+:func:`run` runs a system file in a process of its own and returns a :class:`Result`, :func:`study` runs a study. A :class:`System` is described in Python, with FMUs and Python
 code as its units, and steps in this process.
 """
 
@@ -18,6 +18,7 @@ from ._gyrator import Call, ClosureUnit, Input, Output, Run, System
 from ._program import PROGRAM
 from ._result import Result
 from ._run import run, simulate
+from ._study import Study, study
 
 __all__ = [
     "PROGRAM",
@@ -34,8 +35,10 @@ __all__ = [
     "Result",
     "Run",
     "SimulationError",
+    "Study",
     "System",
     "UsageError",
     "run",
     "simulate",
+    "study",
 ]

@@ -6,25 +6,32 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._result import Result
+    from ._study import Study
 
 
 class Error(Exception):
     """A run that did not succeed.
 
     ``exit_code`` is that of the program (docs/command-line.md), ``message`` the program's account, and ``result`` the
-    :class:`~gyrator.Result` with the rows that were recorded until then, or ``None``.
+    :class:`~gyrator.Result` with the rows that were recorded until then, or ``None``. ``study`` is the :class:`~gyrator.Study` with the rows
+    that were finished, where a study has failed.
     """
 
     exit_code = 101
 
     def __init__(
-        self, message: str, exit_code: int | None = None, result: Result | None = None
+        self,
+        message: str,
+        exit_code: int | None = None,
+        result: Result | None = None,
+        study: Study | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         if exit_code is not None:
             self.exit_code = exit_code
         self.result = result
+        self.study = study
 
 
 class SimulationError(Error):
@@ -83,6 +90,8 @@ _KINDS: dict[int, type[Error]] = {
 }
 
 
-def error_of(exit_code: int, message: str, result: Result | None = None) -> Error:
+def error_of(
+    exit_code: int, message: str, result: Result | None = None, study: Study | None = None
+) -> Error:
     """The exception of an exit code."""
-    return _KINDS.get(exit_code, Error)(message, exit_code, result)
+    return _KINDS.get(exit_code, Error)(message, exit_code, result, study)

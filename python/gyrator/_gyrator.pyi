@@ -18,6 +18,8 @@ __all__ = [
     "System",
     "Table",
     "judge",
+    "read_cases",
+    "read_study",
     "read_table",
 ]
 
@@ -268,6 +270,12 @@ class Follower:
 
 def judge(table: Table | None, checks: str, path: str, summary: str) -> list[str]:
     """Judges the checks of a text in TOML, which comes from ``path``, on a result; a line for each that does not hold."""
+
+def read_cases(text: str) -> Table:
+    """Reads the cases of a study, which is a text of comma-separated values; columns of numbers alone are numbers."""
+
+def read_study(journal: str | PathLike[str]) -> Table:
+    """The rows that a study has finished, in the order of its cases, from its journal."""
 
 def read_table(path: str | PathLike[str], types: dict[str, str]) -> Table:
     """Reads a result file, CSV or Parquet, with types of the columns that are not of reals."""

@@ -16,40 +16,22 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Result(Assertions, Mapping[str, "np.ndarray[Any, Any]"]):
-    """The rows of a run by column, and its summary.
-
-    ``result["component.variable"]`` is a numpy array that shares the memory of the result and cannot be written:
-    ``float64`` for Real, ``int32`` for Integer and for the numbers of an enumeration's items, ``bool`` for Boolean, ``object`` for
-    String. ``pyarrow.table(result)``, ``polars.DataFrame(result)`` and whatever else takes the Arrow C stream accept it.
-
-    :meth:`within`, :meth:`settles`, :meth:`never_above`, :meth:`energy_error_below` and others assert.
-    """
+class Columns(Mapping[str, "np.ndarray[Any, Any]"]):
+    """A table by column, and the summary of what made it."""
 
     def __init__(self, table: Table | None, summary: dict[str, Any], report: str, messages: str):
         self._table = table
         self._columns: dict[str, np.ndarray[Any, Any]] = {}
-        #: The summary of the run (docs/results.md), as the option ``--summary`` writes it.
+        #: The summary (docs/results.md), as the option ``--summary`` writes it.
         self.summary = summary
-        #: The report of the run for people.
+        #: The report for people.
         self.report = report
         #: Warnings and log lines of FMUs.
         self.messages = messages
 
     @property
-    def verdict(self) -> str | None:
-        """How far the coupling bends the result; ``None`` where the run did not end."""
-        verdict: str | None = self.summary.get("verdict")
-        return verdict
-
-    @property
-    def time(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Times of the rows, s."""
-        return self["time"]
-
-    @property
     def columns(self) -> list[str]:
-        """The names of the columns; the first is ``time``."""
+        """The names of the columns; the first of a run is ``time``."""
         return [] if self._table is None else self._table.names
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
@@ -59,7 +41,7 @@ class Result(Assertions, Mapping[str, "np.ndarray[Any, Any]"]):
 
     def _array(self, name: str) -> np.ndarray[Any, Any]:
         if self._table is None:
-            raise KeyError(f"{name}: the run has recorded nothing")
+            raise KeyError(f"{name}: nothing was recorded")
         if name not in self._table.names:
             raise KeyError(f"{name}; the result has {', '.join(self._table.names)}")
         values = self._table.values(name)
@@ -82,8 +64,33 @@ class Result(Assertions, Mapping[str, "np.ndarray[Any, Any]"]):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns as an Arrow C stream; numbers are shared."""
         if self._table is None:
-            raise ValueError("the run has recorded nothing")
+            raise ValueError("nothing was recorded")
         return self._table.__arrow_c_stream__(requested_schema)
+
+    def _number_of_rows(self) -> int:
+        return 0 if self._table is None else len(self._table)
+
+
+class Result(Assertions, Columns):
+    """The rows of a run by column, and its summary.
+
+    ``result["component.variable"]`` is a numpy array that shares the memory of the result and cannot be written:
+    ``float64`` for Real, ``int32`` for Integer and for the numbers of an enumeration's items, ``bool`` for Boolean, ``object`` for
+    String. ``pyarrow.table(result)``, ``polars.DataFrame(result)`` and whatever else takes the Arrow C stream accept it.
+
+    :meth:`within`, :meth:`settles`, :meth:`never_above`, :meth:`energy_error_below` and others assert.
+    """
+
+    @property
+    def verdict(self) -> str | None:
+        """How far the coupling bends the result; ``None`` where the run did not end."""
+        verdict: str | None = self.summary.get("verdict")
+        return verdict
+
+    @property
+    def time(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Times of the rows, s."""
+        return self["time"]
 
     def to_pandas(self) -> pandas.DataFrame:
         """The columns as a data frame of pandas, with the time as its index."""
@@ -109,9 +116,8 @@ class Result(Assertions, Mapping[str, "np.ndarray[Any, Any]"]):
         return axes
 
     def __repr__(self) -> str:
-        rows = 0 if self._table is None else len(self._table)
         reason = self.summary.get("stop_reason")
-        return f"<gyrator.Result: {rows} rows, {len(self)} columns, {reason}, verdict {self.verdict}>"
+        return f"<gyrator.Result: {self._number_of_rows()} rows, {len(self)} columns, {reason}, verdict {self.verdict}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.report or repr(self))}</pre>"

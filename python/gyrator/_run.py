@@ -148,15 +148,15 @@ def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
     with tempfile.TemporaryDirectory(prefix="gyrator-") as folder:
         summary = Path(folder, "summary.json")
         rows = Path(folder, "rows.csv") if output is None else Path(output)
-        command = [str(PROGRAM), verb, *_arguments(options), f"--summary={summary}"]
+        command = [str(PROGRAM), verb, *arguments(options), f"--summary={summary}"]
         if record:
             command.append(f"--output-file={rows}")
         command += ["--progress=never", "--", os.fspath(path)]
         follower = Follower(rows) if output is None and record else None
         # Error bars become columns of the rows in the end.
         is_followed = not options["error_bars"]
-        code, report, messages = _wait(command, Path(folder), follower if is_followed else None)
-        facts = _read_summary(summary)
+        code, report, messages = wait(command, Path(folder), follower if is_followed else None)
+        facts = read_summary(summary)
         if asked_summary is not None and summary.exists():
             shutil.copyfile(summary, asked_summary)
         types = (facts.get("output") or {}).get("types", {})
@@ -168,10 +168,10 @@ def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
     result = Result(table, facts, report, messages)
     if code == 0:
         return result
-    raise error_of(code, _message(messages, facts, code), result)
+    raise error_of(code, message_of(messages, facts, code), result)
 
 
-def _wait(command: list[str], folder: Path, follower: Follower | None) -> tuple[int, str, str]:
+def wait(command: list[str], folder: Path, follower: Follower | None) -> tuple[int, str, str]:
     """Runs the program and reads its rows as they come; returns its exit code, its report and its messages."""
     with open(folder / "report", "w+b") as report, open(folder / "messages", "w+b") as messages:
         # In a group of its own, so that a terminal's Ctrl-C comes once, by way of this process.
@@ -206,7 +206,7 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode(errors="replace")
 
 
-def _read_summary(path: Path) -> dict[str, Any]:
+def read_summary(path: Path) -> dict[str, Any]:
     try:
         facts: dict[str, Any] = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -214,7 +214,7 @@ def _read_summary(path: Path) -> dict[str, Any]:
     return facts
 
 
-def _message(messages: str, facts: dict[str, Any], code: int) -> str:
+def message_of(messages: str, facts: dict[str, Any], code: int) -> str:
     """The account of the error: the messages from the first error on."""
     begin = re.search(r"^error(\[[\w-]+\])?: ", messages, re.MULTILINE)
     text = messages[begin.end() :] if begin else messages
@@ -226,7 +226,7 @@ def _message(messages: str, facts: dict[str, Any], code: int) -> str:
     return facts.get("advice") or facts.get("stop_detail") or f"gyrator ended with exit code {code}"
 
 
-def _arguments(options: dict[str, Any]) -> list[str]:
+def arguments(options: dict[str, Any]) -> list[str]:
     """The options of the command line that keywords stand for."""
     arguments = []
     for name, value in options.items():

@@ -9,6 +9,7 @@ mod judge;
 mod python_unit;
 mod running;
 mod stream;
+mod study;
 mod system;
 mod table;
 mod value;
@@ -26,6 +27,8 @@ mod _gyrator {
     use crate::python_unit::{Call, ClosureUnit};
     #[pymodule_export]
     use crate::running::{Input, Output, Run};
+    #[pymodule_export]
+    use crate::study::{read_cases, read_study};
     #[pymodule_export]
     use crate::system::System;
     #[pymodule_export]

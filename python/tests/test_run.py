@@ -87,7 +87,7 @@ def test_error_bars_are_columns(oscillator: Path) -> None:
 def test_nothing_is_recorded_where_nothing_is_wanted(oscillator: Path) -> None:
     result = gyrator.run(oscillator, stop_time=0.1, record=False)
     assert (result.columns, len(result)) == ([], 0)
-    with pytest.raises(KeyError, match="recorded nothing"):
+    with pytest.raises(KeyError, match="nothing was recorded"):
         result.time
 
 
@@ -145,7 +145,7 @@ def test_ctrl_c_ends_the_run(oscillator: Path) -> None:
     assert time.monotonic() - begin < 60.0
 
 
-@pytest.mark.parametrize(("verb", "function"), [("run", gyrator.run), ("simulate", gyrator.simulate)])
+@pytest.mark.parametrize(("verb", "function"), [("run", gyrator.run), ("simulate", gyrator.simulate), ("study", gyrator.study)])
 def test_each_option_is_a_keyword(verb: str, function: object) -> None:
     shown = subprocess.run([gyrator.PROGRAM, verb, "--help"], check=True, capture_output=True, text=True)
     options = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", shown.stdout, re.MULTILINE)

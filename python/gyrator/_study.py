@@ -1,0 +1,102 @@
+"""Studies: many runs of one system."""
+
+from __future__ import annotations
+
+import html
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._errors import error_of
+from ._gyrator import Table, read_cases, read_study
+from ._program import PROGRAM
+from ._result import Columns
+from ._run import StrPath, arguments, message_of, read_summary, wait
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Exit codes after which the journal holds rows of this study.
+_WITH_ROWS = {0, 1, 5, 6, 130}
+
+
+class Study(Columns):
+    """The rows of a study by column (docs/studies.md), and its summary.
+
+    ``study["final.left.x"]`` is a numpy array: ``float64`` for numbers, with NaN where there was nothing to measure, ``int32`` for whole ones,
+    ``object`` for texts. ``pandas.DataFrame``, ``pyarrow.table`` and ``polars.DataFrame`` accept it.
+    """
+
+    #: The table that was written.
+    file: Path | None = None
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The columns as a data frame of pandas."""
+        import pandas
+
+        return pandas.DataFrame({name: self[name] for name in self})
+
+    def __repr__(self) -> str:
+        return f"<gyrator.Study: {self._number_of_rows()} rows, {len(self)} columns>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.report or repr(self))}</pre>"
+
+
+def study(
+    study: StrPath,
+    *,
+    output_file: StrPath | None = None,
+    shard: str | None = None,
+    summary: StrPath | None = None,
+    accept_divergence: bool = False,
+    scenario: StrPath | None = None,
+    dry_run: bool = False,
+    worker_threads: int | None = None,
+    no_supervisor: bool = False,
+    isolate: bool | str | Iterable[str] | None = None,
+    timeout: float | None = None,
+    parameter_set: str | Iterable[str] | None = None,
+    variant: str | None = None,
+    library_path: StrPath | Iterable[StrPath] | None = None,
+    preload: str | Iterable[str] | None = None,
+    cache: bool | StrPath | None = None,
+    compile: bool = False,
+    unpack_limit: Mapping[str, str | float] | None = None,
+    log_level: str | None = None,
+) -> Study:
+    """Makes the runs of a study file, and returns their rows.
+
+    The keywords are the options of ``gyrator study`` (docs/studies.md). As there, the table is written to ``output_file``, by default beside the
+    study file, and a study that was interrupted goes on where it was. ``dry_run`` gives the cases, and runs none.
+
+    Raises the subclass of :class:`Error` that belongs to the exit code of the program, with the rows that are finished as ``study``:
+    :class:`CheckError` where a run diverges, unless ``accept_divergence``.
+    """
+    options = dict(locals())
+    path = Path(options.pop("study"))
+    asked_summary = options.pop("summary")
+    output = Path(options.pop("output_file") or path.with_suffix(".csv"))
+    with tempfile.TemporaryDirectory(prefix="gyrator-") as folder:
+        facts_file = Path(folder, "summary.json")
+        command = [str(PROGRAM), "study", *arguments(options), f"--summary={facts_file}"]
+        command += [f"--output-file={output}", "--progress=never", "--", os.fspath(path)]
+        code, report, messages = wait(command, Path(folder), None)
+        facts = read_summary(facts_file)
+        if asked_summary is not None and facts_file.exists():
+            shutil.copyfile(facts_file, asked_summary)
+    result = Study(_table(output, report, code, dry_run), facts, report, messages)
+    result.file = output if output.exists() and not dry_run else None
+    if code == 0:
+        return result
+    raise error_of(code, message_of(messages, facts, code), study=result)
+
+
+def _table(output: Path, report: str, code: int, dry_run: bool) -> Table | None:
+    if dry_run:
+        return read_cases(report) if code == 0 else None
+    journal = output.with_name(output.name + ".journal")
+    return read_study(journal) if code in _WITH_ROWS and journal.exists() else None
