@@ -14,7 +14,16 @@ from ._errors import (
     SimulationError,
     UsageError,
 )
-from ._gyrator import Call, ClosureUnit, Input, Output, Run, System
+from ._gyrator import (
+    Call,
+    ClosureUnit,
+    Input,
+    LinearUnit,
+    Output,
+    Run,
+    Snapshot,
+    System,
+)
 from ._program import PROGRAM
 from ._result import Result
 from ._run import run, simulate
@@ -30,11 +39,13 @@ __all__ = [
     "Input",
     "InterruptedRunError",
     "InvalidInputError",
+    "LinearUnit",
     "LoadError",
     "Output",
     "Result",
     "Run",
     "SimulationError",
+    "Snapshot",
     "Study",
     "System",
     "UsageError",

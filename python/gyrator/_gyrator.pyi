@@ -1,9 +1,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Protocol, TypeAlias, final
+from typing import Any, Protocol, TypeAlias, final, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ._result import Result
 
@@ -12,11 +12,14 @@ __all__ = [
     "ClosureUnit",
     "Follower",
     "Input",
+    "LinearUnit",
     "Memory",
     "Output",
     "Run",
+    "Snapshot",
     "System",
     "Table",
+    "column_types",
     "judge",
     "read_cases",
     "read_study",
@@ -25,6 +28,7 @@ __all__ = [
 
 _Value: TypeAlias = float | int | bool | str
 _Word: TypeAlias = str | tuple[str, Mapping[str, _Value]]
+_Ends: TypeAlias = tuple[str, str]
 
 class _Unit(Protocol):
     @property
@@ -77,6 +81,33 @@ class ClosureUnit:
         """Is called with a ``Call``."""
 
 @final
+class LinearUnit:
+    """A linear unit, A·x + B·u = dx/dt and C·x + D·u = y, stepped by the exact solution for inputs that are held.
+
+    ``states`` are the start values of x, ``inputs`` and ``outputs`` names; the matrices are rows of numbers: A (states × states),
+    B (states × inputs), C (outputs × states), D (outputs × inputs), of which D is the direct feed-through. It can save its state.
+    """
+
+    def __new__(
+        cls,
+        states: ArrayLike,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        a: ArrayLike,
+        b: ArrayLike,
+        c: ArrayLike,
+        d: ArrayLike,
+    ) -> LinearUnit: ...
+
+@final
+class Snapshot:
+    """The state of a run at a communication point, to which the run can go back."""
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+
+@final
 class Input:
     """A handle of an input or a tunable parameter of one run, which is written without a look-up."""
 
@@ -95,13 +126,15 @@ class System:
         """An empty system with this macro-step, s."""
 
     @staticmethod
-    def from_file(path: str | PathLike[str]) -> System:
-        """Reads a system from a file or a folder: TOML, SSP or OSP."""
+    def from_file(
+        path: str | PathLike[str], *, parameter_set: Sequence[str] | None = None
+    ) -> System:
+        """Reads a system from a file or a folder: TOML, SSP or OSP; of an SSP with these parameter sets."""
 
     def add(
         self,
         name: str,
-        unit: _Unit,
+        unit: _Unit | LinearUnit,
         *,
         step_size: float | None = None,
         extrapolation: _Word | None = None,
@@ -113,7 +146,8 @@ class System:
 
         ``step`` is called with a :class:`Call` once per communication step, and once for the initial outputs. An exception
         in it ends the run, as the cause of its :class:`SimulationError`. ``terminate``, if there is one, is called at the
-        end of a run that went well.
+        end of a run that went well. ``save``, which returns a state of any kind, and ``restore``, which is called with one of them, make
+        :meth:`Run.save` work.
         """
 
     def add_fmu(
@@ -137,23 +171,32 @@ class System:
         *,
         gain: float | None = None,
         offset: float | None = None,
+        convert: str | Mapping[str, _Value] | None = None,
         ignore_units: bool = False,
         derivative: str | None = None,
     ) -> None:
-        """Connects an output to an input."""
+        """Connects an output to an input, which receives ``gain`` times the output and ``offset``, in its unit.
+
+        ``convert`` is for an input of another type: ``round``, ``floor``, ``ceiling``, ``truncate``, ``nonzero``, or a mapping from values of the
+        output, as texts, to those of the input. ``derivative`` is the variable of the same component that is the output's derivative by time.
+        """
 
     def bond(
         self,
         name: str,
-        effort: tuple[str, str],
-        flow: tuple[str, str],
+        effort: _Ends | Sequence[_Ends],
+        flow: _Ends | Sequence[_Ends],
         *,
         sense: float | None = None,
         gain: float | None = None,
         correction: _Word | None = None,
         max_residual_energy: float | None = None,
     ) -> None:
-        """Adds a scalar power bond; ``effort`` and ``flow`` are each an output and the input that it feeds."""
+        """Adds a power bond; ``effort`` and ``flow`` are each an output and the input that it feeds, or lists of such pairs, axis by axis.
+
+        ``sense`` is -1 where the units count the effort the other way; ``gain`` is a factor between effort · flow and power. Beyond
+        ``max_residual_energy``, J, the run ends.
+        """
 
     def start_time(self, seconds: float) -> None:
         """Sets the start time, s; 0 unless it is set."""
@@ -176,6 +219,24 @@ class System:
     def correction(self, name: str, **settings: _Value) -> None:
         """Chooses the correction of all bonds that have none of their own."""
 
+    def feed_forward(self, path: str | PathLike[str]) -> None:
+        """Adds learned feed-forward to inputs: the file that ``gyrator learn`` writes."""
+
+    def scenario(self, path: str | PathLike[str]) -> None:
+        """Has the scenario of a file act on variables (docs/scenarios.md), in place of all actions so far."""
+
+    def act(
+        self,
+        variable: str,
+        action: str,
+        *,
+        time: float,
+        until: float | None = None,
+        **settings: _Value,
+    ) -> None:
+        """Acts on a variable from a time on, s, until another or for ever; settings are those of the action, as ``value``."""
+
+    def _repr_html_(self) -> str: ...
     def check(self) -> list[str]:
         """The problems of the description."""
 
@@ -223,14 +284,30 @@ class Run:
     def input(self, name: str) -> Input:
         """A handle of an input that no connection feeds, or a tunable parameter."""
 
-    def read(self, variable: Any, out: NDArray[np.float64] | None = None) -> Any:
-        """The value of a variable by its name or handle; of a list of real ones an array, which may be ``out``."""
+    @overload
+    def read(self, variable: str | Output, out: None = None) -> Any:
+        """The value of a variable by its name or handle."""
+
+    @overload
+    def read(
+        self, variable: Sequence[str | Output], out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """The values of a list of real variables in an array, which may be ``out``."""
 
     def write(self, variable: str | Input, value: _Value) -> None:
         """Sets an input that no connection feeds, or a tunable parameter, by its name or handle."""
 
     def override_value(self, name: str, value: _Value) -> None:
         """Gives an input this value, whatever feeds it, until it is released; the name of an output stands for all that it feeds."""
+
+    def save(self) -> Snapshot:
+        """Saves the state at the present communication point; all units must be able to.
+
+        A run that goes back to it and is given the same inputs has the same results, bit for bit.
+        """
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Goes back to a saved state of this run. The recorded rows stay, and those that follow are appended."""
 
     def release(self, name: str) -> None:
         """Ends all actions on a variable."""
@@ -267,6 +344,9 @@ class Follower:
 
     def finish(self, types: dict[str, str]) -> Table | None:
         """Takes the last rows of the run, which has ended, and gives all of them."""
+
+def column_types(path: str | PathLike[str], is_system: bool) -> dict[str, str]:
+    """Types of the variables of a system, or of one FMU, that are not of reals; none where the descriptions cannot be read."""
 
 def judge(table: Table | None, checks: str, path: str, summary: str) -> list[str]:
     """Judges the checks of a text in TOML, which comes from ``path``, on a result; a line for each that does not hold."""

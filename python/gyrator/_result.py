@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _display
 from ._assertions import Assertions
 from ._gyrator import Table
 
@@ -67,8 +67,9 @@ class Columns(Mapping[str, "np.ndarray[Any, Any]"]):
             raise ValueError("nothing was recorded")
         return self._table.__arrow_c_stream__(requested_schema)
 
-    def _number_of_rows(self) -> int:
-        return 0 if self._table is None else len(self._table)
+    def _size(self) -> str:
+        rows = 0 if self._table is None else len(self._table)
+        return f"{rows} rows, {len(self)} columns"
 
 
 class Result(Assertions, Columns):
@@ -117,10 +118,10 @@ class Result(Assertions, Columns):
 
     def __repr__(self) -> str:
         reason = self.summary.get("stop_reason")
-        return f"<gyrator.Result: {self._number_of_rows()} rows, {len(self)} columns, {reason}, verdict {self.verdict}>"
+        return f"<gyrator.Result: {self._size()}, {reason}, verdict {self.verdict}>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.report or repr(self))}</pre>"
+        return _display.of_result(self.summary, self._size(), self.report)
 
 
 def of_run(table: Table | None, report: str) -> Result:

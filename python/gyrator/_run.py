@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from ._errors import UsageError, error_of
-from ._gyrator import Follower, Table, read_table
+from ._errors import CrashError, UsageError, error_of
+from ._gyrator import Follower, Table, column_types, read_table
 from ._program import PROGRAM
 from ._result import Result
 
@@ -160,6 +160,9 @@ def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
         if asked_summary is not None and summary.exists():
             shutil.copyfile(summary, asked_summary)
         types = (facts.get("output") or {}).get("types", {})
+        if code == CrashError.exit_code and record and not types:
+            # The process that knew them is gone.
+            types = column_types(path, verb == "run")
         table: Table | None = None
         if follower is not None:
             table = follower.finish(types)

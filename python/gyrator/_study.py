@@ -40,7 +40,7 @@ class Study(Columns):
         return pandas.DataFrame({name: self[name] for name in self})
 
     def __repr__(self) -> str:
-        return f"<gyrator.Study: {self._number_of_rows()} rows, {len(self)} columns>"
+        return f"<gyrator.Study: {self._size()}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.report or repr(self))}</pre>"

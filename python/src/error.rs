@@ -28,7 +28,7 @@ pub(crate) fn invalid(py: Python<'_>, message: impl Into<String>) -> PyErr {
 /// A run that ended before its time; the cause is what Python code has raised in it.
 pub(crate) fn of_run(py: Python<'_>, failed: &RunError, raised: &Raised) -> PyErr {
     let code = match failed {
-        RunError::Variable(_) | RunError::Ended(_) => USAGE,
+        RunError::Variable(_) | RunError::Ended(_) | RunError::NotSaved(_) => USAGE,
         _ => FAILED,
     };
     with_cause(py, error(py, code, failed.to_string()), raised)

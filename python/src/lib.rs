@@ -3,9 +3,12 @@
 #![forbid(unsafe_code)]
 
 mod column;
+mod column_types;
+mod display;
 mod error;
 mod follower;
 mod judge;
+mod linear_unit;
 mod python_unit;
 mod running;
 mod stream;
@@ -20,13 +23,17 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _gyrator {
     #[pymodule_export]
+    use crate::column_types::column_types;
+    #[pymodule_export]
     use crate::follower::Follower;
     #[pymodule_export]
     use crate::judge::judge;
     #[pymodule_export]
+    use crate::linear_unit::LinearUnit;
+    #[pymodule_export]
     use crate::python_unit::{Call, ClosureUnit};
     #[pymodule_export]
-    use crate::running::{Input, Output, Run};
+    use crate::running::{Input, Output, Run, Snapshot};
     #[pymodule_export]
     use crate::study::{read_cases, read_study};
     #[pymodule_export]

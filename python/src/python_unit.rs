@@ -6,7 +6,8 @@ use std::sync::{Arc, PoisonError};
 use gyrator::Unit;
 use gyrator::error::{Cause, UnitFault};
 use gyrator::unit::{
-    Capabilities, Causality, Handle, Period, StepOutcome, UnitDescription, UnitResult, Variable,
+    Capabilities, Causality, Handle, Period, SavedState, StepOutcome, UnitDescription, UnitResult,
+    Variable,
 };
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::exceptions::PyTypeError;
@@ -61,6 +62,8 @@ pub(crate) struct Plan {
     outputs: Vec<(String, f64)>,
     step: Py<PyAny>,
     terminate: Option<Py<PyAny>>,
+    /// The functions `save` and `restore`, where the object has both.
+    memory: Option<(Py<PyAny>, Py<PyAny>)>,
     raised: Raised,
 }
 
@@ -71,11 +74,13 @@ impl Plan {
         if !step.is_callable() {
             return Err(PyTypeError::new_err("the `step` of a unit is a function"));
         }
+        let method = |name| Ok::<_, PyErr>(object.getattr_opt(name)?.map(Bound::unbind));
         Ok(Self {
+            memory: method("save")?.zip(method("restore")?),
+            terminate: method("terminate")?,
             inputs: starts(&object.getattr("inputs")?)?,
             outputs: starts(&object.getattr("outputs")?)?,
             step: step.unbind(),
-            terminate: object.getattr_opt("terminate")?.map(Bound::unbind),
             raised,
         })
     }
@@ -107,6 +112,14 @@ pub(crate) struct PythonUnit {
     call: Option<Arrays>,
 }
 
+/// The state of a unit.
+struct Saved {
+    /// As the object's `save` has returned it.
+    object: Py<PyAny>,
+    inputs: Vec<f64>,
+    outputs: Vec<f64>,
+}
+
 /// The argument of each call, and its arrays.
 struct Arrays {
     call: Py<Call>,
@@ -123,6 +136,7 @@ impl PythonUnit {
         let variables = names.zip(0..).map(variable).collect();
         let capabilities = Capabilities {
             variable_step: true,
+            save_and_restore: plan.memory.is_some(),
             ..Capabilities::default()
         };
         let values = |of: &[(String, f64)]| of.iter().map(|(_, start)| *start).collect();
@@ -134,6 +148,11 @@ impl PythonUnit {
             call: None,
             plan,
         }
+    }
+
+    fn without_memory(&self, call: &'static str) -> Box<UnitFault> {
+        let message = "the object has no `save` and `restore`, or the state is another unit's";
+        UnitFault::new(call, Cause::Error, message)
     }
 
     fn advance(&mut self, time: f64, step: f64) -> UnitResult {
@@ -220,6 +239,41 @@ impl Unit for PythonUnit {
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
         self.advance(time, step)?;
         Ok(StepOutcome::Done)
+    }
+
+    fn save(&mut self, _previous: Option<SavedState>) -> UnitResult<SavedState> {
+        let Some((save, _)) = &self.plan.memory else {
+            return Err(self.without_memory("save"));
+        };
+        let saved = Python::attach(|py| save.call0(py));
+        let object = saved.map_err(|error| self.plan.fail("save", error))?;
+        let (inputs, outputs) = (self.inputs.clone(), self.outputs.clone());
+        let saved = Saved {
+            object,
+            inputs,
+            outputs,
+        };
+        Ok(Box::new(saved))
+    }
+
+    fn restore(&mut self, state: &SavedState) -> UnitResult {
+        let (Some((_, restore)), Some(saved)) = (&self.plan.memory, state.downcast_ref::<Saved>())
+        else {
+            return Err(self.without_memory("restore"));
+        };
+        let restored = Python::attach(|py| {
+            restore.call1(py, (saved.object.clone_ref(py),))?;
+            if let Some(arrays) = &self.call {
+                // A unit may leave outputs as they are.
+                let outputs = arrays.outputs.bind(py).try_readwrite();
+                outputs?.as_slice_mut()?.copy_from_slice(&saved.outputs);
+            }
+            Ok(())
+        });
+        restored.map_err(|error| self.plan.fail("restore", error))?;
+        self.inputs.clone_from(&saved.inputs);
+        self.outputs.clone_from(&saved.outputs);
+        Ok(())
     }
 
     fn terminate(&mut self) -> UnitResult {

@@ -1,6 +1,6 @@
 //! Systems that run, step by step.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gyrator::record::{ColumnValues, MemoryRows, Recorded};
@@ -47,6 +47,25 @@ mod input {
     pub(super) type Integer = gyrator::Input<i32>;
     pub(super) type Boolean = gyrator::Input<bool>;
     pub(super) type Text = gyrator::Input<String>;
+}
+
+/// The state of a run at a communication point.
+#[pyclass(frozen, module = "gyrator")]
+pub(crate) struct Snapshot(Mutex<gyrator::Snapshot>);
+
+#[pymethods]
+impl Snapshot {
+    /// Simulated time, s.
+    #[getter]
+    fn time(&self) -> f64 {
+        self.lock().time()
+    }
+}
+
+impl Snapshot {
+    fn lock(&self) -> MutexGuard<'_, gyrator::Snapshot> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A handle of a variable of any type.
@@ -270,6 +289,23 @@ impl Run {
         let value = of_variable(&run, name, from_python(value)?);
         let overridden = run.override_value(name, value);
         overridden.map_err(|failed| error::of_start(py, &failed, &self.raised))
+    }
+
+    /// Saves the state at the present communication point.
+    fn save(&self, py: Python<'_>) -> PyResult<Snapshot> {
+        let mut guard = self.lock(py)?;
+        let run = &mut *guard;
+        let saved = py.detach(|| run.save());
+        let saved = saved.map_err(|failed| self.fail(py, &failed))?;
+        Ok(Snapshot(Mutex::new(saved)))
+    }
+
+    /// Goes back to a saved state of this run.
+    fn restore(&self, py: Python<'_>, snapshot: &Snapshot) -> PyResult<()> {
+        let mut guard = self.lock(py)?;
+        let run = &mut *guard;
+        let restored = py.detach(|| run.restore(&snapshot.lock()));
+        restored.map_err(|failed| self.fail(py, &failed))
     }
 
     /// Ends all actions on a variable.

@@ -1,14 +1,19 @@
 //! Systems that Python code describes.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::system::ComponentSettings;
+use gyrator::learning::FeedForwardError;
+use gyrator::system::{ComponentSettings, ConnectionSettings};
+use gyrator::system_file::toml_file::read_scenario;
+use gyrator::system_file::{NumberConversion, Scenario};
 use gyrator::{Recorder, RunOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::display;
 use crate::error::{self, Raised};
+use crate::linear_unit::LinearUnit;
 use crate::python_unit::{Plan, PythonUnit};
 use crate::running::Run;
 use crate::value::{WordArgument, from_python, word};
@@ -16,19 +21,82 @@ use crate::value::{WordArgument, from_python, word};
 /// A pair of names: an output and the input that it feeds.
 type Ends = (String, String);
 
+/// The pairs of a bond, axis by axis.
+#[derive(FromPyObject)]
+enum Axes {
+    One(Ends),
+    Several(Vec<Ends>),
+}
+
+impl Axes {
+    fn list(self) -> Vec<Ends> {
+        match self {
+            Self::One(ends) => vec![ends],
+            Self::Several(list) => list,
+        }
+    }
+}
+
+/// How values get another type: a word, or values for texts.
+#[derive(FromPyObject)]
+enum Conversion<'py> {
+    Word(String),
+    Table(Bound<'py, PyDict>),
+}
+
+impl Conversion<'_> {
+    fn set<'s>(
+        self,
+        py: Python<'_>,
+        connection: ConnectionSettings<'s>,
+    ) -> PyResult<ConnectionSettings<'s>> {
+        match self {
+            Self::Word(word) => {
+                let mut words = NumberConversion::WORDS.into_iter();
+                let Some((_, conversion)) = words.find(|(known, _)| *known == word) else {
+                    let known = NumberConversion::WORDS.map(|(known, _)| known).join(", ");
+                    let text = format!("there is no conversion `{word}`; known: {known}");
+                    return Err(error::usage(py, text));
+                };
+                Ok(connection.convert(conversion))
+            }
+            Self::Table(table) => {
+                let mut entries = Vec::new();
+                for (text, value) in table {
+                    entries.push((text.extract::<String>()?, from_python(&value)?));
+                }
+                let entries = entries
+                    .iter()
+                    .map(|(text, value)| (text.as_str(), value.clone()));
+                Ok(connection.convert_table(entries))
+            }
+        }
+    }
+}
+
 /// Units, connections, power bonds and the experiment, by names.
 #[pyclass(frozen, module = "gyrator")]
 pub(crate) struct System {
     system: Mutex<gyrator::System>,
+    /// The actions that are added in code, with those of the file.
+    scenario: Mutex<Option<Scenario>>,
     raised: Raised,
 }
 
 impl System {
     fn of(system: gyrator::System, raised: Raised) -> Self {
+        // The one that its file names, to which actions are added.
+        let path = system.description().scenario_path();
+        let scenario = path.and_then(|path| read_scenario(&path).ok());
         Self {
             system: Mutex::new(system),
+            scenario: Mutex::new(scenario),
             raised,
         }
+    }
+
+    fn lock_scenario(&self) -> MutexGuard<'_, Option<Scenario>> {
+        self.scenario.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, gyrator::System>> {
@@ -36,6 +104,10 @@ impl System {
             .try_lock()
             .map_err(|_| error::usage(py, "the system is in use: it is being started"))
     }
+}
+
+fn names(ends: &Ends) -> (&str, &str) {
+    (&ends.0, &ends.1)
 }
 
 /// Gives a component its settings, by keywords.
@@ -97,11 +169,22 @@ impl System {
         Self::of(gyrator::System::new(step_size), Raised::default())
     }
 
-    /// Reads a system from a file or a folder: TOML, SSP or OSP.
+    /// Reads a system from a file or a folder: TOML, SSP or OSP. Parameter sets are those of an SSP.
     #[staticmethod]
-    fn from_file(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, parameter_set=None))]
+    fn from_file(
+        py: Python<'_>,
+        path: PathBuf,
+        parameter_set: Option<Vec<String>>,
+    ) -> PyResult<Self> {
         let raised = Raised::default();
-        let system = py.detach(|| gyrator::System::from_path(path));
+        let system = py.detach(|| match parameter_set {
+            None => gyrator::System::from_path(path),
+            Some(sets) => {
+                let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+                gyrator::System::from_ssp(path, &sets)
+            }
+        });
         let system = system.map_err(|failed| error::of_start(py, &failed, &raised))?;
         Ok(Self::of(system, raised))
     }
@@ -115,6 +198,10 @@ impl System {
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         check(unit.py(), settings)?;
+        if let Ok(linear) = unit.cast::<LinearUnit>() {
+            let maker = linear.get().maker();
+            return set(self.lock(unit.py())?.add_with(name, maker), settings);
+        }
         let plan = Arc::new(Plan::of(unit, Arc::clone(&self.raised))?);
         let mut system = self.lock(unit.py())?;
         set(
@@ -140,7 +227,8 @@ impl System {
     }
 
     /// Connects an output to an input.
-    #[pyo3(signature = (output, input, *, gain=None, offset=None, ignore_units=false, derivative=None))]
+    #[pyo3(signature = (output, input, *, gain=None, offset=None, convert=None, ignore_units=false, derivative=None))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of one function")]
     fn connect(
         &self,
         py: Python<'_>,
@@ -148,6 +236,7 @@ impl System {
         input: &str,
         gain: Option<f64>,
         offset: Option<f64>,
+        convert: Option<Conversion<'_>>,
         ignore_units: bool,
         derivative: Option<&str>,
     ) -> PyResult<()> {
@@ -159,6 +248,9 @@ impl System {
         if let Some(offset) = offset {
             connection = connection.offset(offset);
         }
+        if let Some(convert) = convert {
+            connection = convert.set(py, connection)?;
+        }
         if let Some(derivative) = derivative {
             connection = connection.derivative(derivative);
         }
@@ -168,24 +260,39 @@ impl System {
         Ok(())
     }
 
-    /// Adds a scalar power bond.
+    /// Adds a power bond of one axis or several.
     #[pyo3(signature = (name, effort, flow, *, sense=None, gain=None, correction=None, max_residual_energy=None))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of one function")]
     fn bond(
         &self,
         py: Python<'_>,
         name: &str,
-        effort: Ends,
-        flow: Ends,
+        effort: Axes,
+        flow: Axes,
         sense: Option<f64>,
         gain: Option<f64>,
         correction: Option<WordArgument>,
         max_residual_energy: Option<f64>,
     ) -> PyResult<()> {
+        let (effort, flow) = (effort.list(), flow.list());
+        if effort.is_empty() || effort.len() != flow.len() {
+            let (efforts, flows) = (effort.len(), flow.len());
+            let text =
+                format!("a bond has as many efforts as flows, and {efforts} and {flows} are given");
+            return Err(error::usage(py, text));
+        }
         let mut system = self.lock(py)?;
-        let ends = |ends: &Ends| (ends.0.clone(), ends.1.clone());
-        let (effort, flow) = (ends(&effort), ends(&flow));
-        let mut bond = system.bond(name, (&effort.0, &effort.1), (&flow.0, &flow.1));
+        let mut axes = effort.iter().zip(&flow);
+        let first = axes
+            .next()
+            .map(|(effort, flow)| (names(effort), names(flow)));
+        let Some((effort, flow)) = first else {
+            return Ok(());
+        };
+        let mut bond = system.bond(name, effort, flow);
+        for (effort, flow) in axes {
+            bond = bond.axis(names(effort), names(flow));
+        }
         if let Some(sense) = sense {
             bond = bond.sense(sense);
         }
@@ -265,6 +372,57 @@ impl System {
     ) -> PyResult<()> {
         self.lock(py)?.correction(word(name, settings)?);
         Ok(())
+    }
+
+    /// Has learned feed-forward added to inputs: the file that `gyrator learn` writes.
+    fn feed_forward(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let read = std::fs::read_to_string(&path).map_err(|failed| failed.to_string());
+        let read = read.and_then(|text| {
+            text.parse()
+                .map_err(|failed: FeedForwardError| failed.to_string())
+        });
+        let read =
+            read.map_err(|failed| error::invalid(py, format!("{}: {failed}", path.display())))?;
+        self.lock(py)?.feed_forward(read);
+        Ok(())
+    }
+
+    /// Has the scenario of a file act on the variables of the system, in place of all actions so far.
+    fn scenario(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let read = read_scenario(&path);
+        let read = read.map_err(|failed| error::invalid(py, failed.to_string()))?;
+        *self.lock_scenario() = Some(read.clone());
+        self.lock(py)?.scenario(read);
+        Ok(())
+    }
+
+    /// Acts on a variable from a time on.
+    #[pyo3(signature = (variable, action, *, time, until=None, **settings))]
+    fn act(
+        &self,
+        py: Python<'_>,
+        variable: &str,
+        action: &str,
+        time: f64,
+        until: Option<f64>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let mut guard = self.lock_scenario();
+        let scenario = guard.get_or_insert_with(Scenario::new);
+        let timed = scenario.act(time, variable, word(action, settings)?);
+        if let Some(end) = until {
+            timed.until(end);
+        }
+        self.lock(py)?.scenario(scenario.clone());
+        Ok(())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(display::text(self.lock(py)?.description()))
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        display::html(py, self.lock(py)?.description())
     }
 
     /// The problems of the description.

@@ -132,6 +132,38 @@ def test_a_crash_keeps_the_rows(fmus: Path) -> None:
     assert list(failed.value.result.time) == [0.0, 0.125, 0.25, 0.375]
 
 
+def test_a_crash_keeps_the_types(fmus: Path, tmp_path: Path) -> None:
+    system = tmp_path / "system.toml"
+    system.write_text(
+        f"""
+[experiment]
+step_size = 0.125
+stop_time = 1.0
+[components.all]
+fmu = "{fmus}/AllTypes.fmu"
+[components.faulty]
+fmu = "{fmus}/Faulty.fmu"
+start_values = {{ fault_time = 0.5 }}
+""",
+        encoding="utf-8",
+    )
+    whole = gyrator.run(system)
+    with pytest.raises(gyrator.CrashError) as failed:
+        gyrator.run(system, start_value={"faulty.fault": "segfault"})
+    crashed = failed.value.result
+    assert crashed is not None
+    assert crashed.columns == whole.columns
+    assert {name: column.dtype for name, column in crashed.items()} == {name: column.dtype for name, column in whole.items()}
+    assert {column.dtype for column in whole.values()} >= {np.dtype(t) for t in ("float64", "int32", "bool", "object")}
+    with pytest.raises(gyrator.CrashError) as failed:
+        start = {"fault": "segfault", "fault_time": 0.5}
+        gyrator.simulate(fmus / "Faulty.fmu", stop_time=1.0, step_size=0.125, start_value=start)
+    crashed = failed.value.result
+    assert crashed is not None
+    whole = gyrator.simulate(fmus / "Faulty.fmu", stop_time=0.25, step_size=0.125)
+    assert {name: column.dtype for name, column in crashed.items()} == {name: column.dtype for name, column in whole.items()}
+
+
 def test_ctrl_c_ends_the_run(oscillator: Path) -> None:
     """As a terminal does it: the signal comes to this process alone."""
     def press() -> None:

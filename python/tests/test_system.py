@@ -196,6 +196,156 @@ def test_other_threads_run_meanwhile_and_ctrl_c_comes_through(oscillator: Path) 
     assert run.step()
 
 
+def decay() -> gyrator.System:
+    """dx/dt = u - x from 1 on, y = x."""
+    system = gyrator.System(0.125)
+    unit = gyrator.LinearUnit([1.0], ["u"], ["y"], a=[[-1.0]], b=np.ones((1, 1)), c=[[1.0]], d=np.zeros((1, 1)))
+    system.add("decay", unit, start={"u": 0.0})
+    return system
+
+
+def test_a_linear_unit_is_exact() -> None:
+    system = decay()
+    system.stop_time(2.0)
+    for _ in range(2):
+        result = system.start().run()
+        assert result["decay.y"] == pytest.approx(np.exp(-result.time), rel=1e-12)
+    with pytest.raises(gyrator.UsageError, match="the matrix B has 2 elements; 1 rows of 1 are needed"):
+        gyrator.LinearUnit([1.0], ["u"], ["y"], [[1.0]], [[1.0, 2.0]], [[1.0]], [[0.0]])
+
+
+class Sum:
+    """Sums its input, and can go back."""
+
+    inputs = {"u": 0.0}
+    outputs = {"y": 0.0}
+    total = 0.0
+
+    def step(self, call: gyrator.Call) -> None:
+        self.total += call.inputs[0] * call.step
+        # Its output stays where the input is nothing.
+        if call.inputs[0]:
+            call.outputs[0] = self.total
+
+    def save(self) -> float:
+        return self.total
+
+    def restore(self, state: float) -> None:
+        self.total = state
+
+
+def test_a_run_goes_back_to_a_saved_state() -> None:
+    system = decay()
+    system.add("sum", Sum())
+    system.connect("decay.y", "sum.u")
+    run = system.start()
+    run.run_until(0.5)
+    saved = run.save()
+    assert saved.time == 0.5
+    names = ["decay.y", "sum.y"]
+    ends = []
+    for _ in range(3):
+        run.write("decay.u", 0.25)
+        run.run_until(1.0)
+        ends.append(run.read(names).tolist())
+        # What happens in between is forgotten.
+        run.write("decay.u", -7.0)
+        run.run_until(1.5)
+        assert run.read(names).tolist() != ends[0]
+        run.restore(saved)
+        assert run.time == 0.5
+    assert ends[0] == ends[1] == ends[2]
+    with pytest.raises(gyrator.UsageError, match="a snapshot belongs to the run"):
+        system.start().restore(saved)
+    with pytest.raises(gyrator.UsageError, match="mass cannot save a state"):
+        alone().start().save()
+
+
+def test_a_bond_has_several_axes() -> None:
+    """A mass in a plane on a spring that is an object: each axis swings as the other one."""
+
+    class Spring:
+        inputs = {"vx": 0.0, "vy": 0.0}
+        outputs = {"fx": 0.0, "fy": 0.0}
+
+        def step(self, call: gyrator.Call) -> None:
+            call.outputs[:] += call.step * 100.0 * call.inputs
+
+    planes = []
+    for axes in (1, 2):
+        system = gyrator.System(1e-3)
+        zero, one = np.zeros((2, 2)), np.eye(2)
+        mass = gyrator.LinearUnit([1.0, 1.0], ["fx", "fy"], ["vx", "vy"], zero, -one, one, zero)
+        system.add("mass", mass)
+        system.add("spring", Spring())
+        efforts = [("spring.fx", "mass.fx"), ("spring.fy", "mass.fy")]
+        flows = [("mass.vx", "spring.vx"), ("mass.vy", "spring.vy")]
+        if axes == 2:
+            system.bond("plane", efforts, flows)
+        else:
+            for name, effort, flow in zip("xy", efforts, flows, strict=True):
+                system.bond(name, effort, flow)
+        system.stop_time(0.5)
+        planes.append(system.start().run().summary["bonds"])
+    (x, y), (plane,) = planes
+    assert x["residual_energy"] == y["residual_energy"] != 0.0
+    assert plane["residual_energy"] == pytest.approx(2.0 * x["residual_energy"], rel=1e-12)
+    with pytest.raises(gyrator.UsageError, match="as many efforts as flows, and 2 and 1"):
+        system.bond("wrong", efforts, flows[:1])
+
+
+def test_values_are_converted(fmus: Path) -> None:
+    system = gyrator.System(0.25)
+    system.add("source", gyrator.ClosureUnit({}, {"y": 2.5}, lambda call: None))
+    system.add_fmu("all", fmus / "AllTypes.fmu")
+    system.connect("source.y", "all.real_in", gain=2.0, offset=0.5)
+    system.connect("source.y", "all.integer_in", convert="ceiling")
+    run = system.start()
+    run.step()
+    assert (run.read("all.real_in"), run.read("all.integer_in")) == (5.5, 3)
+    with pytest.raises(gyrator.UsageError, match="no conversion `up`; known: round, floor"):
+        system.connect("source.y", "all.integer_in", convert="up")
+
+
+def test_scenarios_act(tmp_path: Path) -> None:
+    system = decay()
+    system.stop_time(2.0)
+    system.act("decay.u", "override", time=0.5, until=1.0, value=4.0)
+    acted = system.start().run()
+    assert [action["event"] for action in acted.summary["actions"]] == ["begin", "end"]
+    file = tmp_path / "scenario.toml"
+    file.write_text('[[actions]]\ntime = 0.5\nuntil = 1.0\nvariable = "decay.u"\naction = { name = "override", value = 4.0 }\n')
+    system.scenario(file)
+    again = system.start().run()
+    assert (again["decay.y"] == acted["decay.y"]).all()
+    assert acted["decay.y"][8] == pytest.approx(4.0 + (np.exp(-0.5) - 4.0) * np.exp(-0.5), rel=1e-12)
+    # An action is added to those of the scenario that a file names.
+    text = """
+[experiment]
+step_size = 0.5
+stop_time = 2.0
+scenario = "of-file.toml"
+[components]
+u = { block = { name = "constant", value = 1.0 } }
+g = { block = "gain" }
+[[connections]]
+from = "u.y"
+to = "g.u"
+"""
+    (tmp_path / "system.toml").write_text(text)
+    (tmp_path / "of-file.toml").write_text('[[actions]]\ntime = 1.0\nvariable = "u.y"\naction = { name = "bias", value = 1.0 }\n')
+    of_file = gyrator.System.from_file(tmp_path / "system.toml")
+    of_file.act("u.y", "scale", time=1.5, factor=10.0)
+    assert of_file.start().run()["g.y"].tolist() == [1.0, 1.0, 2.0, 20.0, 20.0]
+    with pytest.raises(gyrator.InvalidInputError, match="cannot read the scenario"):
+        system.scenario(tmp_path / "none.toml")
+    with pytest.raises(gyrator.InvalidInputError, match="none.csv"):
+        system.feed_forward(tmp_path / "none.csv")
+    system.act("decay.u", "overide", time=0.5)
+    with pytest.raises(gyrator.InvalidInputError, match="overide"):
+        system.start()
+
+
 def test_the_example(fmus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["test_bench.py", str(fmus / "OscillatorForce.fmu")])
     runpy.run_path(str(ROOT / "python/examples/test_bench.py"))
