@@ -11,7 +11,15 @@ from typing import Any
 from ._gyrator import Table, judge
 
 #: The part of a summary that checks look at.
-_END = ("stop_reason", "stop_detail", "stop_time", "verdict", "bonds")
+_END = (
+    "stop_reason",
+    "stop_detail",
+    "stop_time",
+    "verdict",
+    "peak_residual_energy_integrated",
+    "peak_residual_energy_integrated_time",
+    "bonds",
+)
 
 
 class Assertions:
@@ -108,8 +116,7 @@ class Assertions:
         """Asserts that the energy which the coupling makes or loses, corrections included, is at most ``limit``, J, at any time.
 
         ``relative`` is a limit relative to the range of the energy that goes over the bond. Without ``bond`` all power bonds count together.
-        Over a part of the run, or of several bonds together, it needs the columns ``bond.NAME.residual_energy_integrated``, which
-        ``output_variable`` records by their whole names.
+        Over a part of the run it needs the columns ``bond.NAME.residual_energy_integrated``, which ``output_variable`` records by their whole names.
         """
         __tracebackhide__ = True
         check = {"energy_error_below": _limit(limit, relative)}

@@ -97,6 +97,10 @@ pub(crate) struct Summary<'a> {
     components: &'a [ComponentReport],
     /// Components that were in a call when the run crashed.
     components_in_call: Vec<String>,
+    /// The energy that the coupling has made at all power bonds together, where it had the greatest magnitude, J.
+    peak_residual_energy_integrated: Option<f64>,
+    /// Time of it, s.
+    peak_residual_energy_integrated_time: Option<f64>,
     bonds: &'a [BondReport],
     connections: &'a [ConnectionReport],
     interface_models: &'a [InterfaceModelReport],
@@ -181,6 +185,8 @@ impl<'a> Summary<'a> {
             step_control: Some(report.step_control),
             components: &report.components,
             components_in_call: Vec::new(),
+            peak_residual_energy_integrated: Some(report.peak_residual_energy_integrated),
+            peak_residual_energy_integrated_time: Some(report.peak_residual_energy_integrated_time),
             bonds: &report.bonds,
             connections: &report.connections,
             interface_models: &report.interface_models,

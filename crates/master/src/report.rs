@@ -200,6 +200,10 @@ pub struct Report {
     pub coupling_error_estimate: Option<f64>,
     /// Advice where the coupling diverges.
     pub advice: Option<String>,
+    /// The energy that the coupling has made at all power bonds together, integrated, where it had the greatest magnitude, J.
+    pub peak_residual_energy_integrated: f64,
+    /// Time of it, s.
+    pub peak_residual_energy_integrated_time: f64,
     /// The bonds, in the order of their names.
     pub bonds: Vec<BondReport>,
     /// The connections of real variables, in the order of their inputs.

@@ -18,6 +18,10 @@ pub struct Ending {
     pub stop_time: Option<f64>,
     /// How far the coupling bends the result.
     pub verdict: Option<Verdict>,
+    /// The energy that the coupling made at all power bonds together, integrated, where it had the greatest magnitude, J.
+    pub peak_residual_energy_integrated: Option<f64>,
+    /// Time of it, s.
+    pub peak_residual_energy_integrated_time: Option<f64>,
     /// The bonds, in the order of their names.
     pub bonds: Vec<BondEnding>,
 }
@@ -49,6 +53,8 @@ impl From<&Report> for Ending {
             },
             stop_time: Some(report.stop_time),
             verdict: Some(report.verdict),
+            peak_residual_energy_integrated: Some(report.peak_residual_energy_integrated),
+            peak_residual_energy_integrated_time: Some(report.peak_residual_energy_integrated_time),
             bonds: report.bonds.iter().map(BondEnding::from).collect(),
         }
     }
@@ -69,7 +75,25 @@ impl From<&BondReport> for BondEnding {
     }
 }
 
+impl BondEnding {
+    /// Time and value of the greatest energy that the coupling made, s and J; NaN where it is not known.
+    pub(super) fn peak(&self) -> (f64, f64) {
+        let known = self
+            .peak_residual_energy_integrated_time
+            .zip(self.peak_residual_energy_integrated);
+        known.unwrap_or((f64::NAN, f64::NAN))
+    }
+}
+
 impl Ending {
+    /// As that of a bond, of all power bonds together.
+    pub(super) fn peak(&self) -> (f64, f64) {
+        let known = self
+            .peak_residual_energy_integrated_time
+            .zip(self.peak_residual_energy_integrated);
+        known.unwrap_or((f64::NAN, f64::NAN))
+    }
+
     /// Whether the run ended because its program wanted so, or goes on.
     pub(super) fn is_by_wish(&self) -> bool {
         matches!(&*self.stop_reason, "stopped" | "running")

@@ -10,7 +10,7 @@ use wildmatch::WildMatch;
 use super::case::{Case, Known};
 use super::finding::with_unlike_names;
 use super::place::{shown, unknown};
-use super::{Check, Checks, Ending, Finding, Quantity};
+use super::{BondEnding, Check, Checks, Ending, Finding, Quantity};
 
 /// The rows of a result.
 #[derive(Debug, Clone, Default)]
@@ -72,8 +72,8 @@ impl<'a> From<&'a Recorded> for Rows<'a> {
 
 impl Checks {
     /// Judges a run that is over, or was ended by its own program, by its rows and its end: signals at the times of the rows, as the
-    /// columns have them. Energies are judged by the columns of the bonds; that of `energy_error_below` is known
-    /// at each communication point without a column, where one bond is judged over the whole run.
+    /// columns have them. Energies are judged by the columns of the bonds; over the whole run, that of `energy_error_below`
+    /// is known at each communication point without a column.
     ///
     /// # Errors
     /// All names and patterns that the result does not have, and checks that a result says too little for.
@@ -122,25 +122,10 @@ fn series<'r>(check: &Check, rows: &'r Rows<'_>, run: &Ending) -> Result<Vec<Ser
         (Quantity::Signal, name) => of_signals(name.unwrap_or_default(), rows),
         (Quantity::OfBonds(value), Some(name)) => {
             let bonds = bonds(run, name)?.into_iter();
-            let series = bonds.map(|bond| of_bonds(check, value, &[bond], rows, run));
+            let series = bonds.map(|bond| of_bonds(check, value, Some(bond), rows, run));
             series.collect()
         }
-        (Quantity::OfBonds(value), None) => {
-            let power = run
-                .bonds
-                .iter()
-                .enumerate()
-                .filter(|(_, bond)| bond.is_power);
-            let power: Vec<usize> = power.map(|(bond, _)| bond).collect();
-            if power.is_empty() {
-                let message = "the system has no power bonds, whose energies could be checked";
-                return Err(Problem::error("nothing-to-check", message));
-            }
-            let mut series = of_bonds(check, value, &power, rows, run)?;
-            series.subject = shown(check, None);
-            series.bond = None;
-            Ok(vec![series])
-        }
+        (Quantity::OfBonds(value), None) => Ok(vec![of_bonds(check, value, None, rows, run)?]),
         (Quantity::Report, name) => {
             let bonds = match name {
                 Some(name) => bonds(run, name)?.into_iter().map(Some).collect(),
@@ -208,48 +193,52 @@ fn bonds(run: &Ending, pattern: &str) -> Result<Vec<usize>, Problem> {
     Ok(found)
 }
 
-/// The sum of a value of some bonds.
+/// A value of a bond, or its sum over all power bonds.
 fn of_bonds<'r>(
     check: &Check,
     value: BondValue,
-    bonds: &[usize],
+    bond: Option<usize>,
     rows: &'r Rows<'_>,
     run: &Ending,
 ) -> Result<Series<'r>, Problem> {
-    let first = &run.bonds[bonds[0]];
-    let column = |bond: &usize| format!("bond.{}.{}", run.bonds[*bond].name, value.name);
-    let columns = bonds.iter().map(|bond| rows.column(&column(bond)));
+    let power = || run.bonds.iter().filter(|bond| bond.is_power);
+    let bonds: Vec<&BondEnding> = match bond {
+        Some(bond) => vec![&run.bonds[bond]],
+        None => power().collect(),
+    };
+    if bonds.is_empty() {
+        let message = "the system has no power bonds, whose energies could be checked";
+        return Err(Problem::error("nothing-to-check", message));
+    }
+    let names = bonds
+        .iter()
+        .map(|bond| format!("bond.{}.{}", bond.name, value.name));
+    let names: Vec<String> = names.collect();
     let series = |points: Box<dyn Iterator<Item = (f64, f64)> + 'r>| Series {
-        subject: shown(check, Some(&first.name)),
-        bond: Some(bonds[0]),
+        subject: shown(check, bond.map(|bond| &*run.bonds[bond].name)),
+        bond,
         points,
     };
+    let columns = names.iter().map(|name| rows.column(name));
     if let Some(columns) = columns.collect::<Option<Vec<_>>>() {
         let sum = move |row: usize| columns.iter().map(|column| column[row]).sum();
         let times = rows.time.iter().enumerate();
-        return Ok(series(Box::new(
-            times.map(move |(row, time)| (*time, sum(row))),
-        )));
+        let points = times.map(move |(row, time)| (*time, sum(row)));
+        return Ok(series(Box::new(points)));
     }
     let window = check.window();
     let is_whole = window.from.is_none() && window.until.is_none();
-    let is_kept = value.name == BondValue::RESIDUAL_ENERGY_INTEGRATED.name;
-    if let (true, true, [_]) = (is_kept, is_whole, bonds) {
-        let time = first
-            .peak_residual_energy_integrated_time
-            .unwrap_or(f64::NAN);
-        let peak = first.peak_residual_energy_integrated.unwrap_or(f64::NAN);
+    if is_whole && value.name == BondValue::RESIDUAL_ENERGY_INTEGRATED.name {
+        let (time, peak) = match bond {
+            Some(bond) => run.bonds[bond].peak(),
+            None => run.peak(),
+        };
         return Ok(series(Box::new(std::iter::once((time, peak)))));
     }
-    let missing = bonds
-        .iter()
-        .map(column)
-        .find(|name| rows.column(name).is_none());
-    let name = missing.unwrap_or_default();
-    let message = format!(
-        "`{}` needs the column `{name}`, which the result does not have",
-        check.kind.word
-    );
+    let missing = names.iter().find(|name| rows.column(name).is_none());
+    let name = missing.map_or("", String::as_str);
+    let word = check.kind.word;
+    let message = format!("`{word}` needs the column `{name}`, which the result does not have");
     let help = "name it among the recorded variables, or check it while the run goes on: with a file of checks";
     Err(Problem::error("not-in-the-result", message).help(help))
 }

@@ -336,6 +336,48 @@ fn rows_give_the_same_findings_as_the_run() {
     assert!(!by_run[0].holds());
 }
 
+/// The energy of several bonds has a greatest magnitude of its own.
+#[test]
+fn the_energy_of_several_bonds_is_known_without_columns() {
+    let mut system = System::new(0.01);
+    system.stop_time(2.0);
+    for (name, stiffness) in [("slow", 10.0), ("fast", 300.0)] {
+        let (mass, spring) = (format!("{name}-mass"), format!("{name}-spring"));
+        let mut v = 1.0;
+        let unit = ClosureUnit::new(&[("f", 0.0)], &[("v", v)], move |call| {
+            v -= call.step * call.inputs[0];
+            call.outputs[0] = v;
+        });
+        system.add(&mass, unit);
+        let mut f = 0.0;
+        let unit = ClosureUnit::new(&[("v", 0.0)], &[("f", f)], move |call| {
+            f += call.step * stiffness * call.inputs[0];
+            call.outputs[0] = f;
+        });
+        system.add(&spring, unit);
+        let port = |component: &str, variable: &str| format!("{component}.{variable}");
+        let _ = system.bond(
+            name,
+            (&port(&spring, "f"), &port(&mass, "f")),
+            (&port(&mass, "v"), &port(&spring, "v")),
+        );
+    }
+    let checks = Checks::from([
+        Check::energy_error_below(None, 1e-9),
+        Check::energy_error_below(Some("*"), 1e-9),
+    ]);
+    let [by_run, by_rows] = both(system, &[], &checks);
+    assert_eq!(by_run, by_rows);
+    let values: Vec<f64> = by_run
+        .iter()
+        .map(|finding| finding.value.unwrap())
+        .collect();
+    let [all, fast, slow] = values[..] else {
+        panic!("{by_run:#?}")
+    };
+    assert!(all.abs() > fast.abs().max(slow.abs()) && all.abs() <= fast.abs() + slow.abs());
+}
+
 fn recorded(mut run: Run, until: f64) -> (Recorded, Report) {
     let (recorder, rows) = Recorder::memory();
     run.observe(recorder).unwrap();

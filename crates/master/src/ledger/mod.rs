@@ -88,11 +88,15 @@ pub struct Ledger {
     has_copies: bool,
     /// Outputs are exchanged fresh or compensated: what is published is not what a unit had in its step.
     exchanges: bool,
+    /// The integrated residual energy of all power bonds together where it had the greatest magnitude, J, and the time of
+    /// that, s; kept where there are several bonds.
+    peak: (f64, f64),
 }
 
 #[derive(Debug, Clone)]
 struct BondAccount {
     axes: Vec<Axis>,
+    is_power: bool,
     every: u64,
     /// Change of the flow over the last step, axis by axis; kept where inputs are copies.
     last_changes: Vec<f64>,
@@ -150,6 +154,7 @@ impl Ledger {
         };
         let entry = |bond: &crate::graph::Bond| BondAccount {
             axes: bond.axes.clone(),
+            is_power: bond.is_power,
             every: u64::from(bond.every),
             last_changes: vec![f64::NAN; bond.axes.len()],
             output_power_before: bond.axes.iter().map(output_power).sum(),
@@ -164,6 +169,7 @@ impl Ledger {
             bonds: state.graph.bonds.iter().map(entry).collect(),
             has_copies,
             exchanges: !state.exchange.passes.is_empty(),
+            peak: (0.0, 0.0),
         }
     }
 
@@ -179,14 +185,23 @@ impl Ledger {
                     false => entry.observe_copies::<false>(state, step),
                 }
             }
-            return;
-        }
-        for entry in &mut self.bonds {
-            if entry.every == 1 || step.index.is_multiple_of(entry.every) {
-                entry.begin(state);
+        } else {
+            for entry in &mut self.bonds {
+                if entry.every == 1 || step.index.is_multiple_of(entry.every) {
+                    entry.begin(state);
+                }
+                if entry.every == 1 || (step.index + 1).is_multiple_of(entry.every) {
+                    entry.observe(state, step);
+                }
             }
-            if entry.every == 1 || (step.index + 1).is_multiple_of(entry.every) {
-                entry.observe(state, step);
+        }
+        if self.bonds.len() > 1 {
+            let power = self.bonds.iter().filter(|entry| entry.is_power);
+            let made: f64 = power
+                .map(|entry| entry.energy.residual_energy_integrated)
+                .sum();
+            if made.abs() > self.peak.0.abs() {
+                self.peak = (made, step.end(&state.graph.clock));
             }
         }
     }
@@ -224,6 +239,19 @@ impl Ledger {
     /// feed-through of an output is not known.
     pub fn integration_error(&self, index: usize) -> Option<f64> {
         self.bonds.get(index).map(|entry| entry.error.total())
+    }
+
+    /// The integrated residual energy of all power bonds together where it had the greatest magnitude, J, and the time of
+    /// that, s.
+    pub fn peak_residual_energy_integrated(&self) -> (f64, f64) {
+        match &self.bonds[..] {
+            [bond] if bond.is_power => {
+                let energy = &bond.energy;
+                let time = energy.peak_residual_energy_integrated_time;
+                (energy.peak_residual_energy_integrated, time)
+            }
+            _ => self.peak,
+        }
     }
 
     /// Residual energy of all bonds, J.

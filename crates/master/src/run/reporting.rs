@@ -34,6 +34,7 @@ pub(super) fn report(run: &Run) -> Report {
         .sum();
     let judgement = Judgement::of(run);
     let error = judgement.of_run();
+    let (peak, peak_time) = run.ledger.peak_residual_energy_integrated();
     Report {
         stop_reason: run.stop_reason.clone(),
         stop_time: run.time(),
@@ -50,6 +51,8 @@ pub(super) fn report(run: &Run) -> Report {
         verdict: error.verdict,
         coupling_error_estimate: error.estimate,
         advice: (error.verdict == Verdict::Diverging).then(|| divergence_advice(run)),
+        peak_residual_energy_integrated: peak,
+        peak_residual_energy_integrated_time: peak_time,
         bonds: (0..graph.bonds.len())
             .map(|index| bond_report(run, &judgement, index))
             .collect(),
