@@ -39,8 +39,10 @@ class Runner:
         try:
             result = run(path, **options)
         except Error as error:
-            self._note(path, options, error.result, f"{type(error).__name__}: {error.message}")
-            raise
+            line = error.message.partition("\n")[0]
+            self._note(path, options, error.result, f"{type(error).__name__}: {line}")
+            # The test's own line says where.
+            raise error.with_traceback(None)
         self._note(path, options, result, result.report)
         return result
 
@@ -108,7 +110,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     item.stash[_PASSED] = not report.failed
     if not report.failed:
         return
-    report.sections.append(("runs of gyrator", runner.account))
+    if runner.account:
+        report.sections.append(("runs of gyrator", runner.account))
     folder: Path | None = item.config.getoption("--gyrator-results")
     if folder is not None:
         runner.copy(folder / re.sub(r"[^\w.-]+", "_", item.nodeid))

@@ -57,7 +57,9 @@ def test_results_of_failed_tests_are_kept_and_named(bench: pytest.Pytester) -> N
         ]
     )
     # The frames of the package are no news.
-    assert "_assertions.py" not in done.stdout.str()
+    assert ".py:" in done.stdout.str()
+    assert "_assertions.py:" not in done.stdout.str()
+    assert "_run.py:" not in done.stdout.str()
     kept = {str(path.relative_to(bench.path / "kept")) for path in (bench.path / "kept").rglob("*.*")}
     assert kept == {
         "test_fails0/system.csv",
