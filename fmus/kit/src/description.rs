@@ -47,7 +47,7 @@ fn written(head: &Head, variables: Vec<ScalarVariable>) -> Description {
 }
 
 /// Log categories that an FMU of the kit uses, with descriptions.
-pub(crate) const LOG_CATEGORIES: [(&str, &str); 5] = [
+pub const LOG_CATEGORIES: [(&str, &str); 5] = [
     ("logStatusWarning", "Calls that returned fmi2Warning"),
     (
         "logStatusDiscard",

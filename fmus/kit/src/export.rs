@@ -1,12 +1,17 @@
 //! The macro that makes a library an FMU.
 
-/// Exports the C functions of FMI 2.0 for co-simulation for one model.
+/// Exports the C functions of FMI 2.0 for co-simulation for one [`Model`](crate::Model), or for one
+/// [`Simulation`](crate::Simulation): `export!(simulation Type)`.
 ///
 /// To be called once, in a crate that is a `cdylib` and nothing else: two crates that export the
 /// same C names must never be linked into one binary.
 #[macro_export]
 macro_rules! export {
     ($model:ty) => {
+        $crate::export! { simulation $crate::InProcess<$model> }
+    };
+
+    (simulation $simulation:ty) => {
         const _: () = {
             use $crate::ffi::abi::*;
 
@@ -33,7 +38,7 @@ macro_rules! export {
                 $crate::ffi::silence_panics();
                 // SAFETY: the contract of fmi2Instantiate.
                 unsafe {
-                    $crate::ffi::instantiate::<$model>(
+                    $crate::ffi::instantiate::<$simulation>(
                         instance_name,
                         kind,
                         guid,
@@ -45,7 +50,7 @@ macro_rules! export {
                 }
             }
 
-            $crate::export! { @functions $model;
+            $crate::export! { @functions $simulation;
                 fmi2FreeInstance = free_instance(Component) -> ();
                 fmi2SetDebugLogging = set_debug_logging(Component, Boolean, usize, *const String) -> Status;
                 fmi2SetupExperiment = setup_experiment(Component, Boolean, Real, Real, Boolean, Real) -> Status;
@@ -81,23 +86,23 @@ macro_rules! export {
         };
     };
 
-    (@functions $model:ty; $($name:ident = $generic:ident($($type:ty),*) -> $result:ty;)*) => {$(
-        $crate::export! { @function $model; $name = $generic
+    (@functions $simulation:ty; $($name:ident = $generic:ident($($type:ty),*) -> $result:ty;)*) => {$(
+        $crate::export! { @function $simulation; $name = $generic
             [a b c d e f g] [$($type),*] [] -> $result }
     )*};
 
     // Gives each argument a name, one after the other.
-    (@function $model:ty; $name:ident = $generic:ident [$next:ident $($names:ident)*]
+    (@function $simulation:ty; $name:ident = $generic:ident [$next:ident $($names:ident)*]
         [$type:ty $(, $types:ty)*] [$($done:tt)*] -> $result:ty) => {
-        $crate::export! { @function $model; $name = $generic
+        $crate::export! { @function $simulation; $name = $generic
             [$($names)*] [$($types),*] [$($done)* ($next: $type)] -> $result }
     };
-    (@function $model:ty; $name:ident = $generic:ident [$($names:ident)*]
+    (@function $simulation:ty; $name:ident = $generic:ident [$($names:ident)*]
         [] [$(($argument:ident: $type:ty))*] -> $result:ty) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> $result {
             // SAFETY: the contract of the C function of that name.
-            unsafe { $crate::ffi::$generic::<$model>($($argument),*) }
+            unsafe { $crate::ffi::$generic::<$simulation>($($argument),*) }
         }
     };
 }

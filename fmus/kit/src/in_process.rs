@@ -3,11 +3,14 @@
 //! The C interface of an FMU wraps this type, and tests use it directly, so both compute the same
 //! numbers.
 
+use std::sync::OnceLock;
+
+use crate::description::describe;
 use crate::input_curve::InputCurves;
 use crate::integrator::Workspace;
 use crate::model::{Fault, Model};
 use crate::table::{Scalar, Slot, Table, ValueReference};
-use crate::variable::{Place, Settings};
+use crate::variable::{Place, Settings, Variable};
 
 /// One instance of the model `M`.
 ///
@@ -17,6 +20,8 @@ use crate::variable::{Place, Settings};
 #[derive(Debug)]
 pub struct InProcess<M: Model> {
     table: Table<M>,
+    /// GUID of the FMU, computed when an FMU asks for it.
+    guid: OnceLock<String>,
     memory: Memory<M>,
     workspace: Workspace,
 }
@@ -103,13 +108,25 @@ impl<M: Model> InProcess<M> {
         Self {
             memory: Memory::new(&table),
             table,
+            guid: OnceLock::new(),
             workspace: Workspace::new(M::default().state().len()),
         }
     }
 
+    /// The GUID of the FMU of the model.
+    pub(crate) fn guid(&self) -> &str {
+        self.guid.get_or_init(|| describe::<M>().guid)
+    }
+
+    /// The variable behind `slot`.
+    #[inline]
+    pub(crate) fn variable_of<T>(&self, slot: &Slot<M, T>) -> &Variable<M> {
+        &self.table.variables[slot.variable]
+    }
+
     /// Name of the variable behind `slot`.
-    pub(crate) fn name_of<T>(&self, slot: &Slot<M, T>) -> &'static str {
-        self.table.variables[slot.variable].name
+    fn name_of<T>(&self, slot: &Slot<M, T>) -> &'static str {
+        self.variable_of(slot).name
     }
 
     /// The value reference of the variable called `name`, unique within its base type.
@@ -214,6 +231,7 @@ impl<M: Model> InProcess<M> {
             table,
             memory,
             workspace,
+            ..
         } = self;
         memory.time = time;
         memory.outdated = true;

@@ -54,6 +54,7 @@ mod in_process;
 mod input_curve;
 mod integrator;
 mod model;
+mod simulation;
 mod slave;
 mod table;
 #[cfg(test)]
@@ -62,9 +63,10 @@ pub mod unit;
 mod variable;
 
 pub use check::problems;
-pub use description::{BaseType, Description, ScalarVariable, describe};
+pub use description::{BaseType, Description, LOG_CATEGORIES, ScalarVariable, describe};
 pub use in_process::{InProcess, Saved};
 pub use integrator::Integrator;
 pub use model::{Fault, Model};
+pub use simulation::{Experiment, Instantiation, Simulation, Values, VariableAccess};
 pub use table::{Scalar, ValueReference};
 pub use variable::{Access, Causality, Enumeration, Settings, Variability, Variable};

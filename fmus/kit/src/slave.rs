@@ -10,10 +10,9 @@ mod step;
 
 use fmi2_abi::{Function, SlaveState, Status};
 
-use crate::description::describe;
-use crate::in_process::InProcess;
-use crate::model::{Fault, Model};
-use crate::table::{Scalar, ValueReference};
+use crate::model::Fault;
+use crate::simulation::{Experiment, Instantiation, Simulation, Values};
+use crate::table::ValueReference;
 use log::Log;
 pub(crate) use log::Sink;
 pub(crate) use saved_states::Handle;
@@ -21,34 +20,44 @@ use saved_states::SavedStates;
 use step::Clock;
 
 /// One instance of an FMU.
-pub(crate) struct Slave<M: Model> {
-    unit: InProcess<M>,
+pub(crate) struct Slave<S: Simulation> {
+    unit: S,
     state: SlaveState,
     clock: Clock,
     log: Log,
-    guid: String,
-    saved: SavedStates<M>,
+    saved: SavedStates<S>,
     /// The importer has promised to restore no state from before this time, s.
     earliest: f64,
 }
 
-impl<M: Model> Slave<M> {
-    /// `fmi2Instantiate`: refuses, with a logged reason, a GUID other than the model's own.
-    pub(crate) fn instantiate(guid: &str, logging_on: bool, sink: Sink) -> Option<Self> {
+impl<S: Simulation> Slave<S> {
+    /// `fmi2Instantiate`: refuses with a logged reason.
+    pub(crate) fn instantiate(
+        order: &Instantiation<'_>,
+        logging_on: bool,
+        sink: Sink,
+    ) -> Option<Self> {
         let log = Log::new(logging_on, sink);
-        let own = describe::<M>().guid;
-        if guid != own {
-            let message = format!("fmi2Instantiate: the GUID is {own}, not {guid}");
-            log.status(fmi2_abi::ERROR, &message);
-            return None;
-        }
+        let unit = S::instantiate(order).and_then(|unit| {
+            let (own, given) = (unit.guid(), order.guid);
+            match own == given {
+                true => Ok(unit),
+                false => Err(format!("the GUID is {own}, not {given}")),
+            }
+        });
+        let unit = match unit {
+            Ok(unit) => unit,
+            Err(reason) => {
+                log.status(fmi2_abi::ERROR, &format!("fmi2Instantiate: {reason}"));
+                return None;
+            }
+        };
         log.state_change("instantiated");
         Some(Self {
-            unit: InProcess::new(),
+            unit,
             state: SlaveState::Instantiated,
             clock: Clock::default(),
             log,
-            guid: own,
             saved: SavedStates::default(),
             earliest: f64::NEG_INFINITY,
         })
@@ -61,12 +70,11 @@ impl<M: Model> Slave<M> {
         })
     }
 
-    /// `fmi2SetupExperiment`, times in s.
-    pub(crate) fn setup_experiment(&mut self, start: f64, stop: Option<f64>) -> Status {
+    /// `fmi2SetupExperiment`.
+    pub(crate) fn setup_experiment(&mut self, experiment: &Experiment) -> Status {
         self.call(Function::SetupExperiment, |slave| {
-            slave.clock.setup(start, stop)?;
-            slave.unit.setup(start);
-            Ok(())
+            slave.clock.setup(experiment.start, experiment.stop)?;
+            slave.unit.setup(experiment)
         })
     }
 
@@ -114,19 +122,21 @@ impl<M: Model> Slave<M> {
     }
 
     /// `fmi2GetXXX`: hands each value, with its place in the list, to `receive`.
-    pub(crate) fn get<T: Scalar>(
+    pub(crate) fn get<T>(
         &mut self,
         function: Function,
         references: &[ValueReference],
         mut receive: impl FnMut(usize, &T),
-    ) -> Status {
+    ) -> Status
+    where
+        S: Values<T>,
+    {
         self.call(function, |slave| {
             slave.check_order()?;
             for (place, reference) in references.iter().enumerate() {
-                let slot = slave.unit.slot::<T>(*reference)?;
-                if !slot.may_be_read_in(slave.state) {
-                    let name = slave.unit.name_of(slot);
-                    return Err(slave.not_in_this_state(name, "read"));
+                let variable = Values::<T>::variable(&slave.unit, *reference)?;
+                if !variable.may_be_read_in(slave.state) {
+                    return Err(slave.not_in_this_state(variable.name, "read"));
                 }
                 receive(place, slave.unit.get(*reference)?);
             }
@@ -135,30 +145,32 @@ impl<M: Model> Slave<M> {
     }
 
     /// `fmi2SetXXX`; an input before Initialization Mode is taken with a warning.
-    pub(crate) fn set<T: Scalar>(
+    pub(crate) fn set<T>(
         &mut self,
         function: Function,
         references: &[ValueReference],
         mut value_of: impl FnMut(usize) -> Result<T, Fault>,
-    ) -> Status {
+    ) -> Status
+    where
+        S: Values<T>,
+    {
         let mut early = None;
         let status = self.call(function, |slave| {
             slave.clock.values_are_set = slave.state == SlaveState::StepComplete;
             for (place, reference) in references.iter().enumerate() {
-                let slot = slave.unit.slot::<T>(*reference)?;
-                let name = slave.unit.name_of(slot);
-                if !slot.may_be_set_in(slave.state) {
-                    return Err(slave.not_in_this_state(name, "set"));
+                let variable = Values::<T>::variable(&slave.unit, *reference)?;
+                if !variable.may_be_set_in(slave.state) {
+                    return Err(slave.not_in_this_state(variable.name, "set"));
                 }
-                if slot.is_early_in(slave.state) {
-                    early = Some(name);
+                if early.is_none() && variable.is_early_in(slave.state) {
+                    early = Some(variable.name.to_owned());
                 }
                 slave.unit.set(*reference, value_of(place)?)?;
             }
             Ok(())
         });
         match early {
-            Some(name) if status == fmi2_abi::OK => self.warn_of_early_input(function, name),
+            Some(name) if status == fmi2_abi::OK => self.warn_of_early_input(function, &name),
             _ => status,
         }
     }
@@ -167,7 +179,7 @@ impl<M: Model> Slave<M> {
     /// model says that it may.
     #[inline]
     fn check_order(&self) -> Result<(), Fault> {
-        if M::FRESH_OUTPUTS || !self.clock.values_are_set || self.state != SlaveState::StepComplete
+        if S::FRESH_OUTPUTS || !self.clock.values_are_set || self.state != SlaveState::StepComplete
         {
             return Ok(());
         }
@@ -190,7 +202,7 @@ impl<M: Model> Slave<M> {
         Fault::Error(format!("{name} may not be {verb} in state \"{state}\""))
     }
 
-    /// `fmi2SetRealInputDerivatives`; an error unless the model interpolates inputs.
+    /// `fmi2SetRealInputDerivatives`; an error unless inputs are interpolated.
     pub(crate) fn set_input_derivatives(
         &mut self,
         references: &[ValueReference],
@@ -198,7 +210,7 @@ impl<M: Model> Slave<M> {
         values: &[f64],
     ) -> Status {
         self.call(Function::SetRealInputDerivatives, |slave| {
-            if !M::INTERPOLATES_INPUTS {
+            if !S::INTERPOLATES_INPUTS {
                 let message = "canInterpolateInputs is false: there are no input derivatives";
                 return Err(Fault::Error(message.to_owned()));
             }
@@ -241,18 +253,17 @@ impl<M: Model> Slave<M> {
         knowns: &[ValueReference],
     ) -> Result<(), Fault> {
         for unknown in unknowns {
-            let slot = self.unit.slot::<f64>(*unknown)?;
-            if !slot.is_unknown() {
-                let name = self.unit.name_of(slot);
+            let variable = Values::<f64>::variable(&self.unit, *unknown)?;
+            if !variable.is_unknown() {
+                let name = variable.name;
                 return Err(Fault::Error(format!("{name} is not an output")));
             }
         }
         for known in knowns {
-            let slot = self.unit.slot::<f64>(*known)?;
+            let variable = Values::<f64>::variable(&self.unit, *known)?;
             // Knowns are what may be set at this point, section 2.1.9.
-            if !slot.may_be_set_in(self.state) {
-                let name = self.unit.name_of(slot);
-                let state = self.state.name();
+            if !variable.may_be_set_in(self.state) {
+                let (name, state) = (variable.name, self.state.name());
                 let message = format!("{name} is not a known in state \"{state}\"");
                 return Err(Fault::Error(message));
             }

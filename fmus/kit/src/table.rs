@@ -3,8 +3,6 @@
 //! The value reference of a variable is its number among the variables of its base type;
 //! enumerations count as Integers (FMI 2.0, section 2.2.7).
 
-use fmi2_abi::SlaveState;
-
 use crate::model::Model;
 use crate::unit;
 use crate::variable::{Causality, Enumeration, Place, Settings, TypedPlace, Variability, Variable};
@@ -18,8 +16,6 @@ pub(crate) struct Slot<M, T> {
     pub(crate) place: Place<M, T>,
     /// Index in [`Table::variables`].
     pub(crate) variable: usize,
-    causality: Causality,
-    variability: Variability,
     range: Range,
 }
 
@@ -73,12 +69,12 @@ impl<M: Model> Table<M> {
             ),
         };
         let reference = match variable.kind {
-            TypedPlace::Real(place) => push(&mut self.reals, place, index, &variable, range),
+            TypedPlace::Real(place) => push(&mut self.reals, place, index, range),
             TypedPlace::Integer(place) | TypedPlace::Enumeration(place, _) => {
-                push(&mut self.integers, place, index, &variable, range)
+                push(&mut self.integers, place, index, range)
             }
-            TypedPlace::Boolean(place) => push(&mut self.booleans, place, index, &variable, range),
-            TypedPlace::String(place) => push(&mut self.strings, place, index, &variable, range),
+            TypedPlace::Boolean(place) => push(&mut self.booleans, place, index, range),
+            TypedPlace::String(place) => push(&mut self.strings, place, index, range),
         };
         self.references.push(reference);
         self.variables.push(variable);
@@ -100,15 +96,12 @@ fn push<M, T>(
     slots: &mut Vec<Slot<M, T>>,
     place: Place<M, T>,
     index: usize,
-    variable: &Variable<M>,
     range: Range,
 ) -> ValueReference {
     let reference = slots.len();
     slots.push(Slot {
         place,
         variable: index,
-        causality: variable.causality,
-        variability: variable.variability,
         range,
     });
     ValueReference::try_from(reference).unwrap_or(ValueReference::MAX)
@@ -186,35 +179,6 @@ pub(crate) mod private {
 }
 
 impl<M, T: Scalar> Slot<M, T> {
-    /// Notes 1, 3 and 6 of the table in FMI 2.0.5, section 4.2.4: whether the variable may be
-    /// set. An input that comes early is taken, see [`is_early_in`](Self::is_early_in).
-    pub(crate) fn may_be_set_in(&self, state: SlaveState) -> bool {
-        match (self.causality, state) {
-            (Causality::Parameter, SlaveState::StepComplete) => {
-                self.variability == Variability::Tunable
-            }
-            (Causality::Parameter, _) => true,
-            (Causality::Input, _) => true,
-            (Causality::Output | Causality::Local, _) => false,
-        }
-    }
-
-    /// Whether setting the variable is against note 1: inputs belong into Initialization Mode.
-    /// Importers such as FMPy set them before, so it is worth a warning and no more.
-    pub(crate) fn is_early_in(&self, state: SlaveState) -> bool {
-        self.causality == Causality::Input && state == SlaveState::Instantiated
-    }
-
-    /// Note 2 of that table: whether the variable may be read.
-    pub(crate) fn may_be_read_in(&self, state: SlaveState) -> bool {
-        state != SlaveState::Initialization || self.is_unknown()
-    }
-
-    /// Whether the model computes the variable.
-    pub(crate) fn is_unknown(&self) -> bool {
-        matches!(self.causality, Causality::Output | Causality::Local)
-    }
-
     /// Whether the variable may take `value`.
     pub(crate) fn allows(&self, value: &T) -> bool {
         value.allowed(&self.range)

@@ -10,19 +10,19 @@ use fmi2_abi as c;
 use fmi2_abi::Function;
 
 use super::instance::Instance;
-use crate::model::Model;
+use crate::simulation::Simulation;
 use crate::slave::Slave;
 
 /// Calls `body` with the instance behind `component`; a panic makes the instance fatal.
 ///
 /// # Safety
-/// `component` is NULL or came from `instantiate::<M>` and was not freed; no other call on it runs.
-pub(super) unsafe fn with_instance<M: Model>(
+/// `component` is NULL or came from `instantiate::<S>` and was not freed; no other call on it runs.
+pub(super) unsafe fn with_instance<S: Simulation>(
     component: c::Component,
     function: Function,
-    body: impl FnOnce(&mut Instance<M>) -> c::Status,
+    body: impl FnOnce(&mut Instance<S>) -> c::Status,
 ) -> c::Status {
-    let Some(mut instance) = NonNull::new(component.cast::<Instance<M>>()) else {
+    let Some(mut instance) = NonNull::new(component.cast::<Instance<S>>()) else {
         return c::ERROR;
     };
     // SAFETY: not NULL, so by the contract a live instance to which there is no other access.
@@ -35,13 +35,13 @@ pub(super) unsafe fn with_instance<M: Model>(
 ///
 /// # Safety
 /// As [`with_instance`].
-pub(super) unsafe fn with_slave<M: Model>(
+pub(super) unsafe fn with_slave<S: Simulation>(
     component: c::Component,
     function: Function,
-    body: impl FnOnce(&mut Slave<M>) -> c::Status,
+    body: impl FnOnce(&mut Slave<S>) -> c::Status,
 ) -> c::Status {
     // SAFETY: the same contract.
-    unsafe { with_instance::<M>(component, function, |instance| body(&mut instance.slave)) }
+    unsafe { with_instance::<S>(component, function, |instance| body(&mut instance.slave)) }
 }
 
 /// The message of a panic.

@@ -9,12 +9,12 @@ use fmi2_abi as c;
 use fmi2_abi::Function;
 
 use super::arguments::{NULL_ARGUMENT, list, place, text, with_instance, with_slave};
-use crate::model::Model;
+use crate::simulation::{Experiment, Instantiation, Simulation};
 use crate::slave::{Sink, Slave};
 
 /// Instance that a `fmi2Component` points to.
-pub(super) struct Instance<M: Model> {
-    pub(super) slave: Slave<M>,
+pub(super) struct Instance<S: Simulation> {
+    pub(super) slave: Slave<S>,
     /// The texts handed out by the last `fmi2GetString`.
     pub(super) strings: Vec<CString>,
 }
@@ -41,11 +41,11 @@ pub fn silence_panics() {
 ///
 /// # Safety
 /// Texts are NULL or closed by NUL; `functions` is NULL or valid until the instance is freed.
-pub unsafe extern "C" fn instantiate<M: Model>(
+pub unsafe extern "C" fn instantiate<S: Simulation>(
     instance_name: c::String,
     kind: c::Type,
     guid: c::String,
-    _resource_location: c::String,
+    resource_location: c::String,
     functions: *const c::CallbackFunctions,
     _visible: c::Boolean,
     logging_on: c::Boolean,
@@ -58,6 +58,8 @@ pub unsafe extern "C" fn instantiate<M: Model>(
     let name = unsafe { text(instance_name) }.unwrap_or_default();
     // SAFETY: NULL or a text by the contract.
     let guid = unsafe { text(guid) }.unwrap_or_default();
+    // SAFETY: NULL or a text by the contract.
+    let resource_location = unsafe { text(resource_location) };
     crate::crash::remember(functions);
     let sink = logger(functions, name);
     if name.is_empty() || kind != c::CO_SIMULATION {
@@ -65,7 +67,12 @@ pub unsafe extern "C" fn instantiate<M: Model>(
         sink(c::ERROR, "logStatusError", message);
         return std::ptr::null_mut();
     }
-    let make = || Slave::<M>::instantiate(guid, logging_on != c::FALSE, sink);
+    let order = Instantiation {
+        instance_name: name,
+        guid,
+        resource_location,
+    };
+    let make = || Slave::<S>::instantiate(&order, logging_on != c::FALSE, sink);
     match catch_unwind(AssertUnwindSafe(make)) {
         Ok(Some(slave)) => {
             let strings = Vec::new();
@@ -111,8 +118,8 @@ pub(super) fn c_text(text: &str) -> CString {
 ///
 /// # Safety
 /// `component` is NULL or came from [`instantiate`] for the same model, and is not used again.
-pub unsafe extern "C" fn free_instance<M: Model>(component: c::Component) {
-    let instance = component.cast::<Instance<M>>();
+pub unsafe extern "C" fn free_instance<S: Simulation>(component: c::Component) {
+    let instance = component.cast::<Instance<S>>();
     // SAFETY: NULL or a live instance by the contract.
     let may_be_freed = unsafe { instance.as_ref() }.is_some_and(|i| i.slave.may_be_freed());
     if may_be_freed {
@@ -131,7 +138,7 @@ pub unsafe extern "C" fn free_instance<M: Model>(component: c::Component) {
 ///
 /// # Safety
 /// `component` as in [`free_instance`] but live after; `categories` has `count` texts.
-pub unsafe extern "C" fn set_debug_logging<M: Model>(
+pub unsafe extern "C" fn set_debug_logging<S: Simulation>(
     component: c::Component,
     logging_on: c::Boolean,
     count: usize,
@@ -140,7 +147,7 @@ pub unsafe extern "C" fn set_debug_logging<M: Model>(
     let function = Function::SetDebugLogging;
     // SAFETY: the same contract.
     let categories = unsafe { list(categories, count) };
-    let body = |slave: &mut Slave<M>| {
+    let body = |slave: &mut Slave<S>| {
         // SAFETY: texts by the contract.
         let read = |text_pointer: &c::String| unsafe { text(*text_pointer) };
         let categories: Option<Vec<&str>> =
@@ -157,17 +164,21 @@ pub unsafe extern "C" fn set_debug_logging<M: Model>(
 /// `fmi2SetupExperiment`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; no other call on it runs.
-pub unsafe extern "C" fn setup_experiment<M: Model>(
+/// `component` is NULL or a live instance of `S`; no other call on it runs.
+pub unsafe extern "C" fn setup_experiment<S: Simulation>(
     component: c::Component,
-    _tolerance_defined: c::Boolean,
-    _tolerance: c::Real,
+    tolerance_defined: c::Boolean,
+    tolerance: c::Real,
     start_time: c::Real,
     stop_time_defined: c::Boolean,
     stop_time: c::Real,
 ) -> c::Status {
-    let stop = (stop_time_defined != c::FALSE).then_some(stop_time);
-    let body = |slave: &mut Slave<M>| slave.setup_experiment(start_time, stop);
+    let experiment = Experiment {
+        start: start_time,
+        stop: (stop_time_defined != c::FALSE).then_some(stop_time),
+        tolerance: (tolerance_defined != c::FALSE).then_some(tolerance),
+    };
+    let body = |slave: &mut Slave<S>| slave.setup_experiment(&experiment);
     // SAFETY: the same contract.
     unsafe { with_slave(component, Function::SetupExperiment, body) }
 }
@@ -178,10 +189,10 @@ macro_rules! commands {
         #[doc = concat!("`", $c_name, "`.")]
         ///
         /// # Safety
-        /// `component` is NULL or a live instance of `M`; no other call on it runs.
-        pub unsafe extern "C" fn $name<M: Model>(component: c::Component) -> c::Status {
+        /// `component` is NULL or a live instance of `S`; no other call on it runs.
+        pub unsafe extern "C" fn $name<S: Simulation>(component: c::Component) -> c::Status {
             // SAFETY: the same contract.
-            unsafe { with_slave::<M>(component, Function::$function, $body) }
+            unsafe { with_slave::<S>(component, Function::$function, $body) }
         }
     )*};
 }
@@ -200,14 +211,14 @@ commands! {
 /// `fmi2DoStep`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; no other call on it runs.
-pub unsafe extern "C" fn do_step<M: Model>(
+/// `component` is NULL or a live instance of `S`; no other call on it runs.
+pub unsafe extern "C" fn do_step<S: Simulation>(
     component: c::Component,
     time: c::Real,
     step: c::Real,
     no_set_state_prior: c::Boolean,
 ) -> c::Status {
-    let body = |slave: &mut Slave<M>| slave.do_step(time, step, no_set_state_prior != c::FALSE);
+    let body = |slave: &mut Slave<S>| slave.do_step(time, step, no_set_state_prior != c::FALSE);
     // SAFETY: the same contract.
     unsafe { with_slave(component, Function::DoStep, body) }
 }
@@ -215,8 +226,8 @@ pub unsafe extern "C" fn do_step<M: Model>(
 /// `fmi2GetRealStatus`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; `value` is NULL or valid.
-pub unsafe extern "C" fn get_real_status<M: Model>(
+/// `component` is NULL or a live instance of `S`; `value` is NULL or valid.
+pub unsafe extern "C" fn get_real_status<S: Simulation>(
     component: c::Component,
     kind: c::StatusKind,
     value: *mut c::Real,
@@ -224,7 +235,7 @@ pub unsafe extern "C" fn get_real_status<M: Model>(
     let function = Function::GetRealStatus;
     // SAFETY: NULL or valid by the contract.
     let value = unsafe { place(value) };
-    let body = |slave: &mut Slave<M>| match value {
+    let body = |slave: &mut Slave<S>| match value {
         Some(value) => slave.get_real_status(kind, value),
         None => slave.reject(function, NULL_ARGUMENT),
     };
@@ -235,8 +246,8 @@ pub unsafe extern "C" fn get_real_status<M: Model>(
 /// `fmi2GetBooleanStatus`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; `value` is NULL or valid.
-pub unsafe extern "C" fn get_boolean_status<M: Model>(
+/// `component` is NULL or a live instance of `S`; `value` is NULL or valid.
+pub unsafe extern "C" fn get_boolean_status<S: Simulation>(
     component: c::Component,
     kind: c::StatusKind,
     value: *mut c::Boolean,
@@ -244,7 +255,7 @@ pub unsafe extern "C" fn get_boolean_status<M: Model>(
     let function = Function::GetBooleanStatus;
     // SAFETY: NULL or valid by the contract.
     let value = unsafe { place(value) };
-    let body = |slave: &mut Slave<M>| {
+    let body = |slave: &mut Slave<S>| {
         let Some(value) = value else {
             return slave.reject(function, NULL_ARGUMENT);
         };
@@ -263,14 +274,14 @@ macro_rules! other_status {
         #[doc = concat!("`", $c_name, "`.")]
         ///
         /// # Safety
-        /// `component` is NULL or a live instance of `M`; no other call on it runs.
-        pub unsafe extern "C" fn $name<M: Model>(
+        /// `component` is NULL or a live instance of `S`; no other call on it runs.
+        pub unsafe extern "C" fn $name<S: Simulation>(
             component: c::Component,
             _kind: c::StatusKind,
             _value: *mut $value,
         ) -> c::Status {
             let function = Function::$function;
-            let body = |instance: &mut Instance<M>| instance.slave.get_other_status(function);
+            let body = |instance: &mut Instance<S>| instance.slave.get_other_status(function);
             // SAFETY: the same contract.
             unsafe { with_instance(component, function, body) }
         }

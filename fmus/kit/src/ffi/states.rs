@@ -11,7 +11,8 @@ use fmi2_abi as c;
 use fmi2_abi::Function;
 
 use super::arguments::{NULL_ARGUMENT, list, list_mut, place, with_slave};
-use crate::model::{Fault, Model};
+use crate::model::Fault;
+use crate::simulation::Simulation;
 use crate::slave::{Handle, Slave};
 
 fn handle(state: c::FmuState) -> Option<Handle> {
@@ -21,16 +22,16 @@ fn handle(state: c::FmuState) -> Option<Handle> {
 /// Lets `body` work on the handle that `state` points to.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; `state` is NULL or valid.
-unsafe fn with_state<M: Model>(
+/// `component` is NULL or a live instance of `S`; `state` is NULL or valid.
+unsafe fn with_state<S: Simulation>(
     component: c::Component,
     function: Function,
     state: *mut c::FmuState,
-    body: impl FnOnce(&mut Slave<M>, &mut Option<Handle>) -> c::Status,
+    body: impl FnOnce(&mut Slave<S>, &mut Option<Handle>) -> c::Status,
 ) -> c::Status {
     // SAFETY: NULL or valid by the contract.
     let state = unsafe { place(state) };
-    let body = |slave: &mut Slave<M>| {
+    let body = |slave: &mut Slave<S>| {
         let Some(state) = state else {
             return slave.reject(function, NULL_ARGUMENT);
         };
@@ -46,24 +47,24 @@ unsafe fn with_state<M: Model>(
 /// `fmi2GetFMUstate`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; `state` is NULL or valid.
-pub unsafe extern "C" fn get_fmu_state<M: Model>(
+/// `component` is NULL or a live instance of `S`; `state` is NULL or valid.
+pub unsafe extern "C" fn get_fmu_state<S: Simulation>(
     component: c::Component,
     state: *mut c::FmuState,
 ) -> c::Status {
     // SAFETY: the same contract.
-    unsafe { with_state::<M>(component, Function::GetFmuState, state, Slave::get_state) }
+    unsafe { with_state::<S>(component, Function::GetFmuState, state, Slave::get_state) }
 }
 
 /// `fmi2SetFMUstate`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`.
-pub unsafe extern "C" fn set_fmu_state<M: Model>(
+/// `component` is NULL or a live instance of `S`.
+pub unsafe extern "C" fn set_fmu_state<S: Simulation>(
     component: c::Component,
     state: c::FmuState,
 ) -> c::Status {
-    let body = |slave: &mut Slave<M>| slave.set_state(handle(state));
+    let body = |slave: &mut Slave<S>| slave.set_state(handle(state));
     // SAFETY: the same contract.
     unsafe { with_slave(component, Function::SetFmuState, body) }
 }
@@ -71,8 +72,8 @@ pub unsafe extern "C" fn set_fmu_state<M: Model>(
 /// `fmi2FreeFMUstate`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; `state` is NULL or valid.
-pub unsafe extern "C" fn free_fmu_state<M: Model>(
+/// `component` is NULL or a live instance of `S`; `state` is NULL or valid.
+pub unsafe extern "C" fn free_fmu_state<S: Simulation>(
     component: c::Component,
     state: *mut c::FmuState,
 ) -> c::Status {
@@ -80,14 +81,14 @@ pub unsafe extern "C" fn free_fmu_state<M: Model>(
         return c::OK;
     }
     // SAFETY: the same contract.
-    unsafe { with_state::<M>(component, Function::FreeFmuState, state, Slave::free_state) }
+    unsafe { with_state::<S>(component, Function::FreeFmuState, state, Slave::free_state) }
 }
 
 /// `fmi2SerializedFMUstateSize`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; `size` is NULL or valid.
-pub unsafe extern "C" fn serialized_fmu_state_size<M: Model>(
+/// `component` is NULL or a live instance of `S`; `size` is NULL or valid.
+pub unsafe extern "C" fn serialized_fmu_state_size<S: Simulation>(
     component: c::Component,
     state: c::FmuState,
     size: *mut usize,
@@ -95,7 +96,7 @@ pub unsafe extern "C" fn serialized_fmu_state_size<M: Model>(
     let function = Function::SerializedFmuStateSize;
     // SAFETY: NULL or valid by the contract.
     let size = unsafe { place(size) };
-    let body = |slave: &mut Slave<M>| {
+    let body = |slave: &mut Slave<S>| {
         let Some(size) = size else {
             return slave.reject(function, NULL_ARGUMENT);
         };
@@ -111,8 +112,8 @@ pub unsafe extern "C" fn serialized_fmu_state_size<M: Model>(
 /// `fmi2SerializeFMUstate`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; `bytes` is NULL or has room for `size` bytes.
-pub unsafe extern "C" fn serialize_fmu_state<M: Model>(
+/// `component` is NULL or a live instance of `S`; `bytes` is NULL or has room for `size` bytes.
+pub unsafe extern "C" fn serialize_fmu_state<S: Simulation>(
     component: c::Component,
     state: c::FmuState,
     bytes: *mut c::Byte,
@@ -121,7 +122,7 @@ pub unsafe extern "C" fn serialize_fmu_state<M: Model>(
     let function = Function::SerializeFmuState;
     // SAFETY: a list by the contract.
     let room = unsafe { list_mut(bytes.cast::<u8>(), size) };
-    let body = |slave: &mut Slave<M>| {
+    let body = |slave: &mut Slave<S>| {
         let Some(room) = room else {
             return slave.reject(function, NULL_ARGUMENT);
         };
@@ -144,9 +145,9 @@ pub unsafe extern "C" fn serialize_fmu_state<M: Model>(
 /// `fmi2DeSerializeFMUstate`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; `bytes` is NULL or has `size` bytes; `state` is
+/// `component` is NULL or a live instance of `S`; `bytes` is NULL or has `size` bytes; `state` is
 /// NULL or valid.
-pub unsafe extern "C" fn deserialize_fmu_state<M: Model>(
+pub unsafe extern "C" fn deserialize_fmu_state<S: Simulation>(
     component: c::Component,
     bytes: *const c::Byte,
     size: usize,
@@ -155,7 +156,7 @@ pub unsafe extern "C" fn deserialize_fmu_state<M: Model>(
     let function = Function::DeSerializeFmuState;
     // SAFETY: a list by the contract.
     let bytes = unsafe { list(bytes.cast::<u8>(), size) };
-    let body = |slave: &mut Slave<M>, saved: &mut Option<Handle>| match bytes {
+    let body = |slave: &mut Slave<S>, saved: &mut Option<Handle>| match bytes {
         Some(bytes) => slave.deserialize_state(bytes, saved),
         None => slave.reject(function, NULL_ARGUMENT),
     };

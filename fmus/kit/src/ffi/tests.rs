@@ -9,9 +9,10 @@ use fmi2_abi as c;
 
 use super::*;
 use crate::describe;
+use crate::in_process::InProcess;
 use crate::test_model::{FORWARD_EULER, Linear, U, X};
 
-type Model = Linear<FORWARD_EULER>;
+type Model = InProcess<Linear<FORWARD_EULER>>;
 
 const CALLBACKS: c::CallbackFunctions = c::CallbackFunctions {
     logger: None,
@@ -22,7 +23,7 @@ const CALLBACKS: c::CallbackFunctions = c::CallbackFunctions {
 };
 
 fn instance() -> c::Component {
-    let guid = CString::new(describe::<Model>().guid).unwrap();
+    let guid = CString::new(describe::<Linear<FORWARD_EULER>>().guid).unwrap();
     let (name, kind) = (c"test".as_ptr(), c::CO_SIMULATION);
     // SAFETY: texts and callbacks are valid; the callbacks are constants.
     let instance =
@@ -60,7 +61,7 @@ fn version_and_platform() {
 
 #[test]
 fn no_instance_without_callbacks_name_guid_or_for_model_exchange() {
-    let guid = CString::new(describe::<Model>().guid).unwrap();
+    let guid = CString::new(describe::<Linear<FORWARD_EULER>>().guid).unwrap();
     let (guid, name) = (guid.as_ptr(), c"test".as_ptr());
     let cases: [(c::String, c::Type, c::String, *const c::CallbackFunctions); 6] = [
         (name, c::CO_SIMULATION, guid, ptr::null()),

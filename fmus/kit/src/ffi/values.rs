@@ -9,7 +9,8 @@ use fmi2_abi::Function;
 
 use super::arguments::{NULL_ARGUMENT, list, list_mut, text, with_instance, with_slave};
 use super::instance::{Instance, c_text};
-use crate::model::{Fault, Model};
+use crate::model::Fault;
+use crate::simulation::Simulation;
 use crate::slave::Slave;
 
 /// The pair of functions that get and set values of one type.
@@ -19,8 +20,8 @@ macro_rules! values {
         #[doc = concat!("`", $get_name, "`.")]
         ///
         /// # Safety
-        /// `component` is NULL or a live instance of `M`; both lists are NULL or have `count` items.
-        pub unsafe extern "C" fn $get<M: Model>(
+        /// `component` is NULL or a live instance of `S`; both lists are NULL or have `count` items.
+        pub unsafe extern "C" fn $get<S: Simulation>(
             component: c::Component,
             references: *const c::ValueReference,
             count: usize,
@@ -31,7 +32,7 @@ macro_rules! values {
             let references = unsafe { list(references, count) };
             // SAFETY: a list by the contract.
             let values = unsafe { list_mut(values, count) };
-            let body = |slave: &mut Slave<M>| match (references, values) {
+            let body = |slave: &mut Slave<S>| match (references, values) {
                 (Some(references), Some(values)) => {
                     slave.get(function, references, |i, value: &$type| values[i] = $to_c(*value))
                 }
@@ -44,8 +45,8 @@ macro_rules! values {
         #[doc = concat!("`", $set_name, "`.")]
         ///
         /// # Safety
-        /// `component` is NULL or a live instance of `M`; both lists are NULL or have `count` items.
-        pub unsafe extern "C" fn $set<M: Model>(
+        /// `component` is NULL or a live instance of `S`; both lists are NULL or have `count` items.
+        pub unsafe extern "C" fn $set<S: Simulation>(
             component: c::Component,
             references: *const c::ValueReference,
             count: usize,
@@ -56,7 +57,7 @@ macro_rules! values {
             let references = unsafe { list(references, count) };
             // SAFETY: a list by the contract.
             let values = unsafe { list(values, count) };
-            let body = |slave: &mut Slave<M>| match (references, values) {
+            let body = |slave: &mut Slave<S>| match (references, values) {
                 (Some(references), Some(values)) => {
                     slave.set::<$type>(function, references, |i| Ok($from_c(values[i])))
                 }
@@ -80,8 +81,8 @@ values! {
 /// `fmi2GetString`; the texts are valid until the next call of the function.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; both lists are NULL or have `count` items.
-pub unsafe extern "C" fn get_string<M: Model>(
+/// `component` is NULL or a live instance of `S`; both lists are NULL or have `count` items.
+pub unsafe extern "C" fn get_string<S: Simulation>(
     component: c::Component,
     references: *const c::ValueReference,
     count: usize,
@@ -92,7 +93,7 @@ pub unsafe extern "C" fn get_string<M: Model>(
     let references = unsafe { list(references, count) };
     // SAFETY: a list by the contract.
     let values = unsafe { list_mut(values, count) };
-    let body = |instance: &mut Instance<M>| {
+    let body = |instance: &mut Instance<S>| {
         let Instance { slave, strings } = instance;
         let (Some(references), Some(values)) = (references, values) else {
             return slave.reject(function, NULL_ARGUMENT);
@@ -116,8 +117,8 @@ pub unsafe extern "C" fn get_string<M: Model>(
 /// `fmi2SetString`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; both lists are NULL or have `count` items.
-pub unsafe extern "C" fn set_string<M: Model>(
+/// `component` is NULL or a live instance of `S`; both lists are NULL or have `count` items.
+pub unsafe extern "C" fn set_string<S: Simulation>(
     component: c::Component,
     references: *const c::ValueReference,
     count: usize,
@@ -134,7 +135,7 @@ pub unsafe extern "C" fn set_string<M: Model>(
         let refused = || Fault::Discard("a text is NULL or not UTF-8".to_owned());
         text.map(str::to_owned).ok_or_else(refused)
     };
-    let body = |slave: &mut Slave<M>| match (references, values) {
+    let body = |slave: &mut Slave<S>| match (references, values) {
         (Some(references), Some(values)) => {
             slave.set::<String>(function, references, |i| value_of(values[i]))
         }
@@ -147,8 +148,8 @@ pub unsafe extern "C" fn set_string<M: Model>(
 /// `fmi2SetRealInputDerivatives`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; the lists are NULL or have `count` items.
-pub unsafe extern "C" fn set_real_input_derivatives<M: Model>(
+/// `component` is NULL or a live instance of `S`; the lists are NULL or have `count` items.
+pub unsafe extern "C" fn set_real_input_derivatives<S: Simulation>(
     component: c::Component,
     references: *const c::ValueReference,
     count: usize,
@@ -162,7 +163,7 @@ pub unsafe extern "C" fn set_real_input_derivatives<M: Model>(
     let orders = unsafe { list(orders, count) };
     // SAFETY: a list by the contract.
     let values = unsafe { list(values, count) };
-    let body = |slave: &mut Slave<M>| match (references, orders, values) {
+    let body = |slave: &mut Slave<S>| match (references, orders, values) {
         (Some(references), Some(orders), Some(values)) => {
             slave.set_input_derivatives(references, orders, values)
         }
@@ -175,8 +176,8 @@ pub unsafe extern "C" fn set_real_input_derivatives<M: Model>(
 /// `fmi2GetRealOutputDerivatives`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`.
-pub unsafe extern "C" fn get_real_output_derivatives<M: Model>(
+/// `component` is NULL or a live instance of `S`.
+pub unsafe extern "C" fn get_real_output_derivatives<S: Simulation>(
     component: c::Component,
     _references: *const c::ValueReference,
     _count: usize,
@@ -185,14 +186,14 @@ pub unsafe extern "C" fn get_real_output_derivatives<M: Model>(
 ) -> c::Status {
     let function = Function::GetRealOutputDerivatives;
     // SAFETY: the same contract.
-    unsafe { with_slave::<M>(component, function, Slave::get_output_derivatives) }
+    unsafe { with_slave::<S>(component, function, Slave::get_output_derivatives) }
 }
 
 /// `fmi2GetDirectionalDerivative`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `M`; the lists are NULL or as long as their counts say.
-pub unsafe extern "C" fn get_directional_derivative<M: Model>(
+/// `component` is NULL or a live instance of `S`; the lists are NULL or as long as their counts say.
+pub unsafe extern "C" fn get_directional_derivative<S: Simulation>(
     component: c::Component,
     unknowns: *const c::ValueReference,
     unknown_count: usize,
@@ -210,7 +211,7 @@ pub unsafe extern "C" fn get_directional_derivative<M: Model>(
     let seed = unsafe { list(seed, known_count) };
     // SAFETY: a list by the contract.
     let result = unsafe { list_mut(result, unknown_count) };
-    let body = |slave: &mut Slave<M>| match (unknowns, knowns, seed, result) {
+    let body = |slave: &mut Slave<S>| match (unknowns, knowns, seed, result) {
         (Some(unknowns), Some(knowns), Some(seed), Some(result)) => {
             slave.get_directional_derivative(unknowns, knowns, seed, result)
         }

@@ -3,9 +3,10 @@
 use fmi2_abi::{Function, SlaveState, Status};
 
 use super::Slave;
-use crate::model::{Fault, Model};
+use crate::model::Fault;
+use crate::simulation::Simulation;
 
-impl<M: Model> Slave<M> {
+impl<S: Simulation> Slave<S> {
     /// Runs `body` if `function` may be called now, and turns its result into a status.
     #[inline]
     pub(super) fn call(

@@ -4,40 +4,39 @@ use fmi2_abi::{Function, SlaveState, Status};
 
 use super::Slave;
 use super::step::Clock;
-use crate::in_process::Saved;
-use crate::model::{Fault, Model};
+use crate::model::Fault;
+use crate::simulation::Simulation;
 
 /// Names a saved state of one instance; counts from 1, so that it can travel as a pointer.
 pub(crate) type Handle = std::num::NonZeroUsize;
 
 /// The states that the importer holds, each in a box that serves again.
-pub(super) struct SavedStates<M: Model>(Vec<Option<Box<Snapshot<M>>>>);
+pub(super) struct SavedStates<S: Simulation>(Vec<Option<Box<Snapshot<S>>>>);
 
 /// A saved state.
-struct Snapshot<M: Model> {
-    unit: Saved<M>,
+struct Snapshot<S: Simulation> {
+    unit: S::Saved,
     state: SlaveState,
     clock: Clock,
 }
 
-/// A saved state as bytes: identity of the FMU, call state, clock, model.
+/// A saved state as bytes: identity of the FMU, call state, clock, simulation.
 #[derive(serde::Serialize, serde::Deserialize)]
-#[serde(bound = "M: Model")]
-struct Written<M: Model> {
+struct Written {
     guid: String,
     state: u16,
     clock: Clock,
-    unit: Saved<M>,
+    unit: Vec<u8>,
 }
 
-impl<M: Model> Default for SavedStates<M> {
+impl<S: Simulation> Default for SavedStates<S> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<M: Model> SavedStates<M> {
-    fn add(&mut self, snapshot: Snapshot<M>) -> Option<Handle> {
+impl<S: Simulation> SavedStates<S> {
+    fn add(&mut self, snapshot: Snapshot<S>) -> Option<Handle> {
         let free = self.0.iter().position(Option::is_none);
         let index = free.unwrap_or_else(|| {
             self.0.push(None);
@@ -47,28 +46,28 @@ impl<M: Model> SavedStates<M> {
         Handle::new(index + 1)
     }
 
-    fn slot(&mut self, handle: Option<Handle>) -> Option<&mut Option<Box<Snapshot<M>>>> {
+    fn slot(&mut self, handle: Option<Handle>) -> Option<&mut Option<Box<Snapshot<S>>>> {
         self.0.get_mut(handle?.get() - 1)
     }
 
-    fn find(&mut self, handle: Option<Handle>) -> Result<&mut Snapshot<M>, Fault> {
+    fn find(&mut self, handle: Option<Handle>) -> Result<&mut Snapshot<S>, Fault> {
         let snapshot = self.slot(handle).and_then(|slot| slot.as_deref_mut());
         snapshot.ok_or_else(|| Fault::Error("this is no saved state of this instance".to_owned()))
     }
 }
 
-impl<M: Model> Slave<M> {
+impl<S: Simulation> Slave<S> {
     /// `fmi2GetFMUstate`: saves over the state in `handle`, or makes a new one.
     pub(crate) fn get_state(&mut self, handle: &mut Option<Handle>) -> Status {
         self.call(Function::GetFmuState, |slave| {
             if handle.is_some() {
                 let snapshot = slave.saved.find(*handle)?;
-                slave.unit.save_over(&mut snapshot.unit);
+                slave.unit.save_over(&mut snapshot.unit)?;
                 snapshot.state = slave.state;
                 snapshot.clock = slave.clock;
             } else {
                 *handle = slave.saved.add(Snapshot {
-                    unit: slave.unit.save(),
+                    unit: slave.unit.save()?,
                     state: slave.state,
                     clock: slave.clock,
                 });
@@ -81,15 +80,15 @@ impl<M: Model> Slave<M> {
     pub(crate) fn set_state(&mut self, handle: Option<Handle>) -> Status {
         self.call(Function::SetFmuState, |slave| {
             let snapshot = slave.saved.find(handle)?;
-            let (time, earliest) = (snapshot.unit.time(), slave.earliest);
+            let (time, earliest) = (S::time_of(&snapshot.unit), slave.earliest);
             // Other importers promise it always, and go back all the same.
-            if !M::FRESH_OUTPUTS && time < earliest {
+            if !S::FRESH_OUTPUTS && time < earliest {
                 let message = format!(
                     "a state of {time} s, after noSetFMUStatePriorToCurrentPoint at {earliest} s"
                 );
                 return Err(Fault::Error(message));
             }
-            slave.unit.restore(&snapshot.unit);
+            slave.unit.restore(&snapshot.unit)?;
             slave.clock = snapshot.clock;
             let state = snapshot.state;
             slave.go_to(state);
@@ -121,10 +120,10 @@ impl<M: Model> Slave<M> {
         self.call(function, |slave| {
             let snapshot = slave.saved.find(handle)?;
             let written = Written {
-                guid: slave.guid.clone(),
+                guid: slave.unit.guid().to_owned(),
                 state: snapshot.state as u16,
                 clock: snapshot.clock,
-                unit: snapshot.unit.clone(),
+                unit: S::to_bytes(&snapshot.unit)?,
             };
             let bytes = postcard::to_stdvec(&written);
             receive(&bytes.map_err(|error| Fault::Error(error.to_string()))?)
@@ -148,20 +147,20 @@ impl<M: Model> Slave<M> {
         })
     }
 
-    fn read(&self, bytes: &[u8]) -> Result<Snapshot<M>, Fault> {
+    fn read(&self, bytes: &[u8]) -> Result<Snapshot<S>, Fault> {
         let refused = || Fault::Error("the bytes are no serialized state of this FMU".to_owned());
-        let mut written: Written<M> = postcard::from_bytes(bytes).map_err(|_| refused())?;
+        let written: Written = postcard::from_bytes(bytes).map_err(|_| refused())?;
         let state = SlaveState::ALL
             .into_iter()
             .find(|&s| s as u16 == written.state);
         let state = state.filter(|&s| Function::GetFmuState.legal_in().contains(s));
-        if written.guid != self.guid || !written.unit.fits() {
+        if written.guid != self.unit.guid() {
             return Err(refused());
         }
         Ok(Snapshot {
             state: state.ok_or_else(refused)?,
             clock: written.clock,
-            unit: written.unit,
+            unit: S::from_bytes(&written.unit).ok_or_else(refused)?,
         })
     }
 }

@@ -3,7 +3,8 @@
 use fmi2_abi::{Function, SlaveState, Status, StatusKind};
 
 use super::Slave;
-use crate::model::{Fault, Model};
+use crate::model::Fault;
+use crate::simulation::Simulation;
 
 /// Times set by the importer, and progress of the slave.
 #[derive(Debug, Clone, Copy, Default, serde::Serialize, serde::Deserialize)]
@@ -61,7 +62,7 @@ impl Clock {
     }
 }
 
-impl<M: Model> Slave<M> {
+impl<S: Simulation> Slave<S> {
     /// `fmi2DoStep`, times in s; `no_way_back` promises that no state from before `time` will be
     /// restored.
     pub(crate) fn do_step(&mut self, time: f64, step: f64, no_way_back: bool) -> Status {

@@ -7,12 +7,14 @@ use fmi2_abi::{DISCARD, ERROR, FATAL, Function, OK, SlaveState, Status, WARNING}
 
 use super::Slave;
 use crate::describe;
+use crate::in_process::InProcess;
+use crate::simulation::{Experiment, Instantiation};
 use crate::test_model::{CACHED_OUTPUTS, FORWARD_EULER, GAIN, Linear, Pendulum, RATE, U, X, Y};
 
 type Model = Linear<FORWARD_EULER>;
 type Messages = Rc<RefCell<Vec<(Status, String)>>>;
 
-fn slave_with_log(logging_on: bool) -> (Slave<Model>, Messages) {
+fn slave_with_log(logging_on: bool) -> (Slave<InProcess<Model>>, Messages) {
     let messages = Messages::default();
     let sink = {
         let messages = Rc::clone(&messages);
@@ -24,18 +26,34 @@ fn slave_with_log(logging_on: bool) -> (Slave<Model>, Messages) {
     };
     let guid = describe::<Model>().guid;
     (
-        Slave::instantiate(&guid, logging_on, sink).unwrap(),
+        Slave::instantiate(&order(&guid), logging_on, sink).unwrap(),
         messages,
     )
 }
 
+fn order(guid: &str) -> Instantiation<'_> {
+    Instantiation {
+        instance_name: "test",
+        guid,
+        resource_location: None,
+    }
+}
+
+fn from(start: f64, stop: Option<f64>) -> Experiment {
+    Experiment {
+        start,
+        stop,
+        tolerance: None,
+    }
+}
+
 /// A slave that was brought into `state` by legal calls.
-fn slave_in(state: SlaveState) -> (Slave<Model>, Messages) {
+fn slave_in(state: SlaveState) -> (Slave<InProcess<Model>>, Messages) {
     let (mut slave, messages) = slave_with_log(false);
     if state == SlaveState::Instantiated {
         return (slave, messages);
     }
-    assert_eq!(slave.setup_experiment(0.0, None), OK);
+    assert_eq!(slave.setup_experiment(&from(0.0, None)), OK);
     assert_eq!(slave.enter_initialization_mode(), OK);
     if state == SlaveState::Initialization {
         return (slave, messages);
@@ -53,11 +71,11 @@ fn slave_in(state: SlaveState) -> (Slave<Model>, Messages) {
     (slave, messages)
 }
 
-fn set(slave: &mut Slave<Model>, reference: u32, value: f64) -> Status {
+fn set(slave: &mut Slave<InProcess<Model>>, reference: u32, value: f64) -> Status {
     slave.set(Function::SetReal, &[reference], |_| Ok(value))
 }
 
-fn get(slave: &mut Slave<Model>, reference: u32) -> Result<f64, Status> {
+fn get(slave: &mut Slave<InProcess<Model>>, reference: u32) -> Result<f64, Status> {
     let mut result = f64::NAN;
     match slave.get(Function::GetReal, &[reference], |_, value: &f64| {
         result = *value;
@@ -68,16 +86,16 @@ fn get(slave: &mut Slave<Model>, reference: u32) -> Result<f64, Status> {
 }
 
 /// A step by 1 s from the slave's own time; inputs above 1000 make it fail, see `Linear`.
-fn step_with_input(slave: &mut Slave<Model>, input: f64) -> Status {
+fn step_with_input(slave: &mut Slave<InProcess<Model>>, input: f64) -> Status {
     assert_eq!(set(slave, U, input), OK);
     slave.do_step(slave.unit.time(), 1.0, false)
 }
 
 /// Calls `function` with arguments that are fine where the call is legal.
-fn call(slave: &mut Slave<Model>, function: Function) -> Status {
+fn call(slave: &mut Slave<InProcess<Model>>, function: Function) -> Status {
     match function {
         Function::SetDebugLogging => slave.set_debug_logging(false, &[]),
-        Function::SetupExperiment => slave.setup_experiment(0.0, None),
+        Function::SetupExperiment => slave.setup_experiment(&from(0.0, None)),
         Function::EnterInitializationMode => slave.enter_initialization_mode(),
         Function::ExitInitializationMode => slave.exit_initialization_mode(),
         Function::Terminate => slave.terminate(),
@@ -131,7 +149,7 @@ fn c24_illegal_calls_are_errors_with_a_message() {
         for function in FUNCTIONS {
             let (mut slave, messages) = slave_in(state);
             if function == Function::EnterInitializationMode && state == SlaveState::Instantiated {
-                assert_eq!(slave.setup_experiment(0.0, None), OK);
+                assert_eq!(slave.setup_experiment(&from(0.0, None)), OK);
             }
             let status = call(&mut slave, function);
             let place = format!("{} in {}", function.name(), state.name());
@@ -163,7 +181,7 @@ fn wrong_guid_is_refused() {
         assert_eq!(status, ERROR);
         assert!(text.contains("not {wrong}"), "{text}");
     });
-    assert!(Slave::<Model>::instantiate("{wrong}", false, sink).is_none());
+    assert!(Slave::<InProcess<Model>>::instantiate(&order("{wrong}"), false, sink).is_none());
 }
 
 /// Notes 1, 3 and 6 of the table: (state, input, fixed parameter, tunable parameter, output).
@@ -243,7 +261,7 @@ fn steps_that_make_no_sense_are_errors() {
 #[test]
 fn no_step_passes_the_stop_time() {
     let (mut slave, messages) = slave_with_log(false);
-    assert_eq!(slave.setup_experiment(10.0, Some(11.0)), OK);
+    assert_eq!(slave.setup_experiment(&from(10.0, Some(11.0))), OK);
     assert_eq!(slave.enter_initialization_mode(), OK);
     assert_eq!(slave.exit_initialization_mode(), OK);
     assert_eq!(slave.do_step(10.0, 1.0, false), OK);
@@ -310,7 +328,7 @@ fn outputs_follow_inputs_unless_they_are_cached() {
             slave.set(Function::SetBoolean, &reference, |_| Ok(cached)),
             OK
         );
-        assert_eq!(slave.setup_experiment(0.0, None), OK);
+        assert_eq!(slave.setup_experiment(&from(0.0, None)), OK);
         assert_eq!(slave.enter_initialization_mode(), OK);
         assert_eq!(set(&mut slave, U, 1.0), OK);
         // In Initialization Mode outputs are always fresh: y = x_start + 2·u.
@@ -356,8 +374,9 @@ fn input_derivatives_are_refused_where_inputs_keep_their_values() {
     assert!(!description.xml.contains("canInterpolateInputs"));
     assert!(describe::<Model>().xml.contains("canInterpolateInputs"));
     let sink = Box::new(|_, _, _: &str| {});
-    let mut slave = Slave::<Pendulum>::instantiate(&description.guid, false, sink).unwrap();
-    assert_eq!(slave.setup_experiment(0.0, None), OK);
+    let mut slave =
+        Slave::<InProcess<Pendulum>>::instantiate(&order(&description.guid), false, sink).unwrap();
+    assert_eq!(slave.setup_experiment(&from(0.0, None)), OK);
     assert_eq!(slave.enter_initialization_mode(), OK);
     assert_eq!(slave.set_input_derivatives(&[], &[], &[]), ERROR);
 }
@@ -366,7 +385,7 @@ fn input_derivatives_are_refused_where_inputs_keep_their_values() {
 fn reset_goes_back_to_start_values() {
     let (mut slave, _) = slave_in(SlaveState::Error);
     assert_eq!(slave.reset(), OK);
-    assert_eq!(slave.setup_experiment(0.0, None), OK);
+    assert_eq!(slave.setup_experiment(&from(0.0, None)), OK);
     assert_eq!(slave.enter_initialization_mode(), OK);
     assert_eq!(get(&mut slave, Y), Ok(3.0));
 }
