@@ -26,6 +26,7 @@ mod learning;
 mod learning_feed_forward;
 mod methods;
 mod nominal;
+mod packed;
 mod quarter_car;
 mod random_corrections;
 mod random_verdicts;

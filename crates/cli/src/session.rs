@@ -265,6 +265,7 @@ impl Session<'_> {
         let judging = judging.transpose()?;
         let loading = self.begin.elapsed().as_secs_f64();
         let options = RunOptions {
+            waits_at_stop_time: false,
             threads: self.execution.worker_threads.map_or(1, usize::from),
             accept_not_finite: self.execution.no_nan_check,
             log_fmu_calls: self.execution.log_level >= LogLevel::Info,

@@ -17,6 +17,9 @@ pub struct RunOptions {
     pub accept_not_finite: bool,
     /// Ends the run at the next communication point once it is true, as an interruption.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// The run does not end at the stop time by itself: it stays there, so that its state can be saved and gone back
+    /// from, until it is [stopped](crate::Run::stop).
+    pub waits_at_stop_time: bool,
     /// Longest time of a step that an FMU makes in the background (`fmi2Pending`); `None` is a minute.
     pub pending_timeout: Option<Duration>,
 }

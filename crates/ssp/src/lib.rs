@@ -29,4 +29,4 @@ mod write;
 pub use osp::{PowerPort, is_osp, power_ports, read_osp};
 pub use package::is_ssp;
 pub use read::{Options, ReadError, read};
-pub use write::{WriteError, write, write_with};
+pub use write::{WriteError, write, write_with, xml};

@@ -177,6 +177,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     }
     let interrupt = Interrupt::listen();
     let run_options = RunOptions {
+        waits_at_stop_time: false,
         interrupt: Some(interrupt.requested()),
         threads: options.execution.worker_threads.map_or(1, usize::from),
         accept_not_finite: options.execution.no_nan_check,

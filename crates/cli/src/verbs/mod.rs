@@ -8,6 +8,7 @@ mod export;
 mod inspect;
 mod learn;
 mod list;
+mod pack;
 mod replay;
 mod run;
 mod simulate;
@@ -40,6 +41,8 @@ enum Verb {
     Inspect(inspect::Options),
     /// Write a system with its FMUs as an SSP package, for other tools
     Export(export::Options),
+    /// Pack a system with its FMUs as one FMU, with the master inside
+    Pack(pack::Options),
     /// Compile the C sources of an FMU that has no library for this machine
     Compile(compile::Options),
     /// Check FMUs against FMI 2.0
@@ -74,6 +77,7 @@ impl Cli {
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
             Verb::Export(options) => export::run(options),
+            Verb::Pack(options) => pack::run(options),
             Verb::Compile(options) => compile::run(options),
             Verb::Validate(options) => validate::run(&options),
             Verb::Compare(options) => compare::run(&options),

@@ -1,7 +1,9 @@
 //! A resolved system: indices instead of names, immutable while it runs.
 
+mod dependencies;
 mod signal_steps;
 
+pub use dependencies::Sources;
 pub(crate) use signal_steps::extrapolation_place;
 
 use std::collections::BTreeSet;
@@ -167,10 +169,14 @@ pub struct RecordedVariable {
 pub struct GraphVariable<'a> {
     /// Name of the component.
     pub component: &'a str,
+    /// Component and variable, as indices.
+    pub place: (usize, usize),
     /// The variable as its unit describes it.
     pub described: &'a Variable,
     /// A connection feeds it.
     pub is_fed: bool,
+    /// The start value that the system gives it.
+    pub start: Option<&'a Value>,
 }
 
 impl Graph {
@@ -192,10 +198,15 @@ impl Graph {
             });
         places.map(move |(component, variable)| {
             let node = &self.components[component];
+            let mut starts = node.start_values.iter();
             GraphVariable {
                 component: &node.name,
+                place: (component, variable),
                 described: &node.description.variables[variable],
                 is_fed: fed.contains(&(component, variable)),
+                start: starts
+                    .find(|(set, _)| *set == variable)
+                    .map(|(_, value)| value),
             }
         })
     }
@@ -242,6 +253,12 @@ impl Graph {
             .iter()
             .map(|signal| self.recorded(signal.component, signal.variable))
             .collect()
+    }
+
+    /// Whether all components save and restore their states.
+    pub fn saves_states(&self) -> bool {
+        let mut components = self.components.iter();
+        components.all(|component| component.description.capabilities.save_and_restore)
     }
 
     /// Macro-step H, s.

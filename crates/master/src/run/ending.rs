@@ -27,7 +27,8 @@ fn reason(run: &Run) -> Option<StopReason> {
         return Some(StopReason::Terminated);
     }
     let limit = exceeded_limit(run).map(StopReason::Limit);
-    limit.or_else(|| run.timeline.is_over().then_some(StopReason::StopTime))
+    let is_over = || run.timeline.is_over() && !run.waits_at_stop_time;
+    limit.or_else(|| is_over().then_some(StopReason::StopTime))
 }
 
 #[inline(always)]

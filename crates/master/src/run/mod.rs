@@ -47,6 +47,7 @@ pub(crate) struct Parts {
     pub(crate) control_facts: StepControlFacts,
     pub(crate) period: Period,
     pub(crate) interrupt: Option<Arc<AtomicBool>>,
+    pub(crate) waits_at_stop_time: bool,
     pub(crate) notes: Vec<String>,
 }
 
@@ -64,6 +65,7 @@ pub struct Run {
     alarms: Alarms,
     observers: Vec<Observing>,
     interrupt: Option<Arc<AtomicBool>>,
+    waits_at_stop_time: bool,
     timeline: Timeline,
     /// The state before the step in progress, where steps may be made again.
     checkpoint: Option<Checkpoint>,
@@ -119,6 +121,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         period,
         mut notes,
         interrupt,
+        waits_at_stop_time,
     } = parts;
     method.1.begin(&mut state);
     // A unit may refuse to step beyond the stop time that it was given (FMI 2.0.4, 4.2.1).
@@ -154,6 +157,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         control,
         observers: Vec::new(),
         interrupt,
+        waits_at_stop_time,
         stop_reason: StopReason::Running,
         notes,
         warnings: messages.warnings,
@@ -212,6 +216,9 @@ impl Run {
         if self.has_ended() {
             return Err(RunError::Ended(self.stop_reason.word()));
         }
+        if self.timeline.is_over() {
+            return Err(RunError::Ended(StopReason::StopTime.word()));
+        }
         loop {
             let step = self.timeline.next_step();
             keep_state(self, &step)?;
@@ -251,7 +258,7 @@ impl Run {
     /// # Errors
     /// As [`step`](Self::step).
     pub fn run(&mut self) -> Result<Report, RunError> {
-        while !self.has_ended() {
+        while !self.has_ended() && !self.timeline.is_over() {
             self.step()?;
         }
         Ok(self.report())
@@ -269,7 +276,7 @@ impl Run {
         }
         // Rounding of times that are computed otherwise than communication points.
         let time = time - 1e-9 * self.state.graph.macro_step;
-        while !self.has_ended() && self.time() < time {
+        while !self.has_ended() && !self.timeline.is_over() && self.time() < time {
             self.step()?;
         }
         Ok(!self.has_ended())
@@ -281,7 +288,11 @@ impl Run {
     /// A failure of an observer to finish.
     pub fn stop(&mut self) -> Result<Report, RunError> {
         if !self.has_ended() {
-            end(self, StopReason::Stopped)?;
+            let reason = match self.timeline.is_over() {
+                true => StopReason::StopTime,
+                false => StopReason::Stopped,
+            };
+            end(self, reason)?;
         }
         Ok(self.report())
     }

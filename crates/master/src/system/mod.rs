@@ -304,6 +304,7 @@ impl System {
             control_facts: control.facts(&()),
             period: resolved.period,
             interrupt: options.interrupt.clone(),
+            waits_at_stop_time: options.waits_at_stop_time,
             notes: problems
                 .into_iter()
                 .map(|problem| problem.message)

@@ -3,7 +3,7 @@
 mod connectors;
 mod structure;
 mod supplement;
-mod xml;
+pub mod xml;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

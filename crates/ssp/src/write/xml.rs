@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 /// An XML document in the making, indented by two spaces.
-pub(super) struct Xml {
+pub struct Xml {
     text: String,
     open: Vec<String>,
 }
 
 impl Xml {
-    pub(super) fn new() -> Self {
+    /// A document without elements.
+    pub fn new() -> Self {
         Self {
             text: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned(),
             open: Vec::new(),
@@ -17,13 +18,13 @@ impl Xml {
     }
 
     /// Begins an element.
-    pub(super) fn open(&mut self, name: &str, attributes: &[(&str, &str)]) {
+    pub fn open(&mut self, name: &str, attributes: &[(&str, &str)]) {
         self.tag(name, attributes, ">\n");
         self.open.push(name.to_owned());
     }
 
     /// Ends the element that was begun last.
-    pub(super) fn close(&mut self) {
+    pub fn close(&mut self) {
         if let Some(name) = self.open.pop() {
             let indent = "  ".repeat(self.open.len());
             // Writing to a string does not fail.
@@ -32,12 +33,12 @@ impl Xml {
     }
 
     /// An element without content.
-    pub(super) fn leaf(&mut self, name: &str, attributes: &[(&str, &str)]) {
+    pub fn leaf(&mut self, name: &str, attributes: &[(&str, &str)]) {
         self.tag(name, attributes, "/>\n");
     }
 
     /// Text that is kept as it is. It must not contain `]]>`.
-    pub(super) fn verbatim(&mut self, text: &str) {
+    pub fn verbatim(&mut self, text: &str) {
         let _ = writeln!(self.text, "<![CDATA[\n{text}]]>");
     }
 
@@ -50,7 +51,8 @@ impl Xml {
         self.text.push_str(end);
     }
 
-    pub(super) fn finish(mut self) -> String {
+    /// Its text; elements that are open end.
+    pub fn finish(mut self) -> String {
         while !self.open.is_empty() {
             self.close();
         }
@@ -77,7 +79,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Whether XML 1.0 can hold a text at all (section 2.2).
-pub(super) fn can_hold(text: &str) -> bool {
+pub fn can_hold(text: &str) -> bool {
     let is_held = |letter: char| {
         matches!(letter, '\t' | '\n' | '\r')
             || letter >= ' ' && !('\u{fffe}'..='\u{ffff}').contains(&letter)
@@ -86,7 +88,7 @@ pub(super) fn can_hold(text: &str) -> bool {
 }
 
 /// A number as XML Schema writes it: the fewest digits that read back as the same double.
-pub(super) fn number(number: f64) -> String {
+pub fn number(number: f64) -> String {
     if number.is_nan() {
         "NaN".to_owned()
     } else if number.is_infinite() {

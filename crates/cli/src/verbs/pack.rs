@@ -1,0 +1,158 @@
+//! `gyrator pack`: a coupled system as one FMU, with the master inside.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gyrator::system::FmuCache;
+use gyrator_packed_fmu::{PackError, PackOptions};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message, is_named};
+use crate::fmu_options::FmuOptions;
+use crate::options::{CouplingOptions, ExperimentOptions, assignment, set_start_values};
+use crate::system_input::{self, SystemOptions};
+use crate::{overwriting, screen};
+
+/// Options of `gyrator pack`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The system file
+    #[arg(value_name = "SYSTEM")]
+    system: PathBuf,
+    /// Write the FMU
+    #[arg(long, short = 'o', value_name = "FILE.fmu")]
+    output_file: PathBuf,
+    /// Name of the model [default: the name of the file]
+    #[arg(long, value_name = "NAME", help_heading = "Variables")]
+    model_name: Option<String>,
+    /// Expose these variables, with * and ? in the names [repeatable] [default: all outputs, unconnected
+    /// inputs and parameters, residual power, residual energy and verdict of bonds]
+    #[arg(long, value_name = "PATTERN", help_heading = "Variables")]
+    expose: Vec<String>,
+    /// Expose a variable under another name [repeatable]
+    #[arg(long, value_name = "COMPONENT.VARIABLE=NAME", value_parser = assignment)]
+    #[arg(help_heading = "Variables")]
+    rename: Vec<(String, String)>,
+    #[command(flatten)]
+    input: SystemOptions,
+    #[command(flatten)]
+    experiment: ExperimentOptions,
+    #[command(flatten)]
+    coupling: CouplingOptions,
+    /// Start value of a variable, in place of what the system file says [repeatable]
+    #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
+    #[arg(help_heading = "Experiment")]
+    start_value: Vec<(String, String)>,
+    #[command(flatten)]
+    fmus: FmuOptions,
+    /// The library of packed FMUs [default: the one beside this program]
+    #[arg(long, value_name = "FILE", help_heading = "FMUs")]
+    library: Option<PathBuf>,
+}
+
+/// Packs the system.
+pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let target = &options.output_file;
+    if !is_named(target, "fmu") {
+        let text = format!("--output-file {}: write an .fmu", target.display());
+        return Err(Failure::usage(text));
+    }
+    let outputs = [("--output-file", &**target)];
+    overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
+    let limits = options.fmus.limits();
+    let (mut system, warnings) = system_input::read(&options.system, &options.input, limits)?;
+    overwriting::refuse_files_of(&system, &outputs)?;
+    options.experiment.apply(&mut system.experiment)?;
+    options.coupling.apply(&mut system);
+    set_start_values(&mut system, options.start_value)?;
+    for problem in &warnings {
+        warn(&problem.message);
+    }
+    let library = library(options.library.as_deref())?;
+    let name = options.model_name.unwrap_or_else(|| {
+        let stem = target.file_stem().unwrap_or_default();
+        stem.to_string_lossy().into_owned()
+    });
+    let how = PackOptions {
+        model_name: name,
+        expose: options.expose,
+        rename: options.rename,
+        limits,
+    };
+    let cache = FmuCache::new(options.fmus.open_options());
+    let packed = gyrator_packed_fmu::pack(&system, &cache, &library, &how)?;
+    for warning in &packed.warnings {
+        warn(warning);
+    }
+    write(target, &packed.archive)?;
+    let [inputs, outputs, parameters] = packed.counts;
+    screen::print(&format!(
+        "{}: {inputs} inputs, {outputs} outputs, {parameters} parameters\n",
+        target.display()
+    ))?;
+    Ok(Exit::Success)
+}
+
+fn warn(text: &str) {
+    screen::message(&format!("warning: {text}\n"));
+}
+
+/// The library of packed FMUs.
+fn library(given: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    let not_loaded = |text: String| Failure::new(Exit::NotLoaded, Message::error(text));
+    if let Some(path) = given {
+        let read = std::fs::read(path);
+        return read.map_err(|error| not_loaded(format!("--library {}: {error}", path.display())));
+    }
+    let name = format!(
+        "{}gyrator_packed_fmu{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    );
+    let program = std::env::current_exe().unwrap_or_default();
+    let folder = program.parent().unwrap_or(Path::new("."));
+    // Cargo puts it into `deps` whenever it builds the program, and beside the program where it is asked for.
+    let places = [folder.join("deps").join(&name), folder.join(&name)];
+    let found = places.iter().find_map(|place| std::fs::read(place).ok());
+    found.ok_or_else(|| {
+        let text = format!("the library of packed FMUs, {name}, is not beside the program, in {}", folder.display());
+        let help = "`cargo build --release` makes it beside the program, which `cargo install` does not: copy it there, or name it \
+                    with --library";
+        not_loaded(text).help(help)
+    })
+}
+
+/// Writes the file; an earlier one stays until the new one is whole.
+fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        let text = format!("cannot write {}: {error}", target.display());
+        Failure::new(Exit::Failed, Message::error(text))
+    };
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let draft = target.with_file_name(name);
+    let written = std::fs::File::create(&draft).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&draft, target)
+    });
+    if written.is_err() {
+        // The error that matters is the first one.
+        let _ = std::fs::remove_file(&draft);
+    }
+    written.map_err(failed)
+}
+
+impl From<PackError> for Failure {
+    fn from(error: PackError) -> Self {
+        let exit = match error {
+            PackError::Start(error) => return error.into(),
+            PackError::Names(text) => return Self::usage(text),
+            PackError::Fmu { .. } | PackError::NotPacked(_) => Exit::InvalidInput,
+            PackError::Read { .. } => Exit::NotLoaded,
+            _ => Exit::Failed,
+        };
+        Self::new(exit, Message::error(error.to_string()))
+    }
+}

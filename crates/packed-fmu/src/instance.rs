@@ -1,0 +1,360 @@
+//! An instance of a packed FMU: a coupled system that runs inside.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+
+use fmu_kit::{
+    Experiment, Fault, Instantiation, Simulation, ValueReference, Values, VariableAccess,
+};
+use gyrator::graph::Graph;
+use gyrator::system::FmuCache;
+use gyrator::{Report, Run, RunError, RunOptions, Snapshot, StopReason};
+use gyrator_system::{Severity, Spanned, SystemFile, toml_file};
+
+use crate::contents::{self, Contents};
+use crate::location;
+use crate::pack::{SYSTEM_FILE, verdict_number};
+use crate::slots::{Given, Place, Slot, Slots, Typed};
+
+/// Share of the macro-step by which a communication step may differ from a whole number of macro-steps: importers compute
+/// both by sums and differences of times. As the tolerance of times of `fmu-kit`.
+const STEP_TOLERANCE: f64 = 1e-6;
+
+/// A coupled system as an instance of an FMU.
+///
+/// The system is started with the values that were set when Initialization Mode ends; where outputs are read in it,
+/// already then, and anew when a value is set after that.
+pub(crate) struct PackedSystem {
+    guid: String,
+    file: SystemFile,
+    fmus: FmuCache,
+    slots: Slots,
+    /// Values as a new instance has them.
+    fresh: Given,
+    experiment: Experiment,
+    /// End of the last communication step as the importer computes it, s.
+    time: f64,
+    run: Option<Rc<RefCell<Run>>>,
+    is_initialized: bool,
+}
+
+/// A saved state. It keeps its run alive, which the instance may have left since then.
+pub(crate) struct SavedSystem {
+    // Is dropped before the run that has made it.
+    state: Option<(Snapshot, Rc<RefCell<Run>>)>,
+    given: Given,
+    experiment: Experiment,
+    time: f64,
+}
+
+fn failed(error: impl std::fmt::Display) -> Fault {
+    Fault::Error(error.to_string())
+}
+
+impl PackedSystem {
+    /// Reads the folder `resources`.
+    fn read(folder: &Path) -> Result<Self, String> {
+        let path = folder.join(contents::FILE);
+        let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let text = std::fs::read_to_string(&path).map_err(|error| in_file(&error))?;
+        let contents: Contents = serde_json::from_str(&text).map_err(|error| in_file(&error))?;
+        let (file, _) = toml_file::read(&folder.join(SYSTEM_FILE)).map_err(|e| e.to_string())?;
+        let fmus = FmuCache::default();
+        let system = fmus.system(file.clone()).map_err(|e| e.to_string())?;
+        let problems = system.check().into_iter();
+        let mut errors = problems.filter(|problem| problem.severity == Severity::Error);
+        if let Some(error) = errors.next() {
+            return Err(error.message);
+        }
+        let guid = contents.guid.clone();
+        let slots = Slots::new(contents).map_err(|error| in_file(&error))?;
+        let start = file.experiment.start_time.as_ref();
+        let start = start.map_or(0.0, |time| time.value);
+        Ok(Self {
+            guid,
+            file,
+            fmus,
+            fresh: slots.given(),
+            slots,
+            experiment: Experiment {
+                start,
+                stop: None,
+                tolerance: None,
+            },
+            time: start,
+            run: None,
+            is_initialized: false,
+        })
+    }
+
+    /// The system as the importer wants it.
+    fn described(&self) -> Result<SystemFile, Fault> {
+        let mut file = self.file.clone();
+        file.experiment.start_time = Some(Spanned::unplaced(self.experiment.start));
+        file.experiment.stop_time = self.experiment.stop.map(Spanned::unplaced);
+        if let Some(tolerance) = self.experiment.tolerance {
+            file.experiment.tolerance = Some(Spanned::unplaced(tolerance));
+        }
+        for (name, value) in self.slots.starts() {
+            let port = file.port(name).map_err(|problem| failed(problem.message))?;
+            let component = file.component_mut(&port.component);
+            let component =
+                component.ok_or_else(|| failed(format!("there is no component for {name}")))?;
+            component.set_start_value(port.variable, value);
+        }
+        Ok(file)
+    }
+
+    /// Starts the system, unless it is started.
+    fn start(&mut self) -> Result<&Rc<RefCell<Run>>, Fault> {
+        if self.run.is_none() {
+            if self.is_initialized {
+                return Err(Fault::Error("the system has not been started".to_owned()));
+            }
+            let system = self.fmus.system(self.described()?).map_err(failed)?;
+            let options = RunOptions {
+                waits_at_stop_time: true,
+                ..RunOptions::default()
+            };
+            let run = system.start(&options).map_err(failed)?;
+            find::<f64>(&mut self.slots, &run)?;
+            find::<i32>(&mut self.slots, &run)?;
+            find::<bool>(&mut self.slots, &run)?;
+            find::<String>(&mut self.slots, &run)?;
+            self.run = Some(Rc::new(RefCell::new(run)));
+        }
+        self.run.as_ref().ok_or_else(|| failed("no run"))
+    }
+
+    /// The place of a variable.
+    fn place<T: Typed>(&self, reference: ValueReference) -> Result<usize, Fault> {
+        let place = usize::try_from(reference).unwrap_or(usize::MAX);
+        if place < T::slots(&self.slots).len() {
+            return Ok(place);
+        }
+        let kind = T::NAME;
+        Err(failed(format!(
+            "there is no {kind} variable with value reference {reference}"
+        )))
+    }
+
+    /// How many macro-steps the communication step to `end` has.
+    fn macro_steps(&self, step: f64, end: f64, macro_step: f64) -> Result<Steps, Fault> {
+        let stop = self.experiment.stop;
+        if stop.is_some_and(|stop| (end - stop).abs() <= STEP_TOLERANCE * macro_step) {
+            return Ok(Steps::UntilStopTime);
+        }
+        let count = (step / macro_step).round();
+        let is_whole = (step - count * macro_step).abs() <= STEP_TOLERANCE * macro_step * count;
+        if count >= 1.0 && is_whole {
+            return Ok(Steps::Count(count as u64));
+        }
+        Err(Fault::Discard(format!(
+            "a communication step of {step} s is no multiple of the macro-step of the system inside, {macro_step} s: step \
+             by {} s",
+            count.max(1.0) * macro_step
+        )))
+    }
+}
+
+/// The macro-steps of a communication step.
+enum Steps {
+    Count(u64),
+    /// The last one may be shorter.
+    UntilStopTime,
+}
+
+/// Finds the variables of a type in a run.
+fn find<T: Typed>(slots: &mut Slots, run: &Run) -> Result<(), Fault> {
+    for slot in T::slots_mut(slots) {
+        let Place::Variable(name) = &slot.place else {
+            continue;
+        };
+        if slot.is_output() {
+            slot.output = Some(run.output(name).map_err(failed)?);
+        } else if slot.is_written() {
+            slot.input = Some(run.input(name).map_err(failed)?);
+        }
+    }
+    Ok(())
+}
+
+/// The value of an output.
+#[inline]
+fn read<T: Typed>(slot: &Slot<T>, run: &mut Run) -> Result<T, Fault> {
+    let computed = match (&slot.place, slot.output) {
+        (_, Some(output)) => return run.read(output).map_err(failed),
+        (Place::Bond(bond, value), _) => {
+            let bond = bond_index(run.graph(), bond)?;
+            T::of_real((value.get)(&run.view(), bond))
+        }
+        (Place::BondVerdict(bond), _) => {
+            let bond = bond_index(run.graph(), bond)?;
+            let report = run.report();
+            let verdict = report.bonds.get(bond).map(|bond| bond.verdict);
+            verdict.and_then(|verdict| T::of_number(verdict_number(verdict)))
+        }
+        (Place::Verdict, _) => T::of_number(verdict_number(run.report().verdict)),
+        (Place::Variable(_), None) => None,
+    };
+    computed.ok_or_else(|| failed(format!("{} cannot be read", slot.name)))
+}
+
+fn bond_index(graph: &Graph, name: &str) -> Result<usize, Fault> {
+    let found = graph.bond_names().position(|bond| bond == name);
+    found.ok_or_else(|| failed(format!("the system has no bond {name}")))
+}
+
+/// Why a run has ended before its time.
+fn ended(report: &Report) -> Fault {
+    match &report.stop_reason {
+        StopReason::Terminated => {
+            Fault::Finished("a component has asked for the end of the simulation".to_owned())
+        }
+        StopReason::Limit(limit) => Fault::Error(limit.clone()),
+        StopReason::Failed(reason) => Fault::Error(reason.clone()),
+        other => Fault::Error(RunError::Ended(other.word()).to_string()),
+    }
+}
+
+impl<T: Typed> Values<T> for PackedSystem {
+    #[inline]
+    fn variable(&self, reference: ValueReference) -> Result<VariableAccess<'_>, Fault> {
+        let place = self.place::<T>(reference)?;
+        Ok(T::slots(&self.slots)[place].access())
+    }
+
+    #[inline]
+    fn get(&mut self, reference: ValueReference) -> Result<&T, Fault> {
+        let place = self.place::<T>(reference)?;
+        if T::slots(&self.slots)[place].is_output() {
+            let run = Rc::clone(self.start()?);
+            let value = read(&T::slots(&self.slots)[place], &mut run.borrow_mut())?;
+            T::slots_mut(&mut self.slots)[place].value = value;
+        }
+        Ok(&T::slots(&self.slots)[place].value)
+    }
+
+    #[inline]
+    fn set(&mut self, reference: ValueReference, value: T) -> Result<(), Fault> {
+        let place = self.place::<T>(reference)?;
+        let slot = &mut T::slots_mut(&mut self.slots)[place];
+        if !self.is_initialized {
+            (slot.value, slot.is_set) = (value, true);
+            self.run = None;
+            return Ok(());
+        }
+        let (Some(input), Some(run)) = (slot.input, &self.run) else {
+            return Err(failed(format!("{} cannot be set now", slot.name)));
+        };
+        slot.value.clone_from(&value);
+        run.borrow_mut().write(input, value).map_err(failed)
+    }
+}
+
+impl Simulation for PackedSystem {
+    // Outputs are those of the last communication point until the next step.
+    const FRESH_OUTPUTS: bool = true;
+
+    type Saved = SavedSystem;
+
+    fn instantiate(order: &Instantiation<'_>) -> Result<Self, String> {
+        let location = order.resource_location;
+        let location = location.ok_or("fmuResourceLocation is NULL or not UTF-8")?;
+        Self::read(&location::folder(location)?)
+    }
+
+    fn guid(&self) -> &str {
+        &self.guid
+    }
+
+    fn time(&self) -> f64 {
+        self.time
+    }
+
+    fn setup(&mut self, experiment: &Experiment) -> Result<(), Fault> {
+        (self.experiment, self.time) = (*experiment, experiment.start);
+        Ok(())
+    }
+
+    fn initialize(&mut self) -> Result<(), Fault> {
+        self.start()?;
+        self.is_initialized = true;
+        Ok(())
+    }
+
+    fn step(&mut self, time: f64, step: f64) -> Result<(), Fault> {
+        let Some(run) = &self.run else {
+            return Err(failed("the system has not been started"));
+        };
+        let mut run = run.borrow_mut();
+        let macro_step = run.graph().macro_step();
+        let stepped = match self.macro_steps(step, time + step, macro_step)? {
+            Steps::UntilStopTime => run.run_until(time + step).map(|_| ()),
+            Steps::Count(count) => (0..count).try_for_each(|_| run.step().map(|_| ())),
+        };
+        match stepped {
+            _ if run.has_ended() => Err(ended(&run.report())),
+            Err(error) => Err(failed(error)),
+            Ok(()) => {
+                self.time = time + step;
+                Ok(())
+            }
+        }
+    }
+
+    fn terminate(&mut self) -> Result<(), Fault> {
+        match &self.run {
+            Some(run) => run.borrow_mut().stop().map(|_| ()).map_err(failed),
+            None => Ok(()),
+        }
+    }
+
+    fn reset(&mut self) {
+        self.run = None;
+        self.is_initialized = false;
+        self.slots.give(&self.fresh);
+        let start = self.file.experiment.start_time.as_ref();
+        self.time = start.map_or(0.0, |time| time.value);
+    }
+
+    fn save(&mut self) -> Result<SavedSystem, Fault> {
+        let state = match &self.run {
+            Some(run) if self.is_initialized => {
+                let snapshot = run.borrow_mut().save().map_err(failed)?;
+                Some((snapshot, Rc::clone(run)))
+            }
+            _ => None,
+        };
+        Ok(SavedSystem {
+            state,
+            given: self.slots.given(),
+            experiment: self.experiment,
+            time: self.time,
+        })
+    }
+
+    fn restore(&mut self, saved: &SavedSystem) -> Result<(), Fault> {
+        self.run = None;
+        if let Some((snapshot, run)) = &saved.state {
+            run.borrow_mut().restore(snapshot).map_err(failed)?;
+            let found = (|| {
+                find::<f64>(&mut self.slots, &run.borrow())?;
+                find::<i32>(&mut self.slots, &run.borrow())?;
+                find::<bool>(&mut self.slots, &run.borrow())?;
+                find::<String>(&mut self.slots, &run.borrow())
+            })();
+            found?;
+            self.run = Some(Rc::clone(run));
+        }
+        self.is_initialized = saved.state.is_some();
+        self.slots.give(&saved.given);
+        (self.experiment, self.time) = (saved.experiment, saved.time);
+        Ok(())
+    }
+
+    fn time_of(saved: &SavedSystem) -> f64 {
+        saved.time
+    }
+}
