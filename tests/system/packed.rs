@@ -138,21 +138,21 @@ fn states_are_saved_and_restored_also_at_the_stop_time_and_across_a_reset() {
     for k in 0..9 {
         instance.do_step(f64::from(k) * 1e-3, 1e-3, false).unwrap();
     }
-    let mut state = instance.get_state().unwrap();
+    let mut state = instance.save_state().unwrap();
     let mut expected = None;
     for _ in 0..3 {
         instance.do_step(9e-3, 1e-3, false).unwrap();
         let values = values(&mut instance, &references);
         assert_eq!(*expected.get_or_insert(values.clone()), values);
-        instance.set_state(&state).unwrap();
+        instance.restore_state(&state).unwrap();
     }
     instance.reset().unwrap();
     initialize(&mut instance, Some(0.01));
     instance.do_step(0.0, 1e-3, false).unwrap();
-    instance.set_state(&state).unwrap();
+    instance.restore_state(&state).unwrap();
     instance.do_step(9e-3, 1e-3, false).unwrap();
     assert_eq!(Some(values(&mut instance, &references)), expected);
-    instance.save_state(&mut state).unwrap();
+    instance.save_state_over(&mut state).unwrap();
     instance.terminate().unwrap();
 }
 
@@ -217,7 +217,7 @@ fn two_instances_do_not_see_each_other() {
 fn faulty(fault: &str) -> SystemFile {
     let path = fmu("Faulty");
     read(&format!(
-        "[experiment]\nstep_size = 1e-3\n\n[components]\nsource = {{ block = {{ name = \"ramp\", slope = 1.0 }} }}\n\
+        "[experiment]\nstep_size = 1e-3\n\n[components]\nsource = {{ block = \"ramp\" }}\n\
          bad = {{ fmu = {path:?}, start_values = {{ fault = {fault:?}, function = \"do_step\", fault_time = 0.005 }} }}\n\n\
          [[connections]]\nfrom = \"source.y\"\nto = \"bad.u\"\n"
     ))

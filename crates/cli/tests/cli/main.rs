@@ -27,6 +27,7 @@ mod learning;
 mod limits;
 mod osp;
 mod outputs;
+mod packing;
 mod real_time;
 mod recording;
 mod replay;

@@ -35,6 +35,11 @@ fn help_of_inspect() {
 }
 
 #[test]
+fn help_of_pack() {
+    insta::assert_snapshot!(help(&["pack"]));
+}
+
+#[test]
 fn help_of_list() {
     insta::assert_snapshot!(help(&["list"]));
 }

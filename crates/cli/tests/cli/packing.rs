@@ -1,0 +1,130 @@
+//! Systems packed as one FMU, as users pack and run them.
+
+use crate::bench::{Bench, OSCILLATORS};
+
+/// The columns of a result whose names begin with `prefix`, by the rest of the name.
+fn columns(bench: &Bench, result: &str, prefix: &str) -> Vec<(String, Vec<f64>)> {
+    let (header, rows) = bench.rows(result);
+    let columns = header.iter().enumerate().filter_map(|(column, name)| {
+        let name = name.strip_prefix(prefix)?;
+        let values = rows.iter().map(|row| row[column]).collect();
+        Some((name.to_owned(), values))
+    });
+    columns.collect()
+}
+
+#[track_caller]
+fn succeed(bench: &Bench, arguments: &[&str]) -> String {
+    let outcome = bench.run(arguments.iter().copied());
+    assert_eq!(outcome.code, Some(0), "{arguments:?}: {}", outcome.stderr);
+    outcome.stdout
+}
+
+/// Start values, correction, scenario and a table; the FMU is moved, and what it was made of deleted.
+#[test]
+fn a_packed_system_has_the_results_of_the_system() {
+    let bench = Bench::new();
+    bench.write("road.csv", "time,y\n0,0\n0.1,20\n");
+    bench.write(
+        "kick.toml",
+        "[[actions]]\ntime = 0.05\nvariable = \"left.v2\"\naction = { name = \"bias\", value = 3.0 }\n",
+    );
+    let road = "[components.road]\nblock = { name = \"table\", file = \"road.csv\" }\n\
+                [components.third]\nfmu = \"fmus/OscillatorMotion.fmu\"\n[[connections]]\nfrom = \"road.y\"\nto = \"third.f\"\n";
+    let system = OSCILLATORS.replace(
+        "stop_time = 10.0",
+        "stop_time = 0.2\nscenario = \"kick.toml\"",
+    );
+    bench.write("system.toml", &format!("{system}\n{road}"));
+    let options = [
+        "--correction",
+        "residual-power",
+        "--start-value",
+        "left.m=1.5",
+    ];
+    succeed(
+        &bench,
+        &[&["run", "system.toml", "-o", "direct.csv"][..], &options].concat(),
+    );
+    let said = succeed(
+        &bench,
+        &[&["pack", "system.toml", "-o", "a b.fmu"][..], &options].concat(),
+    );
+    assert!(said.starts_with("a b.fmu: "), "{said}");
+    std::fs::create_dir(bench.path("elsewhere")).unwrap();
+    std::fs::rename(bench.path("a b.fmu"), bench.path("elsewhere/p.fmu")).unwrap();
+    for file in ["road.csv", "kick.toml", "system.toml"] {
+        std::fs::remove_file(bench.path(file)).unwrap();
+    }
+    bench.write(
+        "outer.toml",
+        "[experiment]\nstop_time = 0.2\nstep_size = 1e-3\n[components]\np = { fmu = \"elsewhere/p.fmu\" }\n",
+    );
+    succeed(&bench, &["run", "outer.toml", "-o", "packed.csv"]);
+    let (direct, packed) = (
+        columns(&bench, "direct.csv", ""),
+        columns(&bench, "packed.csv", "p."),
+    );
+    let mut compared = 0;
+    for (name, values) in &packed {
+        let Some((_, expected)) = direct.iter().find(|(known, _)| known == name) else {
+            continue;
+        };
+        let bits = |values: &[f64]| {
+            values
+                .iter()
+                .map(|value| value.to_bits())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(bits(values), bits(expected), "{name}");
+        compared += 1;
+    }
+    // Five outputs of the oscillators, two of the third, the table, residual power and residual energy.
+    assert!(compared >= 10, "{compared} of {packed:?}");
+}
+
+#[test]
+fn packages_of_other_formats_are_packed() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    succeed(&bench, &["export", "system.toml", "-o", "system.ssp"]);
+    succeed(&bench, &["pack", "system.ssp", "-o", "p.fmu"]);
+    let said = succeed(&bench, &["validate", "p.fmu"]);
+    assert_eq!(said, "p.fmu: valid\n");
+}
+
+#[test]
+fn mistakes_are_named() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    let controlled = OSCILLATORS.replace("exchange", "step_control = \"ecco\"\nexchange");
+    bench.write("controlled.toml", &controlled);
+    bench.write(
+        "missing.toml",
+        &OSCILLATORS.replace("OscillatorForce", "Missing"),
+    );
+    let mut said = String::new();
+    for arguments in [
+        &["system.toml", "-o", "system.ssp"][..],
+        &["system.toml", "-o", "p.fmu", "--expose", "lefd.*"],
+        &["system.toml", "-o", "p.fmu", "--rename", "left.y=a"],
+        &["system.toml", "-o", "p.fmu", "--rename", "left.x=right.x"],
+        &["system.toml", "-o", "p.fmu", "--library", "no.so"],
+        &["system.toml", "-o", "fmus/OscillatorForce.fmu"],
+        &["system.toml", "-o", "no/folder/p.fmu"],
+        &["controlled.toml", "-o", "p.fmu"],
+        &["missing.toml", "-o", "p.fmu"],
+    ] {
+        let outcome = bench.run(["pack"].into_iter().chain(arguments.iter().copied()));
+        assert_ne!(outcome.code, Some(0));
+        assert_eq!(outcome.stdout, "");
+        let code = outcome.code.unwrap();
+        said.push_str(&format!(
+            "pack {}: {code}\n{}\n",
+            arguments.join(" "),
+            outcome.stderr
+        ));
+        assert!(!bench.path("p.fmu").exists());
+    }
+    insta::assert_snapshot!(said);
+}
