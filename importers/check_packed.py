@@ -204,11 +204,11 @@ def compare_energies(program, fmus, folder):
         ("FMPy 0.3.32, container", fmpy_container(fmus, folder), None),
         ("fmu-manipulation-toolbox 2.0, container", toolbox_container(fmus, folder), None),
     ]
-    # Greatest error of a packed FMU, J: 1 % of the energy where it corrects or avoids what it makes.
+    # Greatest error of a packed FMU, J, where it corrects or avoids what it makes: 1.5 % of the energy.
     for word, options, limit in [
         ("as the file is", [], None),
-        ("--correction residual-power", ["--correction", "residual-power"], 100.0),
-        ("--exchange fresh", ["--exchange", "fresh"], 100.0),
+        ("--correction residual-power", ["--correction", "residual-power"], 150.0),
+        ("--exchange fresh", ["--exchange", "fresh"], 150.0),
     ]:
         packed = folder / f"{len(containers)}.fmu"
         gyrator(program, "pack", system, fmus, folder, "-o", packed, *options)
