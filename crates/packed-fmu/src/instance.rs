@@ -118,10 +118,7 @@ impl PackedSystem {
                 ..RunOptions::default()
             };
             let run = system.start(&options).map_err(failed)?;
-            find::<f64>(&mut self.slots, &run)?;
-            find::<i32>(&mut self.slots, &run)?;
-            find::<bool>(&mut self.slots, &run)?;
-            find::<String>(&mut self.slots, &run)?;
+            find_all(&mut self.slots, &run)?;
             self.run = Some(Rc::new(RefCell::new(run)));
         }
         self.run.as_ref().ok_or_else(|| failed("no run"))
@@ -163,6 +160,14 @@ enum Steps {
     Count(u64),
     /// The last one may be shorter.
     UntilStopTime,
+}
+
+/// Finds the variables in a run.
+fn find_all(slots: &mut Slots, run: &Run) -> Result<(), Fault> {
+    find::<f64>(slots, run)?;
+    find::<i32>(slots, run)?;
+    find::<bool>(slots, run)?;
+    find::<String>(slots, run)
 }
 
 /// Finds the variables of a type in a run.
@@ -339,13 +344,7 @@ impl Simulation for PackedSystem {
         self.run = None;
         if let Some((snapshot, run)) = &saved.state {
             run.borrow_mut().restore(snapshot).map_err(failed)?;
-            let found = (|| {
-                find::<f64>(&mut self.slots, &run.borrow())?;
-                find::<i32>(&mut self.slots, &run.borrow())?;
-                find::<bool>(&mut self.slots, &run.borrow())?;
-                find::<String>(&mut self.slots, &run.borrow())
-            })();
-            found?;
+            find_all(&mut self.slots, &run.borrow())?;
             self.run = Some(Rc::clone(run));
         }
         self.is_initialized = saved.state.is_some();

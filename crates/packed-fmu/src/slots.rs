@@ -79,7 +79,8 @@ macro_rules! typed {
                 &mut slots.$field
             }
             fn written(&self) -> Value {
-                $written(self)
+                let written: fn(&Self) -> Value = $written;
+                written(self)
             }
             $($more)*
         }
@@ -227,5 +228,74 @@ impl Slots {
         to(&mut self.integers, &given.integers);
         to(&mut self.booleans, &given.booleans);
         to(&mut self.strings, &given.strings);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Why a table with this one row is refused.
+    fn refusal(row: &str) -> Option<String> {
+        let text = format!("{{\"guid\": \"\", \"variables\": [{row}]}}");
+        match serde_json::from_str(&text) {
+            Ok(contents) => Slots::new(contents).err(),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    fn row(source: &str, base_type: &str, role: &str, start: &str) -> String {
+        format!(
+            "{{\"name\": \"n\", \"source\": {source}, \"base_type\": \"{base_type}\", \"role\": \"{role}\", \"start\": \"{start}\"}}"
+        )
+    }
+
+    #[test]
+    fn rows_that_make_no_sense_are_refused() {
+        let variable = "{\"variable\": \"a.b\"}";
+        let bond = "{\"bond\": [\"c\", \"residual_power\"]}";
+        for (source, base_type, role, start, word) in [
+            (variable, "real", "input", "x", "is no Real"),
+            (variable, "integer", "parameter", "1.5", "is no Integer"),
+            (variable, "boolean", "parameter", "1", "is no Boolean"),
+            (bond, "integer", "output", "", "its type and its role"),
+            (bond, "real", "input", "0.0", "its type and its role"),
+            ("\"verdict\"", "real", "output", "", "its type and its role"),
+            (
+                "{\"bond\": [\"c\", \"heat\"]}",
+                "real",
+                "output",
+                "",
+                "bonds have no heat",
+            ),
+            (
+                "{\"bond\": [\"c\"]}",
+                "real",
+                "output",
+                "",
+                "invalid length",
+            ),
+            (variable, "complex", "output", "", "unknown variant"),
+            ("null", "real", "output", "", "expected"),
+        ] {
+            let said = refusal(&row(source, base_type, role, start));
+            let said = said.unwrap_or_default();
+            assert!(said.contains(word), "{source} {base_type} {role}: {said}");
+        }
+    }
+
+    #[test]
+    fn start_values_are_read_back_to_the_bit() {
+        for number in [0.1 + 0.2, f64::MIN_POSITIVE, -0.0, 1e300, f64::INFINITY] {
+            let row = row(
+                "{\"variable\": \"a.b\"}",
+                "real",
+                "parameter",
+                &format!("{number:?}"),
+            );
+            let text = format!("{{\"guid\": \"\", \"variables\": [{row}]}}");
+            let slots = Slots::new(serde_json::from_str(&text).unwrap()).unwrap();
+            assert_eq!(slots.reals[0].value.to_bits(), number.to_bits());
+        }
     }
 }

@@ -93,6 +93,27 @@ fn packages_of_other_formats_are_packed() {
     assert_eq!(said, "p.fmu: valid\n");
 }
 
+/// The worker of a supervised run has the crash, and the rows before it are kept.
+#[test]
+fn a_crash_inside_is_that_of_the_packed_fmu() {
+    let bench = Bench::new();
+    bench.write(
+        "system.toml",
+        "[experiment]\nstep_size = 1e-3\n[components]\nbad = { fmu = \"fmus/Faulty.fmu\", \
+         start_values = { fault = \"segfault\", function = \"do_step\", fault_time = 0.005 } }\n",
+    );
+    succeed(&bench, &["pack", "system.toml", "-o", "p.fmu"]);
+    bench.write(
+        "outer.toml",
+        "[experiment]\nstop_time = 0.1\nstep_size = 1e-3\n[components]\np = { fmu = \"p.fmu\" }\n",
+    );
+    let outcome = bench.run(["run", "outer.toml", "-o", "out.csv"]);
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("p: "), "{}", outcome.stderr);
+    let (_, rows) = bench.rows("out.csv");
+    assert_eq!(rows.len(), 5);
+}
+
 #[test]
 fn mistakes_are_named() {
     let bench = Bench::new();

@@ -18,87 +18,84 @@ pub struct Sources {
     pub components: BTreeSet<usize>,
 }
 
-impl Graph {
-    /// The sources of all outputs, by component and variable: at the start, or between steps.
-    ///
-    /// Direct feed-through is known of real variables. Others are taken to follow, and to be followed by, all that their
-    /// component has.
-    pub fn sources(&self, at_start: bool) -> BTreeMap<(usize, usize), Sources> {
-        let feeders = self.feeders();
-        let mut found = BTreeMap::new();
-        for (component, node) in self.components.iter().enumerate() {
-            for variable in node.description.with_causality(Causality::Output) {
-                let mut sources = Sources::default();
-                let mut seen = BTreeSet::new();
-                let mut open = vec![(component, variable)];
-                while let Some(output) = open.pop() {
-                    if !seen.insert(output) {
-                        continue;
-                    }
-                    sources.components.insert(output.0);
-                    for input in self.inputs_before(output, at_start) {
-                        match feeders.get(&input) {
-                            Some(feeder) => open.push(*feeder),
-                            None => {
-                                sources.inputs.insert(input);
-                            }
+/// The sources of all outputs, by component and variable: at the start, or between steps.
+///
+/// Direct feed-through is known of real variables. Others are taken to follow, and to be followed by, all that their
+/// component has.
+pub fn sources(graph: &Graph, at_start: bool) -> BTreeMap<(usize, usize), Sources> {
+    let feeders = feeders(graph);
+    let mut found = BTreeMap::new();
+    for (component, node) in graph.components.iter().enumerate() {
+        for variable in node.description.with_causality(Causality::Output) {
+            let mut sources = Sources::default();
+            let mut seen = BTreeSet::new();
+            let mut open = vec![(component, variable)];
+            while let Some(output) = open.pop() {
+                if !seen.insert(output) {
+                    continue;
+                }
+                sources.components.insert(output.0);
+                for input in inputs_before(graph, output, at_start) {
+                    match feeders.get(&input) {
+                        Some(feeder) => open.push(*feeder),
+                        None => {
+                            sources.inputs.insert(input);
                         }
                     }
                 }
-                found.insert((component, variable), sources);
             }
+            found.insert((component, variable), sources);
         }
-        found
     }
+    found
+}
 
-    /// The output that feeds each connected input.
-    fn feeders(&self) -> BTreeMap<Place, Place> {
-        let mut feeders = BTreeMap::new();
-        for (component, node) in self.components.iter().enumerate() {
-            for input in &self.inputs[node.inputs.clone()] {
-                let source = &self.outputs[input.source];
-                let place = (component, input.variable);
-                feeders.insert(place, (source.component, source.variable));
+/// The output that feeds each connected input.
+fn feeders(graph: &Graph) -> BTreeMap<Place, Place> {
+    let real = |output: usize| {
+        let source = &graph.outputs[output];
+        (source.component, source.variable)
+    };
+    let mut feeders = BTreeMap::new();
+    for (component, node) in graph.components.iter().enumerate() {
+        for input in &graph.inputs[node.inputs.clone()] {
+            feeders.insert((component, input.variable), real(input.source));
+        }
+    }
+    for wire in &graph.signal_wires {
+        let source = match wire.source {
+            SignalSource::Real(output) => real(output),
+            SignalSource::Discrete(signal) => {
+                let source = &graph.signals[signal];
+                (source.component, source.variable)
             }
-        }
-        for wire in &self.signal_wires {
-            let source = match wire.source {
-                SignalSource::Real(output) => {
-                    let source = &self.outputs[output];
-                    (source.component, source.variable)
-                }
-                SignalSource::Discrete(signal) => {
-                    let source = &self.signals[signal];
-                    (source.component, source.variable)
-                }
-            };
-            feeders.insert((wire.component, wire.variable), source);
-        }
-        feeders
+        };
+        feeders.insert((wire.component, wire.variable), source);
     }
+    feeders
+}
 
-    /// The inputs of its component that an output follows.
-    fn inputs_before(&self, (component, output): Place, at_start: bool) -> Vec<Place> {
-        let description = &self.components[component].description;
-        let is_real = |variable: usize| description.variables[variable].kind == VariableType::Real;
-        let feedthrough = match at_start {
-            true => &description.initial_feedthrough,
-            false => &description.feedthrough,
-        };
-        let listed = feedthrough.get(&output);
-        let follows = |input: &usize| {
-            !is_real(output)
-                || !is_real(*input)
-                || listed.is_some_and(|inputs| inputs.contains(input))
-        };
-        let inputs = description.with_causality(Causality::Input);
-        let followed = inputs.filter(follows);
-        followed.map(|input| (component, input)).collect()
-    }
+/// The inputs of its component that an output follows.
+fn inputs_before(graph: &Graph, (component, output): Place, at_start: bool) -> Vec<Place> {
+    let description = &graph.components[component].description;
+    let is_real = |variable: usize| description.variables[variable].kind == VariableType::Real;
+    let feedthrough = match at_start {
+        true => &description.initial_feedthrough,
+        false => &description.feedthrough,
+    };
+    let listed = feedthrough.get(&output);
+    let follows = |input: &usize| {
+        let is_listed = listed.is_some_and(|inputs| inputs.contains(input));
+        is_listed || !is_real(output) || !is_real(*input)
+    };
+    let inputs = description.with_causality(Causality::Input);
+    let followed = inputs.filter(follows);
+    followed.map(|input| (component, input)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::sources;
     use crate::system::resolved_graph;
     use crate::{LinearUnit, System};
 
@@ -120,7 +117,7 @@ mod tests {
         let index = |name: &str| graph.components[0].description.index(name).unwrap();
         let (u, y, z) = (index("u"), index("y"), index("z"));
         for at_start in [false, true] {
-            let sources = graph.sources(at_start);
+            let sources = sources(&graph, at_start);
             let inputs = |place| sources[&place].inputs.iter().copied().collect::<Vec<_>>();
             assert_eq!(inputs((0, y)), [(0, u)]);
             assert_eq!(inputs((0, z)), []);
@@ -138,7 +135,7 @@ mod tests {
         system.add("b", unit());
         system.connect("a.y", "b.u");
         system.connect("b.y", "a.u");
-        let sources = resolved_graph(&system).unwrap().sources(false);
+        let sources = sources(&resolved_graph(&system).unwrap(), false);
         assert!(sources.values().all(|sources| sources.inputs.is_empty()));
     }
 }

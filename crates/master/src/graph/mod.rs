@@ -3,7 +3,7 @@
 mod dependencies;
 mod signal_steps;
 
-pub use dependencies::Sources;
+pub use dependencies::{Sources, sources};
 pub(crate) use signal_steps::extrapolation_place;
 
 use std::collections::BTreeSet;

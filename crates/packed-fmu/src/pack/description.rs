@@ -168,25 +168,22 @@ fn named<'a, T: PartialEq>(
     owner: &str,
     definition: &'a T,
 ) {
-    let candidates = [name.to_owned(), format!("{name} ({owner})")];
-    for candidate in candidates {
+    for candidate in [name.to_owned(), format!("{name} ({owner})")] {
         match list.iter().find(|(known, _)| *known == candidate) {
             Some((_, known)) if **known == *definition => return,
             Some(_) => {}
-            None => return list.push((candidate, definition)),
+            None => {
+                list.push((candidate, definition));
+                return;
+            }
         }
     }
 }
 
-fn name_of<'a, T: PartialEq>(
-    list: &'a [(String, &T)],
-    name: &str,
-    definition: &T,
-) -> Option<&'a str> {
-    let mut same = list
-        .iter()
-        .filter(|(known, other)| known.starts_with(name) && **other == *definition);
-    same.next().map(|(known, _)| known.as_str())
+/// The name that a definition has got.
+fn name_of<'a, T: PartialEq>(list: &'a [(String, &T)], definition: &T) -> Option<&'a str> {
+    let found = list.iter().find(|(_, other)| **other == *definition);
+    found.map(|(name, _)| name.as_str())
 }
 
 /// The units of all variables. Two FMUs may mean different units by one name.
@@ -352,7 +349,7 @@ fn typed_element(
             let unit = variable
                 .unit
                 .as_ref()
-                .and_then(|unit| name_of(&units.0, &unit.name, unit));
+                .and_then(|unit| name_of(&units.0, unit));
             if let Some(unit) = unit {
                 attributes.push(("unit", unit.to_owned()));
                 attributes.extend(real.display_unit.clone().map(|unit| ("displayUnit", unit)));
@@ -379,8 +376,7 @@ fn typed_element(
             quantity, min, max, ..
         } => {
             let declared = variable.enumeration.as_ref();
-            let declared =
-                declared.and_then(|declared| name_of(&types.0, &declared.name, declared));
+            let declared = declared.and_then(|declared| name_of(&types.0, declared));
             attributes.extend(declared.map(|name| ("declaredType", name.to_owned())));
             attributes.extend(quantity.clone().map(|quantity| ("quantity", quantity)));
             for (name, value) in [("min", min), ("max", max)] {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use gyrator::Value;
-use gyrator::graph::{Graph, GraphVariable};
+use gyrator::graph::{Graph, GraphVariable, Sources, sources};
 use gyrator::record::{BOND_VALUES, BondValue};
 use gyrator::unit::{Causality, PhysicalUnit, VariableType};
 use gyrator_fmu::{
@@ -366,7 +366,7 @@ pub(super) struct Dependencies {
 /// The dependencies of each output: on inputs through direct feed-through, at the start also on the parameters of all
 /// components on the way.
 pub(super) fn dependencies(graph: &Graph, exposed: &[Variable]) -> Vec<Dependencies> {
-    let (running, at_start) = (graph.sources(false), graph.sources(true));
+    let (running, at_start) = (sources(graph, false), sources(graph, true));
     let places = exposed.iter().enumerate().filter_map(|(index, variable)| {
         let is_known = variable.row.role != Role::Output;
         variable
@@ -376,7 +376,7 @@ pub(super) fn dependencies(graph: &Graph, exposed: &[Variable]) -> Vec<Dependenc
     });
     let knowns: Vec<_> = places.collect();
     let of = |variable: &Variable| {
-        let inputs = |sources: &gyrator::graph::Sources| -> Vec<usize> {
+        let inputs = |sources: &Sources| -> Vec<usize> {
             let known = knowns
                 .iter()
                 .filter(|(_, place, _)| sources.inputs.contains(place));

@@ -8,13 +8,19 @@ pub struct Xml {
     open: Vec<String>,
 }
 
-impl Xml {
-    /// A document without elements.
-    pub fn new() -> Self {
+impl Default for Xml {
+    fn default() -> Self {
         Self {
             text: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned(),
             open: Vec::new(),
         }
+    }
+}
+
+impl Xml {
+    /// A document without elements.
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Begins an element.
