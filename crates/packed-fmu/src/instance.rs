@@ -48,6 +48,7 @@ pub(crate) struct SavedSystem {
     time: f64,
 }
 
+#[cold]
 fn failed(error: impl std::fmt::Display) -> Fault {
     Fault::Error(error.to_string())
 }
@@ -107,10 +108,11 @@ impl PackedSystem {
     }
 
     /// Starts the system, unless it is started.
-    fn start(&mut self) -> Result<&Rc<RefCell<Run>>, Fault> {
+    #[cold]
+    fn start(&mut self) -> Result<(), Fault> {
         if self.run.is_none() {
             if self.is_initialized {
-                return Err(Fault::Error("the system has not been started".to_owned()));
+                return Err(failed("the system has not been started"));
             }
             let system = self.fmus.system(self.described()?).map_err(failed)?;
             let options = RunOptions {
@@ -121,7 +123,7 @@ impl PackedSystem {
             find_all(&mut self.slots, &run)?;
             self.run = Some(Rc::new(RefCell::new(run)));
         }
-        self.run.as_ref().ok_or_else(|| failed("no run"))
+        Ok(())
     }
 
     /// The place of a variable.
@@ -188,20 +190,27 @@ fn find<T: Typed>(slots: &mut Slots, run: &Run) -> Result<(), Fault> {
 /// The value of an output.
 #[inline]
 fn read<T: Typed>(slot: &Slot<T>, run: &mut Run) -> Result<T, Fault> {
-    let computed = match (&slot.place, slot.output) {
-        (_, Some(output)) => return run.read(output).map_err(failed),
-        (Place::Bond(bond, value), _) => {
+    match slot.output {
+        Some(output) => run.read(output).map_err(failed),
+        None => read_of_run(slot, run),
+    }
+}
+
+/// A value of a bond, or a verdict.
+fn read_of_run<T: Typed>(slot: &Slot<T>, run: &Run) -> Result<T, Fault> {
+    let computed = match &slot.place {
+        Place::Bond(bond, value) => {
             let bond = bond_index(run.graph(), bond)?;
             T::of_real((value.get)(&run.view(), bond))
         }
-        (Place::BondVerdict(bond), _) => {
+        Place::BondVerdict(bond) => {
             let bond = bond_index(run.graph(), bond)?;
             let report = run.report();
             let verdict = report.bonds.get(bond).map(|bond| bond.verdict);
             verdict.and_then(|verdict| T::of_number(verdict_number(verdict)))
         }
-        (Place::Verdict, _) => T::of_number(verdict_number(run.report().verdict)),
-        (Place::Variable(_), None) => None,
+        Place::Verdict => T::of_number(verdict_number(run.report().verdict)),
+        Place::Variable(_) => None,
     };
     computed.ok_or_else(|| failed(format!("{} cannot be read", slot.name)))
 }
@@ -233,12 +242,14 @@ impl<T: Typed> Values<T> for PackedSystem {
     #[inline]
     fn get(&mut self, reference: ValueReference) -> Result<&T, Fault> {
         let place = self.place::<T>(reference)?;
-        if T::slots(&self.slots)[place].is_output() {
-            let run = Rc::clone(self.start()?);
-            let value = read(&T::slots(&self.slots)[place], &mut run.borrow_mut())?;
-            T::slots_mut(&mut self.slots)[place].value = value;
+        if self.run.is_none() && T::slots(&self.slots)[place].is_output() {
+            self.start()?;
         }
-        Ok(&T::slots(&self.slots)[place].value)
+        let slot = &mut T::slots_mut(&mut self.slots)[place];
+        if let Some(run) = self.run.as_ref().filter(|_| slot.is_output()) {
+            slot.value = read(slot, &mut run.borrow_mut())?;
+        }
+        Ok(&slot.value)
     }
 
     #[inline]
