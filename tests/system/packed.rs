@@ -180,20 +180,19 @@ fn outputs_in_initialization_mode_follow_parameters() {
 #[test]
 fn a_step_that_is_no_multiple_is_discarded_with_advice() {
     let (path, _folder) = packed(&oscillators("off", 1e-3), "pair", PackOptions::default());
-    let (mut instance, references) = instance(&path);
-    initialize(&mut instance, None);
-    let before = values(&mut instance, &references);
-    let outcome = instance.do_step(0.0, 1.5e-3, true).unwrap();
-    let last_successful_time = Some(0.0);
-    let terminated = false;
-    assert_eq!(
-        outcome,
-        StepOutcome::Discarded {
+    for step in [1.5e-3, 1e-4, 1e300] {
+        let (mut instance, references) = instance(&path);
+        initialize(&mut instance, None);
+        let before = values(&mut instance, &references);
+        let outcome = instance.do_step(0.0, step, true).unwrap();
+        let (last_successful_time, terminated) = (Some(0.0), false);
+        let expected = StepOutcome::Discarded {
             last_successful_time,
-            terminated
-        }
-    );
-    assert_eq!(values(&mut instance, &references), before);
+            terminated,
+        };
+        assert_eq!(outcome, expected);
+        assert_eq!(values(&mut instance, &references), before);
+    }
     let mut outer = System::new(1.5e-3);
     outer.add_fmu("p", &path).unwrap();
     let mut run = outer.start(&RunOptions::default()).unwrap();

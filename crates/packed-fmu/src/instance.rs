@@ -21,6 +21,9 @@ use crate::slots::{Given, Place, Slot, Slots, Typed};
 /// both by sums and differences of times. As the tolerance of times of `fmu-kit`.
 const STEP_TOLERANCE: f64 = 1e-6;
 
+/// Most macro-steps of a communication step; more are a mistaken step, as with the inner steps of `fmu-kit`.
+const MOST_MACRO_STEPS: f64 = 1e9;
+
 /// A coupled system as an instance of an FMU.
 ///
 /// The system is started with the values that were set when Initialization Mode ends; where outputs are read in it,
@@ -146,6 +149,11 @@ impl PackedSystem {
         }
         let count = (step / macro_step).round();
         let is_whole = (step - count * macro_step).abs() <= STEP_TOLERANCE * macro_step * count;
+        if count > MOST_MACRO_STEPS {
+            return Err(Fault::Discard(format!(
+                "a communication step of {step} s has more than {MOST_MACRO_STEPS} macro-steps of {macro_step} s"
+            )));
+        }
         if count >= 1.0 && is_whole {
             return Ok(Steps::Count(count as u64));
         }
