@@ -306,3 +306,41 @@ impl RowSink for MemoryRows {
         self.lock().rows()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cell of another type than its column becomes one of it: a Boolean is true where the number is not 0.
+    #[test]
+    fn cells_take_the_type_of_their_column() {
+        let cells = [Cell::Real(2.5), Cell::Integer(0), Cell::Boolean(true)];
+        let pushed = |mut column: ColumnValues| {
+            cells.iter().for_each(|cell| column.push(*cell));
+            column
+        };
+        assert_eq!(
+            pushed(ColumnValues::Boolean(Vec::new())),
+            ColumnValues::Boolean(vec![true, false, true])
+        );
+        assert_eq!(
+            pushed(ColumnValues::Integer(Vec::new())),
+            ColumnValues::Integer(vec![2, 0, 1])
+        );
+        assert_eq!(
+            pushed(ColumnValues::Real(Vec::new())),
+            ColumnValues::Real(vec![2.5, 0.0, 1.0])
+        );
+    }
+
+    #[test]
+    fn shared_rows_are_counted() {
+        let mut rows = MemoryRows::default();
+        rows.begin(&[Column::new("x", crate::sink::ColumnType::Real)])
+            .unwrap();
+        for time in [0.0, 1.0, 2.0] {
+            rows.real_row(time, &[time]).unwrap();
+        }
+        assert_eq!(rows.rows(), 3);
+    }
+}
