@@ -142,6 +142,7 @@ impl Measured {
             directional_derivatives: false,
             variable_step: false,
             save_and_restore: false,
+            serialize: false,
         };
         Self(UnitDescription::new(
             vec![variable],

@@ -27,6 +27,7 @@ impl Function {
             directional_derivatives: false,
             variable_step: true,
             save_and_restore: false,
+            serialize: false,
         };
         let feedthrough = Feedthrough::from([(1, vec![0])]);
         let given = Arc::<Mutex<Vec<f64>>>::default();

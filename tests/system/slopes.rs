@@ -30,6 +30,7 @@ impl Cubic {
             directional_derivatives: false,
             variable_step: true,
             save_and_restore: false,
+            serialize: false,
         };
         let derivative = Variable {
             derivative_of: (slope == Slope::Variable).then_some(0),

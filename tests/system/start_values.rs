@@ -54,6 +54,7 @@ impl Keeper {
             directional_derivatives: false,
             variable_step: true,
             save_and_restore: false,
+            serialize: false,
         };
         Self {
             description: UnitDescription::new(variables, BTreeMap::new(), capabilities),

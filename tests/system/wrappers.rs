@@ -61,6 +61,7 @@ impl Able {
             directional_derivatives: true,
             variable_step: true,
             save_and_restore: true,
+            serialize: false,
         };
         let feedthrough = feeds_through.then(|| (1, vec![0])).into_iter().collect();
         Self {

@@ -3,6 +3,7 @@
 
 use crate::extremes::greater;
 use crate::ledger::{BondEnergy, Ledger};
+use crate::state_stream::{StateStream, Stored, stored};
 
 // The constants of the detector are choices; the tests below hold their purpose: a burst is one
 // interval, fast growth over many points is found, steady and slowly growing oscillations are not.
@@ -29,7 +30,7 @@ const GROWTH: f64 = 1.01;
 const ROOM: usize = 64;
 
 /// An interval in which the residual power of a bond was above its running level.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct Alarm {
     /// Simulated time of the first point, s.
     pub start: f64,
@@ -177,6 +178,32 @@ impl Detector {
         }
     }
 }
+
+stored!(Alarms { points, bonds });
+
+impl Stored for Detector {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            usual,
+            power,
+            is_raised,
+            calm_points,
+            intervals,
+        } = self;
+        stream.keep(usual);
+        stream.keep(power);
+        stream.keep(is_raised);
+        stream.keep(calm_points);
+        stream.list(intervals, ROOM);
+    }
+}
+
+stored!(Alarm {
+    start,
+    end,
+    max_residual_power,
+    max_time
+});
 
 #[cfg(test)]
 mod tests {

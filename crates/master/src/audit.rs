@@ -9,6 +9,7 @@
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond};
 use crate::state::{StepResponse, SystemState, errors_of, outputs_of};
+use crate::state_stream::stored;
 use crate::step::Step;
 
 /// Whether a correction brought the energy nearer to the truth.
@@ -239,6 +240,14 @@ impl AuditedBond {
         self.audit.stale_energy += power * length;
     }
 }
+
+stored!(Audit { bonds; is_needed });
+stored!(AuditedBond { energy, errors, audit; axes, every, is_known });
+stored!(BondAudit {
+    stale_power,
+    stale_energy,
+    earlier
+});
 
 #[cfg(test)]
 mod tests {

@@ -1,3 +1,7 @@
+//! Numbers of steps and calls of a run.
+
+use crate::state_stream::stored;
+
 /// Numbers of steps and calls of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Counters {
@@ -16,3 +20,13 @@ pub struct Counters {
     /// Warnings that units returned.
     pub unit_warnings: u64,
 }
+
+stored!(Counters {
+    macro_steps,
+    unit_steps,
+    set_calls,
+    get_calls,
+    repeated_steps,
+    corrected_steps,
+    unit_warnings
+});

@@ -9,6 +9,7 @@
 use crate::extremes::{greater, less};
 use crate::single_steps::SingleSteps;
 use crate::state::{Courses, SystemState, input_at_start};
+use crate::state_stream::stored;
 use crate::step::Step;
 
 /// Points at which ranges are kept, the last ones of m·2ᵏ steps with m from 4 to 7: as many as go back to a quarter
@@ -302,6 +303,17 @@ impl Defects {
         }
     }
 }
+
+stored!(Defects { pairs, time, earlier, next, single_steps; connections, has_slow });
+stored!(Pair {
+    last,
+    squares,
+    max,
+    least,
+    greatest,
+    given,
+    work
+});
 
 #[cfg(test)]
 mod tests {

@@ -146,6 +146,9 @@ pub enum RunError {
     /// The state of the run cannot be saved or restored.
     #[error("the run cannot be saved or go back: {0}")]
     NotSaved(String),
+    /// The run cannot go on from a saved state.
+    #[error("the state cannot be taken: {0}")]
+    NotRestored(String),
     /// The run had already ended.
     #[error("the run has ended ({0}); start a new one")]
     Ended(&'static str),

@@ -325,6 +325,7 @@ mod tests {
             directional_derivatives: false,
             variable_step: true,
             save_and_restore: true,
+            serialize: false,
         };
         let variables = vec![
             Variable::real("u", 0, Causality::Input),

@@ -88,6 +88,7 @@ mod single_steps;
 mod start_error;
 mod state;
 mod state_check;
+pub mod state_stream;
 mod step;
 pub mod step_control;
 pub mod system;

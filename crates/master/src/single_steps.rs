@@ -6,6 +6,7 @@
 //! grow as a delay does.
 
 use crate::state::SystemState;
+use crate::state_stream::{StateStream, Stored, stored};
 use crate::step::Step;
 
 /// Components with more real outputs are not looked at: there are as many pairs as the square. A choice.
@@ -92,6 +93,51 @@ impl Pair {
         is_seen.then(|| (change - size * derivative).abs() <= TOLERANCE * curvature)
     }
 }
+
+/// Pairs that steps have contradicted are gone.
+impl Stored for SingleSteps {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            pairs,
+            last,
+            outputs,
+        } = self;
+        let mut left: Vec<LeftPair> = pairs.iter().map(LeftPair::of).collect();
+        stream.list(&mut left, pairs.len());
+        if stream.is_reading() {
+            let find = |pair: &Pair| {
+                let same = |left: &&LeftPair| left.place == LeftPair::of(pair).place;
+                left.iter().find(same).map(|left| left.agreed)
+            };
+            let of_left = pairs.iter().filter_map(|pair| {
+                let agreed = find(pair)?;
+                Some(Pair { agreed, ..*pair })
+            });
+            *pairs = of_left.collect();
+        }
+        stream.keep(last);
+        stream.keep(outputs);
+    }
+}
+
+/// A pair as it is kept.
+#[derive(Default)]
+struct LeftPair {
+    place: [u64; 3],
+    agreed: u32,
+}
+
+impl LeftPair {
+    fn of(pair: &Pair) -> Self {
+        let place = [pair.component, pair.integral, pair.derivative];
+        Self {
+            place: place.map(|index| index as u64),
+            agreed: pair.agreed,
+        }
+    }
+}
+
+stored!(LeftPair { place, agreed });
 
 #[cfg(test)]
 mod tests {

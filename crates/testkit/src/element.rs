@@ -35,6 +35,7 @@ impl Element {
             directional_derivatives: false,
             variable_step: true,
             save_and_restore: true,
+            serialize: false,
         };
         Self {
             description: UnitDescription::new(variables, [].into(), capabilities),

@@ -102,6 +102,7 @@ fn describe(rows: &[ScalarVariable]) -> UnitDescription {
         directional_derivatives: true,
         variable_step: true,
         save_and_restore: true,
+        serialize: true,
     };
     UnitDescription::new(variables, feedthrough, capabilities)
 }
@@ -266,6 +267,18 @@ impl<M: Model + Send> Unit for ModelUnit<M> {
                 "the state is another unit's",
             )),
         }
+    }
+
+    fn serialize(&mut self) -> UnitResult<Vec<u8>> {
+        let bytes = postcard::to_stdvec(&self.instance.save());
+        bytes.map_err(|error| UnitFault::new("serialize", Cause::Error, error.to_string()))
+    }
+
+    fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
+        let state: Saved<M> = postcard::from_bytes(bytes)
+            .map_err(|error| UnitFault::new("deserialize", Cause::Error, error.to_string()))?;
+        self.instance.restore(&state);
+        Ok(())
     }
 
     fn terminate(&mut self) -> UnitResult {

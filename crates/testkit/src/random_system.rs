@@ -338,6 +338,7 @@ impl MassUnit {
             directional_derivatives: true,
             variable_step: true,
             save_and_restore: true,
+            serialize: false,
         };
         Self {
             description: UnitDescription::new(variables.collect(), feedthrough, capabilities),

@@ -2,6 +2,7 @@
 
 use super::{Block, BlockFacts};
 use crate::fault::{Cause, UnitFault};
+use crate::state_stream::{StateStream, Stored, read_state};
 use crate::unit::{
     Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
     UnitDescription, UnitResult, Variable, set_inputs,
@@ -13,6 +14,9 @@ pub(super) struct BlockUnit {
     inputs: Vec<f64>,
     time: f64,
 }
+
+/// Most numbers that a block remembers. A choice: 128 MB, a delay of hours in steps of a millisecond.
+const MOST_MEMORY: usize = 1 << 24;
 
 /// Time, inputs and memory.
 type Saved = (f64, Vec<f64>, Vec<f64>);
@@ -47,6 +51,7 @@ impl BlockUnit {
             directional_derivatives: true,
             variable_step: true,
             save_and_restore: true,
+            serialize: true,
         };
         let mut description = UnitDescription::new(variables, between, capabilities);
         description.initial_feedthrough = at_start;
@@ -135,6 +140,28 @@ impl Unit for BlockUnit {
         self.inputs.clone_from(inputs);
         self.block.set_memory(memory);
         Ok(())
+    }
+
+    fn serialize(&mut self) -> UnitResult<Vec<u8>> {
+        let mut stream = StateStream::to_write();
+        self.transfer(&mut stream);
+        Ok(stream.finish().unwrap_or_default())
+    }
+
+    fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
+        read_state(bytes, |stream| self.transfer(stream))
+    }
+}
+
+impl Stored for BlockUnit {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(&mut self.time);
+        stream.keep(&mut self.inputs);
+        let mut memory = self.block.memory();
+        stream.list(&mut memory, MOST_MEMORY);
+        if stream.is_reading() {
+            self.block.set_memory(&memory);
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod residual_power;
 pub use crate::curve::Curve;
 use crate::need::{Facts, Need};
 use crate::registry::{Entry, EntryKind};
+use crate::state_stream::{StateStream, stored};
 
 /// Description of a bond for its correction, known before the run.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,6 +142,12 @@ pub trait Correction: Send {
     /// Another one in the same state, to go back to.
     fn duplicate(&self) -> Box<dyn Correction>;
 
+    /// Writes the state to a stream, or reads it from there into one that was made and begun alike: all that changes in a
+    /// run. The default refuses: the state of a run with it is not kept in a file.
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.unable();
+    }
+
     /// Parameters in force, for the report: those taken from a rule, too.
     fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
@@ -156,6 +163,27 @@ impl Clone for Box<dyn Correction> {
 /// Every correction, by its word in a system file.
 pub const CORRECTIONS: &[Entry<dyn Correction>] =
     &[residual_power::ENTRY, nepce::ENTRY, nepce::WITH_FEEDTHROUGH];
+
+stored!(BondPoint {
+    index,
+    step,
+    next_step,
+    effort_by_flow,
+    flow_by_effort,
+    effort,
+    flow,
+    weight
+});
+stored!(Side {
+    output,
+    previous_output,
+    error,
+    previous_error,
+    fed,
+    used,
+    correction
+});
+stored!(Increments { effort, flow });
 
 #[cfg(test)]
 mod tests {

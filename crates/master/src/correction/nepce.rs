@@ -13,6 +13,7 @@ use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side}
 use crate::curve::Curve;
 use crate::elimination::Elimination;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::state_stream::{StateStream, stored};
 
 /// The elements of one bond, one for each direction.
 #[derive(Debug, Clone)]
@@ -168,6 +169,10 @@ impl Correction for Nepce {
         Box::new(self.clone())
     }
 
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(self);
+    }
+
     fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {
         let mut parameters = match self.alpha {
             Some(alpha) => vec![("alpha", alpha)],
@@ -251,6 +256,10 @@ impl Persistence {
         }
     }
 }
+
+stored!(Nepce { effort, flow; alpha, jacobian_limit, system });
+stored!(Way { last, mean, previous_mean, previous_step, persistence; degree });
+stored!(Persistence { products, squares });
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@
 use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Limit, Side};
 use crate::curve::Curve;
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
+use crate::state_stream::{StateStream, Stored, stored};
 
 /// The correction of one bond.
 #[derive(Debug, Clone)]
@@ -249,6 +250,10 @@ impl Correction for ResidualPower {
         Box::new(self.clone())
     }
 
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(self);
+    }
+
     fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {
         vec![("mu", self.mu_in_force), ("nu", self.nu)]
     }
@@ -327,6 +332,39 @@ fn share_of_error(facts: &BondFacts, corrects_flow: bool) -> f64 {
         SINGLE_RATE
     }
 }
+
+impl Stored for ResidualPower {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            mu,
+            mu_in_force,
+            account,
+            nu: _,
+            limit: _,
+            minimum_flow: _,
+            threshold: _,
+            corrects_flow: _,
+            corrects: _,
+        } = self;
+        if let Share::Audit(share) = mu {
+            stream.keep(share);
+        }
+        stream.keep(mu_in_force);
+        stream.keep(account);
+    }
+}
+
+stored!(RunningShare {
+    start,
+    stale,
+    residual,
+    corrected,
+    greatest,
+    share,
+    steps,
+    is_off
+});
+stored!(EnergyAccount { estimate, open });
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@ use crate::curve::Curve;
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::state::{Courses, Signals, SystemState, Units};
+use crate::state_stream::stored;
 use crate::step::Step;
 
 /// The value that a component receives from one that has stepped before it.
@@ -250,3 +251,5 @@ fn line(
     let since = (step.index % sender.every) as f64 * step.size;
     Curve::line(first + slope * since, slope)
 }
+
+stored!(Turns { ahead, begun, starts, sums; passing, order, is_late, is_led });

@@ -42,6 +42,7 @@ impl Immediate {
             directional_derivatives: false,
             variable_step: true,
             save_and_restore: false,
+            serialize: false,
         };
         Self {
             description: UnitDescription::new(variables, feedthrough.collect(), capabilities),

@@ -11,6 +11,7 @@ use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
 use crate::registry::Entry;
+use crate::state_stream::{StateStream, Stored};
 
 /// The polynomial of the degree, 0 to 3, that would have predicted the past values best.
 #[derive(Debug, Clone, Default)]
@@ -91,6 +92,23 @@ impl Extrapolation for Auto {
 
     fn duplicate(&self) -> Box<dyn Extrapolation> {
         Box::new(self.clone())
+    }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(self);
+    }
+}
+
+impl Stored for Auto {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            history,
+            order,
+            errors,
+        } = self;
+        stream.keep(history);
+        stream.below(order, errors.len());
+        stream.keep(errors);
     }
 }
 

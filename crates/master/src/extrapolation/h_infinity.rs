@@ -13,6 +13,7 @@ use gyrator_h_infinity::{Compensator, Design, Smoother, Specification};
 use super::{Extrapolation, ExtrapolationFacts, Sample, SignalSteps};
 use crate::curve::Curve;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::state_stream::{StateStream, Stored};
 
 /// A compensator at each communication step of the source, held in between; perhaps a smoother at
 /// each communication step of the receiver.
@@ -219,6 +220,10 @@ impl Extrapolation for HInfinity {
     fn duplicate(&self) -> Box<dyn Extrapolation> {
         Box::new(self.clone())
     }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(self);
+    }
 }
 
 fn facts(arguments: &Arguments, steps: &SignalSteps) -> ExtrapolationFacts {
@@ -286,6 +291,26 @@ fn check(is_one_sided: bool, steps: &SignalSteps) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+impl Stored for HInfinity {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            specification: _,
+            compensator,
+            smoother,
+            newest,
+            is_at_rest,
+        } = self;
+        if let Some(compensator) = compensator {
+            compensator.memory().for_each(|value| stream.keep(value));
+        }
+        if let Some(Smoothing { filter, .. }) = smoother {
+            filter.memory().for_each(|value| stream.keep(value));
+        }
+        stream.keep(newest);
+        stream.keep(is_at_rest);
+    }
 }
 
 #[cfg(test)]

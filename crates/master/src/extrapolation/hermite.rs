@@ -11,6 +11,7 @@ use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
 use crate::registry::Entry;
+use crate::state_stream::{StateStream, stored};
 
 /// The parabola through the last two values with the declared slope at the newest.
 #[derive(Debug, Clone, Default)]
@@ -60,7 +61,13 @@ impl Extrapolation for Hermite {
     fn duplicate(&self) -> Box<dyn Extrapolation> {
         Box::new(self.clone())
     }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(self);
+    }
 }
+
+stored!(Hermite { history });
 
 #[cfg(test)]
 mod tests {

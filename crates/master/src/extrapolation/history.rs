@@ -1,5 +1,6 @@
 use super::Sample;
 use crate::curve::Curve;
+use crate::state_stream::{StateStream, Stored};
 
 /// The newest published values of a signal, newest first.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +65,14 @@ impl History {
                 d3,
             ],
         }
+    }
+}
+
+impl Stored for History {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self { samples, filled } = self;
+        stream.keep(samples);
+        stream.below(filled, samples.len() + 1);
     }
 }
 

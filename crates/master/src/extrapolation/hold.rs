@@ -7,6 +7,7 @@
 use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
 use crate::registry::Entry;
+use crate::state_stream::{StateStream, stored};
 
 /// Zero-order hold: the newest value, constant.
 #[derive(Debug, Clone, Default)]
@@ -44,4 +45,10 @@ impl Extrapolation for Hold {
     fn duplicate(&self) -> Box<dyn Extrapolation> {
         Box::new(self.clone())
     }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(self);
+    }
 }
+
+stored!(Hold { value });

@@ -8,6 +8,7 @@
 use super::{Extrapolation, ExtrapolationFacts, Sample, auto, polynomial};
 use crate::curve::Curve;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::state_stream::StateStream;
 
 /// The mean that another extrapolation predicts for the step, held constant.
 struct MeanHold {
@@ -57,6 +58,10 @@ impl Extrapolation for MeanHold {
         Box::new(Self {
             prediction: self.prediction.duplicate(),
         })
+    }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        self.prediction.transfer(stream);
     }
 }
 

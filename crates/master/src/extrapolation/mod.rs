@@ -12,6 +12,7 @@ mod secant_linear;
 pub use crate::curve::Curve;
 use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
+use crate::state_stream::{StateStream, stored};
 
 /// A published value of the signal that feeds an input.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -129,6 +130,12 @@ pub trait Extrapolation: Send {
 
     /// Another one with the same past, to go back to.
     fn duplicate(&self) -> Box<dyn Extrapolation>;
+
+    /// Writes the state to a stream, or reads it from there into one that was made and prepared alike: all that changes in a
+    /// run. The default refuses: the state of a run with it is not kept in a file.
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.unable();
+    }
 }
 
 impl Clone for Box<dyn Extrapolation> {
@@ -148,6 +155,8 @@ pub const EXTRAPOLATIONS: &[Entry<dyn Extrapolation>] = &[
     mean_hold::ENTRY,
     h_infinity::ENTRY,
 ];
+
+stored!(Sample { time, value, slope });
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
 use crate::registry::Entry;
+use crate::state_stream::{StateStream, stored};
 
 /// The polynomial through the newest `degree + 1` published values; of lower degree until the
 /// history is full.
@@ -67,7 +68,13 @@ impl Extrapolation for Polynomial {
     fn duplicate(&self) -> Box<dyn Extrapolation> {
         Box::new(self.clone())
     }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(self);
+    }
 }
+
+stored!(Polynomial { history; degree });
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,7 @@
 use super::{Extrapolation, ExtrapolationFacts, Sample, auto, hermite, polynomial};
 use crate::curve::Curve;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::state_stream::StateStream;
 
 /// The line with the mean and the end value that another extrapolation predicts for the step.
 struct SecantLinear {
@@ -68,6 +69,10 @@ impl Extrapolation for SecantLinear {
         Box::new(Self {
             prediction: self.prediction.duplicate(),
         })
+    }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        self.prediction.transfer(stream);
     }
 }
 

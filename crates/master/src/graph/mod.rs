@@ -307,6 +307,17 @@ impl Graph {
         self.variable_name(component, variable)
     }
 
+    pub(crate) fn input_name(&self, input: usize) -> String {
+        let component = self
+            .components
+            .iter()
+            .position(|c| c.inputs.contains(&input));
+        let variable = self.inputs[input].variable;
+        component.map_or_else(String::new, |component| {
+            self.variable_name(component, variable)
+        })
+    }
+
     pub(crate) fn variable_name(&self, component: usize, variable: usize) -> String {
         let component = &self.components[component];
         format!(

@@ -1,4 +1,5 @@
 use crate::elimination::Elimination;
+use crate::state_stream::stored;
 
 /// The mean force over a macro-step as linear models of both sides predict it.
 ///
@@ -74,6 +75,8 @@ impl Prediction {
         }
     }
 }
+
+stored!(Prediction { change, force, mean; system });
 
 #[cfg(test)]
 mod tests {

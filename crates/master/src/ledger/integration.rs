@@ -9,6 +9,7 @@
 
 use crate::graph::{Axis, Bond};
 use crate::state::{SystemState, input_at_start, input_within};
+use crate::state_stream::stored;
 
 /// One axis over the step in progress.
 #[derive(Debug, Clone, Default)]
@@ -302,3 +303,23 @@ impl Work {
         self.unknown += 0.5 * weight * unknown;
     }
 }
+
+stored!(AxisCourse {
+    effort,
+    flow,
+    last_length
+});
+stored!(Signal {
+    before,
+    published,
+    published_change,
+    slope_change,
+    follows,
+    start_change,
+    input_at_start,
+    last_change,
+    last_curvature;
+    feedthrough,
+    is_curved
+});
+stored!(Followed { gain, gain_change, value; input });

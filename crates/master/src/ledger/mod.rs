@@ -6,6 +6,7 @@ use crate::exchange_mode::Exchange;
 use crate::extremes::{greater, less};
 use crate::graph::Axis;
 use crate::state::{SystemState, added_to, outputs_of};
+use crate::state_stream::stored;
 use crate::step::Step;
 use integration::{AxisCourse, Work};
 
@@ -395,6 +396,50 @@ impl BondAccount {
         energy.keep_peaks(|| step.end(&state.graph.clock));
     }
 }
+
+stored!(Ledger { bonds; has_copies, exchanges });
+stored!(BondAccount {
+    last_changes,
+    output_power_before,
+    energy,
+    courses,
+    error,
+    least,
+    greatest,
+    earlier;
+    axes,
+    every
+});
+stored!(BondEnergy {
+    given_power,
+    received_power,
+    residual_power,
+    correction_power,
+    applied_residual_power,
+    coupling_error_power,
+    output_power,
+    transferred_energy,
+    transferred_energy_abs,
+    residual_energy,
+    applied_residual_energy,
+    residual_energy_integrated,
+    transferred_energy_integrated,
+    residual_energy_abs,
+    max_residual_power,
+    max_residual_power_time,
+    correction_energy
+});
+stored!(Past {
+    residual,
+    swing,
+    correction
+});
+stored!(IntegrationError {
+    curvature,
+    squares,
+    change,
+    range
+});
 
 #[cfg(test)]
 mod tests {

@@ -13,6 +13,7 @@ use crate::engine::{self, Passing, Turns};
 use crate::fault::Fault;
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
 use crate::state::SystemState;
+use crate::state_stream::StateStream;
 use crate::step::Step;
 
 /// Units step one after the other, each with the outputs that those before it have just computed.
@@ -57,5 +58,11 @@ impl Method for GaussSeidel {
 
     fn duplicate(&self) -> Option<Box<dyn Method>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        if let Some(turns) = &mut self.turns {
+            stream.keep(turns);
+        }
     }
 }

@@ -12,6 +12,7 @@ use crate::engine::{head, step_all};
 use crate::fault::Fault;
 use crate::registry::Entry;
 use crate::state::SystemState;
+use crate::state_stream::StateStream;
 use crate::step::Step;
 
 /// All units step in parallel over the same interval, with the outputs published before it.
@@ -35,5 +36,10 @@ impl Method for Jacobi {
 
     fn duplicate(&self) -> Option<Box<dyn Method>> {
         Some(Box::new(Self))
+    }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        // It has no memory.
+        let _ = stream;
     }
 }

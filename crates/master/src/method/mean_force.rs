@@ -12,6 +12,7 @@ use crate::engine::{self, Passing, Turns};
 use crate::fault::Fault;
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
 use crate::state::SystemState;
+use crate::state_stream::StateStream;
 use crate::step::Step;
 
 /// Units step one after the other; later ones receive means, so that both sides of a force see the
@@ -57,5 +58,11 @@ impl Method for MeanForce {
 
     fn duplicate(&self) -> Option<Box<dyn Method>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        if let Some(turns) = &mut self.turns {
+            stream.keep(turns);
+        }
     }
 }

@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
 pub use crate::state::SystemState;
+use crate::state_stream::StateStream;
 pub use crate::step::Step;
 
 /// Facts about a method before it is made.
@@ -61,6 +62,12 @@ pub trait Method: Send {
     /// none.
     fn duplicate(&self) -> Option<Box<dyn Method>> {
         None
+    }
+
+    /// Writes the state to a stream, or reads it from there into one that was made and begun alike: all that changes in a
+    /// run. The default refuses: the state of a run with it is not kept in a file.
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.unable();
     }
 }
 

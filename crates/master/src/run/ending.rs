@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::serialized::keep_at_end;
 use super::{Observing, Run, step_trial};
 use crate::fault::RunError;
 use crate::graph::Bond;
@@ -47,6 +48,7 @@ pub(super) fn end_if_due(run: &mut Run) -> Result<(), RunError> {
 
 /// Terminates the units that may still be called, and lets the observers finish.
 pub(super) fn end(run: &mut Run, reason: StopReason) -> Result<(), RunError> {
+    keep_at_end(run, &reason);
     run.stop_reason = reason;
     let step = run.timeline.next_step();
     let failed = step_trial::conclude(run);

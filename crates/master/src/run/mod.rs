@@ -6,6 +6,7 @@ mod ending;
 mod handle;
 mod judgement;
 mod reporting;
+mod serialized;
 mod snapshot;
 mod step_trial;
 mod stop_time;
@@ -35,6 +36,8 @@ use crate::watch::{self, Watched};
 use checkpoint::{Checkpoint, Energies};
 use ending::{end, end_if_due, fail};
 pub use handle::{Input, Output, Readable, VariableValue, Writable};
+use serialized::LastState;
+pub use serialized::{keep_last_state, last_state};
 pub use snapshot::Snapshot;
 use stop_time::end_as_stepped;
 use timeline::Timeline;
@@ -80,6 +83,7 @@ pub struct Run {
     /// Components whose last steps are tried when the run is over.
     untried: Vec<Untried>,
     written: bool,
+    last_state: LastState,
     /// Distinguishes it from every other run of the process.
     number: u64,
 }
@@ -165,6 +169,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         faulty: None,
         goes_back: false,
         written: false,
+        last_state: LastState::default(),
         number: RUNS.fetch_add(1, Ordering::Relaxed),
     };
     end_if_due(&mut run)?;

@@ -1,6 +1,7 @@
 //! Where a run is in time, and how long its next step is.
 
 use crate::graph::Graph;
+use crate::state_stream::{StateStream, Stored};
 use crate::step::Step;
 use crate::step_control::StepControlFacts;
 use crate::time::{Clock, Ticks};
@@ -59,6 +60,13 @@ impl Timeline {
             Some((ticks, stop)) if self.now == ticks => stop,
             _ => self.clock.seconds(self.now),
         }
+    }
+
+    /// Whether all steps so far were macro-steps: the last one before a stop time may be shorter.
+    pub(super) fn is_at_whole_step(&self) -> bool {
+        let ticks = i64::try_from(self.index).ok();
+        let ticks = ticks.and_then(|index| index.checked_mul(self.clock.ticks_per_step()));
+        !self.is_fixed || ticks == Some(self.now)
     }
 
     /// Macro-steps made.
@@ -222,6 +230,33 @@ impl Sizes {
             (remains / 2 / unit).max(1) * self.grain
         } else {
             length
+        }
+    }
+}
+
+/// The stop time is that of the started run.
+impl Stored for Timeline {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            now,
+            sum,
+            index,
+            next_length,
+            sizes,
+            clock: _,
+            macro_step: _,
+            stop: _,
+            is_fixed: _,
+            may_overshoot: _,
+            sums_time: _,
+        } = self;
+        stream.keep(now);
+        stream.keep(sum);
+        stream.keep(index);
+        stream.keep(next_length);
+        let is_whole = *next_length > 0 && *next_length % sizes.grain == 0;
+        if !is_whole || !sum.is_finite() || !self.is_at_whole_step() {
+            stream.malformed();
         }
     }
 }

@@ -2,6 +2,7 @@ use super::InputCourse;
 use crate::correction::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
 use crate::curve::Curve;
 use crate::graph::{Axis, Bond, Graph};
+use crate::state_stream::{StateStream, Stored};
 use crate::step::Step;
 
 /// A bond with a correction, while it runs.
@@ -192,5 +193,27 @@ impl Corrector {
             }
         }
         is_changed
+    }
+}
+
+impl Stored for Corrector {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            correction,
+            point,
+            increments,
+            scale,
+            last_step,
+            bond: _,
+            facts: _,
+            axes: _,
+            every: _,
+            group: _,
+        } = self;
+        correction.transfer(stream);
+        stream.keep(point);
+        stream.keep(increments);
+        stream.keep(scale);
+        stream.keep(last_step);
     }
 }

@@ -2,6 +2,7 @@ use super::jump::JumpDetector;
 use crate::curve::Curve;
 use crate::extrapolation::{Extrapolation, Sample};
 use crate::graph::{Graph, Input, Output};
+use crate::state_stream::{StateStream, Stored, stored};
 
 /// A connected real input while it runs.
 #[derive(Clone)]
@@ -224,3 +225,48 @@ pub(crate) struct FeedForwardSignal {
     /// The value that was due one macro-step ago.
     pub(crate) previous: f64,
 }
+
+impl Stored for InputCourse {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            factor,
+            offset,
+            extrapolation,
+            piece,
+            jumps,
+            is_to_forget,
+            correction,
+            feed_forward,
+            is_replaced,
+            curve,
+            length,
+            conversion,
+            source: _,
+            source_component: _,
+            component: _,
+            is_discrete: _,
+            needs_substeps: _,
+            needs_slope: _,
+            takes_mean: _,
+            comes_in_pieces: _,
+            is_corrected: _,
+            degree: _,
+        } = self;
+        if let Some(extrapolation) = extrapolation {
+            extrapolation.transfer(stream);
+        }
+        stream.keep(factor);
+        stream.keep(offset);
+        stream.keep(piece);
+        stream.keep(jumps);
+        stream.keep(is_to_forget);
+        stream.keep(correction);
+        stream.keep(feed_forward);
+        stream.keep(is_replaced);
+        stream.keep(curve);
+        stream.keep(length);
+        stream.keep(conversion);
+    }
+}
+
+stored!(FeedForwardSignal { previous; input, is_delayed, degree, curves });

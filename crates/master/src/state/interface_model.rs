@@ -1,6 +1,7 @@
 use crate::curve::Curve;
 use crate::graph::Graph;
 use crate::interface_model::{InterfaceModel, Prediction};
+use crate::state_stream::stored;
 
 /// An interface model and the state of its reduced model. Vectors are by coordinate.
 #[derive(Clone)]
@@ -113,3 +114,27 @@ fn drive(model: &InterfaceModel, graph: &Graph, input: usize) -> Drive {
         Drive::Outside
     }
 }
+
+stored!(ReducedModel {
+    inputs,
+    has_started,
+    position,
+    velocity,
+    position_before,
+    velocity_before,
+    start,
+    masses,
+    force,
+    acceleration,
+    fed_displacement,
+    progress,
+    displacement_error,
+    feedback,
+    means,
+    first_efforts,
+    prediction,
+    force_rate,
+    stiffness;
+    model
+});
+stored!(FastInput { planned, first; input, drive });

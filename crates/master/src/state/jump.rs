@@ -1,4 +1,5 @@
 use crate::extrapolation::Extrapolation;
+use crate::state_stream::stored;
 
 /// Finds discontinuities of a signal in the errors of its prediction.
 #[derive(Debug, Clone, Default)]
@@ -46,3 +47,9 @@ impl JumpDetector {
         is_jump
     }
 }
+
+stored!(JumpDetector {
+    usual,
+    magnitude,
+    predictions
+});

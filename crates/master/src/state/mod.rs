@@ -14,6 +14,7 @@ mod saved;
 mod scenario;
 mod slope;
 mod slot;
+mod stored;
 mod trace;
 
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub(crate) use scenario::{
 };
 pub(crate) use slope::{SlopeReader, SlopeSource};
 pub(crate) use slot::Slot;
+pub(crate) use stored::{facts, transfer};
 pub(crate) use trace::Trace;
 
 use crate::counters::Counters;

@@ -1,4 +1,5 @@
 use crate::exchange_mode::Exchange;
+use crate::state_stream::stored;
 use crate::unit::Handle;
 
 /// A pass of the exchange between steps, ready to run: some inputs of a component, and the outputs
@@ -34,3 +35,18 @@ pub(crate) enum StepResponse {
     /// Direct feed-through is declared and shows nowhere, and the unit cannot be tried.
     Unknown,
 }
+
+stored!(Pass {
+    gains,
+    new_inputs,
+    new_outputs;
+    component,
+    mode,
+    inputs,
+    input_handles,
+    outputs,
+    output_handles,
+    is_smooth,
+    may_read_again,
+    by_unit
+});

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use crate::scenario::{Action, Transformation, reached};
+use crate::state_stream::{StateStream, Stored};
 use crate::unit::VariableType;
 
 /// The actions of a scenario on a running system.
@@ -193,12 +194,54 @@ impl Channel {
 }
 
 impl ChannelAction {
-    fn report(&self, time: f64, event: &'static str) -> Option<DoneAction> {
+    pub(crate) fn report(&self, time: f64, event: &'static str) -> Option<DoneAction> {
         Some(DoneAction {
             time,
             variable: Arc::clone(self.reported_as.as_ref()?),
             action: self.name,
             event,
         })
+    }
+}
+
+impl Stored for Channel {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        match &mut self.target {
+            Target::Connected(_) => {}
+            Target::Wired { applied, given, .. } => {
+                stream.keep(&mut applied.factor);
+                stream.keep(&mut applied.offset);
+                stream.keep(given);
+            }
+            Target::Free { base, given, .. } => {
+                stream.keep(base);
+                stream.keep(given);
+            }
+        }
+        let mut phases: Vec<Phase> = self.actions.iter().map(|action| action.phase).collect();
+        stream.keep(&mut phases);
+        for (action, phase) in self.actions.iter_mut().zip(phases) {
+            action.phase = phase;
+        }
+    }
+}
+
+impl Stored for Phase {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let (mut number, mut times) = match *self {
+            Self::Waiting => (0, (0.0, 0.0)),
+            Self::Acting { since, held } => (1, (since, held)),
+            Self::Over => (2, (0.0, 0.0)),
+        };
+        stream.below(&mut number, 3);
+        stream.keep(&mut times);
+        *self = match number {
+            0 => Self::Waiting,
+            1 => Self::Acting {
+                since: times.0,
+                held: times.1,
+            },
+            _ => Self::Over,
+        };
     }
 }

@@ -1,6 +1,7 @@
 //! Outputs of a component at its own communication steps, between the points where it publishes.
 
 use super::{Member, Slot};
+use crate::state_stream::{StateStream, Stored};
 use crate::unit::{Handle, UnitResult};
 
 /// Outputs read within a macro-step, row by row.
@@ -49,5 +50,19 @@ impl Trace {
         let column = self.outputs.iter().position(|known| *known == output);
         let rows = self.values.chunks_exact(self.outputs.len()).take(self.rows);
         rows.filter_map(move |row| Some(row[column?]))
+    }
+}
+
+impl Stored for Trace {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            values,
+            rows,
+            outputs,
+            handles: _,
+        } = self;
+        stream.keep(&mut **values);
+        let most = values.len() / outputs.len().max(1);
+        stream.below(rows, most + 1);
     }
 }

@@ -13,6 +13,7 @@
 use super::{Decision, StepAudit, StepControl, StepControlFacts};
 use crate::ledger::BondEnergy;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::state_stream::{StateStream, Stored};
 
 /// The controller: its parameters, and its state since the size of the steps could change last.
 #[derive(Debug, Clone)]
@@ -295,7 +296,37 @@ impl StepControl for Ecco {
         Some(Box::new(self.clone()))
     }
 
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(self);
+    }
+
     fn signals(&self) -> &[(&'static str, f64)] {
         &self.signals
+    }
+}
+
+impl Stored for Ecco {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            worst,
+            previous,
+            signals,
+            macro_step: _,
+            limits: _,
+            tolerance: _,
+            energy_scale: _,
+            safety: _,
+            integral_gain: _,
+            proportional_gain: _,
+            change: _,
+            first_step: _,
+            minimum_step: _,
+            maximum_step: _,
+            indicator: _,
+            reject_above: _,
+        } = self;
+        stream.keep(worst);
+        stream.keep(previous);
+        signals.iter_mut().for_each(|(_, value)| stream.keep(value));
     }
 }

@@ -8,6 +8,7 @@
 
 use super::{Decision, StepAudit, StepControl, StepControlFacts};
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
+use crate::state_stream::StateStream;
 
 /// The experiment's macro-step, always.
 #[derive(Debug, Clone, Default)]
@@ -44,5 +45,10 @@ impl StepControl for Fixed {
 
     fn duplicate(&self) -> Option<Box<dyn StepControl>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        // Nothing of it changes in a run.
+        let _ = stream;
     }
 }

@@ -7,6 +7,7 @@ use crate::defect::Defects;
 use crate::ledger::Ledger;
 use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
+use crate::state_stream::StateStream;
 pub use crate::step::Step;
 
 /// The step that was made, as passed to a step control.
@@ -89,6 +90,12 @@ pub trait StepControl: Send {
     /// none.
     fn duplicate(&self) -> Option<Box<dyn StepControl>> {
         None
+    }
+
+    /// Writes the state to a stream, or reads it from there into one that was made and begun alike: all that changes in a
+    /// run. The default refuses: the state of a run with it is not kept in a file.
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.unable();
     }
 }
 

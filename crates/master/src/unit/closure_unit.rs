@@ -50,6 +50,7 @@ impl<F: FnMut(Call<'_>) + Send> ClosureUnit<F> {
             directional_derivatives: false,
             variable_step: true,
             save_and_restore: false,
+            serialize: false,
         };
         Self {
             description: UnitDescription::new(variables, BTreeMap::new(), capabilities),

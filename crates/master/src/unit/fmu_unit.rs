@@ -38,30 +38,6 @@ impl FmuUnit {
         Self::instantiate(fmu, name, describe(fmu.description()), &options)
     }
 
-    /// The present state as bytes, from which another instance of the FMU can go on: in another
-    /// process, too, on the same platform (C-73).
-    ///
-    /// # Errors
-    /// As the FMU reports; unsupported unless it has `canSerializeFMUstate`.
-    pub fn serialize(&mut self) -> UnitResult<Vec<u8>> {
-        let state = Self::check(self.instance.save_state())?;
-        let bytes = Self::check(self.instance.serialize_state(&state))?;
-        Self::check(self.instance.free_state(state))?;
-        Ok(bytes)
-    }
-
-    /// Goes to the state in the bytes of [`serialize`](Self::serialize). The instance has to be in
-    /// the same phase of the run: the state changes all but that.
-    ///
-    /// # Errors
-    /// As [`serialize`](Self::serialize).
-    pub fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
-        let state = Self::check(self.instance.deserialize_state(bytes))?;
-        self.has_saved = true;
-        Self::check(self.instance.restore_state(&state))?;
-        Self::check(self.instance.free_state(state))
-    }
-
     /// Loads the FMU's library and makes an instance.
     pub(crate) fn instantiate(
         fmu: &fmu::Fmu,
@@ -282,6 +258,20 @@ impl Unit for FmuUnit {
         }
     }
 
+    fn serialize(&mut self) -> UnitResult<Vec<u8>> {
+        let state = Self::check(self.instance.save_state())?;
+        let bytes = Self::check(self.instance.serialize_state(&state))?;
+        Self::check(self.instance.free_state(state))?;
+        Ok(bytes)
+    }
+
+    fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
+        let state = Self::check(self.instance.deserialize_state(bytes))?;
+        self.has_saved = true;
+        Self::check(self.instance.restore_state(&state))?;
+        Self::check(self.instance.free_state(state))
+    }
+
     fn terminate(&mut self) -> UnitResult {
         Self::check(self.instance.terminate())
     }
@@ -346,6 +336,7 @@ fn capabilities(model: &ModelDescription) -> Capabilities {
         directional_derivatives: claims(|c| c.provides_directional_derivative),
         variable_step: claims(|c| c.can_handle_variable_communication_step_size),
         save_and_restore: claims(|c| c.can_get_and_set_fmu_state),
+        serialize: claims(|c| c.can_get_and_set_fmu_state && c.can_serialize_fmu_state),
     }
 }
 

@@ -3,6 +3,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use crate::fault::{Cause, UnitFault};
+use crate::state_stream::{StateStream, read_state};
 use crate::unit::{
     Capabilities, Causality, Feedthrough, Handle, SavedState, StepOutcome, Unit, UnitDescription,
     UnitResult, Variable, set_inputs,
@@ -105,6 +106,7 @@ impl LinearUnit {
             directional_derivatives: true,
             variable_step: true,
             save_and_restore: true,
+            serialize: true,
         };
         Ok(Self {
             description: UnitDescription::new(variables, feedthrough, capabilities),
@@ -237,6 +239,21 @@ impl Unit for LinearUnit {
             )),
         }
     }
+
+    fn serialize(&mut self) -> UnitResult<Vec<u8>> {
+        let mut stream = StateStream::to_write();
+        transfer(self, &mut stream);
+        Ok(stream.finish().unwrap_or_default())
+    }
+
+    fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
+        read_state(bytes, |stream| transfer(self, stream))
+    }
+}
+
+fn transfer(unit: &mut LinearUnit, stream: &mut StateStream) {
+    stream.keep(unit.states.as_mut_slice());
+    stream.keep(unit.inputs.as_mut_slice());
 }
 
 #[cfg(test)]

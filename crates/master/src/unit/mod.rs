@@ -202,6 +202,8 @@ pub struct Capabilities {
     pub variable_step: bool,
     /// [`Unit::save`] and [`Unit::restore`] work.
     pub save_and_restore: bool,
+    /// [`Unit::serialize`] and [`Unit::deserialize`] work.
+    pub serialize: bool,
 }
 
 /// Which outputs depend on which inputs at the same instant: direct feed-through.
@@ -444,6 +446,29 @@ pub trait Unit: Send {
     fn restore(&mut self, state: &SavedState) -> UnitResult {
         let _ = state;
         Err(unsupported("restore", "this unit cannot restore a state"))
+    }
+
+    /// The present state as bytes, for a unit that was made alike (`fmi2SerializeFMUstate`, FMI 2.0 §2.1.8).
+    ///
+    /// # Errors
+    /// As the unit reports; unsupported by default.
+    fn serialize(&mut self) -> UnitResult<Vec<u8>> {
+        Err(unsupported(
+            "serialize",
+            "this unit gives its state no bytes",
+        ))
+    }
+
+    /// Goes to the state of these bytes, in the same phase of a run as the unit was that gave them.
+    ///
+    /// # Errors
+    /// Bytes that are not those of such a unit; unsupported by default.
+    fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
+        let _ = bytes;
+        Err(unsupported(
+            "deserialize",
+            "this unit takes no state from bytes",
+        ))
     }
 
     /// Warnings that calls have returned so far.

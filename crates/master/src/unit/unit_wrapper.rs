@@ -121,6 +121,8 @@ pass_on! {
         ) -> UnitResult;
         save(previous: Option<SavedState>) -> UnitResult<SavedState>;
         restore(state: &SavedState) -> UnitResult;
+        serialize() -> UnitResult<Vec<u8>>;
+        deserialize(bytes: &[u8]) -> UnitResult;
         terminate() -> UnitResult;
     }
 }

@@ -214,13 +214,13 @@ impl IsolatedUnit {
     }
 
     /// The present state as bytes, which the journal begins anew from.
-    fn serialize(&mut self) -> UnitResult<Vec<u8>> {
+    fn state_as_bytes(&mut self) -> UnitResult<Vec<u8>> {
         self.change().rare(&Rare::Serialize);
         let head = self.send_all()?;
         let mut cursor = Cursor::new(self.reply.get(..head.length).unwrap_or_default());
         match (Answer::take(&mut cursor), &mut self.hosted.journal) {
-            (Ok(Answer::State(state)), Some(journal)) => {
-                journal.keep(state);
+            (Ok(Answer::State(state)), journal) => {
+                journal.iter_mut().for_each(|journal| journal.keep(state));
                 Ok(state.to_owned())
             }
             _ => Err(self.hosted.nonsense(Malformed)),
@@ -484,7 +484,7 @@ impl Unit for IsolatedUnit {
 
     fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
         if self.hosted.journal.is_some() {
-            return Ok(Box::new(SerializedState(self.serialize()?)));
+            return Ok(Box::new(SerializedState(self.state_as_bytes()?)));
         }
         let kept = previous.filter(|previous| previous.is::<KeptState>());
         let kept = kept.unwrap_or_else(|| {
@@ -509,6 +509,15 @@ impl Unit for IsolatedUnit {
             return Err(UnitFault::new("fmi2SetFMUstate", Cause::Error, message));
         }
         Ok(())
+    }
+
+    fn serialize(&mut self) -> UnitResult<Vec<u8>> {
+        self.state_as_bytes()
+    }
+
+    fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
+        self.change().rare(&Rare::Deserialize(bytes));
+        self.send_all().map(drop)
     }
 
     fn warnings(&self) -> u64 {
