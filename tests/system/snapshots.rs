@@ -7,6 +7,7 @@ use gyrator::correction::CORRECTIONS;
 use gyrator::exchange_mode::Exchange;
 use gyrator::extrapolation::EXTRAPOLATIONS;
 use gyrator::method::METHODS;
+use gyrator::run::{deserialize, serialize};
 use gyrator::step_control::STEP_CONTROLS;
 use gyrator::{ClosureUnit, Run, RunError, RunOptions, System};
 use gyrator_system::{Problem, Severity};
@@ -54,9 +55,28 @@ fn expect_same(systems: [System; 2]) {
     assert_eq!(format!("{broken:?}"), format!("{whole:?}"));
 }
 
+/// A run that goes on from the bytes of another one has the bits, and in the end the report, of one that does not.
+#[track_caller]
+fn expect_same_from_bytes(systems: [System; 3]) {
+    let [mut whole, mut first, mut second] =
+        systems.map(|system| system.start(&RunOptions::default()).unwrap());
+    steps(&mut whole, 13);
+    let expected = steps(&mut whole, 40);
+    steps(&mut first, 13);
+    let time = first.time();
+    let bytes = serialize(&mut first).unwrap();
+    // Giving the bytes changes nothing.
+    assert_eq!(steps(&mut first, 40), expected);
+    deserialize(&mut second, &bytes).unwrap();
+    assert_eq!(second.time(), time);
+    assert_eq!(serialize(&mut second).unwrap(), bytes);
+    assert_eq!(steps(&mut second, 40), expected);
+    let (whole, second) = (whole.stop().unwrap(), second.stop().unwrap());
+    assert_eq!(format!("{second:?}"), format!("{whole:?}"));
+}
+
 /// Every combination of words that a system accepts, at equal and at unlike communication steps.
-#[test]
-fn going_back_changes_no_bit_whatever_the_words() {
+fn for_all_words(mut check: impl FnMut(&dyn Fn() -> System)) {
     let corrections = CORRECTIONS.iter().map(|entry| Some(entry.name));
     let corrections: Vec<_> = [None].into_iter().chain(corrections).collect();
     let mut seen = BTreeSet::new();
@@ -74,18 +94,18 @@ fn going_back_changes_no_bit_whatever_the_words() {
                                 correction: correction.map(|word| (word, &[][..])),
                                 ..Coupling::default()
                             };
-                            let systems = [(), ()].map(|()| {
+                            let system = || {
                                 let force = ModelUnit::new().with_input_derivatives(2);
                                 let mut system =
                                     TABLE_1[1].system_of(&coupling, force, ModelUnit::new());
                                 system.method(method.name).step_control(control.name);
                                 system
-                            });
+                            };
                             let is_error = |problem: &Problem| problem.severity == Severity::Error;
-                            if systems[0].check().iter().any(is_error) {
+                            if system().check().iter().any(is_error) {
                                 continue;
                             }
-                            expect_same(systems);
+                            check(&system);
                             seen.extend([extrapolation.name, method.name, control.name]);
                             seen.extend(correction.iter());
                         }
@@ -102,10 +122,20 @@ fn going_back_changes_no_bit_whatever_the_words() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// FMUs give and take their states through `fmi2GetFMUstate` and `fmi2SetFMUstate`.
+#[test]
+fn going_back_changes_no_bit_whatever_the_words() {
+    for_all_words(|system| expect_same([system(), system()]));
+}
+
+#[test]
+fn going_on_from_bytes_changes_no_bit_whatever_the_words() {
+    for_all_words(|system| expect_same_from_bytes([system(), system(), system()]));
+}
+
+/// FMUs give and take their states through `fmi2GetFMUstate` and `fmi2SetFMUstate`, and as bytes.
 #[test]
 fn fmus_go_back() {
-    expect_same([(), ()].map(|()| {
+    let system = || {
         let mut file = TABLE_1[1]
             .system(&Coupling {
                 motion_step: 2.5e-4,
@@ -122,7 +152,9 @@ fn fmus_go_back() {
             };
         }
         System::from_file(file).unwrap()
-    }));
+    };
+    expect_same([system(), system()]);
+    expect_same_from_bytes([system(), system(), system()]);
 }
 
 /// Values that are written for a slow component, and actions that are added, are part of the state.

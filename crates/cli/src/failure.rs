@@ -395,7 +395,11 @@ pub(crate) fn advice_on_missing(path: &Path) -> Option<String> {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let RunError::Fault(mut fault) = error else {
-            return Self::new(Exit::Failed, Message::error(error.to_string()));
+            let exit = match error {
+                RunError::NotSaved(_) | RunError::NotRestored(_) => Exit::InvalidInput,
+                _ => Exit::Failed,
+            };
+            return Self::new(exit, Message::error(error.to_string()));
         };
         let log = fault.unit.log.take();
         let exit = match fault.unit.cause {

@@ -28,6 +28,8 @@ mod recorder;
 mod result_output;
 pub mod screen;
 mod session;
+mod session_warnings;
+mod state_options;
 mod study_progress;
 mod study_summary;
 mod study_supervision;

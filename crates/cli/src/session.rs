@@ -9,7 +9,7 @@ use gyrator::record::Selection;
 use gyrator::run::divergence_advice;
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
-use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, Value};
+use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, System, Value};
 use gyrator_assess::{Checks, Finding, Judging, Outcome, at_other_step};
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
@@ -29,13 +29,14 @@ use crate::initial_values::initial_values;
 use crate::input_file::{InputFile, InputTable};
 use crate::interrupt::Interrupt;
 use crate::junit;
-use crate::numbers::short;
 use crate::options::{ExecutionOptions, ResultOptions};
 use crate::overwriting::{self, Named};
 use crate::progress::Progress;
 use crate::real_time::RealTimeOptions;
 use crate::recorder::{ResultFile, recorder};
 use crate::screen;
+use crate::session_warnings::{no_outputs, shortened_step, warning};
+use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::{self, OutputFile, Summary, WallClock};
 use crate::supervision;
 
@@ -72,6 +73,8 @@ pub(crate) struct Session<'a> {
     pub(crate) error_bars: Option<f64>,
     /// Checks, and the options that ask for them.
     pub(crate) checks: Option<(Checks, &'a CheckOptions)>,
+    /// Saved states.
+    pub(crate) states: Option<&'a StateOptions>,
     /// When loading began.
     pub(crate) begin: Instant,
 }
@@ -84,6 +87,10 @@ struct Running {
     assessing: Option<Recorder>,
     /// Judges the checks.
     judging: Option<Judging>,
+    /// Saves its state.
+    saving: Option<Saving>,
+    /// Where it goes on from.
+    resumed: Option<String>,
     /// Parameters that are recorded once.
     parameters: Vec<(String, Value)>,
     inputs: Option<InputFile>,
@@ -124,6 +131,17 @@ impl Session<'_> {
         };
         running.clock.stepping = running.stepping_since.elapsed().as_secs_f64();
         let mut report = running.run.report();
+        report.notes.extend(running.resumed.take());
+        let unsaved = match running.saving.take().filter(|_| outcome.is_ok()) {
+            Some(mut saving) => match saving.conclude(&mut running.run, &report) {
+                Ok(note) => {
+                    report.notes.push(note);
+                    None
+                }
+                Err(failure) => Some(failure),
+            },
+            None => None,
+        };
         let (assessed, outcome) = match assessment {
             Some(assessment) => self.assess(assessment, &running, outcome, &interrupt),
             None => (None, outcome),
@@ -135,6 +153,7 @@ impl Session<'_> {
         }
         let exit = interrupt.while_reporting(|| {
             let concluded = self.conclude(&running, &report, assessed.as_ref(), outcome);
+            let concluded = concluded.and_then(|exit| unsaved.map_or(Ok(exit), Err));
             concluded.unwrap_or_else(|failure| {
                 failure.print();
                 failure.exit
@@ -217,7 +236,7 @@ impl Session<'_> {
     fn warn_of_many_steps(&self) {
         let problems = gyrator_system::check(&self.system);
         for problem in problems.iter().filter(|problem| problem.rule == MANY_STEPS) {
-            screen::message(&format!("warning: {}\n", self.warning(problem)));
+            screen::message(&format!("warning: {}\n", warning(&self.system, problem)));
         }
     }
 
@@ -232,7 +251,9 @@ impl Session<'_> {
         }
         let mut outputs = self.results.outputs();
         outputs.extend(self.junit());
+        outputs.extend(self.states.and_then(StateOptions::output));
         overwriting::refuse_files_of(&self.system, &outputs)?;
+        let (described, resumed) = self.resumption()?;
         let table = self.input_file.map(InputTable::read).transpose()?;
         self.remove_earlier_reports();
         // Before anything that may take long or crash: an older result must not stand for this run, and
@@ -243,7 +264,7 @@ impl Session<'_> {
         let file = file.transpose()?;
         let not_started = |error| Failure::not_started(error, &self.system);
         let fmus = FmuCache::new(self.fmus.open_options());
-        let system = fmus.system(self.system.clone());
+        let system = fmus.system(described);
         let mut system = system.map_err(not_started)?;
         if let Some(feed_forward) = &self.feed_forward {
             system.feed_forward(feed_forward.clone());
@@ -258,20 +279,9 @@ impl Session<'_> {
             }
             None => None,
         };
-        let judging = self.checks.as_ref().map(|(checks, _)| {
-            let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
-            checks::judging(checks, &graph, &self.system.experiment)
-        });
-        let judging = judging.transpose()?;
+        let judging = self.judging(&system)?;
         let loading = self.begin.elapsed().as_secs_f64();
-        let options = RunOptions {
-            waits_at_stop_time: false,
-            threads: self.execution.worker_threads.map_or(1, usize::from),
-            accept_not_finite: self.execution.no_nan_check,
-            log_fmu_calls: self.execution.log_level >= LogLevel::Info,
-            interrupt: Some(interrupt.requested()),
-            pending_timeout: Some(self.execution.timeout().unwrap_or(Duration::MAX)),
-        };
+        let options = self.options(interrupt);
         let since = Instant::now();
         let mut run = system
             .start_with(&options, &mut *self.maker()?)
@@ -281,6 +291,8 @@ impl Session<'_> {
             initialising: since.elapsed().as_secs_f64(),
             stepping: 0.0,
         };
+        let resumed = resumed.map(|resumed| resumed.apply(&mut run)).transpose()?;
+        let saving = self.saving(&mut run)?;
         let recorder = file
             .clone()
             .map(|file| recorder(self.selection(), &run, file));
@@ -295,6 +307,8 @@ impl Session<'_> {
             recorder,
             assessing: None,
             judging,
+            saving,
+            resumed,
             parameters,
             inputs,
             clock,
@@ -319,6 +333,45 @@ impl Session<'_> {
                 Box::new(RecordCalls::new(folder, isolation))
             }
         })
+    }
+
+    /// The system with what a saved state has it without, and that state.
+    fn resumption(&self) -> Result<(SystemFile, Option<Resumed>), Failure> {
+        let mut system = self.system.clone();
+        let resumed = match self.states {
+            Some(states) => states.resumption(&mut system, self.feed_forward.as_ref())?,
+            None => None,
+        };
+        Ok((system, resumed))
+    }
+
+    fn saving(&self, run: &mut Run) -> Result<Option<Saving>, Failure> {
+        let learned = self.feed_forward.as_ref();
+        let saving = self
+            .states
+            .map(|states| states.saving(run, &self.system, learned));
+        Ok(saving.transpose()?.flatten())
+    }
+
+    fn judging(&self, system: &System) -> Result<Option<Judging>, Failure> {
+        let Some((checks, _)) = &self.checks else {
+            return Ok(None);
+        };
+        let graph = gyrator::system::resolved_graph(system)
+            .map_err(|error| Failure::not_started(error, &self.system))?;
+        checks::judging(checks, &graph, &self.system.experiment).map(Some)
+    }
+
+    fn options(&self, interrupt: &Interrupt) -> RunOptions {
+        RunOptions {
+            waits_at_stop_time: false,
+            threads: self.execution.worker_threads.map_or(1, usize::from),
+            accept_not_finite: self.execution.no_nan_check,
+            log_fmu_calls: self.execution.log_level >= LogLevel::Info,
+            interrupt: Some(interrupt.requested()),
+            pending_timeout: Some(self.execution.timeout().unwrap_or(Duration::MAX)),
+            open_end: self.states.is_some_and(StateOptions::are_saved),
+        }
     }
 
     /// The JUnit report, by its option.
@@ -394,11 +447,18 @@ impl Session<'_> {
             run.observe(real_time)?;
         }
         running.stepping_since = Instant::now();
-        let Some(inputs) = &running.inputs else {
+        if running.inputs.is_none() && running.saving.is_none() {
             return run.run().map(|_| ());
-        };
+        }
         while !run.has_ended() {
-            inputs.feed(run)?;
+            if let Some(saving) = &mut running.saving
+                && saving.look(run).is_break()
+            {
+                return run.stop().map(|_| ());
+            }
+            if let Some(inputs) = &running.inputs {
+                inputs.feed(run)?;
+            }
             run.step()?;
         }
         Ok(())
@@ -419,26 +479,6 @@ impl Session<'_> {
         run.stop().map(|_| ())
     }
 
-    /// Says that there is nothing to record.
-    fn no_outputs(&self, run: &Run) -> Option<String> {
-        let graph = run.graph();
-        let has_outputs = !graph.real_outputs().is_empty() || !graph.signals().is_empty();
-        let whole = self
-            .single
-            .as_ref()
-            .map_or("no component of the system has", |_| "the FMU has no");
-        let noun = if self.single.is_some() {
-            "outputs"
-        } else {
-            "an output"
-        };
-        (!has_outputs && self.results.output_variable.is_empty()).then(|| {
-            format!(
-                "{whole} {noun}; `--output-variable` records inputs, local variables and parameters"
-            )
-        })
-    }
-
     /// Writes the summaries and turns the outcome into an exit code or a failure.
     fn conclude(
         &self,
@@ -452,9 +492,12 @@ impl Session<'_> {
             .as_ref()
             .map(|file| OutputFile::new(&self.results.output_file, file));
         let trouble = running.file.as_ref().and_then(ResultFile::trouble);
-        let problems = self.warnings.iter().map(|problem| self.warning(problem));
-        let shortened = self.shortened_step(report);
-        let no_outputs = self.no_outputs(&running.run);
+        let problems = self
+            .warnings
+            .iter()
+            .map(|problem| warning(&self.system, problem));
+        let shortened = shortened_step(&self.system, report);
+        let no_outputs = no_outputs(&running.run, self.single.as_ref(), self.results);
         let found = report.warnings.iter().cloned();
         let warnings: Vec<String> = problems
             .chain(shortened)
@@ -540,40 +583,6 @@ impl Session<'_> {
             _ => None,
         };
         options.write(&self.system.source.path, findings, trouble.as_deref())
-    }
-
-    /// Says that the last step was shorter than the others, for the run to end at its stop time.
-    fn shortened_step(&self, report: &Report) -> Option<String> {
-        let experiment = &self.system.experiment;
-        let value =
-            |time: &Option<gyrator_system::Spanned<f64>>| time.as_ref().map(|time| time.value);
-        let (stop, step) = value(&experiment.stop_time).zip(value(&experiment.step_size))?;
-        let start = value(&experiment.start_time).unwrap_or(0.0);
-        let is_due = report.step_control == "fixed" && report.stop_reason == StopReason::StopTime;
-        let steps = (stop - start) / step;
-        // The rest of a step, but for rounding.
-        let rounding = 1e-9 * steps.max(1.0);
-        let rest = steps.fract();
-        let is_shortened = is_due && rest > rounding && rest < 1.0 - rounding;
-        is_shortened.then(|| {
-            let last = short(rest * step);
-            format!("the last step is shortened to {last} s, to end at the stop time")
-        })
-    }
-
-    fn warning(&self, problem: &Problem) -> String {
-        let source = &self.system.source;
-        let start = problem.span.as_ref().map_or(0, |span| span.start);
-        let place = problem.span.as_ref().map_or(String::new(), |_| {
-            let (line, column) = source.position(start);
-            format!(":{line}:{column}")
-        });
-        let help = problem
-            .help
-            .as_ref()
-            .map_or(String::new(), |help| format!("; {help}"));
-        let path = source.file_at(start).0.display();
-        format!("{path}{place}: {}{help}", problem.message)
     }
 }
 

@@ -10,8 +10,10 @@ use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::Path;
 
-use gyrator::Unit;
+use gyrator::run::deserialize;
+use gyrator::system::StateFile;
 use gyrator::unit::{Capabilities, Handle, StepOutcome, UnitDescription, UnitResult};
+use gyrator::{LinearUnit, Run, RunOptions, System, Unit};
 use gyrator_fmu::{Causality, Fmu, Limits, ModelDescription, OpenOptions};
 use gyrator_replay::{Agreement, CallLog, CallRecorder, Recording, compare, replay};
 use gyrator_system::{Problem, SystemFile, toml_file};
@@ -32,6 +34,7 @@ pub const TARGETS: &[Target] = &[
     ("csv_input", csv_input),
     ("recorded_calls", recorded_calls),
     ("worker_protocol", worker_protocol),
+    ("saved_state", saved_state),
 ];
 
 thread_local! {
@@ -305,4 +308,72 @@ pub fn csv_input(bytes: &[u8]) {
     if let Ok(table) = gyrator_record::parse_csv(bytes, Path::new("input.csv")) {
         assert!(table.time.is_sorted());
     }
+}
+
+/// The state of a run: the file, and the bytes in it as a run takes them. What a run takes it can go on from.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn saved_state(bytes: &[u8]) {
+    if let Ok(file) = StateFile::from_bytes(bytes) {
+        assert!(file.time().is_finite());
+    }
+    let mut run = bench();
+    match deserialize(&mut run, bytes) {
+        Ok(()) => {
+            assert!(run.time().is_finite());
+            // Numbers may be anything: the steps may fail.
+            for _ in 0..4 {
+                if run.has_ended() || run.step().is_err() {
+                    return;
+                }
+            }
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// Blocks with memory.
+const BLOCKS: &str = "
+[experiment]
+step_size = 0.01
+stop_time = 1.0
+step_control = \"ecco\"
+extrapolation = \"auto\"
+[components.delay]
+block = { name = \"delay\", delay = 0.05 }
+[components.slope]
+block = { name = \"rate-limit\", rising = 2.0 }
+";
+
+/// A run of units and blocks in different steps, with a correction, step control and extrapolation.
+///
+/// # Panics
+/// If it does not start, which depends on nothing.
+#[must_use]
+pub fn bench() -> Run {
+    let mass = || {
+        let matrices: [&[f64]; 4] = [
+            &[0.0, 1.0, -10.0, -0.1],
+            &[0.0, 1.0],
+            &[1.0, 0.0, 0.0, 1.0],
+            &[0.0, 0.0],
+        ];
+        LinearUnit::new(&[0.0, 1.0], &["f"], &["x", "v"], matrices)
+    };
+    let spring = || {
+        let matrices: [&[f64]; 4] = [&[0.0], &[1.0], &[-5.0], &[-0.5]];
+        LinearUnit::new(&[0.0], &["v"], &["f"], matrices)
+    };
+    let (file, _) = toml_file::parse(BLOCKS, "blocks.toml").expect("the blocks are described");
+    let mut system = System::from_file(file).expect("blocks have no files");
+    system.add_with("mass", mass);
+    system.add_with("spring", spring).step_size(0.005);
+    system.connect("mass.x", "delay.u");
+    system.connect("mass.v", "slope.u");
+    let bond = system.bond("coupling", ("spring.f", "mass.f"), ("mass.v", "spring.v"));
+    bond.correction("nepce");
+    system
+        .start(&RunOptions::default())
+        .expect("the bench starts")
 }

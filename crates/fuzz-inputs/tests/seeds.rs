@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use gyrator_fuzz_inputs::TARGETS;
+use gyrator::run::{deserialize, serialize};
+use gyrator_fuzz_inputs::{TARGETS, bench, saved_state};
 
 #[test]
 fn every_seed_is_survived() {
@@ -30,5 +31,31 @@ fn every_folder_of_seeds_has_a_target() {
         assert!(TARGETS.iter().any(|(target, _)| *target == name), "{name}");
         let fuzzer = folder.join("fuzz_targets").join(format!("{name}.rs"));
         assert!(fuzzer.is_file(), "{name} has a fuzzer");
+    }
+}
+
+/// The bytes of a run are taken, and no change of one of them is worse than a refusal or wrong numbers.
+#[test]
+fn every_byte_of_a_state_may_be_wrong() {
+    let mut run = bench();
+    for _ in 0..20 {
+        run.step().unwrap();
+    }
+    let bytes = serialize(&mut run).unwrap();
+    if let Some(folder) = std::env::var_os("GYRATOR_SEEDS") {
+        std::fs::write(Path::new(&folder).join("steps.state"), &bytes).unwrap();
+    }
+    assert!(deserialize(&mut bench(), &bytes).is_ok());
+    // Each second byte in one of three ways takes two seconds.
+    for place in (0..bytes.len()).step_by(2) {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= [1, 0x80, 0xff][place % 3];
+        saved_state(&damaged);
+    }
+    for length in (0..bytes.len()).step_by(23) {
+        assert!(
+            deserialize(&mut bench(), &bytes[..length]).is_err(),
+            "{length}"
+        );
     }
 }

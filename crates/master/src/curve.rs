@@ -1,5 +1,7 @@
 //! The course of an input over a coming step.
 
+use crate::state_stream::stored;
+
 /// A cubic in the time since the start of the step: `value + slope·s + …`, s in seconds.
 ///
 /// An extrapolation that gave one number at the start of the step would equal hold to the last
@@ -90,6 +92,8 @@ impl Curve {
         sum
     }
 }
+
+stored!(Curve { coefficients });
 
 #[cfg(test)]
 mod tests {

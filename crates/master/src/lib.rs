@@ -104,7 +104,7 @@ pub use gyrator_system as system_file;
 /// Reasons why a system does not start, and why a run ends before its time.
 pub mod error {
     pub use crate::fault::{Cause, Fault, RunError, UnitFault};
-    pub use crate::start_error::{LoadError, LoadErrorKind, StartError};
+    pub use crate::start_error::{LoadError, LoadErrorKind, StartError, StateFileError};
 }
 
 /// Results: recorders of runs, sinks of rows, their readers, comparison.

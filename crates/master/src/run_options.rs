@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use gyrator_fmu::InstanceOptions;
+use gyrator_system::Problem;
 
 /// How a run is made; none of it changes a result.
 #[derive(Debug, Clone, Default)]
@@ -22,9 +23,24 @@ pub struct RunOptions {
     pub waits_at_stop_time: bool,
     /// Longest time of a step that an FMU makes in the background (`fmi2Pending`); `None` is a minute.
     pub pending_timeout: Option<Duration>,
+    /// Units get no stop time (`stopTimeDefined`, FMI 2.0 §2.1.6): their states would have it, and they refuse steps beyond
+    /// it. For a run whose state is [kept](crate::run::serialize) for one with a later stop time.
+    pub open_end: bool,
 }
 
 impl RunOptions {
+    /// The threads that step the units besides the caller's.
+    pub(crate) fn pool(&self, problems: &mut Vec<Problem>) -> Option<rayon::ThreadPool> {
+        let threads = self.threads;
+        if threads <= 1 {
+            return None;
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let failed = |error| format!("{threads} threads could not be started: {error}");
+        pool.map_err(|error| problems.push(Problem::warning("no-threads", failed(error))))
+            .ok()
+    }
+
     /// The options of the instances of FMUs in this process.
     pub(crate) fn of_instances(&self) -> InstanceOptions {
         let usual = InstanceOptions::default();

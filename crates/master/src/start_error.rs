@@ -20,9 +20,31 @@ pub enum StartError {
     /// FMUs could not be loaded, and the description has other problems.
     #[error("{}\n{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"), .1)]
     Several(Vec<LoadError>, Problems),
+    /// A saved state does not fit.
+    #[error(transparent)]
+    State(#[from] StateFileError),
     /// The system could not be initialised.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+/// Why a state is not taken: what is wrong, and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct StateFileError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl StateFileError {
+    /// An error with its remedy.
+    pub fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        let (message, help) = (message.into(), help.into());
+        Self { message, help }
+    }
 }
 
 /// An FMU that could not be loaded.

@@ -4,11 +4,6 @@
 //! places: indices, names and sizes are those of the started run and are not in the bytes, so that bytes which
 //! are damaged give a run wrong numbers at most, and an index is checked where it is kept.
 
-use crate::curve::Curve;
-use crate::fault::{Cause, UnitFault};
-use crate::step::Step;
-use crate::unit::{UnitResult, Value};
-
 /// Writes values to the bytes of a state, or reads them from there.
 ///
 /// After the first value that does not fit, all others keep what they have, and the state is refused.
@@ -134,18 +129,6 @@ impl StateStream {
     }
 }
 
-/// Reads a unit's state from bytes by a function that names its values.
-pub(crate) fn read_state(bytes: &[u8], read: impl FnOnce(&mut StateStream)) -> UnitResult {
-    let mut stream = StateStream::to_read(bytes);
-    read(&mut stream);
-    let has_trouble = stream.trouble().is_some();
-    if has_trouble || stream.finish().is_none() {
-        let message = "the bytes are not those of a state of this unit";
-        return Err(UnitFault::new("deserialize", Cause::Error, message));
-    }
-    Ok(())
-}
-
 /// A value of a state.
 pub trait Stored {
     /// Writes the value to the stream, or reads it from there.
@@ -260,29 +243,6 @@ impl Stored for String {
         }
     }
 }
-
-/// A value keeps its type, which is that of its variable.
-impl Stored for Value {
-    fn transfer(&mut self, stream: &mut StateStream) {
-        match self {
-            Self::Real(value) => stream.keep(value),
-            Self::Integer(value) => stream.keep(value),
-            Self::Boolean(value) => stream.keep(value),
-            Self::String(value) => stream.keep(value),
-        }
-    }
-}
-
-stored!(Curve { coefficients });
-
-stored!(Step {
-    index,
-    from,
-    length,
-    time,
-    size,
-    is_summed
-});
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! The macro-step in progress, and its equal parts.
 
+use crate::state_stream::stored;
 use crate::time::{Clock, Ticks};
 
 /// The macro-step that is being made.
@@ -73,6 +74,15 @@ impl<'a> StepParts<'a> {
         }
     }
 }
+
+stored!(Step {
+    index,
+    from,
+    length,
+    time,
+    size,
+    is_summed
+});
 
 #[cfg(test)]
 mod tests {

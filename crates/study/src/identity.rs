@@ -64,6 +64,9 @@ impl Identity {
             Some(Reference::File(path)) => add(&content(path)?),
             None => {}
         }
+        if let Some(path) = &study.resume {
+            add(&content(path)?);
+        }
         for path in fmus {
             add(&content(&path)?);
         }

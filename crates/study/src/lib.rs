@@ -23,6 +23,7 @@ mod reading;
 mod reference;
 mod requirement;
 mod run;
+mod saved_state;
 mod study_file;
 mod table;
 mod tally;

@@ -37,6 +37,8 @@ fn read_study(mut root: Section<'_>, reader: &mut Reader) -> Option<StudyFile> {
     let source = Arc::clone(reader.source());
     let system = root.required("system", reader);
     let system = system.and_then(|value| reader.text("system", value));
+    let resume = root.take("resume");
+    let resume = resume.and_then(|value| reader.text("resume", value));
     let blocks = blocks(&mut root, &source.text, reader);
     let requirements = requirements(&mut root, &blocks, reader);
     let variants = variants(&mut root, &source.text, reader);
@@ -59,6 +61,7 @@ fn read_study(mut root: Section<'_>, reader: &mut Reader) -> Option<StudyFile> {
     Some(StudyFile {
         source,
         system: reader.path(system),
+        resume: resume.map(|path| reader.path(path).value),
         settings: Vec::new(),
         blocks,
         requirements,

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gyrator::StartError;
+use gyrator::error::StateFileError;
 use gyrator::graph::Graph;
-use gyrator::system::FmuCache;
+use gyrator::system::{FmuCache, StateFile};
 use gyrator_system::toml_file::{Setting, parse_with};
 use gyrator_system::{Source, SystemFile, Unpacked, closest};
 use rayon::prelude::*;
@@ -24,6 +25,7 @@ use crate::identity::Identity;
 use crate::journal::{Header, Journal, JournalError, VERSION};
 use crate::metrics::{Metric, Probe, tracks};
 use crate::reference::ReferenceTrajectory;
+use crate::saved_state;
 use crate::study_file::{Reference, StudyFile};
 use crate::tally::{MESSAGE, STOP_REASON, Tally, VERDICT};
 use crate::trial::{Bench, MakeUnits, Role, TrialOutcome};
@@ -45,6 +47,9 @@ pub enum StudyError {
     /// The FMUs of the system cannot be opened.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// The saved state that the runs should go on from cannot be used.
+    #[error(transparent)]
+    State(#[from] StateFileError),
     /// The reference file cannot be used.
     #[error("reference: {0}")]
     Reference(String),
@@ -75,6 +80,7 @@ pub struct Study {
     identity: Identity,
     cache: FmuCache,
     tape: Option<ReferenceTrajectory>,
+    state: Option<StateFile>,
 }
 
 /// How a study is run; none of it changes a row.
@@ -160,6 +166,10 @@ impl Study {
             }
             _ => None,
         };
+        let state = file.resume.as_deref();
+        let state = state
+            .map(|path| saved_state::read(path, &file))
+            .transpose()?;
         let names = system.components.iter();
         let names = names.map(|component| component.name.value.clone());
         Ok(Self {
@@ -173,6 +183,7 @@ impl Study {
             identity,
             cache,
             tape,
+            state,
         })
     }
 
@@ -374,6 +385,7 @@ pub fn run(
             bonds: &study.bonds,
             interrupt: Arc::clone(&options.interrupt),
             pending_timeout: options.pending_timeout,
+            state: study.state.as_ref(),
             last: &last,
             maker: options.maker,
         },

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gyrator::error::Cause;
+use gyrator::error::{Cause, StateFileError};
 use gyrator::run::divergence_advice;
-use gyrator::system::FmuCache;
+use gyrator::system::{FmuCache, StateFile};
 use gyrator::unit::UnitMaker;
 use gyrator::{Report, Run, RunError, RunOptions, StartError, StopReason, Verdict, View};
 use gyrator_assess::{ErrorBar, at_other_step};
@@ -32,6 +32,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) bonds: &'a [String],
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) pending_timeout: Option<Duration>,
+    /// The state that all runs go on from.
+    pub(crate) state: Option<&'a StateFile>,
     /// Settings applied after all others; they change no result.
     pub(crate) last: &'a [Setting],
     pub(crate) maker: &'a MakeUnits<'a>,
@@ -217,7 +219,9 @@ impl Bench<'_> {
         }
     }
 
-    fn start(&self, file: SystemFile, cache: &FmuCache) -> Result<Run, NotStarted> {
+    fn start(&self, mut file: SystemFile, cache: &FmuCache) -> Result<Run, NotStarted> {
+        let state = self.state.map(|state| state.resume(&mut file, None));
+        let resumption = state.transpose().map_err(not_started)?;
         let options = RunOptions {
             interrupt: Some(Arc::clone(&self.interrupt)),
             pending_timeout: Some(self.pending_timeout.unwrap_or(Duration::MAX)),
@@ -225,6 +229,10 @@ impl Bench<'_> {
         };
         let system = cache.system(file).map_err(not_started)?;
         let started = system.start_with(&options, &mut *(self.maker)());
+        let started = started.and_then(|mut run| {
+            resumption.map_or(Ok(()), |state| state.apply(&mut run))?;
+            Ok(run)
+        });
         started.map_err(|error| {
             if let StartError::Run(error) = &error {
                 renew_after_fatal(error, cache);
@@ -272,6 +280,13 @@ fn not_started(error: StartError) -> NotStarted {
         StartError::Load(errors) => {
             let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
             NotStarted::new("not-loaded", messages.join("; "))
+        }
+        StartError::Run(error @ RunError::NotRestored(_)) => {
+            NotStarted::new("invalid", error.to_string())
+        }
+        StartError::State(error) => {
+            let StateFileError { message, help, .. } = error;
+            NotStarted::new("invalid", format!("{message} ({help})"))
         }
         StartError::Run(error) => {
             let failed = || StopReason::Failed(String::new()).word();

@@ -183,6 +183,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         accept_not_finite: options.execution.no_nan_check,
         log_fmu_calls: options.execution.log_level >= LogLevel::Info,
         pending_timeout: Some(options.execution.timeout().unwrap_or(Duration::MAX)),
+        open_end: false,
     };
     let mut table = Table {
         is_shown: !options.json,

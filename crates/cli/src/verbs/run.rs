@@ -19,6 +19,7 @@ use crate::options::{
 use crate::overwriting;
 use crate::real_time::RealTimeOptions;
 use crate::session::Session;
+use crate::state_options::StateOptions;
 use crate::supervision::Plan;
 use crate::system_input::{self, SystemOptions};
 
@@ -61,6 +62,8 @@ pub(super) struct Options {
     #[command(flatten)]
     checks: CheckOptions,
     #[command(flatten)]
+    states: StateOptions,
+    #[command(flatten)]
     fmus: FmuOptions,
     #[command(flatten)]
     calls: CallRecordingOptions,
@@ -81,8 +84,10 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let input_file = options.input_file.as_deref();
     inputs.extend(input_file.map(|path| ("the input file", path)));
     inputs.extend(options.checks.input());
+    inputs.extend(options.states.input());
     let mut outputs = options.results.outputs();
     outputs.extend(options.checks.output());
+    outputs.extend(options.states.output());
     overwriting::refuse(&outputs, &inputs)?;
     let plan = Plan {
         system: &options.system,
@@ -103,6 +108,7 @@ fn run_here(options: &Options) -> Result<Exit, Failure> {
         .checks
         .read()?
         .map(|checks| (checks, &options.checks));
+    session.states = Some(&options.states);
     session.execute()
 }
 
@@ -136,6 +142,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         checks_senses: !options.no_sense_check,
         error_bars: options.error_bars.wanted(),
         checks: None,
+        states: None,
         begin,
     })
 }

@@ -113,6 +113,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         checks_senses: false,
         error_bars: options.error_bars.wanted(),
         checks: None,
+        states: None,
         begin,
     })
 }

@@ -58,6 +58,9 @@ pub(super) struct Options {
     /// Act on variables at given times in all runs that name no other scenario: the actions of this file
     #[arg(long, value_name = "FILE.toml")]
     scenario: Option<PathBuf>,
+    /// Have all runs go on from the state in this file, which `gyrator run --save-state` has written
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
     /// Print the cases, and run none
     #[arg(long)]
     dry_run: bool,
@@ -131,6 +134,9 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 fn read(path: &Path, options: &Options) -> Result<StudyFile, Failure> {
     input_kind::expect(path, Wanted::Study)?;
     let mut study = gyrator_study::read(path)?;
+    if let Some(state) = &options.resume {
+        study.resume = Some(state.clone());
+    }
     if let Some(scenario) = &options.scenario {
         input_kind::expect(scenario, Wanted::Scenario)?;
         let scenario = std::path::absolute(scenario)?;
@@ -214,7 +220,10 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
     let mut outputs = vec![("--output-file", &*output), ("the journal", &*journal)];
     let summary = options.summary.as_deref();
     outputs.extend(summary.map(|path| ("--summary", path)));
-    overwriting::refuse(&outputs, &[("the study file", path)])?;
+    let mut inputs = vec![("the study file", path)];
+    let state = options.resume.as_deref();
+    inputs.extend(state.map(|path| ("the saved state", path)));
+    overwriting::refuse(&outputs, &inputs)?;
     if let Some(path) = summary {
         replace_earlier(path)?;
     }
@@ -345,6 +354,9 @@ impl From<StudyError> for Failure {
             StudyError::Journal(error) => error.into(),
             StudyError::Threads(..) | StudyError::Notes(_) => {
                 Self::new(Exit::Failed, Message::error(error.to_string()))
+            }
+            StudyError::State(error) => {
+                Self::new(Exit::InvalidInput, Message::error(error.message)).help(error.help)
             }
             other => Self::new(Exit::InvalidInput, Message::error(other.to_string())),
         }

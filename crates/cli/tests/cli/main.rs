@@ -33,6 +33,7 @@ mod recording;
 mod replay;
 mod results;
 mod rodriguez;
+mod saved_states;
 mod scenarios;
 mod single_fmu;
 mod ssp;

@@ -2,7 +2,8 @@
 
 use super::{Block, BlockFacts};
 use crate::fault::{Cause, UnitFault};
-use crate::state_stream::{StateStream, Stored, read_state};
+use crate::state_stream::{StateStream, Stored};
+use crate::unit::read_state;
 use crate::unit::{
     Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
     UnitDescription, UnitResult, Variable, set_inputs,

@@ -37,7 +37,7 @@ use checkpoint::{Checkpoint, Energies};
 use ending::{end, end_if_due, fail};
 pub use handle::{Input, Output, Readable, VariableValue, Writable};
 use serialized::LastState;
-pub use serialized::{keep_last_state, last_state};
+pub use serialized::{deserialize, keep_last_state, last_state, serialize};
 pub use snapshot::Snapshot;
 use stop_time::end_as_stepped;
 use timeline::Timeline;
@@ -51,6 +51,8 @@ pub(crate) struct Parts {
     pub(crate) period: Period,
     pub(crate) interrupt: Option<Arc<AtomicBool>>,
     pub(crate) waits_at_stop_time: bool,
+    /// Units get no stop time.
+    pub(crate) open_end: bool,
     pub(crate) notes: Vec<String>,
 }
 
@@ -126,13 +128,14 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         mut notes,
         interrupt,
         waits_at_stop_time,
+        open_end,
     } = parts;
     method.1.begin(&mut state);
     // A unit may refuse to step beyond the stop time that it was given (FMI 2.0.4, 4.2.1).
     let experiment = Period {
         stop: period
             .stop
-            .filter(|_| !control_facts.may_overshoot)
+            .filter(|_| !control_facts.may_overshoot && !open_end)
             .map(|stop| end_as_stepped(&state.graph, stop, control_facts)),
         ..period
     };

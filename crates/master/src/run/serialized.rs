@@ -34,7 +34,7 @@ pub fn keep_last_state(run: &mut Run) {
 /// to its stop time.
 ///
 /// # Errors
-/// As [`Run::serialize`].
+/// As [`serialize`].
 pub fn last_state(run: &mut Run) -> Option<Result<Vec<u8>, RunError>> {
     match std::mem::take(&mut run.last_state) {
         LastState::Kept(state) => Some(state),
@@ -42,34 +42,34 @@ pub fn last_state(run: &mut Run) -> Option<Result<Vec<u8>, RunError>> {
     }
 }
 
-impl Run {
-    /// The state at the present communication point as bytes. Another run of the same system that
-    /// [takes](Self::deserialize) them, in another process, too, and is given the same inputs has the same results
-    /// from there on, bit for bit.
-    ///
-    /// # Errors
-    /// [`RunError::NotSaved`] where a component, or a word of a program's own, cannot, and where the last step was
-    /// shortened to end at the stop time; a unit that fails, which ends the run.
-    pub fn serialize(&mut self) -> Result<Vec<u8>, RunError> {
-        if self.has_ended() {
-            return Err(RunError::Ended(self.stop_reason.word()));
-        }
-        serialized(self)
+/// The state at the present communication point as bytes. Another run of the same system that
+/// [takes](deserialize) them, in another process, too, and is given the same inputs has the same results
+/// from there on, bit for bit.
+///
+/// FMUs keep their stop time in their states: [`RunOptions::open_end`](crate::RunOptions::open_end) gives them none.
+///
+/// # Errors
+/// [`RunError::NotSaved`] where a component, or a word of a program's own, cannot, and where the last step was
+/// shortened to end at the stop time; a unit that fails, which ends the run.
+pub fn serialize(run: &mut Run) -> Result<Vec<u8>, RunError> {
+    if run.has_ended() {
+        return Err(RunError::Ended(run.stop_reason.word()));
     }
+    serialized(run)
+}
 
-    /// Goes to the state in the bytes of [`serialize`](Self::serialize). The run has to be one of the same system,
-    /// with the same words, in the same steps, and before its first step; its stop time may be another one.
-    /// Observers that are added afterwards begin there.
-    ///
-    /// # Errors
-    /// [`RunError::NotRestored`]: bytes that are no state of this system, or one at or after the stop time; a unit that
-    /// refuses. The run has ended then.
-    pub fn deserialize(&mut self, bytes: &[u8]) -> Result<(), RunError> {
-        if self.has_ended() {
-            return Err(RunError::Ended(self.stop_reason.word()));
-        }
-        read(self, bytes).map_err(|error| fail(self, error))
+/// Has a run go to the state in the bytes of [`serialize`]. It has to be one of the same system,
+/// with the same words, in the same steps, and before its first step; its stop time may be another one.
+/// Observers that are added afterwards begin there.
+///
+/// # Errors
+/// [`RunError::NotRestored`]: bytes that are no state of this system, or one at or after the stop time; a unit that
+/// refuses. The run has ended then.
+pub fn deserialize(run: &mut Run, bytes: &[u8]) -> Result<(), RunError> {
+    if run.has_ended() {
+        return Err(RunError::Ended(run.stop_reason.word()));
     }
+    read(run, bytes).map_err(|error| fail(run, error))
 }
 
 /// Keeps the state where a run ends for this reason, if that is wanted.

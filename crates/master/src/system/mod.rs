@@ -7,6 +7,7 @@ mod reading;
 mod rest;
 mod scenario;
 mod settings;
+mod state_file;
 mod suggested_bonds;
 mod unit_source;
 mod word;
@@ -14,6 +15,7 @@ mod word;
 pub use assemble::{FmuCache, further_problems};
 pub use patterns::expand_patterns;
 pub use settings::{BondSettings, ComponentSettings, ConnectionSettings, InterfaceModelSettings};
+pub use state_file::{Resumption, StateFile};
 pub use suggested_bonds::{Evidence, SuggestedBond, suggested_bonds};
 pub(crate) use unit_source::UnitSource;
 pub use word::Word;
@@ -283,7 +285,7 @@ impl System {
             }));
         };
         let joined = joined_scenario(self, &resolved.graph)?;
-        let pool = thread_pool(options.threads, &mut problems);
+        let pool = options.pool(&mut problems);
         let members = members(&self.file, &self.parts, &resolved, options, maker)?;
         let mut state = SystemState::new(Arc::new(resolved.graph), members, pool);
         engine::set_up(&mut state);
@@ -305,6 +307,7 @@ impl System {
             period: resolved.period,
             interrupt: options.interrupt.clone(),
             waits_at_stop_time: options.waits_at_stop_time,
+            open_end: options.open_end,
             notes: problems
                 .into_iter()
                 .map(|problem| problem.message)
@@ -561,22 +564,6 @@ fn slot(maker: &mut dyn UnitMaker, order: &UnitOrder<'_>) -> Result<Slot, LoadEr
     match maker.make(order)? {
         Some(unit) => Ok(Slot::Other(unit)),
         None => order.instantiate().map(Slot::Fmu),
-    }
-}
-
-fn thread_pool(threads: usize, problems: &mut Vec<Problem>) -> Option<rayon::ThreadPool> {
-    if threads <= 1 {
-        return None;
-    }
-    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => Some(pool),
-        Err(error) => {
-            problems.push(Problem::warning(
-                "no-threads",
-                format!("{threads} threads could not be started: {error}"),
-            ));
-            None
-        }
     }
 }
 

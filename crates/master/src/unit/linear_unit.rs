@@ -3,7 +3,8 @@
 use nalgebra::{DMatrix, DVector};
 
 use crate::fault::{Cause, UnitFault};
-use crate::state_stream::{StateStream, read_state};
+use crate::state_stream::StateStream;
+use crate::unit::read_state;
 use crate::unit::{
     Capabilities, Causality, Feedthrough, Handle, SavedState, StepOutcome, Unit, UnitDescription,
     UnitResult, Variable, set_inputs,

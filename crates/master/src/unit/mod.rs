@@ -11,6 +11,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 
 use crate::fault::{Cause, UnitFault};
+use crate::state_stream::{StateStream, Stored};
 pub use closure_unit::{Call, ClosureUnit};
 pub use fmu_unit::FmuUnit;
 pub(crate) use fmu_unit::describe;
@@ -497,6 +498,30 @@ pub(crate) fn set_inputs(inputs: &mut [f64], handles: &[Handle], values: &[f64])
             return Err(UnitFault::new("set_reals", Cause::Error, message));
         };
         *input = value;
+    }
+    Ok(())
+}
+
+/// A value keeps its type, which is that of its variable.
+impl Stored for Value {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        match self {
+            Self::Real(value) => stream.keep(value),
+            Self::Integer(value) => stream.keep(value),
+            Self::Boolean(value) => stream.keep(value),
+            Self::String(value) => stream.keep(value),
+        }
+    }
+}
+
+/// Reads a unit's state from bytes by a function that names its values.
+pub(crate) fn read_state(bytes: &[u8], read: impl FnOnce(&mut StateStream)) -> UnitResult {
+    let mut stream = StateStream::to_read(bytes);
+    read(&mut stream);
+    let has_trouble = stream.trouble().is_some();
+    if has_trouble || stream.finish().is_none() {
+        let message = "the bytes are not those of a state of this unit";
+        return Err(UnitFault::new("deserialize", Cause::Error, message));
     }
     Ok(())
 }
