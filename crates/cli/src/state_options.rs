@@ -81,17 +81,17 @@ impl StateOptions {
         let time = self.at.or(stop).unwrap_or(f64::INFINITY);
         check_time(time, self.at.is_some(), run, experiment)?;
         // Whether it can be done is better known before a long run than after it.
-        let state = serialize(run)?;
-        let file = StateFile::new(system, feed_forward, run.time(), state);
-        file.map_err(|error| not_written(path, &error))?;
+        serialize(run)?;
+        // An FMU may delete its file while it runs.
+        let file = StateFile::new(system, feed_forward);
+        let file = file.map_err(|error| not_written(path, &error))?;
         let is_last = stop.is_some_and(|stop| is_at(run.graph(), time, stop));
         if is_last {
             keep_last_state(run);
         }
         Ok(Some(Saving {
             path: path.clone(),
-            system: system.clone(),
-            feed_forward: feed_forward.cloned(),
+            file,
             time,
             is_last,
             before: run.time(),
@@ -161,8 +161,8 @@ fn refused(path: &Path, error: StartError) -> Failure {
 /// A state that is to be saved in a run.
 pub(crate) struct Saving {
     path: PathBuf,
-    system: SystemFile,
-    feed_forward: Option<FeedForward>,
+    /// The file without the state.
+    file: StateFile,
     /// When, s.
     time: f64,
     /// It is that at the stop time.
@@ -229,17 +229,14 @@ impl Saving {
     }
 
     fn write(&mut self, time: f64, state: Vec<u8>) -> Result<(), Failure> {
-        let file = StateFile::new(&self.system, self.feed_forward.as_ref(), time, state);
-        let write = |file: StateFile| {
-            surroundings::in_own(|| {
-                if !may_be_replaced(&self.path)? {
-                    return Err(io::Error::other("the file there is no saved state"));
-                }
-                write_whole(&self.path, |output| output.write_all(&file.to_bytes()))
-            })
-        };
-        file.and_then(write)
-            .map_err(|error| not_written(&self.path, &error))?;
+        let file = self.file.with(time, state);
+        let written = surroundings::in_own(|| {
+            if !may_be_replaced(&self.path)? {
+                return Err(io::Error::other("the file there is no saved state"));
+            }
+            write_whole(&self.path, |output| output.write_all(&file.to_bytes()))
+        });
+        written.map_err(|error| not_written(&self.path, &error))?;
         self.saved = Some(time);
         Ok(())
     }

@@ -270,6 +270,12 @@ fn wrong_states_say_where_and_what_and_what_to_do() {
         3,
         &["notes.txt: this is no saved state"],
     );
+}
+
+#[test]
+fn damaged_states_and_those_of_other_fmus_are_refused() {
+    let bench = bench();
+    succeed(&bench, "run system.toml -e 0.01 --save-state warm.state");
     // Damaged and cut short.
     let bytes = std::fs::read(bench.path("warm.state")).unwrap();
     let mut damaged = bytes.clone();
@@ -285,6 +291,7 @@ fn wrong_states_say_where_and_what_and_what_to_do() {
             &["this saved state is damaged or cut short"],
         );
     }
+    let resume = "run system.toml -e 0.02 --resume warm.state";
     // Another FMU of the same description.
     bench.alter_fmu("OscillatorForce", "other.fmu", |text| {
         text.replace("generationTool=\"", "generationTool=\"another ")

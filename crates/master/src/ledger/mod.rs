@@ -423,6 +423,8 @@ stored!(BondEnergy {
     residual_energy,
     applied_residual_energy,
     residual_energy_integrated,
+    peak_residual_energy_integrated,
+    peak_residual_energy_integrated_time,
     transferred_energy_integrated,
     residual_energy_abs,
     max_residual_power,

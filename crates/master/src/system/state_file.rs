@@ -63,32 +63,34 @@ pub struct Resumption {
 }
 
 impl StateFile {
-    /// A state that a run of `system` has given at `time`, s ([`serialize`](run::serialize)).
+    /// The file of a system, without a state.
     ///
     /// # Errors
     /// A file of the system that cannot be read.
-    pub fn new(
-        system: &SystemFile,
-        feed_forward: Option<&FeedForward>,
-        time: f64,
-        state: Vec<u8>,
-    ) -> io::Result<Self> {
-        let scenario = system
-            .scenario_path()
-            .map(|path| digest(&path))
-            .transpose()?;
+    pub fn new(system: &SystemFile, feed_forward: Option<&FeedForward>) -> io::Result<Self> {
+        let start_values = start_values(system).into_iter();
+        let scenario = system.scenario_path().map(|path| digest(&path));
         Ok(Self {
-            time,
+            time: 0.0,
             system: fixed_text(system),
             files: files(system)?,
-            start_values: start_values(system)
-                .into_iter()
+            start_values: start_values
                 .map(|(name, value)| (name, toml_file::literal(value)))
                 .collect(),
-            scenario,
+            scenario: scenario.transpose()?,
             feed_forward: feed_forward.map(|learned| hash(format!("{learned:?}").as_bytes())),
-            state,
+            state: Vec::new(),
         })
+    }
+
+    /// The file with a state that a run of its system has given at `time`, s ([`serialize`](run::serialize)).
+    #[must_use]
+    pub fn with(&self, time: f64, state: Vec<u8>) -> Self {
+        Self {
+            time,
+            state,
+            ..self.clone()
+        }
     }
 
     /// Simulated time of the state, s.
@@ -158,7 +160,7 @@ impl StateFile {
             let help = "the state is compared with the files of the system";
             StartError::State(StateFileError::new(error.to_string(), help))
         };
-        let own = Self::new(system, feed_forward, self.time, Vec::new()).map_err(unreadable)?;
+        let own = Self::new(system, feed_forward).map_err(unreadable)?;
         self.compare(&own).map_err(StartError::State)?;
         let scenario = match &self.scenario {
             Some(_) => None,
