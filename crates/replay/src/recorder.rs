@@ -334,6 +334,15 @@ impl UnitWrapper for CallRecorder {
         self.act(call, |unit| unit.restore(inner))
     }
 
+    fn deserialize(&mut self, _bytes: &[u8]) -> UnitResult {
+        let message = "recorded calls begin with the simulation, not with a saved state";
+        Err(UnitFault::new(
+            "fmi2DeSerializeFMUstate",
+            Cause::Unsupported,
+            message,
+        ))
+    }
+
     fn terminate(&mut self) -> UnitResult {
         self.act(Call::Terminate, |unit| unit.terminate())
     }
