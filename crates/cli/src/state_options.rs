@@ -81,6 +81,7 @@ impl StateOptions {
         let time = self.at.or(stop).unwrap_or(f64::INFINITY);
         check_time(time, self.at.is_some(), run, experiment)?;
         // Whether it can be done is better known before a long run than after it.
+        check_place(path).map_err(|error| not_written(path, &error))?;
         serialize(run)?;
         // An FMU may delete its file while it runs.
         let file = StateFile::new(system, feed_forward);
@@ -231,9 +232,7 @@ impl Saving {
     fn write(&mut self, time: f64, state: Vec<u8>) -> Result<(), Failure> {
         let file = self.file.with(time, state);
         let written = surroundings::in_own(|| {
-            if !may_be_replaced(&self.path)? {
-                return Err(io::Error::other("the file there is no saved state"));
-            }
+            check_place(&self.path)?;
             write_whole(&self.path, |output| output.write_all(&file.to_bytes()))
         });
         written.map_err(|error| not_written(&self.path, &error))?;
@@ -242,16 +241,27 @@ impl Saving {
     }
 }
 
-/// Whether there is no file, an empty one or a saved state: all else may be an input.
-fn may_be_replaced(path: &Path) -> io::Result<bool> {
+/// Refuses a place where no file can be, and a file that is neither empty nor a saved state: it may be an input.
+fn check_place(path: &Path) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder {
+        folder.metadata()?;
+    }
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
     if !path.is_file() {
-        return Ok(true);
+        return Ok(());
     }
     let mut beginning = Vec::new();
-    std::fs::File::open(path)?
-        .take(64)
-        .read_to_end(&mut beginning)?;
-    Ok(StateFile::is_one(&beginning))
+    let file = std::fs::File::open(path)?;
+    file.take(64).read_to_end(&mut beginning)?;
+    match StateFile::is_one(&beginning) {
+        true => Ok(()),
+        false => Err(io::Error::other("the file there is no saved state")),
+    }
 }
 
 fn not_written(path: &Path, error: &io::Error) -> Failure {
