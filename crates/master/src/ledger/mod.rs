@@ -397,7 +397,7 @@ impl BondAccount {
     }
 }
 
-stored!(Ledger { bonds; has_copies, exchanges });
+stored!(Ledger { bonds, peak; has_copies, exchanges });
 stored!(BondAccount {
     last_changes,
     output_power_before,
@@ -408,6 +408,7 @@ stored!(BondAccount {
     greatest,
     earlier;
     axes,
+    is_power,
     every
 });
 stored!(BondEnergy {
