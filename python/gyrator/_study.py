@@ -54,6 +54,7 @@ def study(
     summary: StrPath | None = None,
     accept_divergence: bool = False,
     scenario: StrPath | None = None,
+    resume: StrPath | None = None,
     dry_run: bool = False,
     worker_threads: int | None = None,
     no_supervisor: bool = False,
