@@ -77,6 +77,25 @@ fn a_trial_of_the_last_steps_finds_it() {
     }
 }
 
+/// Steps of two and of five macro-steps; the last one of five begins before the last but one macro-step.
+#[test]
+fn a_slow_component_is_tried_by_its_own_steps() {
+    for every in [2.0, 5.0] {
+        let coupling = Coupling {
+            force_step: every * 1e-3,
+            ..with("auto", 1e-3)
+        };
+        let (report, trace) = run(&TABLE_1[1], &coupling, StepOutputs::new(force()));
+        let expected = [("force.x2", "force.f"), ("force.v2", "force.f")];
+        assert_eq!(pairs(&report).unwrap(), expected, "{every}");
+        let untried = StepOutputs::new(force()).without_saved_states();
+        let (_, untried) = run(&TABLE_1[1], &coupling, untried);
+        for name in ["force.x", "force.f", "motion.x"] {
+            assert_eq!(trace.column(name), untried.column(name), "{name}");
+        }
+    }
+}
+
 /// Between small and visible, or visible and dominating, as the feed-through is: no verdict, and no energy of the audit.
 #[test]
 fn without_saved_states_the_verdict_depends_on_it() {

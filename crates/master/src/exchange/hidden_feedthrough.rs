@@ -55,9 +55,7 @@ impl Untried {
         let responses = state.exchange.step_responses.iter().enumerate();
         let can_be_tried = |component: usize| {
             let node = &state.graph.components[component];
-            node.description.capabilities.save_and_restore
-                && node.inputs.len() <= MOST_INPUTS
-                && state.units.members[component].every == 1
+            node.description.capabilities.save_and_restore && node.inputs.len() <= MOST_INPUTS
         };
         let untried = responses.filter(|(component, response)| {
             **response == StepResponse::Unknown && can_be_tried(*component)

@@ -6,11 +6,12 @@ use crate::report::StopReason;
 use crate::state::StepResponse;
 use crate::step::Step;
 
-/// Saves the components before the last but one step.
+/// Saves the components before their last but one step.
 #[cold]
 pub(super) fn save(run: &mut Run, step: &Step) {
-    if run.timeline.is_last_but_one(step) {
-        for untried in &mut run.untried {
+    for untried in &mut run.untried {
+        let every = run.state.units.members[untried.component()].every;
+        if run.timeline.is_last_but_one(step, every) {
             untried.save(&mut run.state, step);
         }
     }

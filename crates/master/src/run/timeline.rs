@@ -86,10 +86,12 @@ impl Timeline {
         self.stop.is_some_and(|(stop, _)| self.now >= stop)
     }
 
-    /// Steps are of one length, and after this one there is one more of it before the stop time.
-    pub(super) fn is_last_but_one(&self, step: &Step) -> bool {
+    /// Macro-steps are of one length, and with this one begins the last but one step of a component whose steps have `every`.
+    pub(super) fn is_last_but_one(&self, step: &Step, every: u64) -> bool {
+        let length = every as Ticks * step.length;
         let rest = self.stop.map_or(0, |(stop, _)| stop - step.from);
-        self.is_fixed && (2 * step.length..3 * step.length).contains(&rest)
+        let is_due = step.index.is_multiple_of(every);
+        self.is_fixed && is_due && (2 * length..3 * length).contains(&rest)
     }
 
     /// Stop time, s.
