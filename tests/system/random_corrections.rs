@@ -82,8 +82,8 @@ fn judge(seed: u64, steps: usize) -> Vec<Corrected> {
 /// Systems by correction, by whether it harmed, and by verdict.
 type Counts = BTreeMap<(&'static str, bool, &'static str), usize>;
 
-/// Counts by verdict; of the harmful corrections at most one in fifty, or one at all, may be called a help.
-fn assert_few_missed(seeds: std::ops::Range<u64>, steps: usize) {
+/// Counts by verdict; no harmful correction may be called a help.
+fn assert_none_missed(seeds: std::ops::Range<u64>, steps: usize) {
     let all = seeds.into_par_iter().flat_map(|seed| judge(seed, steps));
     let all: Vec<Corrected> = all.collect();
     let mut counts = Counts::new();
@@ -99,22 +99,28 @@ fn assert_few_missed(seeds: std::ops::Range<u64>, steps: usize) {
     }
     let harmful = all.iter().filter(|found| found.ratio > 1.0).count();
     println!("{counts:#?}\n{missed:#?}");
-    assert!(missed.len() <= (harmful / 50).max(1), "{missed:#?}");
+    assert!(missed.is_empty(), "{missed:#?} of {harmful}");
 }
 
 #[test]
-fn few_harmful_corrections_are_called_a_help() {
-    assert_few_missed(0..12, 500);
+fn no_harmful_correction_is_called_a_help() {
+    assert_none_missed(0..12, 500);
 }
 
 #[test]
 #[ignore = "study: 500 random systems, six runs and the truth each"]
-fn few_harmful_corrections_of_500_random_systems_are_called_a_help() {
-    assert_few_missed(0..500, 2000);
+fn no_harmful_correction_of_500_random_systems_is_called_a_help() {
+    assert_none_missed(0..500, 2000);
 }
 
 #[test]
 #[ignore = "study: 500 other random systems, six runs and the truth each"]
-fn few_harmful_corrections_of_500_other_random_systems_are_called_a_help() {
-    assert_few_missed(30000..30500, 2000);
+fn no_harmful_correction_of_500_other_random_systems_is_called_a_help() {
+    assert_none_missed(30000..30500, 2000);
+}
+
+#[test]
+#[ignore = "study: 500 random systems by which nothing was chosen, six runs and the truth each"]
+fn no_harmful_correction_of_500_unseen_random_systems_is_called_a_help() {
+    assert_none_missed(60000..60500, 2000);
 }

@@ -5,10 +5,18 @@
 //! −D·(u − ũ). The work of that error at the receiver is the energy that the staleness made,
 //! W_stale; the correction's own work is W_corr; their sum is the net energy error of the coupling.
 //! The residual energy cannot show this: it needs a share μ that no black box shows.
+//!
+//! Energies are not all. A correction may take out the right energy by impulses that are far off in each step. Impulses J
+//! without order move a mass m by √ΣJ²/m, amplitude and phase together, where staleness moves the amplitude V of
+//! its velocity by W_stale/(m·V). The first grows with the root of the time, the second with the time; as root of the mean square
+//! over a run, and with V = √2·v, the ratio is √3·v·√ΣJ²/W_stale, v being the RMS of the velocity. The mass cancels:
+//! √3·v·√ΣJ² is an energy that stands for what the impulses spoil. A mass between two bonds takes the impulses of both: √2 times as
+//! much. Without the correction, the energy of staleness would have fed on itself: where W_stale is the part x of the energy that
+//! goes over the bond, it would be (exp x − 1)/x times as large.
 
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond};
-use crate::state::{StepResponse, SystemState, errors_of, outputs_of};
+use crate::state::{StepResponse, SystemState, added_to, errors_of, outputs_of};
 use crate::state_stream::stored;
 use crate::step::Step;
 
@@ -16,12 +24,14 @@ use crate::step::Step;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CorrectionVerdict {
-    /// |W_stale + W_corr| < 0.6·|W_stale|, in the whole run and in its later part.
+    /// |W_stale + W_corr| and the energy that stands for irregular impulses are below 0.6·|W_stale|, in the whole run and in
+    /// its later part.
     Helped,
     /// |W_stale + W_corr| ≥ |W_stale| in one of them: the bond would have been nearer to the truth without the
     /// correction.
     Harmed,
-    /// Neither: damping may have taken out what the correction should have, or more.
+    /// Neither: damping may have taken out what the correction should have, or more; or its impulses are far off in each
+    /// step.
     Uncertain,
     /// The direct feed-through is not known: the coupling variables alone cannot show the effect.
     CannotBeJudged,
@@ -34,13 +44,13 @@ impl CorrectionVerdict {
     /// A later part in which staleness made less than this share of its energy says nothing.
     const SILENT: f64 = 1e-3;
 
-    /// Judges W_stale and W_stale + W_corr, J; NaN where they are not known.
-    fn of(stale: f64, net: f64) -> Self {
-        if net.is_nan() {
-            Self::CannotBeJudged
-        } else if net.abs() >= stale.abs() {
+    /// Judges some of the steps, in which W_stale is known, by it, the energy that is left, and the one that
+    /// stands for irregular impulses, J.
+    fn of(sums: &Sums, irregular: f64) -> Self {
+        let (stale, net) = (sums.stale.abs(), sums.net.abs());
+        if net >= stale {
             Self::Harmed
-        } else if net.abs() < Self::HELPED * stale.abs() {
+        } else if net.max(irregular) < Self::HELPED * stale {
             Self::Helped
         } else {
             Self::Uncertain
@@ -65,8 +75,49 @@ pub struct BondAudit {
     pub stale_power: f64,
     /// W_stale: energy that stale direct feed-through put into the bond, J; NaN where D is not known.
     pub stale_energy: f64,
-    /// W_stale at the last powers of two of the number of steps, J, the older first.
-    earlier: [f64; 2],
+    /// Another corrected bond has a component of this one.
+    has_neighbour: bool,
+    /// Over all steps.
+    sums: Sums,
+    /// The same at the last powers of two of the number of steps, the older first.
+    earlier: [Sums; 2],
+}
+
+/// Sums over steps of a bond, as if D were known.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Sums {
+    /// W_stale, J.
+    stale: f64,
+    /// W_stale + W_corr, J.
+    net: f64,
+    /// Of the effort and of the flow: squares of the impulses that are left, value · s, each axis by its weight.
+    impulses: [f64; 2],
+    /// Integrals of the squares of their conjugates, flow and effort.
+    conjugates: [f64; 2],
+    /// Lengths, s.
+    time: f64,
+}
+
+impl Sums {
+    /// The steps since an earlier point.
+    fn since(&self, earlier: &Self) -> Self {
+        let pairs = |now: [f64; 2], then: [f64; 2]| [0, 1].map(|side| now[side] - then[side]);
+        Self {
+            stale: self.stale - earlier.stale,
+            net: self.net - earlier.net,
+            impulses: pairs(self.impulses, earlier.impulses),
+            conjugates: pairs(self.conjugates, earlier.conjugates),
+            time: self.time - earlier.time,
+        }
+    }
+
+    /// The energy that stands for impulses without order in a run of this length, s: √3·v·√ΣJ², J. Of a part of the run it is as much
+    /// of W_stale as it will be of the whole.
+    fn irregular(&self, time: f64) -> f64 {
+        let sides = self.impulses.iter().zip(&self.conjugates);
+        let squares: f64 = sides.map(|(impulses, squares)| impulses * squares).sum();
+        (3.0 * squares / time).sqrt()
+    }
 }
 
 impl BondAudit {
@@ -81,18 +132,27 @@ impl BondAudit {
             .map(|stale| stale + correction_energy)
     }
 
-    /// Effect of the correction on the energy error, from its energy and the energy that it had when less than
-    /// half of the steps were made, J. A damped system has lost what was put in at the start, which would
-    /// outweigh the rest for ever; so the part since then counts as much as the whole.
-    pub fn verdict(&self, correction_energy: f64, earlier: f64) -> CorrectionVerdict {
-        let whole = CorrectionVerdict::of(self.stale_energy, self.stale_energy + correction_energy);
-        let stale = self.stale_energy - self.earlier[0];
-        if whole == CorrectionVerdict::CannotBeJudged
-            || stale.abs() < CorrectionVerdict::SILENT * self.stale_energy.abs()
-        {
+    /// Effect of the correction. A damped system has lost what was put in at the start, which would
+    /// outweigh the rest for ever; so the part since less than half of the steps were made counts as much as the whole.
+    /// Takes the range of the energy that went over the bond, J.
+    pub fn verdict(&self, transferred_range: f64) -> CorrectionVerdict {
+        if self.stale_energy.is_nan() {
+            return CorrectionVerdict::CannotBeJudged;
+        }
+        let part = self.stale_energy.abs() / transferred_range;
+        let growth = if part > 0.0 {
+            part.exp_m1() / part
+        } else {
+            1.0
+        };
+        let bonds: f64 = if self.has_neighbour { 2.0 } else { 1.0 };
+        let irregular = |sums: &Sums| bonds.sqrt() * sums.irregular(self.sums.time) / growth;
+        let whole = CorrectionVerdict::of(&self.sums, irregular(&self.sums));
+        let late = self.sums.since(&self.earlier[0]);
+        if late.stale.abs() < CorrectionVerdict::SILENT * self.sums.stale.abs() {
             return whole;
         }
-        let late = CorrectionVerdict::of(stale, stale + (correction_energy - earlier));
+        let late = CorrectionVerdict::of(&late, irregular(&late));
         let any = |verdict| whole == verdict || late == verdict;
         if any(CorrectionVerdict::Harmed) {
             CorrectionVerdict::Harmed
@@ -124,8 +184,7 @@ struct AuditedBond {
     every: u64,
     /// Which outputs of the bond are stale is known.
     is_known: bool,
-    /// W_stale as if it were known, J.
-    energy: f64,
+    is_corrected: bool,
     /// Errors of the effort and flow outputs that the step in progress uses, axis by axis.
     errors: Vec<(f64, f64)>,
     audit: BondAudit,
@@ -133,19 +192,23 @@ struct AuditedBond {
 
 impl Audit {
     pub(crate) fn new(state: &SystemState) -> Self {
-        let entry = |bond: &Bond| AuditedBond {
+        let correctors = &state.bonds.correctors;
+        let entry = |(index, bond): (usize, &Bond)| AuditedBond {
             axes: bond.axes.clone(),
             every: u64::from(bond.every),
             is_known: is_known(state, bond),
-            energy: 0.0,
+            is_corrected: correctors.iter().any(|corrector| corrector.bond == index),
             errors: bond
                 .axes
                 .iter()
                 .map(|axis| errors_of(&state.signals, axis))
                 .collect(),
-            audit: BondAudit::default(),
+            audit: BondAudit {
+                has_neighbour: has_corrected_neighbour(state, index),
+                ..BondAudit::default()
+            },
         };
-        let bonds: Vec<AuditedBond> = state.graph.bonds.iter().map(entry).collect();
+        let bonds: Vec<AuditedBond> = state.graph.bonds.iter().enumerate().map(entry).collect();
         Self {
             is_needed: state.exchange.modes.contains(&Exchange::Stale)
                 || bonds.iter().any(|bond| !bond.is_known),
@@ -159,13 +222,10 @@ impl Audit {
             return;
         }
         if step.index.is_power_of_two() {
-            for BondAudit {
-                stale_energy,
-                earlier,
-                ..
-            } in self.bonds.iter_mut().map(|entry| &mut entry.audit)
+            for BondAudit { sums, earlier, .. } in
+                self.bonds.iter_mut().map(|entry| &mut entry.audit)
             {
-                *earlier = [earlier[1], *stale_energy];
+                *earlier = [earlier[1], *sums];
             }
         }
         for entry in &mut self.bonds {
@@ -211,13 +271,28 @@ fn is_known(state: &SystemState, bond: &Bond) -> bool {
     is_seen || !is_unknown
 }
 
+/// Whether another corrected bond has a component of this one.
+fn has_corrected_neighbour(state: &SystemState, index: usize) -> bool {
+    let bonds = &state.graph.bonds;
+    let sides = [bonds[index].effort_side, bonds[index].flow_side];
+    let others = state
+        .bonds
+        .correctors
+        .iter()
+        .map(|corrector| corrector.bond);
+    let mut others = others.filter(|other| *other != index);
+    others.any(|other| {
+        sides.contains(&bonds[other].effort_side) || sides.contains(&bonds[other].flow_side)
+    })
+}
+
 impl Audit {
     /// Makes the energies known of bonds whose direct feed-through was found to be as it was probed.
     pub(crate) fn resolve(&mut self, state: &SystemState) {
         for (entry, bond) in self.bonds.iter_mut().zip(&state.graph.bonds) {
             if !entry.is_known && is_known(state, bond) {
                 entry.is_known = true;
-                entry.audit.stale_energy = entry.energy;
+                entry.audit.stale_energy = entry.audit.sums.stale;
             }
         }
     }
@@ -225,14 +300,26 @@ impl Audit {
 
 impl AuditedBond {
     fn observe(&mut self, state: &SystemState, length: f64) {
-        let mut power = 0.0;
+        let (mut power, mut added_power) = (0.0, 0.0);
+        let sums = &mut self.audit.sums;
         for (axis, errors) in self.axes.iter().zip(&mut self.errors) {
             let (effort_error, flow_error) = *errors;
             let (effort, flow) = outputs_of(&state.signals, axis);
             power += axis.weight * (effort_error * flow - effort * flow_error);
             *errors = errors_of(&state.signals, axis);
+            if self.is_corrected {
+                let (effort_added, flow_added) = added_to(state, axis, length);
+                added_power += axis.weight * (effort_added * flow - effort * flow_added);
+                let left = [effort_error + effort_added, flow_error + flow_added];
+                for (side, conjugate) in [flow, effort].into_iter().enumerate() {
+                    sums.impulses[side] += (axis.weight * left[side] * length).powi(2);
+                    sums.conjugates[side] += conjugate * conjugate * length;
+                }
+            }
         }
-        self.energy += power * length;
+        sums.stale += power * length;
+        sums.net += (power + added_power) * length;
+        sums.time += length;
         if !self.is_known {
             power = f64::NAN;
         }
@@ -242,11 +329,20 @@ impl AuditedBond {
 }
 
 stored!(Audit { bonds; is_needed });
-stored!(AuditedBond { energy, errors, audit; axes, every, is_known });
+stored!(AuditedBond { errors, audit; axes, every, is_known, is_corrected });
 stored!(BondAudit {
     stale_power,
     stale_energy,
-    earlier
+    sums,
+    earlier;
+    has_neighbour
+});
+stored!(Sums {
+    stale,
+    net,
+    impulses,
+    conjugates,
+    time
 });
 
 #[cfg(test)]
@@ -333,16 +429,36 @@ mod tests {
         }
     }
 
+    /// Sums of steps of a second in all, with W_stale and the correction's energy, J, and irregular impulses that
+    /// stand for an energy.
+    fn sums(stale: f64, correction: f64, irregular: f64) -> Sums {
+        Sums {
+            stale,
+            net: stale + correction,
+            impulses: [irregular * irregular / 12.0, 0.0],
+            conjugates: [4.0, 9.0],
+            time: 1.0,
+        }
+    }
+
+    fn of_sums(sums: Sums, earlier: Sums) -> BondAudit {
+        BondAudit {
+            stale_energy: sums.stale,
+            sums,
+            earlier: [earlier, Sums::default()],
+            ..BondAudit::default()
+        }
+    }
+
     #[test]
     fn the_verdict_compares_the_energy_error_with_and_without_the_correction() {
-        let audit = |stale_energy| BondAudit {
-            stale_energy,
-            ..BondAudit::default()
-        };
+        let none = Sums::default();
         for sign in [1.0, -1.0] {
-            let audit = audit(sign * 4.0);
+            let audit = of_sums(sums(sign * 4.0, 0.0, 0.0), none);
             assert_eq!(audit.known_stale_energy(), Some(sign * 4.0));
             assert_eq!(audit.net_energy_error(sign * -3.0), Some(sign));
+            assert_eq!(audit.hindsight_share(sign * 10.0), Some(0.4));
+            assert_eq!(audit.hindsight_share(0.0), None);
             for (correction, verdict) in [
                 (-3.0, CorrectionVerdict::Helped),
                 (-6.0, CorrectionVerdict::Helped),
@@ -352,27 +468,88 @@ mod tests {
                 (-8.0, CorrectionVerdict::Harmed),
                 (1.0, CorrectionVerdict::Harmed),
             ] {
-                assert_eq!(
-                    audit.verdict(sign * correction, 0.0),
-                    verdict,
-                    "{correction}"
-                );
+                let audit = of_sums(sums(sign * 4.0, sign * correction, 0.0), none);
+                assert_eq!(audit.verdict(1e9), verdict, "{correction}");
             }
             // The later part has W_stale 1 and a correction of 0.2 or −0.7.
-            let late = BondAudit {
-                earlier: [sign * 3.0, 0.0],
-                ..audit
+            let verdict = |late_part: f64| {
+                let earlier = sums(sign * 3.0, sign * (-3.0 - late_part), 0.0);
+                of_sums(sums(sign * 4.0, sign * -3.0, 0.0), earlier).verdict(1e9)
             };
-            let verdict = |late_part: f64| late.verdict(sign * -3.0, sign * (-3.0 - late_part));
             assert_eq!(verdict(0.2), CorrectionVerdict::Harmed);
             assert_eq!(verdict(-0.7), CorrectionVerdict::Helped);
-            assert_eq!(audit.hindsight_share(sign * 10.0), Some(0.4));
-            assert_eq!(audit.hindsight_share(0.0), None);
         }
-        let unknown = audit(f64::NAN);
+        let unknown = of_sums(sums(f64::NAN, 1.0, 0.0), none);
         assert_eq!(unknown.known_stale_energy(), None);
         assert_eq!(unknown.net_energy_error(1.0), None);
-        assert_eq!(unknown.verdict(1.0, 0.0), CorrectionVerdict::CannotBeJudged);
+        assert_eq!(unknown.verdict(1e9), CorrectionVerdict::CannotBeJudged);
         assert_eq!(unknown.hindsight_share(1.0), None);
+    }
+
+    #[test]
+    fn impulses_that_are_far_off_make_a_help_uncertain() {
+        let verdict = |irregular| of_sums(sums(4.0, -3.0, irregular), Sums::default()).verdict(1e9);
+        assert_eq!(verdict(2.3), CorrectionVerdict::Helped);
+        assert_eq!(verdict(2.5), CorrectionVerdict::Uncertain);
+        assert_eq!(verdict(1e9), CorrectionVerdict::Uncertain);
+        // In the later part alone, of half a second and 2 J, and in that of the flow.
+        let late = |impulses| {
+            let mut earlier = sums(2.0, -1.5, 0.0);
+            earlier.conjugates = [2.0, 4.5];
+            earlier.time = 0.5;
+            let mut now = sums(4.0, -3.0, 0.0);
+            now.impulses = impulses;
+            of_sums(now, earlier).verdict(1e9)
+        };
+        // √(3·2·0.23) = 1.17 J, √(3·2·0.25) = 1.22 J, √(3·4.5·0.1) = 1.16 J, √(3·4.5·0.11) = 1.22 J.
+        assert_eq!(late([0.23, 0.0]), CorrectionVerdict::Helped);
+        assert_eq!(late([0.25, 0.0]), CorrectionVerdict::Uncertain);
+        assert_eq!(late([0.0, 0.1]), CorrectionVerdict::Helped);
+        assert_eq!(late([0.0, 0.11]), CorrectionVerdict::Uncertain);
+        // Beside another bond √2·1.6 = 2.3 J and √2·1.8 = 2.5 J.
+        let beside = |irregular| {
+            let mut audit = of_sums(sums(4.0, -3.0, irregular), Sums::default());
+            audit.has_neighbour = true;
+            audit.verdict(1e9)
+        };
+        assert_eq!(beside(1.6), CorrectionVerdict::Helped);
+        assert_eq!(beside(1.8), CorrectionVerdict::Uncertain);
+        // Of an energy of 4 J over the bond, 4 J would have been e − 1 = 1.72 times as much: 2.4·1.72 = 4.1 J.
+        let feeding = |irregular| of_sums(sums(4.0, -3.0, irregular), Sums::default()).verdict(4.0);
+        assert_eq!(feeding(4.1), CorrectionVerdict::Helped);
+        assert_eq!(feeding(4.2), CorrectionVerdict::Uncertain);
+    }
+
+    /// Forces at random beside a stale one, on a mass: the error of its velocity is what the energies say.
+    #[test]
+    fn irregular_impulses_stand_for_the_error_that_they_make() {
+        let mut numbers = crate::random::SplitMix64::new(5);
+        let (steps, h, omega, mass, amplitude, share) = (4000, 1e-3, 30.0, 2.0, 3.0, 0.01);
+        let (mut ratio, runs) = (0.0, 200);
+        for _ in 0..runs {
+            let mut sums = Sums::default();
+            // The part of the velocity that turns with the oscillation, as a cosine and a sine.
+            let (mut stale, mut left) = ([0.0; 2], [0.0; 2]);
+            let (mut stale_square, mut left_square) = (0.0, 0.0);
+            for step in 0..steps {
+                let (sine, cosine) = (omega * h * f64::from(step)).sin_cos();
+                let velocity = amplitude * cosine;
+                let force = share * velocity;
+                let random = 2.0 * numbers.next_unit() - 1.0;
+                sums.stale += force * velocity * h;
+                sums.impulses[0] += (random * h).powi(2);
+                sums.conjugates[0] += velocity * velocity * h;
+                sums.time += h;
+                for (part, turn) in [cosine, sine].into_iter().enumerate() {
+                    stale[part] += force * h / mass * turn;
+                    left[part] += random * h / mass * turn;
+                    stale_square += stale[part].powi(2);
+                    left_square += left[part].powi(2);
+                }
+            }
+            ratio += left_square / stale_square / (sums.irregular(sums.time) / sums.stale).powi(2);
+        }
+        let mean = (ratio / f64::from(runs)).sqrt();
+        assert!((0.9..1.1).contains(&mean), "{mean}");
     }
 }

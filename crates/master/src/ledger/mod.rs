@@ -110,19 +110,6 @@ struct BondAccount {
     /// Least and greatest transferred energy so far, J.
     least: f64,
     greatest: f64,
-    /// The account at the last powers of two of the number of steps, the older first.
-    earlier: [Past; 2],
-}
-
-/// The account of a bond at an earlier point, J.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Past {
-    /// Integrated residual energy.
-    pub(crate) residual: f64,
-    /// Range of the transferred energy.
-    pub(crate) swing: f64,
-    /// Energy of the correction.
-    pub(crate) correction: f64,
 }
 
 /// The uncertainty of an integrated energy.
@@ -164,7 +151,6 @@ impl Ledger {
             error: IntegrationError::default(),
             least: 0.0,
             greatest: 0.0,
-            earlier: [Past::default(); 2],
         };
         Self {
             bonds: state.graph.bonds.iter().map(entry).collect(),
@@ -176,9 +162,6 @@ impl Ledger {
 
     /// Adds the step that has just been made.
     pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
-        if step.index.is_power_of_two() {
-            self.keep();
-        }
         if self.has_copies && state.units.uniform {
             for entry in &mut self.bonds {
                 match self.exchanges {
@@ -207,17 +190,10 @@ impl Ledger {
         }
     }
 
-    #[cold]
-    fn keep(&mut self) {
-        for entry in &mut self.bonds {
-            entry.earlier = [entry.earlier[1], entry.past()];
-        }
-    }
-
-    /// The account of a bond now, and when less than half of the steps were made.
-    pub(crate) fn growth(&self, index: usize) -> Option<(Past, Past)> {
-        let entry = self.bonds.get(index)?;
-        Some((entry.past(), entry.earlier[0]))
+    /// Greatest less least transferred energy of the bond with this index of the graph, J.
+    pub(crate) fn transferred_range(&self, index: usize) -> f64 {
+        let entry = self.bonds.get(index);
+        entry.map_or(0.0, |entry| entry.greatest - entry.least)
     }
 
     /// Energies of the bond with this index of the graph.
@@ -279,14 +255,6 @@ impl IntegrationError {
 }
 
 impl BondAccount {
-    fn past(&self) -> Past {
-        Past {
-            residual: self.energy.residual_energy_integrated,
-            swing: self.greatest - self.least,
-            correction: self.energy.correction_energy,
-        }
-    }
-
     /// Takes the inputs at the start of the step.
     fn begin(&mut self, state: &SystemState) {
         for (axis, course) in self.axes.iter().zip(&mut self.courses) {
@@ -405,8 +373,7 @@ stored!(BondAccount {
     courses,
     error,
     least,
-    greatest,
-    earlier;
+    greatest;
     axes,
     is_power,
     every
@@ -431,11 +398,6 @@ stored!(BondEnergy {
     max_residual_power,
     max_residual_power_time,
     correction_energy
-});
-stored!(Past {
-    residual,
-    swing,
-    correction
 });
 stored!(IntegrationError {
     curvature,

@@ -231,12 +231,9 @@ impl<'a> Judgement<'a> {
                 && axes.any(|axis| is_at(axis.effort_input) || is_at(axis.flow_input))
                 && sees_course(state, &state.graph.bonds[*index])
         };
-        let error = |index: usize| {
-            let (now, _) = self.run.ledger.growth(index).unwrap_or_default();
-            match now.residual {
-                0.0 => 0.0,
-                residual => 0.5 * residual.abs() / now.swing,
-            }
+        let error = |index: usize| match self.residual_energy(index) {
+            0.0 => 0.0,
+            residual => 0.5 * residual.abs() / self.run.ledger.transferred_range(index),
         };
         let bonds = (0..state.graph.bonds.len()).filter(is_corrected);
         bonds.map(error).reduce(f64::max)
@@ -254,13 +251,18 @@ impl<'a> Judgement<'a> {
         let bonds = graph.bonds.iter().enumerate();
         let mut bonds = bonds.filter(|(_, bond)| is_between(bond)).peekable();
         let makes_energy = |index: usize| {
-            let (now, _) = self.run.ledger.growth(index).unwrap_or_default();
             let error = self.run.ledger.integration_error(index).unwrap_or_default();
-            let made = now.residual.abs() + error;
-            !made.is_finite() || made >= part * now.swing
+            let made = self.residual_energy(index).abs() + error;
+            !made.is_finite() || made >= part * self.run.ledger.transferred_range(index)
         };
         bonds.peek()?;
         Some(bonds.any(|(index, _)| makes_energy(index)))
+    }
+
+    /// Integrated residual energy of the bond with this index, J.
+    fn residual_energy(&self, index: usize) -> f64 {
+        let energy = self.run.ledger.bond(index);
+        energy.map_or(0.0, |energy| energy.residual_energy_integrated)
     }
 }
 

@@ -137,13 +137,13 @@ fn bond_report(run: &Run, judgement: &Judgement<'_>, index: usize) -> BondReport
         .find(|corrector| corrector.bond == index);
     let parameters = corrector.map(|corrector| corrector.correction.parameters_in_force());
     let energy = run.ledger.bond(index).copied().unwrap_or_default();
+    let transferred_energy_range = run.ledger.transferred_range(index);
     let audit = run.audit.bond(index).copied().unwrap_or_default();
-    let (now, earlier) = run.ledger.growth(index).unwrap_or_default();
     let error = judgement.of_bond(index);
     BondReport {
         name: bond.name.clone(),
         energy,
-        transferred_energy_range: now.swing,
+        transferred_energy_range,
         residual_energy_integrated_error: run.ledger.integration_error(index).unwrap_or_default(),
         stale_energy: audit.known_stale_energy(),
         net_energy_error: audit.net_energy_error(energy.correction_energy),
@@ -151,7 +151,7 @@ fn bond_report(run: &Run, judgement: &Judgement<'_>, index: usize) -> BondReport
         coupling_error_estimate: error.estimate,
         correction_verdict: corrector
             .filter(|corrector| corrector.facts.removes_stale_energy)
-            .map(|_| audit.verdict(energy.correction_energy, earlier.correction)),
+            .map(|_| audit.verdict(transferred_energy_range)),
         hindsight_mu: audit.hindsight_share(energy.residual_energy),
         alarms: run.alarms.bond(index).to_vec(),
         correction: match &bond.correction {
