@@ -2,9 +2,12 @@
 
 usage: check_foreign.py decay TABLE.csv
        check_foreign.py container TABLE.csv DIRECT.csv
+       check_foreign.py bars TABLE.csv FINER.csv SUMMARY.json
 """
 
 import csv
+import json
+import math
 import sys
 
 SIGNALS = ["left.f", "left.x", "left.v", "right.x", "right.v"]
@@ -42,6 +45,20 @@ def container(path, direct):
             check(f"{path}: row {index}, {signal}", value, expected)
 
 
+def bars(path, finer, summary):
+    """The estimated errors are within a factor 1.5 of the difference from a run at a twentieth of the macro-step."""
+    rows, references = read(path), read(finer)
+    check(f"{finer}: rows", len(references), len(rows))
+    with open(summary) as file:
+        found = {bar["variable"]: bar["error"] for bar in json.load(file)["error_bars"]}
+    check(f"{summary}: signals", sorted(found), ["one.x", "two.x"])
+    for signal, error in found.items():
+        squares = [(float(row[signal]) - float(fine[signal])) ** 2 for row, fine in zip(rows, references)]
+        ratio = error / math.sqrt(sum(squares) / len(squares))
+        if not 1 / 1.5 < ratio < 1.5:
+            sys.exit(f"{summary}: the error of {signal} is {ratio:.3f} times the true one")
+
+
 if __name__ == "__main__":
-    {"decay": decay, "container": container}[sys.argv[1]](*sys.argv[2:])
+    {"decay": decay, "container": container, "bars": bars}[sys.argv[1]](*sys.argv[2:])
     print(f"{sys.argv[1]}: as expected")

@@ -43,6 +43,35 @@ TOML
 cmp "$work/one.csv" "$work/two.csv"
 test "$(grep -c stop-time "$work/one.csv")" = 24
 
+echo "== pythonfmu: error bars of two coupled slaves, with a start value, from an empty folder"
+cat > "$work/pair.toml" <<TOML
+[experiment]
+start_time = 0.0
+stop_time = 2.0
+step_size = 0.01
+
+[components.one]
+fmu = "Decay.fmu"
+
+[components.two]
+fmu = "Decay.fmu"
+
+[[connections]]
+from = "one.x"
+to = "two.u"
+
+[[connections]]
+from = "two.x"
+to = "one.u"
+TOML
+sed 's/^step_size = .*/step_size = 5e-4/' "$work/pair.toml" > "$work/finer.toml"
+mkdir "$work/empty"
+cd "$work/empty"
+"$gyrator" run "$work/pair.toml" --start-value one.k=5 --error-bars --output-file pair.csv --summary pair.json
+"$gyrator" run "$work/finer.toml" --start-value one.k=5 --output-interval 0.01 --output-file finer.csv
+"$python" "$here/check_foreign.py" bars pair.csv finer.csv pair.json
+cd - > /dev/null
+
 echo "== fmu-manipulation-toolbox: both oscillators in one container"
 cp "$fmus/OscillatorForce.fmu" "$fmus/OscillatorMotion.fmu" "$here/container.json" "$work"
 "$python" -m fmu_manipulation_toolbox.cli.fmucontainer \

@@ -1,7 +1,7 @@
 //! The verdict of a run, alone and with companions, against the true error on random systems.
 
 use gyrator::{Report, Verdict};
-use gyrator_assess::{Levels, verdict};
+use gyrator_assess::{Assessment, Levels, verdict};
 use gyrator_record::Table;
 use gyrator_testkit::RandomSystem;
 use rayon::prelude::*;
@@ -74,7 +74,7 @@ fn rms(values: &[f64]) -> f64 {
 struct Judged {
     seed: u64,
     truth: Truth,
-    /// By the error bars.
+    /// By the error bars, as a run with them has it.
     by_bars: Verdict,
     /// The run alone.
     report: Report,
@@ -85,11 +85,19 @@ fn judge(seed: u64, steps: usize) -> Judged {
     system.steps = steps;
     let levels = Levels::HalfAndTwice;
     let (run, bars) = with_bars(&system, levels);
+    let report = system.start(1.0).run().unwrap();
+    let assessment = Assessment {
+        verdict: Some(verdict(&bars, levels)),
+        bars,
+        ..Assessment::default()
+    };
+    let mut amended = report.clone();
+    assessment.amend(&mut amended, String::new());
     Judged {
         seed,
         truth: Truth::of(&run, &system.truth()),
-        by_bars: verdict(&bars, levels),
-        report: system.start(1.0).run().unwrap(),
+        by_bars: amended.verdict,
+        report,
     }
 }
 

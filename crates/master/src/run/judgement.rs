@@ -209,8 +209,8 @@ impl<'a> Judgement<'a> {
         }
         let names: Vec<&str> = names.into_iter().collect();
         Some(format!(
-            "{}: direct feed-through is declared and shows none when it is probed, and no steps were tried; the verdict \
-             depends on whether it shows in steps: `--error-bars` sees it",
+            "{}: direct feed-through is declared and shows none when it is probed, and no steps were tried; without the \
+             error bars of `--error-bars` the verdict depends on whether it shows in steps",
             names.join(", ")
         ))
     }
