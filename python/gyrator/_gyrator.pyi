@@ -246,9 +246,17 @@ class System:
         threads: int = 1,
         record: bool | Sequence[str] | None = None,
         record_interval: float | None = None,
+        real_time: bool | float | None = None,
+        overruns: str = "warn",
+        cpu: int | None = None,
+        fifo_priority: int | None = None,
+        lock_memory: bool = False,
     ) -> Run:
         """Initialises the units and brings them to the start time; ``record`` names the columns, as ``output_variable`` of
         :func:`run`; all outputs where it is left out, none where it is false.
+
+        ``real_time`` and the keywords after it are those of :func:`run`: communication points come at their time on the clock, and the summary
+        of a run that has ended has ``real_time``.
         """
 
 @final

@@ -124,9 +124,10 @@ class Result(Assertions, Columns):
         return _display.of_result(self.summary, self._size(), self.report)
 
 
-def of_run(table: Table | None, report: str) -> Result:
-    """The result of a run in this process, of its report as JSON."""
+def of_run(table: Table | None, report: str, timing: str) -> Result:
+    """The result of a run in this process, of its report and its timing as JSON."""
     facts: dict[str, Any] = json.loads(report)
+    facts["real_time"] = json.loads(timing)
     # As the summary of the program has them.
     reason = facts["stop_reason"]
     facts["stop_reason"], facts["stop_detail"] = reason["kind"], reason.get("detail")

@@ -10,6 +10,7 @@ mod follower;
 mod judge;
 mod linear_unit;
 mod python_unit;
+mod real_time;
 mod running;
 mod stream;
 mod study;

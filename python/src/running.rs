@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use gyrator::real_time::Timing;
 use gyrator::record::{ColumnValues, MemoryRows, Recorded};
 use gyrator::unit::VariableType;
 use gyrator::{RunError, Value};
@@ -24,6 +25,8 @@ pub(crate) struct Run {
     run: Mutex<gyrator::Run>,
     /// The rows, where they are recorded.
     rows: Option<MemoryRows>,
+    /// How well it keeps step with the clock, where it does.
+    timing: Option<Timing>,
     raised: Raised,
 }
 
@@ -77,10 +80,16 @@ enum Typed<R, I, B, T> {
 }
 
 impl Run {
-    pub(crate) fn new(run: gyrator::Run, rows: Option<MemoryRows>, raised: Raised) -> Self {
+    pub(crate) fn new(
+        run: gyrator::Run,
+        rows: Option<MemoryRows>,
+        timing: Option<Timing>,
+        raised: Raised,
+    ) -> Self {
         Self {
             run: Mutex::new(run),
             rows,
+            timing,
             raised,
         }
     }
@@ -172,12 +181,15 @@ impl Run {
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let report = serde_json::to_string(&self.lock(py)?.report());
         let report = report.map_err(|failed| error::usage(py, failed.to_string()))?;
+        // Known when the run has ended.
+        let timing = serde_json::to_string(&self.timing.as_ref().and_then(Timing::report));
+        let timing = timing.map_err(|failed| error::usage(py, failed.to_string()))?;
         let table = self
             .rows
             .as_ref()
             .map(|rows| rows.with(|recorded| table(recorded.clone())));
         let module = py.import("gyrator._result")?;
-        module.getattr("of_run")?.call1((table, report))
+        module.getattr("of_run")?.call1((table, report, timing))
     }
 
     /// Simulated time, s.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gyrator::learning::FeedForwardError;
+use gyrator::real_time::RealTime;
 use gyrator::system::{ComponentSettings, ConnectionSettings};
 use gyrator::system_file::toml_file::read_scenario;
 use gyrator::system_file::{NumberConversion, Scenario};
@@ -15,6 +16,7 @@ use crate::display;
 use crate::error::{self, Raised};
 use crate::linear_unit::LinearUnit;
 use crate::python_unit::{Plan, PythonUnit};
+use crate::real_time::{self, Pace};
 use crate::running::Run;
 use crate::value::{WordArgument, from_python, word};
 
@@ -435,14 +437,28 @@ impl System {
     }
 
     /// Initialises the units and brings them to the start time.
-    #[pyo3(signature = (*, threads=1, record=None, record_interval=None))]
+    #[pyo3(signature = (*, threads=1, record=None, record_interval=None, real_time=None, overruns="warn",
+                        cpu=None, fifo_priority=None, lock_memory=false))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of one function")]
     fn start(
         &self,
         py: Python<'_>,
         threads: usize,
         record: Option<Record>,
         record_interval: Option<f64>,
+        real_time: Option<Pace>,
+        overruns: &str,
+        cpu: Option<usize>,
+        fifo_priority: Option<u8>,
+        lock_memory: bool,
     ) -> PyResult<Run> {
+        let clock = real_time::Options {
+            overruns,
+            cpu,
+            fifo_priority,
+            lock_memory,
+        };
+        let clock = clock.observer(py, &real_time.unwrap_or(Pace::Wanted(false)))?;
         let mut guard = self.lock(py)?;
         let system = &mut *guard;
         let options = RunOptions {
@@ -467,7 +483,13 @@ impl System {
             observed.map_err(|failed| error::of_run(py, &failed, &self.raised))?;
             rows = Some(kept);
         }
-        Ok(Run::new(run, rows, Arc::clone(&self.raised)))
+        // Last, so that nothing comes between its points and the next step.
+        let timing = clock.as_ref().map(RealTime::timing);
+        if let Some(clock) = clock {
+            let observed = run.observe(clock);
+            observed.map_err(|failed| error::of_run(py, &failed, &self.raised))?;
+        }
+        Ok(Run::new(run, rows, timing, Arc::clone(&self.raised)))
     }
 }
 

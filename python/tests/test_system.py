@@ -346,6 +346,23 @@ to = "g.u"
         system.start()
 
 
+def test_a_run_keeps_step_with_the_clock() -> None:
+    run = alone().start(real_time=10.0, overruns="skip")
+    begin = time.monotonic()
+    run.run_until(0.5)
+    assert time.monotonic() - begin >= 0.049
+    assert run.result().summary["real_time"] is None
+    timing = run.stop().summary["real_time"]
+    assert (timing["factor"], timing["overrun_policy"], timing["points"]) == (10.0, "skip", 500)
+    run = alone().start(real_time=False)
+    run.step()
+    assert run.stop().summary["real_time"] is None
+    with pytest.raises(gyrator.UsageError, match="no policy `late`; known: warn, stop, skip"):
+        alone().start(real_time=True, overruns="late")
+    with pytest.raises(gyrator.UsageError, match="`real_time` is -1; it must be"):
+        alone().start(real_time=-1.0)
+
+
 def test_the_example(fmus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["test_bench.py", str(fmus / "OscillatorForce.fmu")])
     runpy.run_path(str(ROOT / "python/examples/test_bench.py"))
