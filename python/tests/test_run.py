@@ -180,7 +180,8 @@ def test_ctrl_c_ends_the_run(oscillator: Path) -> None:
 @pytest.mark.parametrize(("verb", "function"), [("run", gyrator.run), ("simulate", gyrator.simulate), ("study", gyrator.study)])
 def test_each_option_is_a_keyword(verb: str, function: object) -> None:
     shown = subprocess.run([gyrator.PROGRAM, verb, "--help"], check=True, capture_output=True, text=True)
-    options = re.findall(r"^ +(?:-\w, )?--([a-z-]+)", shown.stdout, re.MULTILINE)
+    # Descriptions are further to the right, and may name options, too.
+    options = re.findall(r"^  (?:-\w, |    )--([a-z-]+)", shown.stdout, re.MULTILINE)
     options = {option.replace("-", "_") for option in options} - {"help", "progress"}
     keywords = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
     assert {word.name for word in keywords if word.kind is word.KEYWORD_ONLY} - {"record"} == options
