@@ -304,7 +304,9 @@ impl<'a> Summary<'a> {
         for (name, value) in &self.parameters {
             let _ = writeln!(text, "parameter {name} = {value}");
         }
-        if let Some(verdict) = self.verdict {
+        // One FMU by itself has no coupling; its bars show its own dependence on the step.
+        let is_coupled = !self.connections.is_empty() || !self.error_table.is_empty();
+        if let Some(verdict) = self.verdict.filter(|_| is_coupled) {
             let _ = writeln!(text, "\ncoupling error: {}", self.meaning(verdict));
         }
         if !self.checks.is_empty() {
