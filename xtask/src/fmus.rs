@@ -1,15 +1,12 @@
 //! `cargo xtask fmus`: builds the examples that export the models and packs them into `target/fmus/*.fmu`.
 
-mod package;
-
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use fmu_kit::package::{Library, PLATFORM, package};
 use fmu_models::{MODELS, ModelInfo};
-
-pub use package::{Library, package};
 
 /// Why the FMUs could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -129,7 +126,7 @@ fn write_fmu(model: &ModelInfo, target: &Path, folder: &Path) -> Result<(), Erro
     let library_path = library_path(target, model.example);
     let library = fs::read(&library_path).map_err(|source| file_error(&library_path, source))?;
     let library = Library {
-        platform: package::PLATFORM,
+        platform: PLATFORM,
         bytes: &library,
     };
     let archive = package(&(model.describe)(), &[library], &[]);
@@ -158,7 +155,7 @@ mod tests {
 
     use super::{MODELS, build_all, build_in};
 
-    /// Two compilations in two places. The additions of the archive are tested in `package`.
+    /// Two compilations in two places. The archive is tested in `fmu_kit::package`.
     #[test]
     #[ignore = "compiles all FMUs from nothing"]
     fn equal_sources_give_equal_bytes() {

@@ -54,6 +54,8 @@ mod in_process;
 mod input_curve;
 mod integrator;
 mod model;
+#[cfg(feature = "package")]
+pub mod package;
 mod simulation;
 mod slave;
 mod table;

@@ -4,11 +4,13 @@ mod archive;
 mod description;
 mod exposure;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fmu_kit::package::{self, PLATFORM};
 use gyrator::Verdict;
 use gyrator::block::block_files;
 use gyrator::error::StartError;
@@ -17,7 +19,7 @@ use gyrator_fmu::{Fmu, Limits, ModelDescription, OpenError};
 use gyrator_system::{Problems, Severity, Source, Spanned, SystemFile, Value, toml_file};
 
 use crate::contents::{self, Contents};
-use archive::Entry;
+use archive::Entries;
 
 /// The system file in the folder `resources`.
 pub const SYSTEM_FILE: &str = "system.toml";
@@ -123,39 +125,28 @@ pub fn pack(
             .collect(),
     };
     let about = description::About::new(system, &graph, &models, &options.model_name);
-    let mut entries: Vec<Entry<'_>> = Vec::new();
+    let mut entries = Entries::new();
     for (path, name) in &files {
-        entries.push(Entry::file(path, format!("resources/{name}")));
+        entries.insert(format!("resources/{name}"), archive::read(path)?);
     }
-    let text = toml_file::to_toml(&inner);
-    entries.push(Entry::bytes(
-        format!("resources/{SYSTEM_FILE}"),
-        text.as_bytes(),
-    ));
-    let binary = format!(
-        "binaries/{}/{}{}",
-        archive::PLATFORM,
-        about.identifier,
-        std::env::consts::DLL_SUFFIX
-    );
-    entries.push(Entry::bytes(binary, library));
+    let text = Cow::Owned(toml_file::to_toml(&inner).into_bytes());
+    entries.insert(format!("resources/{SYSTEM_FILE}"), text);
+    let (platform, ending) = PLATFORM;
+    let binary = format!("binaries/{platform}/{}{ending}", about.identifier);
+    entries.insert(binary, Cow::Borrowed(library));
     let sources = exposure::dependencies(&graph, &exposed);
-    let guid = archive::guid(
-        &entries,
-        &[about.document(&exposed, &sources, ""), json(&table)?],
-    )?;
-    table.guid.clone_from(&guid);
-    let (xml, rows) = (about.document(&exposed, &sources, &guid), json(&table)?);
-    entries.push(Entry::bytes(
-        "modelDescription.xml".to_owned(),
-        xml.as_bytes(),
-    ));
-    entries.push(Entry::bytes(
-        format!("resources/{}", contents::FILE),
-        rows.as_bytes(),
-    ));
+    let nameless = [about.document(&exposed, &sources, ""), json(&table)?];
+    table.guid = archive::guid(&entries, &nameless);
+    let xml = about.document(&exposed, &sources, &table.guid);
+    for (name, text) in [
+        ("modelDescription.xml".to_owned(), xml),
+        (format!("resources/{}", contents::FILE), json(&table)?),
+    ] {
+        entries.insert(name, Cow::Owned(text.into_bytes()));
+    }
+    let bytes = package::archive(&entries);
     Ok(Packed {
-        archive: archive::write(entries)?,
+        archive: bytes.map_err(|error| PackError::Archive(error.to_string()))?,
         counts: exposure::counts(&exposed),
         warnings,
     })
