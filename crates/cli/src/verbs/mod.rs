@@ -8,6 +8,7 @@ mod export;
 mod inspect;
 mod learn;
 mod list;
+mod new_fmu;
 mod pack;
 mod replay;
 mod run;
@@ -43,6 +44,9 @@ enum Verb {
     Export(export::Options),
     /// Pack a system with its FMUs as one FMU, with the master inside
     Pack(pack::Options),
+    /// Make a crate with a model in Rust that becomes an FMU, to begin with
+    #[command(name = "new-fmu")]
+    NewFmu(new_fmu::Options),
     /// Compile the C sources of an FMU that has no library for this machine
     Compile(compile::Options),
     /// Check FMUs against FMI 2.0
@@ -78,6 +82,7 @@ impl Cli {
             Verb::Inspect(options) => inspect::run(&options),
             Verb::Export(options) => export::run(options),
             Verb::Pack(options) => pack::run(options),
+            Verb::NewFmu(options) => new_fmu::run(&options),
             Verb::Compile(options) => compile::run(options),
             Verb::Validate(options) => validate::run(&options),
             Verb::Compare(options) => compare::run(&options),

@@ -25,6 +25,7 @@ mod isolation;
 mod killed;
 mod learning;
 mod limits;
+mod new_fmu;
 mod osp;
 mod outputs;
 mod packing;
