@@ -116,7 +116,9 @@ fn write<M: Model>(crate_name: &str, target: &Path) -> Result<(), String> {
     let found = places.iter().find_map(|place| std::fs::read(place).ok());
     let bytes = found.ok_or_else(|| {
         let folder = folder.display();
-        format!("{name} is not in {folder}: is the crate a `cdylib`, and was the program run by Cargo?")
+        format!(
+            "{name} is not in {folder}: is the crate a `cdylib`, and was the program run by Cargo?"
+        )
     })?;
     let library = Library {
         platform: PLATFORM,

@@ -22,13 +22,10 @@ pub(super) struct Options {
 }
 
 /// Names that Cargo or the compiler takes for something else.
-const RESERVED: &[&str] = &[
-    "abstract", "alloc", "as", "async", "await", "become", "box", "break", "build", "const", "continue", "core", "crate",
-    "deps", "do", "dyn", "else", "enum", "examples", "extern", "false", "final", "fmu-kit", "fn", "for", "gen", "if",
-    "impl", "in", "incremental", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "proc-macro",
-    "pub", "ref", "return", "self", "serde", "static", "std", "struct", "super", "test", "trait", "true", "try", "type",
-    "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
-];
+const RESERVED: &str = "abstract alloc as async await become box break build const continue core crate deps do dyn \
+    else enum examples extern false final fmu-kit fn for gen if impl in incremental let loop \
+    macro match mod move mut override priv proc-macro pub ref return self serde static std \
+    struct super test trait true try type typeof unsafe unsized use virtual where while yield";
 
 /// Writes the crate.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
@@ -36,7 +33,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let is_legal = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let begins = name.starts_with(|first: char| first.is_ascii_alphabetic());
-    if !begins || !name.chars().all(is_legal) || RESERVED.contains(&&*name) {
+    if !begins || !name.chars().all(is_legal) || RESERVED.split(' ').any(|word| word == name) {
         let text = format!("{name:?} cannot be the name of a crate");
         return Err(Failure::usage(text).help("use letters, digits and -, such as hydraulic-pump"));
     }
@@ -93,9 +90,14 @@ fn kit(given: Option<&Path>) -> Result<PathBuf, Failure> {
     };
     let found = found.and_then(|folder| folder.canonicalize().ok());
     found.ok_or_else(|| match given {
-        Some(folder) => Failure::usage(format!("--fmu-kit {}: the crate fmu-kit is not there", folder.display())),
-        None => Failure::usage("the crate fmu-kit is not beside this program, and in no registry yet".to_owned())
-            .help("name its folder with --fmu-kit: fmus/kit in the repository of gyrator"),
+        Some(folder) => Failure::usage(format!(
+            "--fmu-kit {}: the crate fmu-kit is not there",
+            folder.display()
+        )),
+        None => Failure::usage(
+            "the crate fmu-kit is not beside this program, and in no registry yet".to_owned(),
+        )
+        .help("name its folder with --fmu-kit: fmus/kit in the repository of gyrator"),
     })
 }
 
@@ -105,7 +107,11 @@ mod tests {
 
     #[test]
     fn names_of_crates_become_names_of_types() {
-        for (name, expected) in [("lag", "Lag"), ("hydraulic-pump", "HydraulicPump"), ("a_2", "A2")] {
+        for (name, expected) in [
+            ("lag", "Lag"),
+            ("hydraulic-pump", "HydraulicPump"),
+            ("a_2", "A2"),
+        ] {
             assert_eq!(type_name(name), expected);
         }
     }

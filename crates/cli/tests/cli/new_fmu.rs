@@ -13,7 +13,11 @@ fn the_crate_builds_its_fmu_and_its_tests_pass() {
     let outcome = bench.run(["new-fmu", "hydraulic-pump"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::fs::copy(root.join("Cargo.lock"), bench.path("hydraulic-pump/Cargo.lock")).unwrap();
+    std::fs::copy(
+        root.join("Cargo.lock"),
+        bench.path("hydraulic-pump/Cargo.lock"),
+    )
+    .unwrap();
     for arguments in [&["test"][..], &["run", "../Pump.fmu"]] {
         let (verb, rest) = arguments.split_first().unwrap();
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

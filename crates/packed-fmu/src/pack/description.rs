@@ -1,6 +1,6 @@
 //! `modelDescription.xml` of a packed FMU (FMI 2.0.5, sections 2.2 and 4.3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fmu_kit::LOG_CATEGORIES;
@@ -23,6 +23,7 @@ pub(super) struct About {
     saves_states: bool,
     only_once: bool,
     needs_tool: bool,
+    tool: String,
     start_time: f64,
     stop_time: Option<f64>,
     tolerance: Option<f64>,
@@ -51,6 +52,7 @@ impl About {
             saves_states: graph.saves_states(),
             only_once: any(|kind| kind.can_be_instantiated_only_once_per_process),
             needs_tool: any(|kind| kind.needs_execution_tool),
+            tool: generation_tool(models),
             start_time: value(&system.experiment.start_time).unwrap_or_default(),
             stop_time: value(&system.experiment.stop_time),
             tolerance: value(&system.experiment.tolerance),
@@ -67,7 +69,6 @@ impl About {
     ) -> String {
         let (units, types) = (Units::of(variables), Types::of(variables));
         let mut xml = Xml::new();
-        let tool = concat!("gyrator ", env!("CARGO_PKG_VERSION"));
         xml.open(
             "fmiModelDescription",
             &[
@@ -75,7 +76,7 @@ impl About {
                 ("modelName", &self.model_name),
                 ("guid", guid),
                 ("description", &self.description),
-                ("generationTool", tool),
+                ("generationTool", &self.tool),
                 ("variableNamingConvention", "flat"),
                 ("numberOfEventIndicators", "0"),
             ],
@@ -121,6 +122,26 @@ impl About {
         );
         attributes.push(("stepSize", number(self.macro_step)));
         leaf(xml, "DefaultExperiment", &attributes);
+    }
+}
+
+/// The name of this tool, and of those that have to be installed.
+fn generation_tool(models: &BTreeMap<String, Arc<ModelDescription>>) -> String {
+    let needs_tool = |model: &&Arc<ModelDescription>| {
+        let kind = model.co_simulation.as_ref();
+        kind.is_some_and(|kind| kind.needs_execution_tool)
+    };
+    let models = models.values().filter(needs_tool);
+    let tools: BTreeSet<&str> = models
+        .filter_map(|model| model.generation_tool.as_deref())
+        .collect();
+    let own = concat!("gyrator ", env!("CARGO_PKG_VERSION"));
+    match tools.is_empty() {
+        true => own.to_owned(),
+        false => {
+            let tools: Vec<_> = tools.into_iter().collect();
+            format!("{own}, with FMUs of {}", tools.join(", "))
+        }
     }
 }
 
