@@ -248,7 +248,7 @@ def test_a_run_goes_back_to_a_saved_state() -> None:
         run.write("decay.u", 0.25)
         run.run_until(1.0)
         ends.append(run.read(names).tolist())
-        # What happens in between is forgotten.
+        # All that happens in between is forgotten.
         run.write("decay.u", -7.0)
         run.run_until(1.5)
         assert run.read(names).tolist() != ends[0]

@@ -45,7 +45,7 @@ pub(crate) fn array<'a, T>(
     }
 }
 
-/// What a pointer points to.
+/// The target of a pointer.
 pub(crate) fn there<T>(pointer: Option<T>, name: &str) -> Result<T, Refusal> {
     pointer.ok_or_else(|| Refusal::usage(format!("{name} is NULL")))
 }

@@ -33,9 +33,9 @@ pub enum StartError {
 #[error("{message}")]
 #[non_exhaustive]
 pub struct StateFileError {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 

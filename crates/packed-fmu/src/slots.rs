@@ -22,7 +22,7 @@ pub(crate) struct Slot<T> {
     pub(crate) output: Option<Output<T>>,
 }
 
-/// What a variable stands for.
+/// The meaning of a variable.
 #[derive(Debug)]
 pub(crate) enum Place {
     Variable(String),

@@ -31,7 +31,7 @@ pub struct Difference {
     pub replayed: Option<Exchange>,
 }
 
-/// What two recordings have in common.
+/// The common part of two recordings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Agreement {
     /// All answers are the same in every bit, and the last call came to its end.

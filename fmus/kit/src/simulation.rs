@@ -7,7 +7,7 @@ use crate::model::{Fault, Model};
 use crate::table::{Scalar, ValueReference};
 use crate::variable::{Causality, Variability};
 
-/// What an importer says when it asks for an instance (`fmi2Instantiate`).
+/// The arguments of an importer that asks for an instance (`fmi2Instantiate`).
 #[derive(Debug, Clone, Copy)]
 pub struct Instantiation<'a> {
     /// Name of the instance; never empty.

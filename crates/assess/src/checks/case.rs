@@ -65,7 +65,7 @@ impl Case {
         }
     }
 
-    /// What is found when no more values come.
+    /// The finding when no more values come.
     pub(super) fn conclude(&self, end: &Known<'_>) -> Finding {
         let (check, subject) = (&self.check, &*self.subject);
         let violation = self.violation(end);

@@ -48,7 +48,7 @@ pub(super) struct Options {
     json: bool,
 }
 
-/// What was found, for programs.
+/// The findings, for programs.
 #[derive(Debug, Serialize)]
 struct Summary<'a> {
     recording: &'a Path,

@@ -53,7 +53,7 @@ impl Stored for StateFile {
     }
 }
 
-/// What a run gets once it has its state: actions, and values that differ from those of the saved run.
+/// Actions, and values that differ from those of the saved run, which a run gets once it has its state.
 #[derive(Debug)]
 pub struct Resumption {
     state: Vec<u8>,

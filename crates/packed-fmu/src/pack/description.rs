@@ -15,7 +15,7 @@ use crate::contents::{BaseType, Role};
 /// Names of the base units, in the order of their exponents.
 const BASE_UNITS: [&str; 8] = ["kg", "m", "s", "A", "K", "mol", "cd", "rad"];
 
-/// What the description says about the FMU as a whole.
+/// The part of the description about the FMU as a whole.
 pub(super) struct About {
     pub(super) identifier: String,
     model_name: String,

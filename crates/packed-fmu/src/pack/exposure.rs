@@ -355,7 +355,7 @@ fn start_of(attributes: &TypeAttributes) -> String {
     }
 }
 
-/// What an exposed variable depends on, as places among the exposed variables.
+/// Dependencies of an exposed variable, as places among the exposed variables.
 pub(super) struct Dependencies {
     /// Between steps.
     pub(super) running: Vec<usize>,

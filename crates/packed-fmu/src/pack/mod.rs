@@ -24,7 +24,7 @@ use archive::Entries;
 /// The system file in the folder `resources`.
 pub const SYSTEM_FILE: &str = "system.toml";
 
-/// What is packed, and how it looks from outside.
+/// Contents of a packed FMU, and its look from outside.
 #[derive(Debug, Clone, Default)]
 pub struct PackOptions {
     /// Name of the model; the identifier follows from it.
