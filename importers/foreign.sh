@@ -66,11 +66,12 @@ to = "one.u"
 TOML
 sed 's/^step_size = .*/step_size = 5e-4/' "$work/pair.toml" > "$work/finer.toml"
 mkdir "$work/empty"
-cd "$work/empty"
-"$gyrator" run "$work/pair.toml" --start-value one.k=5 --error-bars --output-file pair.csv --summary pair.json
-"$gyrator" run "$work/finer.toml" --start-value one.k=5 --output-interval 0.01 --output-file finer.csv
-"$python" "$here/check_foreign.py" bars pair.csv finer.csv pair.json
-cd - > /dev/null
+(
+    cd "$work/empty"
+    "$gyrator" run "$work/pair.toml" --start-value one.k=5 --error-bars --output-file pair.csv --summary pair.json
+    "$gyrator" run "$work/finer.toml" --start-value one.k=5 --output-interval 0.01 --output-file finer.csv
+)
+"$python" "$here/check_foreign.py" bars "$work/empty/pair.csv" "$work/empty/finer.csv" "$work/empty/pair.json"
 
 echo "== fmu-manipulation-toolbox: both oscillators in one container"
 cp "$fmus/OscillatorForce.fmu" "$fmus/OscillatorMotion.fmu" "$here/container.json" "$work"
