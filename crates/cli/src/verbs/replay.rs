@@ -384,7 +384,7 @@ impl Names<'_> {
 
     fn answer(&self, call: &Call, answer: Option<&Answer>) -> String {
         match answer {
-            None => "comes to no end".to_owned(),
+            None => "no answer: the process ended in this call, or before the next one".to_owned(),
             Some(Answer::Done) => "done".to_owned(),
             Some(Answer::Terminated(time)) => {
                 format!("the FMU ends the simulation at t = {} s", short(*time))

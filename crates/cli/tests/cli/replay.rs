@@ -32,6 +32,17 @@ fn every_fault_of_the_table_is_reproduced() {
     });
 }
 
+/// The recording of the other component ends as its process did, between two of its calls.
+#[test]
+fn the_sound_fmu_of_a_run_that_crashed_answers_its_last_call() {
+    let bench = Bench::new();
+    fault_table::run(&bench, "segfault", "do_step", &["--record-calls", "calls"]);
+    let outcome = bench.run(["replay", "calls/good.calls"]);
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    let part = "recorded: no answer: the process ended in this call, or before the next one";
+    assert!(outcome.stdout.contains(part), "{}", outcome.stdout);
+}
+
 #[test]
 fn a_crash_is_reproduced_with_the_call_in_which_it_happens() {
     let bench = Bench::new();
