@@ -15,6 +15,7 @@ use gyrator::system::StateFile;
 use gyrator::unit::{Capabilities, Handle, StepOutcome, UnitDescription, UnitResult};
 use gyrator::{LinearUnit, Run, RunOptions, System, Unit};
 use gyrator_fmu::{Causality, Fmu, Limits, ModelDescription, OpenOptions};
+use gyrator_record::{Decimated, ResultFile};
 use gyrator_replay::{Agreement, CallLog, CallRecorder, Recording, compare, replay};
 use gyrator_system::{Problem, SystemFile, toml_file};
 use tempfile::NamedTempFile;
@@ -300,13 +301,35 @@ pub fn worker_protocol(bytes: &[u8]) {
     let _ = bytes;
 }
 
-/// A table of numbers over time.
+/// A table of numbers over time, as a whole and block by block. (Of Parquet files there is no fuzzer: the crate that
+/// reads them panics on some that are damaged, which `gyrator-record` catches and a fuzzer does not.)
 ///
 /// # Panics
 /// If the reader does not hold what it has to.
 pub fn csv_input(bytes: &[u8]) {
-    if let Ok(table) = gyrator_record::parse_csv(bytes, Path::new("input.csv")) {
+    let table = gyrator_record::parse_csv(bytes, Path::new("input.csv"));
+    if let Ok(table) = &table {
         assert!(table.time.is_sorted());
+    }
+    let Ok(mut file) = NamedTempFile::new() else {
+        return;
+    };
+    if file.write_all(bytes).is_err() {
+        return;
+    }
+    let opened = ResultFile::open(file.path());
+    let Ok(result) = opened else {
+        // The reader of a whole table sees all that is wrong.
+        assert!(table.is_err());
+        return;
+    };
+    let columns: Vec<usize> = (0..result.columns().len()).collect();
+    if let Ok(decimated) = Decimated::read(&result, &columns, 4) {
+        let (times, columns) = decimated.aligned();
+        assert!(times.is_sorted());
+        assert!(columns.iter().all(|column| column.len() == times.len()));
+    } else {
+        assert!(table.is_err());
     }
 }
 

@@ -84,13 +84,15 @@ pub fn place_of_cell(path: &Path, name: &str, row: usize) -> Option<(usize, usiz
     rows.place(cell)
 }
 
+pub(crate) const NOT_TEXT: &str = "this is not UTF-8 text";
+
 /// The line and its error.
-type Wrong = (usize, String);
+pub(crate) type Wrong = (usize, String);
 
 fn read_table(bytes: &[u8]) -> Result<Table, Wrong> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
-        (1 + count_lines(before), "this is not UTF-8 text".to_owned())
+        (1 + count_lines(before), NOT_TEXT.to_owned())
     })?;
     let mut rows = Rows::new(text.strip_prefix('\u{feff}').unwrap_or(text));
     let names = read_names(&mut rows)?;
@@ -116,11 +118,11 @@ fn read_table(bytes: &[u8]) -> Result<Table, Wrong> {
     Ok(table)
 }
 
-fn is_of_ecos(names: &[String]) -> bool {
+pub(crate) fn is_of_ecos(names: &[String]) -> bool {
     names.iter().take(2).eq(["iterations", "time"])
 }
 
-fn check_time(now: f64, last: Option<&f64>) -> Result<(), String> {
+pub(crate) fn check_time(now: f64, last: Option<&f64>) -> Result<(), String> {
     match last {
         _ if !now.is_finite() => Err("the time is not a finite number".to_owned()),
         Some(last) if now < *last => Err(format!(
@@ -130,25 +132,25 @@ fn check_time(now: f64, last: Option<&f64>) -> Result<(), String> {
     }
 }
 
-fn count_lines(bytes: &[u8]) -> usize {
+pub(crate) fn count_lines(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()
 }
 
 /// Walks over the rows of a text.
-struct Rows<'a> {
+pub(crate) struct Rows<'a> {
     text: &'a str,
     reader: csv::Reader<&'a [u8]>,
     record: StringRecord,
     /// Whether each cell of the row stands in quotes.
     quoted: Vec<bool>,
     /// Line of the row.
-    line: usize,
+    pub(crate) line: usize,
     /// The row as it stands in the text.
     row: &'a str,
 }
 
 impl<'a> Rows<'a> {
-    fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         let mut builder = csv::ReaderBuilder::new();
         let builder = builder.has_headers(false).flexible(true);
         Self {
@@ -162,7 +164,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Goes to the next row. False if there is none.
-    fn next(&mut self) -> Result<bool, Wrong> {
+    pub(crate) fn next(&mut self) -> Result<bool, Wrong> {
         let position = self.reader.position().clone();
         let place = |position: &csv::Position| usize::try_from(position.byte()).unwrap_or(0);
         let is_row = self.reader.read_record(&mut self.record);
@@ -205,7 +207,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The cells, and whether they stand in quotes; without the spaces around those that do not.
-    fn cells(&self) -> impl Iterator<Item = (&str, bool)> {
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (&str, bool)> {
         let cells = self.record.iter().zip(&self.quoted);
         cells.map(|(cell, quoted)| (if *quoted { cell } else { cell.trim() }, *quoted))
     }
@@ -230,9 +232,24 @@ impl<'a> Rows<'a> {
         let end = usize::try_from(self.reader.position().byte()).unwrap_or(0);
         self.text[end..].trim_start_matches(['\r', '\n']).is_empty()
     }
+
+    /// Refuses a row of another length than the names have; `may_be_cut` where the text ends with the file.
+    pub(crate) fn check_length(&self, expected: usize, may_be_cut: bool) -> Result<(), String> {
+        let found = self.record.len();
+        if found == expected {
+            return Ok(());
+        }
+        let is_cut = may_be_cut && found < expected && self.is_last();
+        let cut = if is_cut {
+            "; was the file cut off?"
+        } else {
+            ""
+        };
+        Err(format!("{found} cells for {expected} columns{cut}"))
+    }
 }
 
-fn read_names(rows: &mut Rows<'_>) -> Result<Vec<String>, Wrong> {
+pub(crate) fn read_names(rows: &mut Rows<'_>) -> Result<Vec<String>, Wrong> {
     if !rows.next()? {
         let message = "the file is empty; its first line must name the columns";
         return Err((1, message.to_owned()));
@@ -248,25 +265,15 @@ fn read_names(rows: &mut Rows<'_>) -> Result<Vec<String>, Wrong> {
     Ok(names)
 }
 
-fn read_row(rows: &Rows<'_>, builders: &mut [Builder]) -> Result<(), String> {
+pub(crate) fn read_row(rows: &Rows<'_>, builders: &mut [Builder]) -> Result<(), String> {
     for ((cell, is_quoted), builder) in rows.cells().zip(builders.iter_mut()) {
         builder.push(cell, is_quoted)?;
     }
-    let (found, expected) = (rows.record.len(), builders.len());
-    if found == expected {
-        return Ok(());
-    }
-    let is_cut = found < expected && rows.is_last();
-    let cut = if is_cut {
-        "; was the file cut off?"
-    } else {
-        ""
-    };
-    Err(format!("{found} cells for {expected} columns{cut}"))
+    rows.check_length(builders.len(), true)
 }
 
 /// A column while it is read.
-struct Builder {
+pub(crate) struct Builder {
     name: String,
     numbers: Vec<f64>,
     /// The cells as they stand in the file, as long as the column may be text.
@@ -277,7 +284,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn new(name: String, is_of_ecos: bool) -> Self {
+    pub(crate) fn new(name: String, is_of_ecos: bool) -> Self {
         let (variable, of_type) = match name.rsplit_once('[') {
             Some((variable, of_type)) if is_of_ecos => (variable, of_type),
             _ => (name.as_str(), ""),
@@ -303,7 +310,7 @@ impl Builder {
         let may_be_text = self.is_bare_text || is_quoted && self.texts.len() == self.numbers.len();
         self.is_text |= number.is_none();
         if self.is_text && !may_be_text {
-            return Err(self.not_a_number(text));
+            return Err(not_a_number(&self.name, text));
         }
         self.numbers.push(number.unwrap_or(f64::NAN));
         if may_be_text {
@@ -314,17 +321,7 @@ impl Builder {
         Ok(())
     }
 
-    fn not_a_number(&self, text: &str) -> String {
-        let name = &self.name;
-        if text.trim().is_empty() {
-            return format!("a cell of column `{name}` is empty");
-        }
-        format!(
-            "`{text}` in column `{name}` is not a number; every cell of a text column is quoted"
-        )
-    }
-
-    fn finish(self) -> Series {
+    pub(crate) fn finish(self) -> Series {
         let values = if self.is_text {
             Values::Text(self.texts)
         } else {
@@ -337,8 +334,15 @@ impl Builder {
     }
 }
 
+pub(crate) fn not_a_number(name: &str, text: &str) -> String {
+    if text.trim().is_empty() {
+        return format!("a cell of column `{name}` is empty");
+    }
+    format!("`{text}` in column `{name}` is not a number; every cell of a text column is quoted")
+}
+
 /// Numbers as C and Rust write them; words of boolean columns count as 1 and 0.
-fn parse_number(text: &str) -> Option<f64> {
+pub(crate) fn parse_number(text: &str) -> Option<f64> {
     let text = text.trim();
     if let Ok(number) = text.parse() {
         return Some(number);

@@ -2,7 +2,8 @@
 //!
 //! A run pushes rows into a [`RowSink`]; [`create_sink`] picks one by the ending of the file's
 //! name. [`read_table`] reads a result, or an input file, into a [`Table`]; [`compare`] measures how
-//! far two tables are apart.
+//! far two tables are apart. [`ResultFile`] reads chosen columns of a result of any size, block by block, and
+//! [`Decimated`] keeps of them as much as a picture can show.
 //!
 //! The feature `parquet`, on by default, reads and writes Parquet besides CSV; it is the larger part of
 //! the time that this crate takes to compile.
@@ -12,6 +13,7 @@
 mod compare;
 mod csv_reader;
 mod csv_sink;
+mod decimated;
 mod lookup;
 mod memory_sink;
 #[cfg(feature = "parquet")]
@@ -22,6 +24,7 @@ mod parquet_sink;
 mod parquet_writer;
 mod part_file;
 mod queued_sink;
+mod result_file;
 mod same_time;
 mod sink;
 mod table;
@@ -30,6 +33,7 @@ mod table_reader;
 pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
 pub use csv_reader::{CsvError, parse_csv, place_of_cell, read_csv};
 pub use csv_sink::{CsvSink, Output};
+pub use decimated::{Decimated, DecimatedColumn, Decimator, Extreme};
 pub use lookup::{Interpolation, row_at};
 pub use memory_sink::{
     ColumnValues, MemoryRows, MemorySink, ParameterValue, Recorded, RecordedColumn,
@@ -42,6 +46,7 @@ pub use parquet_sink::ParquetSink;
 pub use parquet_writer::{Cells, ParquetWriter};
 pub use part_file::{PartFile, is_same, remove_unfinished, rows_path, write_whole};
 pub use queued_sink::QueuedSink;
+pub use result_file::{Block, Blocks, ResultFile};
 pub use same_time::is_same_time;
 pub use sink::{
     Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_stream,

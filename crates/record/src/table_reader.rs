@@ -21,6 +21,13 @@ pub enum ReadTableError {
     },
 }
 
+impl ReadTableError {
+    pub(crate) fn content(path: &Path, message: String) -> Self {
+        let path = path.to_owned();
+        Self::Parquet { path, message }
+    }
+}
+
 /// Reads a result: a Parquet file where its name ends so, else comma-separated values
 /// ([`read_csv`]).
 ///
@@ -41,8 +48,11 @@ use crate::parquet_reader::read_parquet as parquet;
 
 #[cfg(not(feature = "parquet"))]
 fn parquet(path: &Path) -> Result<Table, ReadTableError> {
-    Err(ReadTableError::Parquet {
-        path: path.to_owned(),
-        message: "this program was built without Parquet; give the table as CSV".to_owned(),
-    })
+    Err(no_parquet(path))
+}
+
+#[cfg(not(feature = "parquet"))]
+pub(crate) fn no_parquet(path: &Path) -> ReadTableError {
+    let message = "this program was built without Parquet; give the table as CSV";
+    ReadTableError::content(path, message.to_owned())
 }

@@ -1,0 +1,309 @@
+//! Comma-separated values, a piece of the file at a time.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::{Block, Contents, Form, Stream};
+use crate::csv_reader::{
+    Builder, CsvError, NOT_TEXT, Rows, Wrong, check_time, count_lines, is_of_ecos, not_a_number,
+    parse_number, read_names, read_row,
+};
+use crate::sink::{Column, ColumnType};
+use crate::table::Values;
+use crate::table_reader::ReadTableError;
+
+/// Bytes that are read at a time.
+const PIECE: usize = 1 << 20;
+/// Longest row: longer ones come from files that are no tables, which would fill the memory.
+const LONGEST_ROW: usize = 64 << 20;
+
+pub(super) fn not_a_file(path: &Path) -> ReadTableError {
+    let message = "this is no ordinary file; results are read from files, more than once";
+    let source = io::Error::new(io::ErrorKind::InvalidInput, message);
+    io_error(path, source)
+}
+
+fn io_error(path: &Path, source: io::Error) -> ReadTableError {
+    let path = path.to_owned();
+    CsvError::Io { path, source }.into()
+}
+
+fn content(path: &Path, (line, message): Wrong) -> ReadTableError {
+    let path = path.to_owned();
+    let error = CsvError::Content {
+        path,
+        line,
+        message,
+    };
+    error.into()
+}
+
+/// A CSV file: its columns, and their cells in each row.
+struct CsvFile {
+    path: PathBuf,
+    /// Names as the file has them, to see whether it has changed.
+    header: Vec<String>,
+    of_time: usize,
+    /// Cell, name and kind of each column but the time.
+    columns: Vec<(usize, String, ColumnType)>,
+}
+
+pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
+    let mut pieces = Pieces::open(path)?;
+    pieces.next()?;
+    let (header, series) = read_first(&pieces).map_err(|wrong| content(path, wrong))?;
+    let of_time = place_of_time(&header);
+    let cells = (0..header.len()).filter(|cell| *cell != of_time);
+    let columns = cells
+        .zip(series)
+        .map(|(cell, (name, kind))| (cell, name, kind));
+    let skipped = usize::from(is_of_ecos(&header));
+    let columns: Vec<_> = columns.skip(skipped).collect();
+    let described = columns.iter();
+    let described = described.map(|(_, name, kind)| Column::new(name.clone(), *kind));
+    Ok(Contents {
+        columns: described.collect(),
+        metadata: Vec::new(),
+        rows: None,
+        form: Box::new(CsvFile {
+            path: path.to_owned(),
+            header,
+            of_time,
+            columns,
+        }),
+    })
+}
+
+fn place_of_time(header: &[String]) -> usize {
+    header.iter().position(|name| name == "time").unwrap_or(0)
+}
+
+/// Names of the file, and name and kind of each column but the time, by the rows of the first piece.
+#[expect(clippy::type_complexity, reason = "used once, above")]
+fn read_first(pieces: &Pieces) -> Result<(Vec<String>, Vec<(String, ColumnType)>), Wrong> {
+    let mut rows = Rows::new(pieces.text()?);
+    let header = read_names(&mut rows)?;
+    let is_of_ecos = is_of_ecos(&header);
+    let builders = header.iter().cloned();
+    let builders = builders.map(|name| Builder::new(name, is_of_ecos));
+    let mut builders: Vec<Builder> = builders.collect();
+    while rows.next()? {
+        rows.check_length(header.len(), pieces.is_end)
+            .and_then(|()| read_row(&rows, &mut builders))
+            .map_err(|message| (rows.line, message))?;
+    }
+    builders.remove(place_of_time(&header));
+    let described = builders.into_iter().map(|builder| {
+        let series = builder.finish();
+        let kind = match series.values {
+            Values::Numbers(_) => ColumnType::Real,
+            Values::Text(_) => ColumnType::String,
+        };
+        (series.name, kind)
+    });
+    Ok((header, described.collect()))
+}
+
+impl Form for CsvFile {
+    fn stream(&self, columns: &[usize]) -> Result<Box<dyn Stream>, ReadTableError> {
+        let chosen = columns.iter().map(|column| self.columns[*column].clone());
+        let mut targets: Vec<Vec<usize>> = vec![Vec::new(); self.header.len()];
+        for (target, column) in columns.iter().enumerate() {
+            targets[self.columns[*column].0].push(target);
+        }
+        Ok(Box::new(CsvStream {
+            pieces: Pieces::open(&self.path)?,
+            header: self.header.clone(),
+            of_time: self.of_time,
+            chosen: chosen.map(|(_, name, kind)| (name, kind)).collect(),
+            targets,
+            last: None,
+            has_begun: false,
+        }))
+    }
+}
+
+struct CsvStream {
+    pieces: Pieces,
+    header: Vec<String>,
+    of_time: usize,
+    chosen: Vec<(String, ColumnType)>,
+    /// By cell, the columns of the block that it goes to.
+    targets: Vec<Vec<usize>>,
+    last: Option<f64>,
+    has_begun: bool,
+}
+
+impl Stream for CsvStream {
+    fn fill(&mut self, block: &mut Block) -> Result<bool, ReadTableError> {
+        block.columns.clear();
+        block
+            .columns
+            .extend(self.chosen.iter().map(|(_, kind)| match kind {
+                ColumnType::String => Values::Text(Vec::new()),
+                _ => Values::Numbers(Vec::new()),
+            }));
+        while block.time.is_empty() {
+            if !self.pieces.next()? {
+                return Ok(false);
+            }
+            self.read(block).map_err(|(line, message)| {
+                content(&self.pieces.path, (self.pieces.lines + line, message))
+            })?;
+        }
+        Ok(true)
+    }
+}
+
+impl CsvStream {
+    /// Reads the rows of a piece.
+    fn read(&mut self, block: &mut Block) -> Result<(), Wrong> {
+        let mut rows = Rows::new(self.pieces.text()?);
+        if !std::mem::replace(&mut self.has_begun, true) && read_names(&mut rows)? != self.header {
+            let message = "the columns have changed since the file was opened";
+            return Err((1, message.to_owned()));
+        }
+        while rows.next()? {
+            let fail = |message| (rows.line, message);
+            rows.check_length(self.header.len(), self.pieces.is_end)
+                .map_err(fail)?;
+            for (place, (cell, is_quoted)) in rows.cells().enumerate() {
+                if place == self.of_time {
+                    let now = parse_number(cell).unwrap_or(f64::NAN);
+                    check_time(now, self.last.as_ref()).map_err(fail)?;
+                    self.last = Some(now);
+                    block.time.push(now);
+                }
+                for target in &self.targets[place] {
+                    self.push(block, *target, cell, is_quoted).map_err(fail)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A text in quotes in a column whose first rows were numbers is no number: it may be a column of texts, of which
+    /// the first ones look like numbers.
+    fn push(
+        &self,
+        block: &mut Block,
+        target: usize,
+        cell: &str,
+        is_quoted: bool,
+    ) -> Result<(), String> {
+        match &mut block.columns[target] {
+            Values::Text(texts) => texts.push(cell.to_owned()),
+            Values::Numbers(numbers) => match parse_number(cell) {
+                Some(number) => numbers.push(number),
+                None if is_quoted => numbers.push(f64::NAN),
+                None => return Err(not_a_number(&self.chosen[target].0, cell)),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// Pieces of a file that end where a row ends.
+struct Pieces {
+    path: PathBuf,
+    file: File,
+    bytes: Vec<u8>,
+    /// Bytes that have been searched for the ends of rows.
+    searched: usize,
+    place: Place,
+    /// Length of the piece.
+    length: usize,
+    /// Length of the mark of the byte order.
+    mark: usize,
+    /// Number of lines before the piece.
+    lines: usize,
+    /// Whether the piece is the last.
+    is_end: bool,
+}
+
+/// Where in a row a byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At the start of a cell.
+    Start,
+    /// In a cell without quotes.
+    Bare,
+    /// Between quotes.
+    Quoted,
+    /// After a quote between quotes: the last one, or the first of two.
+    Closing,
+}
+
+impl Pieces {
+    fn open(path: &Path) -> Result<Self, ReadTableError> {
+        Ok(Self {
+            path: path.to_owned(),
+            file: File::open(path).map_err(|source| io_error(path, source))?,
+            bytes: Vec::new(),
+            searched: 0,
+            place: Place::Start,
+            length: 0,
+            mark: 0,
+            lines: 0,
+            is_end: false,
+        })
+    }
+
+    /// Goes to the next piece; false after the last.
+    fn next(&mut self) -> Result<bool, ReadTableError> {
+        self.lines += count_lines(&self.bytes[..self.length]);
+        self.bytes.drain(..self.length);
+        self.searched -= self.length;
+        let is_first = self.length == 0;
+        self.length = 0;
+        if self.is_end {
+            return Ok(false);
+        }
+        while self.length == 0 {
+            let mut next = (&self.file).take(PIECE as u64);
+            let read = next.read_to_end(&mut self.bytes);
+            let read = read.map_err(|source| io_error(&self.path, source))?;
+            self.search();
+            if read < PIECE {
+                self.is_end = true;
+                self.length = self.bytes.len();
+                break;
+            }
+            if self.length == 0 && self.bytes.len() > LONGEST_ROW {
+                let message = "no row ends within 64 MiB; a double quote may not be closed";
+                return Err(content(&self.path, (self.lines + 1, message.to_owned())));
+            }
+        }
+        self.mark = usize::from(is_first && self.bytes.starts_with(b"\xef\xbb\xbf")) * 3;
+        // An empty file has a first piece, in which the names are missing.
+        Ok(self.length > 0 || is_first)
+    }
+
+    /// Finds the end of the last row that is whole.
+    fn search(&mut self) {
+        for (index, byte) in self.bytes.iter().enumerate().skip(self.searched) {
+            self.place = match (self.place, byte) {
+                (Place::Quoted, b'"') => Place::Closing,
+                (Place::Quoted, _) => Place::Quoted,
+                (Place::Closing, b'"') => Place::Quoted,
+                (Place::Start, b'"') => Place::Quoted,
+                (_, b',') => Place::Start,
+                (_, b'\n' | b'\r') => {
+                    self.length = index + 1;
+                    Place::Start
+                }
+                _ => Place::Bare,
+            };
+        }
+        self.searched = self.bytes.len();
+    }
+
+    fn text(&self) -> Result<&str, Wrong> {
+        let bytes = &self.bytes[self.mark.min(self.length)..self.length];
+        std::str::from_utf8(bytes).map_err(|error| {
+            let before = &bytes[..error.valid_up_to()];
+            (1 + count_lines(before), NOT_TEXT.to_owned())
+        })
+    }
+}

@@ -1,0 +1,205 @@
+//! Results of any size: chosen columns, block by block.
+
+mod csv;
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use std::path::{Path, PathBuf};
+
+use crate::sink::Column;
+use crate::table::Values;
+use crate::table_reader::ReadTableError;
+
+/// A result file that is read in blocks of rows, of which one is in memory at a time.
+pub struct ResultFile {
+    path: PathBuf,
+    contents: Contents,
+}
+
+/// The facts of a file that are known before its rows are read.
+struct Contents {
+    /// All columns but the time.
+    columns: Vec<Column>,
+    metadata: Vec<(String, String)>,
+    rows: Option<u64>,
+    form: Box<dyn Form>,
+}
+
+/// How rows are kept in a file.
+trait Form: Send + Sync {
+    /// Begins with the first row; `columns` are places in [`Contents::columns`].
+    fn stream(&self, columns: &[usize]) -> Result<Box<dyn Stream>, ReadTableError>;
+
+    /// As [`ResultFile::range`].
+    fn range(&self, column: usize) -> Option<(f64, f64)> {
+        let _ = column;
+        None
+    }
+}
+
+/// Rows one after the other.
+trait Stream: Send {
+    /// Puts the next rows into the empty block, at least one; false where there are no more.
+    fn fill(&mut self, block: &mut Block) -> Result<bool, ReadTableError>;
+}
+
+/// A form by the ending of a file's name.
+struct FormInfo {
+    ending: &'static str,
+    open: fn(&Path) -> Result<Contents, ReadTableError>,
+}
+
+/// Forms besides comma-separated values, which files of all other names are.
+const FORMS: &[FormInfo] = &[FormInfo {
+    ending: "parquet",
+    #[cfg(feature = "parquet")]
+    open: parquet::open,
+    #[cfg(not(feature = "parquet"))]
+    open: |path| Err(crate::table_reader::no_parquet(path)),
+}];
+
+impl ResultFile {
+    /// Opens a result: a Parquet file where its name ends so, else comma-separated values as [`read_csv`](crate::read_csv)
+    /// reads them. Of nested Parquet columns and of types that are neither numbers, booleans nor texts there is none in
+    /// [`columns`](Self::columns). Whether a CSV column is text is decided by the first MiB of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadTableError`], also where the path is no ordinary file: results are read more than once.
+    pub fn open(path: &Path) -> Result<Self, ReadTableError> {
+        let ending = path.extension().unwrap_or_default();
+        let form = FORMS
+            .iter()
+            .find(|form| ending.eq_ignore_ascii_case(form.ending));
+        if path.metadata().is_ok_and(|found| !found.is_file()) {
+            return Err(csv::not_a_file(path));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            contents: form.map_or(csv::open as fn(&Path) -> _, |form| form.open)(path)?,
+        })
+    }
+
+    /// The path as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All columns but the time, in the order of the file; units where the form keeps them.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.contents.columns
+    }
+
+    /// The place of a column in [`columns`](Self::columns).
+    #[must_use]
+    pub fn column(&self, name: &str) -> Option<usize> {
+        let columns = &self.contents.columns;
+        columns.iter().position(|column| column.name == name)
+    }
+
+    /// An entry of the file's metadata; none of a CSV file.
+    #[must_use]
+    pub fn metadata(&self, key: &str) -> Option<&str> {
+        let mut entries = self.contents.metadata.iter();
+        let found = entries.find(|(known, _)| known == key);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Number of rows, where the form says it before they are read.
+    #[must_use]
+    pub fn rows(&self) -> Option<u64> {
+        self.contents.rows
+    }
+
+    /// Least and greatest number of a column, where the form says it without its rows being read. It is a hint: the
+    /// writer may have rounded it, and NaN is not in it.
+    #[must_use]
+    pub fn range(&self, column: usize) -> Option<(f64, f64)> {
+        self.contents.form.range(column)
+    }
+
+    /// The rows from the first one on: the time and the columns at these places of [`columns`](Self::columns).
+    ///
+    /// # Errors
+    ///
+    /// [`ReadTableError`], also where the file has changed since it was opened.
+    ///
+    /// # Panics
+    ///
+    /// If there is no column at one of the places.
+    pub fn blocks(&self, columns: &[usize]) -> Result<Blocks, ReadTableError> {
+        let known = self.contents.columns.len();
+        assert!(
+            columns.iter().all(|column| *column < known),
+            "a column is beyond the last"
+        );
+        Ok(Blocks {
+            path: self.path.clone(),
+            stream: self.contents.form.stream(columns)?,
+            block: Block::default(),
+            rows: 0,
+            last: f64::NEG_INFINITY,
+        })
+    }
+}
+
+/// Some rows, column by column.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Block {
+    /// Time of each row, s: finite, never decreasing, also from block to block.
+    pub time: Vec<f64>,
+    /// The values of each column that was asked for, in that order, as many as times. A missing number is NaN, a
+    /// missing text is empty.
+    pub columns: Vec<Values>,
+}
+
+/// The blocks of a result, one after the other.
+pub struct Blocks {
+    path: PathBuf,
+    stream: Box<dyn Stream>,
+    block: Block,
+    rows: u64,
+    last: f64,
+}
+
+impl Blocks {
+    /// The next rows, at least one; `None` after the last.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadTableError`]; no more blocks follow.
+    pub fn next_block(&mut self) -> Result<Option<&Block>, ReadTableError> {
+        self.block.time.clear();
+        if !self.stream.fill(&mut self.block)? {
+            return Ok(None);
+        }
+        for time in &self.block.time {
+            if !time.is_finite() || *time < self.last {
+                let row = self.rows;
+                let message = format!("row {row}: the times must be finite and not decrease");
+                return Err(ReadTableError::content(&self.path, message));
+            }
+            (self.last, self.rows) = (*time, self.rows + 1);
+        }
+        Ok(Some(&self.block))
+    }
+}
+
+impl std::fmt::Debug for ResultFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("ResultFile");
+        debug.field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Blocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("Blocks");
+        debug.field("rows", &self.rows).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,369 @@
+//! Parquet files: the chosen columns, side by side through each group of rows.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::file::statistics::Statistics;
+use parquet::schema::types::ColumnDescriptor;
+
+use super::{Block, Contents, Form, Stream};
+use crate::sink::{Column, ColumnType};
+use crate::table::Values;
+use crate::table_reader::ReadTableError;
+
+/// Rows of a block: what the processor's caches hold of a few columns.
+const ROWS: usize = 1 << 14;
+
+/// One column of the file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Leaf {
+    place: usize,
+    kind: ColumnType,
+    /// Definition level of cells that have a value.
+    level: i16,
+    range: Option<(f64, f64)>,
+}
+
+#[derive(Debug)]
+struct ParquetFile {
+    path: PathBuf,
+    time: Leaf,
+    leaves: Vec<Leaf>,
+    rows: Option<u64>,
+}
+
+/// Does something with a file. The `parquet` crate panics on some files that are damaged.
+fn try_with<R>(
+    path: &Path,
+    action: impl FnOnce() -> Result<R, ParquetError>,
+) -> Result<R, ReadTableError> {
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(action));
+    let damaged = |_| Err(ParquetError::General("the file is damaged".to_owned()));
+    let outcome = outcome.unwrap_or_else(damaged);
+    outcome.map_err(|error| ReadTableError::content(path, error.to_string()))
+}
+
+pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
+    let reader = reader(path)?;
+    let (mut columns, mut leaves) = try_with(path, || Ok(read_schema(&reader)))?;
+    let time = columns.iter().position(|column| column.name == "time");
+    let time = time.filter(|place| leaves[*place].kind != ColumnType::String);
+    let Some(place) = time else {
+        let message = "there is no column `time` of numbers".to_owned();
+        return Err(ReadTableError::content(path, message));
+    };
+    columns.remove(place);
+    let time = leaves.remove(place);
+    let metadata = metadata(&reader);
+    let units = metadata.iter().find(|(key, _)| key == "gyrator.units");
+    let units = units.and_then(|(_, json)| serde_json::from_str(json).ok());
+    let mut units: BTreeMap<String, String> = units.unwrap_or_default();
+    for column in &mut columns {
+        column.unit = units.remove(&column.name);
+    }
+    let rows = u64::try_from(reader.metadata().file_metadata().num_rows()).ok();
+    Ok(Contents {
+        columns,
+        metadata,
+        rows,
+        form: Box::new(ParquetFile {
+            path: path.to_owned(),
+            time,
+            leaves,
+            rows,
+        }),
+    })
+}
+
+fn reader(path: &Path) -> Result<SerializedFileReader<File>, ReadTableError> {
+    let file = File::open(path);
+    let file = file.map_err(|error| ReadTableError::content(path, error.to_string()))?;
+    try_with(path, || {
+        let reader = SerializedFileReader::new(file)?;
+        let groups = reader.metadata().row_groups().iter();
+        let chunks = groups.flat_map(RowGroupMetaData::columns);
+        let mut places = chunks.map(|chunk| {
+            let dictionary = chunk.dictionary_page_offset();
+            let start = dictionary.unwrap_or_else(|| chunk.data_page_offset());
+            (start, chunk.compressed_size())
+        });
+        // The crate panics on these.
+        if places.any(|(start, length)| start < 0 || length < 0) {
+            return Err(ParquetError::General("the file is damaged".to_owned()));
+        }
+        Ok(reader)
+    })
+}
+
+fn metadata(reader: &SerializedFileReader<File>) -> Vec<(String, String)> {
+    let entries = reader.metadata().file_metadata().key_value_metadata();
+    let entries = entries.into_iter().flatten();
+    let pair = |entry: &parquet::file::metadata::KeyValue| {
+        entry.value.clone().map(|value| (entry.key.clone(), value))
+    };
+    entries.filter_map(pair).collect()
+}
+
+/// The columns that can be read.
+fn read_schema(reader: &SerializedFileReader<File>) -> (Vec<Column>, Vec<Leaf>) {
+    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let leaves = schema.columns().iter().enumerate();
+    let leaves = leaves.filter_map(|(place, column)| {
+        let kind = kind(column)?;
+        let name = column.path().parts().join(".");
+        let leaf = Leaf {
+            place,
+            kind,
+            level: column.max_def_level(),
+            range: range(reader, place),
+        };
+        Some((Column::new(name, kind), leaf))
+    });
+    leaves.unzip()
+}
+
+fn kind(column: &ColumnDescriptor) -> Option<ColumnType> {
+    use parquet::basic::Type;
+    if column.max_rep_level() > 0 {
+        return None;
+    }
+    match column.physical_type() {
+        Type::BOOLEAN => Some(ColumnType::Boolean),
+        Type::INT32 | Type::INT64 => Some(ColumnType::Integer),
+        Type::FLOAT | Type::DOUBLE => Some(ColumnType::Real),
+        Type::BYTE_ARRAY => Some(ColumnType::String),
+        Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY => None,
+    }
+}
+
+/// By the statistics of all groups of rows.
+fn range(reader: &SerializedFileReader<File>, place: usize) -> Option<(f64, f64)> {
+    let groups = reader.metadata().row_groups().iter();
+    let ranges = groups.map(|group| of_statistics(group.columns().get(place)?.statistics()?));
+    ranges.reduce(|all, group| {
+        let ((least, greatest), group) = (all?, group?);
+        Some((least.min(group.0), greatest.max(group.1)))
+    })?
+}
+
+fn of_statistics(statistics: &Statistics) -> Option<(f64, f64)> {
+    let number = |boolean: &bool| f64::from(u8::from(*boolean));
+    let (least, greatest) = match statistics {
+        Statistics::Boolean(known) => (number(known.min_opt()?), number(known.max_opt()?)),
+        Statistics::Int32(known) => ((*known.min_opt()?).into(), (*known.max_opt()?).into()),
+        Statistics::Int64(known) => (*known.min_opt()? as f64, *known.max_opt()? as f64),
+        Statistics::Float(known) => ((*known.min_opt()?).into(), (*known.max_opt()?).into()),
+        Statistics::Double(known) => (*known.min_opt()?, *known.max_opt()?),
+        _ => return None,
+    };
+    (least <= greatest).then_some((least, greatest))
+}
+
+impl Form for ParquetFile {
+    fn stream(&self, columns: &[usize]) -> Result<Box<dyn Stream>, ReadTableError> {
+        let reader = reader(&self.path)?;
+        let rows = u64::try_from(reader.metadata().file_metadata().num_rows()).ok();
+        let (_, mut leaves) = try_with(&self.path, || Ok(read_schema(&reader)))?;
+        let of_time = self.time.place;
+        leaves.retain(|leaf| leaf.place != of_time);
+        if leaves != self.leaves || rows != self.rows {
+            let message = "the file has changed since it was opened".to_owned();
+            return Err(ReadTableError::content(&self.path, message));
+        }
+        Ok(Box::new(ParquetStream {
+            path: self.path.clone(),
+            reader,
+            time: self.time,
+            leaves: columns.iter().map(|column| self.leaves[*column]).collect(),
+            group: 0,
+            open: None,
+            scratch: Scratch::default(),
+        }))
+    }
+
+    fn range(&self, column: usize) -> Option<(f64, f64)> {
+        self.leaves[column].range
+    }
+}
+
+struct ParquetStream {
+    path: PathBuf,
+    reader: SerializedFileReader<File>,
+    time: Leaf,
+    leaves: Vec<Leaf>,
+    /// The group of rows that comes next.
+    group: usize,
+    /// Readers of the group that is being read: time, then the columns.
+    open: Option<(ColumnReader, Vec<ColumnReader>)>,
+    scratch: Scratch,
+}
+
+impl Stream for ParquetStream {
+    fn fill(&mut self, block: &mut Block) -> Result<bool, ReadTableError> {
+        let path = self.path.clone();
+        try_with(&path, || self.fill_rows(block))
+    }
+}
+
+impl ParquetStream {
+    fn fill_rows(&mut self, block: &mut Block) -> Result<bool, ParquetError> {
+        loop {
+            let (time, columns) = match &mut self.open {
+                Some(open) => open,
+                None if self.group < self.reader.num_row_groups() => {
+                    let group = self.reader.get_row_group(self.group)?;
+                    let time = group.get_column_reader(self.time.place)?;
+                    let columns = self.leaves.iter();
+                    let columns = columns.map(|leaf| group.get_column_reader(leaf.place));
+                    let columns = columns.collect::<Result<_, _>>()?;
+                    self.group += 1;
+                    self.open.insert((time, columns))
+                }
+                None => return Ok(false),
+            };
+            block.time.clear();
+            self.scratch
+                .read_numbers(time, self.time, &mut block.time)?;
+            block
+                .columns
+                .resize_with(columns.len(), || Values::Numbers(Vec::new()));
+            let rows = block.time.len();
+            for ((column, leaf), values) in
+                columns.iter_mut().zip(&self.leaves).zip(&mut block.columns)
+            {
+                let found = self.scratch.read(column, *leaf, values)?;
+                if found != rows {
+                    let message = format!(
+                        "row group {}: the columns have different lengths",
+                        self.group - 1
+                    );
+                    return Err(ParquetError::General(message));
+                }
+            }
+            if rows > 0 {
+                return Ok(true);
+            }
+            self.open = None;
+        }
+    }
+}
+
+/// Values as the file has them, on their way to a block.
+#[derive(Default)]
+struct Scratch {
+    levels: Vec<i16>,
+    booleans: Vec<bool>,
+    int32: Vec<i32>,
+    int64: Vec<i64>,
+    floats: Vec<f32>,
+    doubles: Vec<f64>,
+    texts: Vec<ByteArray>,
+}
+
+impl Scratch {
+    /// Reads the next cells of a column, in place of the values; returns their number.
+    fn read(
+        &mut self,
+        column: &mut ColumnReader,
+        leaf: Leaf,
+        values: &mut Values,
+    ) -> Result<usize, ParquetError> {
+        if leaf.kind != ColumnType::String {
+            let mut numbers = match std::mem::replace(values, Values::Numbers(Vec::new())) {
+                Values::Numbers(numbers) => numbers,
+                Values::Text(_) => Vec::new(),
+            };
+            numbers.clear();
+            self.read_numbers(column, leaf, &mut numbers)?;
+            let found = numbers.len();
+            *values = Values::Numbers(numbers);
+            return Ok(found);
+        }
+        let mut texts = Vec::new();
+        if let ColumnReader::ByteArrayColumnReader(column) = column {
+            let text = |cell: &ByteArray| String::from_utf8_lossy(cell.data()).into_owned();
+            let missing = String::new;
+            let (levels, scratch) = (&mut self.levels, &mut self.texts);
+            cells(
+                column,
+                leaf.level,
+                (levels, scratch),
+                &mut texts,
+                missing,
+                text,
+            )?;
+        }
+        let found = texts.len();
+        *values = Values::Text(texts);
+        Ok(found)
+    }
+
+    /// Appends the next cells of a column.
+    fn read_numbers(
+        &mut self,
+        column: &mut ColumnReader,
+        leaf: Leaf,
+        all: &mut Vec<f64>,
+    ) -> Result<(), ParquetError> {
+        use ColumnReader as Of;
+        let (level, missing) = (leaf.level, || f64::NAN);
+        let levels = &mut self.levels;
+        match column {
+            Of::BoolColumnReader(c) => {
+                let number = |value: &bool| f64::from(u8::from(*value));
+                cells(c, level, (levels, &mut self.booleans), all, missing, number)
+            }
+            Of::Int32ColumnReader(c) => {
+                let number = |value: &i32| f64::from(*value);
+                cells(c, level, (levels, &mut self.int32), all, missing, number)
+            }
+            Of::Int64ColumnReader(c) => {
+                let number = |value: &i64| *value as f64;
+                cells(c, level, (levels, &mut self.int64), all, missing, number)
+            }
+            Of::FloatColumnReader(c) => {
+                let number = |value: &f32| f64::from(*value);
+                cells(c, level, (levels, &mut self.floats), all, missing, number)
+            }
+            Of::DoubleColumnReader(c) => {
+                let number = |value: &f64| *value;
+                cells(c, level, (levels, &mut self.doubles), all, missing, number)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Appends the next cells of a column: values, and another in place of each that is missing.
+fn cells<T: DataType, V>(
+    column: &mut ColumnReaderImpl<T>,
+    level: i16,
+    (levels, values): (&mut Vec<i16>, &mut Vec<T::T>),
+    all: &mut Vec<V>,
+    missing: impl Fn() -> V,
+    value: impl Fn(&T::T) -> V,
+) -> Result<(), ParquetError> {
+    levels.clear();
+    values.clear();
+    column.read_records(ROWS, Some(levels), None, values)?;
+    // A column that must have values has no levels.
+    if level == 0 || levels.len() == values.len() {
+        all.extend(values.iter().map(value));
+        return Ok(());
+    }
+    let mut values = values.iter();
+    let cell = |found: &i16| {
+        let is_there = *found == level;
+        let cell = is_there.then(|| values.next()).flatten();
+        cell.map_or_else(&missing, &value)
+    };
+    all.extend(levels.iter().map(cell));
+    Ok(())
+}
