@@ -30,7 +30,7 @@ impl<M: Model + Send> ModelUnit<M> {
     #[must_use]
     pub fn new() -> Self {
         let unit = Self {
-            description: describe(&fmu_kit::describe::<M>().variables),
+            description: describe(&fmu_kit::scalar_variables::<M>()),
             instance: InProcess::new(),
         };
         // FMI 2.0 does not say up to which order `canInterpolateInputs` goes.

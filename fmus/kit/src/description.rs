@@ -33,7 +33,13 @@ pub fn describe<M: Model>() -> Description {
         stop_time: M::STOP_TIME,
         step_size: M::STEP_SIZE,
     };
-    written(&head, scalar_variable::rows(&Table::<M>::new()))
+    written(&head, scalar_variables::<M>())
+}
+
+/// The variables of the model `M`'s FMU, in the order of its `modelDescription.xml`.
+#[must_use]
+pub fn scalar_variables<M: Model>() -> Vec<ScalarVariable> {
+    scalar_variable::rows(&Table::<M>::new())
 }
 
 fn written(head: &Head, variables: Vec<ScalarVariable>) -> Description {

@@ -65,7 +65,9 @@ pub mod unit;
 mod variable;
 
 pub use check::problems;
-pub use description::{BaseType, Description, LOG_CATEGORIES, ScalarVariable, describe};
+pub use description::{
+    BaseType, Description, LOG_CATEGORIES, ScalarVariable, describe, scalar_variables,
+};
 pub use in_process::{InProcess, Saved};
 pub use integrator::Integrator;
 pub use model::{Fault, Model};
