@@ -121,9 +121,12 @@ impl Assessed {
         self.assessment.verdict == Some(report.verdict)
     }
 
-    /// Adds the columns of the errors to the results and ends the file; NaN where the error is not known. False
-    /// where the output takes no more columns.
-    pub(crate) fn complete(&self, file: &ResultFile) -> Result<bool, gyrator_record::RecordError> {
+    /// Adds the columns of the errors to the results; NaN where the error is not known. False where the output takes
+    /// no more columns.
+    pub(crate) fn add_columns(
+        &self,
+        file: &ResultFile,
+    ) -> Result<bool, gyrator_record::RecordError> {
         let rows = usize::try_from(file.size().0).unwrap_or(usize::MAX);
         let values = self
             .assessment
@@ -135,7 +138,7 @@ impl Assessed {
             });
         let values: Vec<Vec<f64>> = values.collect();
         let values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
-        file.complete(&self.columns, &values)
+        file.add_columns(&self.columns, &values)
     }
 
     /// A table for people, of the signals with the worst verdicts where there are many.

@@ -34,26 +34,24 @@ pub(crate) fn refuse(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), 
 /// # Errors
 /// As [`refuse`].
 pub(crate) fn refuse_files_of(system: &SystemFile, outputs: &[Named<'_>]) -> Result<(), Failure> {
+    let fmus = system.components.iter();
+    let mut inputs: Vec<Named<'_>> = fmus
+        .map(|component| ("an FMU of the system", &*component.fmu.value))
+        .collect();
+    let further = further_files(system);
+    inputs.extend(further.iter().map(|(what, path)| (*what, &**path)));
+    refuse(outputs, &inputs)
+}
+
+/// Files of a system besides its own and its FMUs: tables of blocks, included files, its scenario.
+pub(crate) fn further_files(system: &SystemFile) -> Vec<(&'static str, PathBuf)> {
     let of_blocks = |component| gyrator::block::block_files(component, system);
-    let components = &system.components;
-    let tables: Vec<_> = components.iter().flat_map(of_blocks).collect();
-    let fmus = components.iter();
-    let fmus = fmus.map(|component| ("an FMU of the system", &*component.fmu.value));
-    let tables = tables
-        .iter()
-        .map(|(_, path)| ("a table of the system", &**path));
+    let tables = system.components.iter().flat_map(of_blocks);
+    let tables = tables.map(|(_, path)| ("a table of the system", path));
     let included = system.source.included.iter();
-    let included = included.map(|(_, path)| ("a file of the system", &**path));
-    let scenario = system.scenario_path();
-    let scenario = scenario.iter().map(|path| ("the scenario", &**path));
-    refuse(
-        outputs,
-        &fmus
-            .chain(tables)
-            .chain(included)
-            .chain(scenario)
-            .collect::<Vec<_>>(),
-    )
+    let included = included.map(|(_, path)| ("a file of the system", path.clone()));
+    let scenario = system.scenario_path().map(|path| ("the scenario", path));
+    tables.chain(included).chain(scenario).collect()
 }
 
 fn is_one(one: &Path, other: &Path) -> bool {

@@ -38,8 +38,8 @@ struct Shared {
     columns: usize,
     /// Columns that are not of reals, with the words for their types.
     types: BTreeMap<String, &'static str>,
-    /// Columns follow when the run has ended: it does not end the file.
-    awaits_columns: bool,
+    /// Columns or metadata follow when the run has ended: it does not end the file.
+    awaits_more: bool,
 }
 
 impl ResultFile {
@@ -50,10 +50,13 @@ impl ResultFile {
         if is_queued {
             sink = Box::new(QueuedSink::new(sink));
         }
-        Ok(Self {
+        let file = Self {
             path: Arc::from(path),
             ..Self::of(sink)
-        })
+        };
+        let keeps_metadata = file.lock().sink.keeps_metadata();
+        file.lock().awaits_more = keeps_metadata;
+        Ok(file)
     }
 
     /// The file of a sink.
@@ -65,7 +68,7 @@ impl ResultFile {
             trouble: None,
             columns: 0,
             types: BTreeMap::new(),
-            awaits_columns: false,
+            awaits_more: false,
         };
         Self {
             shared: Arc::new(Mutex::new(shared)),
@@ -73,27 +76,41 @@ impl ResultFile {
         }
     }
 
-    /// Keeps the end of the run from ending the file: [`complete`](Self::complete) does.
+    /// Keeps the end of the run from ending the file: [`conclude`](Self::conclude) does.
     pub(crate) fn await_columns(&self) {
-        self.lock().awaits_columns = true;
+        self.lock().awaits_more = true;
     }
 
-    /// Adds columns of reals to the rows, one list for each, and ends the file. False where it takes none.
-    pub(crate) fn complete(
+    /// Whether the result has a place for the summary.
+    pub(crate) fn keeps_metadata(&self) -> bool {
+        self.lock().sink.keeps_metadata()
+    }
+
+    /// Adds columns of reals to the rows, one list for each. False where the file takes none.
+    pub(crate) fn add_columns(
         &self,
         columns: &[Column],
         values: &[&[f64]],
     ) -> Result<bool, RecordError> {
         let mut shared = self.lock();
-        shared.awaits_columns = false;
         let added = surroundings::in_own(|| shared.sink.add_columns(columns, values));
         if matches!(added, Ok(true)) {
             shared.columns += columns.len();
         }
         shared.has_failed |= added.is_err();
-        let ended = Self::end_of(shared);
-        let is_added = added?;
-        ended.map(|()| is_added)
+        added
+    }
+
+    /// Ends the file of a run that has ended, where that did not, with the summary of the run where there is a place for
+    /// it.
+    pub(crate) fn conclude(&self, summary: &str) -> Result<(), RecordError> {
+        let mut shared = self.lock();
+        if !std::mem::take(&mut shared.awaits_more) {
+            return Ok(());
+        }
+        let kept = shared.sink.metadata("gyrator.summary", summary);
+        shared.has_failed |= kept.is_err();
+        kept.and(Self::end_of(shared))
     }
 
     /// Number of rows, and of columns with the time.
@@ -145,10 +162,10 @@ impl ResultFile {
         Self::end_of(self.lock())
     }
 
-    /// Ends the file at the end of a run, unless columns follow.
+    /// Ends the file at the end of a run, unless more follows.
     fn finish_run(&self) -> Result<(), RecordError> {
         let mut shared = self.lock();
-        if !shared.awaits_columns {
+        if !shared.awaits_more {
             return Self::end_of(shared);
         }
         match shared.failure.take() {

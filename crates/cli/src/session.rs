@@ -1,5 +1,7 @@
 //! A run from its system file to its summary: what `run` and `simulate` share.
 
+mod ending;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,7 +12,7 @@ use gyrator::run::divergence_advice;
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
 use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, System, Value};
-use gyrator_assess::{Checks, Finding, Judging, Outcome, at_other_step};
+use gyrator_assess::{Checks, Judging, at_other_step};
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
 use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
@@ -21,7 +23,6 @@ use crate::checks::{self, CheckOptions};
 use crate::companions::Companion;
 use crate::error_bars::{Assessed, Assessment};
 use crate::exit::Exit;
-use crate::failed_run::{failed, is_broken_pipe};
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
@@ -32,12 +33,14 @@ use crate::junit;
 use crate::options::{ExecutionOptions, ResultOptions};
 use crate::overwriting::{self, Named};
 use crate::progress::Progress;
+use crate::provenance::{Hashing, Provenance};
 use crate::real_time::RealTimeOptions;
 use crate::recorder::{ResultFile, recorder};
 use crate::screen;
-use crate::session_warnings::{no_outputs, shortened_step, warning};
+use crate::session_warnings::warning;
 use crate::state_options::{Resumed, Saving, StateOptions};
-use crate::summary::{self, OutputFile, Summary, WallClock};
+use crate::summary::WallClock;
+use crate::summary_file;
 use crate::supervision;
 
 /// The rule of a warning about the duration of the run.
@@ -59,6 +62,8 @@ pub(crate) struct Session<'a> {
     pub(crate) real_time: &'a RealTimeOptions,
     /// The folder in which the calls of FMUs are recorded.
     pub(crate) record_calls: Option<&'a Path>,
+    /// Files that are read besides the system's.
+    pub(crate) inputs: Vec<Named<'a>>,
     /// The component of a run of one FMU.
     pub(crate) single: Option<String>,
     /// Time series that feed inputs.
@@ -79,6 +84,13 @@ pub(crate) struct Session<'a> {
     pub(crate) begin: Instant,
 }
 
+/// What is known of a run when it has ended.
+struct Ending<'a> {
+    report: &'a Report,
+    assessed: Option<&'a Assessed>,
+    provenance: Option<Provenance>,
+}
+
 /// A run that was started, with what observes it.
 struct Running {
     run: Run,
@@ -96,6 +108,8 @@ struct Running {
     inputs: Option<InputFile>,
     file: Option<ResultFile>,
     clock: WallClock,
+    /// The files that were read, where something is written that names them.
+    hashing: Option<Hashing>,
     /// Warnings that were shown at its start.
     warned: usize,
     /// How well it has kept step with the clock.
@@ -142,6 +156,8 @@ impl Session<'_> {
             },
             None => None,
         };
+        let hashing = running.hashing.take();
+        let provenance = hashing.map(|hashing| hashing.finish(&self.system, &report));
         let (assessed, outcome) = match assessment {
             Some(assessment) => self.assess(assessment, &running, outcome, &interrupt),
             None => (None, outcome),
@@ -152,7 +168,12 @@ impl Session<'_> {
             report.notes.push(assessment.note.clone());
         }
         let exit = interrupt.while_reporting(|| {
-            let concluded = self.conclude(&running, &report, assessed.as_ref(), outcome);
+            let end = Ending {
+                report: &report,
+                assessed: assessed.as_ref(),
+                provenance,
+            };
+            let concluded = self.conclude(&running, end, outcome);
             let concluded = concluded.and_then(|exit| unsaved.map_or(Ok(exit), Err));
             concluded.unwrap_or_else(|failure| {
                 failure.print();
@@ -200,7 +221,7 @@ impl Session<'_> {
         Ok(exit)
     }
 
-    /// Estimates the errors of a run that has come to an end, and ends the result file, which waits for them.
+    /// Estimates the errors of a run that has come to an end, for the result file, too, which waits for them.
     fn assess(
         &self,
         assessment: Assessment,
@@ -208,15 +229,13 @@ impl Session<'_> {
         outcome: Result<(), RunError>,
         interrupt: &Interrupt,
     ) -> (Option<Assessed>, Result<(), RunError>) {
-        let ended = |file: &ResultFile| file.complete(&[], &[]).map(|_| ());
-        let file = running.file.as_ref();
         let is_interrupted = running.run.report().stop_reason == StopReason::Interrupted;
         if outcome.is_err() || is_interrupted {
-            let ended = file.map_or(Ok(()), ended);
-            return (None, outcome.and(ended.map_err(not_recorded)));
+            return (None, outcome);
         }
         let mut assessed = assessment.finish(&interrupt.requested());
-        let completed = file.map(|file| assessed.complete(file)).transpose();
+        let file = running.file.as_ref();
+        let completed = file.map(|file| assessed.add_columns(file)).transpose();
         let outcome = completed.map_err(not_recorded).map(|is_added| {
             if is_added == Some(false) {
                 let remark = "; the output takes no columns of errors, as a file would";
@@ -262,6 +281,9 @@ impl Session<'_> {
         let is_queued = self.real_time.is_wanted();
         let file = output.map(|path| ResultFile::create(path, is_queued));
         let file = file.transpose()?;
+        let is_summarized =
+            self.results.summary.is_some() || file.as_ref().is_some_and(ResultFile::keeps_metadata);
+        let hashing = is_summarized.then(|| Hashing::start(&self.system, &self.inputs));
         let not_started = |error| Failure::not_started(error, &self.system);
         let fmus = FmuCache::new(self.fmus.open_options());
         let system = fmus.system(described);
@@ -312,6 +334,7 @@ impl Session<'_> {
             parameters,
             inputs,
             clock,
+            hashing,
             warned: 0,
             timing: None,
             stepping_since: Instant::now(),
@@ -384,7 +407,7 @@ impl Session<'_> {
         let junit = self.junit().map(|(_, path)| path);
         let junit = junit.filter(|path| junit::is_report(path));
         for path in self.results.summary.as_deref().into_iter().chain(junit) {
-            surroundings::in_own(|| summary::remove_earlier(path));
+            surroundings::in_own(|| summary_file::remove_earlier(path));
         }
     }
 
@@ -477,112 +500,6 @@ impl Session<'_> {
             screen::print(&table).map_err(|error| RunError::Observer(Box::new(error)))?;
         }
         run.stop().map(|_| ())
-    }
-
-    /// Writes the summaries and turns the outcome into an exit code or a failure.
-    fn conclude(
-        &self,
-        running: &Running,
-        report: &Report,
-        assessed: Option<&Assessed>,
-        outcome: Result<(), RunError>,
-    ) -> Result<Exit, Failure> {
-        let output = running
-            .file
-            .as_ref()
-            .map(|file| OutputFile::new(&self.results.output_file, file));
-        let trouble = running.file.as_ref().and_then(ResultFile::trouble);
-        let problems = self
-            .warnings
-            .iter()
-            .map(|problem| warning(&self.system, problem));
-        let shortened = shortened_step(&self.system, report);
-        let no_outputs = no_outputs(&running.run, self.single.as_ref(), self.results);
-        let found = report.warnings.iter().cloned();
-        let warnings: Vec<String> = problems
-            .chain(shortened)
-            .chain(no_outputs)
-            .chain(found)
-            .collect();
-        let findings = running.judging.as_ref();
-        let findings = findings.map_or(Vec::new(), |judging| judging.conclude(report));
-        let mut summary = Summary::new(&self.system, report, &warnings, running.clock, output)
-            .with_parameters(&running.parameters)
-            .with_checks(&findings);
-        if let Some(assessed) = assessed {
-            summary = summary.with_error_bars(assessed, report);
-        }
-        let timing = running.timing.as_ref().and_then(Timing::report);
-        summary = summary.with_timing(timing);
-        if let Err(RunError::Fault(fault)) = &outcome {
-            summary.note_fault(fault);
-        }
-        let path = self.results.summary.as_ref();
-        let written = path.map_or(Ok(()), |path| summary.write(path));
-        let written = written.and(self.write_findings(&findings, &outcome, report));
-        if let Err(error) = outcome {
-            if is_broken_pipe(&error) && checks::failed(&findings).is_none() {
-                return written.map(|()| Exit::Success);
-            }
-            let failure = failed(error, &summary, trouble.as_deref(), written.err());
-            let warned = report.warnings.iter().skip(running.warned);
-            let failure = warned.fold(failure, |failure, text| {
-                failure.detail(format!("warning: {text}"))
-            });
-            let found = findings.iter().filter(|f| f.outcome == Outcome::Failed);
-            return Err(found.fold(failure, |failure, f| failure.detail(f.to_string())));
-        }
-        written?;
-        let text = summary.for_people();
-        if self.prints_results() {
-            screen::message(&text);
-        } else {
-            screen::print(&text)?;
-        }
-        let ended = self.exit(report);
-        match (ended, checks::failed(&findings)) {
-            (Ok(Exit::Success), Some(text)) => {
-                Err(Failure::new(Exit::CheckFailed, Message::error(text)))
-            }
-            (ended, None) => ended,
-            (ended, Some(text)) => ended.map_err(|failure| failure.detail(text)),
-        }
-    }
-
-    /// The exit code, or the failure, of a run without checks.
-    fn exit(&self, report: &Report) -> Result<Exit, Failure> {
-        match &report.stop_reason {
-            StopReason::Interrupted => Ok(Exit::Interrupted),
-            StopReason::Limit(limit) => Err(Failure::new(Exit::CheckFailed, Message::error(limit))),
-            StopReason::Failed(reason) => Err(Failure::new(Exit::Failed, Message::error(reason))),
-            _ => match &report.advice {
-                Some(advice) if !self.accepts_divergence => {
-                    let failure = Failure::new(Exit::CheckFailed, Message::error(advice));
-                    Err(failure.help("--accept-divergence ends such a run with exit code 0"))
-                }
-                _ => Ok(Exit::Success),
-            },
-        }
-    }
-
-    /// Writes what was found of the checks.
-    fn write_findings(
-        &self,
-        findings: &[Finding],
-        outcome: &Result<(), RunError>,
-        report: &Report,
-    ) -> Result<(), Failure> {
-        let Some((_, options)) = &self.checks else {
-            return Ok(());
-        };
-        let exit = self.exit(report);
-        let trouble = match (outcome, &exit) {
-            (Err(error), _) => Some(error.to_string()),
-            (_, Err(failure)) => Some(failure.text().to_owned()),
-            (_, Ok(Exit::Interrupted)) => Some("the run was interrupted".to_owned()),
-            _ => None,
-        };
-        options.write(&self.system.source.path, findings, trouble.as_deref())
     }
 }
 

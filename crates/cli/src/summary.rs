@@ -1,8 +1,9 @@
 //! Summary of a run, for people and for programs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, Read as _};
+
 use std::path::{Path, PathBuf};
 
 use gyrator::error::{Cause, Fault};
@@ -15,19 +16,19 @@ use gyrator::report::{
 use gyrator::{Report, StopReason, Value, Verdict};
 use gyrator_assess::{ErrorBar, Finding};
 use gyrator_system::SystemFile;
-use gyrator_worker::surroundings;
+
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
 use crate::checks;
 use crate::error_bars::Assessed;
-use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::initial_values::json;
 use crate::numbers::{count, short};
+use crate::provenance::Provenance;
 use crate::real_time;
 use crate::recorder::ResultFile;
-use crate::screen;
+use crate::summary_file;
 
 /// Where the time of the computer went, s.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -80,7 +81,7 @@ pub(crate) struct Summary<'a> {
     system: PathBuf,
     stop_reason: &'static str,
     /// The fault, or the limit that was exceeded.
-    stop_detail: Option<&'a str>,
+    stop_detail: Option<Cow<'a, str>>,
     /// How far the coupling bends the result.
     verdict: Option<Verdict>,
     /// The greatest relative error of a signal, as far as the run alone shows.
@@ -117,7 +118,9 @@ pub(crate) struct Summary<'a> {
     /// Parameters that `--output-variable` names.
     parameters: BTreeMap<&'a str, serde_json::Value>,
     wall_clock: Option<WallClock>,
-    output: Option<OutputFile>,
+    /// The result file, where there is one.
+    pub(crate) output: Option<OutputFile>,
+    provenance: Option<Provenance>,
     /// The error bars, for people.
     #[serde(skip)]
     error_table: String,
@@ -152,7 +155,6 @@ impl<'a> Summary<'a> {
         report: &'a Report,
         warnings: &'a [String],
         wall_clock: WallClock,
-        output: Option<OutputFile>,
     ) -> Self {
         let experiment = &system.experiment;
         let mut notes: Vec<&str> = Vec::new();
@@ -166,7 +168,7 @@ impl<'a> Summary<'a> {
             system: system.source.path.clone(),
             stop_reason: report.stop_reason.word(),
             stop_detail: match &report.stop_reason {
-                StopReason::Failed(detail) | StopReason::Limit(detail) => Some(detail),
+                StopReason::Failed(detail) | StopReason::Limit(detail) => Some(detail.into()),
                 _ => None,
             },
             verdict: Some(report.verdict),
@@ -200,7 +202,8 @@ impl<'a> Summary<'a> {
             notes,
             parameters: BTreeMap::new(),
             wall_clock: Some(wall_clock),
-            output,
+            output: None,
+            provenance: None,
         }
     }
 
@@ -233,6 +236,18 @@ impl<'a> Summary<'a> {
         self
     }
 
+    /// The same with the files of the run.
+    pub(crate) fn with_provenance(mut self, provenance: Option<Provenance>) -> Self {
+        self.provenance = provenance;
+        self
+    }
+
+    /// Says why the run has failed where that shows after its end only.
+    pub(crate) fn note_failure(&mut self, detail: String) {
+        self.stop_reason = "failed";
+        self.stop_detail = Some(detail.into());
+    }
+
     /// Says where a call did not return as where the process of the run has ended for that.
     pub(crate) fn note_fault(&mut self, fault: &Fault) {
         self.stop_reason = match fault.unit.cause {
@@ -251,7 +266,7 @@ impl<'a> Summary<'a> {
             gyrator: env!("CARGO_PKG_VERSION"),
             system: crash.system.to_owned(),
             stop_reason: crash.stop_reason,
-            stop_detail: Some(crash.stop_detail),
+            stop_detail: Some(crash.stop_detail.into()),
             stop_time: crash.position.map(|(time, _)| time),
             steps: crash.position.map_or(0, |(_, step)| step),
             components_in_call: crash.components_in_call,
@@ -262,13 +277,19 @@ impl<'a> Summary<'a> {
                 columns: None,
                 types: BTreeMap::new(),
             }),
+            provenance: Some(Provenance::of_system_file(crash.system)),
             ..Self::default()
         }
     }
 
     /// Writes the summary for programs.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        write(path, self)
+        summary_file::write(path, self)
+    }
+
+    /// Its text as it is written for programs.
+    pub(crate) fn text(&self) -> serde_json::Result<String> {
+        summary_file::text(self)
     }
 
     /// The rows of a run that failed, and where they are: `5 rows`, `out.csv`.
@@ -489,55 +510,6 @@ impl<'a> Summary<'a> {
         line.push('\n');
         line
     }
-}
-
-/// Removes the summary of an earlier run, so that it stands for no later one.
-pub(crate) fn remove_earlier(path: &Path) {
-    // A file that cannot be removed is replaced, or that fails and is reported.
-    if path.is_file() {
-        let _ = std::fs::remove_file(path);
-    }
-}
-
-/// As [`remove_earlier`], and refuses a file that is no summary.
-///
-/// # Errors
-/// A wrong use of the command.
-pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
-    if path.is_file() && !is_summary(path) {
-        let text = format!("--summary {} is no summary", path.display());
-        return Err(Failure::usage(text).help("write to another file"));
-    }
-    remove_earlier(path);
-    Ok(())
-}
-
-/// Writes a summary for programs: the whole file at once, in place of another summary only.
-///
-/// # Errors
-/// A file that cannot be written, or that is no summary.
-pub(crate) fn write(path: &Path, summary: &impl Serialize) -> Result<(), Failure> {
-    let write = || {
-        let mut text = serde_json::to_string_pretty(summary)?;
-        text.push('\n');
-        surroundings::in_own(|| {
-            if path.is_file() && !is_summary(path) {
-                return Err(io::Error::other("the file is no summary"));
-            }
-            screen::file(path, &text)
-        })
-    };
-    write().map_err(|error| {
-        let text = format!("cannot write the summary {}: {error}", path.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    })
-}
-
-/// Whether a file may be a summary: what is none may be an input that was not read yet.
-fn is_summary(path: &Path) -> bool {
-    let mut first = [0];
-    let file = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
-    matches!(file, Ok(0)) || first == [b'{']
 }
 
 /// One line: between whom, how often, in which order.

@@ -1,5 +1,6 @@
 //! Rows of a run as a Parquet file.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ pub struct ParquetSink<W: Output = File> {
     columns: Vec<Column>,
     is_finished: bool,
     warning: Option<String>,
-    parameters: Vec<(String, String)>,
+    metadata: BTreeMap<String, String>,
 }
 
 impl ParquetSink {
@@ -58,7 +59,7 @@ impl<W: Output> ParquetSink<W> {
             columns: Vec::new(),
             is_finished: false,
             warning: None,
-            parameters: Vec::new(),
+            metadata: BTreeMap::new(),
         })
     }
 
@@ -70,7 +71,7 @@ impl<W: Output> ParquetSink<W> {
         let columns: Vec<Column> = std::iter::once(time).chain(self.columns.clone()).collect();
         let mut rows = csv::Reader::from_path(&self.rows_path)?;
         write_whole(&self.path, |file| {
-            let mut writer = ParquetWriter::with_parameters(file, &columns, &self.parameters)?;
+            let mut writer = ParquetWriter::with_metadata(file, &columns, &self.metadata)?;
             let empty = || -> Vec<Cells> {
                 columns
                     .iter()
@@ -124,16 +125,29 @@ impl<W: Output> RowSink for ParquetSink<W> {
     }
 
     fn parameters(&mut self, parameters: &[(&str, Cell<'_>)]) {
-        let json = |(name, cell): &(&str, Cell<'_>)| {
+        let pair = |(name, cell): &(&str, Cell<'_>)| {
             let value: serde_json::Value = match cell {
                 Cell::Real(number) => (*number).into(),
                 Cell::Integer(number) => (*number).into(),
                 Cell::Boolean(boolean) => (*boolean).into(),
                 Cell::String(text) => (*text).into(),
             };
-            ((*name).to_owned(), value.to_string())
+            ((*name).to_owned(), value)
         };
-        self.parameters = parameters.iter().map(json).collect();
+        if !parameters.is_empty() {
+            let values = serde_json::Value::Object(parameters.iter().map(pair).collect());
+            let key = "gyrator.parameters".to_owned();
+            self.metadata.insert(key, values.to_string());
+        }
+    }
+
+    fn metadata(&mut self, key: &str, text: &str) -> Result<(), RecordError> {
+        self.metadata.insert(key.to_owned(), text.to_owned());
+        Ok(())
+    }
+
+    fn keeps_metadata(&self) -> bool {
+        true
     }
 
     fn row(

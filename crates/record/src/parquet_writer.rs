@@ -1,5 +1,6 @@
 //! Tables as Parquet files.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -67,8 +68,8 @@ impl Cells {
 
 /// Writes a table as a Parquet file: a column a column, Snappy compression. The units are in the
 /// file's metadata as `gyrator.units`, a JSON object by column; the names of the power bonds whose
-/// columns begin with `bond.<name>.` as `gyrator.bonds`, a JSON list; recorded parameters as
-/// `gyrator.parameters`, a JSON object by name.
+/// columns begin with `bond.<name>.` as `gyrator.bonds`, a JSON list; further texts stand by their keys:
+/// `gyrator.parameters` and `gyrator.summary` are those of [`RowSink`](crate::RowSink).
 ///
 /// A Parquet file can be read once it is finished, not before.
 pub struct ParquetWriter<W: Write + Send> {
@@ -82,18 +83,18 @@ impl<W: Write + Send> ParquetWriter<W> {
     ///
     /// The error of the operating system.
     pub fn new(output: W, columns: &[Column]) -> io::Result<Self> {
-        Self::with_parameters(output, columns, &[])
+        Self::with_metadata(output, columns, &BTreeMap::new())
     }
 
-    /// Begins a file whose metadata hold parameters: names, and values as JSON writes them.
+    /// Begins a file with further metadata: keys and texts.
     ///
     /// # Errors
     ///
     /// The error of the operating system.
-    pub fn with_parameters(
+    pub fn with_metadata(
         output: W,
         columns: &[Column],
-        parameters: &[(String, String)],
+        further: &BTreeMap<String, String>,
     ) -> io::Result<Self> {
         let fields: Result<Vec<_>, ParquetError> = columns.iter().map(field).collect();
         let schema = Type::group_type_builder("table").with_fields(fields.map_err(io_error)?);
@@ -102,7 +103,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_created_by(concat!("gyrator ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(None)
-            .set_key_value_metadata(Some(metadata(columns, parameters)));
+            .set_key_value_metadata(Some(metadata(columns, further)));
         for column in columns {
             // Texts repeat; numbers seldom do.
             let path = ColumnPath::new(vec![column.name.clone()]);
@@ -183,7 +184,7 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     Ok(Arc::new(field))
 }
 
-fn metadata(columns: &[Column], parameters: &[(String, String)]) -> Vec<KeyValue> {
+fn metadata(columns: &[Column], further: &BTreeMap<String, String>) -> Vec<KeyValue> {
     let mut units = serde_json::Map::new();
     let mut bonds: Vec<&str> = Vec::new();
     for column in columns {
@@ -203,14 +204,8 @@ fn metadata(columns: &[Column], parameters: &[(String, String)]) -> Vec<KeyValue
         KeyValue::new("gyrator.units".to_owned(), units),
         KeyValue::new("gyrator.bonds".to_owned(), bonds),
     ];
-    if !parameters.is_empty() {
-        let value = |json: &str| serde_json::from_str(json).unwrap_or_else(|_| json.into());
-        let pairs = parameters
-            .iter()
-            .map(|(name, json)| (name.clone(), value(json)));
-        let values = serde_json::Value::Object(pairs.collect()).to_string();
-        metadata.push(KeyValue::new("gyrator.parameters".to_owned(), values));
-    }
+    let further = further.iter();
+    metadata.extend(further.map(|(key, text)| KeyValue::new(key.clone(), text.clone())));
     metadata
 }
 

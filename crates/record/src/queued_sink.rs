@@ -44,6 +44,7 @@ pub struct QueuedSink {
     columns: usize,
     rows: u64,
     lost: u64,
+    keeps_metadata: bool,
     /// A row in its form in the queue.
     row: Vec<u8>,
 }
@@ -70,6 +71,7 @@ impl QueuedSink {
     /// A queue before `sink`.
     pub fn new(sink: Box<dyn RowSink>) -> Self {
         Self {
+            keeps_metadata: sink.keeps_metadata(),
             sink: Some(sink),
             writer: None,
             columns: 0,
@@ -164,6 +166,14 @@ impl RowSink for QueuedSink {
         if let Some(sink) = &mut self.sink {
             sink.parameters(parameters);
         }
+    }
+
+    fn metadata(&mut self, key: &str, text: &str) -> Result<(), RecordError> {
+        self.end()?.metadata(key, text)
+    }
+
+    fn keeps_metadata(&self) -> bool {
+        self.keeps_metadata
     }
 
     fn row(

@@ -76,6 +76,22 @@ pub trait RowSink: Send {
         let _ = parameters;
     }
 
+    /// Keeps a text under a key beside the rows, in place of an earlier one of this key, where the form
+    /// [has a place](Self::keeps_metadata) for it. Called before [`finish`](Self::finish).
+    ///
+    /// # Errors
+    ///
+    /// An error of earlier rows that was not reported yet.
+    fn metadata(&mut self, key: &str, text: &str) -> Result<(), RecordError> {
+        let _ = (key, text);
+        Ok(())
+    }
+
+    /// Whether the result has a place for [`metadata`](Self::metadata).
+    fn keeps_metadata(&self) -> bool {
+        false
+    }
+
     /// Appends a row with one cell a column; `time` in s. Cells are drawn from an iterator, so that a
     /// caller with values in several stores builds no list of borrowed cells for each row.
     ///

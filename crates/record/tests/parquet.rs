@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use gyrator_record::{
-    Cell, Column, ColumnType, RecordError, RowSink, Series, Table, Values, create_sink, read_csv,
-    read_table,
+    Cell, Column, ColumnType, QueuedSink, RecordError, ResultFile, RowSink, Series, Table, Values,
+    create_sink, read_csv, read_table,
 };
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
@@ -157,4 +157,25 @@ fn added_columns_are_in_the_file() {
     let expected: Vec<u64> = NUMBERS.iter().map(|number| number.to_bits()).collect();
     assert_eq!(bits(&table, "error.left.x"), expected);
     assert_eq!(bits(&table, "left.x"), expected);
+}
+
+#[test]
+fn metadata_are_in_the_file_also_behind_a_queue() {
+    for is_queued in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.parquet");
+        let mut sink = create_sink(&path).unwrap();
+        if is_queued {
+            sink = Box::new(QueuedSink::new(sink));
+        }
+        assert!(sink.keeps_metadata());
+        write(&mut *sink);
+        sink.metadata("gyrator.summary", "an earlier one").unwrap();
+        sink.metadata("gyrator.summary", "{\"a\": \"ü\"}\n")
+            .unwrap();
+        sink.finish().unwrap();
+        let result = ResultFile::open(&path).unwrap();
+        assert_eq!(result.metadata("gyrator.summary"), Some("{\"a\": \"ü\"}\n"));
+        assert_eq!(result.rows(), Some(4));
+    }
 }

@@ -16,7 +16,7 @@ use crate::options::{
     CallRecordingOptions, CouplingOptions, ErrorBarOptions, ExecutionOptions, ExperimentOptions,
     ResultOptions, assignment, set_start_values,
 };
-use crate::overwriting;
+use crate::overwriting::{self, Named};
 use crate::real_time::RealTimeOptions;
 use crate::session::Session;
 use crate::state_options::StateOptions;
@@ -78,13 +78,8 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     if let Some((companion, worker)) = Companion::of_this_process().zip(Worker::current()) {
         return accompany(&options, companion, worker).inspect_err(Companion::leave_message);
     }
-    let mut inputs = vec![("the system file", &*options.system)];
-    let feed_forward = options.feed_forward.as_deref();
-    inputs.extend(feed_forward.map(|path| ("the feed-forward", path)));
-    let input_file = options.input_file.as_deref();
-    inputs.extend(input_file.map(|path| ("the input file", path)));
-    inputs.extend(options.checks.input());
-    inputs.extend(options.states.input());
+    let mut inputs = inputs(&options);
+    inputs.push(("the system file", &options.system));
     let mut outputs = options.results.outputs();
     outputs.extend(options.checks.output());
     outputs.extend(options.states.output());
@@ -100,6 +95,17 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         Some(outcome) => outcome,
         None => plan.with_summary(|| run_here(&options)),
     }
+}
+
+/// Files that are read besides the system's.
+fn inputs(options: &Options) -> Vec<Named<'_>> {
+    let feed_forward = options.feed_forward.as_deref();
+    let feed_forward = feed_forward.map(|path| ("the feed-forward", path));
+    let input_file = options.input_file.as_deref();
+    let input_file = input_file.map(|path| ("the input file", path));
+    let of_others = [options.checks.input(), options.states.input()];
+    let all = [feed_forward, input_file].into_iter().chain(of_others);
+    all.flatten().collect()
 }
 
 fn run_here(options: &Options) -> Result<Exit, Failure> {
@@ -135,6 +141,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         execution: &options.execution,
         real_time: &options.real_time,
         record_calls: options.calls.record_calls.as_deref(),
+        inputs: inputs(options),
         single: None,
         input_file: options.input_file.as_deref(),
         feed_forward: feed_forward.transpose()?,

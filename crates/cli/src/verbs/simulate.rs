@@ -17,7 +17,7 @@ use crate::options::{
     CallRecordingOptions, ErrorBarOptions, ExecutionOptions, ExperimentOptions, ResultOptions,
     assignment, set_start_values,
 };
-use crate::overwriting;
+use crate::overwriting::{self, Named};
 use crate::real_time::RealTimeOptions;
 use crate::session::Session;
 use crate::supervision::Plan;
@@ -58,9 +58,8 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     if let Some((companion, worker)) = Companion::of_this_process().zip(Worker::current()) {
         return accompany(&options, companion, worker).inspect_err(Companion::leave_message);
     }
-    let mut inputs = vec![("the FMU", &*options.fmu)];
-    let input_file = options.input_file.as_deref();
-    inputs.extend(input_file.map(|path| ("the input file", path)));
+    let mut inputs = inputs(&options);
+    inputs.push(("the FMU", &options.fmu));
     overwriting::refuse(&options.results.outputs(), &inputs)?;
     let plan = Plan {
         system: &options.fmu,
@@ -73,6 +72,15 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         Some(outcome) => outcome,
         None => plan.with_summary(|| session(&options, &options.results)?.execute()),
     }
+}
+
+/// Files that are read besides the FMU.
+fn inputs(options: &Options) -> Vec<Named<'_>> {
+    let input_file = options.input_file.as_deref();
+    input_file
+        .map(|path| ("the input file", path))
+        .into_iter()
+        .collect()
 }
 
 /// Makes a companion of the simulation.
@@ -106,6 +114,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         execution: &options.execution,
         real_time: &options.real_time,
         record_calls: options.calls.record_calls.as_deref(),
+        inputs: inputs(options),
         single: Some(name),
         input_file: options.input_file.as_deref(),
         feed_forward: None,

@@ -28,7 +28,7 @@ use crate::progress::ProgressMode;
 use crate::study_progress::StudyProgress;
 use crate::study_summary::{StudySummary, divergence, outcomes};
 use crate::study_supervision::{Job, Plan};
-use crate::summary::{replace_earlier, write as write_summary};
+use crate::summary_file::{replace_earlier, write as write_summary};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
 

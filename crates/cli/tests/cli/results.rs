@@ -1,5 +1,7 @@
 //! Result files and summaries.
 
+use gyrator_record::ResultFile;
+
 use crate::bench::{Bench, OSCILLATORS};
 
 fn bench() -> Bench {
@@ -281,4 +283,72 @@ fn a_coupling_that_diverges_ends_with_exit_code_6() {
     assert_eq!(connection["from"], "left.f");
     assert_eq!(connection["to"], "right.f");
     assert!(connection["defect_rms"].as_f64().unwrap() > 0.0);
+}
+
+/// The text that `--summary` writes is in the metadata of a Parquet file, however a run ends.
+#[test]
+fn parquet_has_the_summary() {
+    let bench = bench();
+    let faulty = crate::faults::FAULTY;
+    bench.write("faulty.toml", faulty);
+    let fault = [
+        "--start-value=bad.fault=error",
+        "--start-value=bad.function=do_step",
+    ];
+    let limit = ["--max-residual-energy", "100"];
+    for (system, more, code, reason) in [
+        ("system.toml", &["--real-time=1e6"][..], 0, "stop-time"),
+        ("system.toml", &["--error-bars"], 0, "stop-time"),
+        ("system.toml", &limit, 6, "limit"),
+        ("faulty.toml", &fault, 1, "failed"),
+    ] {
+        let files = ["-o", "out.parquet", "--summary", "summary.json"];
+        let outcome = bench.run(["run", system].iter().chain(&files).chain(more).copied());
+        assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
+        assert_eq!(bench.json("summary.json")["stop_reason"], reason);
+        let result = ResultFile::open(&bench.path("out.parquet")).unwrap();
+        let summary = bench.read("summary.json");
+        assert_eq!(
+            result.metadata("gyrator.summary"),
+            Some(summary.as_str()),
+            "{reason}"
+        );
+    }
+}
+
+/// The hash of the empty message is the first of NIST's test vectors for SHA-256 (SHA256ShortMsg.rsp).
+#[test]
+fn a_summary_says_of_which_files_a_run_was_made() {
+    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let bench = bench();
+    bench.write("included.toml", "");
+    let included = format!("include = [\"included.toml\"]\n{OSCILLATORS}");
+    bench.write("system.toml", &included);
+    let options = "run system.toml --summary summary.json --extrapolation linear --stop-time 0.5";
+    let outcome = bench.run(options.split(' '));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let found = &bench.json("summary.json")["provenance"];
+    let arguments = found["arguments"].as_array().unwrap().iter();
+    let arguments: Vec<&str> = arguments.map(|text| text.as_str().unwrap()).collect();
+    assert_eq!(arguments.join(" "), options);
+    let hash = |name: &str| gyrator_replay::fingerprint(&bench.path(name)).unwrap();
+    assert_eq!(found["system"]["file"], "system.toml");
+    assert_eq!(
+        found["system"]["sha256"].as_str(),
+        hash("system.toml").as_deref()
+    );
+    for (place, component, fmu) in [(0, "left", "Force"), (1, "right", "Motion")] {
+        let (name, found) = (format!("fmus/Oscillator{fmu}.fmu"), &found["fmus"][place]);
+        assert_eq!(
+            (&found["component"], &found["file"]),
+            (&component.into(), &name.clone().into())
+        );
+        assert_eq!(found["sha256"].as_str(), hash(&name).as_deref());
+    }
+    assert_eq!(found["files"][0]["file"], "included.toml");
+    assert_eq!(found["files"][0]["sha256"], EMPTY);
+    let settings = &found["settings"];
+    assert_eq!(settings["stop_time"], 0.5);
+    assert_eq!(settings["components"][1]["extrapolation"]["name"], "linear");
+    assert_eq!(settings["bonds"][0]["correction"]["name"], "off");
 }

@@ -197,9 +197,8 @@ mod of_parquet {
 
     /// Two groups of rows, the second shorter, with missing values.
     fn write(rows: usize) -> Vec<u8> {
-        let parameters = [("a.m".to_owned(), "1.5".to_owned())];
-        let mut writer =
-            ParquetWriter::with_parameters(Vec::new(), &columns(), &parameters).unwrap();
+        let parameters = [("gyrator.parameters".into(), r#"{"a.m":1.5}"#.into())].into();
+        let mut writer = ParquetWriter::with_metadata(Vec::new(), &columns(), &parameters).unwrap();
         for rows in [0..rows, rows..rows + rows / 3] {
             let real = |row: usize| (!row.is_multiple_of(5)).then_some((row as f64).sin());
             writer

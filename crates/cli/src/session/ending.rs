@@ -1,0 +1,144 @@
+//! The end of a session: its summaries, its results, and its exit code.
+
+use gyrator::real_time::Timing;
+use gyrator::{Report, RunError, StopReason};
+use gyrator_assess::{Finding, Outcome};
+
+use super::{Ending, Running, Session, not_recorded};
+use crate::checks;
+use crate::exit::Exit;
+use crate::failed_run::{failed, is_broken_pipe};
+use crate::failure::{Failure, Message};
+use crate::recorder::ResultFile;
+use crate::screen;
+use crate::session_warnings::{no_outputs, shortened_step, warning};
+use crate::summary::{OutputFile, Summary};
+
+impl Session<'_> {
+    /// Writes the summaries and turns the outcome into an exit code or a failure.
+    pub(super) fn conclude(
+        &self,
+        running: &Running,
+        end: Ending<'_>,
+        mut outcome: Result<(), RunError>,
+    ) -> Result<Exit, Failure> {
+        let report = end.report;
+        let problems = self
+            .warnings
+            .iter()
+            .map(|problem| warning(&self.system, problem));
+        let shortened = shortened_step(&self.system, report);
+        let no_outputs = no_outputs(&running.run, self.single.as_ref(), self.results);
+        let found = report.warnings.iter().cloned();
+        let warnings: Vec<String> = problems
+            .chain(shortened)
+            .chain(no_outputs)
+            .chain(found)
+            .collect();
+        let findings = running.judging.as_ref();
+        let findings = findings.map_or(Vec::new(), |judging| judging.conclude(report));
+        let mut summary = Summary::new(&self.system, report, &warnings, running.clock)
+            .with_parameters(&running.parameters)
+            .with_checks(&findings)
+            .with_provenance(end.provenance);
+        if let Some(assessed) = end.assessed {
+            summary = summary.with_error_bars(assessed, report);
+        }
+        let timing = running.timing.as_ref().and_then(Timing::report);
+        summary = summary.with_timing(timing);
+        if let Err(RunError::Fault(fault)) = &outcome {
+            summary.note_fault(fault);
+        }
+        outcome = self.end_results(running, &mut summary, outcome);
+        let trouble = running.file.as_ref().and_then(ResultFile::trouble);
+        let path = self.results.summary.as_ref();
+        let written = path.map_or(Ok(()), |path| summary.write(path));
+        let written = written.and(self.write_findings(&findings, &outcome, report));
+        if let Err(error) = outcome {
+            if is_broken_pipe(&error) && checks::failed(&findings).is_none() {
+                return written.map(|()| Exit::Success);
+            }
+            let failure = failed(error, &summary, trouble.as_deref(), written.err());
+            let warned = report.warnings.iter().skip(running.warned);
+            let failure = warned.fold(failure, |failure, text| {
+                failure.detail(format!("warning: {text}"))
+            });
+            let found = findings.iter().filter(|f| f.outcome == Outcome::Failed);
+            return Err(found.fold(failure, |failure, f| failure.detail(f.to_string())));
+        }
+        written?;
+        let text = summary.for_people();
+        if self.prints_results() {
+            screen::message(&text);
+        } else {
+            screen::print(&text)?;
+        }
+        let ended = self.exit(report);
+        match (ended, checks::failed(&findings)) {
+            (Ok(Exit::Success), Some(text)) => {
+                Err(Failure::new(Exit::CheckFailed, Message::error(text)))
+            }
+            (ended, None) => ended,
+            (ended, Some(text)) => ended.map_err(|failure| failure.detail(text)),
+        }
+    }
+
+    /// Ends the result file where the run did not, with the summary in it where it has a place for one.
+    fn end_results(
+        &self,
+        running: &Running,
+        summary: &mut Summary<'_>,
+        outcome: Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let Some(file) = &running.file else {
+            return outcome;
+        };
+        let output = || Some(OutputFile::new(&self.results.output_file, file));
+        summary.output = output();
+        let ended = match summary.text() {
+            Ok(text) => file.conclude(&text).map_err(not_recorded),
+            Err(error) => Err(RunError::Observer(Box::new(error))),
+        };
+        if let (Ok(()), Err(error)) = (&outcome, &ended) {
+            summary.note_failure(error.to_string());
+            summary.output = output();
+        }
+        outcome.and(ended)
+    }
+
+    /// The exit code, or the failure, of a run without checks.
+    fn exit(&self, report: &Report) -> Result<Exit, Failure> {
+        match &report.stop_reason {
+            StopReason::Interrupted => Ok(Exit::Interrupted),
+            StopReason::Limit(limit) => Err(Failure::new(Exit::CheckFailed, Message::error(limit))),
+            StopReason::Failed(reason) => Err(Failure::new(Exit::Failed, Message::error(reason))),
+            _ => match &report.advice {
+                Some(advice) if !self.accepts_divergence => {
+                    let failure = Failure::new(Exit::CheckFailed, Message::error(advice));
+                    Err(failure.help("--accept-divergence ends such a run with exit code 0"))
+                }
+                _ => Ok(Exit::Success),
+            },
+        }
+    }
+
+    /// Writes what was found of the checks.
+    fn write_findings(
+        &self,
+        findings: &[Finding],
+        outcome: &Result<(), RunError>,
+        report: &Report,
+    ) -> Result<(), Failure> {
+        let Some((_, options)) = &self.checks else {
+            return Ok(());
+        };
+        let exit = self.exit(report);
+        let trouble = match (outcome, &exit) {
+            (Err(error), _) => Some(error.to_string()),
+            (_, Err(failure)) => Some(failure.text().to_owned()),
+            (_, Ok(Exit::Interrupted)) => Some("the run was interrupted".to_owned()),
+            _ => None,
+        };
+        options.write(&self.system.source.path, findings, trouble.as_deref())
+    }
+}

@@ -1,0 +1,64 @@
+//! Files of summaries: written whole, and in place of other summaries only.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use gyrator_worker::surroundings;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::screen;
+
+/// Removes the summary of an earlier run, so that it stands for no later one.
+pub(crate) fn remove_earlier(path: &Path) {
+    // A file that cannot be removed is replaced, or that fails and is reported.
+    if path.is_file() {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// As [`remove_earlier`], and refuses a file that is no summary.
+///
+/// # Errors
+/// A wrong use of the command.
+pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
+    if path.is_file() && !is_summary(path) {
+        let text = format!("--summary {} is no summary", path.display());
+        return Err(Failure::usage(text).help("write to another file"));
+    }
+    remove_earlier(path);
+    Ok(())
+}
+
+/// Writes a summary for programs: the whole file at once, in place of another summary only.
+///
+/// # Errors
+/// A file that cannot be written, or that is no summary.
+pub(crate) fn write(path: &Path, summary: &impl Serialize) -> Result<(), Failure> {
+    let write = || {
+        let text = text(summary)?;
+        surroundings::in_own(|| {
+            if path.is_file() && !is_summary(path) {
+                return Err(io::Error::other("the file is no summary"));
+            }
+            screen::file(path, &text)
+        })
+    };
+    write().map_err(|error| {
+        let text = format!("cannot write the summary {}: {error}", path.display());
+        Failure::new(Exit::Failed, Message::error(text))
+    })
+}
+
+/// A summary as it is written for programs.
+pub(crate) fn text(summary: &impl Serialize) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(summary)? + "\n")
+}
+
+/// Whether a file may be a summary: what is none may be an input that was not read yet.
+fn is_summary(path: &Path) -> bool {
+    let mut first = [0];
+    let file = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
+    matches!(file, Ok(0)) || first == [b'{']
+}
