@@ -90,10 +90,15 @@ fn single_steps_take_held_inputs_without_delay() {
 
 /// x(k+1) = gain·x(k) over two connections; grows where |gain| > 1.
 fn loop_of(gain: f64, steps: f64) -> Report {
+    loop_from(1.0, gain, steps)
+}
+
+/// The same from another start than 1.
+fn loop_from(start: f64, gain: f64, steps: f64) -> Report {
     let mut system = System::new(1.0);
     system.stop_time(steps);
     let follower = |factor: f64| {
-        ClosureUnit::new(&[("u", 0.0)], &[("y", 1.0)], move |call| {
+        ClosureUnit::new(&[("u", 0.0)], &[("y", start)], move |call| {
             if call.step > 0.0 {
                 call.outputs[0] = factor * call.inputs[0];
             }
@@ -113,6 +118,13 @@ fn a_loop_without_bonds_that_explodes() {
     let advice = report.advice.unwrap();
     assert!(advice.contains("steps of 0.5 s"), "{advice}");
     assert_ne!(loop_of(-0.9, 100.0).verdict, Verdict::Diverging);
+}
+
+/// Noise of rounding in a system that is at rest is no coupling error, whatever share of the noise it is.
+#[test]
+fn a_system_at_rest() {
+    assert_eq!(loop_from(1e-16, -0.9, 100.0).verdict, Verdict::Small);
+    assert!(loop_from(1e-12, -0.9, 100.0).verdict > Verdict::Small);
 }
 
 /// A unit that explodes by itself is no coupling that diverges: to 4e17, and to 1e200, whose square is

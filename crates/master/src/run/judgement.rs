@@ -60,6 +60,10 @@ const MAIN_PART: f64 = 0.3;
 const ALL: f64 = 1.0;
 const GROWN_MUCH: f64 = 7.0;
 
+/// A signal whose range is at most this part of its nominal value (FMI 2.0.5, section 2.2.7: 1 where none is given) is at rest: the noise of
+/// rounding in its component. Solvers resolve 1e-2 of their tolerance, relative to it.
+const AT_REST: f64 = 1e-14;
+
 /// The coupling error of a run or a bond.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CouplingError {
@@ -85,6 +89,7 @@ struct Link {
     is_finite: bool,
     /// Its error returns to its source.
     is_in_loop: bool,
+    is_at_rest: bool,
 }
 
 /// Errors of all connections.
@@ -222,7 +227,11 @@ impl<'a> Judgement<'a> {
         let state = &self.run.state;
         let is_corrected = |index: &usize| {
             let mut axes = state.graph.bonds[*index].axes.iter();
-            let is_at = |input: usize| links.iter().any(|link| link.input == input);
+            let is_at = |input: usize| {
+                links
+                    .iter()
+                    .any(|link| link.input == input && !link.is_at_rest)
+            };
             state
                 .bonds
                 .correctors
@@ -344,19 +353,28 @@ fn link(run: &Run, input: usize, loops: &[Option<usize>]) -> Option<Link> {
         return None;
     }
     let (from, to) = (course.source_component, course.component);
+    let graph = &run.state.graph;
+    let nominal = graph.nominal_output(graph.inputs[input].source);
+    let is_at_rest = defect.range <= AT_REST * nominal.unwrap_or(1.0);
+    let (work, growth, direct) = match is_at_rest {
+        true => (0.0, 1.0, 0.0),
+        false => (
+            defect.relative_work(),
+            growth(run, input, defect.range),
+            0.5 * defect.relative(),
+        ),
+    };
     Some(Link {
         input,
         from,
         to,
-        work: defect.relative_work(),
-        growth: growth(run, input, defect.range),
-        direct: match defect.range > 0.0 {
-            true => 0.5 * defect.relative(),
-            false => 0.0,
-        },
+        work,
+        growth,
+        direct,
         lag: lag(run, input),
         is_finite: defect.rms.is_finite() && defect.work.is_finite() && defect.range.is_finite(),
         is_in_loop: loops[from].is_some() && loops[from] == loops[to],
+        is_at_rest,
     })
 }
 
