@@ -1,5 +1,6 @@
 """Systems that are described in Python and step in this process."""
 
+import math
 import runpy
 import signal
 import sys
@@ -176,6 +177,16 @@ def test_mistakes_are_named() -> None:
         run.read("mas.x")
     with pytest.raises(gyrator.UsageError, match="NaN"):
         run.run_until(float("nan"))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_not_finite_is_refused(value: float) -> None:
+    run = alone().start()
+    run.step()
+    for variable in ("mass.push", run.input("mass.push")):
+        with pytest.raises(gyrator.UsageError, match=r"mass.push cannot be set to (NaN|inf|-inf) at t = "):
+            run.write(variable, value)
+    run.step()
 
 
 def test_other_threads_run_meanwhile_and_ctrl_c_comes_through(oscillator: Path) -> None:

@@ -101,6 +101,8 @@ int main(int count, char **arguments) {
     EXPECT(gyrator_run_input(run, "part.u", &u) == GYRATOR_CODE_OK);
     REFUSED(gyrator_run_read(run, NULL, &value), GYRATOR_CODE_USAGE, "the output is NULL");
     REFUSED(gyrator_run_write(run, NULL, 2.0), GYRATOR_CODE_USAGE, "the input is NULL");
+    REFUSED(gyrator_run_write(run, u, NAN), GYRATOR_CODE_USAGE, "part.u cannot be set to NaN at t = 0 s");
+    REFUSED(gyrator_run_write_real(run, "part.u", INFINITY), GYRATOR_CODE_USAGE, "part.u cannot be set to inf");
     EXPECT(gyrator_run_write(run, u, 2.0) == GYRATOR_CODE_OK);
     part.run = run;
     EXPECT(gyrator_run_step(run, &goes_on) == GYRATOR_CODE_OK && goes_on);

@@ -233,7 +233,7 @@ impl Run {
     ///
     /// # Errors
     /// A name that the system does not have, a handle of another run, a variable that cannot be set now, a value of
-    /// another kind, a unit that refuses.
+    /// another kind, a real value that is not finite, a unit that refuses.
     #[inline]
     pub fn write<V>(&mut self, variable: impl Writable<V>, value: V) -> Result<(), RunError> {
         variable.write_to(self, value)
@@ -380,6 +380,11 @@ fn write(
     (component, variable): (usize, usize),
     value: &Value,
 ) -> Result<(), RunError> {
+    if let Value::Real(value) = *value
+        && !value.is_finite()
+    {
+        return Err(not_finite(run, (component, variable), value));
+    }
     if takes_free(&mut run.state, (component, variable), value) {
         return Ok(());
     }
@@ -394,6 +399,17 @@ fn write(
             Err(fail(run, RunError::Fault(fault)))
         }
     }
+}
+
+/// A value that no variable can have: a unit would fail on it later, and elsewhere.
+#[cold]
+fn not_finite(run: &Run, (component, variable): (usize, usize), value: f64) -> RunError {
+    let component = &run.state.graph.components[component];
+    let (name, time) = (&component.description.variables[variable].name, run.time());
+    RunError::Variable(format!(
+        "{}.{name} cannot be set to {value} at t = {time} s: write a finite value",
+        component.name
+    ))
 }
 
 /// Component and variable that `component.variable` names.
@@ -418,4 +434,32 @@ pub(super) fn find(graph: &Graph, name: &str) -> Result<(usize, usize), RunError
         };
         RunError::Variable(format!("the system has no variable {name}; {advice}"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{ClosureUnit, RunError, RunOptions, System};
+
+    #[test]
+    fn a_value_that_is_not_finite_is_refused_where_it_is_written() {
+        let mut system = System::new(0.1);
+        let echo = |call: crate::unit::Call<'_>| call.outputs[0] = call.inputs[0];
+        system.add("echo", ClosureUnit::new(&[("u", 0.5)], &[("y", 0.0)], echo));
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        run.step().unwrap();
+        let handle = run.input::<f64>("echo.u").unwrap();
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let said =
+                format!("echo.u cannot be set to {value} at t = 0.1 s: write a finite value");
+            let by_handle = run.write(handle, value);
+            for refused in [run.write("echo.u", value), by_handle] {
+                assert!(matches!(&refused, Err(RunError::Variable(text)) if *text == said));
+            }
+            let replaced = run.override_value("echo.u", value).unwrap_err().to_string();
+            assert!(replaced.contains("finite"), "{replaced}");
+        }
+        // The run goes on with the value that it had.
+        assert!(run.step().unwrap());
+        assert_eq!(run.read_real("echo.y").unwrap(), 0.5);
+    }
 }
