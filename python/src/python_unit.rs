@@ -1,14 +1,10 @@
 //! Units that are Python objects.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 use gyrator::Unit;
 use gyrator::error::{Cause, UnitFault};
-use gyrator::unit::{
-    Capabilities, Causality, Handle, Period, SavedState, StepOutcome, UnitDescription, UnitResult,
-    Variable,
-};
+use gyrator::unit::{SavedState, UnitResult, UnitWrapper};
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -85,10 +81,11 @@ impl Plan {
         })
     }
 
-    fn fail(&self, call: &'static str, error: PyErr) -> Box<UnitFault> {
+    /// Keeps an exception until the run ends with it; returns its message.
+    fn keep(&self, error: PyErr) -> String {
         let message = error.to_string();
         *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        UnitFault::new(call, Cause::Error, message)
+        message
     }
 }
 
@@ -102,22 +99,28 @@ fn starts(mapping: &Bound<'_, PyAny>) -> PyResult<Vec<(String, f64)>> {
     items.into_iter().map(start).collect()
 }
 
-/// A Python object in a running system.
-pub(crate) struct PythonUnit {
-    plan: Arc<Plan>,
-    description: UnitDescription,
-    inputs: Vec<f64>,
-    outputs: Vec<f64>,
-    time: f64,
-    call: Option<Arrays>,
-}
-
-/// The state of a unit.
-struct Saved {
-    /// As the object's `save` has returned it.
-    object: Py<PyAny>,
-    inputs: Vec<f64>,
-    outputs: Vec<f64>,
+/// The unit of a Python object.
+pub(crate) fn made(plan: &Arc<Plan>) -> PythonUnit<impl Unit + use<>> {
+    fn borrowed(starts: &[(String, f64)]) -> Vec<(&str, f64)> {
+        let starts = starts.iter();
+        starts
+            .map(|(name, start)| (name.as_str(), *start))
+            .collect()
+    }
+    let (inputs, outputs) = (borrowed(&plan.inputs), borrowed(&plan.outputs));
+    let (called, mut arrays) = (Arc::clone(plan), None);
+    let closure =
+        gyrator::ClosureUnit::try_new(&inputs, &outputs, move |call: gyrator::unit::Call<'_>| {
+            let advanced = Python::attach(|py| advance(py, &called, &mut arrays, call));
+            advanced.map_err(|error| called.keep(error))
+        });
+    PythonUnit {
+        closure: match plan.memory {
+            Some(_) => closure.memoryless(),
+            None => closure,
+        },
+        plan: Arc::clone(plan),
+    }
 }
 
 /// The argument of each call, and its arrays.
@@ -127,59 +130,33 @@ struct Arrays {
     outputs: Py<PyArray1<f64>>,
 }
 
-impl PythonUnit {
-    pub(crate) fn new(plan: Arc<Plan>) -> Self {
-        let inputs = plan.inputs.iter().map(|(name, _)| (name, Causality::Input));
-        let outputs = plan.outputs.iter();
-        let names = inputs.chain(outputs.map(|(name, _)| (name, Causality::Output)));
-        let variable = |((name, causality), handle)| Variable::real(name, handle, causality);
-        let variables = names.zip(0..).map(variable).collect();
-        let capabilities = Capabilities {
-            variable_step: true,
-            save_and_restore: plan.memory.is_some(),
-            ..Capabilities::default()
-        };
-        let values = |of: &[(String, f64)]| of.iter().map(|(_, start)| *start).collect();
-        Self {
-            description: UnitDescription::new(variables, BTreeMap::new(), capabilities),
-            inputs: values(&plan.inputs),
-            outputs: values(&plan.outputs),
-            time: 0.0,
-            call: None,
-            plan,
-        }
+fn advance(
+    py: Python<'_>,
+    plan: &Plan,
+    arrays: &mut Option<Arrays>,
+    now: gyrator::unit::Call<'_>,
+) -> PyResult<()> {
+    let arrays = match arrays {
+        Some(arrays) => arrays,
+        none => none.insert(Arrays::new(py, now.inputs, now.outputs)?),
+    };
+    let given: [(_, &[f64]); 2] = [(&arrays.inputs, now.inputs), (&arrays.outputs, now.outputs)];
+    for (array, values) in given {
+        let array = array.bind(py).try_readwrite();
+        array?.as_slice_mut()?.copy_from_slice(values);
     }
-
-    fn without_memory(&self, call: &'static str) -> Box<UnitFault> {
-        let message = "the object has no `save` and `restore`, or the state is another unit's";
-        UnitFault::new(call, Cause::Error, message)
+    {
+        let mut call = arrays.call.bind(py).try_borrow_mut()?;
+        (call.time, call.step) = (now.time, now.step);
     }
-
-    fn advance(&mut self, time: f64, step: f64) -> UnitResult {
-        let called = Python::attach(|py| self.call(py, time, step));
-        called.map_err(|error| self.plan.fail("step", error))
+    let returned = plan.step.bind(py).call1((&arrays.call,))?;
+    if !returned.is_none() {
+        let message = "`step` returns nothing: it puts its outputs into `call.outputs`";
+        return Err(PyTypeError::new_err(message));
     }
-
-    fn call(&mut self, py: Python<'_>, time: f64, step: f64) -> PyResult<()> {
-        let arrays = match &mut self.call {
-            Some(arrays) => arrays,
-            none => none.insert(Arrays::new(py, &self.inputs, &self.outputs)?),
-        };
-        let inputs = arrays.inputs.bind(py).try_readwrite();
-        inputs?.as_slice_mut()?.copy_from_slice(&self.inputs);
-        {
-            let mut call = arrays.call.bind(py).try_borrow_mut()?;
-            (call.time, call.step) = (time, step);
-        }
-        let returned = self.plan.step.bind(py).call1((&arrays.call,))?;
-        if !returned.is_none() {
-            let message = "`step` returns nothing: it puts its outputs into `call.outputs`";
-            return Err(PyTypeError::new_err(message));
-        }
-        let outputs = arrays.outputs.bind(py).try_readonly();
-        self.outputs.copy_from_slice(outputs?.as_slice()?);
-        Ok(())
-    }
+    let outputs = arrays.outputs.bind(py).try_readonly();
+    now.outputs.copy_from_slice(outputs?.as_slice()?);
+    Ok(())
 }
 
 impl Arrays {
@@ -200,80 +177,58 @@ impl Arrays {
     }
 }
 
-impl Unit for PythonUnit {
-    fn description(&self) -> &UnitDescription {
-        &self.description
+/// A closure that calls a Python object, with the further functions of the object.
+pub(crate) struct PythonUnit<U> {
+    closure: U,
+    plan: Arc<Plan>,
+}
+
+/// The state of a unit.
+struct Saved {
+    /// As the object's `save` has returned it.
+    object: Py<PyAny>,
+    signals: SavedState,
+}
+
+impl<U> PythonUnit<U> {
+    fn fault(&self, call: &'static str, error: PyErr) -> Box<UnitFault> {
+        UnitFault::new(call, Cause::Error, self.plan.keep(error))
     }
 
-    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
-        self.time = period.start;
-        Ok(())
+    fn without_memory(call: &'static str) -> Box<UnitFault> {
+        let message = "the object has no `save` and `restore`, or the state is another unit's";
+        UnitFault::new(call, Cause::Error, message)
+    }
+}
+
+impl<U: Unit> UnitWrapper for PythonUnit<U> {
+    fn inner(&self) -> &dyn Unit {
+        &self.closure
     }
 
-    fn enter_initialization_mode(&mut self) -> UnitResult {
-        self.advance(self.time, 0.0)
-    }
-
-    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
-        for (&handle, &value) in handles.iter().zip(values) {
-            let Some(input) = self.inputs.get_mut(handle as usize) else {
-                let message = "an output cannot be set";
-                return Err(UnitFault::new("set_reals", Cause::Error, message));
-            };
-            *input = value;
-        }
-        Ok(())
-    }
-
-    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
-        for (&handle, value) in handles.iter().zip(values) {
-            let all = self.inputs.iter().chain(&self.outputs);
-            let found = all.copied().nth(handle as usize);
-            *value = found.ok_or_else(|| {
-                UnitFault::new("get_reals", Cause::Error, "there is no such variable")
-            })?;
-        }
-        Ok(())
-    }
-
-    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
-        self.advance(time, step)?;
-        Ok(StepOutcome::Done)
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.closure
     }
 
     fn save(&mut self, _previous: Option<SavedState>) -> UnitResult<SavedState> {
         let Some((save, _)) = &self.plan.memory else {
-            return Err(self.without_memory("save"));
+            return Err(Self::without_memory("save"));
         };
         let saved = Python::attach(|py| save.call0(py));
-        let object = saved.map_err(|error| self.plan.fail("save", error))?;
-        let (inputs, outputs) = (self.inputs.clone(), self.outputs.clone());
-        let saved = Saved {
-            object,
-            inputs,
-            outputs,
-        };
-        Ok(Box::new(saved))
+        let object = saved.map_err(|error| self.fault("save", error))?;
+        let signals = self.closure.save(None)?;
+        Ok(Box::new(Saved { object, signals }))
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
         let (Some((_, restore)), Some(saved)) = (&self.plan.memory, state.downcast_ref::<Saved>())
         else {
-            return Err(self.without_memory("restore"));
+            return Err(Self::without_memory("restore"));
         };
-        let restored = Python::attach(|py| {
-            restore.call1(py, (saved.object.clone_ref(py),))?;
-            if let Some(arrays) = &self.call {
-                // A unit may leave outputs as they are.
-                let outputs = arrays.outputs.bind(py).try_readwrite();
-                outputs?.as_slice_mut()?.copy_from_slice(&saved.outputs);
-            }
-            Ok(())
-        });
-        restored.map_err(|error| self.plan.fail("restore", error))?;
-        self.inputs.clone_from(&saved.inputs);
-        self.outputs.clone_from(&saved.outputs);
-        Ok(())
+        let restored =
+            Python::attach(|py| restore.call1(py, (saved.object.clone_ref(py),)).map(drop));
+        restored.map_err(|error| self.fault("restore", error))?;
+        self.closure.restore(&saved.signals)
     }
 
     fn terminate(&mut self) -> UnitResult {
@@ -281,6 +236,6 @@ impl Unit for PythonUnit {
             return Ok(());
         };
         let called = Python::attach(|py| terminate.call0(py).map(drop));
-        called.map_err(|error| self.plan.fail("terminate", error))
+        called.map_err(|error| self.fault("terminate", error))
     }
 }

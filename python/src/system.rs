@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 use crate::display;
 use crate::error::{self, Raised};
 use crate::linear_unit::LinearUnit;
-use crate::python_unit::{Plan, PythonUnit};
+use crate::python_unit::{self, Plan};
 use crate::real_time::{self, Pace};
 use crate::running::Run;
 use crate::value::{WordArgument, from_python, word};
@@ -207,7 +207,7 @@ impl System {
         let plan = Arc::new(Plan::of(unit, Arc::clone(&self.raised))?);
         let mut system = self.lock(unit.py())?;
         set(
-            system.add_with(name, move || PythonUnit::new(Arc::clone(&plan))),
+            system.add_with(name, move || python_unit::made(&plan)),
             settings,
         )
     }

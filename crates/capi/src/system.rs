@@ -8,7 +8,7 @@ use gyrator::system::ComponentSettings;
 use gyrator::{RunOptions, System, Word};
 
 use crate::arguments::{Text, array, give, object, take_back, there};
-use crate::callback_unit::{CallbackUnit, GyratorUnit};
+use crate::callback_unit::{self, GyratorUnit};
 use crate::error::{GyratorCode, Refusal, guard};
 use crate::run::GyratorRun;
 
@@ -114,7 +114,7 @@ pub extern "C" fn gyrator_system_add_unit(
 ) -> GyratorCode {
     guard(|| {
         let (name, mut system) = (name.read("the name")?, lock(system)?);
-        system.add(name, CallbackUnit::new(there(unit, "the unit")?)?);
+        system.add(name, callback_unit::made(there(unit, "the unit")?)?);
         Ok(())
     })
 }
