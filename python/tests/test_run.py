@@ -182,7 +182,7 @@ def test_each_option_is_a_keyword(verb: str, function: object) -> None:
     shown = subprocess.run([gyrator.PROGRAM, verb, "--help"], check=True, capture_output=True, text=True)
     # Descriptions are further to the right, and may name options, too.
     options = re.findall(r"^  (?:-\w, |    )--([a-z-]+)", shown.stdout, re.MULTILINE)
-    options = {option.replace("-", "_") for option in options} - {"help", "progress"}
+    options = {option.replace("-", "_") for option in options} - {"help", "progress", "quiet"}
     keywords = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
     assert {word.name for word in keywords if word.kind is word.KEYWORD_ONLY} - {"record"} == options
 

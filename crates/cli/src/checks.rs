@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gyrator::graph::Graph;
-use gyrator_assess::{Checks, Finding, Judging, checks};
+use gyrator_assess::{Checks, Finding, Judging, Outcome, checks};
 use gyrator_system::Experiment;
 use gyrator_worker::surroundings;
 
@@ -97,6 +97,16 @@ pub(crate) fn judging(
         .map_or(0.0, |time| time.value);
     let stop = experiment.stop_time.as_ref().map(|time| time.value);
     Ok(Judging::new(checks, graph, start, stop)?)
+}
+
+/// The failure with the checks that do not hold.
+pub(crate) fn named(failure: Failure, findings: &[Finding]) -> Failure {
+    let failed = findings
+        .iter()
+        .filter(|finding| finding.outcome == Outcome::Failed);
+    failed.fold(failure, |failure, finding| {
+        failure.detail(finding.to_string())
+    })
 }
 
 /// How many checks do not hold, in words; `None` where all hold.

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::fmu_log::LogLevel;
 use crate::input_kind::{self, Wanted};
 use crate::overwriting::Named;
-use crate::progress::ProgressMode;
+use crate::progress::ShowOptions;
 
 /// When the simulation starts and ends, and in which steps.
 #[derive(Debug, Args)]
@@ -238,9 +238,8 @@ pub(crate) struct ExecutionOptions {
     /// Which log lines of FMUs are shown
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "warn")]
     pub(crate) log_level: LogLevel,
-    /// Where the progress of a long run is shown
-    #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
-    pub(crate) progress: ProgressMode,
+    #[command(flatten)]
+    pub(crate) show: ShowOptions,
 }
 
 impl ExecutionOptions {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use gyrator::observer::{ObserverError, StopRequest};
 use gyrator::{Observer, View};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -28,6 +28,33 @@ pub enum ProgressMode {
     Auto,
     /// As lines of JSON on the standard error
     Json,
+}
+
+/// What is shown while a run goes on, and when it is over.
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    /// Where the progress of a long run is shown
+    #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
+    progress: ProgressMode,
+    /// Show neither progress nor closing lines; warnings and errors stay
+    #[arg(long, short = 'q', conflicts_with = "progress")]
+    quiet: bool,
+}
+
+impl ShowOptions {
+    /// Where the progress is shown.
+    pub(crate) const fn progress(&self) -> ProgressMode {
+        if self.quiet {
+            ProgressMode::Never
+        } else {
+            self.progress
+        }
+    }
+
+    /// Whether the closing lines are shown.
+    pub(crate) const fn has_closing_lines(&self) -> bool {
+        !self.quiet
+    }
 }
 
 /// A point of the run, as the run leaves it for the display.

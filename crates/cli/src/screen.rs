@@ -80,6 +80,18 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
+/// As [`print`], or as a [`message`] where results take the standard output.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn print_beside(are_results_printed: bool, text: &str) -> io::Result<()> {
+    if are_results_printed {
+        message(text);
+        return Ok(());
+    }
+    print(text)
+}
+
 /// Writes a file that is whole or, where that fails, is not changed.
 ///
 /// # Errors

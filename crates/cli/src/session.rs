@@ -454,7 +454,7 @@ impl Session<'_> {
         if let Some(judging) = &running.judging {
             run.observe(judging.observer())?;
         }
-        let progress = Progress::start(self.execution.progress, run.time(), stop);
+        let progress = Progress::start(self.execution.show.progress(), run.time(), stop);
         if let Some(worker) = Worker::current() {
             run.observe(supervision::Tracker(worker))?;
         }
@@ -494,11 +494,8 @@ impl Session<'_> {
             run.observe(recorder)?;
         }
         let table = initial_values(&self.selection(), run)?;
-        if self.prints_results() {
-            screen::message(&table);
-        } else {
-            screen::print(&table).map_err(|error| RunError::Observer(Box::new(error)))?;
-        }
+        let shown = screen::print_beside(self.prints_results(), &table);
+        shown.map_err(|error| RunError::Observer(Box::new(error)))?;
         run.stop().map(|_| ())
     }
 }

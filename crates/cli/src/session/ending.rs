@@ -2,7 +2,7 @@
 
 use gyrator::real_time::Timing;
 use gyrator::{Report, RunError, StopReason};
-use gyrator_assess::{Finding, Outcome};
+use gyrator_assess::Finding;
 
 use super::{Ending, Running, Session, not_recorded};
 use crate::checks;
@@ -63,20 +63,19 @@ impl Session<'_> {
             let failure = warned.fold(failure, |failure, text| {
                 failure.detail(format!("warning: {text}"))
             });
-            let found = findings.iter().filter(|f| f.outcome == Outcome::Failed);
-            return Err(found.fold(failure, |failure, f| failure.detail(f.to_string())));
+            return Err(checks::named(failure, &findings));
         }
         written?;
-        let text = summary.for_people();
-        if self.prints_results() {
-            screen::message(&text);
-        } else {
-            screen::print(&text)?;
+        let is_closed = self.execution.show.has_closing_lines();
+        if is_closed {
+            screen::print_beside(self.prints_results(), &summary.for_people())?;
         }
         let ended = self.exit(report);
         match (ended, checks::failed(&findings)) {
             (Ok(Exit::Success), Some(text)) => {
-                Err(Failure::new(Exit::CheckFailed, Message::error(text)))
+                let failure = Failure::new(Exit::CheckFailed, Message::error(text));
+                let hidden = if is_closed { &[] } else { &findings[..] };
+                Err(checks::named(failure, hidden))
             }
             (ended, None) => ended,
             (ended, Some(text)) => ended.map_err(|failure| failure.detail(text)),

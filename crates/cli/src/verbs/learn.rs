@@ -186,7 +186,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         open_end: false,
     };
     let mut table = Table {
-        is_shown: !options.json,
+        is_shown: !options.json && options.execution.show.has_closing_lines(),
         timeout: options.execution.timeout(),
         failed: None,
     };
@@ -222,7 +222,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     if options.json {
         let text = serde_json::to_string_pretty(&summary).map_err(std::io::Error::from)?;
         screen::print(&format!("{text}\n"))?;
-    } else {
+    } else if options.execution.show.has_closing_lines() {
         screen::print(&summary.for_people())?;
     }
     conclude(&learned)

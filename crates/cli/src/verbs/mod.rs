@@ -3,12 +3,15 @@
 mod benchmark;
 mod compare;
 mod compile;
+mod completions;
 mod design_hinfinity;
 mod export;
 mod inspect;
 mod learn;
 mod list;
+mod man;
 mod new_fmu;
+mod new_system;
 mod pack;
 mod replay;
 mod run;
@@ -34,6 +37,8 @@ pub(crate) struct Cli {
 enum Verb {
     /// Run a system of FMUs that a system file describes
     Run(Box<run::Options>),
+    /// Write a first system file from FMUs, with the connections that their variables suggest
+    New(new_system::Options),
     /// Simulate one FMU
     #[command(visible_alias = "run-single")]
     Simulate(simulate::Options),
@@ -66,11 +71,20 @@ enum Verb {
     DesignHinfinity(design_hinfinity::Options),
     /// Run systems with known solutions, and judge what comes out
     Benchmark(benchmark::Options),
+    /// Print completions of the command line for a shell
+    Completions(completions::Options),
+    /// Write manual pages of the program and its verbs
+    Man(man::Options),
+}
+
+/// The command line of the program.
+fn command() -> Command {
+    Cli::command()
 }
 
 /// The options of a verb, by its name or an alias.
 pub(crate) fn command_of(verb: &str) -> Option<Command> {
-    Cli::command().find_subcommand(verb).cloned()
+    command().find_subcommand(verb).cloned()
 }
 
 impl Cli {
@@ -78,6 +92,7 @@ impl Cli {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.verb {
             Verb::Run(options) => run::run(*options),
+            Verb::New(options) => new_system::run(&options),
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
             Verb::Export(options) => export::run(options),
@@ -92,6 +107,8 @@ impl Cli {
             Verb::List(options) => list::run(&options),
             Verb::DesignHinfinity(options) => design_hinfinity::run(&options),
             Verb::Benchmark(options) => benchmark::run(&options),
+            Verb::Completions(options) => completions::run(&options),
+            Verb::Man(options) => man::run(&options),
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::input_kind::{self, Wanted};
 use crate::interrupt::Interrupt;
 use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
-use crate::progress::ProgressMode;
+use crate::progress::ShowOptions;
 use crate::study_progress::StudyProgress;
 use crate::study_summary::{StudySummary, divergence, outcomes};
 use crate::study_supervision::{Job, Plan};
@@ -85,9 +85,8 @@ pub(super) struct Options {
     /// Which log lines of FMUs are shown
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "off")]
     log_level: LogLevel,
-    /// Where the progress is shown
-    #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
-    progress: ProgressMode,
+    #[command(flatten)]
+    show: ShowOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -261,7 +260,7 @@ fn make(
     let journal = Journal::open(journal_path, &study.header(options.shard))?;
     let (job, notes) = job(&journal)?;
     let interrupt = Interrupt::listen();
-    let progress = StudyProgress::start(options.progress, journal.done().len());
+    let progress = StudyProgress::start(options.show.progress(), journal.done().len());
     let run_options = RunOptions {
         part: options.shard,
         threads: match (job.only, options.worker_threads) {
@@ -302,7 +301,9 @@ fn make(
     if let Some(file) = &options.summary {
         write_summary(file, &outcome)?;
     }
-    screen::print(&outcome.for_people())?;
+    if options.show.has_closing_lines() {
+        screen::print(&outcome.for_people())?;
+    }
     match is_complete {
         false if was_interrupted => Ok(Exit::Interrupted),
         false => Ok(Exit::Failed),

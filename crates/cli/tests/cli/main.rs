@@ -26,6 +26,7 @@ mod killed;
 mod learning;
 mod limits;
 mod new_fmu;
+mod new_system;
 mod osp;
 mod outputs;
 mod packing;

@@ -9,6 +9,7 @@ mod scenario;
 mod settings;
 mod state_file;
 mod suggested_bonds;
+mod suggested_connections;
 mod unit_source;
 mod word;
 
@@ -17,6 +18,7 @@ pub use patterns::expand_patterns;
 pub use settings::{BondSettings, ComponentSettings, ConnectionSettings, InterfaceModelSettings};
 pub use state_file::{Resumption, StateFile};
 pub use suggested_bonds::{Evidence, SuggestedBond, suggested_bonds};
+pub use suggested_connections::{Likeness, OpenInput, SuggestedConnection, suggested_connections};
 pub(crate) use unit_source::UnitSource;
 pub use word::Word;
 

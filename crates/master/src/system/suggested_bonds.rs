@@ -94,7 +94,7 @@ struct Half<'a> {
 
 /// The parts of a variable's name.
 #[derive(PartialEq, Eq)]
-struct Name {
+pub(super) struct Name {
     words: Vec<String>,
     /// Index or direction, such as `2` or `x`.
     axis: Option<String>,
@@ -343,7 +343,7 @@ impl Half<'_> {
 
 impl Name {
     /// `Joint.contactForce_x` is `joint`, `contact`, `force` of axis `x`.
-    fn of(variable: &str) -> Self {
+    pub(super) fn of(variable: &str) -> Self {
         let (stem, index) = match variable
             .strip_suffix(']')
             .and_then(|rest| rest.rsplit_once('['))
