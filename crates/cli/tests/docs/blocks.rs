@@ -1,0 +1,191 @@
+//! Commands of the documentation are run, page by page, each page in a folder that looks like the repository: FMUs in
+//! `target/fmus`, the program in `target/release` and on the path, a copy of `examples/`.
+//!
+//! A block that is not run says why in its info string: ```` ```sh no-run="it takes an hour" ````. A line that ends with another
+//! code than 0 says so in its comment: `# exit code 6: …`. What a page needs and does not show stands in comments `<!-- setup: … -->`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::page::{Block, Page, pages, root};
+
+/// Commands of cargo that the continuous integration runs; here they are done already, or not needed.
+const DONE_BY_CARGO: &str = "xtask fmus|xtask demo|build --release|test --workspace|install --locked --path crates/cli|\
+                             doc --open --package gyrator";
+
+/// Most blocks that are not run: a block that can run does.
+const MOST_NOT_RUN: usize = 20;
+
+#[test]
+fn commands_run() {
+    let _ = gyrator_testkit::fmu("OscillatorForce");
+    let all = pages();
+    let outcomes = std::thread::scope(|scope| {
+        let pages = all.iter().filter(|page| page.blocks.iter().any(is_command));
+        let runs: Vec<_> = pages.map(|page| scope.spawn(|| run(page))).collect();
+        runs.into_iter()
+            .map(|run| run.join().unwrap())
+            .collect::<Vec<_>>()
+    });
+    let failures: Vec<String> = outcomes.into_iter().flatten().collect();
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+#[test]
+fn few_blocks_are_not_run() {
+    let mut reasons = Vec::new();
+    for page in pages() {
+        for block in page
+            .blocks
+            .iter()
+            .filter(|block| block.attribute("no-run").is_some())
+        {
+            let reason = block.attribute("no-run").unwrap_or_default();
+            let place = format!("{}:{}", page.path, block.line);
+            assert!(reason.len() > 10, "{place}: say why the block is not run");
+            reasons.push(format!("{place}: {reason}"));
+        }
+    }
+    assert!(
+        reasons.len() <= MOST_NOT_RUN,
+        "{}\n{}",
+        reasons.len(),
+        reasons.join("\n")
+    );
+}
+
+/// Every block has a language that a test, or the note on it, is about.
+#[test]
+fn blocks_have_a_known_language() {
+    const KNOWN: [&str; 10] = [
+        "sh", "setup", "text", "toml", "rust", "python", "c", "xml", "yaml", "csv",
+    ];
+    for page in pages() {
+        for block in &page.blocks {
+            let is_known = KNOWN.contains(&block.language.as_str());
+            assert!(
+                is_known,
+                "{}:{}: language {:?}",
+                page.path, block.line, block.language
+            );
+        }
+    }
+}
+
+fn is_command(block: &Block) -> bool {
+    block.language == "sh" && block.attribute("no-run").is_none()
+}
+
+/// Runs the commands of a page in one shell; what went wrong.
+fn run(page: &Page) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    furnish(folder.path());
+    let output = Command::new("bash")
+        .args(["-c", &script(page, folder.path())])
+        .current_dir(folder.path())
+        .env("PATH", search_path(folder.path()))
+        .env_remove("COLUMNS")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    if output.status.success() {
+        return None;
+    }
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| tail(&bytes));
+    Some(format!(
+        "{}: {}\n{stdout}\n{stderr}",
+        page.path, output.status
+    ))
+}
+
+fn tail(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(12)..].join("\n")
+}
+
+/// The parts of the repository that commands name.
+fn furnish(folder: &Path) {
+    let release = folder.join("target/release");
+    std::fs::create_dir_all(&release).unwrap();
+    let fmus = gyrator_testkit::fmu("OscillatorForce");
+    std::os::unix::fs::symlink(fmus.parent().unwrap(), folder.join("target/fmus")).unwrap();
+    for (name, program) in [
+        ("gyrator", env!("CARGO_BIN_EXE_gyrator")),
+        ("gyrator-benchmark", env!("CARGO_BIN_EXE_gyrator-benchmark")),
+    ] {
+        std::os::unix::fs::symlink(program, release.join(name)).unwrap();
+    }
+    copy(&root().join("examples"), &folder.join("examples"));
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let copied = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true if entry.file_name() == "target" => {}
+            true => copy(&entry.path(), &copied),
+            false => drop(std::fs::copy(entry.path(), copied).unwrap()),
+        }
+    }
+}
+
+fn search_path(folder: &Path) -> std::ffi::OsString {
+    let programs = folder.join("target/release");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(programs).chain(std::env::split_paths(&path))).unwrap()
+}
+
+/// The blocks of a page, one after the other, each in a shell of its own that begins in the page's folder.
+fn script(page: &Page, folder: &Path) -> String {
+    let mut script = format!(
+        "set -euo pipefail\ncargo() {{ case \"$*\" in {cargo}) ;; *) echo \"cargo $*: the tests do not run this\" >&2; return 1;; esac; }}\n",
+        cargo = DONE_BY_CARGO
+            .split('|')
+            .map(|words| format!("'{words}'"))
+            .collect::<Vec<_>>()
+            .join("|")
+    );
+    // The pages of the gallery are read in their folders.
+    let start = Path::new(&page.path)
+        .parent()
+        .filter(|at| at.starts_with("examples"));
+    let start = start.map_or(folder.to_owned(), |at| folder.join(at));
+    for block in &page.blocks {
+        let text = match (block.language.as_str(), block.attribute("file")) {
+            ("sh", _) if is_command(block) => lines(&block.text),
+            ("setup", _) => block.text.clone(),
+            ("toml" | "csv" | "python", Some(name)) => {
+                format!(
+                    "cat > '{name}' <<'END OF FILE'\n{}END OF FILE\n",
+                    block.text
+                )
+            }
+            _ => continue,
+        };
+        let (line, start) = (block.line, start.display());
+        let _ = write!(
+            script,
+            "echo '-- line {line}' >&2\n(\ncd '{start}'\n{text})\n"
+        );
+    }
+    script
+}
+
+/// Lines with the exit codes that their comments announce.
+fn lines(text: &str) -> String {
+    let joined = text.replace("\\\n", " ");
+    let line = |line: &str| {
+        let code = line.split_once("# exit code ").map(|(_, rest)| rest);
+        let code: Option<String> =
+            code.map(|rest| rest.chars().take_while(char::is_ascii_digit).collect());
+        match code {
+            Some(code) => format!("code=0\n{{ {line}\n}} || code=$?\n[ $code = {code} ]\n"),
+            None => format!("{line}\n"),
+        }
+    };
+    joined.lines().map(line).collect()
+}
