@@ -1,9 +1,15 @@
-//! Line charts as SVG, for talks: axes with units, a legend beside the curves' field and not on it,
-//! and colours that the colour-blind can distinguish.
+//! Charts as SVG: axes with units, a legend beside the curves' field and not on it,
+//! and colours that the colour-blind can distinguish. A [`Chart`] is one picture for a talk; a [`Figure`] has panels
+//! of curves over one axis; a [`Field`] shows a number over two others.
 
 #![forbid(unsafe_code)]
 
+mod axis;
 mod coupling_error;
+mod field;
+mod figure;
+mod paint;
+mod preview;
 mod scale;
 
 use std::fmt::Write as _;
@@ -11,6 +17,8 @@ use std::fmt::Write as _;
 use scale::Scale;
 
 pub use coupling_error::error_chart;
+pub use field::Field;
+pub use figure::{Curve, Figure, Panel};
 
 /// Size of a chart, in pixels.
 const WIDTH: f64 = 960.0;
@@ -433,8 +441,13 @@ fn draw_mark(svg: &mut String, (x, y): (f64, f64), colour: &str) {
 
 /// The first, lowest, highest and last point of every half pixel: a picture shows no more.
 fn thinned(pixels: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    thinned_to(pixels, 0.5)
+}
+
+/// The first, lowest, highest and last point of stretches of this width.
+fn thinned_to(pixels: &[(f64, f64)], width: f64) -> Vec<(f64, f64)> {
     let mut kept = Vec::new();
-    for column in pixels.chunk_by(|a, b| (2.0 * a.0).floor() == (2.0 * b.0).floor()) {
+    for column in pixels.chunk_by(|a, b| (a.0 / width).floor() == (b.0 / width).floor()) {
         let extreme = |is_less: fn(f64, f64) -> bool| {
             let start = (0, column[0].1);
             let best = column

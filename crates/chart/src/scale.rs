@@ -56,6 +56,17 @@ impl Scale {
         }
     }
 
+    /// Powers of ten, from and to these values, which are positive.
+    pub(super) fn exact_logarithmic((from, to): (f64, f64), pixels: (f64, f64)) -> Self {
+        let (from, to) = (from.log10(), to.log10());
+        Self {
+            from,
+            to: if to > from { to } else { from + 1.0 },
+            pixels,
+            is_logarithmic: true,
+        }
+    }
+
     /// Whether a value has a place on the axis, or not far from its ends.
     pub(super) fn shows(&self, value: f64) -> bool {
         let margin = self.to - self.from;
@@ -101,7 +112,7 @@ impl Scale {
     }
 }
 
-fn power(exponent: f64) -> (f64, String) {
+pub(super) fn power(exponent: f64) -> (f64, String) {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let superscript = |character: char| match character.to_digit(10) {
         Some(digit) => DIGITS[digit as usize],
@@ -112,7 +123,7 @@ fn power(exponent: f64) -> (f64, String) {
 }
 
 /// 1, 2 or 5 times a power of ten, not less than `step`.
-fn round_step(step: f64) -> f64 {
+pub(super) fn round_step(step: f64) -> f64 {
     let power = 10_f64.powf(step.log10().floor());
     let factors = [1.0, 2.0, 5.0, 10.0];
     let factor = factors
@@ -122,7 +133,7 @@ fn round_step(step: f64) -> f64 {
 }
 
 /// As many decimals as the step has; a thin space between thousands.
-fn label(tick: f64, step: f64) -> String {
+pub(super) fn label(tick: f64, step: f64) -> String {
     let decimals = (-step.log10().floor()).clamp(0.0, 12.0) as usize;
     let text = format!(
         "{:.decimals$}",

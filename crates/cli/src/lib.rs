@@ -22,6 +22,7 @@ mod junit;
 pub mod numbers;
 mod options;
 mod overwriting;
+mod picture;
 pub mod progress;
 mod provenance;
 mod real_time;

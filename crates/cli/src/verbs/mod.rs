@@ -13,6 +13,7 @@ mod man;
 mod new_fmu;
 mod new_system;
 mod pack;
+mod plot;
 mod replay;
 mod run;
 mod simulate;
@@ -58,6 +59,8 @@ enum Verb {
     Validate(validate::Options),
     /// Compare two results, column by column
     Compare(compare::Options),
+    /// Draw a result: signals by unit, bonds, error bars, several runs over each other
+    Plot(plot::Options),
     /// Make the recorded calls of one FMU again, and compare its answers
     Replay(replay::Options),
     /// Learn feed-forward for the inputs at power bonds from a sequence of runs
@@ -101,6 +104,7 @@ impl Cli {
             Verb::Compile(options) => compile::run(options),
             Verb::Validate(options) => validate::run(&options),
             Verb::Compare(options) => compare::run(&options),
+            Verb::Plot(options) => plot::run(&options),
             Verb::Replay(options) => replay::run(&options),
             Verb::Learn(options) => learn::run(options),
             Verb::Study(options) => study::run(&options),

@@ -30,6 +30,7 @@ mod new_system;
 mod osp;
 mod outputs;
 mod packing;
+mod plots;
 mod real_time;
 mod recording;
 mod replay;

@@ -40,6 +40,11 @@ fn help_of_pack() {
 }
 
 #[test]
+fn help_of_plot() {
+    insta::assert_snapshot!(help(&["plot"]));
+}
+
+#[test]
 fn help_of_list() {
     insta::assert_snapshot!(help(&["list"]));
 }

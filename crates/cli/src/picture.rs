@@ -1,0 +1,68 @@
+//! Where a picture goes: a file, or the terminal.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gyrator_plot::Figure;
+use gyrator_worker::surroundings;
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::overwriting::Named;
+use crate::screen;
+
+/// Options of the verbs that draw.
+#[derive(Debug, Args)]
+pub(crate) struct PictureOptions {
+    /// Write the picture here, as SVG [default: show it in the terminal]
+    #[arg(long, short = 'o', value_name = "FILE.svg", value_parser = svg)]
+    output_file: Option<PathBuf>,
+    /// Show the picture in the terminal, also where it is written to a file
+    #[arg(long)]
+    preview: bool,
+}
+
+/// A path that ends in `.svg`.
+pub(crate) fn svg(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let ending = path.extension().unwrap_or_default();
+    match ending.eq_ignore_ascii_case("svg") {
+        true => Ok(path),
+        false => Err("pictures are SVG files: the name must end in .svg".to_owned()),
+    }
+}
+
+impl PictureOptions {
+    /// The file that is written, by its option.
+    pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
+        let path = self.output_file.as_deref();
+        path.map(|path| ("--output-file", path))
+            .into_iter()
+            .collect()
+    }
+
+    /// Writes the figure, or shows it.
+    pub(crate) fn show(&self, figure: Figure) -> Result<Exit, Failure> {
+        if let Some(path) = &self.output_file {
+            write(path, &figure.to_svg())?;
+        }
+        if self.preview || self.output_file.is_none() {
+            let notes = figure.notes.iter().map(|note| format!("{note}\n"));
+            let notes: String = notes.collect();
+            screen::print(&format!(
+                "{}\n{}{notes}",
+                figure.title,
+                figure.to_text(screen::width())
+            ))?;
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// Writes a picture, whole or not at all.
+pub(crate) fn write(path: &Path, svg: &str) -> Result<(), Failure> {
+    surroundings::in_own(|| screen::file(path, svg)).map_err(|error| {
+        let text = format!("cannot write the picture {}: {error}", path.display());
+        Failure::new(Exit::Failed, Message::error(text))
+    })
+}

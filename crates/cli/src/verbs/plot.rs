@@ -1,0 +1,152 @@
+//! `gyrator plot`: pictures of results.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gyrator_plot::{BUCKETS, Choice, Drawn, Facts, UnknownName, choose, figure};
+use gyrator_record::{Decimated, ReadTableError, ResultFile};
+use gyrator_system::closest;
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message, advice_on_missing};
+use crate::input_kind::{self, Wanted};
+use crate::overwriting::{self, Named};
+use crate::picture::PictureOptions;
+
+/// Options of `gyrator plot`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The result, CSV or Parquet
+    #[arg(value_name = "RESULT")]
+    result: PathBuf,
+    /// Draw these columns; * and ? stand for any text and any character [default: the signals that move, and the
+    /// residual power and energy of bonds]
+    #[arg(value_name = "VARIABLE")]
+    variables: Vec<String>,
+    #[command(flatten)]
+    picture: PictureOptions,
+    /// Draw this result over the first one, too [repeatable]
+    #[arg(long, value_name = "RESULT")]
+    with: Vec<PathBuf>,
+    /// The summary of the run, for verdict, units and error bars that a CSV result does not hold
+    #[arg(long, value_name = "FILE.json")]
+    summary: Option<PathBuf>,
+}
+
+/// Draws the results.
+pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    let mut inputs: Vec<Named<'_>> = vec![("the result", &options.result)];
+    inputs.extend(options.with.iter().map(|path| ("a result", path.as_path())));
+    inputs.extend(
+        options
+            .summary
+            .iter()
+            .map(|path| ("the summary", path.as_path())),
+    );
+    overwriting::refuse(&options.picture.outputs(), &inputs)?;
+    let first = open(&options.result)?;
+    let choice = choose(first.columns(), &options.variables)
+        .map_err(|unknown| not_known(&unknown, &first))?;
+    let mut runs = vec![drawn(&first, &choice)?];
+    if let Some(path) = &options.summary {
+        runs[0].facts = facts(path)?;
+    }
+    for path in &options.with {
+        let other = open(path)?;
+        let names = runs[0].rows.columns.iter().map(|known| &known.column.name);
+        let columns = names.filter_map(|name| other.column(name)).collect();
+        let choice = Choice {
+            columns,
+            is_named: true,
+        };
+        runs.push(drawn(&other, &choice)?);
+    }
+    name_apart(
+        &mut runs,
+        std::iter::once(&options.result).chain(&options.with),
+    );
+    options.picture.show(figure(&runs, choice.is_named))
+}
+
+fn open(path: &Path) -> Result<ResultFile, Failure> {
+    input_kind::expect(path, Wanted::Table)?;
+    ResultFile::open(path).map_err(|error| not_read(&error, path))
+}
+
+fn not_read(error: &ReadTableError, path: &Path) -> Failure {
+    let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
+    match advice_on_missing(path) {
+        Some(advice) => failure.help(advice),
+        None => failure,
+    }
+}
+
+fn not_known(unknown: &UnknownName, file: &ResultFile) -> Failure {
+    let failure = Failure::usage(format!("{}: {unknown}", file.path().display()));
+    let names = unknown.known.iter().map(String::as_str);
+    match closest(&unknown.pattern, names) {
+        Some(near) => failure.help(format!("did you mean `{near}`?")),
+        None => failure.help(format!("it has {}", listed(&unknown.known))),
+    }
+}
+
+/// Some names, and the number of the others.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names[..names.len() - more].join(", ");
+    match more {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Reads the columns that were chosen; without names, those of which it is known that they do not move are left out.
+fn drawn(file: &ResultFile, choice: &Choice) -> Result<Drawn, Failure> {
+    let moves = |place: &usize| {
+        file.range(*place)
+            .is_none_or(|(least, greatest)| least < greatest)
+    };
+    let mut columns = choice.columns.clone();
+    if !choice.is_named && columns.iter().any(&moves) {
+        columns.retain(moves);
+    }
+    let rows =
+        Decimated::read(file, &columns, BUCKETS).map_err(|error| not_read(&error, file.path()))?;
+    Ok(Drawn {
+        name: String::new(),
+        rows,
+        facts: Facts::of_file(file).unwrap_or_default(),
+    })
+}
+
+fn facts(path: &Path) -> Result<Facts, Failure> {
+    let invalid = |text: String| {
+        let text = format!("the summary {}: {text}", path.display());
+        Failure::new(Exit::InvalidInput, Message::error(text))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
+    Facts::parse(&text).map_err(|error| invalid(error.to_string()))
+}
+
+/// Runs are called like their files, with the folders where the names are the same.
+fn name_apart<'a>(runs: &mut [Drawn], paths: impl Iterator<Item = &'a PathBuf>) {
+    let paths: Vec<&PathBuf> = paths.collect();
+    let short = |path: &Path| {
+        path.file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+    };
+    let is_twice = |path: &Path| {
+        paths
+            .iter()
+            .filter(|other| short(other) == short(path))
+            .count()
+            > 1
+    };
+    for (run, path) in runs.iter_mut().zip(&paths) {
+        run.name = match short(path) {
+            Some(name) if !is_twice(path) => name,
+            _ => path.display().to_string(),
+        };
+    }
+}

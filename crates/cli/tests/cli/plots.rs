@@ -1,0 +1,133 @@
+//! Pictures of results.
+
+use crate::bench::{Bench, OSCILLATORS};
+
+/// A result with a gap, an event of two rows, a constant, a text and a bond.
+const RESULT: &str = "time,a.x,a.v,b.x,b.m,b.name,bond.b.residual_power,bond.b.alarm
+0,0,1e9,2,3,\"p\",0.5,0
+1,1,1000000000.5,NaN,3,\"q\",0.25,0
+1,3,1000000001,4,3,\"q\",0.125,0
+2,2,1000000002,5,3,\"q\",0,0
+";
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("out.csv", RESULT);
+    bench
+}
+
+#[test]
+fn a_picture_shows_what_moves_and_the_bonds() {
+    let bench = bench();
+    let outcome = bench.run(["plot", "out.csv", "-o", "out.svg"]);
+    assert_eq!(
+        (outcome.code, outcome.stdout.as_str()),
+        (Some(0), ""),
+        "{}",
+        outcome.stderr
+    );
+    let svg = bench.read("out.svg");
+    for shown in [
+        "a.x",
+        "a.v",
+        "b.x",
+        "bond.b.residual_power",
+        ">W<",
+        "+1e9",
+        "time, s",
+    ] {
+        assert!(svg.contains(shown), "{shown}");
+    }
+    for left_out in ["b.m", "b.name", "bond.b.alarm", "NaN"] {
+        assert!(!svg.contains(left_out), "{left_out}");
+    }
+    bench.run(["plot", "out.csv", "*.m", "bond.*.alarm", "-o", "named.svg"]);
+    let svg = bench.read("named.svg");
+    assert!(svg.contains("b.m") && svg.contains("bond.b.alarm") && !svg.contains("a.x"));
+}
+
+#[test]
+fn the_terminal_shows_a_preview() {
+    let outcome = bench().run(["plot", "out.csv", "a.x", "b.x"]);
+    insta::assert_snapshot!(outcome.stdout);
+}
+
+#[test]
+fn results_lie_over_each_other_and_a_summary_adds_the_rest() {
+    let bench = bench();
+    bench.write("other.csv", "time,a.x\n0,1\n2,1\n");
+    bench.write(
+        "summary.json",
+        r#"{"stop_reason": "stop-time", "verdict": "visible", "error_bars": [{"variable": "a.x", "max_error": 0.5}]}"#,
+    );
+    let arguments = [
+        "plot",
+        "out.csv",
+        "?.x",
+        "--with",
+        "other.csv",
+        "--summary",
+        "summary.json",
+        "-o",
+        "out.svg",
+        "--preview",
+    ];
+    let outcome = bench.run(arguments);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(
+        outcome.stdout.ends_with("other.csv lacks b.x\n"),
+        "{}",
+        outcome.stdout
+    );
+    let svg = bench.read("out.svg");
+    assert!(svg.contains("a.x · other.csv") && svg.contains("fill-opacity"));
+}
+
+#[test]
+fn a_run_with_error_bars_is_drawn_with_tubes_and_units() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    let run = [
+        "run",
+        "system.toml",
+        "-e",
+        "1",
+        "--error-bars",
+        "-o",
+        "out.parquet",
+    ];
+    assert_eq!(bench.run(run).code, Some(0));
+    let outcome = bench.run(["plot", "out.parquet", "*.x", "-o", "out.svg"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let svg = bench.read("out.svg");
+    assert!(svg.contains(">m<") && svg.contains("fill-opacity"), "{svg}");
+    assert!(svg.contains("coupling error"), "{svg}");
+}
+
+#[test]
+fn mistakes_are_named() {
+    let bench = bench();
+    bench.write("empty.csv", "");
+    bench.write("no.json", "{}");
+    let mut shown = String::new();
+    for arguments in [
+        &["plot", "out.csv", "a.y"][..],
+        &["plot", "out.csv", "b.name"],
+        &["plot", "none.csv"],
+        &["plot", "empty.csv"],
+        &["plot", "out.csv", "-o", "out.png"],
+        &["plot", "out.csv", "--summary", "no.json"],
+        &["plot", "out.csv", "--summary", "out.csv"],
+        &["plot", "out.csv", "-o", "no-folder/out.svg"],
+    ] {
+        let outcome = bench.run(arguments.iter().copied());
+        shown.push_str(&format!(
+            "$ {}\n{}exit code {:?}\n\n",
+            arguments.join(" "),
+            outcome.stderr,
+            outcome.code
+        ));
+    }
+    let folder = bench.path("").display().to_string();
+    insta::assert_snapshot!(shown.replace(folder.trim_end_matches('/'), "[folder]"));
+}

@@ -1,0 +1,13 @@
+//! Pictures of results: signals of one unit share a panel, bonds follow, error bars are tubes, several runs lie over
+//! each other.
+
+#![forbid(unsafe_code)]
+
+mod facts;
+mod selection;
+mod signals;
+
+pub use facts::{BadSummary, Facts};
+pub use gyrator_chart::Figure;
+pub use selection::{Choice, UnknownName, choose};
+pub use signals::{BUCKETS, Drawn, figure};
