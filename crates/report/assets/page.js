@@ -1,0 +1,256 @@
+"use strict";
+// Draws the plots of the page. `gyrator.replace(update)` puts other sections and another drawing in their places.
+const gyrator = (() => {
+  const HEIGHT = 200;
+  const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
+  const PRINTED_WIDTH = 680; // of A4 less its margins, in CSS pixels
+  const SVG = "http://www.w3.org/2000/svg";
+  const $ = (id) => document.getElementById(id);
+  let drawing = { rows: 0, plots: [] };
+  let times = [];
+  let drawn = []; // of each plot: { figure, plot, keys }
+  let shown = 0;
+  let isSyncing = false;
+
+  const element = (name, properties, ...children) => {
+    const made = Object.assign(document.createElement(name), properties);
+    made.append(...children);
+    return made;
+  };
+
+  const inflate = async (text) => {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  };
+
+  // offset + scale · 32-bit floats, whose lowest bytes come first, then the next ones; null is a gap.
+  const unpack = async ({ offset, scale, values }) => {
+    const bytes = await inflate(values);
+    const count = bytes.length / 4;
+    const view = new DataView(new ArrayBuffer(4));
+    return Array.from({ length: count }, (_, k) => {
+      for (let byte = 0; byte < 4; byte++) view.setUint8(byte, bytes[byte * count + k]);
+      const value = offset + scale * view.getFloat32(0, true);
+      return Number.isFinite(value) ? value : null;
+    });
+  };
+
+  const timesOf = async (time) => {
+    if (time.offsets) return (await unpack(time.offsets)).map((offset) => time.from + offset);
+    const last = Math.max(time.count - 1, 1);
+    return Array.from({ length: time.count }, (_, k) => time.from * (1 - k / last) + time.to * (k / last));
+  };
+
+  const unpackPlot = async (plot) => ({
+    ...plot,
+    series: await Promise.all(plot.series.map(async (one) => ({
+      name: one.name,
+      values: await unpack(one),
+      error: one.error && (await unpack(one.error)),
+    }))),
+  });
+
+  // Seven digits are in a 32-bit float.
+  const short = (value) => (value == null ? "" : String(Number(value.toPrecision(7))));
+
+  const ticks = (_, splits) => splits.map((value) => String(Number(value.toPrecision(10))));
+
+  const axisWidth = (_, values) => 22 + 7 * Math.max(3, ...(values || []).map((text) => text.length));
+
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  const width = () =>
+    document.documentElement.dataset.print ? PRINTED_WIDTH : Math.max($("plots").clientWidth, 240);
+
+  // The line as it is drawn, beside the name: dashes are seen without colour.
+  const sample = (index) => {
+    const svg = document.createElementNS(SVG, "svg");
+    const line = document.createElementNS(SVG, "line");
+    const attributes = { x1: 0, y1: 5, x2: 34, y2: 5, "stroke-dasharray": DASHES[index % 4].join(" ") };
+    for (const [name, value] of Object.entries(attributes)) line.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ width: 34, height: 10, class: `k${index % 4}` })) svg.setAttribute(name, value);
+    svg.append(line);
+    return svg;
+  };
+
+  // Columns of uPlot, and the bands of the error bars.
+  const columns = (plot) => {
+    const data = [times];
+    const series = [{}];
+    const bands = [];
+    plot.series.forEach((one, index) => {
+      const values = one.values;
+      const stroke = colour(`--c${index % 4}`);
+      data.push(values);
+      series.push({ label: one.name, stroke, dash: DASHES[index % 4], width: 1.5, points: { show: times.length < 2 } });
+      if (one.error) {
+        const size = one.error;
+        for (const sign of [1, -1]) {
+          data.push(values.map((value, k) => (value == null || size[k] == null ? null : value + sign * size[k])));
+          series.push({ label: one.name, stroke, width: 0.5, points: { show: false }, bar: true });
+        }
+        bands.push({ series: [data.length - 2, data.length - 1], fill: `color-mix(in srgb, ${stroke} 22%, transparent)` });
+      }
+    });
+    return { data, series, bands };
+  };
+
+  const synchronise = (plot) => {
+    if (isSyncing) return;
+    isSyncing = true;
+    const { min, max } = plot.scales.x;
+    drawn.forEach((other) => other.plot !== plot && other.plot.setScale("x", { min, max }));
+    isSyncing = false;
+  };
+
+  const showCursor = (plot) => {
+    const index = plot.cursor.idx;
+    $("cursor").textContent = index == null ? "" : `t = ${short(times[index])} s`;
+    drawn.forEach(({ plot, keys }) =>
+      keys.forEach(({ figure, place }) => (figure.textContent = index == null ? "" : short(plot.data[place][index]))));
+  };
+
+  const options = (plot, { series, bands }) => {
+    const ink = colour("--ink");
+    const grid = { stroke: colour("--line"), width: 1 };
+    const axis = { stroke: ink, grid, ticks: grid, values: ticks, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif" };
+    return {
+      width: width(),
+      height: HEIGHT,
+      series,
+      bands,
+      legend: { show: false },
+      scales: { x: { time: false } },
+      axes: [
+        { ...axis, label: "time, s", size: 28, labelSize: 18 },
+        { ...axis, label: plot.unit || "", size: axisWidth, labelSize: plot.unit ? 20 : 4 },
+      ],
+      cursor: { sync: { key: "time", setSeries: false }, drag: { x: true, y: false } },
+      hooks: { setScale: [(u, scale) => scale === "x" && synchronise(u)], setCursor: [showCursor] },
+    };
+  };
+
+  const caption = (plot, series) => {
+    const keys = [];
+    const made = element("figcaption", {});
+    if (plot.title) made.append(element("strong", { textContent: plot.title }));
+    plot.series.forEach((one, index) => {
+      const place = series.findIndex((other) => other.label === one.name && !other.bar);
+      const figure = element("span", { className: "figure" });
+      const remark = one.error ? " with its error bar" : "";
+      const key = element("button", { type: "button", className: "key", title: "Show or hide" }, sample(index), one.name + remark, figure);
+      key.setAttribute("aria-pressed", "true");
+      keys.push({ key, figure, place });
+      made.append(key);
+    });
+    return { made, keys };
+  };
+
+  const draw = (plot) => {
+    const made = columns(plot);
+    const { made: head, keys } = caption(plot, made.series);
+    const figure = element("figure", { tabIndex: 0 }, head);
+    figure.setAttribute("aria-label", `Plot of ${plot.series.map((one) => one.name).join(", ")}`);
+    $("plots").append(figure);
+    const u = new uPlot(options(plot, made), made.data, figure);
+    keys.forEach(({ key, place }) =>
+      key.addEventListener("click", () => {
+        const show = !u.series[place].show;
+        key.setAttribute("aria-pressed", String(show));
+        u.setSeries(place, { show });
+        for (let k = place + 1; k < u.series.length && u.series[k].bar; k++) u.setSeries(k, { show });
+      }));
+    return { figure, plot: u, keys };
+  };
+
+  // All plots anew: other data, or other colours.
+  const redraw = () => {
+    const kept = drawn.length > 0 && drawn[0].plot.scales.x;
+    const whole = kept && drawn[0].plot.data[0];
+    const isZoomed = kept && whole.length > 1 && (kept.min > whole[0] || kept.max < whole[whole.length - 1]);
+    drawn.forEach(({ plot, figure }) => (plot.destroy(), figure.remove()));
+    drawn = [];
+    drawn = drawing.plots.map(draw);
+    if (isZoomed && drawn.length > 0) drawn[0].plot.setScale("x", { min: kept.min, max: kept.max });
+    const count = times.length;
+    const constants = Object.entries(drawing.constants || {}).map(([name, value]) => `${name} = ${value}`);
+    $("signals").hidden = drawn.length + constants.length === 0;
+    $("constants").textContent = constants.length === 0 ? "" : `Constant: ${constants.join(", ")}.`;
+    $("drawn").textContent = drawing.exact
+      ? `Every one of ${drawing.rows} rows. Drag to zoom, double click for the whole run.`
+      : `Smallest and greatest values of ${drawing.rows} rows, at ${count} times: no peak is lost. Drag to zoom, double click for the whole run.`;
+  };
+
+  // The latest drawing wins.
+  const show = async (next) => {
+    const mine = ++shown;
+    const unpacked = await Promise.all([timesOf(next.time), ...next.plots.map(unpackPlot)]);
+    if (mine !== shown) return;
+    times = unpacked[0];
+    drawing = { ...next, plots: unpacked.slice(1) };
+    redraw();
+  };
+
+  const replace = async ({ sections = {}, drawing: next }) => {
+    for (const [id, html] of Object.entries(sections)) {
+      const section = $(id);
+      if (!section) continue;
+      section.innerHTML = html;
+      section.hidden = html === "";
+    }
+    if (next) await show(next);
+  };
+
+  const zoom = (how) => {
+    if (drawn.length === 0 || times.length < 2) return;
+    const first = times[0];
+    const last = times[times.length - 1];
+    const { min, max } = drawn[0].plot.scales.x;
+    const size = max - min;
+    const ranges = {
+      in: [min + size / 4, max - size / 4],
+      out: [min - size / 2, max + size / 2],
+      left: [min - size / 4, max - size / 4],
+      right: [min + size / 4, max + size / 4],
+      all: [first, last],
+    };
+    const [from, to] = ranges[how];
+    const shift = Math.max(first - from, 0) - Math.max(to - last, 0);
+    const isInside = to - from < last - first;
+    drawn[0].plot.setScale("x", isInside ? { min: from + shift, max: to + shift } : { min: first, max: last });
+  };
+
+  const KEYS = { "+": "in", "-": "out", ArrowLeft: "left", ArrowRight: "right", 0: "all" };
+
+  const start = () => {
+    show(JSON.parse($("drawing").textContent)).catch((error) => {
+      $("plots").append(element("p", { textContent: `The plots cannot be drawn: ${error}` }));
+    });
+    $("toolbar").addEventListener("click", (event) => event.target.dataset.zoom && zoom(event.target.dataset.zoom));
+    $("plots").addEventListener("keydown", (event) => {
+      if (!(event.key in KEYS) || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      zoom(KEYS[event.key]);
+    });
+    const resize = () => drawn.forEach(({ plot }) => plot.setSize({ width: width(), height: HEIGHT }));
+    window.addEventListener("resize", resize);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+    // Paper is light and has another width; what is folded away belongs on it.
+    window.addEventListener("beforeprint", () => {
+      document.documentElement.dataset.print = "yes";
+      document.querySelectorAll("details:not([open])").forEach((details) => (details.open = details.dataset.opened = true));
+      redraw();
+    });
+    window.addEventListener("afterprint", () => {
+      delete document.documentElement.dataset.print;
+      document.querySelectorAll("details[data-opened]").forEach((details) => {
+        details.open = false;
+        delete details.dataset.opened;
+      });
+      redraw();
+    });
+  };
+  start();
+  return { replace, zoom };
+})();

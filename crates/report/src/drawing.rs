@@ -1,0 +1,164 @@
+//! Signals as the page draws them.
+
+use gyrator_record::Decimated;
+use serde_json::{Map, Value, json};
+
+use crate::html::harmless;
+use crate::packed::{packed, packed_times};
+use crate::plots::{is_constant, plots};
+
+/// Values of all signals together that a page has at most: 2000 of each of 20 signals, which are 213 kB of base64.
+const VALUES: usize = 40_000;
+
+/// A signal is drawn by at least so many values, and by at most so many.
+const LEAST: usize = 200;
+const MOST: usize = 2000;
+
+/// A column of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Signal {
+    /// Name of the column. `error.NAME` is the error bar of the column `NAME`, and drawn around it.
+    pub(crate) name: String,
+    /// Unit of measure.
+    pub(crate) unit: Option<String>,
+    /// Its values; one that is not finite is a gap.
+    pub(crate) values: Vec<f64>,
+}
+
+/// The signals of a result that a page draws: every row of them, or the extremes of stretches of time, so that no peak
+/// is lost.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Drawing {
+    times: Vec<f64>,
+    signals: Vec<Signal>,
+    rows: u64,
+    is_exact: bool,
+}
+
+impl From<&Decimated> for Drawing {
+    fn from(decimated: &Decimated) -> Self {
+        let (times, columns) = decimated.aligned();
+        let described = decimated.columns.iter().map(|column| &column.column);
+        let signals = described.zip(columns).map(|(column, values)| Signal {
+            name: column.name.clone(),
+            unit: column.unit.clone(),
+            values,
+        });
+        Self {
+            times,
+            signals: signals.collect(),
+            rows: decimated.rows,
+            is_exact: decimated.is_exact,
+        }
+    }
+}
+
+impl Drawing {
+    /// The number of stretches of time into which so many columns are decimated for a page: two values of each are
+    /// drawn.
+    #[must_use]
+    pub fn stretches(columns: usize) -> usize {
+        (VALUES / columns.max(1)).clamp(LEAST, MOST) / 2
+    }
+
+    /// What the script of the page draws: the times, and by plot its series, as compressed 32-bit floats; the signals
+    /// that have one value all the time by their names.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let plots = plots(&self.signals).into_iter().map(|plot| {
+            let series = plot
+                .signals
+                .iter()
+                .map(|&index| self.series(&self.signals[index]));
+            json!({
+                "title": plot.title,
+                "unit": plot.unit,
+                "series": series.collect::<Vec<Value>>(),
+            })
+        });
+        let constants = self
+            .signals
+            .iter()
+            .filter(|signal| is_constant(&signal.values));
+        let constants = constants.map(|signal| (harmless(&signal.name), json!(signal.values[0])));
+        json!({
+            "rows": self.rows,
+            "exact": self.is_exact,
+            "time": packed_times(&self.times),
+            "plots": plots.collect::<Vec<Value>>(),
+            "constants": constants.collect::<Map<String, Value>>(),
+        })
+    }
+
+    fn series(&self, signal: &Signal) -> Value {
+        let mut series = packed(&signal.values);
+        series["name"] = json!(harmless(&signal.name));
+        if let Some(unit) = &signal.unit {
+            series["unit"] = json!(unit);
+        }
+        let is_bar = |other: &&Signal| other.name.strip_prefix("error.") == Some(&signal.name);
+        let bar = self.signals.iter().find(is_bar);
+        if let Some(bar) = bar.filter(|bar| bar.values.iter().any(|size| size.is_finite())) {
+            series["error"] = packed(&bar.values);
+        }
+        series
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gyrator_record::{Column, ColumnType, Decimator};
+
+    use super::*;
+
+    fn drawing(rows: usize, columns: &[&str], value: impl Fn(usize, usize) -> f64) -> Drawing {
+        let mut decimator = Decimator::new(columns.len(), Drawing::stretches(columns.len()));
+        let times: Vec<f64> = (0..rows).map(|row| row as f64).collect();
+        let values: Vec<Vec<f64>> = (0..columns.len())
+            .map(|column| (0..rows).map(|row| value(row, column)).collect())
+            .collect();
+        decimator.push(
+            &times,
+            &values.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+        );
+        let columns = columns
+            .iter()
+            .map(|name| Column::new(*name, ColumnType::Real));
+        Drawing::from(&decimator.decimated(&columns.collect::<Vec<_>>()))
+    }
+
+    #[test]
+    fn few_rows_are_drawn_as_they_are() {
+        let json = drawing(
+            3,
+            &["a.x", "error.a.x", "a.k"],
+            |row, column| match column {
+                2 => 7.5,
+                _ => row as f64,
+            },
+        )
+        .json();
+        assert_eq!(
+            (&json["exact"], &json["time"]["count"]),
+            (&json!(true), &json!(3))
+        );
+        assert_eq!(json["plots"].as_array().unwrap().len(), 1);
+        assert!(json["plots"][0]["series"][0]["error"].is_object(), "{json}");
+        assert_eq!(json["constants"], json!({ "a.k": 7.5 }));
+    }
+
+    #[test]
+    fn many_rows_are_drawn_by_their_extremes() {
+        let json = drawing(50_000, &["a.x"], |row, _| (row % 7) as f64).json();
+        assert_eq!(json["exact"], false);
+        let count = json["time"]["count"].as_u64().unwrap();
+        assert!((1000..=2002).contains(&count), "{count}");
+        assert_eq!(Drawing::stretches(40), 500);
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_nothing() {
+        assert_eq!(Drawing::default().json()["plots"], json!([]));
+        assert_eq!(drawing(0, &["a.x"], |_, _| 0.0).json()["plots"], json!([]));
+    }
+}

@@ -1,0 +1,173 @@
+//! Text and tables as HTML.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// A text without control characters, and without those that turn a text around (Unicode Standard Annex 9): they are
+/// shown as U+FFFD.
+pub(crate) fn harmless(text: &str) -> String {
+    let is_harmful = |c: char| match c {
+        '\n' | '\t' => false,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' => true,
+        '\u{2066}'..='\u{2069}' => true,
+        other => other.is_control(),
+    };
+    text.replace(is_harmful, "\u{fffd}")
+}
+
+/// A text as HTML, in elements and in quoted attributes, and [`harmless`].
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in harmless(text).chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// JSON that may stand in an element `script`: no `<` ends or opens an element there.
+pub(crate) fn script_json(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c")
+}
+
+/// A word that is a verdict, with a symbol: both say the same without colour.
+pub(crate) fn mark(word: &str) -> String {
+    let (class, symbol) = match word {
+        "small" | "helped" | "passed" | "stop-time" => ("good", "✓"),
+        "visible" | "uncertain" | "terminated" | "stopped" => ("fair", "◑"),
+        "dominating" => ("bad", "▲"),
+        "diverging" | "harmed" | "failed" | "crashed" | "timeout" | "memory-limit" | "limit" => {
+            ("bad", "✕")
+        }
+        "interrupted" => ("fair", "■"),
+        "running" => ("open", "…"),
+        _ => ("open", "?"),
+    };
+    let word = escape(&word.replace('-', " "));
+    format!("<span class=\"mark {class}\"><span aria-hidden=\"true\">{symbol}</span> {word}</span>")
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone)]
+pub(crate) enum Cell {
+    /// Any text.
+    Text(String),
+    /// A figure, with all its digits.
+    Figure(String),
+    /// A verdict.
+    Mark(String),
+    /// The name of something of the run, or a text of it.
+    Code(String),
+}
+
+impl Cell {
+    fn html(&self) -> String {
+        match self {
+            Self::Text(text) => format!("<td>{}", escape(text)),
+            Self::Figure(text) => format!("<td class=figure>{}", escape(text)),
+            Self::Mark(word) if word.is_empty() => "<td>".to_owned(),
+            Self::Mark(word) => format!("<td>{}", mark(word)),
+            Self::Code(text) => format!("<td><code>{}</code>", escape(text)),
+        }
+    }
+}
+
+/// A table, with a heading for each column. End tags that HTML does not need are left out.
+pub(crate) struct Table {
+    html: String,
+    rows: usize,
+}
+
+impl Table {
+    /// A table without rows; `headings` are texts with the units of their columns.
+    pub(crate) fn new(headings: &[&str]) -> Self {
+        let mut html = String::from("<div class=scroll><table><thead><tr>");
+        for heading in headings {
+            let _ = write!(html, "<th scope=col>{}", escape(heading));
+        }
+        html.push_str("<tbody>\n");
+        Self { html, rows: 0 }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.html.push_str("<tr>");
+        for cell in cells {
+            self.html.push_str(&cell.html());
+        }
+        self.html.push('\n');
+        self.rows += 1;
+    }
+
+    /// The table; nothing where it has no rows.
+    pub(crate) fn html(self) -> String {
+        match self.rows {
+            0 => String::new(),
+            _ => self.html + "</table></div>\n",
+        }
+    }
+}
+
+/// Pairs of a name and its value, as a table of two columns.
+pub(crate) fn pairs(pairs: &[(&str, Cell)]) -> String {
+    if pairs.is_empty() {
+        return String::new();
+    }
+    let mut html = String::from("<div class=scroll><table class=pairs><tbody>\n");
+    for (name, cell) in pairs {
+        let name = escape(name);
+        let _ = writeln!(html, "<tr><th scope=row>{name}{}", cell.html());
+    }
+    html + "</table></div>\n"
+}
+
+/// A paragraph.
+pub(crate) fn paragraph(text: &str) -> String {
+    format!("<p>{}</p>\n", escape(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_are_text() {
+        let name = "</script><script>alert('1')\" onload=\"x\u{202e}\0&";
+        assert_eq!(
+            escape(name),
+            "&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)&quot; onload=&quot;x\u{fffd}\u{fffd}&amp;"
+        );
+        let json = script_json(&serde_json::json!({ "<!--": name }));
+        assert!(!json.contains('<'), "{json}");
+        let read: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(read["<!--"], name);
+    }
+
+    #[test]
+    fn a_verdict_has_a_symbol_and_its_word() {
+        assert!(
+            mark("cannot-tell").contains("? cannot tell")
+                || mark("cannot-tell").contains("?</span> cannot tell")
+        );
+        assert!(mark("<b>").contains("&lt;b&gt;"));
+    }
+
+    #[test]
+    fn a_table_without_rows_is_nothing() {
+        assert_eq!(Table::new(&["a"]).html(), "");
+        let mut table = Table::new(&["a<"]);
+        table.row([Cell::Code("<i>".to_owned())]);
+        let html = table.html();
+        assert!(
+            html.contains("a&lt;") && html.contains("<code>&lt;i&gt;</code>"),
+            "{html}"
+        );
+    }
+}

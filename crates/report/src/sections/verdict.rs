@@ -1,0 +1,143 @@
+//! How far the result can be trusted.
+
+use serde_json::Value;
+
+use crate::facts::{code, figure, list, number, text, verdict as mark_of, written};
+use crate::html::{Cell, Table, escape, mark, paragraph};
+
+/// The fault of a run that did not come to its end.
+pub(super) fn fault(summary: &Value) -> String {
+    let reason = text(summary, "stop_reason");
+    if matches!(
+        reason,
+        "" | "stop-time" | "terminated" | "stopped" | "running"
+    ) {
+        return String::new();
+    }
+    let time = match number(summary, "stop_time") {
+        Some(_) => format!(" at t = {} s", written(&summary["stop_time"])),
+        None => " before its first step".to_owned(),
+    };
+    let mut html = format!(
+        "<p class=\"lead\">{} {}</p>\n",
+        mark(reason),
+        escape(time.trim())
+    );
+    let detail = text(summary, "stop_detail");
+    if !detail.is_empty() {
+        html.push_str(&format!("<pre class=\"fault\">{}</pre>\n", escape(detail)));
+    }
+    let in_call = list(summary, "components_in_call").iter().map(written);
+    let in_call: Vec<String> = in_call.collect();
+    if !in_call.is_empty() {
+        let names = in_call.join(", ");
+        html.push_str(&paragraph(&format!(
+            "Components in a call at that time: {names}."
+        )));
+    }
+    html.push_str(&paragraph(match number(summary, "steps") {
+        Some(steps) if steps > 0.0 => {
+            "The figures and plots below are those of the steps until then."
+        }
+        _ => "No step was made.",
+    }));
+    html
+}
+
+/// The verdict, in a word, with its meaning and its source.
+pub(super) fn verdict(summary: &Value) -> String {
+    let word = text(summary, "verdict");
+    let is_coupled = !list(summary, "connections").is_empty();
+    let by_bars = !list(summary, "error_bars").is_empty();
+    if word.is_empty() || !is_coupled && !by_bars {
+        return match text(summary, "stop_reason") {
+            "" => paragraph("There is no summary of the run here, and so no verdict."),
+            _ if word.is_empty() => paragraph("The run did not get far enough for a verdict."),
+            _ => paragraph(
+                "One component by itself has no coupling error; --error-bars shows how far its result \
+                            depends on the macro-step.",
+            ),
+        };
+    }
+    let meaning = match word {
+        "small" => "the coupling bends no signal by 1 % of its range",
+        "visible" => "the coupling bends a signal by 1 to 10 % of its range",
+        "dominating" => "the coupling bends a signal by more than 10 % of its range",
+        "diverging" => "the error of the coupling grows without end",
+        "cannot-tell" if by_bars => "the runs at other macro-steps do not show it",
+        "cannot-tell" => "the run holds too little to judge it",
+        _ => "",
+    };
+    let mut html = format!(
+        "<p class=\"lead\">Coupling error: {} {}</p>\n",
+        mark(word),
+        escape(meaning)
+    );
+    html.push_str(&source(summary, by_bars));
+    let advice = text(summary, "advice");
+    if !advice.is_empty() {
+        html.push_str(&paragraph(advice));
+    }
+    html
+}
+
+fn source(summary: &Value, by_bars: bool) -> String {
+    let estimate = written(&summary["coupling_error_estimate"]);
+    let estimate = match estimate.as_str() {
+        "" => "The run alone gives no estimate of the greatest relative error.".to_owned(),
+        number => format!(
+            "The run alone estimates the greatest relative error of a signal as {number}, within a factor 3 in four \
+             of five systems."
+        ),
+    };
+    match by_bars {
+        true => paragraph(&format!(
+            "By the error bars below, from runs at other macro-steps. {estimate}"
+        )),
+        false => paragraph(&format!(
+            "{estimate} --error-bars measures it with two more runs, at half and twice the macro-step."
+        )),
+    }
+}
+
+/// The estimated errors of the signals.
+pub(super) fn error_bars(summary: &Value) -> String {
+    let bars = list(summary, "error_bars");
+    let mut table = Table::new(&[
+        "signal",
+        "verdict",
+        "error, RMS",
+        "greatest error",
+        "order",
+        "macro-step for the wanted error, s",
+        "remark",
+    ]);
+    for bar in bars {
+        table.row([
+            code(bar, "variable"),
+            mark_of(bar, "verdict"),
+            figure(bar, "error"),
+            figure(bar, "max_error"),
+            figure(bar, "order"),
+            figure(bar, "step_for"),
+            Cell::Text(text(bar, "reason").to_owned()),
+        ]);
+    }
+    table.html()
+}
+
+/// The outcomes of the checks.
+pub(super) fn checks(summary: &Value) -> String {
+    let mut table = Table::new(&["check", "of", "outcome", "worst value", "time, s", "remark"]);
+    for check in list(summary, "checks") {
+        table.row([
+            Cell::Text(text(check, "name").to_owned()),
+            code(check, "subject"),
+            mark_of(check, "outcome"),
+            figure(check, "value"),
+            figure(check, "time"),
+            Cell::Text(text(check, "message").to_owned()),
+        ]);
+    }
+    table.html()
+}
