@@ -4,9 +4,12 @@
 use std::path::Path;
 use std::process::Command;
 
-mod double_oscillator;
+use gyrator_record::Table;
 
-use double_oscillator::{Metrics, metrics};
+mod double_oscillator;
+mod picture;
+
+use double_oscillator::{Metrics, energies, metrics, start_energy};
 
 use crate::programs;
 
@@ -53,12 +56,14 @@ pub fn run(root: &Path, target: &Path) -> Result<(), String> {
         "{:<12} {:>24} {:>16} {:>18}",
         "", "largest energy error, J", "RMS error x2, m", "residual energy, J"
     );
+    let mut courses = Vec::new();
     for variant in &VARIANTS {
-        let (metrics, residual) = couple(variant, &program, &fmus, &folder)?;
+        let (table, residual) = couple(variant, &program, &fmus, &folder)?;
+        courses.push((variant.name, energies(&table)?));
         let Metrics {
             greatest_energy_error,
             rms_position_error,
-        } = metrics;
+        } = metrics(&table)?;
         println!(
             "{:<12} {greatest_energy_error:>24.2} {rms_position_error:>16.6} {residual:>18.2}",
             variant.name
@@ -67,19 +72,20 @@ pub fn run(root: &Path, target: &Path) -> Result<(), String> {
     println!(
         "\nStale force makes energy from nothing; the correction takes it out again; fresh exchange does not\n\
          make it: what is left there is the solver's error, as in a monolithic run with the same step.\n\
-         Results, summaries and system files: {}",
-        folder.display()
+         Results, summaries and system files: {}\nThe picture of it: {}",
+        folder.display(),
+        picture::write(&folder, start_energy(), &courses)?.display()
     );
     Ok(())
 }
 
-/// Runs one variant; its metrics and residual energy in J.
+/// Runs one variant; its rows and residual energy in J.
 fn couple(
     variant: &Variant,
     program: &Path,
     fmus: &Path,
     folder: &Path,
-) -> Result<(Metrics, f64), String> {
+) -> Result<(Table, f64), String> {
     let file = |ending: &str| folder.join(format!("{}.{ending}", variant.name));
     let (system, results, summary) = (file("toml"), file("csv"), file("json"));
     std::fs::write(&system, system_file(variant, fmus))
@@ -108,7 +114,7 @@ fn couple(
     let residual = summary["bonds"][0]["residual_energy"]
         .as_f64()
         .ok_or("the summary has no residual energy")?;
-    Ok((metrics(&table)?, residual))
+    Ok((table, residual))
 }
 
 fn system_file(variant: &Variant, fmus: &Path) -> String {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod axis;
+#[cfg(feature = "coupling-error")]
 mod coupling_error;
 mod field;
 mod figure;
@@ -16,6 +17,7 @@ use std::fmt::Write as _;
 
 use scale::Scale;
 
+#[cfg(feature = "coupling-error")]
 pub use coupling_error::error_chart;
 pub use field::Field;
 pub use figure::{Curve, Figure, Panel};

@@ -18,21 +18,41 @@ pub(super) struct Metrics {
     pub(super) rms_position_error: f64,
 }
 
-/// Judges a result with the columns `left.x`, `left.v`, `right.x` and `right.v`.
-pub(super) fn metrics(table: &Table) -> Result<Metrics, String> {
+/// The mechanical energy at the start, J.
+pub(super) fn start_energy() -> f64 {
+    energy(0.0, START_VELOCITY, 0.0, -START_VELOCITY)
+}
+
+/// The mechanical energy, J, at each time, s, of a result with the columns of [`metrics`].
+pub(super) fn energies(table: &Table) -> Result<Vec<(f64, f64)>, String> {
+    let [x1, v1, x2, v2] = columns(table)?;
+    let rows = table.time.iter().enumerate();
+    let energies = rows.map(|(row, time)| (*time, energy(x1[row], v1[row], x2[row], v2[row])));
+    Ok(energies.collect())
+}
+
+/// Positions and velocities of the left and the right mass.
+fn columns(table: &Table) -> Result<[&[f64]; 4], String> {
     let column = |name: &str| {
         let numbers = table.column(name).and_then(|series| series.numbers());
         numbers.ok_or_else(|| format!("the result has no column {name}"))
     };
     let (x1, v1) = (column("left.x")?, column("left.v")?);
-    let (x2, v2) = (column("right.x")?, column("right.v")?);
-    let start = energy(0.0, START_VELOCITY, 0.0, -START_VELOCITY);
+    Ok([x1, v1, column("right.x")?, column("right.v")?])
+}
+
+/// Judges a result with the columns `left.x`, `left.v`, `right.x` and `right.v`.
+pub(super) fn metrics(table: &Table) -> Result<Metrics, String> {
+    let [_, _, x2, _] = columns(table)?;
     let exact = Modes::new();
-    let (mut greatest, mut square) = (0.0_f64, 0.0);
-    for (row, time) in table.time.iter().enumerate() {
-        greatest = greatest.max((energy(x1[row], v1[row], x2[row], v2[row]) - start).abs());
-        square += (x2[row] - exact.position_2(*time)).powi(2);
-    }
+    let squares = table.time.iter().zip(x2);
+    let square: f64 = squares
+        .map(|(time, x)| (x - exact.position_2(*time)).powi(2))
+        .sum();
+    let errors = energies(table)?
+        .into_iter()
+        .map(|(_, energy)| (energy - start_energy()).abs());
+    let greatest = errors.fold(0.0, f64::max);
     Ok(Metrics {
         greatest_energy_error: greatest,
         rms_position_error: (square / table.time.len() as f64).sqrt(),

@@ -84,5 +84,8 @@ fn every_page_is_in_the_book() {
         .map(|page| page.path)
         .filter(is_chapter)
         .collect();
-    assert_eq!(listed, written);
+    assert_eq!(
+        listed, written,
+        "each page of docs/ is a line of docs/SUMMARY.md"
+    );
 }

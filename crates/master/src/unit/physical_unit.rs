@@ -59,7 +59,9 @@ impl UnitMismatch {
     /// Advice to the user.
     pub(crate) fn help(&self) -> Option<&'static str> {
         match self {
-            Self::DifferentQuantities { .. } => None,
+            Self::DifferentQuantities { .. } => Some(
+                "connect others, or let `unit_conversion = false` pass the number on where a declared unit is wrong",
+            ),
             Self::Relative { .. } => Some(
                 "connect differences with differences, or let both descriptions say the same of `relativeQuantity`",
             ),

@@ -238,7 +238,7 @@ pub const SYSTEM_KEYS: &[KeyTable] = &[
     },
     KeyTable {
         table: "[[connections]]",
-        purpose: "An output that feeds an input. The pairs of a bond have the same keys.",
+        purpose: "An output that feeds an input. The pairs of a bond take `from`, `to`, `gain` and `derivative`.",
         keys: &[
             Key::new(
                 "from",
@@ -500,7 +500,7 @@ mod tests {
         for (table, text) in SYSTEM_KEYS.iter().zip(texts) {
             assert_equal(table, known(parse(text, "system.toml").err()));
         }
-        // `[defaults]` and pairs of bonds are said to have the keys of others.
+        // `[defaults]` has the keys of a component; the reader of pairs knows those of connections, and a rule refuses some.
         for (table, text) in [
             (2, "[defaults]\n'?' = 1\n"),
             (4, "[[bonds]]\neffort = { '?' = 1 }\n"),
