@@ -84,6 +84,11 @@ impl Axis {
         }
     }
 
+    /// Whether a value has a place on the axis.
+    pub(crate) fn shows(&self, value: f64) -> bool {
+        value.is_finite() && self.scale.has(value)
+    }
+
     pub(crate) fn pixel(&self, value: f64) -> f64 {
         self.scale.pixel(value.clamp(-LARGEST, LARGEST))
     }

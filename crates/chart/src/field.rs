@@ -45,10 +45,14 @@ pub struct Field {
     pub ys: Vec<f64>,
     /// `cells[row][column]`; NaN where there is no value.
     pub cells: Vec<Vec<f64>>,
+    /// Places beside the grid with their values, where there is none: x, y, value.
+    pub dots: Vec<(f64, f64, f64)>,
     /// Places that are marked with a cross, and the meaning of it.
     pub missing: (Vec<(f64, f64)>, String),
     /// Whether the axes have powers of ten.
     pub has_decades: (bool, bool),
+    /// Whether colours and contours follow the logarithm of the value; what is not positive is left out.
+    pub is_logarithmic: bool,
 }
 
 impl Field {
@@ -63,29 +67,78 @@ impl Field {
             &cut(&self.title, 90),
         );
         picture.text((LEFT, 50.0), 13, "", &cut(&self.value, 80));
-        let borders = |places: &[f64], has_decades: bool| borders(places, has_decades);
         let x_borders = borders(&self.xs, self.has_decades.0);
         let y_borders = borders(&self.ys, self.has_decades.1);
-        let x = axis(&x_borders, (LEFT, WIDTH - RIGHT), self.has_decades.0);
-        let y = axis(&y_borders, (HEIGHT - BOTTOM, TOP), self.has_decades.1);
-        let values = self.cells.iter().flatten().copied();
-        let range = scale::range(values.filter(|value| value.is_finite()));
+        let beside = |place: fn((f64, f64)) -> f64| {
+            let dots = self.dots.iter().map(|(x, y, _)| (*x, *y));
+            let missing = self.missing.0.iter().filter(|_| !self.dots.is_empty());
+            dots.chain(missing.copied()).map(place)
+        };
+        let xs = x_borders.iter().copied().chain(beside(|place| place.0));
+        let ys = y_borders.iter().copied().chain(beside(|place| place.1));
+        let has_room = !self.dots.is_empty();
+        let x = axis(xs, (LEFT, WIDTH - RIGHT), self.has_decades.0, has_room);
+        let y = axis(ys, (HEIGHT - BOTTOM, TOP), self.has_decades.1, has_room);
+        let dots = self.dots.iter().map(|(_, _, value)| *value);
+        let values = self.cells.iter().flatten().copied().chain(dots);
+        let values = values.map(|value| self.scaled(value));
+        let values = values.filter(|value| value.is_finite());
+        let range = scale::range(values.map(|value| value.clamp(-LARGEST, LARGEST)));
         self.draw_cells(&mut picture, (&x, &y), (&x_borders, &y_borders), range);
-        let levels = levels(range);
-        for level in &levels {
-            self.draw_contour(&mut picture, (&x, &y), *level);
+        let levels = self.levels(range);
+        for (level, label) in &levels {
+            self.draw_contour(&mut picture, (&x, &y), *level, label);
+        }
+        for (at, value, shown) in &self.dots {
+            let colour = colour(self.scaled(*shown), range);
+            let (cx, cy) = (x.pixel(*at), y.pixel(*value));
+            picture.raw(&format!(
+                "<circle class=\"axis\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"6\" style=\"fill:{colour}\"><title>{}</title></circle>\n",
+                escaped(&short(*shown))
+            ));
         }
         for (at, value) in &self.missing.0 {
             cross(&mut picture, (x.pixel(*at), y.pixel(*value)));
         }
         self.draw_axes(&mut picture, &x, &y);
-        draw_scale(&mut picture, range, &levels);
+        self.draw_scale(&mut picture, range, &levels);
         if !self.missing.0.is_empty() {
             cross(&mut picture, (WIDTH - RIGHT - 150.0, 45.0));
             let place = (WIDTH - RIGHT - 138.0, 50.0);
             picture.text(place, 13, "", &cut(&self.missing.1, 30));
         }
         picture.finish()
+    }
+
+    /// The field in characters that get darker with the value; × is what is missing.
+    #[must_use]
+    pub fn to_text(&self, columns: usize) -> String {
+        const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
+        let values = self.cells.iter().flatten().copied();
+        let (from, to) = scale::range(values.filter(|value| value.is_finite()));
+        let (least, greatest) = (self.scaled(from), self.scaled(to));
+        let width = (columns.saturating_sub(12) / self.xs.len().max(1)).clamp(1, 8);
+        let mut text = format!("{}, {} to {}\n", self.value, digits(from), digits(to));
+        for (row, y) in self.cells.iter().zip(&self.ys).rev() {
+            let _ = write!(text, "{:>10} ┤", digits(*y));
+            for value in row {
+                let value = self.scaled(*value);
+                let part = (value / 2.0 - least / 2.0) / (greatest / 2.0 - least / 2.0);
+                let shade = match value.is_finite() {
+                    true => SHADES[(part * 4.0).round().clamp(0.0, 4.0) as usize],
+                    false => '×',
+                };
+                text.extend(std::iter::repeat_n(shade, width));
+            }
+            text.push('\n');
+        }
+        if let (Some(from), Some(to)) = (self.xs.first(), self.xs.last()) {
+            let (from, to) = (digits(*from), digits(*to));
+            let room = (width * self.xs.len()).saturating_sub(from.len());
+            let _ = writeln!(text, "{:12}{from}{to:>room$}", "");
+        }
+        let _ = writeln!(text, "{:12}{} (up: {})", "", self.x, self.y);
+        text
     }
 
     fn draw_cells(
@@ -98,7 +151,7 @@ impl Field {
         let mut cells = String::new();
         for (row, sides) in self.cells.iter().zip(y_borders.windows(2)) {
             for (value, between) in row.iter().zip(x_borders.windows(2)) {
-                if !value.is_finite() {
+                if !self.scaled(*value).is_finite() {
                     continue;
                 }
                 let (left, right) = (x.pixel(between[0]), x.pixel(between[1]));
@@ -109,7 +162,7 @@ impl Field {
                     "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\"><title>{}</title></rect>",
                     right - left + 0.5,
                     bottom - top + 0.5,
-                    colour(*value, range),
+                    colour(self.scaled(*value), range),
                     escaped(&short(*value)),
                 );
             }
@@ -118,17 +171,18 @@ impl Field {
     }
 
     /// Marching squares between the places of the grid.
-    fn draw_contour(&self, picture: &mut Picture, (x, y): (&Axis, &Axis), level: f64) {
-        let mut path = String::new();
+    fn draw_contour(&self, picture: &mut Picture, (x, y): (&Axis, &Axis), level: f64, label: &str) {
+        let (mut path, mut places) = (String::new(), Vec::new());
         for (row, ys) in self.ys.windows(2).enumerate() {
             for (column, xs) in self.xs.windows(2).enumerate() {
                 let value = |dy: usize, dx: usize| {
-                    self.cells
+                    let value = self
+                        .cells
                         .get(row + dy)
                         .and_then(|cells| cells.get(column + dx))
                         .copied()
-                        .unwrap_or(f64::NAN)
-                        .clamp(-LARGEST, LARGEST)
+                        .unwrap_or(f64::NAN);
+                    self.scaled(value).clamp(-LARGEST, LARGEST)
                 };
                 let corners = [
                     (x.pixel(xs[0]), y.pixel(ys[0]), value(0, 0)),
@@ -137,6 +191,7 @@ impl Field {
                     (x.pixel(xs[0]), y.pixel(ys[1]), value(1, 0)),
                 ];
                 for [from, to] in crossings(&corners, level) {
+                    places.push(((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0 + 4.0));
                     let _ = write!(path, "M{:.1},{:.1}L{:.1},{:.1}", from.0, from.1, to.0, to.1);
                 }
             }
@@ -152,6 +207,77 @@ impl Field {
             "fill=\"none\" stroke=\"#FFFFFF\" stroke-width=\"1.2\"",
             &path,
         );
+        if let Some(place) = places.get(places.len() / 2) {
+            let style = "style=\"fill:#FFFFFF;stroke:#000000;stroke-opacity:0.6;stroke-width:3;paint-order:stroke\" text-anchor=\"middle\"";
+            picture.text(*place, 12, style, label);
+        }
+    }
+
+    /// As colours and contours see it.
+    fn scaled(&self, value: f64) -> f64 {
+        match self.is_logarithmic {
+            true if value > 0.0 => value.log10(),
+            true => f64::NAN,
+            false => value,
+        }
+    }
+
+    /// Round values between the least and the greatest, scaled, with their labels.
+    fn levels(&self, (least, greatest): (f64, f64)) -> Vec<(f64, String)> {
+        let pixels = (0.0, 1.0);
+        let axis = match self.is_logarithmic {
+            true => {
+                let values = [10_f64.powf(least), 10_f64.powf(greatest)];
+                Axis::between_decades(values.into_iter(), pixels)
+            }
+            false => Axis::linear([least, greatest].into_iter(), pixels, 6, false),
+        };
+        let ticks = axis.ticks.into_iter();
+        let ticks = ticks.map(|(value, label)| (self.scaled(value), label));
+        ticks
+            .filter(|(value, _)| least < *value && *value < greatest)
+            .collect()
+    }
+
+    /// The scale of colours with the levels of the contours.
+    fn draw_scale(&self, picture: &mut Picture, range: (f64, f64), levels: &[(f64, String)]) {
+        const STRIPES: usize = 64;
+        let (left, top, bottom) = (WIDTH - RIGHT + 26.0, TOP, HEIGHT - BOTTOM);
+        let height = (bottom - top) / STRIPES as f64;
+        let mut stripes = String::new();
+        for stripe in 0..STRIPES {
+            let part = (stripe as f64 + 0.5) / STRIPES as f64;
+            let value = range.0 * (1.0 - part) + range.1 * part;
+            let y = bottom - (stripe + 1) as f64 * height;
+            let _ = writeln!(
+                stripes,
+                "<rect x=\"{left}\" y=\"{y:.1}\" width=\"18\" height=\"{:.1}\" fill=\"{}\"/>",
+                height + 0.5,
+                colour(value, range)
+            );
+        }
+        picture.raw(&stripes);
+        let mut lines = String::new();
+        for (level, label) in levels {
+            let part = (level - range.0) / (range.1 - range.0);
+            let y = bottom - part.clamp(0.0, 1.0) * (bottom - top);
+            let _ = write!(lines, "M{left},{y:.1}h18");
+            picture.text((left + 25.0, y + 4.5), 13, "", label);
+        }
+        let line = "fill=\"none\" stroke=\"#FFFFFF\" stroke-width=\"1.2\"";
+        picture.path("contour", line, &lines);
+        if range.0 == range.1 {
+            picture.text(
+                (left + 25.0, f64::midpoint(top, bottom)),
+                13,
+                "",
+                &short(range.0),
+            );
+        }
+        let linear = Axis::linear([range.0, range.1].into_iter(), (bottom, top), 6, false);
+        if !self.is_logarithmic {
+            picture.text((left, top - 10.0), 12, "", &linear.note);
+        }
     }
 
     fn draw_axes(&self, picture: &mut Picture, x: &Axis, y: &Axis) {
@@ -178,6 +304,16 @@ impl Field {
     }
 }
 
+/// A number in ten characters.
+fn digits(value: f64) -> String {
+    let text = short(value);
+    if text.len() <= 10 {
+        text
+    } else {
+        format!("{value:.3e}")
+    }
+}
+
 /// The borders of the cells around places: half-way to the next.
 fn borders(places: &[f64], has_decades: bool) -> Vec<f64> {
     let to = |value: f64| if has_decades { value.ln() } else { value };
@@ -196,21 +332,16 @@ fn borders(places: &[f64], has_decades: bool) -> Vec<f64> {
     borders.into_iter().map(from).collect()
 }
 
-fn axis(borders: &[f64], pixels: (f64, f64), has_decades: bool) -> Axis {
-    let values = borders.iter().copied();
+fn axis(
+    values: impl Iterator<Item = f64>,
+    pixels: (f64, f64),
+    has_decades: bool,
+    has_room: bool,
+) -> Axis {
     match has_decades {
         true => Axis::between_decades(values, pixels),
-        false => Axis::linear(values, pixels, 7, false),
+        false => Axis::linear(values, pixels, 7, has_room),
     }
-}
-
-/// Round values between the least and the greatest.
-fn levels((least, greatest): (f64, f64)) -> Vec<f64> {
-    let axis = Axis::linear([least, greatest].into_iter(), (0.0, 1.0), 6, false);
-    let ticks = axis.ticks.into_iter().map(|(value, _)| value);
-    ticks
-        .filter(|value| least < *value && *value < greatest)
-        .collect()
 }
 
 /// Lines on which the value of a cell of the grid is the level; none where a corner has no value.
@@ -258,51 +389,6 @@ fn colour(value: f64, (least, greatest): (f64, f64)) -> String {
         mix(a.1, b.1),
         mix(a.2, b.2)
     )
-}
-
-/// The scale of colours with the levels of the contours.
-fn draw_scale(picture: &mut Picture, range: (f64, f64), levels: &[f64]) {
-    const STRIPES: usize = 64;
-    let (left, top, bottom) = (WIDTH - RIGHT + 26.0, TOP, HEIGHT - BOTTOM);
-    let height = (bottom - top) / STRIPES as f64;
-    let mut stripes = String::new();
-    for stripe in 0..STRIPES {
-        let part = (stripe as f64 + 0.5) / STRIPES as f64;
-        let value = range.0 + part * (range.1 - range.0);
-        let y = bottom - (stripe + 1) as f64 * height;
-        let _ = writeln!(
-            stripes,
-            "<rect x=\"{left}\" y=\"{y:.1}\" width=\"18\" height=\"{:.1}\" fill=\"{}\"/>",
-            height + 0.5,
-            colour(value, range)
-        );
-    }
-    picture.raw(&stripes);
-    let at = |value: f64| {
-        let part = (value - range.0) / (range.1 - range.0);
-        let part = if part.is_finite() { part } else { 0.5 };
-        bottom - part.clamp(0.0, 1.0) * (bottom - top)
-    };
-    let mut lines = String::new();
-    for level in levels {
-        let y = at(*level);
-        let _ = write!(lines, "M{left},{y:.1}h18");
-    }
-    picture.path(
-        "contour",
-        "fill=\"none\" stroke=\"#FFFFFF\" stroke-width=\"1.2\"",
-        &lines,
-    );
-    let scale = Axis::linear([range.0, range.1].into_iter(), (bottom, top), 6, false);
-    for (value, label) in &scale.ticks {
-        if (range.0..=range.1).contains(value) {
-            picture.text((left + 25.0, at(*value) + 4.5), 13, "", label);
-        }
-    }
-    if range.0 == range.1 {
-        picture.text((left + 25.0, (top + bottom) / 2.0), 13, "", &short(range.0));
-    }
-    picture.text((left, top - 10.0), 12, "", &scale.note);
 }
 
 #[cfg(test)]

@@ -40,6 +40,8 @@ pub struct Panel {
     pub curves: Vec<Curve>,
     /// Places on the shared axis where there is no value, marked at the foot, and their name in the legend.
     pub missing: (Vec<f64>, String),
+    /// Whether the axis has powers of ten; what is not positive is left out.
+    pub has_decades: bool,
 }
 
 /// A curve.
@@ -55,6 +57,8 @@ pub struct Curve {
     pub is_stepped: bool,
     /// A mark at each point.
     pub is_marked: bool,
+    /// Marks alone, for points that do not follow one another.
+    pub is_scattered: bool,
 }
 
 /// Where a panel lies.
@@ -114,8 +118,8 @@ impl Figure {
         match self.has_decades {
             true => Axis::between_decades(values, pixels),
             false => {
-                let has_marks = self.panels.iter().flat_map(|panel| &panel.curves);
-                let has_marks = has_marks.clone().any(|curve| curve.is_marked);
+                let mut curves = self.panels.iter().flat_map(|panel| &panel.curves);
+                let has_marks = curves.any(|curve| curve.is_marked || curve.is_scattered);
                 Axis::linear(values, pixels, 10, has_marks)
             }
         }
@@ -175,8 +179,10 @@ impl Panel {
                 }
                 let (class, dashes) = stroke(*index);
                 let line = format!("M{x:.1},{middle:.1}h30");
-                picture.path(&class, &format!("stroke-width=\"2.4\"{dashes}"), &line);
-                if curve.is_marked {
+                if !curve.is_scattered {
+                    picture.path(&class, &format!("stroke-width=\"2.4\"{dashes}"), &line);
+                }
+                if curve.is_marked || curve.is_scattered {
                     mark(picture, *index, (x + 15.0, middle));
                 }
                 picture.text((x + 38.0, y), 13, "", &cut(&curve.label, LONGEST_LABEL));
@@ -194,7 +200,10 @@ impl Panel {
             curve.points.iter().map(|(_, y)| *y).chain(band)
         });
         let count = ((bottom - top) / 30.0) as usize;
-        let y = Axis::linear(values, (bottom, top), count, true);
+        let y = match self.has_decades {
+            true => Axis::between_decades(values, (bottom - 8.0, top + 8.0)),
+            false => Axis::linear(values, (bottom, top), count, true),
+        };
         self.draw_legend(picture, place.legend);
         let mut grid = String::new();
         for (value, label) in &y.ticks {
@@ -234,7 +243,7 @@ impl Panel {
 impl Curve {
     /// Pieces without gaps, in pixels.
     fn pieces(&self, x: &Axis, y: &Axis) -> Vec<Vec<(f64, f64)>> {
-        let is_there = |(at, value): &(f64, f64)| at.is_finite() && value.is_finite();
+        let is_there = |(at, value): &(f64, f64)| x.shows(*at) && y.shows(*value);
         let pieces = self.points.split(|point| !is_there(point));
         let pieces = pieces.filter(|piece| !piece.is_empty());
         let pixels = pieces.map(|piece| {
@@ -268,8 +277,11 @@ impl Curve {
         }
         let (class, dashes) = stroke(index);
         let attributes = format!("stroke-width=\"1.8\" stroke-linecap=\"round\"{dashes}");
-        picture.path(&class, &attributes, &path);
-        for pixel in pieces.iter().flatten().filter(|_| self.is_marked) {
+        if !self.is_scattered {
+            picture.path(&class, &attributes, &path);
+        }
+        let is_marked = self.is_marked || self.is_scattered;
+        for pixel in pieces.iter().flatten().filter(|_| is_marked) {
             mark(picture, index, *pixel);
         }
     }

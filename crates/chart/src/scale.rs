@@ -67,6 +67,11 @@ impl Scale {
         }
     }
 
+    /// Whether a value can be on the axis, however far out.
+    pub(super) fn has(&self, value: f64) -> bool {
+        !self.is_logarithmic || value > 0.0
+    }
+
     /// Whether a value has a place on the axis, or not far from its ends.
     pub(super) fn shows(&self, value: f64) -> bool {
         let margin = self.to - self.from;

@@ -8,6 +8,7 @@
 pub mod aligned;
 mod checks;
 mod companions;
+mod drawing;
 mod error_bars;
 pub mod exit;
 mod failed_run;

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::fmu_log::LogLevel;
 use crate::input_kind::{self, Wanted};
 use crate::overwriting::Named;
+use crate::picture;
 use crate::progress::ShowOptions;
 
 /// When the simulation starts and ends, and in which steps.
@@ -169,6 +170,9 @@ pub(crate) struct ResultOptions {
     /// Write what the run did, for programs
     #[arg(long, value_name = "FILE.json")]
     pub(crate) summary: Option<PathBuf>,
+    /// Draw the recorded variables that move, and the bonds, when the run has ended
+    #[arg(long, value_name = "FILE.svg", value_parser = picture::svg)]
+    pub(crate) plot: Option<PathBuf>,
 }
 
 impl ResultOptions {
@@ -180,17 +184,18 @@ impl ResultOptions {
             output_variable: self.output_variable.clone(),
             initialize_only: false,
             summary: None,
+            plot: None,
         }
     }
 
     /// Refuses a choice of variables that are used nowhere; `is_assessed`: error bars are wanted.
     pub(crate) fn check(&self, is_assessed: bool) -> Result<(), Failure> {
-        let is_shown = self.output_file.is_some() || self.initialize_only;
+        let is_shown = self.output_file.is_some() || self.plot.is_some() || self.initialize_only;
         if is_shown || is_assessed || self.output_variable.is_empty() {
             return Ok(());
         }
         let failure = Failure::usage("--output-variable chooses what is written, and nothing is");
-        Err(failure.help("pass --output-file, or --initialize-only"))
+        Err(failure.help("pass --output-file, --plot or --initialize-only"))
     }
 
     /// The files that are written, by their options.
@@ -199,7 +204,8 @@ impl ResultOptions {
         let output = output.filter(|path| *path != Path::new("-"));
         let output = output.map(|path| ("--output-file", path));
         let summary = self.summary.as_deref().map(|path| ("--summary", path));
-        output.into_iter().chain(summary).collect()
+        let plot = self.plot.as_deref().map(|path| ("--plot", path));
+        output.into_iter().chain(summary).chain(plot).collect()
     }
 }
 

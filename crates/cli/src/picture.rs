@@ -42,18 +42,28 @@ impl PictureOptions {
     }
 
     /// Writes the figure, or shows it.
-    pub(crate) fn show(&self, figure: Figure) -> Result<Exit, Failure> {
+    pub(crate) fn show(&self, figure: &Figure) -> Result<Exit, Failure> {
+        self.show_as(
+            || figure.to_svg(),
+            |columns| {
+                let notes = figure.notes.iter().map(|note| format!("{note}\n"));
+                let notes: String = notes.collect();
+                format!("{}\n{}{notes}", figure.title, figure.to_text(columns))
+            },
+        )
+    }
+
+    /// Writes the picture, or shows it in so many columns of text.
+    pub(crate) fn show_as(
+        &self,
+        svg: impl FnOnce() -> String,
+        text: impl FnOnce(usize) -> String,
+    ) -> Result<Exit, Failure> {
         if let Some(path) = &self.output_file {
-            write(path, &figure.to_svg())?;
+            write(path, &svg())?;
         }
         if self.preview || self.output_file.is_none() {
-            let notes = figure.notes.iter().map(|note| format!("{note}\n"));
-            let notes: String = notes.collect();
-            screen::print(&format!(
-                "{}\n{}{notes}",
-                figure.title,
-                figure.to_text(screen::width())
-            ))?;
+            screen::print(&text(screen::width()))?;
         }
         Ok(Exit::Success)
     }

@@ -2,7 +2,7 @@
 
 mod ending;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gyrator::learning::FeedForward;
@@ -21,6 +21,7 @@ use gyrator_worker::{Worker, surroundings};
 
 use crate::checks::{self, CheckOptions};
 use crate::companions::Companion;
+use crate::drawing::Drawing;
 use crate::error_bars::{Assessed, Assessment};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
@@ -97,6 +98,8 @@ struct Running {
     recorder: Option<Recorder>,
     /// Records the signals whose errors are estimated.
     assessing: Option<Recorder>,
+    /// Draws a picture.
+    drawing: Option<Drawing>,
     /// Judges the checks.
     judging: Option<Judging>,
     /// Saves its state.
@@ -129,6 +132,11 @@ impl Session<'_> {
         let start = |wanted| Assessment::start(&self.system, wanted, interval, self.execution);
         let mut assessment = self.error_bars.map(start).transpose()?;
         let mut running = self.start(&interrupt)?;
+        if let Some(path) = &self.results.plot {
+            let is_assessed = assessment.is_some();
+            let drawing = Drawing::begin(path, self.selection(), &running.run, is_assessed);
+            running.drawing = Some(drawing?);
+        }
         if let Some(assessment) = &mut assessment {
             let recorder = assessment.recorder(self.selection(), &running.run)?;
             running.assessing = Some(recorder);
@@ -236,6 +244,9 @@ impl Session<'_> {
         let mut assessed = assessment.finish(&interrupt.requested());
         let file = running.file.as_ref();
         let completed = file.map(|file| assessed.add_columns(file)).transpose();
+        if let Some(drawing) = &running.drawing {
+            drawing.add(&assessed);
+        }
         let outcome = completed.map_err(not_recorded).map(|is_added| {
             if is_added == Some(false) {
                 let remark = "; the output takes no columns of errors, as a file would";
@@ -328,6 +339,7 @@ impl Session<'_> {
             file,
             recorder,
             assessing: None,
+            drawing: None,
             judging,
             saving,
             resumed,
@@ -406,7 +418,9 @@ impl Session<'_> {
     fn remove_earlier_reports(&self) {
         let junit = self.junit().map(|(_, path)| path);
         let junit = junit.filter(|path| junit::is_report(path));
-        for path in self.results.summary.as_deref().into_iter().chain(junit) {
+        let results = [&self.results.summary, &self.results.plot];
+        let results = results.into_iter().flatten().map(PathBuf::as_path);
+        for path in results.chain(junit) {
             surroundings::in_own(|| summary_file::remove_earlier(path));
         }
     }
@@ -443,6 +457,10 @@ impl Session<'_> {
             run.observe(recorder)?;
         }
         if let Some(recorder) = running.assessing.take() {
+            run.observe(recorder)?;
+        }
+        let drawing = running.drawing.as_mut();
+        if let Some(recorder) = drawing.and_then(Drawing::take_recorder) {
             run.observe(recorder)?;
         }
         let stop = self

@@ -3,11 +3,15 @@
 
 #![forbid(unsafe_code)]
 
+mod comparison;
 mod facts;
 mod selection;
 mod signals;
+mod study;
 
+pub use comparison::comparison;
 pub use facts::{BadSummary, Facts};
-pub use gyrator_chart::Figure;
+pub use gyrator_chart::{Field, Figure};
 pub use selection::{Choice, UnknownName, choose};
 pub use signals::{BUCKETS, Drawn, figure};
+pub use study::{StudyPicture, StudyPlotError, StudyRows, StudyView};

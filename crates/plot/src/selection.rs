@@ -20,7 +20,7 @@ pub struct UnknownName {
 }
 
 /// Columns that may be drawn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
     /// Places among the columns, and those of their error bars after them.
     pub columns: Vec<usize>,

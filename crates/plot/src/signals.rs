@@ -216,7 +216,7 @@ fn curve(signal: &Signal<'_>, run: &Drawn, has_others: bool) -> Option<Curve> {
         label,
         points,
         is_stepped: signal.is_stepped,
-        is_marked: false,
+        ..Curve::default()
     })
 }
 
@@ -281,14 +281,6 @@ mod tests {
     }
 
     fn labels(figure: &Figure) -> Vec<(&str, Vec<&str>)> {
-        let curves = |panel: &'_ Panel| {
-            panel
-                .curves
-                .iter()
-                .map(|curve| curve.label.clone())
-                .collect::<Vec<_>>()
-        };
-        let _ = curves;
         figure
             .panels
             .iter()

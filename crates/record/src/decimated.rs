@@ -106,9 +106,10 @@ impl Decimator {
     /// # Panics
     ///
     /// If there is another number of columns, or they have other lengths.
-    pub fn push(&mut self, time: &[f64], columns: &[&[f64]]) {
+    pub fn push<C: AsRef<[f64]>>(&mut self, time: &[f64], columns: &[C]) {
         assert_eq!(columns.len(), self.kept.len(), "number of columns");
-        let is_whole = columns.iter().all(|column| column.len() == time.len());
+        let mut lengths = columns.iter().map(|column| column.as_ref().len());
+        let is_whole = lengths.all(|length| length == time.len());
         assert!(is_whole, "numbers of a column");
         let (Some(first), Some(last)) = (time.first(), time.last()) else {
             return;
@@ -132,10 +133,10 @@ impl Decimator {
     }
 
     /// Keeps rows as they are.
-    fn keep(&mut self, time: &[f64], columns: &[&[f64]]) {
+    fn keep<C: AsRef<[f64]>>(&mut self, time: &[f64], columns: &[C]) {
         self.times.extend_from_slice(time);
         for (kept, column) in self.kept.iter_mut().zip(columns) {
-            kept.rows.extend_from_slice(&column[..time.len()]);
+            kept.rows.extend_from_slice(&column.as_ref()[..time.len()]);
         }
     }
 
@@ -152,17 +153,16 @@ impl Decimator {
         };
         let all = self.kept.iter_mut();
         let all: Vec<Vec<f64>> = all.map(|kept| std::mem::take(&mut kept.rows)).collect();
-        let columns: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
         let rows = std::mem::replace(&mut self.rows, 0);
         let mut start = 0;
         while start < times.len() {
-            start = self.gather(start, &times, &columns);
+            start = self.gather(start, &times, &all);
         }
         self.rows = rows;
     }
 
     /// Takes the rows from `start` on that are in one stretch, and returns the row after them.
-    fn gather(&mut self, start: usize, time: &[f64], columns: &[&[f64]]) -> usize {
+    fn gather<C: AsRef<[f64]>>(&mut self, start: usize, time: &[f64], columns: &[C]) -> usize {
         let mut index = self.stretches.index(time[start]);
         while index >= self.limit {
             self.widen();
@@ -172,6 +172,7 @@ impl Decimator {
         let count = rest.partition_point(|time| self.stretches.index(*time) <= index);
         let rows = start..start + count;
         for (kept, column) in self.kept.iter_mut().zip(columns) {
+            let column = column.as_ref();
             if kept.buckets.len() <= index {
                 kept.buckets.resize(index + 1, Bucket::default());
             }
@@ -196,6 +197,11 @@ impl Decimator {
             let pairs = pairs.map(|pair| pair.iter().fold(Bucket::default(), Bucket::and));
             kept.buckets = pairs.collect();
         }
+    }
+
+    /// Adds the columns of another one, which has taken rows of the same times.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.kept.extend(other.kept);
     }
 
     /// The rows so far; `columns` describes each of them.
@@ -292,6 +298,18 @@ impl Decimated {
         }
         let described = columns.iter().map(|place| file.columns()[*place].clone());
         Ok(decimator.decimated(&described.collect::<Vec<_>>()))
+    }
+
+    /// These columns alone, in this order.
+    ///
+    /// # Panics
+    ///
+    /// If there is no column at one of the places.
+    #[must_use]
+    pub fn select(mut self, columns: &[usize]) -> Self {
+        let chosen = columns.iter().map(|place| self.columns[*place].clone());
+        self.columns = chosen.collect();
+        self
     }
 
     /// The place in [`columns`](Self::columns) of a name.

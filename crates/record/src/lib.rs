@@ -14,6 +14,7 @@ mod compare;
 mod csv_reader;
 mod csv_sink;
 mod decimated;
+mod decimating_sink;
 mod lookup;
 mod memory_sink;
 #[cfg(feature = "parquet")]
@@ -34,6 +35,7 @@ pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
 pub use csv_reader::{CsvError, parse_csv, place_of_cell, read_csv};
 pub use csv_sink::{CsvSink, Output};
 pub use decimated::{Decimated, DecimatedColumn, Decimator, Extreme};
+pub use decimating_sink::DecimatingSink;
 pub use lookup::{Interpolation, row_at};
 pub use memory_sink::{
     ColumnValues, MemoryRows, MemorySink, ParameterValue, Recorded, RecordedColumn,
@@ -52,4 +54,4 @@ pub use sink::{
     Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_stream,
 };
 pub use table::{RenameError, Series, Table, Values};
-pub use table_reader::{ReadTableError, read_table};
+pub use table_reader::{ReadTableError, read_columns, read_table};

@@ -18,12 +18,8 @@ use crate::table_reader::ReadTableError;
 ///
 /// [`ReadTableError::Parquet`].
 pub fn read_parquet(path: &Path) -> Result<Table, ReadTableError> {
-    let fail = |message: String| ReadTableError::Parquet {
-        path: path.to_owned(),
-        message,
-    };
-    let file = File::open(path).map_err(|error| fail(error.to_string()))?;
-    let mut columns = read_columns(file).map_err(|error| fail(error.to_string()))?;
+    let fail = |message: String| ReadTableError::content(path, message);
+    let mut columns = read_parquet_columns(path)?;
     let time = columns.iter().position(|column| column.name == "time");
     let time = time.map(|place| columns.remove(place).values);
     let Some(Values::Numbers(time)) = time else {
@@ -37,6 +33,16 @@ pub fn read_parquet(path: &Path) -> Result<Table, ReadTableError> {
         time,
         series: columns,
     })
+}
+
+/// All columns, whatever they are called.
+pub(crate) fn read_parquet_columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
+    let fail = |message: String| ReadTableError::content(path, message);
+    let file = File::open(path).map_err(|error| fail(error.to_string()))?;
+    let read = std::panic::catch_unwind(|| read_columns(file));
+    // The `parquet` crate panics on some files that are damaged.
+    let read = read.map_err(|_| fail("the file is damaged".to_owned()))?;
+    read.map_err(|error| fail(error.to_string()))
 }
 
 fn read_columns(file: File) -> Result<Vec<Series>, ParquetError> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::csv_reader::{CsvError, read_csv};
-use crate::table::Table;
+use crate::table::{Series, Table, Values};
 
 /// Why a table was not read.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +41,48 @@ pub fn read_table(path: &Path) -> Result<Table, ReadTableError> {
     } else {
         Ok(read_csv(path)?)
     }
+}
+
+/// Reads all columns of a table, with a time or without one: a Parquet file where its name ends so, else comma-separated
+/// values, all as texts.
+///
+/// # Errors
+///
+/// [`ReadTableError`]; for every Parquet file where the feature `parquet` is off.
+pub fn read_columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
+    let ending = path.extension().unwrap_or_default();
+    if ending.eq_ignore_ascii_case("parquet") {
+        #[cfg(feature = "parquet")]
+        return crate::parquet_reader::read_parquet_columns(path);
+        #[cfg(not(feature = "parquet"))]
+        return Err(no_parquet(path));
+    }
+    let fail = |error: &csv::Error| CsvError::Content {
+        path: path.to_owned(),
+        line: error
+            .position()
+            .map_or(1, |place| usize::try_from(place.line()).unwrap_or(1)),
+        message: error.to_string(),
+    };
+    let bytes = std::fs::read(path).map_err(|source| CsvError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mut reader =
+        csv::Reader::from_reader(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
+    let names = reader.headers().map_err(|error| fail(&error))?.clone();
+    let mut columns: Vec<Vec<String>> = vec![Vec::new(); names.len()];
+    for row in reader.records() {
+        let row = row.map_err(|error| fail(&error))?;
+        for (column, cell) in columns.iter_mut().zip(&row) {
+            column.push(cell.to_owned());
+        }
+    }
+    let series = names.iter().zip(columns).map(|(name, texts)| Series {
+        name: name.to_owned(),
+        values: Values::Text(texts),
+    });
+    Ok(series.collect())
 }
 
 #[cfg(feature = "parquet")]

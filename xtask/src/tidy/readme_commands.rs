@@ -81,20 +81,44 @@ fn help_of(command: &mut clap::Command, verb: Option<&str>) -> Result<String, St
     }
 }
 
-/// Asks the program, built from this checkout.
+/// Asks the program, built from this checkout; of a verb with verbs of its own, for their help, too.
 fn gyrator_help(root: &Path, verb: Option<&str>) -> Result<String, String> {
     let program = crate::programs::gyrator_for_tests(root, &crate::target())?;
-    let output = Command::new(&program)
-        .args(verb)
-        .arg("--help")
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("{}: {error}", program.display()))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    let ask = |words: &[&str]| {
+        let output = Command::new(&program)
+            .args(words)
+            .arg("--help")
+            .current_dir(root)
+            .output()
+            .map_err(|error| format!("{}: {error}", program.display()))?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let reason = String::from_utf8_lossy(&output.stderr);
+        Err(reason.lines().next().unwrap_or("--help fails").to_owned())
+    };
+    let Some(verb) = verb else {
+        return ask(&[]);
+    };
+    let mut text = ask(&[verb])?;
+    for own in verbs_of(&text.clone()) {
+        text.push_str(&ask(&[verb, own])?);
     }
-    let reason = String::from_utf8_lossy(&output.stderr);
-    Err(reason.lines().next().unwrap_or("--help fails").to_owned())
+    Ok(text)
+}
+
+/// The verbs that a help text lists.
+fn verbs_of(help: &str) -> Vec<&str> {
+    let Some((_, list)) = help.split_once("Commands:\n") else {
+        return Vec::new();
+    };
+    let lines = list.lines().take_while(|line| line.starts_with("  "));
+    // Descriptions that go on are further to the right.
+    let verbs = lines.filter(|line| !line.starts_with("   "));
+    verbs
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|verb| *verb != "help")
+        .collect()
 }
 
 pub(super) fn check(files: &[TextFile], tools: &mut Tools) -> Vec<Finding> {
@@ -222,6 +246,13 @@ mod tests {
     fn found(readme: &str) -> Vec<String> {
         let findings = check_manual(&file("README.md", readme), &mut OneVerb);
         findings.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn verbs_of_verbs_are_found_in_help() {
+        let help = "Runs\n\nCommands:\n  list   Prints\n         more\n  help   Print\n\nOptions:\n  -o, --out\n";
+        assert_eq!(verbs_of(help), ["list"]);
+        assert_eq!(verbs_of("Runs\n"), [""; 0]);
     }
 
     #[test]

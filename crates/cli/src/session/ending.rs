@@ -54,6 +54,7 @@ impl Session<'_> {
         let path = self.results.summary.as_ref();
         let written = path.map_or(Ok(()), |path| summary.write(path));
         let written = written.and(self.write_findings(&findings, &outcome, report));
+        let written = written.and(self.draw(running, &summary));
         if let Err(error) = outcome {
             if is_broken_pipe(&error) && checks::failed(&findings).is_none() {
                 return written.map(|()| Exit::Success);
@@ -103,6 +104,15 @@ impl Session<'_> {
             summary.output = output();
         }
         outcome.and(ended)
+    }
+
+    /// Draws the picture that was asked for, also of a run that has failed.
+    fn draw(&self, running: &Running, summary: &Summary<'_>) -> Result<(), Failure> {
+        let Some(drawing) = &running.drawing else {
+            return Ok(());
+        };
+        let text = summary.text().map_err(std::io::Error::from)?;
+        drawing.write(&self.system.source.path, &text)
     }
 
     /// The exit code, or the failure, of a run without checks.

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing};
 use crate::input_kind::{self, Wanted};
 use crate::options::{RenameOptions, not_negative};
-use crate::screen;
+use crate::{overwriting, picture, screen};
 
 /// Options of `gyrator compare`.
 #[derive(Debug, Args)]
@@ -36,6 +36,9 @@ pub(super) struct Options {
     /// Write the figures as JSON to the standard output
     #[arg(long)]
     json: bool,
+    /// Draw the columns that deviate most, with the tube of the tolerance
+    #[arg(long, value_name = "FILE.svg", value_parser = picture::svg)]
+    plot: Option<PathBuf>,
 }
 
 /// The comparison, for programs.
@@ -63,6 +66,12 @@ struct Column<'a> {
 
 /// Compares the two results.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    let plot = options.plot.iter().map(|path| ("--plot", path.as_path()));
+    let inputs = [
+        ("the result", &*options.result),
+        ("the reference", &*options.reference),
+    ];
+    overwriting::refuse(&plot.collect::<Vec<_>>(), &inputs)?;
     let result = read(&options.result)?;
     let mut reference = read(&options.reference)?;
     options.names.apply(&mut reference)?;
@@ -78,6 +87,13 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         format!("{}{comparison}\n", table(&comparison))
     };
     screen::print(&text)?;
+    if let Some(path) = &options.plot {
+        let names = [&options.result, &options.reference].map(|path| path.display().to_string());
+        let tables = (&result, &reference);
+        let names = (names[0].as_str(), names[1].as_str());
+        let figure = gyrator_plot::comparison(tables, names, &comparison, &tolerance);
+        picture::write(path, &figure.to_svg())?;
+    }
     Ok(if comparison.holds() {
         Exit::Success
     } else {

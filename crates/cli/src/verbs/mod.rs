@@ -18,6 +18,7 @@ mod replay;
 mod run;
 mod simulate;
 mod study;
+mod study_plot;
 mod validate;
 
 use clap::{Command, CommandFactory as _, Parser, Subcommand};

@@ -65,7 +65,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         &mut runs,
         std::iter::once(&options.result).chain(&options.with),
     );
-    options.picture.show(figure(&runs, choice.is_named))
+    options.picture.show(&figure(&runs, choice.is_named))
 }
 
 fn open(path: &Path) -> Result<ResultFile, Failure> {
@@ -73,7 +73,7 @@ fn open(path: &Path) -> Result<ResultFile, Failure> {
     ResultFile::open(path).map_err(|error| not_read(&error, path))
 }
 
-fn not_read(error: &ReadTableError, path: &Path) -> Failure {
+pub(super) fn not_read(error: &ReadTableError, path: &Path) -> Failure {
     let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
     match advice_on_missing(path) {
         Some(advice) => failure.help(advice),

@@ -16,6 +16,7 @@ use gyrator_system::{SystemFile, Value};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
+use super::study_plot;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
@@ -97,6 +98,8 @@ enum Verb {
         #[arg(value_name = "STUDY.toml")]
         study: PathBuf,
     },
+    /// Draw the table: metrics over one parameter, or one metric over two
+    Plot(study_plot::Options),
     /// Join the parts that `--shard` has made into one table
     Merge {
         /// The parts: the tables that were written, or their journals
@@ -115,6 +118,7 @@ enum Verb {
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     match (&options.verb, &options.study) {
         (Some(Verb::List { study }), _) => list(study, options),
+        (Some(Verb::Plot(plot)), _) => study_plot::run(plot),
         (
             Some(Verb::Merge {
                 parts,

@@ -131,3 +131,133 @@ fn mistakes_are_named() {
     let folder = bench.path("").display().to_string();
     insta::assert_snapshot!(shown.replace(folder.trim_end_matches('/'), "[folder]"));
 }
+
+#[test]
+fn a_run_draws_its_picture_also_where_it_fails_and_without_a_result() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    let run = [
+        "run",
+        "system.toml",
+        "-e",
+        "1",
+        "--error-bars",
+        "--plot",
+        "out.svg",
+    ];
+    let outcome = bench.run(run);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let svg = bench.read("out.svg");
+    for shown in [
+        "system.toml: coupling error",
+        ">m<",
+        "fill-opacity",
+        "bond.coupling.residual_energy",
+    ] {
+        assert!(svg.contains(shown), "{shown}");
+    }
+    let limit = [
+        "run",
+        "system.toml",
+        "--max-residual-energy",
+        "100",
+        "--plot",
+        "limit.svg",
+    ];
+    let outcome = bench.run(limit.into_iter().chain(["--output-variable", "*.x"]));
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    let svg = bench.read("limit.svg");
+    assert!(svg.contains("left.x") && !svg.contains("left.v"));
+    let simulate = [
+        "simulate",
+        "fmus/OscillatorForce.fmu",
+        "-e",
+        "1",
+        "--step-size",
+        "0.01",
+        "--plot",
+        "one.svg",
+    ];
+    assert_eq!(bench.run(simulate).code, Some(0));
+    assert!(bench.read("one.svg").contains(">m<"));
+    let outcome = bench.run(["run", "system.toml", "--plot", "system.toml"]);
+    assert_eq!(outcome.code, Some(2));
+}
+
+#[test]
+fn a_comparison_draws_the_worst_columns() {
+    let bench = bench();
+    bench.write(
+        "other.csv",
+        &RESULT.replace("2,2,1000000002", "2,9,1000000002"),
+    );
+    let outcome = bench.run(["compare", "other.csv", "out.csv", "--plot", "compared.svg"]);
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    let svg = bench.read("compared.svg");
+    for shown in [
+        "a.x · other.csv",
+        "a.x: deviation",
+        "first out of tolerance at 2 s",
+        "other.csv against out.csv",
+    ] {
+        assert!(svg.contains(shown), "{shown}");
+    }
+    let outcome = bench.run(["compare", "other.csv", "out.csv", "--plot", "other.svg.csv"]);
+    assert_eq!(outcome.code, Some(2));
+}
+
+#[test]
+fn the_table_of_a_study_is_drawn_over_one_parameter_or_two() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\naccept_divergence = true\n\
+         [[vary]]\ngrid = { \"experiment.step_size\" = [1e-3, 1e-2], \"left.k\" = [10.0, 20.0, -1e9] }\n\
+         [[metrics]]\nmaximum = [\"left.x\"]\n",
+    );
+    bench.write("empty.csv", "");
+    let study = ["study", "study.toml", "-o", "table.csv"];
+    assert_eq!(bench.run(study).code, Some(0));
+    let outcome = bench.run([
+        "study",
+        "plot",
+        "table.csv",
+        "maximum.left.x",
+        "-o",
+        "field.svg",
+    ]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let svg = bench.read("field.svg");
+    assert!(svg.contains("experiment.step_size") && svg.contains("left.k"));
+    let over = [
+        "study",
+        "plot",
+        "table.csv",
+        "max*",
+        "--over",
+        "experiment.step_size",
+        "-o",
+        "curves.svg",
+    ];
+    let outcome = bench.run(over.into_iter().chain(["--only", "left.k=10.0"]));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(bench.read("curves.svg").contains("maximum.left.x"));
+    let mut shown = String::new();
+    for arguments in [
+        &["study", "plot", "table.csv", "nothing"][..],
+        &["study", "plot", "table.csv", "--over", "left.m"],
+        &["study", "plot", "table.csv", "--only", "left.m=1"],
+        &["study", "plot", "table.csv", "--only", "left.k=1"],
+        &["study", "plot", "empty.csv"],
+    ] {
+        let outcome = bench.run(arguments.iter().copied());
+        shown.push_str(&format!(
+            "$ {}\n{}exit code {:?}\n\n",
+            arguments.join(" "),
+            outcome.stderr,
+            outcome.code
+        ));
+    }
+    insta::assert_snapshot!(shown);
+}

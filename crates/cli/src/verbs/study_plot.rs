@@ -1,0 +1,58 @@
+//! `gyrator study plot`: the table of a study as a picture.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gyrator_plot::{StudyPicture, StudyRows, StudyView};
+
+use super::plot::not_read;
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::options::assignment;
+use crate::overwriting;
+use crate::picture::PictureOptions;
+
+/// Options of `gyrator study plot`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The table that the study has written, CSV or Parquet
+    #[arg(value_name = "TABLE")]
+    table: PathBuf,
+    /// Draw these metrics; * and ? stand for any text and any character [default: the first ones]
+    #[arg(value_name = "METRIC")]
+    metrics: Vec<String>,
+    #[command(flatten)]
+    picture: PictureOptions,
+    /// Draw over this parameter; given twice, the second one is the upright axis of a coloured field [default: the
+    /// first one or two that vary]
+    #[arg(long, value_name = "KEY")]
+    over: Vec<String>,
+    /// Draw the rows in which this parameter, or `variant`, has this value only [repeatable]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
+    only: Vec<(String, String)>,
+}
+
+/// Draws the table.
+pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    overwriting::refuse(&options.picture.outputs(), &[("the table", &options.table)])?;
+    let rows = StudyRows::read(&options.table);
+    let rows = rows.map_err(|error| not_read(&error, &options.table))?;
+    let name = options.table.file_name().unwrap_or_default();
+    let view = StudyView {
+        metrics: options.metrics.clone(),
+        over: options.over.clone(),
+        conditions: options.only.clone(),
+    };
+    let picture = rows.picture(&name.to_string_lossy(), &view);
+    let picture = picture.map_err(|error| {
+        let text = format!("{}: {error}", options.table.display());
+        Failure::new(Exit::InvalidInput, Message::error(text))
+    })?;
+    match picture {
+        StudyPicture::Curves(figure) => options.picture.show(&figure),
+        StudyPicture::Field(field) => {
+            let show = |columns| format!("{}\n{}", field.title, field.to_text(columns));
+            options.picture.show_as(|| field.to_svg(), show)
+        }
+    }
+}
