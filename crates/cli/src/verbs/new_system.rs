@@ -194,7 +194,7 @@ impl Draft {
             .for_each(|key| text = marked(&text, key));
         let (sure, unsure) = &self.bonds;
         if !sure.is_empty() {
-            text.push_str("\n# No unit tells which way the FMUs count the effort: set `sense = -1` where the power is −effort · flow.\n");
+            text.push_str("\n# Units do not show which way the FMUs count the effort: set `sense = -1` where the power is −effort · flow.\n");
         }
         for bond in sure {
             let _ = write!(
@@ -234,7 +234,10 @@ impl Draft {
                 more => writeln!(text, "open input: {}{unit}: {more} outputs fit", open.input),
             };
         }
-        let _ = writeln!(text, "gyrator run {target}");
+        let _ = match target.to_string() {
+            plain if !plain.contains(char::is_whitespace) => writeln!(text, "gyrator run {plain}"),
+            spaced => writeln!(text, "gyrator run '{spaced}'"),
+        };
         text
     }
 }
