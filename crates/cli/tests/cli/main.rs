@@ -17,6 +17,7 @@ mod fmu_options;
 #[cfg(target_os = "linux")]
 mod foreign_fmus;
 mod generalised;
+mod graphs;
 mod h_infinity;
 mod inherited;
 mod interface_models;

@@ -1,6 +1,7 @@
 //! `gyrator inspect`: what an FMU or a system file holds.
 
 mod fmu;
+mod graph;
 mod needs;
 mod suggestions;
 mod system;
@@ -11,12 +12,14 @@ use clap::Args;
 use gyrator_fmu::Fmu;
 use gyrator_ssp::power_ports;
 
+use self::graph::GraphFile;
 use self::needs::NeedsFacts;
 use super::simulate::not_opened;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, is_named};
 use crate::fmu_options::FmuOptions;
 use crate::input_kind::{self, Kind, Wanted};
+use crate::overwriting;
 use crate::screen;
 use crate::system_input::{self, SystemOptions};
 
@@ -36,6 +39,10 @@ pub(super) struct Options {
     /// Print the power bonds that connections of a system suggest, as TOML for its file
     #[arg(long)]
     suggest_bonds: bool,
+    /// Draw the graph of a system: components, ports, connections and power bonds, as SVG or HTML, or as text for
+    /// Graphviz, by the ending of the name
+    #[arg(long, value_name = "FILE.svg")]
+    graph: Option<PathBuf>,
     /// Print JSON, for programs; lists all variables
     #[arg(long)]
     json: bool,
@@ -55,9 +62,14 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     if !is_fmu {
         return inspect_system(options);
     }
-    if options.suggest_bonds {
-        let text = format!("--suggest-bonds: {} is an FMU", options.path.display());
-        return Err(Failure::usage(text).help("name the file of a system"));
+    for (option, is_given) in [
+        ("--suggest-bonds", options.suggest_bonds),
+        ("--graph", options.graph.is_some()),
+    ] {
+        if is_given {
+            let text = format!("{option}: {} is an FMU", options.path.display());
+            return Err(Failure::usage(text).help("name the file of a system"));
+        }
     }
     let peek = Fmu::peek_with(&options.path, options.fmus.limits());
     let peek = peek.map_err(|error| not_opened(&error))?;
@@ -89,8 +101,16 @@ fn needs_of(options: &Options) -> Result<NeedsFacts, Failure> {
 
 /// Prints the system, then what is wrong with it.
 fn inspect_system(options: &Options) -> Result<Exit, Failure> {
+    let graph = options.graph.as_deref();
+    let graph = graph.map(GraphFile::new).transpose()?;
+    let outputs: Vec<_> = graph.iter().map(GraphFile::named).collect();
+    overwriting::refuse(&outputs, &[("the system file", &options.path)])?;
     let (file, warnings) =
         system_input::read(&options.path, &options.input, options.fmus.limits())?;
+    overwriting::refuse_files_of(&file, &outputs)?;
+    if let Some(graph) = graph {
+        graph.write(&file)?;
+    }
     let ports = options.suggest_bonds.then(|| {
         let (ports, problems) = power_ports(&file, options.fmus.limits());
         for problem in problems {
