@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use gyrator::record::Selection;
 use gyrator::{Recorder, Report, Run};
 use gyrator_assess::{ErrorBar, assess};
-use gyrator_record::{Column, MemoryRows};
+use gyrator_record::{Column, Decimated, Decimator, MemoryRows, Table};
 use gyrator_system::{Problem, Problems, SystemFile};
 
 use crate::aligned::{Align, Aligned};
@@ -34,6 +34,8 @@ pub(crate) struct Assessed {
     pub(crate) assessment: gyrator_assess::Assessment,
     /// The columns of the errors, `error.VARIABLE`.
     columns: Vec<Column>,
+    /// Times of the rows, s.
+    times: Vec<f64>,
     /// The relative error for which a macro-step is given.
     pub(crate) wanted: f64,
 }
@@ -95,7 +97,7 @@ impl Assessment {
             .iter()
             .map(|column| column.name.clone())
             .collect();
-        let (rows, mut companions) = (self.rows.take().into(), self.companions);
+        let (rows, mut companions): (Table, _) = (self.rows.take().into(), self.companions);
         let companion = |factor| companions.rows(factor, interrupt);
         let assessment = assess(&rows, self.step_size, &variables, self.wanted, companion);
         let column = |column: &Column| Column {
@@ -105,6 +107,7 @@ impl Assessment {
         Assessed {
             assessment,
             columns: self.columns.iter().map(column).collect(),
+            times: rows.time,
             wanted: self.wanted,
         }
     }
@@ -119,6 +122,22 @@ impl Assessed {
     /// Whether the bars have given the verdict of a report.
     pub(crate) fn has_judged(&self, report: &Report) -> bool {
         self.assessment.verdict == Some(report.verdict)
+    }
+
+    /// The error bars of the signals that have some, as columns, decimated by the times of the rows.
+    pub(crate) fn decimated(
+        &self,
+        is_wanted: impl Fn(&str) -> bool,
+        stretches: usize,
+    ) -> Decimated {
+        let bars = self.assessment.bars.iter().zip(&self.columns);
+        let known = bars.filter(|(bar, _)| is_wanted(&bar.variable) && !bar.bars.is_empty());
+        let (values, columns): (Vec<&[f64]>, Vec<Column>) = known
+            .map(|(bar, column)| (&*bar.bars, column.clone()))
+            .unzip();
+        let mut decimator = Decimator::new(values.len(), stretches);
+        decimator.push(&self.times, &values);
+        decimator.decimated(&columns)
     }
 
     /// Adds the columns of the errors to the results; NaN where the error is not known. False where the output takes

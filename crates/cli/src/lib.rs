@@ -28,6 +28,7 @@ pub mod progress;
 mod provenance;
 mod real_time;
 mod recorder;
+mod report_page;
 mod result_output;
 pub mod screen;
 mod session;

@@ -173,6 +173,9 @@ pub(crate) struct ResultOptions {
     /// Draw the recorded variables that move, and the bonds, when the run has ended
     #[arg(long, value_name = "FILE.svg", value_parser = picture::svg)]
     pub(crate) plot: Option<PathBuf>,
+    /// Write what the run did and its signals as one page, which opens offline
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
 }
 
 impl ResultOptions {
@@ -185,17 +188,26 @@ impl ResultOptions {
             initialize_only: false,
             summary: None,
             plot: None,
+            report: None,
         }
     }
 
     /// Refuses a choice of variables that are used nowhere; `is_assessed`: error bars are wanted.
     pub(crate) fn check(&self, is_assessed: bool) -> Result<(), Failure> {
-        let is_shown = self.output_file.is_some() || self.plot.is_some() || self.initialize_only;
+        let is_shown = self.output_file.is_some()
+            || self.plot.is_some()
+            || self.report.is_some()
+            || self.initialize_only;
         if is_shown || is_assessed || self.output_variable.is_empty() {
             return Ok(());
         }
         let failure = Failure::usage("--output-variable chooses what is written, and nothing is");
-        Err(failure.help("pass --output-file, --plot or --initialize-only"))
+        Err(failure.help("pass --output-file, --plot, --report or --initialize-only"))
+    }
+
+    /// Whether what the run did is written anywhere.
+    pub(crate) fn is_summarized(&self) -> bool {
+        self.summary.is_some() || self.report.is_some()
     }
 
     /// The files that are written, by their options.
@@ -205,7 +217,9 @@ impl ResultOptions {
         let output = output.map(|path| ("--output-file", path));
         let summary = self.summary.as_deref().map(|path| ("--summary", path));
         let plot = self.plot.as_deref().map(|path| ("--plot", path));
-        output.into_iter().chain(summary).chain(plot).collect()
+        let report = self.report.as_deref().map(|path| ("--report", path));
+        let further = [summary, plot, report].into_iter().flatten();
+        output.into_iter().chain(further).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! A run from its system file to its summary: what `run` and `simulate` share.
 
 mod ending;
+mod reporting;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -37,6 +38,7 @@ use crate::progress::Progress;
 use crate::provenance::{Hashing, Provenance};
 use crate::real_time::RealTimeOptions;
 use crate::recorder::{ResultFile, recorder};
+use crate::report_page;
 use crate::screen;
 use crate::session_warnings::warning;
 use crate::state_options::{Resumed, Saving, StateOptions};
@@ -111,6 +113,8 @@ struct Running {
     inputs: Option<InputFile>,
     file: Option<ResultFile>,
     clock: WallClock,
+    /// Keeps the signals of the page.
+    drawn: Option<reporting::Drawn>,
     /// The files that were read, where something is written that names them.
     hashing: Option<Hashing>,
     /// Warnings that were shown at its start.
@@ -146,6 +150,7 @@ impl Session<'_> {
         let warnings = running.run.report().warnings;
         show_warnings(&warnings);
         running.warned = warnings.len();
+        self.keep_signals(&mut running)?;
         let outcome = if self.results.initialize_only {
             self.show_initial_values(&mut running)
         } else {
@@ -293,7 +298,7 @@ impl Session<'_> {
         let file = output.map(|path| ResultFile::create(path, is_queued));
         let file = file.transpose()?;
         let is_summarized =
-            self.results.summary.is_some() || file.as_ref().is_some_and(ResultFile::keeps_metadata);
+            self.results.is_summarized() || file.as_ref().is_some_and(ResultFile::keeps_metadata);
         let hashing = is_summarized.then(|| Hashing::start(&self.system, &self.inputs));
         let not_started = |error| Failure::not_started(error, &self.system);
         let fmus = FmuCache::new(self.fmus.open_options());
@@ -345,6 +350,7 @@ impl Session<'_> {
             resumed,
             parameters,
             inputs,
+            drawn: None,
             clock,
             hashing,
             warned: 0,
@@ -422,6 +428,9 @@ impl Session<'_> {
         let results = results.into_iter().flatten().map(PathBuf::as_path);
         for path in results.chain(junit) {
             surroundings::in_own(|| summary_file::remove_earlier(path));
+        }
+        if let Some(path) = &self.results.report {
+            surroundings::in_own(|| report_page::remove_earlier(path));
         }
     }
 

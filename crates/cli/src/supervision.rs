@@ -20,6 +20,7 @@ use crate::failure::{self, Failure, Message};
 use crate::interrupt::on_signal;
 use crate::numbers::count;
 use crate::options::ExecutionOptions;
+use crate::report_page;
 use crate::screen;
 use crate::summary::{CrashSummary, Summary};
 
@@ -33,6 +34,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) output: Option<&'a Path>,
     /// The summary for programs.
     pub(crate) summary: Option<&'a Path>,
+    /// The page for people.
+    pub(crate) report: Option<&'a Path>,
     /// Checks, for verbs that take some.
     pub(crate) checks: Option<&'a CheckOptions>,
 }
@@ -104,7 +107,7 @@ impl Plan<'_> {
         })
     }
 
-    /// Writes summary and JUnit report of a run without a report.
+    /// Writes summary, page and JUnit report of a run without a report.
     fn report(&self, crash: CrashSummary<'_>) -> Result<(), Failure> {
         let why = crash.stop_detail;
         let checks = self.checks.map(|checks| (checks, checks.not_judged(why)));
@@ -116,10 +119,13 @@ impl Plan<'_> {
             checks: findings,
             ..crash
         };
-        let summary = self
-            .summary
-            .map_or(Ok(()), |path| Summary::of_crash(crash).write(path));
-        summary.and(junit)
+        let rows = crash.output.as_ref().map(|(path, _)| path.clone());
+        let crash = Summary::of_crash(crash);
+        let summary = self.summary.map_or(Ok(()), |path| crash.write(path));
+        let page = self.report.map_or(Ok(()), |path| {
+            report_page::write_kept(path, &crash, rows.as_deref())
+        });
+        summary.and(page).and(junit)
     }
 
     fn conclude(&self, ending: Ending) -> Result<Exit, Failure> {

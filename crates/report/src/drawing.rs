@@ -54,6 +54,28 @@ impl From<&Decimated> for Drawing {
 }
 
 impl Drawing {
+    /// The same with further columns, such as error bars; without them where they have other times.
+    #[must_use]
+    pub fn with(mut self, further: &Decimated) -> Self {
+        let further = Self::from(further);
+        if further.times == self.times {
+            self.signals.extend(further.signals);
+        }
+        self
+    }
+
+    /// The same with the units of columns that have none, by name: those of a summary.
+    #[must_use]
+    pub fn with_units(mut self, summary: &Value) -> Self {
+        let units = &summary["output"]["units"];
+        for signal in &mut self.signals {
+            if signal.unit.is_none() {
+                signal.unit = units[&signal.name].as_str().map(str::to_owned);
+            }
+        }
+        self
+    }
+
     /// The number of stretches of time into which so many columns are decimated for a page: two values of each are
     /// drawn.
     #[must_use]

@@ -55,6 +55,7 @@ impl Session<'_> {
         let written = path.map_or(Ok(()), |path| summary.write(path));
         let written = written.and(self.write_findings(&findings, &outcome, report));
         let written = written.and(self.draw(running, &summary));
+        let written = written.and(self.write_report(running, end.assessed, &summary));
         if let Err(error) = outcome {
             if is_broken_pipe(&error) && checks::failed(&findings).is_none() {
                 return written.map(|()| Exit::Success);

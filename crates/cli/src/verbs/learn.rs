@@ -158,6 +158,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         execution: &options.execution,
         output: None,
         summary: None,
+        report: None,
         checks: None,
     };
     if let Some(outcome) = plan.carry_out() {

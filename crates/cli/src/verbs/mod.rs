@@ -15,6 +15,7 @@ mod new_system;
 mod pack;
 mod plot;
 mod replay;
+mod report;
 mod run;
 mod simulate;
 mod study;
@@ -64,6 +65,8 @@ enum Verb {
     Plot(plot::Options),
     /// Make the recorded calls of one FMU again, and compare its answers
     Replay(replay::Options),
+    /// Write the report of a run that is over as one page, which opens offline
+    Report(report::Options),
     /// Learn feed-forward for the inputs at power bonds from a sequence of runs
     Learn(learn::Options),
     /// Run a system thousands of times with other values, and write a table of what came of it
@@ -107,6 +110,7 @@ impl Cli {
             Verb::Compare(options) => compare::run(&options),
             Verb::Plot(options) => plot::run(&options),
             Verb::Replay(options) => replay::run(&options),
+            Verb::Report(options) => report::run(&options),
             Verb::Learn(options) => learn::run(options),
             Verb::Study(options) => study::run(&options),
             Verb::List(options) => list::run(&options),

@@ -68,7 +68,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     options.picture.show(&figure(&runs, choice.is_named))
 }
 
-fn open(path: &Path) -> Result<ResultFile, Failure> {
+pub(super) fn open(path: &Path) -> Result<ResultFile, Failure> {
     input_kind::expect(path, Wanted::Table)?;
     ResultFile::open(path).map_err(|error| not_read(&error, path))
 }
@@ -81,7 +81,7 @@ pub(super) fn not_read(error: &ReadTableError, path: &Path) -> Failure {
     }
 }
 
-fn not_known(unknown: &UnknownName, file: &ResultFile) -> Failure {
+pub(super) fn not_known(unknown: &UnknownName, file: &ResultFile) -> Failure {
     let failure = Failure::usage(format!("{}: {unknown}", file.path().display()));
     let names = unknown.known.iter().map(String::as_str);
     match closest(&unknown.pattern, names) {

@@ -89,6 +89,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         execution: &options.execution,
         output: options.results.output_file.as_deref(),
         summary: options.results.summary.as_deref(),
+        report: options.results.report.as_deref(),
         checks: Some(&options.checks),
     };
     match plan.carry_out() {

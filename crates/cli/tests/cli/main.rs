@@ -35,6 +35,7 @@ mod plots;
 mod real_time;
 mod recording;
 mod replay;
+mod reports;
 mod results;
 mod rodriguez;
 mod saved_states;

@@ -45,6 +45,11 @@ fn help_of_plot() {
 }
 
 #[test]
+fn help_of_report() {
+    insta::assert_snapshot!(help(&["report"]));
+}
+
+#[test]
 fn help_of_list() {
     insta::assert_snapshot!(help(&["list"]));
 }

@@ -31,7 +31,66 @@ pub(super) fn run(summary: &Value) -> String {
         table.row([Cell::Code(name.clone()), Cell::Figure(written(value))]);
     }
     html.push_str(&table.html());
-    html
+    html + &files(&summary["provenance"]) + &settings(&summary["provenance"]["settings"])
+}
+
+/// The files that were read, by their hashes.
+fn files(provenance: &Value) -> String {
+    let mut table = Table::new(&["file", "path", "SHA-256"]);
+    let mut row = |what: Cell, file: &Value| {
+        if !file["file"].is_null() {
+            table.row([what, code(file, "file"), code(file, "sha256")]);
+        }
+    };
+    row(Cell::Text("system".to_owned()), &provenance["system"]);
+    for fmu in list(provenance, "fmus") {
+        row(code(fmu, "component"), fmu);
+    }
+    for file in list(provenance, "files") {
+        row(Cell::Text(text(file, "what").to_owned()), file);
+    }
+    table.html()
+}
+
+/// The settings in force, by the keys of system files.
+fn settings(settings: &Value) -> String {
+    let mut table = Table::new(&["setting", "value"]);
+    for (key, value) in settings.as_object().into_iter().flatten() {
+        let parts = value
+            .as_array()
+            .filter(|_| matches!(key.as_str(), "components" | "bonds"));
+        for part in parts.into_iter().flatten() {
+            let name = format!("{key}.{}", text(part, "name"));
+            let own = part.as_object().into_iter().flatten();
+            let own = own.filter(|(key, value)| *key != "name" && !value.is_null());
+            let own: Vec<String> = own
+                .map(|(key, value)| format!("{key} = {}", setting(value)))
+                .collect();
+            table.row([Cell::Code(name), Cell::Code(own.join(", "))]);
+        }
+        if parts.is_none() && !value.is_null() {
+            table.row([Cell::Code(key.clone()), Cell::Code(setting(value))]);
+        }
+    }
+    match table.html() {
+        html if html.is_empty() => html,
+        html => format!("<details><summary>Settings in force</summary>\n{html}</details>\n"),
+    }
+}
+
+/// A value as a system file has it.
+fn setting(value: &Value) -> String {
+    let Some(parts) = value.as_object() else {
+        return written(value);
+    };
+    let others = parts.iter().filter(|(key, _)| *key != "name");
+    let others: Vec<String> = others
+        .map(|(key, value)| format!("{key} = {}", written(value)))
+        .collect();
+    match (text(value, "name"), others.join(", ")) {
+        (name, parameters) if parameters.is_empty() => name.to_owned(),
+        (name, parameters) => format!("{name} ({parameters})"),
+    }
 }
 
 /// The components with their steps and exchange modes.

@@ -1,0 +1,185 @@
+//! Reports of runs as HTML pages: which signals they show, and their files.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use gyrator_plot::{Choice, UnknownName, choose};
+use gyrator_record::{Column, Decimated, ReadTableError, ResultFile};
+use gyrator_report::{Drawing, Page};
+use gyrator_worker::surroundings;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::screen;
+
+/// Signals that a page shows where none are named; more are more than a reader looks at.
+const MOST: usize = 40;
+
+/// The beginning of a page.
+const DOCTYPE: &[u8] = b"<!doctype html>";
+
+/// The columns of a page, with the error bars of signals after them, and how many signals are left out.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    pub(crate) columns: Vec<usize>,
+    left_out: usize,
+}
+
+impl Shown {
+    /// The columns of these names, or the usual ones.
+    ///
+    /// # Errors
+    /// A name that no column has.
+    pub(crate) fn of(columns: &[Column], names: &[String]) -> Result<Self, UnknownName> {
+        let Choice {
+            columns: chosen,
+            is_named,
+        } = choose(columns, names)?;
+        let name = |place: &usize| &columns[*place].name;
+        let is_bar = |place: &usize| {
+            let signal = name(place).strip_prefix("error.");
+            signal.is_some_and(|signal| chosen.iter().any(|other| name(other) == signal))
+        };
+        let signals = chosen.iter().filter(|place| !is_bar(place));
+        let most = if is_named { usize::MAX } else { MOST };
+        let signals: Vec<usize> = signals.copied().collect();
+        let kept = &signals[..signals.len().min(most)];
+        let bars = chosen.iter().filter(|place| is_bar(place));
+        let bars = bars.filter(|bar| {
+            kept.iter()
+                .any(|kept| Some(name(kept).as_str()) == name(bar).strip_prefix("error."))
+        });
+        Ok(Self {
+            columns: kept.iter().chain(bars).copied().collect(),
+            left_out: signals.len() - kept.len(),
+        })
+    }
+
+    /// What a reader should know about the choice.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let remark = |count| {
+            format!(
+                "{count} more signals are not drawn; `gyrator report RESULT NAME… -o FILE.html` draws those that are named."
+            )
+        };
+        (self.left_out > 0)
+            .then(|| remark(self.left_out))
+            .into_iter()
+            .collect()
+    }
+}
+
+/// The signals of a result file.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn drawing(file: &ResultFile, shown: &Shown) -> Result<Drawing, ReadTableError> {
+    let stretches = Drawing::stretches(shown.columns.len());
+    let decimated = Decimated::read(file, &shown.columns, stretches)?;
+    Ok(Drawing::from(&decimated))
+}
+
+/// Writes the page of a run: whole, and in place of another page only.
+///
+/// # Errors
+/// A file that cannot be written, or that is no page.
+pub(crate) fn write(
+    path: &Path,
+    summary: &impl Serialize,
+    drawing: Drawing,
+    remarks: &[String],
+) -> Result<(), Failure> {
+    let write = || {
+        let summary: Value = serde_json::to_value(summary)?;
+        let page = Page {
+            summary: &summary,
+            drawing: &drawing.with_units(&summary),
+            graph: None,
+            remarks,
+            live: None,
+        };
+        let html = page.html();
+        surroundings::in_own(|| {
+            if path.is_file() && !is_page(path) {
+                return Err(io::Error::other("the file is no page"));
+            }
+            screen::file(path, &html)
+        })
+    };
+    write().map_err(|error| {
+        let text = format!("cannot write the report {}: {error}", path.display());
+        Failure::new(Exit::Failed, Message::error(text))
+    })
+}
+
+/// As [`write`], with the signals of the rows that are left of a run without a report.
+pub(crate) fn write_kept(
+    path: &Path,
+    summary: &impl Serialize,
+    rows: Option<&Path>,
+) -> Result<(), Failure> {
+    let kept = rows.and_then(|rows| ResultFile::open(rows).ok());
+    let shown = kept
+        .as_ref()
+        .and_then(|file| Shown::of(file.columns(), &[]).ok());
+    let shown = shown.unwrap_or_default();
+    // The fault stands in the page without them, too.
+    let drawing = kept.and_then(|file| drawing(&file, &shown).ok());
+    write(path, summary, drawing.unwrap_or_default(), &shown.remarks())
+}
+
+/// Removes the page of an earlier run, so that it stands for no later one.
+pub(crate) fn remove_earlier(path: &Path) {
+    if is_page(path) {
+        // A file that cannot be removed is replaced, or that fails and is reported.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Whether a file may be a page: what is none may be an input that was not read yet.
+fn is_page(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map(|file| file.take(DOCTYPE.len() as u64));
+    let read = file.and_then(|mut file| file.read_to_end(&mut head));
+    read.is_ok() && (head.is_empty() || head.eq_ignore_ascii_case(DOCTYPE))
+}
+
+#[cfg(test)]
+mod tests {
+    use gyrator_record::ColumnType;
+
+    use super::*;
+
+    #[test]
+    fn at_most_forty_signals_are_drawn_with_their_bars() {
+        let signals = (0..50).map(|k| format!("a.x{k}"));
+        let names = signals
+            .clone()
+            .chain(signals.map(|name| format!("error.{name}")));
+        let columns: Vec<Column> = names
+            .map(|name| Column::new(name, ColumnType::Real))
+            .collect();
+        let shown = Shown::of(&columns, &[]).unwrap();
+        assert_eq!((shown.columns.len(), shown.left_out), (80, 10));
+        assert!(shown.remarks()[0].starts_with("10 more signals"));
+        let shown = Shown::of(&columns, &["a.x1*".to_owned()]).unwrap();
+        assert_eq!((shown.columns.len(), shown.left_out), (22, 0));
+        assert!(Shown::of(&columns, &["b".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn only_pages_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.html");
+        let write = || write(&path, &Value::Null, Drawing::default(), &[]);
+        write().unwrap();
+        write().unwrap();
+        remove_earlier(&path);
+        assert!(!path.exists());
+        std::fs::write(&path, "time,x\n").unwrap();
+        remove_earlier(&path);
+        assert!(write().unwrap_err().text().contains("the file is no page"));
+    }
+}

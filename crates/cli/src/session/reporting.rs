@@ -1,0 +1,64 @@
+//! The report of a session as a page: its signals are kept while it runs.
+
+use gyrator::{Recorder, RunError};
+use gyrator_record::DecimatedRows;
+use gyrator_report::Drawing;
+
+use super::{Running, Session};
+use crate::error_bars::Assessed;
+use crate::failure::Failure;
+use crate::report_page::{self, Shown};
+use crate::summary::Summary;
+
+/// The signals of a page, and remarks on them.
+pub(super) struct Drawn {
+    rows: DecimatedRows,
+    remarks: Vec<String>,
+}
+
+impl Session<'_> {
+    /// Keeps the signals of the page, where one is wanted.
+    pub(super) fn keep_signals(&self, running: &mut Running) -> Result<(), RunError> {
+        if self.results.report.is_none() {
+            return Ok(());
+        }
+        let shown = |columns: &[_]| {
+            // Without names none is unknown.
+            Shown::of(columns, &[]).unwrap_or_default()
+        };
+        // Error bars come after the run, and need as much place again.
+        let stretches = match self.error_bars {
+            Some(_) => |columns: usize| Drawing::stretches(2 * columns),
+            None => Drawing::stretches,
+        };
+        let rows = DecimatedRows::new(move |columns| shown(columns).columns, stretches);
+        let mut recorder = Recorder::new(rows.clone()).selection(self.selection());
+        recorder
+            .choose(&running.run.view())
+            .map_err(|error| RunError::Observer(Box::new(error)))?;
+        let remarks = shown(recorder.columns()).remarks();
+        running.run.observe(recorder)?;
+        running.drawn = Some(Drawn { rows, remarks });
+        Ok(())
+    }
+
+    /// Writes the page, where one is wanted.
+    pub(super) fn write_report(
+        &self,
+        running: &Running,
+        assessed: Option<&Assessed>,
+        summary: &Summary<'_>,
+    ) -> Result<(), Failure> {
+        let Some((path, drawn)) = self.results.report.as_ref().zip(running.drawn.as_ref()) else {
+            return Ok(());
+        };
+        let decimated = drawn.rows.decimated();
+        let mut drawing = Drawing::from(&decimated);
+        if let Some(assessed) = assessed {
+            let stretches = Drawing::stretches(2 * decimated.columns.len());
+            let is_drawn = |name: &str| decimated.column(name).is_some();
+            drawing = drawing.with(&assessed.decimated(is_drawn, stretches));
+        }
+        report_page::write(path, summary, drawing, &drawn.remarks)
+    }
+}

@@ -1,0 +1,79 @@
+//! `gyrator report`: the report of a run that is over.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gyrator_record::ResultFile;
+use serde_json::Value;
+
+use super::plot::{not_known, not_read, open};
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::overwriting::{self, Named};
+use crate::report_page::{self, Shown};
+
+/// Options of `gyrator report`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The result, CSV or Parquet
+    #[arg(value_name = "RESULT")]
+    result: PathBuf,
+    /// Draw these columns; * and ? stand for any text and any character [default: the signals, and the residual power
+    /// and energy of bonds, 40 in all]
+    #[arg(value_name = "VARIABLE")]
+    variables: Vec<String>,
+    /// The summary of the run, for verdict, energies, settings and provenance that a CSV result does not hold
+    #[arg(long, value_name = "FILE.json")]
+    summary: Option<PathBuf>,
+    /// Write the page here
+    #[arg(long, short = 'o', value_name = "FILE.html")]
+    output_file: PathBuf,
+}
+
+/// Writes the report.
+pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    let mut inputs: Vec<Named<'_>> = vec![("the result", &options.result)];
+    let summary = options.summary.as_deref();
+    inputs.extend(summary.map(|path| ("the summary", path)));
+    overwriting::refuse(&[("--output-file", &options.output_file)], &inputs)?;
+    let file = open(&options.result)?;
+    let summary = summary_of(options, &file)?;
+    let shown = Shown::of(file.columns(), &options.variables);
+    let shown = shown.map_err(|unknown| not_known(&unknown, &file))?;
+    let drawing = report_page::drawing(&file, &shown);
+    let drawing = drawing.map_err(|error| not_read(&error, &options.result))?;
+    let mut remarks = shown.remarks();
+    if summary.is_null() {
+        remarks.push(
+            "This page shows signals only. Verdict, energies, settings and provenance stand in the summary of the \
+             run: --summary FILE.json of `gyrator run` writes it, and --summary FILE.json of `gyrator report` reads it. \
+             A Parquet result holds it."
+                .to_owned(),
+        );
+    }
+    report_page::write(&options.output_file, &summary, drawing, &remarks)?;
+    Ok(Exit::Success)
+}
+
+/// The summary that is given, or that the result holds; null where there is none.
+fn summary_of(options: &Options, file: &ResultFile) -> Result<Value, Failure> {
+    let Some(path) = &options.summary else {
+        let text = file.metadata("gyrator.summary");
+        return Ok(text
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default());
+    };
+    let invalid = |text: String| {
+        let text = format!("the summary {}: {text}", path.display());
+        Failure::new(Exit::InvalidInput, Message::error(text))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
+    let summary: Value = serde_json::from_str(&text)
+        .map_err(|error| invalid(format!("this is no JSON: {error}")))?;
+    match summary.get("stop_reason") {
+        Some(_) => Ok(summary),
+        None => Err(invalid(
+            "this is no summary of a run: it has no `stop_reason`".to_owned(),
+        )),
+    }
+}
