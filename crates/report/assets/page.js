@@ -56,7 +56,8 @@ const gyrator = (() => {
 
   const ticks = (_, splits) => splits.map((value) => String(Number(value.toPrecision(10))));
 
-  const axisWidth = (_, values) => 22 + 7 * Math.max(3, ...(values || []).map((text) => text.length));
+  // The same for all plots, so that their times stand below each other, unless a label is longer.
+  const axisWidth = (_, values) => 22 + 7 * Math.max(7, ...(values || []).map((text) => text.length));
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -124,7 +125,7 @@ const gyrator = (() => {
       scales: { x: { time: false } },
       axes: [
         { ...axis, label: "time, s", size: 28, labelSize: 18 },
-        { ...axis, label: plot.unit || "", size: axisWidth, labelSize: plot.unit ? 20 : 4 },
+        { ...axis, label: plot.unit || "", size: axisWidth, labelSize: 20 },
       ],
       cursor: { sync: { key: "time", setSeries: false }, drag: { x: true, y: false } },
       hooks: { setScale: [(u, scale) => scale === "x" && synchronise(u)], setCursor: [showCursor] },
@@ -178,8 +179,8 @@ const gyrator = (() => {
     $("signals").hidden = drawn.length + constants.length === 0;
     $("constants").textContent = constants.length === 0 ? "" : `Constant: ${constants.join(", ")}.`;
     $("drawn").textContent = drawing.exact
-      ? `Every one of ${drawing.rows} rows. Drag to zoom, double click for the whole run.`
-      : `Smallest and greatest values of ${drawing.rows} rows, at ${count} times: no peak is lost. Drag to zoom, double click for the whole run.`;
+      ? `Every one of ${drawing.rows} rows.`
+      : `Smallest and greatest values of ${drawing.rows} rows, at ${count} times: no peak is lost.`;
   };
 
   // The latest drawing wins.
@@ -251,6 +252,8 @@ const gyrator = (() => {
       redraw();
     });
   };
+  // First and last time that each plot shows, and the first of them.
+  const ranges = () => drawn.map(({ plot }) => [plot.scales.x.min, plot.scales.x.max]);
   start();
-  return { replace, zoom };
+  return { replace, zoom, ranges, range: () => ranges()[0] };
 })();
