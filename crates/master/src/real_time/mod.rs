@@ -7,7 +7,7 @@ mod timing;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::observer::{Observer, ObserverError, StopRequest, View};
@@ -63,6 +63,7 @@ pub struct RealTime {
     thread: StepThread,
     interrupt: Option<Arc<AtomicBool>>,
     timing: Timing,
+    held: Held,
     clock: Box<dyn Clock>,
     /// Since [`begin`](Observer::begin).
     pacing: Option<Pacing>,
@@ -74,6 +75,24 @@ struct Pacing {
     statistics: Statistics,
     /// When the step in progress began.
     released: Duration,
+}
+
+/// Time for which a program has held a run between two steps, such as a pause: all later deadlines move by it, and no step
+/// took longer.
+#[derive(Debug, Clone, Default)]
+pub struct Held(Arc<AtomicU64>);
+
+impl Held {
+    /// Adds a stretch of time since the last step.
+    pub fn add(&self, time: Duration) {
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.0.fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// The time that was added since the last call.
+    fn take(&self) -> Duration {
+        Duration::from_nanos(self.0.swap(0, Ordering::Relaxed))
+    }
 }
 
 impl Default for RealTime {
@@ -96,6 +115,7 @@ impl RealTime {
             thread: StepThread::default(),
             interrupt: None,
             timing: Timing::default(),
+            held: Held::default(),
             clock,
             pacing: None,
         }
@@ -135,6 +155,11 @@ impl RealTime {
     pub fn interrupt(mut self, interrupt: Arc<AtomicBool>) -> Self {
         self.interrupt = Some(interrupt);
         self
+    }
+
+    /// Takes the time for which a program holds the run.
+    pub fn held(&self) -> Held {
+        self.held.clone()
     }
 
     /// The statistics, which are there when the run has ended.
@@ -197,6 +222,9 @@ impl Observer for RealTime {
             statistics,
             released,
         } = &mut pacing;
+        let held = self.held.take();
+        schedule.hold(held);
+        *released = released.saturating_add(held);
         statistics.step(now.saturating_sub(*released));
         let deadline = schedule.deadline(view.time);
         let mut request = ControlFlow::Continue(());

@@ -69,8 +69,13 @@ impl Schedule {
         let steps = late.as_nanos().div_ceil(length);
         let skipped = u64::try_from(steps.saturating_mul(length)).unwrap_or(u64::MAX);
         let skipped = Duration::from_nanos(skipped);
-        self.origin = self.origin.saturating_add(skipped);
-        self.last = self.last.saturating_add(skipped);
+        self.hold(skipped);
         skipped
+    }
+
+    /// Moves all later deadlines.
+    pub(super) fn hold(&mut self, time: Duration) {
+        self.origin = self.origin.saturating_add(time);
+        self.last = self.last.saturating_add(time);
     }
 }

@@ -118,6 +118,28 @@ fn a_skipped_delay_moves_the_deadlines_by_whole_steps() {
     assert!(end >= micros(104_000) && end < micros(104_010), "{end:?}");
 }
 
+/// A pause of 1 s after step 10 is no overrun, and no step took that long.
+#[test]
+fn a_run_that_was_held_has_later_deadlines() {
+    let clock = FakeClock::default();
+    let mut run = run_with(&clock, |_| micros(100));
+    let real_time = RealTime::with_clock(Box::new(clock.clone()));
+    let (timing, held) = (real_time.timing(), real_time.held());
+    run.observe(real_time).unwrap();
+    run.run_until(0.01).unwrap();
+    clock.advance(Duration::from_secs(1));
+    held.add(Duration::from_secs(1));
+    run.run().unwrap();
+    let report = timing.report().unwrap();
+    assert_eq!((report.points, report.overruns), (100, 0));
+    assert!(report.step_time.max < 110e-6, "{report:?}");
+    let end = clock.now();
+    assert!(
+        end >= micros(1_100_000) && end < micros(1_100_010),
+        "{end:?}"
+    );
+}
+
 #[test]
 fn an_overrun_can_end_the_run() {
     let clock = FakeClock::default();
