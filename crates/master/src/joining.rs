@@ -63,6 +63,7 @@ fn add(
     for place in places {
         let action = ChannelAction {
             name: chosen.name(),
+            parameters: chosen.arguments.numbers().collect(),
             reported_as: reported_as.take(),
             ends_others: chosen.usual_facts().ends_others,
             action: place.of_output(&action, graph),

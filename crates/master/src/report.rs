@@ -174,6 +174,8 @@ pub struct ActionReport {
     pub variable: String,
     /// Word of the action.
     pub action: &'static str,
+    /// Its parameters: the numbers of items and truth values.
+    pub parameters: std::collections::BTreeMap<&'static str, f64>,
     /// `begin` or `end`.
     pub event: &'static str,
 }

@@ -65,6 +65,12 @@ impl Arguments {
         self.number_or_auto(name).expect("a number without `auto`")
     }
 
+    /// The numbers that are given or are defaults, by their names.
+    pub fn numbers(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let given = |(name, number): &(&'static str, Option<f64>)| Some((*name, (*number)?));
+        self.numbers.iter().filter_map(given)
+    }
+
     /// The number `name`, or `None` for `auto`.
     ///
     /// # Panics

@@ -84,6 +84,7 @@ fn action(done: &DoneAction) -> ActionReport {
         time: done.time,
         variable: done.variable.to_string(),
         action: done.action,
+        parameters: done.parameters.iter().copied().collect(),
         event: done.event,
     }
 }

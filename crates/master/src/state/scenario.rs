@@ -20,8 +20,12 @@ pub(crate) struct DoneAction {
     pub(crate) time: f64,
     pub(crate) variable: Arc<str>,
     pub(crate) action: &'static str,
+    pub(crate) parameters: ActionParameters,
     pub(crate) event: &'static str,
 }
+
+/// Parameters of an action, by their names.
+pub(crate) type ActionParameters = Arc<[(&'static str, f64)]>;
 
 /// A variable with the actions on it.
 pub(crate) struct Channel {
@@ -106,6 +110,7 @@ pub(crate) enum WireEnd {
 #[derive(Clone)]
 pub(crate) struct ChannelAction {
     pub(crate) name: &'static str,
+    pub(crate) parameters: ActionParameters,
     /// The variable that the scenario names: this one, or the output that feeds it. `None` where the begin and end of
     /// the action are reported at another input of that output.
     pub(crate) reported_as: Option<Arc<str>>,
@@ -199,6 +204,7 @@ impl ChannelAction {
             time,
             variable: Arc::clone(self.reported_as.as_ref()?),
             action: self.name,
+            parameters: Arc::clone(&self.parameters),
             event,
         })
     }
