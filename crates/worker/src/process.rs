@@ -221,7 +221,11 @@ impl Streams {
     }
 }
 
-fn private(descriptor: impl std::os::fd::AsFd) -> io::Result<OwnedFd> {
+/// A copy of a descriptor that FMUs do not close by accident.
+///
+/// # Errors
+/// Errors of the operating system.
+pub(crate) fn private(descriptor: impl std::os::fd::AsFd) -> io::Result<OwnedFd> {
     let copy = rustix::io::fcntl_dupfd_cloexec(descriptor, PRIVATE_DESCRIPTORS)?;
     Ok(copy)
 }

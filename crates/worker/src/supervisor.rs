@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +22,7 @@ use crate::kept_file::{self, Ring};
 use crate::memory_watch::MemoryWatch;
 use crate::process::{self, WorkerProcess};
 use crate::stall::Stalls;
-use crate::worker::{NOT_STARTED, PANICKED, RUN, Worker};
+use crate::worker::{CONNECTION, NOT_STARTED, PANICKED, RUN, Worker};
 
 /// How often the worker is looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -257,6 +258,7 @@ impl Supervisor {
             channel: Some(channel),
             notes: equipment.notes,
             results: None,
+            connected: None,
             stalls: Stalls::default(),
             memory: MemoryWatch::new(self.memory_limit),
             timeout: self.timeout,
@@ -264,6 +266,9 @@ impl Supervisor {
         }
     }
 }
+
+/// Takes the connection that a worker makes.
+type Connected = Box<dyn FnOnce(UnixStream)>;
 
 /// A worker that was started.
 pub struct Supervised {
@@ -279,6 +284,7 @@ pub struct Supervised {
     channel: Option<Channel>,
     notes: File,
     results: Option<Kept>,
+    connected: Option<Connected>,
     stalls: Stalls,
     memory: MemoryWatch,
     timeout: Option<Duration>,
@@ -287,6 +293,14 @@ pub struct Supervised {
 }
 
 impl Supervised {
+    /// Calls `take` with the [connection](Worker::connect) that the worker makes, if it makes one, on the thread that
+    /// [waits](Self::wait). What comes over it may come from an FMU.
+    #[must_use]
+    pub fn on_connection(mut self, take: impl FnOnce(UnixStream) + 'static) -> Self {
+        self.connected = Some(Box::new(take));
+        self
+    }
+
     /// Watches the worker until its end. Without that it dies when the calling thread ends.
     ///
     /// # Errors
@@ -404,6 +418,12 @@ impl Supervised {
             return;
         };
         match channel.receive() {
+            Ok(Received::Message(message, files)) if message == CONNECTION => {
+                let file = files.into_iter().next();
+                if let Some((take, file)) = self.connected.take().zip(file) {
+                    take(file.into());
+                }
+            }
             Ok(Received::Message(message, files)) => {
                 // One file of a run can be kept.
                 if self.results.is_none() {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -15,6 +16,9 @@ use crate::equipment::Equipment;
 use crate::kept_file::{self, KeptFile, Ring};
 use crate::process::{self, Streams};
 use crate::{crash_handler, isolated, leaving};
+
+/// The message that comes with the parent's end of a [connection](Worker::connect); that with a kept file has its name.
+pub(crate) const CONNECTION: &[u8] = &[2];
 
 /// The role of a worker that carries out a whole run.
 pub(crate) const RUN: &str = "run";
@@ -217,6 +221,17 @@ impl Worker {
             .name("stop".to_owned())
             .spawn(wait)
             .map(drop)
+    }
+
+    /// A connection to the parent, for what [`Supervised::on_connection`](crate::Supervised::on_connection) does
+    /// there. The parent takes the first one.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub fn connect(&self) -> io::Result<UnixStream> {
+        let (here, there) = UnixStream::pair()?;
+        self.channel.send(CONNECTION, &[there.as_fd()])?;
+        Ok(process::private(here)?.into())
     }
 
     /// Lets the rows of a result file survive this process. One file of a run can be kept so; for
