@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ StrPath = str | os.PathLike[str]
 #: A value of a variable.
 Value = float | int | bool | str
 
+#: The message with the address of the live page.
+_LIVE = re.compile(rb"^live page: \S+$", re.MULTILINE)
 #: How long to wait for the end of the program before the rows that have come are read, s.
 _INTERVAL = 0.01
 #: Options with ``=`` between name and value, which may also stand without one.
@@ -75,6 +78,8 @@ def run(
     cpu: int | None = None,
     fifo_priority: int | None = None,
     lock_memory: bool = False,
+    live: bool | str | None = None,
+    live_allow_remote: bool = False,
     no_supervisor: bool = False,
     timeout: float | None = None,
     isolate: bool | str | Iterable[str] | None = None,
@@ -130,6 +135,8 @@ def simulate(
     cpu: int | None = None,
     fifo_priority: int | None = None,
     lock_memory: bool = False,
+    live: bool | str | None = None,
+    live_allow_remote: bool = False,
     no_supervisor: bool = False,
     timeout: float | None = None,
     isolate: bool | str | Iterable[str] | None = None,
@@ -162,7 +169,10 @@ def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
         follower = Follower(rows) if output is None and record else None
         # Error bars become columns of the rows in the end.
         is_followed = not options["error_bars"]
-        code, report, messages = wait(command, Path(folder), follower if is_followed else None)
+        is_live = bool(options["live"])
+        code, report, messages = wait(
+            command, Path(folder), follower if is_followed else None, is_live=is_live
+        )
         facts = read_summary(summary)
         if asked_summary is not None and summary.exists():
             shutil.copyfile(summary, asked_summary)
@@ -181,8 +191,13 @@ def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
     raise error_of(code, message_of(messages, facts, code), result)
 
 
-def wait(command: list[str], folder: Path, follower: Follower | None) -> tuple[int, str, str]:
-    """Runs the program and reads its rows as they come; returns its exit code, its report and its messages."""
+def wait(
+    command: list[str], folder: Path, follower: Follower | None, *, is_live: bool = False
+) -> tuple[int, str, str]:
+    """Runs the program and reads its rows as they come; returns its exit code, its report and its messages.
+
+    ``is_live``: prints the address of the live page as soon as the program has.
+    """
     with open(folder / "report", "w+b") as report, open(folder / "messages", "w+b") as messages:
         # In a group of its own, so that a terminal's Ctrl-C comes once, by way of this process.
         process = subprocess.Popen(
@@ -196,6 +211,9 @@ def wait(command: list[str], folder: Path, follower: Follower | None) -> tuple[i
             while (code := _code_after(process, _INTERVAL)) is None:
                 if follower is not None:
                     follower.read()
+                if is_live and (address := _LIVE.search((folder / "messages").read_bytes())):
+                    print(address[0].decode(), file=sys.stderr, flush=True)
+                    is_live = False
         except BaseException:
             process.send_signal(signal.SIGINT)
             process.wait()

@@ -20,6 +20,7 @@ mod input_file;
 mod input_kind;
 mod interrupt;
 mod junit;
+mod live;
 pub mod numbers;
 mod options;
 mod overwriting;

@@ -49,6 +49,11 @@ enum OverrunPolicy {
 }
 
 impl RealTimeOptions {
+    /// Simulated seconds a second; `None` without the option.
+    pub(crate) const fn factor(&self) -> Option<f64> {
+        self.real_time
+    }
+
     /// Whether it does.
     pub(crate) const fn is_wanted(&self) -> bool {
         self.real_time.is_some()

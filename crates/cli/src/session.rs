@@ -2,6 +2,7 @@
 
 mod ending;
 mod reporting;
+mod stepping;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -32,9 +33,9 @@ use crate::initial_values::initial_values;
 use crate::input_file::{InputFile, InputTable};
 use crate::interrupt::Interrupt;
 use crate::junit;
+use crate::live::{Live, LiveOptions};
 use crate::options::{ExecutionOptions, ResultOptions};
 use crate::overwriting::{self, Named};
-use crate::progress::Progress;
 use crate::provenance::{Hashing, Provenance};
 use crate::real_time::RealTimeOptions;
 use crate::recorder::{ResultFile, recorder};
@@ -44,7 +45,6 @@ use crate::session_warnings::warning;
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
-use crate::supervision;
 
 /// The rule of a warning about the duration of the run.
 const MANY_STEPS: &str = "many-steps";
@@ -83,6 +83,8 @@ pub(crate) struct Session<'a> {
     pub(crate) checks: Option<(Checks, &'a CheckOptions)>,
     /// Saved states.
     pub(crate) states: Option<&'a StateOptions>,
+    /// The page on which it is seen.
+    pub(crate) live: &'a LiveOptions,
     /// When loading began.
     pub(crate) begin: Instant,
 }
@@ -117,6 +119,8 @@ struct Running {
     drawn: Option<reporting::Drawn>,
     /// The files that were read, where something is written that names them.
     hashing: Option<Hashing>,
+    /// The page on which it is seen.
+    live: Option<Live>,
     /// Warnings that were shown at its start.
     warned: usize,
     /// How well it has kept step with the clock.
@@ -130,12 +134,13 @@ impl Session<'_> {
         self.execution.isolate(&mut self.system)?;
         fmu_log::start(self.execution.log_level);
         self.warn_of_many_steps();
-        self.results.check(self.error_bars.is_some())?;
+        self.results
+            .check(self.error_bars.is_some() || self.live.is_wanted())?;
         let interrupt = Interrupt::listen();
         let interval = self.results.output_interval;
         let start = |wanted| Assessment::start(&self.system, wanted, interval, self.execution);
         let mut assessment = self.error_bars.map(start).transpose()?;
-        let mut running = self.start(&interrupt)?;
+        let mut running = self.start_shown(&interrupt)?;
         if let Some(path) = &self.results.plot {
             let is_assessed = assessment.is_some();
             let drawing = Drawing::begin(path, self.selection(), &running.run, is_assessed);
@@ -188,6 +193,7 @@ impl Session<'_> {
             };
             let concluded = self.conclude(&running, end, outcome);
             let concluded = concluded.and_then(|exit| unsaved.map_or(Ok(exit), Err));
+            running.live.iter().for_each(|live| live.end(&concluded));
             concluded.unwrap_or_else(|failure| {
                 failure.print();
                 failure.exit
@@ -353,6 +359,7 @@ impl Session<'_> {
             drawn: None,
             clock,
             hashing,
+            live: None,
             warned: 0,
             timing: None,
             stepping_since: Instant::now(),
@@ -411,7 +418,7 @@ impl Session<'_> {
             log_fmu_calls: self.execution.log_level >= LogLevel::Info,
             interrupt: Some(interrupt.requested()),
             pending_timeout: Some(self.execution.timeout().unwrap_or(Duration::MAX)),
-            open_end: self.states.is_some_and(StateOptions::are_saved),
+            open_end: self.saves_state(),
         }
     }
 
@@ -443,7 +450,12 @@ impl Session<'_> {
         .into()
     }
 
-    fn selection(&self) -> Selection {
+    /// Whether a state of the run is saved.
+    pub(crate) fn saves_state(&self) -> bool {
+        self.states.is_some_and(StateOptions::are_saved)
+    }
+
+    pub(crate) fn selection(&self) -> Selection {
         let mut selection = Selection::default();
         selection.interval = self.results.output_interval;
         selection
@@ -451,67 +463,6 @@ impl Session<'_> {
             .clone_from(&self.results.output_variable);
         selection.single.clone_from(&self.single);
         selection
-    }
-
-    fn observe_and_step(
-        &self,
-        running: &mut Running,
-        interrupt: &Interrupt,
-    ) -> Result<(), RunError> {
-        let run = &mut running.run;
-        if let Some(recorder) = running.recorder.take() {
-            if let Some(file) = &running.file {
-                interrupt.set_result(file.clone());
-            }
-            run.observe(recorder)?;
-        }
-        if let Some(recorder) = running.assessing.take() {
-            run.observe(recorder)?;
-        }
-        let drawing = running.drawing.as_mut();
-        if let Some(recorder) = drawing.and_then(Drawing::take_recorder) {
-            run.observe(recorder)?;
-        }
-        let stop = self
-            .system
-            .experiment
-            .stop_time
-            .as_ref()
-            .map_or(f64::INFINITY, |stop| stop.value);
-        if let Some(judging) = &running.judging {
-            run.observe(judging.observer())?;
-        }
-        let progress = Progress::start(self.execution.show.progress(), run.time(), stop);
-        if let Some(worker) = Worker::current() {
-            run.observe(supervision::Tracker(worker))?;
-        }
-        if let Some(progress) = &progress {
-            run.observe(progress.observer())?;
-        }
-        if self.checks_senses {
-            gyrator::run::check_senses(run);
-        }
-        // The work of the others is part of a step.
-        if let Some(real_time) = self.real_time.observer(interrupt) {
-            running.timing = Some(real_time.timing());
-            run.observe(real_time)?;
-        }
-        running.stepping_since = Instant::now();
-        if running.inputs.is_none() && running.saving.is_none() {
-            return run.run().map(|_| ());
-        }
-        while !run.has_ended() {
-            if let Some(saving) = &mut running.saving
-                && saving.look(run).is_break()
-            {
-                return run.stop().map(|_| ());
-            }
-            if let Some(inputs) = &running.inputs {
-                inputs.feed(run)?;
-            }
-            run.step()?;
-        }
-        Ok(())
     }
 
     /// Prints and records the values at the end of Initialization Mode, and ends the run there.

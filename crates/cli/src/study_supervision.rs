@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
+use crate::live::{self, LiveOptions, StudyPage};
 use crate::screen;
 use crate::supervision::{advice, listen};
 
@@ -36,6 +37,10 @@ pub(crate) struct Job {
 
 /// Facts of a study that its parent needs.
 pub(crate) struct Plan<'a> {
+    /// The study file.
+    pub(crate) study: &'a Path,
+    /// The page on which it is seen.
+    pub(crate) live: &'a LiveOptions,
     pub(crate) journal: &'a Path,
     /// Longest time that a call may take.
     pub(crate) timeout: Option<Duration>,
@@ -68,6 +73,10 @@ impl Plan<'_> {
             earlier: read_journal(self.journal).map_or(0, |(_, rows)| rows.len()),
             ..Job::default()
         };
+        let listener = match self.live.listen() {
+            Ok(listener) => listener,
+            Err(failure) => return Some(Err(failure)),
+        };
         let held = signals::hold();
         let first = match self.start(&job) {
             Ok(first) => first,
@@ -80,6 +89,8 @@ impl Plan<'_> {
         let stop = Stop::default();
         listen(&stop);
         drop(held);
+        let serve = |at| StudyPage::serve(at, self.study, self.journal, live::request(&stop));
+        let _page = listener.and_then(serve);
         Some(self.go_on(first, &mut job, begin, &stop))
     }
 

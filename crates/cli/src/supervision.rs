@@ -18,6 +18,7 @@ use crate::checks::CheckOptions;
 use crate::exit::Exit;
 use crate::failure::{self, Failure, Message};
 use crate::interrupt::on_signal;
+use crate::live::{LiveOptions, LivePage};
 use crate::numbers::count;
 use crate::options::ExecutionOptions;
 use crate::report_page;
@@ -28,6 +29,8 @@ use crate::summary::{CrashSummary, Summary};
 pub(crate) struct Plan<'a> {
     /// The system file, or the FMU.
     pub(crate) system: &'a Path,
+    /// The page on which it is seen, for verbs that have one.
+    pub(crate) live: Option<&'a LiveOptions>,
     /// How it is carried out.
     pub(crate) execution: &'a ExecutionOptions,
     /// The result.
@@ -50,6 +53,10 @@ impl Plan<'_> {
             gyrator_worker::report_exit_of_fmus(Exit::Crashed.code());
             return None;
         }
+        let listener = match self.live.map_or(Ok(None), LiveOptions::listen) {
+            Ok(listener) => listener,
+            Err(failure) => return Some(Err(failure)),
+        };
         let supervisor = Supervisor::new()
             .arguments(std::env::args_os().skip(1))
             .timeout(self.execution.timeout())
@@ -63,8 +70,12 @@ impl Plan<'_> {
                 let stop = Stop::default();
                 listen(&stop);
                 drop(held);
+                let page = listener.and_then(|listener| LivePage::of_run(listener, &stop));
+                let supervised = LivePage::join(page.as_ref(), supervised);
                 let ending = supervised.wait(&stop).map_err(Failure::from);
-                Some(ending.and_then(|ending| self.conclude(ending)))
+                let outcome = ending.and_then(|ending| self.conclude(ending));
+                page.into_iter().for_each(|page| page.close(&outcome));
+                Some(outcome)
             }
             Err(error) => {
                 let text = format!("warning: the run has no supervisor: {error}\n");

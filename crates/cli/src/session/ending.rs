@@ -50,6 +50,9 @@ impl Session<'_> {
             summary.note_fault(fault);
         }
         outcome = self.end_results(running, &mut summary, outcome);
+        if let Some(live) = &running.live {
+            live.summarize(&summary);
+        }
         let trouble = running.file.as_ref().and_then(ResultFile::trouble);
         let path = self.results.summary.as_ref();
         let written = path.map_or(Ok(()), |path| summary.write(path));

@@ -155,6 +155,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
     let plan = Plan {
         system: &options.system,
+        live: None,
         execution: &options.execution,
         output: None,
         summary: None,

@@ -12,6 +12,7 @@ use crate::companions::Companion;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fmu_options::{FmuOptions, HalvingOptions};
+use crate::live::LiveOptions;
 use crate::options::{
     CallRecordingOptions, CouplingOptions, ErrorBarOptions, ExecutionOptions, ExperimentOptions,
     ResultOptions, assignment, set_start_values,
@@ -70,6 +71,8 @@ pub(super) struct Options {
     #[command(flatten)]
     real_time: RealTimeOptions,
     #[command(flatten)]
+    live: LiveOptions,
+    #[command(flatten)]
     execution: ExecutionOptions,
 }
 
@@ -86,6 +89,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     overwriting::refuse(&outputs, &inputs)?;
     let plan = Plan {
         system: &options.system,
+        live: Some(&options.live),
         execution: &options.execution,
         output: options.results.output_file.as_deref(),
         summary: options.results.summary.as_deref(),
@@ -141,6 +145,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         fmus: &options.fmus,
         execution: &options.execution,
         real_time: &options.real_time,
+        live: &options.live,
         record_calls: options.calls.record_calls.as_deref(),
         inputs: inputs(options),
         single: None,

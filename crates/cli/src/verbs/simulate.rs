@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing};
 use crate::fmu_options::{FmuOptions, HalvingOptions};
 use crate::input_kind::{self, Wanted};
+use crate::live::LiveOptions;
 use crate::options::{
     CallRecordingOptions, ErrorBarOptions, ExecutionOptions, ExperimentOptions, ResultOptions,
     assignment, set_start_values,
@@ -50,6 +51,8 @@ pub(super) struct Options {
     #[command(flatten)]
     real_time: RealTimeOptions,
     #[command(flatten)]
+    live: LiveOptions,
+    #[command(flatten)]
     execution: ExecutionOptions,
 }
 
@@ -63,6 +66,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     overwriting::refuse(&options.results.outputs(), &inputs)?;
     let plan = Plan {
         system: &options.fmu,
+        live: Some(&options.live),
         execution: &options.execution,
         output: options.results.output_file.as_deref(),
         summary: options.results.summary.as_deref(),
@@ -114,6 +118,7 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         fmus: &options.fmus,
         execution: &options.execution,
         real_time: &options.real_time,
+        live: &options.live,
         record_calls: options.calls.record_calls.as_deref(),
         inputs: inputs(options),
         single: Some(name),

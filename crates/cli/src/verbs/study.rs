@@ -23,6 +23,7 @@ use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
 use crate::input_kind::{self, Wanted};
 use crate::interrupt::Interrupt;
+use crate::live::{LiveOptions, StudyPage};
 use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ShowOptions;
@@ -79,6 +80,8 @@ pub(super) struct Options {
     /// Longest time that a call of an FMU may take; 0 is for ever [Linux]
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     timeout: f64,
+    #[command(flatten)]
+    live: LiveOptions,
     #[command(flatten)]
     input: SystemOptions,
     #[command(flatten)]
@@ -232,6 +235,8 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
     }
     if !options.no_supervisor && Worker::current().is_none() {
         let plan = Plan {
+            study: path,
+            live: &options.live,
             journal: &journal,
             timeout: time_limit(options.timeout),
         };
@@ -264,6 +269,7 @@ fn make(
     let journal = Journal::open(journal_path, &study.header(options.shard))?;
     let (job, notes) = job(&journal)?;
     let interrupt = Interrupt::listen();
+    let _page = page(path, journal_path, options, &interrupt)?;
     let progress = StudyProgress::start(options.show.progress(), journal.done().len());
     let run_options = RunOptions {
         part: options.shard,
@@ -314,6 +320,22 @@ fn make(
         true if accepts_divergence => Ok(Exit::Success),
         true => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
     }
+}
+
+/// The page of a study, where this process has no parent that serves it.
+fn page(
+    path: &Path,
+    journal: &Path,
+    options: &Options,
+    interrupt: &Interrupt,
+) -> Result<Option<StudyPage>, Failure> {
+    if Worker::current().is_some() {
+        return Ok(None);
+    }
+    let requested = interrupt.requested();
+    let stop = move || requested.store(true, Ordering::Relaxed);
+    let listener = options.live.listen()?;
+    Ok(listener.and_then(|listener| StudyPage::serve(listener, path, journal, stop)))
 }
 
 /// The part of a study that this process makes, and the file of its runs in progress.

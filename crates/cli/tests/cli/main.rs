@@ -26,6 +26,8 @@ mod isolation;
 mod killed;
 mod learning;
 mod limits;
+#[cfg(target_os = "linux")]
+mod live;
 mod new_fmu;
 mod new_system;
 mod osp;

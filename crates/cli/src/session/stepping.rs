@@ -1,0 +1,97 @@
+//! The steps of a run, with everything that observes them.
+
+use std::time::Instant;
+
+use gyrator::RunError;
+use gyrator_worker::Worker;
+
+use super::{Running, Session};
+use crate::drawing::Drawing;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::supervision;
+
+impl Session<'_> {
+    /// Starts the run, and joins it to its page, which shows a failure of that.
+    pub(super) fn start_shown(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
+        let live = self.live.start(interrupt)?;
+        let mut running = self
+            .start(interrupt)
+            .inspect_err(|failure| live.iter().for_each(|live| live.fail(failure)))?;
+        running.live = live;
+        Ok(running)
+    }
+
+    /// Adds the observers, and steps until the run ends.
+    pub(super) fn observe_and_step(
+        &self,
+        running: &mut Running,
+        interrupt: &Interrupt,
+    ) -> Result<(), RunError> {
+        let run = &mut running.run;
+        if let Some(recorder) = running.recorder.take() {
+            if let Some(file) = &running.file {
+                interrupt.set_result(file.clone());
+            }
+            run.observe(recorder)?;
+        }
+        if let Some(recorder) = running.assessing.take() {
+            run.observe(recorder)?;
+        }
+        let drawing = running.drawing.as_mut();
+        if let Some(recorder) = drawing.and_then(Drawing::take_recorder) {
+            run.observe(recorder)?;
+        }
+        let stop = self
+            .system
+            .experiment
+            .stop_time
+            .as_ref()
+            .map_or(f64::INFINITY, |stop| stop.value);
+        if let Some(judging) = &running.judging {
+            run.observe(judging.observer())?;
+        }
+        let progress = Progress::start(self.execution.show.progress(), run.time(), stop);
+        if let Some(worker) = Worker::current() {
+            run.observe(supervision::Tracker(worker))?;
+        }
+        if let Some(progress) = &progress {
+            run.observe(progress.observer())?;
+        }
+        if self.checks_senses {
+            gyrator::run::check_senses(run);
+        }
+        // The work of the others is part of a step.
+        let real_time = self.real_time.observer(interrupt);
+        if let Some(live) = &mut running.live {
+            live.begin(self, run, real_time.as_ref())?;
+        }
+        if let Some(real_time) = real_time {
+            running.timing = Some(real_time.timing());
+            run.observe(real_time)?;
+        }
+        running.stepping_since = Instant::now();
+        if running.inputs.is_none() && running.saving.is_none() && running.live.is_none() {
+            return run.run().map(|_| ());
+        }
+        while !run.has_ended() {
+            if let Some(live) = &mut running.live {
+                live.look(run)?;
+                if run.has_ended() {
+                    break;
+                }
+            }
+            if let Some(saving) = &mut running.saving
+                && saving.look(run).is_break()
+            {
+                return run.stop().map(|_| ());
+            }
+            if let Some(inputs) = &running.inputs {
+                inputs.feed(run)?;
+            }
+            run.step()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Looks at the live page of a run in headless Chromium: check_live.py GYRATOR [FOLDER for screenshots].
+
+A run of 30 s at real speed: updates arrive at least twice a second, the plots are drawn, nothing is asked of another
+host, no console error; Pause and Resume work; the page stays when the run has ended. A second run is stopped by a
+click. A third one, as fast as it can, has a browser that reads nothing every other second: the stepping thread needs
+less than 1 % more time of its core for a step. Needs Debian's chromium and nothing but the standard library.
+"""
+
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).resolve().parent.parent
+SYSTEM = ROOT / "examples" / "double-oscillator.toml"
+OPTIONS = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking".split()
+#: Simulated and real time of the run that is looked at, s.
+LENGTH = 30
+#: Seconds of each stretch with, and without, a browser that reads nothing, and pairs of them.
+STRETCH, PAIRS = 1.0, 12
+
+
+class Chromium:
+    """A page in a browser, commanded by the DevTools protocol over a pair of pipes."""
+
+    def __init__(self, url: str) -> None:
+        here_read, there_write = os.pipe()
+        there_read, here_write = os.pipe()
+        self.folder = tempfile.TemporaryDirectory()
+
+        def pipes() -> None:
+            # Copies first: a number may be in use.
+            reading, writing = os.dup(there_read), os.dup(there_write)
+            os.dup2(reading, 3)
+            os.dup2(writing, 4)
+
+        self.process = subprocess.Popen(
+            ["chromium", *OPTIONS, f"--user-data-dir={self.folder.name}", "--remote-debugging-pipe", "--window-size=1100,1500"],
+            preexec_fn=pipes,
+            close_fds=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(there_read)
+        os.close(there_write)
+        self.output, self.input = os.fdopen(here_write, "wb", 0), os.fdopen(here_read, "rb")
+        self.number, self.answers, self.errors, self.hosts = 0, {}, [], set()
+        self.session = None
+        self.arrived = threading.Condition()
+        threading.Thread(target=self.read, daemon=True).start()
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+        self.call("Page.navigate", url=url)
+
+    def read(self) -> None:
+        buffer = b""
+        while chunk := os.read(self.input.fileno(), 1 << 16):
+            *messages, buffer = (buffer + chunk).split(b"\0")
+            for text in messages:
+                self.take(json.loads(text))
+
+    def take(self, message: dict) -> None:
+        method, parameters = message.get("method"), message.get("params", {})
+        if method == "Network.requestWillBeSent":
+            self.hosts.add(urlsplit(parameters["request"]["url"]).netloc)
+        elif method == "Runtime.exceptionThrown":
+            self.errors.append(parameters["exceptionDetails"].get("exception", {}).get("description", str(parameters)))
+        elif method == "Runtime.consoleAPICalled" and parameters["type"] == "error":
+            self.errors.append(str(parameters["args"]))
+        elif method == "Log.entryAdded" and parameters["entry"]["level"] == "error":
+            self.errors.append(parameters["entry"]["text"])
+        with self.arrived:
+            if "id" in message:
+                self.answers[message["id"]] = message
+                self.arrived.notify_all()
+
+    def call(self, method: str, **parameters: object) -> dict:
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        self.output.write(json.dumps(message).encode() + b"\0")
+        with self.arrived:
+            assert self.arrived.wait_for(lambda: message["id"] in self.answers, 30), f"no answer to {method}"
+            answer = self.answers.pop(message["id"])
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def value(self, script: str) -> object:
+        return self.call("Runtime.evaluate", expression=script)["result"].get("value")
+
+    def wait(self, script: str, seconds: float = 20) -> None:
+        end = time.monotonic() + seconds
+        while not self.value(script):
+            assert time.monotonic() < end, f"waited too long for {script}; {self.value('document.body.innerText')[:400]}"
+            time.sleep(0.05)
+
+    def click(self, name: str) -> None:
+        found = f"[...document.querySelectorAll('#live button')].find((one) => one.textContent.startsWith('{name}'))"
+        self.wait(f"Boolean({found})")
+        self.value(f"{found}.click()")
+
+    def screenshot(self, path: Path) -> None:
+        import base64
+
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+        print(f"  {path}")
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+        self.folder.cleanup()
+
+
+class Run:
+    """A run with a live page."""
+
+    def __init__(self, gyrator: str, *options: str) -> None:
+        command = [gyrator, "run", str(SYSTEM), "--live", *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        assert line.startswith("live page: "), line
+        self.url = line.split()[-1]
+        self.host = urlsplit(self.url).netloc
+
+    def worker(self) -> int:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        found = children.read_text().split() if children.exists() else []
+        if not found:
+            found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True).stdout.split()
+        return int(found[0])
+
+    def connect(self) -> socket.socket:
+        """A browser that asks for the events, and reads nothing."""
+        host, port = self.host.split(":")
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect((host, int(port)))
+        path = urlsplit(self.url).path
+        client.sendall(f"GET {path}events HTTP/1.1\r\nHost: {self.host}\r\n\r\n".encode())
+        return client
+
+
+def look(gyrator: str, folder: Path) -> None:
+    run = Run(gyrator, "--real-time", f"--stop-time={LENGTH}")
+    page = Chromium(run.url)
+    page.wait("document.querySelectorAll('#plots canvas').length > 0")
+    count, begin = page.value("Number(document.documentElement.dataset.events)"), time.monotonic()
+    slowest = float("inf")
+    while time.monotonic() - begin < LENGTH / 2:
+        time.sleep(2)
+        now = page.value("Number(document.documentElement.dataset.events)")
+        slowest, count = min(slowest, (now - count) / 2), now
+    print(f"  updates: at least {slowest:.1f} a second, two of them for each point of view")
+    # Each update is a state and a drawing.
+    assert slowest >= 4, slowest
+    page.screenshot(folder / "live-running.png")
+    page.click("Pause")
+    page.wait("document.querySelector('#live .badge').textContent.includes('paused')")
+    page.click("Resume")
+    page.wait("document.querySelector('#live .badge').textContent.includes('running')")
+    page.wait("document.querySelector('#live .badge').textContent.includes('ended')", 3 * LENGTH)
+    assert run.process.wait() == 0, run.process.stderr.read()
+    page.wait("document.querySelector('#run').textContent.includes('stop-time')")
+    page.screenshot(folder / "live-ended.png")
+    assert page.hosts == {run.host}, page.hosts
+    assert not page.errors, page.errors
+    page.close()
+
+
+def stop(gyrator: str, folder: Path) -> None:
+    run = Run(gyrator, "--real-time", "--stop-time=600")
+    page = Chromium(run.url)
+    page.wait("document.querySelectorAll('#plots canvas').length > 0")
+    set_value = "document.querySelector('#live input[name=%s]').value = '%s'"
+    page.value(set_value % ("variable", "left.k"))
+    page.value(set_value % ("variable", "left.v2"))
+    page.value(set_value % ("value", "0"))
+    page.value("document.querySelectorAll('#live details').forEach((one) => (one.open = true))")
+    page.click("Override")
+    page.wait("document.querySelector('#live pre').textContent.includes('override')")
+    page.screenshot(folder / "live-overridden.png")
+    page.click("Stop")
+    page.wait("document.querySelector('#live .badge').textContent.includes('ended')")
+    assert run.process.wait() == 130
+    assert not page.errors, page.errors
+    page.close()
+
+
+def dead_browser(gyrator: str) -> None:
+    run = Run(gyrator, "--stop-time=1e5", "--no-sense-check")
+    clock = (~run.worker() << 3) | 6  # The main thread's, as linux/posix-timers.h counts.
+    healthy = Chromium(run.url)
+
+    def steps() -> int:
+        return int(healthy.value("document.querySelector('#live').textContent.match(/(\\d+) steps/)[1]"))
+
+    def cost() -> float:
+        before, since = steps(), time.clock_gettime(clock)
+        time.sleep(STRETCH)
+        after, until = steps(), time.clock_gettime(clock)
+        return (until - since) / max(after - before, 1)
+
+    healthy.wait("/steps/.test(document.querySelector('#live').textContent)")
+    ratios = []
+    for _ in range(PAIRS):
+        alone = cost()
+        dead = [run.connect() for _ in range(4)]
+        beside = cost()
+        for client in dead:
+            client.close()
+        ratios.append(beside / alone)
+    run.process.send_signal(2)
+    run.process.wait()
+    healthy.close()
+    middle = statistics.median(ratios)
+    print(f"  a step beside four browsers that read nothing: {100 * (middle - 1):+.2f} % of core time ({', '.join(f'{r:.3f}' for r in sorted(ratios))})")
+    assert middle < 1.01, middle
+
+
+def main() -> None:
+    gyrator = sys.argv[1]
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    for check in (lambda: look(gyrator, folder), lambda: stop(gyrator, folder), lambda: dead_browser(gyrator)):
+        check()
+    print("the live page is as it should be")
+
+
+if __name__ == "__main__":
+    main()
