@@ -5,7 +5,7 @@ use crate::scale::{self, Scale};
 /// Larger numbers are drawn at this end, so that no difference of two overflows.
 pub(crate) const LARGEST: f64 = 4e307;
 /// Smaller ranges are taken as none: their parts have no digits.
-const LEAST_RANGE: f64 = 1e-290;
+const LEAST_RANGE: f64 = 1e-303;
 /// A range that is rounding only is that of a constant.
 const ROUNDING: f64 = 1e-12;
 
