@@ -76,8 +76,10 @@ fn append(column: ColumnReader, rows: usize, values: &mut Values) -> Result<(), 
         ColumnReader::ByteArrayColumnReader(mut c) => {
             let cells = cells(&mut c, rows)?;
             let text = |cell: Option<parquet::data_type::ByteArray>| {
-                let bytes = cell.unwrap_or_default();
-                String::from_utf8_lossy(bytes.data()).into_owned()
+                // The data of an empty `ByteArray` cannot be asked for.
+                cell.map_or_else(String::new, |bytes| {
+                    String::from_utf8_lossy(bytes.data()).into_owned()
+                })
             };
             let texts = cells.into_iter().map(text);
             match values {

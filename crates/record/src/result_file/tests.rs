@@ -200,6 +200,7 @@ mod of_parquet {
         let parameters = [("gyrator.parameters".into(), r#"{"a.m":1.5}"#.into())].into();
         let mut writer = ParquetWriter::with_metadata(Vec::new(), &columns(), &parameters).unwrap();
         for rows in [0..rows, rows..rows + rows / 3] {
+            let text = |row: usize| (!row.is_multiple_of(7)).then(|| format!("ü{row}"));
             let real = |row: usize| (!row.is_multiple_of(5)).then_some((row as f64).sin());
             writer
                 .write(&[
@@ -207,7 +208,7 @@ mod of_parquet {
                     Cells::Real(rows.clone().map(|row| Some(row as f64)).collect()),
                     Cells::Integer(rows.clone().map(|row| Some(row as i64)).collect()),
                     Cells::Boolean(rows.clone().map(|row| Some(row % 2 == 1)).collect()),
-                    Cells::Text(rows.clone().map(|row| Some(format!("ü{row}"))).collect()),
+                    Cells::Text(rows.clone().map(text).collect()),
                 ])
                 .unwrap();
         }
