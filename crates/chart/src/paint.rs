@@ -11,7 +11,7 @@ const DARK: [&str; COLOURS] = [
 ];
 /// Number of colours.
 pub(crate) const COLOURS: usize = 7;
-/// Dashes of curves, which tell them apart without colour.
+/// Dashes of curves, by which they differ without colour.
 const DASHES: [&str; 6] = ["", "8 3", "2 3", "10 3 2 3", "14 3 2 3 2 3", "4 2"];
 
 /// An SVG document that grows.

@@ -8,7 +8,7 @@ use crate::selection::{BOND, ERROR, is_error, unit_of_bond};
 
 /// Stretches of time of a drawn column: about two for each pixel.
 pub const BUCKETS: usize = 2000;
-/// Curves of a panel: more cannot be told apart without colour.
+/// Curves of a panel: more cannot be distinguished without colour.
 const CURVES: usize = 6;
 /// Signals that are drawn unless they are named.
 const SIGNALS: usize = 12;
