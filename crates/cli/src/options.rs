@@ -153,8 +153,8 @@ impl ErrorBarOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ResultOptions {
-    /// Write the results, as CSV or Parquet by the ending of the name; - is the standard output, as
-    /// CSV
+    /// Write the results, as CSV, Parquet or Arrow IPC by the ending of the name (.csv, .parquet, .arrow); - is the
+    /// standard output, as CSV
     #[arg(long, short = 'o', value_name = "FILE")]
     pub(crate) output_file: Option<PathBuf>,
     /// Write every n-th communication point only, n being nearest to this interval

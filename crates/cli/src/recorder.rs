@@ -146,10 +146,10 @@ impl ResultFile {
             }
             std::thread::sleep(PAUSE);
         }
-        let ending = self.path.extension();
-        let rows = match ending.is_some_and(|ending| ending.eq_ignore_ascii_case("parquet")) {
-            true => rows_path(&self.path),
-            false => self.path.to_path_buf(),
+        // The rows of a form that is made in the end.
+        let rows = match gyrator_record::is_csv(&self.path) {
+            true => self.path.to_path_buf(),
+            false => rows_path(&self.path),
         };
         let (path, rows) = (self.path.display(), rows.display());
         Err(format!(

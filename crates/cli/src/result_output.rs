@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use gyrator_record::{CsvSink, Output, RecordError, RowSink, create_sink, is_stream};
+use gyrator_record::{CsvSink, Output, RecordError, RowSink, create_sink, is_csv};
 use gyrator_worker::{KeptFile, Worker};
 
 /// A file that is open for writing.
@@ -19,14 +19,21 @@ impl ResultOutput {
     /// Creates the file in the form that the ending of its name asks for; `-` is the standard
     /// output.
     pub(crate) fn sink(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
-        let is_named = |ending: &str| {
-            let found = path.extension();
-            found.is_some_and(|found| found.eq_ignore_ascii_case(ending))
-        };
         let keep = |worker: &Worker, file: File, name: &str| match worker.keep(&file, name) {
             Some(kept) => Self::Kept(kept),
             None => Self::Plain(file),
         };
+        #[cfg(feature = "parquet")]
+        if let (Some(worker), Some(form)) = (
+            Worker::current(),
+            gyrator_record::ColumnarForm::of(path).filter(|_| !is_csv(path)),
+        ) {
+            let name = gyrator_record::rows_path(path).display().to_string();
+            let sink = gyrator_record::ColumnarSink::create_with(path, form, |file| {
+                keep(worker, file, &name)
+            })?;
+            return Ok(Box::new(sink));
+        }
         match Worker::current() {
             Some(worker) if path == Path::new("-") => {
                 let create = |source: io::Error| RecordError::Create {
@@ -38,17 +45,9 @@ impl ResultOutput {
                 let output = keep(worker, file, "the standard output");
                 Ok(Box::new(CsvSink::new(output, "-")))
             }
-            Some(worker) if is_named("csv") || is_stream(path) => {
+            Some(worker) if is_csv(path) => {
                 let name = path.display().to_string();
                 let sink = CsvSink::create_with(path, |file| keep(worker, file, &name))?;
-                Ok(Box::new(sink))
-            }
-            #[cfg(feature = "parquet")]
-            Some(worker) if is_named("parquet") => {
-                let name = gyrator_record::rows_path(path).display().to_string();
-                let sink = gyrator_record::ParquetSink::create_with(path, |file| {
-                    keep(worker, file, &name)
-                })?;
                 Ok(Box::new(sink))
             }
             None if path == Path::new("-") => Ok(Box::new(CsvSink::new(io::stdout(), "-"))),

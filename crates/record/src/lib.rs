@@ -5,12 +5,20 @@
 //! far two tables are apart. [`ResultFile`] reads chosen columns of a result of any size, block by block, and
 //! [`Decimated`] keeps of them as much as a picture can show.
 //!
-//! The feature `parquet`, on by default, reads and writes Parquet besides CSV; it is the larger part of
-//! the time that this crate takes to compile.
+//! The feature `parquet`, on by default, reads and writes Parquet and Arrow IPC besides CSV; it is the larger part of
+//! the time that this crate takes to compile. [`convert`] makes a result of one form of one of another.
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "parquet")]
+mod arrow_writer;
+#[cfg(feature = "parquet")]
+mod columnar;
+#[cfg(feature = "parquet")]
+mod columnar_sink;
 mod compare;
+#[cfg(feature = "parquet")]
+mod conversion;
 mod csv_reader;
 mod csv_sink;
 mod decimated;
@@ -21,8 +29,6 @@ mod memory_sink;
 #[cfg(feature = "parquet")]
 mod parquet_reader;
 #[cfg(feature = "parquet")]
-mod parquet_sink;
-#[cfg(feature = "parquet")]
 mod parquet_writer;
 mod part_file;
 mod queued_sink;
@@ -32,7 +38,13 @@ mod sink;
 mod table;
 mod table_reader;
 
+#[cfg(feature = "parquet")]
+pub use columnar::{Cells, ColumnarForm, ColumnarWriter, PARQUET};
+#[cfg(feature = "parquet")]
+pub use columnar_sink::ColumnarSink;
 pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
+#[cfg(feature = "parquet")]
+pub use conversion::{ConversionError, convert};
 pub use csv_reader::{CsvError, parse_csv, place_of_cell, read_csv};
 pub use csv_sink::{CsvSink, Output};
 pub use decimated::{Decimated, DecimatedColumn, Decimator, Extreme};
@@ -45,15 +57,13 @@ pub use memory_sink::{
 #[cfg(feature = "parquet")]
 pub use parquet_reader::read_parquet;
 #[cfg(feature = "parquet")]
-pub use parquet_sink::ParquetSink;
-#[cfg(feature = "parquet")]
-pub use parquet_writer::{Cells, ParquetWriter};
+pub use parquet_writer::ParquetWriter;
 pub use part_file::{PartFile, is_same, remove_unfinished, rows_path, write_whole};
 pub use queued_sink::QueuedSink;
 pub use result_file::{Block, Blocks, ResultFile};
 pub use same_time::is_same_time;
 pub use sink::{
-    Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_stream,
+    Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_csv, is_stream,
 };
 pub use table::{RenameError, Series, Table, Values};
 pub use table_reader::{ReadTableError, read_columns, read_table};

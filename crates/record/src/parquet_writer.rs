@@ -12,64 +12,12 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 
+use crate::columnar::{self, Cells, ColumnarWriter};
 use crate::sink::{Column, ColumnType};
-
-/// Values of one column, row by row; `None` where a row has none.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cells {
-    /// Of a [`ColumnType::Real`] column.
-    Real(Vec<Option<f64>>),
-    /// Of a [`ColumnType::Integer`] or [`ColumnType::Enumeration`] column.
-    Integer(Vec<Option<i64>>),
-    /// Of a [`ColumnType::Boolean`] column.
-    Boolean(Vec<Option<bool>>),
-    /// Of a [`ColumnType::String`] column.
-    Text(Vec<Option<String>>),
-}
-
-impl Cells {
-    /// No values of this kind.
-    #[must_use]
-    pub fn new(kind: ColumnType) -> Self {
-        match kind {
-            ColumnType::Real => Self::Real(Vec::new()),
-            ColumnType::Integer | ColumnType::Enumeration => Self::Integer(Vec::new()),
-            ColumnType::Boolean => Self::Boolean(Vec::new()),
-            ColumnType::String => Self::Text(Vec::new()),
-        }
-    }
-
-    /// Appends the value that a cell of comma-separated values says, as [`CsvSink`](crate::CsvSink)
-    /// writes it; an empty cell is no value. False where it is none of this kind.
-    pub fn push_text(&mut self, text: &str) -> bool {
-        let is_empty = text.is_empty();
-        match self {
-            Self::Real(values) if is_empty => values.push(None),
-            Self::Integer(values) if is_empty => values.push(None),
-            Self::Boolean(values) if is_empty => values.push(None),
-            Self::Text(values) => values.push((!is_empty).then(|| text.to_owned())),
-            Self::Real(values) => match text.parse() {
-                Ok(number) => values.push(Some(number)),
-                Err(_) => return false,
-            },
-            Self::Integer(values) => match text.parse() {
-                Ok(number) => values.push(Some(number)),
-                Err(_) => return false,
-            },
-            Self::Boolean(values) => match text {
-                "0" => values.push(Some(false)),
-                "1" => values.push(Some(true)),
-                _ => return false,
-            },
-        }
-        true
-    }
-}
 
 /// Writes a table as a Parquet file: a column a column, Snappy compression. The units are in the
 /// file's metadata as `gyrator.units`, a JSON object by column; the names of the power bonds whose
-/// columns begin with `bond.<name>.` as `gyrator.bonds`, a JSON list; further texts stand by their keys:
-/// `gyrator.parameters` and `gyrator.summary` are those of [`RowSink`](crate::RowSink).
+/// columns begin with `bond.<name>.` as `gyrator.bonds`, a JSON list; further texts stand by their keys.
 ///
 /// A Parquet file can be read once it is finished, not before.
 pub struct ParquetWriter<W: Write + Send> {
@@ -99,11 +47,15 @@ impl<W: Write + Send> ParquetWriter<W> {
         let fields: Result<Vec<_>, ParquetError> = columns.iter().map(field).collect();
         let schema = Type::group_type_builder("table").with_fields(fields.map_err(io_error)?);
         let schema = schema.build().map_err(io_error)?;
+        let metadata = columnar::metadata(columns, further).into_iter();
+        let metadata = metadata
+            .map(|(key, text)| KeyValue::new(key, text))
+            .collect();
         let mut properties = WriterProperties::builder()
             .set_created_by(concat!("gyrator ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(None)
-            .set_key_value_metadata(Some(metadata(columns, further)));
+            .set_key_value_metadata(Some(metadata));
         for column in columns {
             // Texts repeat; numbers seldom do.
             let path = ColumnPath::new(vec![column.name.clone()]);
@@ -155,6 +107,16 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
+impl<W: Write + Send> ColumnarWriter for ParquetWriter<W> {
+    fn write(&mut self, columns: &[Cells]) -> io::Result<()> {
+        Self::write(self, columns)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        Self::finish(*self).map(|_| ())
+    }
+}
+
 fn write<T: DataType>(
     mut column: SerializedColumnWriter<'_>,
     cells: impl Iterator<Item = Option<T::T>>,
@@ -182,31 +144,6 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
         .with_logical_type(logical)
         .build()?;
     Ok(Arc::new(field))
-}
-
-fn metadata(columns: &[Column], further: &BTreeMap<String, String>) -> Vec<KeyValue> {
-    let mut units = serde_json::Map::new();
-    let mut bonds: Vec<&str> = Vec::new();
-    for column in columns {
-        if let Some(unit) = &column.unit {
-            units.insert(column.name.clone(), unit.clone().into());
-        }
-        let of_bond = column.name.strip_prefix("bond.");
-        if let Some((bond, _)) = of_bond.and_then(|rest| rest.rsplit_once('.'))
-            && !bonds.contains(&bond)
-        {
-            bonds.push(bond);
-        }
-    }
-    let units = serde_json::Value::Object(units).to_string();
-    let bonds = serde_json::Value::from(bonds).to_string();
-    let mut metadata = vec![
-        KeyValue::new("gyrator.units".to_owned(), units),
-        KeyValue::new("gyrator.bonds".to_owned(), bonds),
-    ];
-    let further = further.iter();
-    metadata.extend(further.map(|(key, text)| KeyValue::new(key.clone(), text.clone())));
-    metadata
 }
 
 fn io_error(error: ParquetError) -> io::Error {

@@ -3,9 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::csv_sink::CsvSink;
 #[cfg(feature = "parquet")]
-use crate::parquet_sink::ParquetSink;
+use crate::columnar::{ColumnarForm, PARQUET};
+#[cfg(feature = "parquet")]
+use crate::columnar_sink::ColumnarSink;
+use crate::csv_sink::CsvSink;
 
 /// The type of a column, as FMI 2.0.5 section 2.2.7 names the types of variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -276,7 +278,7 @@ pub struct SinkInfo {
     pub create: fn(&Path) -> Result<Box<dyn RowSink>, RecordError>,
 }
 
-/// Every form of result files; Parquet where the feature `parquet` is on.
+/// Every form of result files; all but CSV where the feature `parquet` is on.
 pub const SINKS: &[SinkInfo] = &[
     SinkInfo {
         ending: "csv",
@@ -287,9 +289,34 @@ pub const SINKS: &[SinkInfo] = &[
     SinkInfo {
         ending: "parquet",
         about: "Apache Parquet, with units; as CSV until the run has ended",
-        create: |path| Ok(Box::new(ParquetSink::create(path)?)),
+        create: create_columnar,
+    },
+    #[cfg(feature = "parquet")]
+    SinkInfo {
+        ending: "arrow",
+        about: "Apache Arrow IPC, with units; as CSV until the run has ended",
+        create: create_columnar,
+    },
+    #[cfg(feature = "parquet")]
+    SinkInfo {
+        ending: "feather",
+        about: "the same as .arrow: Feather of version 2",
+        create: create_columnar,
     },
 ];
+
+#[cfg(feature = "parquet")]
+fn create_columnar(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
+    let form = ColumnarForm::of(path).unwrap_or(&PARQUET);
+    Ok(Box::new(ColumnarSink::create(path, form)?))
+}
+
+/// Whether rows go to this file as comma-separated values: by the ending of its name, and to a pipe or a device.
+#[must_use]
+pub fn is_csv(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default();
+    ending.eq_ignore_ascii_case("csv") || is_stream(path)
+}
 
 /// Whether a path is a pipe or a device, which takes rows as CSV, whatever its name.
 #[must_use]

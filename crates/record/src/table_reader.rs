@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::csv_reader::{CsvError, read_csv};
+use crate::result_file::ResultFile;
 use crate::table::{Series, Table, Values};
 
 /// Why a table was not read.
@@ -28,16 +29,21 @@ impl ReadTableError {
     }
 }
 
-/// Reads a result: a Parquet file where its name ends so, else comma-separated values
-/// ([`read_csv`]).
+/// Reads a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) where its name ends so, else
+/// comma-separated values ([`read_csv`]).
 ///
 /// # Errors
 ///
-/// [`ReadTableError`]; for every Parquet file where the feature `parquet` is off.
+/// [`ReadTableError`]; for every file of these forms where the feature `parquet` is off.
 pub fn read_table(path: &Path) -> Result<Table, ReadTableError> {
     let ending = path.extension().unwrap_or_default();
     if ending.eq_ignore_ascii_case("parquet") {
         parquet(path)
+    } else if ["arrow", "feather"]
+        .iter()
+        .any(|known| ending.eq_ignore_ascii_case(known))
+    {
+        ResultFile::open(path)?.table()
     } else {
         Ok(read_csv(path)?)
     }
@@ -55,7 +61,7 @@ pub fn read_columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
         #[cfg(feature = "parquet")]
         return crate::parquet_reader::read_parquet_columns(path);
         #[cfg(not(feature = "parquet"))]
-        return Err(no_parquet(path));
+        return no_parquet(path);
     }
     let fail = |error: &csv::Error| CsvError::Content {
         path: path.to_owned(),
@@ -89,12 +95,10 @@ pub fn read_columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
 use crate::parquet_reader::read_parquet as parquet;
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(path: &Path) -> Result<Table, ReadTableError> {
-    Err(no_parquet(path))
-}
+use no_parquet as parquet;
 
 #[cfg(not(feature = "parquet"))]
-pub(crate) fn no_parquet(path: &Path) -> ReadTableError {
-    let message = "this program was built without Parquet; give the table as CSV";
-    ReadTableError::content(path, message.to_owned())
+pub(crate) fn no_parquet<T>(path: &Path) -> Result<T, ReadTableError> {
+    let message = "this program was built without Parquet and Arrow; give the table as CSV";
+    Err(ReadTableError::content(path, message.to_owned()))
 }

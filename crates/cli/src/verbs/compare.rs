@@ -16,10 +16,10 @@ use crate::{overwriting, picture, screen};
 /// Options of `gyrator compare`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The result, CSV or Parquet
+    /// The result: CSV, Parquet or Arrow IPC
     #[arg(value_name = "RESULT")]
     result: PathBuf,
-    /// The reference, CSV or Parquet: compared at its times, column by column
+    /// The reference, of the same forms: compared at its times, column by column
     #[arg(value_name = "REFERENCE")]
     reference: PathBuf,
     /// Deviation that is accepted, as part of the reference's value

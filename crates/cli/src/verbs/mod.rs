@@ -4,6 +4,8 @@ mod benchmark;
 mod compare;
 mod compile;
 mod completions;
+#[cfg(feature = "parquet")]
+mod convert;
 mod design_hinfinity;
 mod export;
 mod inspect;
@@ -63,6 +65,9 @@ enum Verb {
     Compare(compare::Options),
     /// Draw a result: signals by unit, bonds, error bars, several runs over each other
     Plot(plot::Options),
+    /// Write a result in another form: CSV, Parquet or Arrow IPC
+    #[cfg(feature = "parquet")]
+    Convert(convert::Options),
     /// Make the recorded calls of one FMU again, and compare its answers
     Replay(replay::Options),
     /// Write the report of a run that is over as one page, which opens offline
@@ -108,6 +113,8 @@ impl Cli {
             Verb::Compile(options) => compile::run(options),
             Verb::Validate(options) => validate::run(&options),
             Verb::Compare(options) => compare::run(&options),
+            #[cfg(feature = "parquet")]
+            Verb::Convert(options) => convert::run(&options),
             Verb::Plot(options) => plot::run(&options),
             Verb::Replay(options) => replay::run(&options),
             Verb::Report(options) => report::run(&options),

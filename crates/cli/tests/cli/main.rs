@@ -5,6 +5,7 @@
 mod bench;
 mod benchmark;
 mod checks;
+mod conversion;
 mod cranes;
 mod disturbed;
 mod ends;

@@ -127,7 +127,7 @@ impl Recorder {
     /// A file that cannot be made.
     #[cfg(feature = "parquet")]
     pub fn parquet(path: impl AsRef<Path>) -> Result<Self, RecordError> {
-        gyrator_record::ParquetSink::create(path.as_ref()).map(Self::new)
+        gyrator_record::ColumnarSink::create(path.as_ref(), &gyrator_record::PARQUET).map(Self::new)
     }
 
     /// Writes a file in the form that the ending of its name asks for: `.csv`, and `.parquet` with the feature `parquet`.

@@ -1,13 +1,15 @@
 //! Results of any size: chosen columns, block by block.
 
+#[cfg(feature = "parquet")]
+mod arrow;
 mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
 
 use std::path::{Path, PathBuf};
 
-use crate::sink::Column;
-use crate::table::Values;
+use crate::sink::{Column, ColumnType};
+use crate::table::{Series, Table, Values};
 use crate::table_reader::ReadTableError;
 
 /// A result file that is read in blocks of rows, of which one is in memory at a time.
@@ -50,16 +52,29 @@ struct FormInfo {
 }
 
 /// Forms besides comma-separated values, which files of all other names are.
-const FORMS: &[FormInfo] = &[FormInfo {
-    ending: "parquet",
-    #[cfg(feature = "parquet")]
-    open: parquet::open,
-    #[cfg(not(feature = "parquet"))]
-    open: |path| Err(crate::table_reader::no_parquet(path)),
-}];
+const FORMS: &[FormInfo] = &[
+    form("parquet", parquet::open),
+    form("arrow", arrow::open),
+    form("feather", arrow::open),
+];
+
+const fn form(
+    ending: &'static str,
+    open: fn(&Path) -> Result<Contents, ReadTableError>,
+) -> FormInfo {
+    FormInfo { ending, open }
+}
+
+/// The forms that a program without the feature `parquet` cannot read.
+#[cfg(not(feature = "parquet"))]
+mod parquet {
+    pub(super) use crate::table_reader::no_parquet as open;
+}
+#[cfg(not(feature = "parquet"))]
+use parquet as arrow;
 
 impl ResultFile {
-    /// Opens a result: a Parquet file where its name ends so, else comma-separated values as [`read_csv`](crate::read_csv)
+    /// Opens a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) where its name ends so, else comma-separated values as [`read_csv`](crate::read_csv)
     /// reads them. Of nested Parquet columns and of types that are neither numbers, booleans nor texts there is none in
     /// [`columns`](Self::columns). Whether a CSV column is text is decided by the first MiB of the file.
     ///
@@ -105,6 +120,46 @@ impl ResultFile {
         let mut entries = self.contents.metadata.iter();
         let found = entries.find(|(known, _)| known == key);
         found.map(|(_, value)| value.as_str())
+    }
+
+    /// All entries of the file's metadata, in no particular order.
+    pub fn all_metadata(&self) -> impl Iterator<Item = (&str, &str)> {
+        let entries = self.contents.metadata.iter();
+        entries.map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// Every row, in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`blocks`](Self::blocks).
+    pub fn table(&self) -> Result<Table, ReadTableError> {
+        let places: Vec<usize> = (0..self.columns().len()).collect();
+        let series = self.columns().iter().map(|column| Series {
+            name: column.name.clone(),
+            values: match column.kind {
+                ColumnType::String => Values::Text(Vec::new()),
+                _ => Values::Numbers(Vec::new()),
+            },
+        });
+        let (mut time, mut series): (Vec<f64>, Vec<Series>) = (Vec::new(), series.collect());
+        let mut blocks = self.blocks(&places)?;
+        while let Some(block) = blocks.next_block()? {
+            time.extend(&block.time);
+            for (series, values) in series.iter_mut().zip(&block.columns) {
+                match (&mut series.values, values) {
+                    (Values::Numbers(all), Values::Numbers(more)) => all.extend(more),
+                    (Values::Text(all), Values::Text(more)) => all.extend_from_slice(more),
+                    _ => {
+                        return Err(ReadTableError::content(
+                            &self.path,
+                            format!("`{}` has numbers and texts", series.name),
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(Table { time, series })
     }
 
     /// Number of rows, where the form says it before they are read.

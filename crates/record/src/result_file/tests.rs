@@ -178,7 +178,8 @@ proptest! {
 #[cfg(feature = "parquet")]
 mod of_parquet {
     use super::*;
-    use crate::parquet_writer::{Cells, ParquetWriter};
+    use crate::columnar::Cells;
+    use crate::parquet_writer::ParquetWriter;
     use crate::table_reader::read_table;
 
     fn columns() -> Vec<Column> {

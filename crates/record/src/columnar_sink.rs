@@ -1,25 +1,26 @@
-//! Rows of a run as a Parquet file.
+//! Rows of a run as a Parquet file or one of Arrow's.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::columnar::{Cells, ColumnarForm, with_time};
 use crate::csv_sink::{CsvSink, Output};
-use crate::parquet_writer::{Cells, ParquetWriter};
 use crate::part_file::{rows_path, write_whole};
-use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink};
+use crate::sink::{Cell, Column, RecordError, RowSink};
 
 /// Cells that are turned from rows into columns at a time.
 const BLOCK: usize = 1 << 20;
 
-/// Writes `time` and the columns to a Parquet file: see [`ParquetWriter`].
+/// Writes `time` and the columns to a file that is [written by columns](ColumnarForm).
 ///
-/// A Parquet file cannot be read before its end is written. Until then the rows are in a CSV file
+/// Such a file cannot be read before its end is written. Until then the rows are in a CSV file
 /// with `.csv.part` after its name, where other programs can read them. It becomes `.csv` if the run
-/// dies. [`finish`](RowSink::finish) turns the rows into the Parquet file and removes the other one.
+/// dies. [`finish`](RowSink::finish) turns the rows into the other form and removes the other one.
 #[derive(Debug)]
-pub struct ParquetSink<W: Output = File> {
+pub struct ColumnarSink<W: Output = File> {
+    form: &'static ColumnarForm,
     path: PathBuf,
     rows_path: PathBuf,
     rows: CsvSink<W>,
@@ -29,30 +30,35 @@ pub struct ParquetSink<W: Output = File> {
     metadata: BTreeMap<String, String>,
 }
 
-impl ParquetSink {
-    /// Creates the file of rows; the Parquet file itself is made in the end. An older one of its
+impl ColumnarSink {
+    /// Creates the file of rows; the file of this form itself is made in the end. An older one of its
     /// name is removed: it must not be mistaken for the result of a run that dies.
     ///
     /// # Errors
     ///
     /// As [`CsvSink::create`].
-    pub fn create(path: &Path) -> Result<Self, RecordError> {
-        Self::create_with(path, |file| file)
+    pub fn create(path: &Path, form: &'static ColumnarForm) -> Result<Self, RecordError> {
+        Self::create_with(path, form, |file| file)
     }
 }
 
-impl<W: Output> ParquetSink<W> {
-    /// As [`ParquetSink::create`], writing rows to the result of `wrap` for the file.
+impl<W: Output> ColumnarSink<W> {
+    /// As [`ColumnarSink::create`], writing rows to the result of `wrap` for the file.
     ///
     /// # Errors
     ///
     /// As [`CsvSink::create`].
-    pub fn create_with(path: &Path, wrap: impl FnOnce(File) -> W) -> Result<Self, RecordError> {
+    pub fn create_with(
+        path: &Path,
+        form: &'static ColumnarForm,
+        wrap: impl FnOnce(File) -> W,
+    ) -> Result<Self, RecordError> {
         let rows_path = rows_path(path);
         let rows = CsvSink::create_with(&rows_path, wrap)?;
         // A file that cannot be removed cannot be replaced either: `finish` reports it.
         let _ = std::fs::remove_file(path);
         Ok(Self {
+            form,
             path: path.to_owned(),
             rows,
             rows_path,
@@ -64,14 +70,10 @@ impl<W: Output> ParquetSink<W> {
     }
 
     fn convert(&self) -> io::Result<()> {
-        let time = Column {
-            unit: Some("s".to_owned()),
-            ..Column::new("time", ColumnType::Real)
-        };
-        let columns: Vec<Column> = std::iter::once(time).chain(self.columns.clone()).collect();
+        let columns = with_time(&self.columns);
         let mut rows = csv::Reader::from_path(&self.rows_path)?;
         write_whole(&self.path, |file| {
-            let mut writer = ParquetWriter::with_metadata(file, &columns, &self.metadata)?;
+            let mut writer = self.form.begin(file, &columns, &self.metadata)?;
             let empty = || -> Vec<Cells> {
                 columns
                     .iter()
@@ -93,18 +95,18 @@ impl<W: Output> ParquetSink<W> {
             if length > 0 {
                 writer.write(&block)?;
             }
-            writer.finish().map(|_| ())
+            writer.finish()
         })
     }
 }
 
-/// Removes the file of rows, all of which the Parquet file has; returns a warning if it stays.
+/// Removes the file of rows, all of which the result has; returns a warning if it stays.
 fn remove_rows(path: &Path) -> Option<String> {
     let removed = std::fs::remove_file(path).or_else(|_| std::fs::remove_file(path));
     let error = removed.err()?;
     let path = path.display();
     Some(format!(
-        "{path} cannot be removed: {error}; its rows are those of the Parquet file"
+        "{path} cannot be removed: {error}; its rows are those of the result"
     ))
 }
 
@@ -118,7 +120,7 @@ fn push(cells: &mut Cells, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-impl<W: Output> RowSink for ParquetSink<W> {
+impl<W: Output> RowSink for ColumnarSink<W> {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
         self.columns = columns.to_vec();
         self.rows.begin(columns)

@@ -1,0 +1,263 @@
+//! A result of one form as one of another.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::columnar::{Cells, ColumnarForm, with_time};
+use crate::csv_sink::CsvSink;
+use crate::part_file::write_whole;
+use crate::result_file::ResultFile;
+use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink, SINKS};
+use crate::table::Values;
+use crate::table_reader::ReadTableError;
+
+/// Cells that are written at a time; see [`ResultFile::blocks`] for those that are read.
+const BLOCK: usize = 1 << 20;
+
+/// Beyond it, doubles are not all whole numbers (2⁵³).
+const MOST: f64 = 9_007_199_254_740_992.0;
+
+/// Why a result has no other form.
+#[derive(Debug, thiserror::Error)]
+pub enum ConversionError {
+    /// The result cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadTableError),
+    /// The other one cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The path as it was given.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// There is no such form.
+    #[error(transparent)]
+    Form(#[from] RecordError),
+    /// A value would not be the same.
+    #[error("`{column}` has a value that would not be the same: {value}")]
+    Value {
+        /// Name of the column.
+        column: String,
+        /// The value.
+        value: String,
+    },
+}
+
+/// Writes all rows of a result to `output`, in the form that the ending of its name asks for, and returns their number.
+/// Values stay the same, bit for bit; of Arrow and Parquet files also units and other metadata, with `further` ones in their place.
+/// A file of columns has one block of rows in memory; an older file is replaced when the new one is whole.
+///
+/// # Errors
+///
+/// [`ConversionError`]; then there is no new file.
+pub fn convert(
+    input: &ResultFile,
+    columns: &[Column],
+    further: &BTreeMap<String, String>,
+    output: &Path,
+) -> Result<u64, ConversionError> {
+    let form = ColumnarForm::of(output);
+    let ending = output.extension().unwrap_or_default();
+    if form.is_none() && !ending.eq_ignore_ascii_case(SINKS[0].ending) {
+        let path = output.to_owned();
+        return Err(RecordError::UnknownEnding { path }.into());
+    }
+    let mut metadata: BTreeMap<String, String> = (input.all_metadata())
+        .filter(|(key, _)| !["gyrator.units", "gyrator.bonds", "ARROW:schema"].contains(key))
+        .map(|(key, text)| (key.to_owned(), text.to_owned()))
+        .collect();
+    metadata.extend(further.clone());
+    let mut failure = None;
+    let mut rows = 0;
+    let written = write_whole(output, |file| {
+        let outcome = match form {
+            Some(form) => write_columns(input, columns, form, file, &metadata),
+            None => copy_rows(input, columns, file.try_clone()?, output),
+        };
+        rows = outcome.map_err(|error| match error {
+            Failed::Write(error) => error,
+            Failed::Other(error) => {
+                failure = Some(error);
+                io::ErrorKind::InvalidData.into()
+            }
+        })?;
+        Ok(())
+    });
+    match (written, failure) {
+        (_, Some(failure)) => Err(failure),
+        (Err(source), None) => Err(ConversionError::Write {
+            path: output.to_owned(),
+            source,
+        }),
+        (Ok(()), None) => Ok(rows),
+    }
+}
+
+/// Writing failed, or something else.
+enum Failed {
+    Write(io::Error),
+    Other(ConversionError),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Write(error)
+    }
+}
+
+impl From<ReadTableError> for Failed {
+    fn from(error: ReadTableError) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<RecordError> for Failed {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Write { source, .. } => Self::Write(source),
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+/// Writes a file of columns; returns the number of rows.
+fn write_columns(
+    input: &ResultFile,
+    columns: &[Column],
+    form: &ColumnarForm,
+    file: &mut File,
+    metadata: &BTreeMap<String, String>,
+) -> Result<u64, Failed> {
+    let mut writer = form.begin(file, &with_time(columns), metadata)?;
+    let rows = copy(input, columns, |cells| Ok(writer.write(cells)?))?;
+    writer.finish()?;
+    Ok(rows)
+}
+
+/// Copies columns in blocks; returns the number of rows.
+fn copy(
+    input: &ResultFile,
+    columns: &[Column],
+    mut write: impl FnMut(&[Cells]) -> Result<(), Failed>,
+) -> Result<u64, Failed> {
+    let empty = || -> Vec<Cells> {
+        let time = std::iter::once(Cells::new(ColumnType::Real));
+        time.chain(columns.iter().map(|column| Cells::new(column.kind)))
+            .collect()
+    };
+    let places: Vec<usize> = (0..columns.len()).collect();
+    let mut blocks = input.blocks(&places)?;
+    let (mut cells, mut waiting, mut rows) = (empty(), 0, 0);
+    while let Some(block) = blocks.next_block()? {
+        if let Cells::Real(times) = &mut cells[0] {
+            times.extend(block.time.iter().copied().map(Some));
+        }
+        for ((column, values), cells) in columns.iter().zip(&block.columns).zip(&mut cells[1..]) {
+            append(column, values, cells)?;
+        }
+        waiting += block.time.len();
+        rows += block.time.len() as u64;
+        if waiting * cells.len() >= BLOCK {
+            write(&std::mem::replace(&mut cells, empty()))?;
+            waiting = 0;
+        }
+    }
+    if waiting > 0 {
+        write(&cells)?;
+    }
+    Ok(rows)
+}
+
+/// Copies rows as comma-separated values; returns their number.
+fn copy_rows(
+    input: &ResultFile,
+    columns: &[Column],
+    file: File,
+    output: &Path,
+) -> Result<u64, Failed> {
+    let mut sink = CsvSink::new(file, output);
+    sink.begin(columns)?;
+    let places: Vec<usize> = (0..columns.len()).collect();
+    let mut blocks = input.blocks(&places)?;
+    while let Some(block) = blocks.next_block()? {
+        for row in 0..block.time.len() {
+            let cell = |(column, values)| cell(column, values, row);
+            let cells: Result<Vec<Cell<'_>>, _> =
+                columns.iter().zip(&block.columns).map(cell).collect();
+            sink.row(block.time[row], &mut cells?.into_iter())?;
+        }
+    }
+    sink.finish()?;
+    Ok(sink.rows())
+}
+
+/// A missing whole number or truth value is NaN, as in a file of comma-separated values that is read.
+fn cell<'a>(column: &Column, values: &'a Values, row: usize) -> Result<Cell<'a>, Failed> {
+    Ok(match values {
+        Values::Text(texts) => Cell::String(&texts[row]),
+        Values::Numbers(numbers) => match column.kind {
+            ColumnType::Integer | ColumnType::Enumeration => {
+                whole(column, numbers[row])?.map_or(Cell::Real(f64::NAN), Cell::Integer)
+            }
+            ColumnType::Boolean => match truth(column, numbers[row])? {
+                Some(truth) => Cell::Boolean(truth),
+                None => Cell::Real(f64::NAN),
+            },
+            _ => Cell::Real(numbers[row]),
+        },
+    })
+}
+
+fn append(column: &Column, values: &Values, cells: &mut Cells) -> Result<(), Failed> {
+    match (values, cells) {
+        (Values::Numbers(numbers), Cells::Real(all)) => {
+            all.extend(numbers.iter().copied().map(Some));
+        }
+        (Values::Numbers(numbers), Cells::Integer(all)) => {
+            for number in numbers {
+                all.push(whole(column, *number)?);
+            }
+        }
+        (Values::Numbers(numbers), Cells::Boolean(all)) => {
+            for number in numbers {
+                all.push(truth(column, *number)?);
+            }
+        }
+        (Values::Text(texts), Cells::Text(all)) => all.extend(texts.iter().cloned().map(Some)),
+        (Values::Text(texts), _) => {
+            return Err(lossy(column, texts.first().map_or("text", |text| text)));
+        }
+        (Values::Numbers(_), Cells::Text(_)) => return Err(lossy(column, "a number")),
+    }
+    Ok(())
+}
+
+/// `None` where there is no value.
+fn whole(column: &Column, number: f64) -> Result<Option<i64>, Failed> {
+    if number.is_nan() {
+        return Ok(None);
+    }
+    if number.fract() != 0.0 || number.abs() >= MOST {
+        return Err(lossy(column, number));
+    }
+    Ok(Some(number as i64))
+}
+
+fn truth(column: &Column, number: f64) -> Result<Option<bool>, Failed> {
+    match number {
+        0.0 => Ok(Some(false)),
+        1.0 => Ok(Some(true)),
+        number if number.is_nan() => Ok(None),
+        number => Err(lossy(column, number)),
+    }
+}
+
+fn lossy(column: &Column, value: impl ToString) -> Failed {
+    Failed::Other(ConversionError::Value {
+        column: column.name.clone(),
+        value: value.to_string(),
+    })
+}

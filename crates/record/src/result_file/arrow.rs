@@ -1,0 +1,283 @@
+//! Files of Arrow's IPC format: the chosen columns of one record batch at a time.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::{Block as Place, root_as_footer};
+use arrow_schema::{ArrowError, DataType, Schema};
+
+use super::{Block, Contents, Form, Stream};
+use crate::sink::{Column, ColumnType};
+use crate::table::Values;
+use crate::table_reader::ReadTableError;
+
+/// Length of what ends a file: the length of its footer, and `ARROW1`.
+const TAIL: u64 = 10;
+
+/// The facts of a file.
+struct Footer {
+    schema: Arc<Schema>,
+    decoder: FileDecoder,
+    batches: Vec<Place>,
+}
+
+struct ArrowFile {
+    path: PathBuf,
+    schema: Arc<Schema>,
+    /// Place of the time in the schema, then of each column.
+    time: usize,
+    columns: Vec<usize>,
+}
+
+/// Does something with a file. The crates of Arrow panic on some files that are damaged.
+fn try_with<R>(
+    path: &Path,
+    action: impl FnOnce() -> Result<R, ArrowError>,
+) -> Result<R, ReadTableError> {
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(action));
+    let outcome = outcome.unwrap_or_else(|_| Err(damaged()));
+    outcome.map_err(|error| ReadTableError::content(path, error.to_string()))
+}
+
+fn damaged() -> ArrowError {
+    ArrowError::ParseError("the file is damaged, or no Arrow file".to_owned())
+}
+
+pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
+    let footer = try_with(path, || read_footer(&mut File::open(path)?))?;
+    let fields = footer.schema.fields().iter().enumerate();
+    let known =
+        fields.filter_map(|(place, field)| Some((place, field.name(), kind(field.data_type())?)));
+    let known: Vec<(usize, &String, ColumnType)> = known.collect();
+    let is_time = |(_, name, kind): &&(usize, &String, ColumnType)| {
+        *name == "time" && *kind != ColumnType::String
+    };
+    let Some(time) = known.iter().find(is_time).map(|(place, ..)| *place) else {
+        let message = "there is no column `time` of numbers".to_owned();
+        return Err(ReadTableError::content(path, message));
+    };
+    let metadata: Vec<(String, String)> = (footer.schema.metadata().iter())
+        .map(|(key, text)| (key.clone(), text.clone()))
+        .collect();
+    let units = metadata.iter().find(|(key, _)| key == "gyrator.units");
+    let units = units.and_then(|(_, json)| serde_json::from_str(json).ok());
+    let mut units: BTreeMap<String, String> = units.unwrap_or_default();
+    let (columns, places) = known
+        .iter()
+        .filter(|(place, ..)| *place != time)
+        .map(|(place, name, kind)| {
+            let unit = units.remove(*name);
+            (
+                Column {
+                    unit,
+                    ..Column::new(*name, *kind)
+                },
+                *place,
+            )
+        })
+        .unzip();
+    Ok(Contents {
+        columns,
+        metadata,
+        rows: None,
+        form: Box::new(ArrowFile {
+            path: path.to_owned(),
+            schema: Arc::clone(&footer.schema),
+            time,
+            columns: places,
+        }),
+    })
+}
+
+/// The kind of a column that can be read.
+fn kind(data_type: &DataType) -> Option<ColumnType> {
+    match data_type {
+        DataType::Float32 | DataType::Float64 => Some(ColumnType::Real),
+        DataType::Boolean => Some(ColumnType::Boolean),
+        DataType::Utf8 | DataType::LargeUtf8 => Some(ColumnType::String),
+        other if other.is_integer() => Some(ColumnType::Integer),
+        _ => None,
+    }
+}
+
+/// Reads the schema and the places of the record batches, of which none is beyond the end of the file.
+fn read_footer(file: &mut File) -> Result<Footer, ArrowError> {
+    let length = file.metadata()?.len();
+    let begin = length.checked_sub(TAIL).ok_or_else(damaged)?;
+    let mut tail = [0; TAIL as usize];
+    file.seek(SeekFrom::Start(begin))?;
+    file.read_exact(&mut tail)?;
+    let footer_length = read_footer_length(tail)? as u64;
+    let start = begin.checked_sub(footer_length).ok_or_else(damaged)?;
+    let bytes = read_at(file, start, footer_length)?;
+    let footer = root_as_footer(&bytes).map_err(|_| damaged())?;
+    let schema = Arc::new(try_fb_to_schema(footer.schema().ok_or_else(damaged)?)?);
+    let batches: Vec<Place> = footer
+        .recordBatches()
+        .into_iter()
+        .flatten()
+        .copied()
+        .collect();
+    if batches.iter().any(|batch| !is_within(batch, length)) {
+        return Err(damaged());
+    }
+    let decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
+    Ok(Footer {
+        schema,
+        decoder,
+        batches,
+    })
+}
+
+fn is_within(batch: &Place, length: u64) -> bool {
+    let size = size(batch);
+    let end = u64::try_from(batch.offset()).ok().zip(size);
+    end.and_then(|(offset, size)| offset.checked_add(size))
+        .is_some_and(|end| end <= length)
+}
+
+fn size(batch: &Place) -> Option<u64> {
+    let head = u64::try_from(batch.metaDataLength()).ok()?;
+    head.checked_add(u64::try_from(batch.bodyLength()).ok()?)
+}
+
+fn read_at(file: &mut File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 == length {
+        true => Ok(bytes),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+impl Form for ArrowFile {
+    fn stream(&self, columns: &[usize]) -> Result<Box<dyn Stream>, ReadTableError> {
+        let open = || {
+            let mut file = File::open(&self.path)?;
+            let footer = read_footer(&mut file)?;
+            if footer.schema != self.schema {
+                let message = "the file has changed since it was opened".to_owned();
+                return Err(ArrowError::ParseError(message));
+            }
+            let places = columns.iter().map(|column| self.columns[*column]);
+            let projection: Vec<usize> = std::iter::once(self.time).chain(places).collect();
+            Ok(ArrowStream {
+                path: self.path.clone(),
+                file,
+                decoder: footer.decoder.with_projection(projection),
+                batches: footer.batches.into_iter(),
+            })
+        };
+        Ok(Box::new(try_with(&self.path, open)?))
+    }
+}
+
+struct ArrowStream {
+    path: PathBuf,
+    file: File,
+    decoder: FileDecoder,
+    batches: std::vec::IntoIter<Place>,
+}
+
+impl Stream for ArrowStream {
+    fn fill(&mut self, block: &mut Block) -> Result<bool, ReadTableError> {
+        let path = self.path.clone();
+        try_with(&path, || {
+            while let Some(batch) = self.next_batch()? {
+                if batch.num_rows() > 0 {
+                    put(&batch, block)?;
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })
+    }
+}
+
+impl ArrowStream {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        let Some(place) = self.batches.next() else {
+            return Ok(None);
+        };
+        let size = size(&place).ok_or_else(damaged)?;
+        let offset = u64::try_from(place.offset()).map_err(|_| damaged())?;
+        let bytes = Buffer::from_vec(read_at(&mut self.file, offset, size)?);
+        self.decoder
+            .read_record_batch(&place, &bytes)?
+            .ok_or_else(damaged)
+            .map(Some)
+    }
+}
+
+fn put(batch: &RecordBatch, block: &mut Block) -> Result<(), ArrowError> {
+    let [time, columns @ ..] = batch.columns() else {
+        return Err(damaged());
+    };
+    let Values::Numbers(time) = values(&**time)? else {
+        return Err(damaged());
+    };
+    block.time = time;
+    block.columns = columns
+        .iter()
+        .map(|column| values(&**column))
+        .collect::<Result<_, _>>()?;
+    Ok(())
+}
+
+/// A missing number is NaN, a missing text is empty.
+fn values(column: &dyn Array) -> Result<Values, ArrowError> {
+    let texts = |cell: Option<&str>| cell.unwrap_or_default().to_owned();
+    Ok(Values::Numbers(match column.data_type() {
+        DataType::Float64 => numbers::<Float64Type>(column, |value| value),
+        DataType::Float32 => numbers::<Float32Type>(column, f64::from),
+        DataType::Int8 => numbers::<Int8Type>(column, f64::from),
+        DataType::Int16 => numbers::<Int16Type>(column, f64::from),
+        DataType::Int32 => numbers::<Int32Type>(column, f64::from),
+        DataType::Int64 => numbers::<Int64Type>(column, |value| value as f64),
+        DataType::UInt8 => numbers::<UInt8Type>(column, f64::from),
+        DataType::UInt16 => numbers::<UInt16Type>(column, f64::from),
+        DataType::UInt32 => numbers::<UInt32Type>(column, f64::from),
+        DataType::UInt64 => numbers::<UInt64Type>(column, |value| value as f64),
+        DataType::Boolean => {
+            let cell =
+                |cell: Option<bool>| cell.map_or(f64::NAN, |value| f64::from(u8::from(value)));
+            column.as_boolean().iter().map(cell).collect()
+        }
+        DataType::Utf8 => {
+            return Ok(Values::Text(
+                column.as_string::<i32>().iter().map(texts).collect(),
+            ));
+        }
+        DataType::LargeUtf8 => {
+            return Ok(Values::Text(
+                column.as_string::<i64>().iter().map(texts).collect(),
+            ));
+        }
+        _ => return Err(damaged()),
+    }))
+}
+
+fn numbers<T: ArrowPrimitiveType>(
+    column: &dyn Array,
+    number: impl Fn(T::Native) -> f64,
+) -> Vec<f64> {
+    let cells = column.as_primitive::<T>();
+    cells
+        .iter()
+        .map(|cell| cell.map_or(f64::NAN, &number))
+        .collect()
+}
