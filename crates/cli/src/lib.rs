@@ -52,9 +52,9 @@ use gyrator_worker::signals;
 
 use crate::exit::Exit;
 
-/// Runs `gyrator`, from its command line to its exit code.
+/// Runs `gyrator`, from its command line to its exit code, with the library that it puts into packed FMUs.
 #[must_use]
-pub fn main() -> ExitCode {
+pub fn main(packed_fmu: &[u8]) -> ExitCode {
     signals::survive_file_size_limit();
     signals::hear_of_children();
     if let Err(error) = gyrator_worker::surroundings::remember() {
@@ -62,23 +62,23 @@ pub fn main() -> ExitCode {
             "warning: the working directory cannot be opened: {error}\n"
         ));
     }
-    gyrator_worker::hook(|_| run().code());
+    gyrator_worker::hook(|_| run(packed_fmu).code());
     if let Err(error) = gyrator_worker::adopt_orphans() {
         screen::message(&format!(
             "warning: processes that FMUs start may outlive the run: {error}\n"
         ));
     }
     // The end of a program that has panicked is not an FMU's.
-    let end = std::panic::catch_unwind(|| gyrator_worker::end_if_worker(|| run().code()));
+    let end = std::panic::catch_unwind(|| gyrator_worker::end_if_worker(|| run(packed_fmu).code()));
     let code = end.unwrap_or(Exit::Panicked.code());
     gyrator_worker::program_ends();
     gyrator_worker::end_orphans();
     code.into()
 }
 
-fn run() -> Exit {
+fn run(packed_fmu: &[u8]) -> Exit {
     let outcome = match verbs::Cli::try_parse() {
-        Ok(cli) => cli.run(),
+        Ok(cli) => cli.run(packed_fmu),
         Err(message) => Ok(usage(&advise(message))),
     };
     match outcome {

@@ -101,14 +101,14 @@ pub(crate) fn command_of(verb: &str) -> Option<Command> {
 
 impl Cli {
     /// Does what the command line asks for.
-    pub(crate) fn run(self) -> Result<Exit, Failure> {
+    pub(crate) fn run(self, packed_fmu: &[u8]) -> Result<Exit, Failure> {
         match self.verb {
             Verb::Run(options) => run::run(*options),
             Verb::New(options) => new_system::run(&options),
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
             Verb::Export(options) => export::run(options),
-            Verb::Pack(options) => pack::run(options),
+            Verb::Pack(options) => pack::run(options, packed_fmu),
             Verb::NewFmu(options) => new_fmu::run(&options),
             Verb::Compile(options) => compile::run(options),
             Verb::Validate(options) => validate::run(&options),

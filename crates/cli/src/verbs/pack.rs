@@ -1,5 +1,6 @@
 //! `gyrator pack`: a coupled system as one FMU, with the master inside.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -46,13 +47,13 @@ pub(super) struct Options {
     start_value: Vec<(String, String)>,
     #[command(flatten)]
     fmus: FmuOptions,
-    /// The library of packed FMUs [default: the one beside this program]
+    /// The library of packed FMUs [default: the one in this program]
     #[arg(long, value_name = "FILE", help_heading = "FMUs")]
     library: Option<PathBuf>,
 }
 
-/// Packs the system.
-pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+/// Packs the system with this library.
+pub(super) fn run(options: Options, packed_fmu: &[u8]) -> Result<Exit, Failure> {
     let target = &options.output_file;
     if !is_named(target, "fmu") {
         let text = format!("--output-file {}: write an .fmu", target.display());
@@ -69,7 +70,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     for problem in &warnings {
         warn(&problem.message);
     }
-    let library = library(options.library.as_deref())?;
+    let library = library(options.library.as_deref(), packed_fmu)?;
     let name = options.model_name.unwrap_or_else(|| {
         let stem = target.file_stem().unwrap_or_default();
         stem.to_string_lossy().into_owned()
@@ -98,29 +99,19 @@ fn warn(text: &str) {
     screen::message(&format!("warning: {text}\n"));
 }
 
-/// The library of packed FMUs.
-fn library(given: Option<&Path>) -> Result<Vec<u8>, Failure> {
+/// The library of packed FMUs: the one that is given, or the program's own.
+fn library<'a>(given: Option<&Path>, own: &'a [u8]) -> Result<Cow<'a, [u8]>, Failure> {
     let not_loaded = |text: String| Failure::new(Exit::NotLoaded, Message::error(text));
     if let Some(path) = given {
-        let read = std::fs::read(path);
+        let read = std::fs::read(path).map(Cow::Owned);
         return read.map_err(|error| not_loaded(format!("--library {}: {error}", path.display())));
     }
-    let name = format!(
-        "{}gyrator_packed_fmu{}",
-        std::env::consts::DLL_PREFIX,
-        std::env::consts::DLL_SUFFIX
-    );
-    let program = std::env::current_exe().unwrap_or_default();
-    let folder = program.parent().unwrap_or(Path::new("."));
-    // Cargo puts it into `deps` whenever it builds the program, and beside the program where it is asked for.
-    let places = [folder.join("deps").join(&name), folder.join(&name)];
-    let found = places.iter().find_map(|place| std::fs::read(place).ok());
-    found.ok_or_else(|| {
-        let text = format!("the library of packed FMUs, {name}, is not beside the program, in {}", folder.display());
-        let help = "`cargo build --release` makes it beside the program, which `cargo install` does not: copy it there, or name it \
-                    with --library";
-        not_loaded(text).help(help)
-    })
+    if own.is_empty() {
+        let text = "this program was built without the library of packed FMUs";
+        let help = "build it with the feature `packed-fmu`, which is on by default, or name a library with --library";
+        return Err(not_loaded(text.to_owned()).help(help));
+    }
+    Ok(Cow::Borrowed(own))
 }
 
 /// Writes the file; an earlier one stays until the new one is whole.
