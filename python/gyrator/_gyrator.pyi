@@ -198,6 +198,31 @@ class System:
         ``max_residual_energy``, J, the run ends.
         """
 
+    def interface_model(
+        self,
+        name: str,
+        component: str,
+        exchange_step: float,
+        *,
+        bonds: Sequence[str],
+        positions: Sequence[str] | None = None,
+        inverse_mass: Sequence[str] | None = None,
+        free_acceleration: Sequence[str] | None = None,
+        accelerations: Sequence[str] | None = None,
+        forces: Sequence[str] | None = None,
+        stiffness: Sequence[str] | None = None,
+        force_rates: Sequence[str] | None = None,
+        order: str | None = None,
+        **settings: _Value,
+    ) -> None:
+        """Adds an interface model of the multibody component ``component``, which exchanges values with the fast components at its bonds every
+        ``exchange_step``, s (docs/coupling.md).
+
+        ``positions``, ``inverse_mass`` (the upper triangle of W, row by row), ``free_acceleration`` and ``accelerations`` are outputs of ``component``;
+        ``forces``, ``stiffness`` and ``force_rates`` are those of the fast components, as ``component.variable``. ``order`` says which side is
+        stepped first; the settings are the further keys of a system file.
+        """
+
     def start_time(self, seconds: float) -> None:
         """Sets the start time, s; 0 unless it is set."""
 

@@ -39,6 +39,16 @@ impl Axes {
     }
 }
 
+/// Names of variables or bonds.
+#[derive(Default, FromPyObject)]
+struct Names(Vec<String>);
+
+impl Names {
+    fn list(&self) -> Vec<&str> {
+        self.0.iter().map(String::as_str).collect()
+    }
+}
+
 /// How values get another type: a word, or values for texts.
 #[derive(FromPyObject)]
 enum Conversion<'py> {
@@ -306,6 +316,48 @@ impl System {
         }
         if let Some(joules) = max_residual_energy {
             bond.max_residual_energy(joules);
+        }
+        Ok(())
+    }
+
+    /// Adds an interface model of a multibody component.
+    #[pyo3(signature = (
+        name, component, exchange_step, *, bonds, positions=None, inverse_mass=None, free_acceleration=None, accelerations=None,
+        forces=None, stiffness=None, force_rates=None, order=None, **settings
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "the keywords of one function")]
+    fn interface_model(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        component: &str,
+        exchange_step: f64,
+        bonds: Names,
+        positions: Option<Names>,
+        inverse_mass: Option<Names>,
+        free_acceleration: Option<Names>,
+        accelerations: Option<Names>,
+        forces: Option<Names>,
+        stiffness: Option<Names>,
+        force_rates: Option<Names>,
+        order: Option<&str>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let list = Option::unwrap_or_default;
+        let mut system = self.lock(py)?;
+        let mut model = system
+            .interface_model(name, component, exchange_step)
+            .bonds(&bonds.list())
+            .positions(&list(positions).list())
+            .mass(&list(inverse_mass).list(), &list(free_acceleration).list())
+            .accelerations(&list(accelerations).list())
+            .forces(&list(forces).list())
+            .force_model(&list(stiffness).list(), &list(force_rates).list());
+        if let Some(order) = order {
+            model = model.order(order);
+        }
+        for (key, value) in settings.into_iter().flatten() {
+            model = model.option(&key.extract::<String>()?, from_python(&value)?);
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 import gyrator
@@ -303,6 +304,33 @@ def test_a_bond_has_several_axes() -> None:
     assert plane["residual_energy"] == pytest.approx(2.0 * x["residual_energy"], rel=1e-12)
     with pytest.raises(gyrator.UsageError, match="as many efforts as flows, and 2 and 1"):
         system.bond("wrong", efforts, flows[:1])
+
+
+def test_an_interface_model_is_that_of_a_file(fmus: Path, tmp_path: Path) -> None:
+    text = (ROOT / "examples/single-crane.toml").read_text(encoding="utf-8").replace("../target/fmus", str(fmus))
+    file = tmp_path / "crane.toml"
+    file.write_text(text, encoding="utf-8")
+    from_file = gyrator.System.from_file(file)
+    described = tomllib.loads(text)
+    models = described.pop("interface_models")
+    assert models
+    bare = tmp_path / "bare.toml"
+    begin = text.index("[[interface_models]]")
+    assert "\n[" not in text[begin + 1 :], "the interface model is the last section of the file"
+    bare.write_text(text[:begin], encoding="utf-8")
+    in_code = gyrator.System.from_file(bare)
+    for model in models:
+        in_code.interface_model(model.pop("name"), model.pop("component"), model.pop("exchange_step"), **model)
+    expected, found = (system.start() for system in (from_file, in_code))
+    for run in (expected, found):
+        run.run_until(1.0)
+    expected, found = expected.stop(), found.stop()
+    assert expected.columns == found.columns and len(expected.time) > 10
+    for name in expected.columns:
+        assert np.array_equal(expected[name], found[name]), name
+    with pytest.raises(gyrator.InvalidInputError, match="there is no .*`fats-first`"):
+        in_code.interface_model("other", "mechanics", 1e-3, bonds=[], order="fats-first")
+        in_code.start()
 
 
 def test_values_are_converted(fmus: Path) -> None:

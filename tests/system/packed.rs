@@ -156,6 +156,80 @@ fn states_are_saved_and_restored_also_at_the_stop_time_and_across_a_reset() {
     instance.terminate().unwrap();
 }
 
+/// Bytes of a state go from one instance to another one, which goes on with the same bits; also where they are asked for after
+/// further steps, where packed FMUs are in packed FMUs, and where a correction and several rates have states of their own.
+#[test]
+fn states_go_to_other_instances_as_bytes() {
+    let pair = oscillators("nepce", 4e-3);
+    let (inner, _inner_folder) = packed(&pair, "inner", PackOptions::default());
+    let text =
+        format!("[experiment]\nstep_size = 1e-3\n\n[components]\nc = {{ fmu = {inner:?} }}\n");
+    let (outer, _outer_folder) = packed(&read(&text), "outer", PackOptions::default());
+    for (path, prefix) in [(&inner, ""), (&outer, "c.")] {
+        let fmu = Fmu::open(path).unwrap();
+        let description = fmu.description().co_simulation.as_ref().unwrap();
+        assert!(description.can_serialize_fmu_state);
+        let reference = |name: &str| {
+            let name = format!("{prefix}{name}");
+            fmu.description().variable(&name).unwrap().value_reference
+        };
+        let references = NAMES.map(reference);
+        let start = || {
+            let options = InstanceOptions::default();
+            let mut instance = fmu.instantiate("p", &options).unwrap();
+            instance.setup_experiment(None, 0.0, Some(1.0)).unwrap();
+            instance.enter_initialization_mode().unwrap();
+            instance
+        };
+        let steps = |instance: &mut Instance, from: u32, to: u32| {
+            let mut rows = Vec::new();
+            for k in from..to {
+                instance.do_step(f64::from(k) * 1e-3, 1e-3, false).unwrap();
+                rows.push(values(instance, &references));
+            }
+            rows
+        };
+        let mut one = start();
+        let parameter = reference("left.m");
+        one.set_real(&[parameter], &[1.25]).unwrap();
+        let before = one.save_state().unwrap();
+        let early = one.serialize_state(&before).unwrap();
+        one.exit_initialization_mode().unwrap();
+        let first = steps(&mut one, 0, 7);
+        let state = one.save_state().unwrap();
+        let at_once = one.serialize_state(&state).unwrap();
+        let next = steps(&mut one, 7, 12);
+        let later = one.serialize_state(&state).unwrap();
+        let last = steps(&mut one, 12, 20);
+        // The present state of the instance was not touched.
+        one.restore_state(&state).unwrap();
+        assert_eq!(steps(&mut one, 7, 12), next);
+        assert_eq!(steps(&mut one, 12, 20), last);
+
+        let mut other = start();
+        other.exit_initialization_mode().unwrap();
+        steps(&mut other, 0, 2);
+        for bytes in [&at_once, &later] {
+            let state = other.deserialize_state(bytes).unwrap();
+            for _ in 0..2 {
+                other.restore_state(&state).unwrap();
+                assert_eq!(steps(&mut other, 7, 12), next);
+            }
+        }
+        // In Initialization Mode, with the parameter that was set there.
+        let mut third = start();
+        let before = third.deserialize_state(&early).unwrap();
+        third.restore_state(&before).unwrap();
+        third.exit_initialization_mode().unwrap();
+        assert_eq!(steps(&mut third, 0, 7), first);
+        for cut in [0, 1, later.len() / 2, later.len() - 1] {
+            if let Ok(state) = other.deserialize_state(&later[..cut]) {
+                other.restore_state(&state).unwrap_err();
+            }
+        }
+    }
+}
+
 #[test]
 fn outputs_in_initialization_mode_follow_parameters() {
     let (path, _folder) = packed(&oscillators("off", 1e-3), "pair", PackOptions::default());

@@ -54,6 +54,11 @@ typedef struct gyrator_output gyrator_output;
 typedef struct gyrator_run gyrator_run;
 
 /**
+ * The state of a run at a communication point, to which the run can go back.
+ */
+typedef struct gyrator_snapshot gyrator_snapshot;
+
+/**
  * Units, connections, power bonds and the experiment, by names.
  */
 typedef struct gyrator_system gyrator_system;
@@ -204,6 +209,24 @@ gyrator_code gyrator_run_stop(gyrator_run *run);
  * Simulated time, s.
  */
 gyrator_code gyrator_run_time(gyrator_run *run, double *time);
+
+/**
+ * Saves the state at the present communication point; all units must be able to, and units of the caller are not. A run that goes back to it and
+ * is given the same inputs has the same results, bit for bit. Free it with `gyrator_snapshot_free`, before or after the run.
+ */
+gyrator_code gyrator_run_save(gyrator_run *run,
+                              gyrator_snapshot **result);
+
+/**
+ * Goes back to a saved state of this run, which stays valid. What was recorded stays, and the rows that follow are appended.
+ */
+gyrator_code gyrator_run_restore(gyrator_run *run,
+                                 gyrator_snapshot *snapshot);
+
+/**
+ * Frees the result of `gyrator_run_save`. NULL is allowed.
+ */
+void gyrator_snapshot_free(gyrator_snapshot *snapshot);
 
 /**
  * Looks up an output, a local variable or a parameter of type Real. Free it with `gyrator_output_free`; it is of use with this run only.

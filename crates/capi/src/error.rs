@@ -53,7 +53,9 @@ impl Refusal {
 impl From<RunError> for Refusal {
     fn from(error: RunError) -> Self {
         let code = match error {
-            RunError::Variable(_) | RunError::Ended(_) => GyratorCode::Usage,
+            RunError::Variable(_) | RunError::Ended(_) | RunError::NotSaved(_) => {
+                GyratorCode::Usage
+            }
             _ => GyratorCode::Failed,
         };
         Self {

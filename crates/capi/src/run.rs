@@ -5,7 +5,7 @@
 use std::ffi::{CString, c_char};
 use std::sync::{Mutex, MutexGuard};
 
-use gyrator::{Input, Output, Recorder, Run};
+use gyrator::{Input, Output, Recorder, Run, Snapshot};
 
 use crate::arguments::{Text, give, object, take_back, there};
 use crate::error::{GyratorCode, Refusal, guard};
@@ -24,6 +24,9 @@ pub struct GyratorOutput(Output<f64>);
 
 /// An input or a tunable parameter of a run, which is written without a look-up.
 pub struct GyratorInput(Input<f64>);
+
+/// The state of a run at a communication point, to which the run can go back.
+pub struct GyratorSnapshot(Mutex<Snapshot>);
 
 /// Energies of a power bond until now, J.
 #[repr(C)]
@@ -120,6 +123,42 @@ pub extern "C" fn gyrator_run_time(run: *mut GyratorRun, time: Option<&mut f64>)
         *there(time, "the place of the time")? = lock(run)?.run.time();
         Ok(())
     })
+}
+
+/// Saves the state at the present communication point; all units must be able to, and units of the caller are not. A run that goes back to it and
+/// is given the same inputs has the same results, bit for bit. Free it with `gyrator_snapshot_free`, before or after the run.
+#[unsafe(no_mangle)]
+pub extern "C" fn gyrator_run_save(
+    run: *mut GyratorRun,
+    result: Option<&mut *mut GyratorSnapshot>,
+) -> GyratorCode {
+    guard(|| {
+        let snapshot = lock(run)?.run.save()?;
+        give(result, GyratorSnapshot(Mutex::new(snapshot)))
+    })
+}
+
+/// Goes back to a saved state of this run, which stays valid. What was recorded stays, and the rows that follow are appended.
+#[unsafe(no_mangle)]
+pub extern "C" fn gyrator_run_restore(
+    run: *mut GyratorRun,
+    snapshot: *mut GyratorSnapshot,
+) -> GyratorCode {
+    guard(|| {
+        let snapshot = object(snapshot, "the snapshot")?.0.try_lock();
+        let snapshot =
+            snapshot.map_err(|_| Refusal::usage("the snapshot is in use by another thread"))?;
+        Ok(lock(run)?.run.restore(&snapshot)?)
+    })
+}
+
+/// Frees the result of `gyrator_run_save`. NULL is allowed.
+#[unsafe(no_mangle)]
+pub extern "C" fn gyrator_snapshot_free(snapshot: *mut GyratorSnapshot) {
+    guard(|| {
+        take_back(snapshot);
+        Ok(())
+    });
 }
 
 /// Looks up an output, a local variable or a parameter of type Real. Free it with `gyrator_output_free`; it is of use with this run only.

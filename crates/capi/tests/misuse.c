@@ -48,9 +48,10 @@ int main(int count, char **arguments) {
     gyrator_run *run = NULL, *again = NULL;
     gyrator_output *y = NULL;
     gyrator_input *u = NULL;
+    gyrator_snapshot *snapshot = NULL, *unsaved = NULL;
     gyrator_bond_energy energy;
     bool goes_on = true;
-    double value = 0.0;
+    double value = 0.0, first = 0.0;
     const char *json = NULL;
 
     EXPECT(strlen(gyrator_version()) > 0 && strlen(gyrator_last_error()) == 0);
@@ -96,6 +97,7 @@ int main(int count, char **arguments) {
     REFUSED(gyrator_system_start(system, 1, &again), GYRATOR_CODE_INVALID_INPUT, "part");
     gyrator_system_free(system);
 
+    REFUSED(gyrator_run_save(run, &unsaved), GYRATOR_CODE_USAGE, "part cannot save a state");
     REFUSED(gyrator_run_output(run, "part.z", &y), GYRATOR_CODE_USAGE, "part.z");
     EXPECT(gyrator_run_output(run, "part.y", &y) == GYRATOR_CODE_OK);
     EXPECT(gyrator_run_input(run, "part.u", &u) == GYRATOR_CODE_OK);
@@ -119,10 +121,36 @@ int main(int count, char **arguments) {
     REFUSED(gyrator_run_step(run, NULL), GYRATOR_CODE_FAILED, "the callback returned 7");
     REFUSED(gyrator_run_step(run, NULL), GYRATOR_CODE_USAGE, "ended");
     EXPECT(gyrator_run_summary(run, &json) == GYRATOR_CODE_OK && json[0] == '{');
+    REFUSED(gyrator_run_save(run, &unsaved), GYRATOR_CODE_USAGE, "ended");
+    EXPECT(unsaved == NULL);
     gyrator_input_free(u);
     gyrator_output_free(y);
     gyrator_run_free(run);
     gyrator_run_free(NULL);
+
+    /* A run of FMUs goes back to a saved state, and has the same values again. */
+    EXPECT(gyrator_system_new(0.01, &system) == GYRATOR_CODE_OK);
+    EXPECT(gyrator_system_add_fmu(system, "left", fmu) == GYRATOR_CODE_OK);
+    EXPECT(gyrator_system_start(system, 1, &run) == GYRATOR_CODE_OK);
+    EXPECT(gyrator_system_start(system, 1, &again) == GYRATOR_CODE_OK);
+    gyrator_system_free(system);
+    REFUSED(gyrator_run_save(run, NULL), GYRATOR_CODE_USAGE, "NULL");
+    REFUSED(gyrator_run_save(NULL, &snapshot), GYRATOR_CODE_USAGE, "the run is NULL");
+    EXPECT(gyrator_run_until(run, 0.1, NULL) == GYRATOR_CODE_OK);
+    EXPECT(gyrator_run_save(run, &snapshot) == GYRATOR_CODE_OK);
+    REFUSED(gyrator_run_restore(run, NULL), GYRATOR_CODE_USAGE, "the snapshot is NULL");
+    REFUSED(gyrator_run_restore(again, snapshot), GYRATOR_CODE_USAGE, "belongs to the run");
+    EXPECT(gyrator_run_until(run, 0.2, NULL) == GYRATOR_CODE_OK);
+    EXPECT(gyrator_run_read_real(run, "left.x", &first) == GYRATOR_CODE_OK);
+    EXPECT(gyrator_run_restore(run, snapshot) == GYRATOR_CODE_OK);
+    EXPECT(gyrator_run_time(run, &value) == GYRATOR_CODE_OK && fabs(value - 0.1) < 1e-12);
+    EXPECT(gyrator_run_read_real(run, "left.x", &value) == GYRATOR_CODE_OK && value != first);
+    EXPECT(gyrator_run_until(run, 0.2, NULL) == GYRATOR_CODE_OK);
+    EXPECT(gyrator_run_read_real(run, "left.x", &value) == GYRATOR_CODE_OK && value == first);
+    gyrator_run_free(run);
+    gyrator_snapshot_free(snapshot);
+    gyrator_snapshot_free(NULL);
+    gyrator_run_free(again);
     gyrator_system_free(NULL);
     EXPECT(part.released == 2);
     return line_failed;

@@ -8,6 +8,7 @@ use fmu_kit::{
     Experiment, Fault, Instantiation, Simulation, ValueReference, Values, VariableAccess,
 };
 use gyrator::graph::Graph;
+use gyrator::run::{deserialize, serialize};
 use gyrator::system::FmuCache;
 use gyrator::{Report, Run, RunError, RunOptions, Snapshot, StopReason};
 use gyrator_system::{Severity, Spanned, SystemFile, toml_file};
@@ -42,10 +43,27 @@ pub(crate) struct PackedSystem {
     is_initialized: bool,
 }
 
-/// A saved state. It keeps its run alive, which the instance may have left since then.
+/// A saved state.
 pub(crate) struct SavedSystem {
-    // Is dropped before the run that has made it.
-    state: Option<(Snapshot, Rc<RefCell<Run>>)>,
+    /// `None` before the end of Initialization Mode.
+    state: Option<SavedRun>,
+    given: Given,
+    experiment: Experiment,
+    time: f64,
+}
+
+/// The state of a run.
+enum SavedRun {
+    /// It keeps the run alive that has made it, which the instance may have left since then, and is dropped before it.
+    Kept(Box<Snapshot>, Rc<RefCell<Run>>),
+    /// Of another instance.
+    Bytes(Vec<u8>),
+}
+
+/// A [`SavedSystem`] as bytes.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct WrittenSystem {
+    state: Option<Vec<u8>>,
     given: Given,
     experiment: Experiment,
     time: f64,
@@ -347,7 +365,7 @@ impl Simulation for PackedSystem {
         let state = match &self.run {
             Some(run) if self.is_initialized => {
                 let snapshot = run.borrow_mut().save().map_err(failed)?;
-                Some((snapshot, Rc::clone(run)))
+                Some(SavedRun::Kept(Box::new(snapshot), Rc::clone(run)))
             }
             _ => None,
         };
@@ -360,16 +378,57 @@ impl Simulation for PackedSystem {
     }
 
     fn restore(&mut self, saved: &SavedSystem) -> Result<(), Fault> {
-        self.run = None;
-        if let Some((snapshot, run)) = &saved.state {
-            run.borrow_mut().restore(snapshot).map_err(failed)?;
-            find_all(&mut self.slots, &run.borrow())?;
-            self.run = Some(Rc::clone(run));
-        }
-        self.is_initialized = saved.state.is_some();
+        (self.run, self.is_initialized) = (None, false);
         self.slots.give(&saved.given);
         (self.experiment, self.time) = (saved.experiment, saved.time);
+        match &saved.state {
+            None => {}
+            Some(SavedRun::Kept(snapshot, run)) => {
+                run.borrow_mut().restore(snapshot).map_err(failed)?;
+                find_all(&mut self.slots, &run.borrow())?;
+                self.run = Some(Rc::clone(run));
+            }
+            Some(SavedRun::Bytes(bytes)) => {
+                self.start()?;
+                if let Some(run) = &self.run {
+                    deserialize(&mut run.borrow_mut(), bytes).map_err(failed)?;
+                }
+            }
+        }
+        self.is_initialized = saved.state.is_some();
         Ok(())
+    }
+
+    fn to_bytes(saved: &SavedSystem) -> Result<Vec<u8>, Fault> {
+        let state = match &saved.state {
+            None => None,
+            Some(SavedRun::Bytes(bytes)) => Some(bytes.clone()),
+            Some(SavedRun::Kept(snapshot, run)) => {
+                let mut run = run.borrow_mut();
+                let present = run.save().map_err(failed)?;
+                run.restore(snapshot).map_err(failed)?;
+                let bytes = serialize(&mut run);
+                run.restore(&present).map_err(failed)?;
+                Some(bytes.map_err(failed)?)
+            }
+        };
+        let written = WrittenSystem {
+            state,
+            given: saved.given.clone(),
+            experiment: saved.experiment,
+            time: saved.time,
+        };
+        postcard::to_stdvec(&written).map_err(failed)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<SavedSystem> {
+        let written: WrittenSystem = postcard::from_bytes(bytes).ok()?;
+        Some(SavedSystem {
+            state: written.state.map(SavedRun::Bytes),
+            given: written.given,
+            experiment: written.experiment,
+            time: written.time,
+        })
     }
 
     fn time_of(saved: &SavedSystem) -> f64 {

@@ -41,7 +41,7 @@ pub(crate) struct Slots {
 }
 
 /// Values that were set, in the order of the variables.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Given {
     reals: Vec<(f64, bool)>,
     integers: Vec<(i32, bool)>,

@@ -20,7 +20,7 @@ pub struct Instantiation<'a> {
 }
 
 /// Times and tolerance of an experiment (`fmi2SetupExperiment`).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Experiment {
     /// Start time, s.
     pub start: f64,

@@ -8,6 +8,16 @@ use crate::bench::{Bench, ProgramOutcome};
 
 /// The FMU of an oscillator with its library changed.
 fn with_library(bench: &Bench, name: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
+    with_entries(bench, name, "binaries/", change);
+}
+
+/// The FMU of an oscillator with those of its entries changed whose names begin with `prefix`.
+pub(crate) fn with_entries(
+    bench: &Bench,
+    name: &str,
+    prefix: &str,
+    change: impl Fn(&[u8]) -> Vec<u8>,
+) {
     let source = std::fs::File::open(bench.path("fmus/OscillatorForce.fmu")).unwrap();
     let mut source = zip::ZipArchive::new(source).unwrap();
     let mut target = zip::ZipWriter::new(std::fs::File::create(bench.path(name)).unwrap());
@@ -22,8 +32,8 @@ fn with_library(bench: &Bench, name: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
         target
             .start_file(name.as_str(), SimpleFileOptions::default())
             .unwrap();
-        let is_library = name.starts_with("binaries/");
-        let bytes = if is_library { change(&bytes) } else { bytes };
+        let is_changed = name.starts_with(prefix);
+        let bytes = if is_changed { change(&bytes) } else { bytes };
         target.write_all(&bytes).unwrap();
     }
     target.finish().unwrap();

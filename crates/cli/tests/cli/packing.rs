@@ -1,6 +1,7 @@
 //! Systems packed as one FMU, as users pack and run them.
 
 use crate::bench::{Bench, OSCILLATORS};
+use crate::fmu_options::with_entries;
 
 /// The columns of a result whose names begin with `prefix`, by the rest of the name.
 fn columns(bench: &Bench, result: &str, prefix: &str) -> Vec<(String, Vec<f64>)> {
@@ -81,6 +82,71 @@ fn a_packed_system_has_the_results_of_the_system() {
     }
     // Five outputs of the oscillators, two of the third, the table, residual power and residual energy.
     assert!(compared >= 10, "{compared} of {packed:?}");
+}
+
+/// As `cargo install` brings it: the program alone, in another folder.
+#[test]
+fn the_program_packs_wherever_it_lies() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    std::fs::create_dir(bench.path("bin")).unwrap();
+    let program = bench.path("bin/gyrator");
+    std::fs::copy(env!("CARGO_BIN_EXE_gyrator"), &program).unwrap();
+    let packing = std::process::Command::new(&program)
+        .args(["pack", "system.toml", "-o", "p.fmu"])
+        .current_dir(bench.path(""))
+        .output()
+        .unwrap();
+    assert!(packing.status.success(), "{packing:?}");
+    assert_eq!(succeed(&bench, &["validate", "p.fmu"]), "p.fmu: valid\n");
+}
+
+/// The state of a run with a packed FMU in it goes into a file, and on from there.
+#[test]
+fn a_run_with_a_packed_fmu_goes_on_from_a_saved_state() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    succeed(&bench, &["pack", "system.toml", "-o", "p.fmu"]);
+    bench.write(
+        "outer.toml",
+        "[experiment]\nstop_time = 0.1\nstep_size = 1e-3\n[components]\np = { fmu = \"p.fmu\" }\n",
+    );
+    let whole = "run outer.toml -o whole.csv --save-state s.state --at 0.05";
+    succeed(&bench, &whole.split(' ').collect::<Vec<_>>());
+    let rest = "run outer.toml -o rest.csv --resume s.state";
+    succeed(&bench, &rest.split(' ').collect::<Vec<_>>());
+    let rest = bench.read("rest.csv");
+    let rows = rest.split_once('\n').unwrap().1;
+    assert_eq!(rows.lines().count(), 51);
+    assert!(bench.read("whole.csv").ends_with(rows));
+}
+
+/// One FMU that gives no bytes is enough.
+#[test]
+fn states_have_bytes_where_all_fmus_have_them() {
+    let bench = Bench::new();
+    with_entries(&bench, "mute.fmu", "modelDescription.xml", |bytes| {
+        let text = std::str::from_utf8(bytes).unwrap();
+        let (able, mute) = (
+            "canSerializeFMUstate=\"true\"",
+            "canSerializeFMUstate=\"false\"",
+        );
+        assert!(text.contains(able));
+        text.replace(able, mute).into_bytes()
+    });
+    bench.write("all.toml", OSCILLATORS);
+    let mixed = OSCILLATORS.replace("fmus/OscillatorForce.fmu", "mute.fmu");
+    bench.write("mixed.toml", &mixed);
+    for (system, expected) in [("all.toml", true), ("mixed.toml", false)] {
+        succeed(&bench, &["pack", system, "-o", "p.fmu"]);
+        let archive = std::fs::File::open(bench.path("p.fmu")).unwrap();
+        let mut archive = zip::ZipArchive::new(archive).unwrap();
+        let entry = archive.by_name("modelDescription.xml").unwrap();
+        let text = std::io::read_to_string(entry).unwrap();
+        let gives_bytes = text.contains("canSerializeFMUstate=\"true\"");
+        assert_eq!(gives_bytes, expected, "{system}");
+        assert!(text.contains("canGetAndSetFMUstate=\"true\""), "{system}");
+    }
 }
 
 #[test]

@@ -261,6 +261,13 @@ impl Graph {
         components.all(|component| component.description.capabilities.save_and_restore)
     }
 
+    /// Whether all components save and restore their states, and give them as bytes.
+    pub fn serializes_states(&self) -> bool {
+        let mut components = self.components.iter();
+        self.saves_states()
+            && components.all(|component| component.description.capabilities.serialize)
+    }
+
     /// Macro-step H, s.
     pub fn macro_step(&self) -> f64 {
         self.macro_step

@@ -21,6 +21,7 @@ pub(super) struct About {
     model_name: String,
     description: String,
     saves_states: bool,
+    serializes_states: bool,
     only_once: bool,
     needs_tool: bool,
     tool: String,
@@ -50,6 +51,7 @@ impl About {
             model_name: model_name.to_owned(),
             description: format!("Coupled system of {}", names.join(", ")),
             saves_states: graph.saves_states(),
+            serializes_states: graph.serializes_states(),
             only_once: any(|kind| kind.can_be_instantiated_only_once_per_process),
             needs_tool: any(|kind| kind.needs_execution_tool),
             tool: generation_tool(models),
@@ -103,6 +105,7 @@ impl About {
         ];
         for (name, is_set) in [
             ("canGetAndSetFMUstate", self.saves_states),
+            ("canSerializeFMUstate", self.serializes_states),
             ("canBeInstantiatedOnlyOncePerProcess", self.only_once),
             ("needsExecutionTool", self.needs_tool),
         ] {
