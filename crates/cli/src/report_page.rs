@@ -89,6 +89,7 @@ pub(crate) fn write(
     path: &Path,
     summary: &impl Serialize,
     drawing: Drawing,
+    graph: Option<&str>,
     remarks: &[String],
 ) -> Result<(), Failure> {
     let write = || {
@@ -96,7 +97,7 @@ pub(crate) fn write(
         let page = Page {
             summary: &summary,
             drawing: &drawing.with_units(&summary),
-            graph: None,
+            graph,
             remarks,
             live: None,
         };
@@ -127,7 +128,13 @@ pub(crate) fn write_kept(
     let shown = shown.unwrap_or_default();
     // The fault stands in the page without them, too.
     let drawing = kept.and_then(|file| drawing(&file, &shown).ok());
-    write(path, summary, drawing.unwrap_or_default(), &shown.remarks())
+    write(
+        path,
+        summary,
+        drawing.unwrap_or_default(),
+        None,
+        &shown.remarks(),
+    )
 }
 
 /// Removes the page of an earlier run, so that it stands for no later one.
@@ -173,7 +180,7 @@ mod tests {
     fn only_pages_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.html");
-        let write = || write(&path, &Value::Null, Drawing::default(), &[]);
+        let write = || write(&path, &Value::Null, Drawing::default(), None, &[]);
         write().unwrap();
         write().unwrap();
         remove_earlier(&path);

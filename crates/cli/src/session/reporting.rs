@@ -1,6 +1,7 @@
 //! The report of a session as a page: its signals are kept while it runs.
 
 use gyrator::{Recorder, RunError};
+use gyrator_graph::Diagram;
 use gyrator_record::DecimatedRows;
 use gyrator_report::Drawing;
 
@@ -9,6 +10,9 @@ use crate::error_bars::Assessed;
 use crate::failure::Failure;
 use crate::report_page::{self, Shown};
 use crate::summary::Summary;
+
+/// Bytes of a graph that a page takes: a third of what its signals have at most.
+const LARGEST_GRAPH: usize = 100_000;
 
 /// The signals of a page, and remarks on them.
 pub(super) struct Drawn {
@@ -59,6 +63,11 @@ impl Session<'_> {
             let is_drawn = |name: &str| decimated.column(name).is_some();
             drawing = drawing.with(&assessed.decimated(is_drawn, stretches));
         }
-        report_page::write(path, summary, drawing, &drawn.remarks)
+        let graph = self
+            .single
+            .is_none()
+            .then(|| gyrator_graph::svg(&Diagram::of(&self.system)));
+        let graph = graph.filter(|svg| svg.len() <= LARGEST_GRAPH);
+        report_page::write(path, summary, drawing, graph.as_deref(), &drawn.remarks)
     }
 }
