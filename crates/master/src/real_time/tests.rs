@@ -2,7 +2,10 @@ use std::cell::Cell;
 use std::sync::Mutex;
 
 use super::*;
-use crate::{ClosureUnit, Run, RunOptions, StopReason, System};
+use crate::learning::Learning;
+use crate::observer::Observer;
+use crate::{ClosureUnit, LinearUnit, Run, RunOptions, StartError, StopReason, System, Value};
+use gyrator_system::{Choice, Scenario};
 
 /// A clock that only its users move: a sleep takes 3 µs more than asked for, a look at it 1 µs.
 #[derive(Clone, Default)]
@@ -118,28 +121,6 @@ fn a_skipped_delay_moves_the_deadlines_by_whole_steps() {
     assert!(end >= micros(104_000) && end < micros(104_010), "{end:?}");
 }
 
-/// A pause of 1 s after step 10 is no overrun, and no step took that long.
-#[test]
-fn a_run_that_was_held_has_later_deadlines() {
-    let clock = FakeClock::default();
-    let mut run = run_with(&clock, |_| micros(100));
-    let real_time = RealTime::with_clock(Box::new(clock.clone()));
-    let (timing, held) = (real_time.timing(), real_time.held());
-    run.observe(real_time).unwrap();
-    run.run_until(0.01).unwrap();
-    clock.advance(Duration::from_secs(1));
-    held.add(Duration::from_secs(1));
-    run.run().unwrap();
-    let report = timing.report().unwrap();
-    assert_eq!((report.points, report.overruns), (100, 0));
-    assert!(report.step_time.max < 110e-6, "{report:?}");
-    let end = clock.now();
-    assert!(
-        end >= micros(1_100_000) && end < micros(1_100_010),
-        "{end:?}"
-    );
-}
-
 #[test]
 fn an_overrun_can_end_the_run() {
     let clock = FakeClock::default();
@@ -156,6 +137,109 @@ fn an_overrun_can_end_the_run() {
         "{limit}"
     );
     assert_eq!(timing.report().unwrap().points, 11);
+}
+
+/// A mass and a spring, with a bond between them that `describe` couples.
+fn oscillator(describe: impl FnOnce(&mut System)) -> System {
+    let mut system = System::new(1e-3);
+    system.stop_time(0.1);
+    // 1 kg and 0.5 N·s/m; 1 kN/m and 2 N·s/m.
+    let mass = || LinearUnit::new(&[1.0], &["f"], &["v"], [&[-0.5], &[1.0], &[1.0], &[0.0]]);
+    let spring = || LinearUnit::new(&[0.0], &["v"], &["f"], [&[0.0], &[1e3], &[1.0], &[2.0]]);
+    system.add_with("mass", mass);
+    system.add_with("spring", spring);
+    system
+        .bond("b", ("spring.f", "mass.f"), ("mass.v", "spring.v"))
+        .sense(-1.0);
+    describe(&mut system);
+    system
+}
+
+/// The bits of all outputs at all points of a run, in real time on a clock where a step takes `work`.
+fn course(system: &System, work: Option<Duration>) -> Vec<[u64; 3]> {
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    let clock = FakeClock::default();
+    let timing = work.map(|work| {
+        let late = clock.clone();
+        run.observe(Work(late, work)).unwrap();
+        let real_time = RealTime::with_clock(Box::new(clock)).overruns(Overruns::Skip);
+        let timing = real_time.timing();
+        run.observe(real_time).unwrap();
+        timing
+    });
+    let mut rows = Vec::new();
+    loop {
+        let values = ["spring.f", "mass.v"].map(|name| run.read_real(name).unwrap());
+        rows.push([run.time(), values[0], values[1]].map(f64::to_bits));
+        if run.has_ended() {
+            break;
+        }
+        run.step().unwrap();
+    }
+    if let (Some(timing), Some(work)) = (timing, work) {
+        let report = timing.report().unwrap();
+        // Half the points are late where a step takes one and a half times its time: the deadlines have moved in between.
+        let is_late = work > Duration::from_millis(1);
+        assert_eq!(report.points, 100);
+        assert_eq!(report.overruns > 40, is_late, "{report:?}");
+    }
+    rows
+}
+
+/// Takes its time on the clock at each point.
+struct Work(FakeClock, Duration);
+
+impl Observer for Work {
+    fn step(&mut self, _: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
+        self.0.advance(self.1);
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Corrections, learned feed-forward and scenarios see simulated time only, whether points come in time or late.
+#[test]
+fn no_bit_depends_on_the_clock() {
+    let plain = course(&oscillator(|_| ()), None);
+    let learned = Learning::default()
+        .learn(
+            &RunOptions::default(),
+            || Ok::<_, StartError>(oscillator(|_| ())),
+            &mut (),
+        )
+        .unwrap()
+        .feed_forward;
+    let mut scenario = Scenario::new();
+    scenario.act(
+        0.03,
+        "mass.f",
+        Choice::new("bias").with("value", Value::Real(5.0).into()),
+    );
+    scenario.act(0.06, "mass.f", Choice::new("reset"));
+    let corrected = oscillator(|system| {
+        system.correction(("residual-power", [("mu", 0.5)]));
+    });
+    let fed = oscillator(|system| {
+        system.feed_forward(learned.clone());
+    });
+    let disturbed = oscillator(|system| {
+        system.scenario(scenario.clone());
+    });
+    let all = oscillator(|system| {
+        system.correction("nepce").scenario(scenario);
+    });
+    for (name, system) in [
+        ("correction", corrected),
+        ("feed-forward", fed),
+        ("scenario", disturbed),
+        ("correction and scenario", all),
+    ] {
+        let expected = course(&system, None);
+        assert_eq!(expected.len(), 101);
+        assert_ne!(expected, plain, "{name}");
+        for work in [100, 1_500].map(micros) {
+            assert_eq!(course(&system, Some(work)), expected, "{name}, {work:?}");
+        }
+    }
 }
 
 #[test]
