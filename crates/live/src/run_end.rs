@@ -12,11 +12,11 @@ use crate::lines;
 use crate::message::{Begin, End, Message, Signal};
 use crate::signal_sink::{SignalSink, Signals};
 
-/// Between two looks at the signals: ten updates a second look like motion.
-const TICK: Duration = Duration::from_millis(100);
+/// Between two looks at the signals: the least time that a point stands for where a run is slow.
+const TICK: Duration = Duration::from_millis(25);
 
 /// Ticks between two reports and drawings: 2.5 a second.
-const TICKS_OF_STATE: u32 = 4;
+const TICKS_OF_STATE: u32 = 16;
 
 /// Longest time that the end of a run waits for its last message to be taken.
 const PATIENCE: Duration = Duration::from_secs(2);
