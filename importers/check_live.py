@@ -3,8 +3,8 @@
 
 A run of 30 s at real speed: updates arrive at least twice a second, the plots are drawn, nothing is asked of another
 host, no console error; Pause and Resume work; the page stays when the run has ended. A second run is stopped by a
-click. A third one, as fast as it can, has a browser that reads nothing every other second: the stepping thread needs
-less than 1 % more time of its core for a step. Needs Debian's chromium and nothing but the standard library.
+click. A third one, as fast as it can, has a browser that reads nothing every other second: the process that steps
+needs less than 1 % more time of its cores for a step. Needs Debian's chromium and nothing but the standard library.
 """
 
 import json
@@ -161,7 +161,7 @@ def look(gyrator: str, folder: Path) -> None:
         time.sleep(2)
         now = page.value("Number(document.documentElement.dataset.events)")
         slowest, count = min(slowest, (now - count) / 2), now
-    print(f"  updates: at least {slowest:.1f} a second, two of them for each point of view")
+    print(f"  updates: at least {slowest / 2:.1f} a second")
     # Each update is a state and a drawing.
     assert slowest >= 4, slowest
     page.screenshot(folder / "live-running.png")
@@ -199,7 +199,7 @@ def stop(gyrator: str, folder: Path) -> None:
 
 def dead_browser(gyrator: str) -> None:
     run = Run(gyrator, "--stop-time=1e5", "--no-sense-check")
-    clock = (~run.worker() << 3) | 6  # The main thread's, as linux/posix-timers.h counts.
+    clock = (~run.worker() << 3) | 2  # The time that the worker's process has computed (clock_getcpuclockid).
     healthy = Chromium(run.url)
 
     def steps() -> int:
