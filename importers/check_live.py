@@ -24,7 +24,7 @@ OPTIONS = "--headless --no-sandbox --disable-gpu --no-first-run --disable-backgr
 #: Simulated and real time of the run that is looked at, s.
 LENGTH = 30
 #: Seconds of each stretch with, and without, a browser that reads nothing, and pairs of them.
-STRETCH, PAIRS = 1.0, 12
+STRETCH, PAIRS = 3.0, 10
 
 
 class Chromium:
@@ -207,8 +207,15 @@ def dead_browser(gyrator: str) -> None:
 
     healthy = Chromium(run.url)
 
-    def steps() -> int:
+    def shown() -> int:
         return int(healthy.value("document.querySelector('#live').textContent.match(/(\\d+) steps/)[1]"))
+
+    def steps() -> int:
+        """The steps of the next report, as soon as it comes."""
+        last = shown()
+        while (now := shown()) == last:
+            time.sleep(0.002)
+        return now
 
     def stretch(sums: list[int]) -> None:
         before, since = steps(), computed()
