@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::screen;
 
-pub(crate) use run::Live;
+pub(crate) use run::{Live, Shown};
 pub(crate) use study::StudyPage;
 
 /// Whether the run is seen on a page.

@@ -2,12 +2,14 @@
 
 use std::cell::OnceCell;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gyrator::graph::GraphVariable;
-use gyrator::real_time::{Held, RealTime};
+use gyrator::real_time::Held;
+use gyrator::record::Selection;
 use gyrator::unit::{Causality, VariableType};
 use gyrator::{Recorder, Run, RunError, StartError};
 use gyrator_live::{Answer, Begin, Command, CommandValue, End, Message, RunEnd, State, Writable};
@@ -18,7 +20,6 @@ use super::{LiveOptions, LivePage, end, name, page};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::session::Session;
 use crate::summary::Summary;
 
 /// Between two looks at the wish to end a run that is held.
@@ -41,6 +42,21 @@ pub(crate) struct Live {
     refusal: Option<&'static str>,
     since: Instant,
     summary: OnceCell<serde_json::Value>,
+}
+
+/// A run that a page is about to show.
+pub(crate) struct Shown<'a> {
+    /// The system file, or the FMU.
+    pub(crate) path: &'a Path,
+    pub(crate) stop_time: Option<f64>,
+    pub(crate) selection: Selection,
+    /// Its state is saved at the end.
+    pub(crate) saves_state: bool,
+    /// The only component, whose name is left out.
+    pub(crate) single: Option<&'a str>,
+    /// Factor of the time on the clock, where the run keeps step with it.
+    pub(crate) real_time: Option<f64>,
+    pub(crate) held: Held,
 }
 
 impl LiveOptions {
@@ -80,34 +96,27 @@ impl LiveOptions {
 
 impl Live {
     /// Shows a run at its first communication point.
-    pub(crate) fn begin(
-        &mut self,
-        session: &Session<'_>,
-        run: &mut Run,
-        real_time: Option<&RealTime>,
-    ) -> Result<(), RunError> {
-        let stop = session.system.experiment.stop_time.as_ref();
-        let stop = stop.map(|stop| stop.value);
-        let period = stop.map(|stop| (run.time(), stop));
-        let mut selection = session.selection();
+    pub(crate) fn begin(&mut self, run: &mut Run, shown: Shown<'_>) -> Result<(), RunError> {
+        let period = shown.stop_time.map(|stop| (run.time(), stop));
+        let mut selection = shown.selection;
         selection.interval = None;
         if !selection.variables.is_empty() && run.graph().bond_names().next().is_some() {
             selection.variables.push("bond.*.residual_power".to_owned());
         }
         run.observe(Recorder::new(self.page.sink(period)).selection(selection))?;
-        if session.saves_state() {
+        if shown.saves_state {
             self.refusal = Some(
                 "a run whose state is saved takes no overrides, which that would not have: act by a scenario",
             );
         }
-        self.held = real_time.map_or_else(Held::default, RealTime::held);
+        self.held = shown.held;
         self.page.begin(Begin {
-            system: name(&session.system.source.path),
+            system: name(shown.path),
             start_time: run.time(),
-            stop_time: stop,
+            stop_time: shown.stop_time,
             step_size: run.graph().macro_step(),
-            real_time: session.real_time.factor(),
-            writable: writable(run, session.single.as_deref()),
+            real_time: shown.real_time,
+            writable: writable(run, shown.single),
             warnings: run.report().warnings,
             ..Begin::default()
         });

@@ -3,12 +3,14 @@
 use std::time::Instant;
 
 use gyrator::RunError;
+use gyrator::real_time::{Held, RealTime};
 use gyrator_worker::Worker;
 
 use super::{Running, Session};
 use crate::drawing::Drawing;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::live::Shown;
 use crate::progress::Progress;
 use crate::supervision;
 
@@ -65,7 +67,19 @@ impl Session<'_> {
         // The work of the others is part of a step.
         let real_time = self.real_time.observer(interrupt);
         if let Some(live) = &mut running.live {
-            live.begin(self, run, real_time.as_ref())?;
+            let stop = self.system.experiment.stop_time.as_ref();
+            let shown = Shown {
+                path: &self.system.source.path,
+                stop_time: stop.map(|stop| stop.value),
+                selection: self.selection(),
+                saves_state: self.saves_state(),
+                single: self.single.as_deref(),
+                real_time: self.real_time.factor(),
+                held: real_time
+                    .as_ref()
+                    .map_or_else(Held::default, RealTime::held),
+            };
+            live.begin(run, shown)?;
         }
         if let Some(real_time) = real_time {
             running.timing = Some(real_time.timing());
