@@ -38,7 +38,7 @@ struct Input {
 }
 
 impl InputTable {
-    /// Reads a CSV or Parquet file.
+    /// Reads a CSV, Parquet or Arrow file.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         input_kind::expect(path, Wanted::Table)?;
         let table = read_table(path).map_err(|error| invalid(error.to_string()))?;

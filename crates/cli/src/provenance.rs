@@ -32,7 +32,7 @@ pub(crate) struct Provenance {
 #[derive(Debug, Serialize)]
 struct HashedFile {
     file: PathBuf,
-    /// In hexadecimal digits; null for a folder, and where the file cannot be read any more.
+    /// In hexadecimal digits; null for a folder, for a pipe, and where the file cannot be read any more.
     sha256: Option<String>,
 }
 

@@ -38,6 +38,8 @@ struct Shared {
     columns: usize,
     /// Columns that are not of reals, with the words for their types.
     types: BTreeMap<String, &'static str>,
+    /// Units of the columns that have one.
+    units: BTreeMap<String, String>,
     /// Columns or metadata follow when the run has ended: it does not end the file.
     awaits_more: bool,
 }
@@ -68,6 +70,7 @@ impl ResultFile {
             trouble: None,
             columns: 0,
             types: BTreeMap::new(),
+            units: BTreeMap::new(),
             awaits_more: false,
         };
         Self {
@@ -122,6 +125,11 @@ impl ResultFile {
     /// Types of the columns that are not of reals.
     pub(crate) fn types(&self) -> BTreeMap<String, &'static str> {
         self.lock().types.clone()
+    }
+
+    /// Units of the columns that have one.
+    pub(crate) fn units(&self) -> BTreeMap<String, String> {
+        self.lock().units.clone()
     }
 
     /// Why the file is not what it should be, when it has ended.
@@ -281,6 +289,8 @@ impl RowSink for FlushedFile {
         let mut shared = self.file.lock();
         shared.columns = columns.len() + 1;
         shared.types = types(columns);
+        let unit = |column: &Column| Some((column.name.clone(), column.unit.clone()?));
+        shared.units = columns.iter().filter_map(unit).collect();
         if !shared.sink.flushes_itself() {
             self.flusher = Some(Flusher::start(self.file.clone()));
         }

@@ -50,6 +50,9 @@ pub(crate) struct OutputFile {
     /// Types of the columns that are not of reals.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     types: BTreeMap<String, &'static str>,
+    /// Units of the columns that have one, as the model descriptions name them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    units: BTreeMap<String, String>,
 }
 
 impl OutputFile {
@@ -61,6 +64,7 @@ impl OutputFile {
             rows,
             columns: Some(columns),
             types: file.types(),
+            units: file.units(),
         }
     }
 
@@ -276,6 +280,7 @@ impl<'a> Summary<'a> {
                 rows,
                 columns: None,
                 types: BTreeMap::new(),
+                units: BTreeMap::new(),
             }),
             provenance: Some(Provenance::of_system_file(crash.system)),
             ..Self::default()

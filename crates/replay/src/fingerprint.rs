@@ -10,12 +10,13 @@ use sha2::{Digest as _, Sha256};
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 16;
 
-/// SHA-256 of a file, in hexadecimal digits; `None` for a directory, as of an FMU that is not packed.
+/// SHA-256 of a file, in hexadecimal digits; `None` for a directory, as of an FMU that is not packed, and for a pipe, which would wait
+/// for another writer.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub fn fingerprint(path: &Path) -> io::Result<Option<String>> {
-    if path.is_dir() {
+    if !path.metadata()?.is_file() {
         return Ok(None);
     }
     let (mut file, mut hash) = (File::open(path)?, Sha256::new());

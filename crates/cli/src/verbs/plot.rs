@@ -16,7 +16,7 @@ use crate::picture::PictureOptions;
 /// Options of `gyrator plot`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The result, CSV or Parquet
+    /// The result, CSV, Parquet or Arrow
     #[arg(value_name = "RESULT")]
     result: PathBuf,
     /// Draw these columns; * and ? stand for any text and any character [default: the signals that move, and the

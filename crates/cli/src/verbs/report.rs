@@ -15,7 +15,7 @@ use crate::report_page::{self, Shown};
 /// Options of `gyrator report`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The result, CSV or Parquet
+    /// The result, CSV, Parquet or Arrow
     #[arg(value_name = "RESULT")]
     result: PathBuf,
     /// Draw these columns; * and ? stand for any text and any character [default: the signals, and the residual power

@@ -38,7 +38,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
     #[arg(help_heading = "Experiment")]
     start_value: Vec<(String, String)>,
-    /// Feed inputs from a CSV or Parquet file with the columns time and COMPONENT.VARIABLE:
+    /// Feed inputs from a CSV, Parquet or Arrow file with the columns time and COMPONENT.VARIABLE:
     /// continuous ones on the straight line between rows, others with the value of the row before
     #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
     input_file: Option<PathBuf>,
