@@ -27,7 +27,12 @@ impl Drawing {
         run: &Run,
         is_assessed: bool,
     ) -> Result<Self, Failure> {
-        let rows = DecimatingSink::new(BUCKETS, is_assessed);
+        let rows = DecimatingSink::of_all(|_| BUCKETS);
+        let rows = if is_assessed {
+            rows.takes_columns()
+        } else {
+            rows
+        };
         let recorder = recorder(selection, run, ResultFile::of(Box::new(rows.clone())))?;
         Ok(Self {
             path: path.to_owned(),

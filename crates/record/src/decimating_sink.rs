@@ -8,15 +8,23 @@ use crate::sink::{Cell, Column, RecordError, RowSink};
 /// Rows that go to the decimator at a time.
 const BLOCK: usize = 1024;
 
+/// Chooses columns by their places, each at most once.
+type Choose = Box<dyn Fn(&[Column]) -> Vec<usize> + Send>;
+
 /// Keeps as much of the rows of a run as a picture can show; see [`Decimated`]. A column of texts has gaps only. Clones share the rows.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct DecimatingSink {
     shared: Arc<Mutex<Shared>>,
 }
 
-#[derive(Debug)]
 struct Shared {
+    choose: Choose,
+    /// Stretches of time at most, by the number of columns that are chosen.
+    stretches: fn(usize) -> usize,
     buckets: usize,
+    /// For each column of the rows its place among the chosen ones.
+    places: Vec<Option<usize>>,
+    /// The chosen columns, and those that were added.
     columns: Vec<Column>,
     decimator: Decimator,
     /// Rows that wait: their times, and each column.
@@ -28,22 +36,40 @@ struct Shared {
 }
 
 impl DecimatingSink {
-    /// For at most so many stretches of time; `takes_columns`: [`add_columns`](RowSink::add_columns) adds some, for which the
-    /// times of all rows are kept.
-    #[must_use]
-    pub fn new(buckets: usize, takes_columns: bool) -> Self {
+    /// For the columns whose places `choose` returns, in at most as many stretches of time as `stretches` gives for their number;
+    /// see [`Decimator::new`].
+    pub fn new(
+        choose: impl Fn(&[Column]) -> Vec<usize> + Send + 'static,
+        stretches: fn(usize) -> usize,
+    ) -> Self {
         let shared = Shared {
-            buckets,
+            choose: Box::new(choose),
+            stretches,
+            buckets: 1,
+            places: Vec::new(),
             columns: Vec::new(),
-            decimator: Decimator::new(0, buckets),
+            decimator: Decimator::new(0, 1),
             time: Vec::with_capacity(BLOCK),
             waiting: Vec::new(),
-            times: takes_columns.then(Vec::new),
+            times: None,
             rows: 0,
         };
         Self {
             shared: Arc::new(Mutex::new(shared)),
         }
+    }
+
+    /// For all columns, in the same number of stretches.
+    #[must_use]
+    pub fn of_all(stretches: fn(usize) -> usize) -> Self {
+        Self::new(|columns| (0..columns.len()).collect(), stretches)
+    }
+
+    /// Takes columns by [`add_columns`](RowSink::add_columns), too: the times of all rows are kept for them.
+    #[must_use]
+    pub fn takes_columns(self) -> Self {
+        self.lock().times = Some(Vec::new());
+        self
     }
 
     /// The rows so far.
@@ -71,9 +97,18 @@ impl Shared {
 impl RowSink for DecimatingSink {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
         let mut shared = self.lock();
-        shared.columns = columns.to_vec();
-        shared.decimator = Decimator::new(columns.len(), shared.buckets);
-        shared.waiting = columns.iter().map(|_| Vec::with_capacity(BLOCK)).collect();
+        let chosen = (shared.choose)(columns);
+        shared.places = vec![None; columns.len()];
+        for (place, column) in chosen.iter().enumerate() {
+            shared.places[*column] = Some(place);
+        }
+        shared.columns = chosen
+            .iter()
+            .map(|column| columns[*column].clone())
+            .collect();
+        shared.buckets = (shared.stretches)(chosen.len());
+        shared.decimator = Decimator::new(chosen.len(), shared.buckets);
+        shared.waiting = chosen.iter().map(|_| Vec::with_capacity(BLOCK)).collect();
         Ok(())
     }
 
@@ -83,20 +118,23 @@ impl RowSink for DecimatingSink {
         cells: &mut dyn Iterator<Item = Cell<'_>>,
     ) -> Result<(), RecordError> {
         let mut shared = self.lock();
+        let shared = &mut *shared;
         let rows = shared.time.len();
-        let expected = shared.waiting.len();
+        let expected = shared.places.len();
         let mut found = 0;
         for cell in cells {
             found += 1;
-            let Some(column) = shared.waiting.get_mut(found - 1) else {
+            let Some(place) = shared.places.get(found - 1) else {
                 break;
             };
-            column.push(match cell {
-                Cell::Real(number) => number,
-                Cell::Integer(number) => number as f64,
-                Cell::Boolean(boolean) => f64::from(u8::from(boolean)),
-                Cell::String(_) => f64::NAN,
-            });
+            if let Some(place) = place {
+                shared.waiting[*place].push(match cell {
+                    Cell::Real(number) => number,
+                    Cell::Integer(number) => number as f64,
+                    Cell::Boolean(boolean) => f64::from(u8::from(boolean)),
+                    Cell::String(_) => f64::NAN,
+                });
+            }
         }
         if found != expected {
             shared
@@ -157,9 +195,32 @@ mod tests {
     use super::*;
     use crate::sink::ColumnType;
 
+    /// The same as of all rows at once, for chosen columns of any type.
+    #[test]
+    fn chosen_columns_are_decimated_as_their_rows_come() {
+        let columns = [
+            Column::new("a", ColumnType::Real),
+            Column::new("b", ColumnType::Boolean),
+            Column::new("c", ColumnType::String),
+        ];
+        let mut sink = DecimatingSink::new(|_| vec![1, 0], |_| 10);
+        let rows = sink.clone();
+        sink.begin(&columns).unwrap();
+        let mut decimator = Decimator::new(2, 10);
+        for row in 0..1000 {
+            let (time, a, b) = (f64::from(row), f64::from(row * row % 17), row % 3 == 0);
+            let cells = [Cell::Real(a), Cell::Boolean(b), Cell::String("x")];
+            sink.row(time, &mut cells.into_iter()).unwrap();
+            decimator.push(&[time], &[&[f64::from(u8::from(b))], &[a]]);
+        }
+        let chosen = [columns[1].clone(), columns[0].clone()];
+        assert_eq!(rows.decimated(), decimator.decimated(&chosen));
+        assert_eq!(rows.rows(), 1000);
+    }
+
     #[test]
     fn rows_are_decimated_and_columns_join_them() {
-        let mut sink = DecimatingSink::new(10, true);
+        let mut sink = DecimatingSink::of_all(|_| 10).takes_columns();
         let columns = ["x", "n", "s"].map(|name| Column::new(name, ColumnType::Real));
         sink.begin(&columns).unwrap();
         let count = 5000;

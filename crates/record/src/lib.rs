@@ -22,7 +22,6 @@ mod conversion;
 mod csv_reader;
 mod csv_sink;
 mod decimated;
-mod decimated_rows;
 mod decimating_sink;
 mod lookup;
 mod memory_sink;
@@ -48,7 +47,6 @@ pub use conversion::{ConversionError, convert};
 pub use csv_reader::{CsvError, parse_csv, place_of_cell, read_csv};
 pub use csv_sink::{CsvSink, Output};
 pub use decimated::{Decimated, DecimatedColumn, Decimator, Extreme};
-pub use decimated_rows::DecimatedRows;
 pub use decimating_sink::DecimatingSink;
 pub use lookup::{Interpolation, row_at};
 pub use memory_sink::{

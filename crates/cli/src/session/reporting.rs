@@ -2,7 +2,7 @@
 
 use gyrator::{Recorder, RunError};
 use gyrator_graph::Diagram;
-use gyrator_record::DecimatedRows;
+use gyrator_record::DecimatingSink;
 use gyrator_report::Drawing;
 
 use super::{Running, Session};
@@ -16,7 +16,7 @@ const LARGEST_GRAPH: usize = 100_000;
 
 /// The signals of a page, and remarks on them.
 pub(super) struct Drawn {
-    rows: DecimatedRows,
+    rows: DecimatingSink,
     remarks: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Session<'_> {
             Some(_) => |columns: usize| Drawing::stretches(2 * columns),
             None => Drawing::stretches,
         };
-        let rows = DecimatedRows::new(move |columns| shown(columns).columns, stretches);
+        let rows = DecimatingSink::new(move |columns| shown(columns).columns, stretches);
         let mut recorder = Recorder::new(rows.clone()).selection(self.selection());
         recorder
             .choose(&running.run.view())
