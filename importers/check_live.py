@@ -10,6 +10,7 @@ needs less than 1 % more time of its cores for a step. Needs Debian's chromium a
 import json
 import os
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -217,26 +218,27 @@ def dead_browser(gyrator: str) -> None:
             time.sleep(0.002)
         return now
 
-    def stretch(sums: list[int]) -> None:
+    def stretch() -> float:
+        """Ticks that a step has cost."""
         before, since = steps(), computed()
         time.sleep(STRETCH)
-        sums[0] += steps() - before
-        sums[1] += computed() - since
+        return (computed() - since) / (steps() - before)
 
     healthy.wait("/steps/.test(document.querySelector('#live').textContent)")
-    alone, beside = [0, 0], [0, 0]
+    ratios = []
     for _ in range(PAIRS):
-        stretch(alone)
+        alone = stretch()
         dead = [run.connect() for _ in range(4)]
-        stretch(beside)
+        ratios.append(stretch() / alone)
         for client in dead:
             client.close()
     run.process.send_signal(2)
     run.process.wait()
     healthy.close()
-    ratio = (beside[1] / beside[0]) / (alone[1] / alone[0])
+    # The median: other work on the machine makes single stretches slower.
+    ratio = statistics.median(ratios)
     print(f"  a step beside four browsers that read nothing: {100 * (ratio - 1):+.2f} % of the time of its process")
-    assert ratio < 1.01, (alone, beside)
+    assert ratio < 1.01, ratios
 
 
 def main() -> None:
