@@ -2,7 +2,7 @@
 //! graphs.
 //!
 //! ```no_run
-//! let system = gyrator_system::toml_file::read("system.toml".as_ref())?;
+//! let (system, _) = gyrator_system::toml_file::read("system.toml".as_ref())?;
 //! let picture = gyrator_graph::svg(&gyrator_graph::Diagram::of(&system));
 //! # Ok::<(), gyrator_system::toml_file::ReadError>(())
 //! ```
