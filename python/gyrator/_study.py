@@ -57,6 +57,8 @@ def study(
     resume: StrPath | None = None,
     dry_run: bool = False,
     worker_threads: int | None = None,
+    live: bool | str | None = None,
+    live_allow_remote: bool = False,
     no_supervisor: bool = False,
     isolate: bool | str | Iterable[str] | None = None,
     timeout: float | None = None,
@@ -72,7 +74,8 @@ def study(
     """Makes the runs of a study file, and returns their rows.
 
     The keywords are the options of ``gyrator study`` (docs/studies.md). As there, the table is written to ``output_file``, by default beside the
-    study file, and a study that was interrupted goes on where it was. ``dry_run`` gives the cases, and runs none.
+    study file, and a study that was interrupted goes on where it was. ``dry_run`` gives the cases, and runs none. ``live`` prints the
+    address of a page with the rows on the standard error.
 
     Raises the subclass of :class:`Error` that belongs to the exit code of the program, with the rows that are finished as ``study``:
     :class:`CheckError` where a run diverges, unless ``accept_divergence``.
@@ -85,7 +88,7 @@ def study(
         facts_file = Path(folder, "summary.json")
         command = [str(PROGRAM), "study", *arguments(options), f"--summary={facts_file}"]
         command += [f"--output-file={output}", "--progress=never", "--", os.fspath(path)]
-        code, report, messages = wait(command, Path(folder), None)
+        code, report, messages = wait(command, Path(folder), None, is_live=bool(options["live"]))
         facts = read_summary(facts_file)
         if asked_summary is not None and facts_file.exists():
             shutil.copyfile(facts_file, asked_summary)
