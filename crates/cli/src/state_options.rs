@@ -32,7 +32,7 @@ pub(crate) struct StateOptions {
     #[arg(allow_negative_numbers = true)]
     at: Option<f64>,
     /// Go on from the state in this file, which `--save-state` has written for the same system
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["initialize_only", "error_bars", "record_calls"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["initialize_only", "error_bars"])]
     resume: Option<PathBuf>,
 }
 

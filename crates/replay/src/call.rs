@@ -100,6 +100,14 @@ pub enum Call {
     Terminate,
     /// `fmi2FreeInstance`.
     Free,
+    /// `fmi2SerializeFMUstate` of the present state. Its bytes may hold what differs from process to process, and are
+    /// not recorded.
+    Serialize,
+    /// `fmi2DeSerializeFMUstate`, and `fmi2SetFMUstate` with what it gives.
+    Deserialize {
+        /// The state.
+        bytes: Vec<u8>,
+    },
 }
 
 /// A value of one of FMI's types.
@@ -249,6 +257,8 @@ impl Call {
             Self::Restore { .. } => "fmi2SetFMUstate",
             Self::Terminate => "fmi2Terminate",
             Self::Free => "fmi2FreeInstance",
+            Self::Serialize => "fmi2SerializeFMUstate",
+            Self::Deserialize { .. } => "fmi2DeSerializeFMUstate",
         }
     }
 

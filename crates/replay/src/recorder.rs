@@ -334,13 +334,15 @@ impl UnitWrapper for CallRecorder {
         self.act(call, |unit| unit.restore(inner))
     }
 
-    fn deserialize(&mut self, _bytes: &[u8]) -> UnitResult {
-        let message = "recorded calls begin with the simulation, not with a saved state";
-        Err(UnitFault::new(
-            "fmi2DeSerializeFMUstate",
-            Cause::Unsupported,
-            message,
-        ))
+    fn serialize(&mut self) -> UnitResult<Vec<u8>> {
+        self.act(Call::Serialize, |unit| unit.serialize())
+    }
+
+    fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
+        let call = Call::Deserialize {
+            bytes: bytes.to_vec(),
+        };
+        self.act(call, |unit| unit.deserialize(bytes))
     }
 
     fn terminate(&mut self) -> UnitResult {

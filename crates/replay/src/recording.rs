@@ -15,8 +15,8 @@ use crate::call::{Answer, Call};
 /// First bytes of a recording; the digit is the version.
 const MAGIC: &[u8; 16] = b"gyrator-calls 1\n";
 
-/// Longest part of a recording, bytes: a call with some million values.
-const LONGEST: u32 = 1 << 24;
+/// Longest part of a recording, bytes: the state of a large FMU. No part is longer than its file.
+const LONGEST: u32 = 1 << 30;
 
 /// Facts about the FMU of a recording and the program that made it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +112,9 @@ fn put(bytes: &mut Vec<u8>, part: &impl Serialize) -> io::Result<()> {
     *bytes = postcard::to_extend(part, std::mem::take(bytes)).map_err(io::Error::other)?;
     let length = u32::try_from(bytes.len() - begin - 4).ok();
     let length = length.filter(|length| *length <= LONGEST);
-    let length = length.ok_or_else(|| io::Error::other("a call has too many values"))?;
+    let length = length.ok_or_else(|| {
+        io::Error::other("a call has more values, or bytes of a state, than one part holds")
+    })?;
     bytes[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
     Ok(())
 }

@@ -112,6 +112,8 @@ impl Player {
                 Some(saved) => drop(unit.restore(saved)),
                 None => return false,
             },
+            Call::Serialize => drop(unit.serialize()),
+            Call::Deserialize { bytes } => drop(unit.deserialize(&bytes)),
             Call::Terminate => drop(unit.terminate()),
             Call::Free => {
                 self.states.clear();

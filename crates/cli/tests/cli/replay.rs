@@ -101,6 +101,38 @@ fn recordings_of_every_kind_of_run_are_reproduced() {
     }
 }
 
+/// The recording of a run that goes on holds the states that it goes on from: it is made again without their file.
+#[test]
+fn a_recording_of_a_run_that_goes_on_is_reproduced() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    let succeed = |arguments: &str| {
+        let outcome = bench.run(arguments.split(' '));
+        assert_eq!(outcome.code, Some(0), "{arguments}: {}", outcome.stderr);
+        outcome.stdout
+    };
+    let correction = "--correction residual-power";
+    succeed(&format!(
+        "run system.toml -e 0.02 {correction} --save-state warm.state --at 0.005 --record-calls first"
+    ));
+    succeed(&format!(
+        "run system.toml -e 0.02 {correction} -o plain.csv --resume warm.state"
+    ));
+    for options in ["", " --isolate"] {
+        succeed(&format!(
+            "run system.toml -e 0.02 {correction} -o recorded.csv --resume warm.state --record-calls rest{options}"
+        ));
+        assert_eq!(bench.read("plain.csv"), bench.read("recorded.csv"));
+        let state = fs::read(bench.path("warm.state")).unwrap();
+        fs::remove_file(bench.path("warm.state")).unwrap();
+        for recording in ["first/left", "first/right", "rest/left", "rest/right"] {
+            let said = succeed(&format!("replay {recording}.calls"));
+            assert!(said.contains("equal in every bit"), "{said}");
+        }
+        fs::write(bench.path("warm.state"), state).unwrap();
+    }
+}
+
 /// The vendor's mended version of an FMU does not show the fault.
 #[test]
 fn another_fmu_is_named_and_its_first_difference_is_shown() {
