@@ -20,7 +20,7 @@ use gyrator::correction::CORRECTIONS;
 use gyrator::error::{Cause, UnitFault};
 use gyrator::exchange_mode::Exchange;
 use gyrator::extrapolation::EXTRAPOLATIONS;
-use gyrator::interface_model::INTERFACE_ORDERS;
+use gyrator::interface_order::INTERFACE_ORDERS;
 use gyrator::method::METHODS;
 use gyrator::observer::{ObserverError, StopRequest};
 use gyrator::step_control::STEP_CONTROLS;

@@ -4,7 +4,7 @@
 use gyrator::correction::CORRECTIONS;
 use gyrator::exchange_mode::Exchange;
 use gyrator::extrapolation::EXTRAPOLATIONS;
-use gyrator::interface_model::{InterfaceOrder, PassedForce};
+use gyrator::interface_model::PassedForce;
 use gyrator::method::METHODS;
 use gyrator::step_control::STEP_CONTROLS;
 use gyrator::{RunOptions, StartError, StopReason, System};
@@ -121,7 +121,7 @@ fn the_interface_model_of_the_documentation_runs() {
     let model = &report.interface_models[0];
     assert_eq!(
         (model.schedule.order, model.schedule.force),
-        (InterfaceOrder::FastFirst, PassedForce::Mean)
+        ("fast-first", PassedForce::Mean)
     );
     // 50 exchanges with the circuit in each macro-step, and one step of the mechanics.
     assert_eq!(report.counters.unit_steps, 20 * 51);

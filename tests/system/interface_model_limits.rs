@@ -1,7 +1,7 @@
 //! How far the macro-step goes with interface models: one mass on an oil column, whose motion and
 //! whose limits of stability are known.
 
-use gyrator::interface_model::{InterfaceOrder, PassedForce};
+use gyrator::interface_model::PassedForce;
 use gyrator::{
     ClosureUnit, LinearUnit, Report, Run, RunOptions, StartError, System, Unit, Value, Word,
 };
@@ -337,7 +337,7 @@ fn threads_change_nothing_and_the_report_names_the_model() {
     assert_eq!(model.fast_components, ["oil"]);
     assert_eq!(
         (model.schedule.order, model.schedule.force),
-        (InterfaceOrder::FastFirst, PassedForce::Mean)
+        ("fast-first", PassedForce::Mean)
     );
     assert!((model.exchange_step - 1e-4).abs() < 1e-18);
 }

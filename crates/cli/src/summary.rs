@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use gyrator::error::{Cause, Fault};
 use gyrator::exchange_mode::Exchange;
+use gyrator::plan::PlanText;
 use gyrator::real_time::TimingReport;
 use gyrator::report::{
     ActionReport, BondReport, ComponentReport, ConnectionReport, CorrectionVerdict, Counters,
@@ -116,6 +117,8 @@ pub(crate) struct Summary<'a> {
     error_bars: &'a [ErrorBar],
     /// The outcomes of the checks, where there are some.
     checks: &'a [Finding],
+    /// The order of everything in a macro-step.
+    plan: Option<PlanText>,
     /// How well the run has kept step with the clock, where it had to.
     real_time: Option<&'a TimingReport>,
     notes: Vec<&'a str>,
@@ -201,6 +204,7 @@ impl<'a> Summary<'a> {
             error_bars: &[],
             error_table: String::new(),
             checks: &[],
+            plan: None,
             real_time: None,
             is_by_bars: false,
             notes,
@@ -231,6 +235,12 @@ impl<'a> Summary<'a> {
     /// The same with the statistics of a run in real time.
     pub(crate) fn with_timing(mut self, timing: Option<&'a TimingReport>) -> Self {
         self.real_time = timing;
+        self
+    }
+
+    /// The same with the plan of a macro-step.
+    pub(crate) fn with_plan(mut self, plan: PlanText) -> Self {
+        self.plan = Some(plan);
         self
     }
 
@@ -526,7 +536,7 @@ fn interface_model(model: &InterfaceModelReport) -> String {
         model.component,
         model.fast_components.join(", "),
         short(model.exchange_step),
-        schedule.order.word(),
+        schedule.order,
         schedule.force.word(),
         schedule.inputs.word()
     );

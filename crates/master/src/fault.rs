@@ -149,6 +149,14 @@ pub enum RunError {
     /// The run cannot go on from a saved state.
     #[error("the state cannot be taken: {0}")]
     NotRestored(String),
+    /// The plan of a method breaks a rule.
+    #[error("the plan of method `{method}` breaks the rule {broken}")]
+    Plan {
+        /// The method.
+        method: String,
+        /// Number of the rule and the breach.
+        broken: String,
+    },
     /// The run had already ended.
     #[error("the run has ended ({0}); start a new one")]
     Ended(&'static str),

@@ -2,7 +2,8 @@
 
 use crate::correction::{CORRECTIONS, Correction};
 use crate::extrapolation::{EXTRAPOLATIONS, Extrapolation};
-use crate::interface_model::{INTERFACE_ORDERS, Schedule};
+use crate::interface_model::Schedule;
+use crate::interface_order::INTERFACE_ORDERS;
 use crate::method::{METHODS, Method};
 use crate::registry::Registry;
 use crate::step_control::{STEP_CONTROLS, StepControl};

@@ -3,6 +3,16 @@
 use crate::state_stream::stored;
 use crate::time::{Clock, Ticks};
 
+/// The end of its communication step at which an operation acts on a component. A component that communicates with
+/// every macro-step is due at both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Its communication step starts with the macro-step.
+    Begin,
+    /// Its communication step ends with the macro-step.
+    End,
+}
+
 /// The macro-step that is being made.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Step {

@@ -40,6 +40,7 @@ impl Session<'_> {
         let mut summary = Summary::new(&self.system, report, &warnings, running.clock)
             .with_parameters(&running.parameters)
             .with_checks(&findings)
+            .with_plan(gyrator::run::plan(&running.run))
             .with_provenance(end.provenance);
         if let Some(assessed) = end.assessed {
             summary = summary.with_error_bars(assessed, report);

@@ -105,7 +105,7 @@ fn list_for_programs() {
         ("step controls", gyrator::step_control::STEP_CONTROLS.len()),
         (
             "interface orders",
-            gyrator::interface_model::INTERFACE_ORDERS.len(),
+            gyrator::interface_order::INTERFACE_ORDERS.len(),
         ),
         (
             "exchange modes",

@@ -74,7 +74,6 @@ pub(crate) fn initialize(
     read_all(state, &start)?;
     mark_hidden(state, &gains);
     let loops = prepare_passes(state, &gains);
-    super::select_phases(state);
     notes.extend(loops.iter().map(|members| {
         format!(
             "{} form an algebraic loop and are exchanged stale",

@@ -3,7 +3,6 @@
 
 use super::scenario::{note_wires, value_of_wire};
 use crate::counters::Counters;
-use crate::curve::Curve;
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::state::{Courses, Member, RunningScenario, Signals, SystemState, Units};
@@ -25,13 +24,6 @@ pub(crate) fn prepare(
     for (value, input) in values.zip(&mut courses.inputs[range]) {
         *value = input.prepare(&signals.reals, now, length);
     }
-}
-
-/// Puts `curve` in place of the course that was prepared for an input.
-#[inline]
-pub(crate) fn replace(courses: &mut Courses, input: usize, curve: Curve) {
-    courses.inputs[input].curve = curve;
-    courses.values[input] = curve.coefficients[0];
 }
 
 /// Sets the inputs of a component, unless it follows their curves by itself.

@@ -30,31 +30,15 @@ pub(crate) fn read(
     }
 }
 
-/// Reads the real outputs of those among `components` whose communication step ends with this
+/// Shows the outputs that were read ahead, of those among `components` whose communication step ends with this
 /// macro-step.
-pub(crate) fn read_due(
-    graph: &Graph,
-    units: &mut Units,
-    store: &mut [f64],
-    counters: &mut Counters,
-    components: &[usize],
-    step: &Step,
-) -> Result<(), Fault> {
+pub(crate) fn show(units: &Units, components: &[usize], signals: &mut Signals, step: &Step) {
     for &component in components {
-        if units.members[component].is_due(step.index + 1) {
-            read(graph, units, store, counters, component, step)?;
+        let member = &units.members[component];
+        if member.is_due(step.index + 1) {
+            let outputs = member.outputs.clone();
+            signals.reals[outputs.clone()].copy_from_slice(&signals.ahead[outputs]);
         }
-    }
-    Ok(())
-}
-
-/// Shows the outputs that were read `ahead`, of the components whose communication step ends with this
-/// macro-step.
-pub(crate) fn show(units: &Units, ahead: &[f64], signals: &mut Signals, step: &Step) {
-    let due = units.members.iter().filter(|m| m.is_due(step.index + 1));
-    for member in due {
-        let outputs = member.outputs.clone();
-        signals.reals[outputs.clone()].copy_from_slice(&ahead[outputs]);
     }
 }
 

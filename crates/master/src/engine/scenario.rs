@@ -290,7 +290,6 @@ pub(crate) fn extend_scenario(
     let now = state.graph.clock.duration(step.from);
     advance(state, step.time, next, now);
     super::select_ways_of_giving(state);
-    super::select_phases(state);
     Ok(())
 }
 

@@ -133,7 +133,7 @@ fn probe_component(
 }
 
 /// Whether the component's outputs may be read again between steps, as it is started.
-pub(super) fn declares_safe(node: &Component) -> bool {
+pub(crate) fn declares_safe(node: &Component) -> bool {
     let description = &node.description;
     let taken_back = |variable: usize| {
         node.start_values

@@ -20,7 +20,7 @@ mod step_response;
 mod tests;
 mod two_steps;
 
-pub(crate) use choice::select_exchange;
+pub(crate) use choice::{declares_safe, select_exchange};
 pub(crate) use hidden_feedthrough::{Untried, mark_hidden};
 pub(crate) use plan::{Pass as InitialPass, Stage, exchange_passes, initial_stages};
 pub(crate) use probe::Gains;

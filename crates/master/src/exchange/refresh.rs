@@ -106,22 +106,21 @@ pub(super) fn probed_gain(exchange: &Passes, output: usize, input: usize) -> f64
     exchange.passes.iter().find_map(find).unwrap_or(0.0)
 }
 
-/// Makes outputs with direct feed-through agree with the inputs of the coming step, and records the
-/// errors of those that stay stale.
+/// Makes the outputs of a pass agree with the inputs of the coming step, which starts `now`, s since the start, or
+/// records their errors where they stay stale.
 pub(crate) fn refresh(
     state: &mut SystemState,
+    pass: usize,
     step: &Step,
-    next: u64,
     now: f64,
 ) -> Result<(), Fault> {
-    for index in 0..state.exchange.passes.len() {
-        let component = state.exchange.passes[index].component;
-        if state.units.members[component].is_due(next) {
-            let result = run_pass(state, index, next, now);
-            result.map_err(|cause| state.graph.fault(component, step, cause))?;
-        }
+    let component = state.exchange.passes[pass].component;
+    let next = step.index + 1;
+    if !state.units.members[component].is_due(next) {
+        return Ok(());
     }
-    Ok(())
+    let result = run_pass(state, pass, next, now);
+    result.map_err(|cause| state.graph.fault(component, step, cause))
 }
 
 fn run_pass(

@@ -16,31 +16,31 @@ mod prediction;
 mod schedule;
 
 use crate::need::{Facts, Need, where_true};
-use crate::registry::{Arguments, Entry, EntryKind, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, EntryKind, ParameterInfo, ParameterKind};
 
 pub(crate) use prediction::{Prediction, Sides};
-pub use schedule::{FastInputs, InterfaceOrder, PassedForce, Schedule};
+pub use schedule::{FastInputs, PassedForce, Schedule};
 
-const FORCE: ParameterInfo = ParameterInfo {
+pub(crate) const FORCE: ParameterInfo = ParameterInfo {
     name: "force",
     summary: "force that the multibody component receives: the value at the start of the step, or its mean over the step as \
               linear models of both sides predict it",
     kind: ParameterKind::Word(&[PassedForce::Hold.word(), PassedForce::Predicted.word()]),
 };
 
-const MEAN_FORCE: ParameterInfo = ParameterInfo {
+pub(crate) const MEAN_FORCE: ParameterInfo = ParameterInfo {
     name: "force",
     summary: "force that the multibody component receives: the mean over the exchange points of the step",
     kind: ParameterKind::Word(&[PassedForce::Mean.word()]),
 };
 
-const INPUTS: ParameterInfo = ParameterInfo {
+pub(crate) const INPUTS: ParameterInfo = ParameterInfo {
     name: "inputs",
     summary: "inputs of the fast components between exchanges: held at the value of the end, or moving there in a line",
     kind: ParameterKind::Word(&[FastInputs::Hold.word(), FastInputs::Linear.word()]),
 };
 
-const DISPLACEMENT_CORRECTION: ParameterInfo = ParameterInfo {
+pub(crate) const DISPLACEMENT_CORRECTION: ParameterInfo = ParameterInfo {
     name: "displacement_correction",
     summary: "share of the difference between the true displacement and the one fed so far that is added to the fed \
               velocities over the next macro-step",
@@ -50,7 +50,7 @@ const DISPLACEMENT_CORRECTION: ParameterInfo = ParameterInfo {
     },
 };
 
-const MASS_FACTOR: ParameterInfo = ParameterInfo {
+pub(crate) const MASS_FACTOR: ParameterInfo = ParameterInfo {
     name: "mass_factor",
     summary: "factor on the effective mass; rather under 1 than over where the mass is not certain",
     kind: ParameterKind::Number {
@@ -59,7 +59,7 @@ const MASS_FACTOR: ParameterInfo = ParameterInfo {
     },
 };
 
-const LAG: ParameterInfo = ParameterInfo {
+pub(crate) const LAG: ParameterInfo = ParameterInfo {
     name: "lag",
     summary: "age of the masses and free accelerations that are used, whole macro-steps",
     kind: ParameterKind::Number {
@@ -77,7 +77,8 @@ pub struct ScheduleFacts {
     pub needs_force_rates: bool,
 }
 
-fn facts(arguments: &Arguments, (): &()) -> ScheduleFacts {
+/// The facts that follow from the parameters.
+pub(crate) fn facts(arguments: &Arguments, (): &()) -> ScheduleFacts {
     ScheduleFacts {
         needs_positions: arguments.number("displacement_correction") > 0.0,
         needs_force_rates: arguments.word("force") == PassedForce::Predicted.word(),
@@ -100,46 +101,6 @@ impl EntryKind for Schedule {
     type Facts = ScheduleFacts;
     const USUAL: () = ();
 }
-
-/// Every order of an interface model, by its word in a system file.
-pub const INTERFACE_ORDERS: &[Entry<Schedule>] = &[
-    Entry {
-        name: InterfaceOrder::Parallel.word(),
-        summary: "both sides step over the same interval; the multibody component receives nothing from within it",
-        source: "Rahikainen 2020 §2.3.1",
-        parameters: &[FORCE, INPUTS, DISPLACEMENT_CORRECTION, MASS_FACTOR, LAG],
-        facts,
-        build: |arguments| Schedule::new(InterfaceOrder::Parallel, arguments),
-    },
-    Entry {
-        name: InterfaceOrder::FastFirst.word(),
-        summary: "the fast side steps first; the multibody component receives its mean force, so that both get one impulse",
-        source: "Rahikainen 2020 §2.3.1, with the impulse in place of the force",
-        parameters: &[
-            MEAN_FORCE,
-            INPUTS,
-            DISPLACEMENT_CORRECTION,
-            MASS_FACTOR,
-            LAG,
-        ],
-        facts,
-        build: |arguments| Schedule::new(InterfaceOrder::FastFirst, arguments),
-    },
-    Entry {
-        name: InterfaceOrder::Pipelined.word(),
-        summary: "as fast-first, but the fast side receives the state of the multibody component one macro-step late",
-        source: "Rahikainen 2020 §2.3.1, with the impulse in place of the force",
-        parameters: &[
-            MEAN_FORCE,
-            INPUTS,
-            DISPLACEMENT_CORRECTION,
-            MASS_FACTOR,
-            LAG,
-        ],
-        facts,
-        build: |arguments| Schedule::new(InterfaceOrder::Pipelined, arguments),
-    },
-];
 
 /// An interface model of a resolved system: indices into the graph's components, inputs and outputs.
 #[derive(Debug, Clone)]
@@ -192,20 +153,4 @@ pub(crate) enum Mass {
     },
     /// Accelerations a: W = ∂a/∂λ, b = a − W·λ.
     Accelerations(Vec<usize>),
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    /// System files list the options before they know the order.
-    #[test]
-    fn a_system_file_takes_the_parameters_of_all_orders() {
-        let parameters = INTERFACE_ORDERS.iter().flat_map(|entry| entry.parameters);
-        let parameters: BTreeSet<&str> = parameters.map(|parameter| parameter.name).collect();
-        let keys = gyrator_system::toml_file::INTERFACE_MODEL_OPTIONS;
-        assert_eq!(parameters, BTreeSet::from(keys));
-    }
 }

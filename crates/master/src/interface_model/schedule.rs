@@ -1,28 +1,5 @@
 use crate::registry::Arguments;
 
-/// Which side is stepped first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum InterfaceOrder {
-    /// Both sides step over the same interval, and exchange values at its end.
-    Parallel,
-    /// The fast side; the multibody component receives its mean force.
-    FastFirst,
-    /// The fast side, from its own state; it receives that of the other side one macro-step later.
-    Pipelined,
-}
-
-impl InterfaceOrder {
-    /// The word of a system file.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Parallel => "parallel",
-            Self::FastFirst => "fast-first",
-            Self::Pipelined => "pipelined",
-        }
-    }
-}
-
 /// Force that the multibody component receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -83,8 +60,8 @@ impl FastInputs {
 /// Order of the two sides, and the quantities passed between them.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Schedule {
-    /// Which side is stepped first.
-    pub order: InterfaceOrder,
+    /// Word of the order.
+    pub order: &'static str,
     /// Force that the multibody component receives.
     pub force: PassedForce,
     /// How the inputs of the fast components go from one exchange to the next.
@@ -95,22 +72,23 @@ pub struct Schedule {
     pub mass_factor: f64,
     /// Age of the masses and free accelerations that are used, in macro-steps.
     pub lag: f64,
+    /// Macro-steps between the reading of masses and free accelerations and their use.
+    #[serde(skip)]
+    pub(crate) age: usize,
 }
 
 impl Schedule {
-    pub(super) fn new(order: InterfaceOrder, arguments: &Arguments) -> Self {
+    /// A schedule of the order of this word.
+    pub fn new(order: &'static str, arguments: &Arguments) -> Self {
+        let lag = arguments.number("lag");
         Self {
             order,
             force: PassedForce::of(arguments),
             inputs: FastInputs::of(arguments),
             displacement_correction: arguments.number("displacement_correction"),
             mass_factor: arguments.number("mass_factor"),
-            lag: arguments.number("lag"),
+            lag,
+            age: lag as usize,
         }
-    }
-
-    /// Macro-steps between the reading of masses and free accelerations and their use.
-    pub(crate) fn age(&self) -> usize {
-        self.lag as usize + usize::from(self.order == InterfaceOrder::Pipelined)
     }
 }

@@ -8,12 +8,9 @@
 //! interface.
 
 use super::{Method, MethodFacts};
-use crate::engine::{head, step_all};
-use crate::fault::Fault;
+use crate::interface_order;
+use crate::plan::{Draft, Phase, Store};
 use crate::registry::Entry;
-use crate::state::SystemState;
-use crate::state_stream::StateStream;
-use crate::step::Step;
 
 /// All units step in parallel over the same interval, with the outputs published before it.
 #[derive(Debug)]
@@ -29,17 +26,18 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
 };
 
 impl Method for Jacobi {
-    fn step(&mut self, state: &mut SystemState, step: &Step) -> Result<(), Fault> {
-        head(state, step)?;
-        step_all(state, step)
-    }
-
-    fn duplicate(&self) -> Option<Box<dyn Method>> {
-        Some(Box::new(Self))
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        // It has no memory.
-        let _ = stream;
+    fn plan(&self, draft: &mut Draft<'_>) {
+        draft.head();
+        if draft.has_interface_models() {
+            interface_order::plan(draft);
+        } else {
+            let all = draft.components();
+            draft.prepare(&all);
+            draft.give(&all, Phase::Begin);
+            draft.give_signals(&all);
+            draft.step(&all, Phase::Begin);
+            draft.read(&all, Store::Shown, Phase::End);
+        }
+        draft.tail();
     }
 }

@@ -1,15 +1,12 @@
 //! Methods: which units are fed, stepped and published in which order.
 
-mod gauss_seidel;
 mod jacobi;
-mod mean_force;
-mod turns;
+mod serial;
 
-use crate::fault::Fault;
+pub use crate::curve::Curve;
 use crate::need::{Facts, Need, where_true};
+pub use crate::plan::{Broken, Draft, Effect, Instant, Phase, Rule, Stage, StageView, Store};
 use crate::registry::{Entry, EntryKind};
-pub use crate::state::SystemState;
-use crate::state_stream::StateStream;
 pub use crate::step::Step;
 
 /// Facts about a method before it is made.
@@ -45,31 +42,11 @@ impl EntryKind for dyn Method {
     const USUAL: () = ();
 }
 
-/// Advances a system by one macro-step.
+/// Plans a macro-step: which units are fed, stepped and published in which order.
 pub trait Method: Send {
-    /// Prepares the state, before it is initialised.
-    fn begin(&mut self, state: &mut SystemState) {
-        let _ = state;
-    }
-
-    /// Makes `step`.
-    ///
-    /// # Errors
-    /// The first fault of a unit; the state is then not used again.
-    fn step(&mut self, state: &mut SystemState, step: &Step) -> Result<(), Fault>;
-
-    /// Another one in the same state, for a [`Snapshot`](crate::Snapshot); `None`, the default, where there can be
-    /// none.
-    fn duplicate(&self) -> Option<Box<dyn Method>> {
-        None
-    }
-
-    /// Writes the state to a stream, or reads it from there into one that was made and begun alike: all that changes in a
-    /// run. The default refuses: the state of a run with it is not kept in a file.
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.unable();
-    }
+    /// Writes the plan of a macro-step for the system of the draft.
+    fn plan(&self, draft: &mut Draft<'_>);
 }
 
 /// Every method, by its word in a system file.
-pub const METHODS: &[Entry<dyn Method>] = &[jacobi::ENTRY, gauss_seidel::ENTRY, mean_force::ENTRY];
+pub const METHODS: &[Entry<dyn Method>] = &[jacobi::ENTRY];

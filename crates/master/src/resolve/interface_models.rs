@@ -6,9 +6,7 @@ use std::ops::Range;
 use gyrator_system::{self as file, Choice, Port, Problem, Spanned, SystemFile, closest};
 
 use crate::graph::{Axis, Bond, Graph};
-use crate::interface_model::{
-    Coordinate, Effort, InterfaceModel, InterfaceOrder, Mass, PassedForce, Schedule,
-};
+use crate::interface_model::{Coordinate, Effort, InterfaceModel, Mass, PassedForce, Schedule};
 use crate::registry::{Chosen, Registry};
 use crate::unit::{Causality, VariableType};
 
@@ -124,11 +122,11 @@ impl<'a> Resolver<'a> {
         let mean = file::Value::String(PassedForce::Mean.word().to_owned());
         let mut options = described.options.iter();
         let default = if options.any(|(name, value)| name.value == "force" && value.value == mean) {
-            InterfaceOrder::FastFirst
+            "fast-first"
         } else {
-            InterfaceOrder::Parallel
+            "parallel"
         };
-        let unplaced = Spanned::unplaced(default.word().to_owned());
+        let unplaced = Spanned::unplaced(default.to_owned());
         let choice = Choice {
             name: described.order.clone().unwrap_or(unplaced),
             parameters: described.options.clone(),

@@ -473,7 +473,7 @@ pub(super) fn advice(run: &Run) -> String {
             "`exchange = \"auto\"` or `\"compensated\"` of {}",
             graph.components[component].name
         ),
-        None if run.method.0 == "jacobi" => "method `gauss-seidel`".to_owned(),
+        None if run.method == "jacobi" => "method `gauss-seidel`".to_owned(),
         None => "the extrapolation `linear`".to_owned(),
     };
     let half = 0.5 * graph.macro_step;

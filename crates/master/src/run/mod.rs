@@ -5,6 +5,7 @@ mod checkpoint;
 mod ending;
 mod handle;
 mod judgement;
+mod planning;
 mod reporting;
 mod serialized;
 mod snapshot;
@@ -25,8 +26,8 @@ use crate::exchange::{OpenSenses, Untried};
 use crate::fault::{Cause, RunError};
 use crate::graph::Graph;
 use crate::ledger::Ledger;
-use crate::method::Method;
 use crate::observer::{Observer, StopRequest, View};
+use crate::plan::StepPlan;
 use crate::report::{Report, StopReason};
 use crate::state::SystemState;
 use crate::step::Step;
@@ -36,6 +37,7 @@ use crate::watch::{self, Watched};
 use checkpoint::{Checkpoint, Energies};
 use ending::{end, end_if_due, fail};
 pub use handle::{Input, Output, Readable, VariableValue, Writable};
+pub use planning::plan;
 use serialized::LastState;
 pub use serialized::{deserialize, keep_last_state, last_state, serialize};
 pub use snapshot::Snapshot;
@@ -45,7 +47,9 @@ use timeline::Timeline;
 /// The parts that a [`System`](crate::System) starts a run with.
 pub(crate) struct Parts {
     pub(crate) state: SystemState,
-    pub(crate) method: (&'static str, Box<dyn Method>),
+    pub(crate) method: &'static str,
+    /// The draft that the method has written.
+    pub(crate) plan: StepPlan,
     pub(crate) control: (&'static str, Box<dyn StepControl>),
     pub(crate) control_facts: StepControlFacts,
     pub(crate) period: Period,
@@ -62,7 +66,8 @@ pub(crate) struct Parts {
 /// parts into the loop. Nothing is ever rolled back while it goes on, unless a step control is asked to.
 pub struct Run {
     pub(crate) state: SystemState,
-    method: (&'static str, Box<dyn Method>),
+    method: &'static str,
+    plan: planning::Planned,
     control: (&'static str, Box<dyn StepControl>),
     ledger: Ledger,
     audit: Audit,
@@ -121,7 +126,8 @@ struct Observing {
 pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
     let Parts {
         mut state,
-        mut method,
+        method,
+        plan,
         mut control,
         control_facts,
         period,
@@ -130,7 +136,6 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         waits_at_stop_time,
         open_end,
     } = parts;
-    method.1.begin(&mut state);
     // A unit may refuse to step beyond the stop time that it was given (FMI 2.0.4, 4.2.1).
     let experiment = Period {
         stop: period
@@ -146,6 +151,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         ..Step::default()
     };
     engine::begin_scenario(&mut state, &start).map_err(RunError::Fault)?;
+    let plan = planning::Planned::new(method, plan, &state)?;
     let has_bonds = !state.graph.bonds.is_empty();
     let first = control.1.first(state.graph.macro_step, has_bonds);
     let timeline = Timeline::new(&state.graph, control_facts, &period, first);
@@ -161,6 +167,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         untried: Untried::all(&state),
         state,
         method,
+        plan,
         control,
         observers: Vec::new(),
         interrupt,
@@ -235,7 +242,8 @@ impl Run {
             }
             let given = engine::give_held_values(&mut self.state, &step);
             let given = given.and_then(|()| engine::give_free(&mut self.state, &step));
-            let made = given.and_then(|()| self.method.1.step(&mut self.state, &step));
+            let made =
+                given.and_then(|()| engine::execute(self.plan.plan(), &mut self.state, &step));
             if let Err(fault) = made {
                 self.faulty = Some(fault.component.clone());
                 let cause = fault.unit.cause;

@@ -39,7 +39,7 @@ pub(super) fn report(run: &Run) -> Report {
         stop_reason: run.stop_reason.clone(),
         stop_time: run.time(),
         steps: run.timeline.steps(),
-        method: run.method.0,
+        method: run.method,
         step_control: run.control.0,
         components: graph
             .components

@@ -9,7 +9,7 @@ use crate::state::{facts, transfer};
 use crate::state_stream::{Misfit, StateStream};
 
 /// Changes with the order and the meaning of the bytes.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// Refusal of bytes that do not fit.
 const DAMAGED: &str =
@@ -147,7 +147,7 @@ fn read(run: &mut Run, bytes: &[u8]) -> Result<(), RunError> {
         }
     }
     engine::select_ways_of_giving(&mut run.state);
-    engine::select_phases(&mut run.state);
+    run.plan.renew(&run.state);
     Ok(())
 }
 
@@ -161,7 +161,7 @@ fn transfer_facts(run: &Run, stream: &mut StateStream) -> Result<(), RunError> {
         )));
     }
     let mut own = vec![
-        format!("the method {}", run.method.0),
+        format!("the method {}", run.method),
         format!("the step control {}", run.control.0),
     ];
     own.extend(facts(&run.state));
@@ -195,8 +195,8 @@ fn transfer_master(run: &mut Run, stream: &mut StateStream) -> Result<(), RunErr
         Some(Misfit::Unable) => Err(unable(format!("the {kind} `{name}`"))),
         _ => Ok(()),
     };
-    run.method.1.transfer(stream);
-    able(stream, "method", run.method.0)?;
+    run.plan.plan().transfer(stream);
+    able(stream, "method", run.method)?;
     run.control.1.transfer(stream);
     able(stream, "step control", run.control.0)?;
     transfer(&mut run.state, stream).map_err(unable)?;

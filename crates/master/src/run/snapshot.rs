@@ -6,7 +6,7 @@ use super::{Energies, Run};
 use crate::counters::Counters;
 use crate::engine;
 use crate::fault::RunError;
-use crate::method::Method;
+use crate::plan::Stage;
 use crate::state::{DoneAction, HeldValue, Saved, restore, save};
 use crate::step_control::StepControl;
 
@@ -23,7 +23,7 @@ pub struct Snapshot {
     counters: Counters,
     energies: Energies,
     timeline: Timeline,
-    method: Box<dyn Method>,
+    stages: Vec<Box<dyn Stage>>,
     control: Box<dyn StepControl>,
     written: bool,
 }
@@ -58,9 +58,8 @@ impl Run {
         let not_copied = |kind: &str, name: &str| {
             RunError::NotSaved(format!("the {kind} `{name}` cannot be duplicated"))
         };
-        let (name, method) = &self.method;
-        let method = method.duplicate();
-        let method = method.ok_or_else(|| not_copied("method", name))?;
+        let stages = self.plan.duplicate_stages();
+        let stages = stages.ok_or_else(|| not_copied("method", self.method))?;
         let (name, control) = &self.control;
         let control = control.duplicate();
         let control = control.ok_or_else(|| not_copied("step control", name))?;
@@ -85,7 +84,7 @@ impl Run {
                 self.alarms.clone(),
             ),
             timeline: self.timeline.clone(),
-            method,
+            stages,
             control,
             written: self.written,
         })
@@ -106,8 +105,9 @@ impl Run {
                 "a snapshot belongs to the run that has made it, whose units have its states";
             return Err(RunError::NotSaved(message.to_owned()));
         }
-        let duplicates = (snapshot.method.duplicate(), snapshot.control.duplicate());
-        let (Some(method), Some(control)) = duplicates else {
+        let stages = snapshot.stages.iter().map(|stage| stage.duplicate());
+        let stages: Option<Vec<_>> = stages.collect();
+        let (Some(stages), Some(control)) = (stages, snapshot.control.duplicate()) else {
             let message = "its method or its step control cannot be duplicated again";
             return Err(RunError::NotSaved(message.to_owned()));
         };
@@ -125,10 +125,11 @@ impl Run {
         self.state.counters = snapshot.counters;
         // Actions may have been added since then.
         engine::select_ways_of_giving(&mut self.state);
-        engine::select_phases(&mut self.state);
+        self.plan.renew(&self.state);
         (self.ledger, self.audit, self.defects, self.alarms) = snapshot.energies.clone();
         self.timeline = snapshot.timeline.clone();
-        (self.method.1, self.control.1) = (method, control);
+        self.plan.set_stages(stages);
+        self.control.1 = control;
         self.written = snapshot.written;
         Ok(())
     }

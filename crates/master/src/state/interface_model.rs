@@ -82,7 +82,7 @@ impl ReducedModel {
             position_before: zeros(),
             velocity_before: zeros(),
             start: (zeros(), zeros()),
-            masses: vec![mass(); described.schedule.age() + 1],
+            masses: vec![mass(); described.schedule.age + 1],
             force: zeros(),
             acceleration: zeros(),
             fed_displacement: zeros(),

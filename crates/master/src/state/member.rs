@@ -3,7 +3,7 @@ use std::ops::Range;
 use super::{InputCourse, Slot, Trace};
 use crate::fault::UnitFault;
 use crate::graph::Graph;
-use crate::step::{Step, StepParts};
+use crate::step::{Phase, Step, StepParts};
 use crate::time::{Clock, Ticks};
 use crate::unit::{Handle, StepOutcome, UnitResult};
 
@@ -78,6 +78,15 @@ impl Member {
     #[inline]
     pub(crate) fn is_due(&self, index: u64) -> bool {
         self.every == 1 || index.is_multiple_of(self.every)
+    }
+
+    /// Whether a communication step of the component starts with this macro-step, or ends with it.
+    #[inline]
+    pub(crate) fn is_due_at(&self, phase: Phase, step: &Step) -> bool {
+        match phase {
+            Phase::Begin => self.is_due(step.index),
+            Phase::End => self.is_due(step.index + 1),
+        }
     }
 
     /// The component has inputs and outputs, its inputs are plain copies, and it steps with the

@@ -39,13 +39,13 @@ use crate::exchange_mode::Exchange;
 use crate::fault::RunError;
 use crate::graph::{Axis, Graph};
 use crate::step::Step;
-use crate::unit::{Unit, UnitResult, Value, VariableType};
+use crate::unit::{SavedState, Unit, UnitResult, Value, VariableType};
 
 /// Everything that a method works on.
 ///
 /// Values are those that the units really used and gave: inputs hold the value at the end of the last
 /// step, corrections included; outputs hold the value published last.
-pub struct SystemState {
+pub(crate) struct SystemState {
     pub(crate) graph: Arc<Graph>,
     pub(crate) units: Units,
     pub(crate) courses: Courses,
@@ -56,8 +56,6 @@ pub struct SystemState {
     /// Actions on variables; empty where there is no scenario.
     pub(crate) scenario: RunningScenario,
     pub(crate) counters: Counters,
-    /// Indices of all components.
-    pub(crate) all: Box<[usize]>,
 }
 
 /// The units in their places.
@@ -67,13 +65,14 @@ pub(crate) struct Units {
     /// All components are fed by plain copies and make one communication step a macro-step, so the
     /// phases can run straight through the arrays.
     pub(crate) uniform: bool,
-    /// Components step one after the other.
-    pub(crate) step_in_turns: bool,
-    /// Uniform, on one thread, with real values only and nothing to exchange: the phases of all
-    /// components can run one after the other without asking anything.
-    pub(crate) is_straight: bool,
+    /// The method replaces courses within a macro-step.
+    pub(crate) replaces_courses: bool,
+    /// The macro-steps with which postponed communication steps began, by component.
+    pub(crate) begun: Vec<Step>,
     /// Earliest time at which a unit ended the simulation, s.
     pub(crate) terminated: Option<f64>,
+    /// States of units from which an iteration starts again, by component.
+    pub(crate) iterated: Vec<Option<SavedState>>,
     /// Values that wait for a component's next communication step.
     pub(crate) held: Vec<HeldValue>,
 }
@@ -100,6 +99,8 @@ pub(crate) struct Courses {
 pub(crate) struct Signals {
     /// Real outputs.
     pub(crate) reals: Vec<f64>,
+    /// Real outputs at the end of their components' communication steps in progress, where units after them see them.
+    pub(crate) ahead: Vec<f64>,
     /// Outputs of other kinds.
     pub(crate) discrete: Vec<Value>,
     /// Difference of each published real output to the one that the new inputs would give: −D·(u − ũ)
@@ -131,10 +132,9 @@ pub(crate) struct Passes {
     pub(crate) step_responses: Vec<StepResponse>,
 }
 
-/// The interface models, and the components that are on the fast side of none.
+/// The interface models.
 pub(crate) struct ReducedModels {
     pub(crate) running: Vec<ReducedModel>,
-    pub(crate) outside: Box<[usize]>,
 }
 
 impl SystemState {
@@ -154,7 +154,6 @@ impl SystemState {
             empty_value(node.description.variables[signal.variable].kind)
         });
         let models = &graph.interface_models;
-        let is_fast = |component: &usize| models.iter().any(|m| m.fast.contains(component));
         let sources = graph.inputs.iter().map(|input| input.source as u32);
         Self {
             courses: Courses {
@@ -169,6 +168,7 @@ impl SystemState {
             },
             signals: Signals {
                 reals: vec![0.0; graph.outputs.len()],
+                ahead: vec![0.0; graph.outputs.len()],
                 discrete: signals.collect(),
                 stale_errors: vec![0.0; graph.outputs.len()],
                 exchanged: vec![0.0; graph.outputs.len()],
@@ -188,17 +188,18 @@ impl SystemState {
                 running: (0..models.len())
                     .map(|model| ReducedModel::new(model, &graph))
                     .collect(),
-                outside: (0..members.len()).filter(|c| !is_fast(c)).collect(),
             },
             scenario: RunningScenario::default(),
             counters: Counters::default(),
-            all: (0..members.len()).collect(),
             units: Units {
+                begun: vec![Step::default(); members.len()],
+                iterated: std::iter::repeat_with(|| None)
+                    .take(members.len())
+                    .collect(),
                 members,
                 pool,
                 uniform: false,
-                step_in_turns: false,
-                is_straight: false,
+                replaces_courses: false,
                 terminated: None,
                 held: Vec::new(),
             },

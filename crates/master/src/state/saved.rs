@@ -11,7 +11,9 @@ pub(crate) struct Saved {
     inputs: Vec<InputCourse>,
     values: Vec<f64>,
     slopes: Vec<f64>,
+    begun: Vec<Step>,
     reals: Vec<f64>,
+    ahead: Vec<f64>,
     discrete: Vec<Value>,
     stale_errors: Vec<f64>,
     exchanged: Vec<f64>,
@@ -43,17 +45,18 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         models,
         scenario,
         counters: _,
-        all: _,
     } = state;
     let super::Units {
         members,
         terminated,
         pool: _,
         uniform: _,
-        step_in_turns: _,
-        is_straight: _,
-        // Only components with communication steps of several macro-steps hold values, and no step with
-        // such a component is made again.
+        replaces_courses: _,
+        // Within a step only.
+        iterated: _,
+        // Only components with communication steps of several macro-steps hold values and postpone steps: a snapshot keeps
+        // them, and no step with such a component is made again.
+        begun,
         held: _,
     } = units;
     saved.units.resize_with(members.len(), || None);
@@ -78,6 +81,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     saved.slopes.clone_from(slopes);
     let super::Signals {
         reals,
+        ahead,
         discrete,
         stale_errors,
         exchanged,
@@ -85,7 +89,9 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         had_event: _,
         accepts_non_finite: _,
     } = signals;
+    saved.begun.clone_from(begun);
     saved.reals.clone_from(reals);
+    saved.ahead.clone_from(ahead);
     saved.discrete.clone_from(discrete);
     saved.stale_errors.clone_from(stale_errors);
     saved.exchanged.clone_from(exchanged);
@@ -110,7 +116,9 @@ pub(crate) fn restore(state: &mut SystemState, saved: &Saved, step: &Step) -> Re
     state.courses.inputs.clone_from(&saved.inputs);
     state.courses.values.clone_from(&saved.values);
     state.courses.slopes.clone_from(&saved.slopes);
+    state.units.begun.clone_from(&saved.begun);
     state.signals.reals.clone_from(&saved.reals);
+    state.signals.ahead.clone_from(&saved.ahead);
     state.signals.discrete.clone_from(&saved.discrete);
     state.signals.stale_errors.clone_from(&saved.stale_errors);
     state.signals.exchanged.clone_from(&saved.exchanged);

@@ -64,7 +64,6 @@ pub(crate) fn transfer(state: &mut SystemState, stream: &mut StateStream) -> Res
         models,
         scenario,
         counters,
-        all: _,
     } = state;
     for (index, course) in courses.inputs.iter_mut().enumerate() {
         stream.keep(course);
@@ -87,7 +86,9 @@ pub(crate) fn transfer(state: &mut SystemState, stream: &mut StateStream) -> Res
     stream.keep(&mut courses.values);
     stream.keep(&mut courses.slopes);
     stream.keep(&mut courses.feed_forward);
+    stream.keep(&mut units.begun);
     stream.keep(&mut signals.reals);
+    stream.keep(&mut signals.ahead);
     stream.keep(&mut signals.discrete);
     stream.keep(&mut signals.stale_errors);
     stream.keep(&mut signals.exchanged);

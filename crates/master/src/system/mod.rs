@@ -3,6 +3,7 @@
 mod assemble;
 mod feasibility;
 mod patterns;
+mod planning;
 mod reading;
 mod rest;
 mod scenario;
@@ -15,6 +16,7 @@ mod word;
 
 pub use assemble::{FmuCache, further_problems};
 pub use patterns::expand_patterns;
+pub use planning::drafted_plan;
 pub use settings::{BondSettings, ComponentSettings, ConnectionSettings, InterfaceModelSettings};
 pub use state_file::{Resumption, StateFile};
 pub use suggested_bonds::{Evidence, SuggestedBond, suggested_bonds};
@@ -35,8 +37,10 @@ use crate::engine;
 use crate::feed_forward::{FeedForward, macro_steps};
 use crate::graph::Graph;
 use crate::halving_unit::HalvingUnit;
+use crate::interface_order;
 use crate::joining;
 use crate::method::Method;
+use crate::plan::StepPlan;
 use crate::registries::Registries;
 use crate::registry::{Chosen, EntryKind, Registry};
 use crate::resolve::resolve;
@@ -290,7 +294,8 @@ impl System {
         let pool = options.pool(&mut problems);
         let members = members(&self.file, &self.parts, &resolved, options, maker)?;
         let mut state = SystemState::new(Arc::new(resolved.graph), members, pool);
-        engine::set_up(&mut state);
+        interface_order::set_up(&mut state);
+        engine::set_up(&mut state, &resolved.plan);
         state.signals.accepts_non_finite = options.accept_not_finite;
         let noted = self.feed_forward.as_ref().map(FeedForward::note);
         if let Some(feed_forward) = &self.feed_forward {
@@ -300,10 +305,11 @@ impl System {
         if let Some(scenario) = joined {
             engine::add_scenario(&mut state, scenario, resolved.period.start);
         }
-        let (method, control) = (resolved.method, resolved.control);
+        let control = resolved.control;
         Ok(run::start(Parts {
             state,
-            method: (method.name(), method.build()),
+            method: resolved.method.name(),
+            plan: resolved.plan,
             control: (control.name(), control.build()),
             control_facts: control.facts(&()),
             period: resolved.period,
@@ -443,10 +449,13 @@ fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<Resolved> {
         has_feed_forward: system.feed_forward.is_some(),
     };
     compatibility::check(&together, problems);
+    let method = method?;
+    let plan = planning::draft(&method, &graph, problems);
     Some(Resolved {
         graph,
         places,
-        method: method?,
+        method,
+        plan,
         control: control?,
         period,
     })
@@ -458,6 +467,8 @@ struct Resolved {
     /// Place in the file of each component of the graph.
     places: Vec<usize>,
     method: Chosen<dyn Method>,
+    /// The draft that the method has written.
+    plan: StepPlan,
     control: Chosen<dyn StepControl>,
     period: Period,
 }

@@ -223,7 +223,7 @@ impl InterfaceModelSettings<'_> {
             .set_ports(force_rates, |model| &mut model.force_rates)
     }
 
-    /// Which side is stepped first: a word of [`INTERFACE_ORDERS`](crate::interface_model::INTERFACE_ORDERS).
+    /// Which side is stepped first: a word of [`INTERFACE_ORDERS`](crate::interface_order::INTERFACE_ORDERS).
     pub fn order(self, word: &str) -> Self {
         let word = Spanned::unplaced(word.to_owned());
         self.set(|model| model.order = Some(word))

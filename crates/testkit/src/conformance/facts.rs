@@ -6,7 +6,8 @@ use gyrator::correction::{
 use gyrator::extrapolation::{
     Curve, EXTRAPOLATIONS, Extrapolation, ExtrapolationFacts, Sample, SignalSteps,
 };
-use gyrator::interface_model::{INTERFACE_ORDERS, PassedForce, Schedule};
+use gyrator::interface_model::{PassedForce, Schedule};
+use gyrator::interface_order::INTERFACE_ORDERS;
 use gyrator::method::{METHODS, Method};
 use gyrator::registry::{Chosen, Entry, EntryKind};
 use gyrator::step_control::{STEP_CONTROLS, StepControl};

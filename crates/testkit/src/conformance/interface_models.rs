@@ -1,6 +1,7 @@
 //! Interface models with every word of the other registries.
 
-use gyrator::interface_model::{INTERFACE_ORDERS, PassedForce};
+use gyrator::interface_model::PassedForce;
+use gyrator::interface_order::INTERFACE_ORDERS;
 use gyrator::registry::look_up;
 use gyrator::{ClosureUnit, LinearUnit, RunOptions, System};
 

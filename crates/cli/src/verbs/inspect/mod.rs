@@ -3,6 +3,7 @@
 mod fmu;
 mod graph;
 mod needs;
+mod plan;
 mod suggestions;
 mod system;
 
@@ -19,6 +20,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message, is_named};
 use crate::fmu_options::FmuOptions;
 use crate::input_kind::{self, Kind, Wanted};
+use crate::options::ExecutionOptions;
 use crate::overwriting;
 use crate::screen;
 use crate::system_input::{self, SystemOptions};
@@ -43,6 +45,12 @@ pub(super) struct Options {
     /// Graphviz, by the ending of the name
     #[arg(long, value_name = "FILE.svg")]
     graph: Option<PathBuf>,
+    /// Print the step plan of a system: everything that happens in a macro-step, in its order, one line each
+    #[arg(long)]
+    plan: bool,
+    /// Start the system, in a process of its own, for the plan with the exchange modes that its run has
+    #[arg(long, requires = "plan")]
+    start: bool,
     /// Print JSON, for programs; lists all variables
     #[arg(long)]
     json: bool,
@@ -50,6 +58,8 @@ pub(super) struct Options {
     input: SystemOptions,
     #[command(flatten)]
     fmus: FmuOptions,
+    #[command(flatten)]
+    execution: ExecutionOptions,
 }
 
 /// Prints what the file holds.
@@ -60,11 +70,16 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         None => is_named(&options.path, "fmu"),
     };
     if !is_fmu {
-        return inspect_system(options);
+        return if options.start {
+            plan::supervised(options, || inspect_system(options))
+        } else {
+            inspect_system(options)
+        };
     }
     for (option, is_given) in [
         ("--suggest-bonds", options.suggest_bonds),
         ("--graph", options.graph.is_some()),
+        ("--plan", options.plan),
     ] {
         if is_given {
             let text = format!("{option}: {} is an FMU", options.path.display());
@@ -110,6 +125,9 @@ fn inspect_system(options: &Options) -> Result<Exit, Failure> {
     overwriting::refuse_files_of(&file, &outputs)?;
     if let Some(graph) = graph {
         graph.write(&file)?;
+    }
+    if options.plan {
+        return plan::print(options, file, &warnings);
     }
     let ports = options.suggest_bonds.then(|| {
         let (ports, problems) = power_ports(&file, options.fmus.limits());

@@ -1,0 +1,77 @@
+//! The step plan of a system.
+
+use gyrator::plan::PlanText;
+use gyrator::system::drafted_plan;
+use gyrator::{RunOptions, StartError, System};
+use gyrator_system::{Problem, SystemFile};
+use gyrator_worker::Worker;
+use gyrator_worker::isolated::Isolation;
+
+use super::{Options, json};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::fmu_log;
+use crate::screen;
+use crate::supervision::Plan;
+
+/// Does the work in a process that loads FMUs.
+pub(super) fn supervised(
+    options: &Options,
+    work: impl FnOnce() -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let plan = Plan {
+        system: &options.path,
+        live: None,
+        execution: &options.execution,
+        output: None,
+        summary: None,
+        report: None,
+        checks: None,
+    };
+    plan.carry_out().unwrap_or_else(work)
+}
+
+/// Prints the plan of a system: the draft, or with `--start` the plan of its run.
+pub(super) fn print(
+    options: &Options,
+    mut file: SystemFile,
+    warnings: &[Problem],
+) -> Result<Exit, Failure> {
+    for problem in warnings {
+        screen::message(&format!("warning: {}\n", problem.message));
+    }
+    options.execution.isolate(&mut file)?;
+    let of_failure = file.clone();
+    let not_started = |error| Failure::not_started(error, &of_failure);
+    let system = System::from_file(file).map_err(not_started)?;
+    let plan = if options.start {
+        started(options, &system).map_err(not_started)?
+    } else {
+        drafted_plan(&system).map_err(not_started)?
+    };
+    screen::print(&if options.json {
+        json(&plan)?
+    } else {
+        plan.to_string()
+    })?;
+    if let Some(worker) = Worker::current() {
+        worker.results_complete(Exit::Success.code());
+    }
+    Ok(Exit::Success)
+}
+
+/// The plan of a system that is started and ends at once.
+fn started(options: &Options, system: &System) -> Result<PlanText, StartError> {
+    fmu_log::start(options.execution.log_level);
+    let mut isolation = Isolation::new()
+        .timeout(options.execution.timeout())
+        .arguments(["isolated".into()]);
+    let run_options = RunOptions {
+        threads: options.execution.worker_threads.map_or(0, usize::from),
+        ..RunOptions::default()
+    };
+    let mut run = system.start_with(&run_options, &mut isolation)?;
+    let plan = gyrator::run::plan(&run);
+    run.stop()?;
+    Ok(plan)
+}

@@ -1,0 +1,238 @@
+//! Executes the plan of a macro-step.
+
+use super::held_values::{give_held, hold_signals};
+use super::{corrections, feed_forward, inputs, outputs, scenario, slopes, steps, substeps};
+use crate::exchange::refresh;
+use crate::fault::Fault;
+use crate::plan::{Operation, Phase, Stage, StageView, StepPlan, Store};
+use crate::state::SystemState;
+use crate::step::{Step, StepParts};
+
+/// Makes a macro-step.
+///
+/// # Errors
+/// The first fault of a unit, or the first value that is NaN or infinite.
+#[inline(always)]
+pub(crate) fn execute(
+    plan: &mut StepPlan,
+    state: &mut SystemState,
+    step: &Step,
+) -> Result<(), Fault> {
+    state.signals.had_event = false;
+    for operation in &plan.operations {
+        match operation {
+            Operation::Lane { checks } => lane(state, *checks, step)?,
+            operation => perform(operation, &mut plan.stages, state, step, 0)?,
+        }
+    }
+    Ok(())
+}
+
+/// All components, fed by copies, make one communication step. A function of its own, whose loops keep what they need in
+/// registers.
+#[inline(never)]
+fn lane(state: &mut SystemState, checks: bool, step: &Step) -> Result<(), Fault> {
+    inputs::feed_straight(state, step)?;
+    steps::step_straight(state, step)?;
+    outputs::publish_straight(state, step)?;
+    if checks {
+        outputs::check_finite(&state.graph, &state.signals, step)?;
+    }
+    Ok(())
+}
+
+/// Does an operation in a macro-step, or in a `part` of it.
+#[inline(never)]
+fn perform(
+    operation: &Operation,
+    stages: &mut [Box<dyn Stage>],
+    state: &mut SystemState,
+    step: &Step,
+    part: u32,
+) -> Result<(), Fault> {
+    match operation {
+        Operation::Own(stage) => run_stage(&mut stages[*stage], state, step, part).map(drop),
+        Operation::Repeat { parts, body } => {
+            let clock = state.graph.clock;
+            let parts_of_step = StepParts::of(step, *parts, &clock);
+            for part in 0..*parts {
+                let own = parts_of_step.part(part);
+                for operation in body {
+                    perform(operation, stages, state, &own, part)?;
+                }
+                if state.units.terminated.is_some() {
+                    break;
+                }
+            }
+            Ok(())
+        }
+        Operation::Iterate {
+            components,
+            limit,
+            test,
+            body,
+        } => {
+            for pass in 0..*limit {
+                for &component in components {
+                    save_or_go_back(state, component, pass > 0, step)?;
+                }
+                for operation in body {
+                    perform(operation, stages, state, step, pass)?;
+                }
+                if run_stage(&mut stages[*test], state, step, pass)? {
+                    break;
+                }
+            }
+            Ok(())
+        }
+        Operation::Feed => inputs::feed_straight(state, step),
+        Operation::Lane { checks } => lane(state, *checks, step),
+        _ => act_on_units(operation, state, step),
+    }
+}
+
+/// Operations that feed, step and read units.
+#[inline(always)]
+fn act_on_units(operation: &Operation, state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+    let SystemState {
+        graph,
+        units,
+        courses,
+        signals,
+        scenario,
+        counters,
+        ..
+    } = &mut *state;
+    match operation {
+        Operation::Prepare(selection) => {
+            let now = graph.clock.duration(step.from);
+            for &component in &selection.components {
+                let member = &units.members[component];
+                if member.is_due(step.index) {
+                    inputs::prepare(member, courses, signals, step, now);
+                }
+            }
+        }
+        Operation::Give(selection) => {
+            for &component in &selection.components {
+                if units.members[component].is_due_at(selection.phase, step) {
+                    inputs::give(graph, units, courses, counters, component, step)?;
+                }
+            }
+        }
+        Operation::GiveSignals(selection) => {
+            let components = &selection.components;
+            inputs::give_signals(graph, units, signals, scenario, components, step)?;
+        }
+        Operation::Postpone(component) => {
+            if units.members[*component].is_due(step.index) {
+                units.begun[*component] = *step;
+                hold_signals(graph, units, signals, scenario, *component, step)?;
+            }
+        }
+        Operation::GiveHeld(component) => {
+            if units.members[*component].is_due(step.index + 1) {
+                give_held(graph, units, *component, step)?;
+            }
+        }
+        Operation::Step(selection) => match selection.phase {
+            Phase::Begin => {
+                steps::step(graph, units, courses, counters, &selection.components, step)?;
+            }
+            Phase::End => {
+                for &component in &selection.components {
+                    if units.members[component].is_due(step.index + 1) {
+                        let begun = units.begun[component];
+                        steps::step_due(graph, units, courses, counters, &[component], &begun)?;
+                    }
+                }
+            }
+        },
+        Operation::Read(selection, store) => {
+            let store = match store {
+                Store::Shown => &mut signals.reals,
+                Store::Ahead => &mut signals.ahead,
+            };
+            for &component in &selection.components {
+                if units.members[component].is_due_at(selection.phase, step) {
+                    outputs::read(graph, units, store, counters, component, step)?;
+                }
+            }
+        }
+        Operation::Show(selection) => outputs::show(units, &selection.components, signals, step),
+        _ => complete(operation, state, step)?,
+    }
+    Ok(())
+}
+
+/// Operations before the courses of a macro-step are prepared, and after its real outputs are published.
+fn complete(operation: &Operation, state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+    let SystemState {
+        graph,
+        units,
+        courses,
+        signals,
+        scenario: running,
+        ..
+    } = &mut *state;
+    let end = || graph.clock.duration(step.from + step.length);
+    match operation {
+        Operation::FeedForward => feed_forward::play(courses, signals, step),
+        Operation::Correct => corrections::correct(state, step)?,
+        Operation::TakeBack => scenario::take_back_additions(running, courses),
+        Operation::ReadSignals => outputs::read_signals(graph, units, signals, courses, step)?,
+        Operation::ReadSlopes => slopes::read_slopes(state, step, step.index + 1)?,
+        Operation::ObserveSubsteps => {
+            substeps::observe_substeps(graph, units, signals, courses, step);
+        }
+        Operation::Scenario => {
+            let (time, now) = (step.end(&graph.clock), end());
+            scenario::advance(state, time, step.index + 1, now);
+        }
+        // A unit that has ended the simulation accepts no further inputs (FMI 2.0 §4.2.4).
+        Operation::Exchange(_) if units.terminated.is_some() => signals.exchanged.fill(0.0),
+        Operation::Exchange(pass) => {
+            let now = end();
+            refresh::refresh(state, *pass, step, now)?;
+        }
+        Operation::Check => outputs::check_finite(graph, signals, step)?,
+        Operation::Observe => outputs::observe(units, signals, courses, step.index + 1, end()),
+        // The others act on units; only drafts have `ExchangeAll`.
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Returns whether the iteration that the stage tests is over.
+fn run_stage(
+    stage: &mut Box<dyn Stage>,
+    state: &mut SystemState,
+    step: &Step,
+    part: u32,
+) -> Result<bool, Fault> {
+    let mut view = StageView {
+        state,
+        step: *step,
+        part,
+        has_converged: false,
+    };
+    stage.run(&mut view)?;
+    Ok(view.has_converged)
+}
+
+/// Saves a component before the first pass of an iteration, and takes it back there before all others.
+fn save_or_go_back(
+    state: &mut SystemState,
+    component: usize,
+    is_saved: bool,
+    step: &Step,
+) -> Result<(), Fault> {
+    let SystemState { graph, units, .. } = state;
+    let unit = units.members[component].slot.unit();
+    let kept = &mut units.iterated[component];
+    let result = match kept {
+        Some(kept) if is_saved => unit.restore(kept),
+        _ => unit.save(kept.take()).map(|saved| *kept = Some(saved)),
+    };
+    result.map_err(|cause| graph.fault(component, step, cause))
+}

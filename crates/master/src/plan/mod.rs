@@ -1,0 +1,56 @@
+//! The step plan: the order of everything that happens in a macro-step, as data.
+//!
+//! A [method](crate::method) writes a [`Draft`] from the resolved system alone. Once the units are initialised, the
+//! draft becomes the [`StepPlan`]: operations that have nothing to do are left out, the exchange of direct feed-through
+//! gets its passes, and operations on units that are plain copies are fused. Draft, final and fused plan are
+//! [verified](verify) by the same rules; the engine executes the fused one.
+//!
+//! A plan covers one macro-step. Components that communicate more slowly are in its operations with the
+//! [phase](Phase) of their communication step, so that no plan depends on how many macro-steps a rate takes.
+
+mod draft;
+mod effect;
+mod finish;
+mod fuse;
+mod operation;
+mod stage;
+mod verify;
+mod words;
+
+pub use draft::Draft;
+pub use effect::{Effect, Instant, Store};
+#[cfg(test)]
+pub(crate) use effect::{Known, effects};
+#[cfg(test)]
+pub(crate) use finish::needed;
+pub(crate) use finish::{Extras, finish, possible};
+pub(crate) use operation::Operation;
+pub(crate) use stage::replace;
+pub use stage::{Stage, StageView};
+pub(crate) use verify::verify;
+pub use verify::{Broken, Rule};
+pub use words::{PlanLine, PlanText};
+
+pub use crate::step::Phase;
+
+use crate::state_stream::StateStream;
+
+/// The operations of a macro-step, in their order, and the stages of methods among them.
+pub(crate) struct StepPlan {
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) stages: Vec<Box<dyn Stage>>,
+}
+
+impl StepPlan {
+    /// The memory of its stages in the same state; `None` where one cannot give it.
+    pub(crate) fn duplicate_stages(&self) -> Option<Vec<Box<dyn Stage>>> {
+        self.stages.iter().map(|stage| stage.duplicate()).collect()
+    }
+
+    /// Writes the memory of its stages to a stream, or reads it from there.
+    pub(crate) fn transfer(&mut self, stream: &mut StateStream) {
+        for stage in &mut self.stages {
+            stage.transfer(stream);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+use super::effect::Effect;
+use crate::curve::Curve;
+use crate::fault::Fault;
+use crate::graph::Graph;
+use crate::state::SystemState;
+use crate::state_stream::StateStream;
+use crate::step::{Phase, Step};
+
+/// An operation of a method's own, with effects that it declares: the values that it reads and the courses that it puts
+/// in place of prepared ones. The plan is verified with them, and the stage can touch nothing else.
+pub trait Stage: Send {
+    /// Its effects in a macro-step, in their order.
+    fn effects(&self, graph: &Graph) -> Vec<Effect>;
+
+    /// One line for people: the thing that happens, with the names of components and variables.
+    fn words(&self, graph: &Graph) -> String;
+
+    /// Acts in a macro-step.
+    ///
+    /// # Errors
+    /// The first fault of a unit.
+    fn run(&mut self, view: &mut StageView<'_>) -> Result<(), Fault>;
+
+    /// Another one in the same state, for a [`Snapshot`](crate::Snapshot); `None`, the default, where there can be
+    /// none.
+    fn duplicate(&self) -> Option<Box<dyn Stage>> {
+        None
+    }
+
+    /// Writes the memory to a stream, or reads it from there into a stage that was made alike: all that changes in a run.
+    /// The default refuses: the state of a run with it is not kept in a file.
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.unable();
+    }
+}
+
+/// The system in a macro-step, as a [`Stage`] sees it.
+pub struct StageView<'a> {
+    pub(crate) state: &'a mut SystemState,
+    /// The macro-step, or the part of it that is repeated.
+    pub(crate) step: Step,
+    /// Index of that part.
+    pub(crate) part: u32,
+    /// The iteration that the stage tests is over.
+    pub(crate) has_converged: bool,
+}
+
+impl StageView<'_> {
+    /// The macro-step that is being made.
+    pub fn step(&self) -> &Step {
+        &self.step
+    }
+
+    /// The macro-step with which the communication step of a component began that is made now.
+    pub fn step_of(&self, component: usize) -> Step {
+        let units = &self.state.units;
+        match self.is_postponed(component) {
+            true => units.begun[component],
+            false => self.step,
+        }
+    }
+
+    /// Whether the communication step of a component starts with the macro-step.
+    pub fn begins(&self, component: usize) -> bool {
+        self.is_due(component, Phase::Begin)
+    }
+
+    /// Whether the communication step of a component ends with the macro-step.
+    pub fn ends(&self, component: usize) -> bool {
+        self.is_due(component, Phase::End)
+    }
+
+    /// Whether the communication step of a component starts or ends with the macro-step.
+    pub fn is_due(&self, component: usize, phase: Phase) -> bool {
+        self.state.units.members[component].is_due_at(phase, &self.step)
+    }
+
+    /// Whether the steps of a component are made where they end.
+    pub fn is_postponed(&self, component: usize) -> bool {
+        self.state.units.members[component].steps_late
+    }
+
+    /// Macro-steps in a communication step of a component.
+    pub fn every(&self, component: usize) -> u64 {
+        self.state.units.members[component].every
+    }
+
+    /// Communication steps of a component in a macro-step.
+    pub fn substeps(&self, component: usize) -> u32 {
+        self.state.units.members[component].substeps
+    }
+
+    /// Whether the inputs of a component move within its step: it makes several in a macro-step, or takes derivatives.
+    pub fn follows_courses(&self, component: usize) -> bool {
+        self.state.units.members[component].follows_curves
+    }
+
+    /// A real output as it is published.
+    pub fn shown(&self, output: usize) -> f64 {
+        self.state.signals.reals[output]
+    }
+
+    /// A real output that was read ahead of its time: at the end of its component's communication step in progress.
+    pub fn ahead(&self, output: usize) -> f64 {
+        self.state.signals.ahead[output]
+    }
+
+    /// The line on which an output that was read ahead moves, from the start of the step of a receiver, when it was
+    /// `start`.
+    pub fn line(&self, output: usize, start: f64, receiver: usize) -> Curve {
+        let sender = self.every(self.state.graph.outputs[output].component);
+        let (step, every) = (self.step_of(receiver), self.every(receiver));
+        let last = self.ahead(output);
+        if sender <= every {
+            return Curve::line(start, (last - start) / (step.size * every as f64));
+        }
+        let first = self.shown(output);
+        let slope = (last - first) / (step.size * sender as f64);
+        let since = (step.index % sender) as f64 * step.size;
+        Curve::line(first + slope * since, slope)
+    }
+
+    /// The mean by the trapezoidal rule over a macro-step in which an output goes from `first` to `last`, with the values
+    /// at its component's own communication steps.
+    pub fn mean_within_step(&self, output: usize, first: f64, last: f64) -> f64 {
+        let sender = self.state.graph.outputs[output].component;
+        self.state.units.members[sender].mean_within_step(output, first, last)
+    }
+
+    /// Ends the iteration whose test the stage is, after this pass.
+    pub fn converge(&mut self) {
+        self.has_converged = true;
+    }
+
+    /// Puts the course of an output, s since the start of the receiver's step, in place of the one that was prepared for
+    /// an input; in the output's unit, to which conversion and corrections are added.
+    pub fn replace(&mut self, input: usize, curve: Curve) {
+        let courses = &mut self.state.courses;
+        let curve = courses.inputs[input].converted_curve(curve);
+        replace(courses, input, curve);
+    }
+}
+
+/// Puts `curve` in place of the course that was prepared for an input.
+#[inline]
+pub(crate) fn replace(courses: &mut crate::state::Courses, input: usize, curve: Curve) {
+    courses.inputs[input].curve = curve;
+    courses.values[input] = curve.coefficients[0];
+}

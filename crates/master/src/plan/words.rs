@@ -1,0 +1,369 @@
+use std::fmt;
+
+use super::StepPlan;
+use super::effect::Store;
+use super::operation::{Operation, Selection};
+use crate::exchange_mode::Exchange;
+use crate::graph::Graph;
+use crate::state::{Pass, SystemState};
+use crate::step::Phase;
+
+/// An operation of a step plan in words.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct PlanLine {
+    /// Word of the operation: `prepare`, `give`, `step`, …
+    pub operation: &'static str,
+    /// The components on which it acts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<String>,
+    /// The act, with the names of the system.
+    pub text: String,
+    /// How many repetitions and iterations it stands in.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub depth: usize,
+}
+
+fn is_zero(depth: &usize) -> bool {
+    *depth == 0
+}
+
+/// A step plan in words, an operation a line, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct PlanText {
+    /// The method that wrote it.
+    pub method: String,
+    /// It is the plan of a run, with exchange modes that were chosen once the units were initialised.
+    pub is_final: bool,
+    /// Its operations.
+    pub operations: Vec<PlanLine>,
+}
+
+impl fmt::Display for PlanText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.operations.iter().map(|line| line.operation.len());
+        let width = width.max().unwrap_or(0);
+        for (index, line) in self.operations.iter().enumerate() {
+            let PlanLine {
+                operation,
+                text,
+                depth,
+                ..
+            } = line;
+            let indent = 2 * depth;
+            writeln!(
+                f,
+                "{:>3}  {:indent$}{operation:<width$}  {text}",
+                index + 1,
+                ""
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl PlanText {
+    /// A plan of a method in words: a draft where there is no `state`.
+    pub(crate) fn new(
+        method: &str,
+        plan: &StepPlan,
+        graph: &Graph,
+        state: Option<&SystemState>,
+    ) -> Self {
+        let mut lines = Vec::new();
+        let words = Words { plan, graph, state };
+        words.add(&plan.operations, 0, &mut lines);
+        Self {
+            method: method.to_owned(),
+            is_final: state.is_some(),
+            operations: lines,
+        }
+    }
+}
+
+struct Words<'a> {
+    plan: &'a StepPlan,
+    graph: &'a Graph,
+    state: Option<&'a SystemState>,
+}
+
+impl Words<'_> {
+    fn add(&self, operations: &[Operation], depth: usize, lines: &mut Vec<PlanLine>) {
+        for operation in operations {
+            let components = self.components(operation);
+            let names = components.iter().map(|c| self.name(*c).to_owned());
+            lines.push(PlanLine {
+                operation: operation.name(),
+                text: self.text(operation, &components),
+                components: names.collect(),
+                depth,
+            });
+            match operation {
+                Operation::Repeat { body, .. } => self.add(body, depth + 1, lines),
+                Operation::Iterate { body, test, .. } => {
+                    self.add(body, depth + 1, lines);
+                    lines.push(PlanLine {
+                        operation: "test",
+                        components: Vec::new(),
+                        text: self.stage(*test),
+                        depth: depth + 1,
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn name(&self, component: usize) -> &str {
+        &self.graph.components[component].name
+    }
+
+    fn components(&self, operation: &Operation) -> Vec<usize> {
+        match operation {
+            Operation::Prepare(s)
+            | Operation::Give(s)
+            | Operation::GiveSignals(s)
+            | Operation::Step(s)
+            | Operation::Read(s, _)
+            | Operation::Show(s) => s.components.clone(),
+            Operation::Postpone(component) | Operation::GiveHeld(component) => vec![*component],
+            Operation::Iterate { components, .. } => components.clone(),
+            Operation::Exchange(pass) => self
+                .pass(*pass)
+                .map(|pass| pass.component)
+                .into_iter()
+                .collect(),
+            Operation::Feed | Operation::Lane { .. } => (0..self.graph.components.len()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn pass(&self, pass: usize) -> Option<&Pass> {
+        self.state?.exchange.passes.get(pass)
+    }
+
+    fn stage(&self, stage: usize) -> String {
+        let stage = self.plan.stages.get(stage);
+        stage.map_or_else(String::new, |stage| stage.words(self.graph))
+    }
+
+    /// Names of components; of many, how many.
+    fn names(&self, components: &[usize]) -> String {
+        const MOST: usize = 8;
+        if components.len() > MOST {
+            let all = components.len() == self.graph.components.len();
+            let count = components.len();
+            return if all {
+                format!("all {count} components")
+            } else {
+                let first = self.names(&components[..3]);
+                format!("{first} and {} others", count - 3)
+            };
+        }
+        let names: Vec<&str> = components.iter().map(|c| self.name(*c)).collect();
+        names.join(", ")
+    }
+
+    /// Names of the components of a selection, with the rates of slow ones.
+    fn selected(&self, selection: &Selection) -> String {
+        let slow: Vec<String> = selection
+            .components
+            .iter()
+            .filter(|component| self.graph.components[**component].rate.every() > 1)
+            .map(|component| {
+                let every = self.graph.components[*component].rate.every();
+                format!("{} every {every} macro-steps", self.name(*component))
+            })
+            .collect();
+        let names = self.names(&selection.components);
+        let end = match selection.phase {
+            Phase::Begin => "begins",
+            Phase::End => "ends",
+        };
+        match (selection.components.as_slice(), slow.as_slice()) {
+            (_, []) => names,
+            (&[component], _) => {
+                let every = self.graph.components[component].rate.every();
+                format!("{names} (where its step of {every} macro-steps {end})")
+            }
+            _ => format!("{names} ({}: where the step {end})", slow.join(", ")),
+        }
+    }
+
+    /// The extrapolations of the connected inputs of components.
+    fn extrapolations(&self, components: &[usize]) -> String {
+        let mut words: Vec<&str> = components
+            .iter()
+            .flat_map(|component| self.graph.components[*component].inputs.clone())
+            .map(|input| self.graph.inputs[input].extrapolation.name())
+            .collect();
+        words.sort_unstable();
+        words.dedup();
+        words.join(", ")
+    }
+
+    fn text(&self, operation: &Operation, components: &[usize]) -> String {
+        let all = || self.names(components);
+        match operation {
+            Operation::Prepare(selection) => format!(
+                "inputs of {} from the published outputs: {}",
+                self.selected(selection),
+                self.extrapolations(components)
+            ),
+            Operation::Give(selection) => {
+                format!("sets the inputs of {}", self.selected(selection))
+            }
+            Operation::GiveSignals(selection) => format!(
+                "sets the inputs of {} that have an end that is not real",
+                self.selected(selection)
+            ),
+            Operation::Postpone(_) => {
+                format!(
+                    "{} keeps the start of its step, which is made when it ends",
+                    all()
+                )
+            }
+            Operation::GiveHeld(_) => format!("sets the values that wait for {}", all()),
+            Operation::Step(selection) => self.steps(selection),
+            Operation::Read(selection, Store::Shown) => {
+                format!("outputs of {}, published at once", self.selected(selection))
+            }
+            Operation::Read(selection, Store::Ahead) => format!(
+                "outputs of {}, seen by the units after it and not yet published",
+                self.selected(selection)
+            ),
+            Operation::Show(selection) => {
+                format!(
+                    "outputs of {} that were read before",
+                    self.selected(selection)
+                )
+            }
+            Operation::Exchange(pass) => self
+                .pass(*pass)
+                .map_or_else(String::new, |pass| self.exchanged(pass)),
+            Operation::Own(stage) => self.stage(*stage),
+            Operation::Repeat { parts, .. } => format!("{parts} equal parts of the macro-step:"),
+            Operation::Iterate { limit, .. } => {
+                format!("from the saved states of {}, at most {limit} times:", all())
+            }
+            Operation::Feed => format!("copies outputs to the inputs of {} and sets them", all()),
+            Operation::Lane { checks } => format!(
+                "{}: copies outputs to inputs and sets them, steps, reads and publishes outputs{}",
+                all(),
+                if *checks {
+                    ", checks that they are finite"
+                } else {
+                    ""
+                }
+            ),
+            _ => self.text_for_all(operation),
+        }
+    }
+
+    /// Operations that name no component.
+    fn text_for_all(&self, operation: &Operation) -> String {
+        match operation {
+            Operation::Correct => {
+                return format!("additions to the coming inputs: {}", self.corrected());
+            }
+            Operation::ExchangeAll => return self.modes(),
+            Operation::FeedForward => "learned additions to the coming inputs",
+            Operation::TakeBack => "these additions, from inputs that the scenario replaces",
+            Operation::ReadSignals => "outputs that are not real; a change is an event",
+            Operation::ReadSlopes => "derivatives of outputs",
+            Operation::ObserveSubsteps => "filters receive the outputs within the macro-step",
+            Operation::Scenario => "actions begin and end",
+            Operation::Check => "published outputs are finite, or the run ends",
+            Operation::Observe => "extrapolations receive the published outputs",
+            _ => "",
+        }
+        .to_owned()
+    }
+
+    fn steps(&self, selection: &Selection) -> String {
+        let several: Vec<String> = selection
+            .components
+            .iter()
+            .filter(|component| self.graph.components[**component].rate.substeps() > 1)
+            .map(|component| {
+                let steps = self.graph.components[*component].rate.substeps();
+                format!("{} in {steps} steps of its own", self.name(*component))
+            })
+            .collect();
+        let follows: Vec<&str> = selection
+            .components
+            .iter()
+            .filter(|c| {
+                self.state
+                    .is_some_and(|s| s.units.members[**c].follows_curves)
+            })
+            .map(|component| self.name(*component))
+            .collect();
+        let mut text = format!("steps {}", self.selected(selection));
+        if !several.is_empty() {
+            text = format!("{text}; {}", several.join(", "));
+        }
+        if !follows.is_empty() {
+            text = format!(
+                "{text}; {} with inputs that move within the step",
+                follows.join(", ")
+            );
+        }
+        text
+    }
+
+    fn corrected(&self) -> String {
+        let bonds = self.graph.bonds.iter();
+        let named = bonds.filter_map(|bond| {
+            let correction = bond.correction.as_ref()?;
+            Some(format!("{} ({})", bond.name, correction.name()))
+        });
+        named.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The exchange as the system asks for it.
+    fn modes(&self) -> String {
+        let components = self.graph.components.iter();
+        let asked: Vec<String> = components
+            .filter(|node| {
+                let depends = |output: usize| !self.graph.feedthrough(output, false).is_empty();
+                node.outputs.clone().any(depends)
+            })
+            .map(|node| format!("{} {}", node.name, node.exchange.word()))
+            .collect();
+        if asked.is_empty() {
+            "no unit declares direct feed-through".to_owned()
+        } else {
+            format!(
+                "outputs with direct feed-through, by mode: {}",
+                asked.join(", ")
+            )
+        }
+    }
+
+    fn exchanged(&self, pass: &Pass) -> String {
+        let outputs: Vec<String> = pass
+            .outputs
+            .iter()
+            .map(|o| self.graph.output_name(*o))
+            .collect();
+        let sources = pass.inputs.iter().map(|input| {
+            let source = self.graph.inputs[*input].source;
+            self.graph.output_name(source)
+        });
+        let mut sources: Vec<String> = sources.collect();
+        sources.dedup();
+        let (outputs, sources) = (outputs.join(", "), sources.join(", "));
+        match pass.mode {
+            Exchange::Fresh => format!("fresh: sets {sources} and reads {outputs} again"),
+            Exchange::Compensated => {
+                format!("compensated: adds D·(u − ũ) to {outputs}, with u from {sources}")
+            }
+            _ => format!(
+                "stale: {outputs} stays as the inputs of this step made it, one step behind {sources}; its error is kept for the \
+                 ledger"
+            ),
+        }
+    }
+}
