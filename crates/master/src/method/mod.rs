@@ -1,5 +1,6 @@
 //! Methods: which units are fed, stepped and published in which order.
 
+mod gauss_seidel;
 mod jacobi;
 mod serial;
 
@@ -49,4 +50,4 @@ pub trait Method: Send {
 }
 
 /// Every method, by its word in a system file.
-pub const METHODS: &[Entry<dyn Method>] = &[jacobi::ENTRY];
+pub const METHODS: &[Entry<dyn Method>] = &[jacobi::ENTRY, gauss_seidel::ENTRY];
