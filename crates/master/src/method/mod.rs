@@ -2,6 +2,7 @@
 
 mod gauss_seidel;
 mod jacobi;
+mod mean_force;
 mod serial;
 
 pub use crate::curve::Curve;
@@ -50,4 +51,4 @@ pub trait Method: Send {
 }
 
 /// Every method, by its word in a system file.
-pub const METHODS: &[Entry<dyn Method>] = &[jacobi::ENTRY, gauss_seidel::ENTRY];
+pub const METHODS: &[Entry<dyn Method>] = &[jacobi::ENTRY, gauss_seidel::ENTRY, mean_force::ENTRY];
