@@ -8,6 +8,7 @@
 mod fast_first;
 mod fast_side;
 mod parallel;
+mod pipelined;
 mod reading;
 mod stage;
 mod start;
@@ -28,7 +29,7 @@ struct Order {
 }
 
 /// Every order of an interface model.
-const ORDERS: [Order; 2] = [parallel::ORDER, fast_first::ORDER];
+const ORDERS: [Order; 3] = [parallel::ORDER, fast_first::ORDER, pipelined::ORDER];
 
 /// Every order of an interface model, by its word in a system file.
 pub const INTERFACE_ORDERS: &[Entry<Schedule>] = &entries();
