@@ -22,6 +22,7 @@ use gyrator::step_control::STEP_CONTROLS;
 
 use crate::combination::Combination;
 use crate::extrapolations::needs_substeps;
+use runs::TrialRuns;
 
 impl Combination {
     /// Whether the extrapolation needs a source with communication steps much shorter than the
@@ -66,10 +67,11 @@ impl fmt::Display for Failure {
     }
 }
 
-type Check = fn(&Combination) -> Result<(), String>;
+/// Its words, and the check of it.
+type Rule<T> = (&'static str, fn(&T) -> Result<(), String>);
 
-/// The rules of a run, by what they say.
-const CHECKS: &[(&str, Check)] = &[
+/// The rules of the runs that every combination makes, by what they say.
+const RULES_OF_RUNS: &[Rule<TrialRuns>] = &[
     ("a run ends at its stop time", runs::ends_at_the_stop_time),
     (
         "the order of components and connections changes nothing",
@@ -89,6 +91,10 @@ const CHECKS: &[(&str, Check)] = &[
     ),
     ("calls come in FMI's order", runs::calls_come_in_order),
     ("calls are counted", runs::calls_are_counted),
+];
+
+/// The rules that make runs of their own.
+const RULES: &[Rule<Combination>] = &[
     (
         "errors fall with the step as the entries declare",
         accuracy::errors_fall,
@@ -112,6 +118,25 @@ const CHECKS: &[(&str, Check)] = &[
     ),
 ];
 
+/// Tries a combination with all rules. Returns the number of checks made.
+fn check_rules(combination: &Combination, mut fail: impl FnMut(String)) -> usize {
+    let outcomes = RULES.iter().map(|(rule, check)| (rule, check(combination)));
+    let mut outcomes: Vec<_> = outcomes.collect();
+    match TrialRuns::of(*combination) {
+        Ok(runs) => {
+            let rules = RULES_OF_RUNS.iter();
+            outcomes.extend(rules.map(|(rule, check)| (rule, check(&runs))));
+        }
+        Err(message) => fail(message),
+    }
+    for (rule, outcome) in &outcomes {
+        if let Err(message) = outcome {
+            fail(format!("{rule}: {message}"));
+        }
+    }
+    outcomes.len()
+}
+
 /// Tries the combinations of one of several equal parts of all: each on one system, and every pair of words with all
 /// rules. Returns the number of checks made.
 fn check_combinations(part: usize, parts: usize, failures: &mut Vec<Failure>) -> usize {
@@ -127,12 +152,7 @@ fn check_combinations(part: usize, parts: usize, failures: &mut Vec<Failure>) ->
         match runs::star_runs_or_is_refused(&combination) {
             Err(message) => fail(message),
             Ok(runs) if runs && combination.unusual_words() <= 2 => {
-                for (rule, check) in CHECKS {
-                    made += 1;
-                    if let Err(message) = check(&combination) {
-                        fail(format!("{rule}: {message}"));
-                    }
-                }
+                made += check_rules(&combination, fail);
             }
             Ok(_) => {}
         }

@@ -63,19 +63,70 @@ pub(super) fn is_refused(
     Ok(is_refused)
 }
 
-fn plainly(system: &TestSystem, combination: &Combination) -> Result<FinishedRun, String> {
-    run(
-        (system.draft)(combination),
-        Assembly::default(),
-        0,
-        combination,
-    )
+/// The runs of a combination that several rules look at.
+pub(super) struct TrialRuns {
+    combination: Combination,
+    /// One of each of [`SYSTEMS`].
+    plain: Vec<FinishedRun>,
+    spied: Vec<SpiedRun>,
 }
 
-fn on_all_systems(check: impl Fn(&TestSystem) -> Result<(), String>) -> Result<(), String> {
-    SYSTEMS.iter().try_for_each(|system| {
-        check(system).map_err(|message| format!("system “{}”: {message}", system.name))
-    })
+/// A run of the oscillator with a spy on each side.
+struct SpiedRun {
+    name: String,
+    run: FinishedRun,
+    spied: [Spied; 2],
+}
+
+impl TrialRuns {
+    /// # Errors
+    /// Where a run does not end well.
+    pub(super) fn of(combination: Combination) -> Result<Self, String> {
+        let plain = SYSTEMS.iter().map(|system| {
+            let draft = (system.draft)(&combination);
+            let run = run(draft, Assembly::default(), 0, &combination);
+            run.map_err(|message| of_system(system, &message))
+        });
+        Ok(Self {
+            plain: plain.collect::<Result<_, _>>()?,
+            spied: spied_runs(&combination)?,
+            combination,
+        })
+    }
+
+    fn on_all_systems(
+        &self,
+        check: impl Fn(&TestSystem, &FinishedRun) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut runs = SYSTEMS.iter().zip(&self.plain);
+        runs.try_for_each(|(system, plain)| {
+            check(system, plain).map_err(|message| of_system(system, &message))
+        })
+    }
+
+    /// Whether each system gives the same bits in another assembly.
+    fn same_in(&self, assembly: Assembly, what: &str) -> Result<(), String> {
+        let combination = &self.combination;
+        self.on_all_systems(|system, plain| {
+            let other = run((system.draft)(combination), assembly, 0, combination)?;
+            same(plain, &other, what)
+        })
+    }
+
+    fn with_spies(
+        &self,
+        check: impl Fn(&FinishedRun, &[Spied; 2]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.spied
+            .iter()
+            .try_for_each(|SpiedRun { name, run, spied }| {
+                check(run, spied).map_err(|message| format!("{name}: {message}"))
+            })
+    }
+}
+
+fn of_system(system: &TestSystem, message: &str) -> String {
+    format!("system “{}”: {message}", system.name)
 }
 
 fn same(expected: &FinishedRun, other: &FinishedRun, what: &str) -> Result<(), String> {
@@ -86,10 +137,9 @@ fn same(expected: &FinishedRun, other: &FinishedRun, what: &str) -> Result<(), S
     }
 }
 
-pub(super) fn ends_at_the_stop_time(combination: &Combination) -> Result<(), String> {
-    on_all_systems(|system| {
-        let stop_time = (system.draft)(combination).stop_time();
-        let outcome = plainly(system, combination)?;
+pub(super) fn ends_at_the_stop_time(runs: &TrialRuns) -> Result<(), String> {
+    runs.on_all_systems(|system, outcome| {
+        let stop_time = (system.draft)(&runs.combination).stop_time();
         let Report { stop_reason, .. } = &outcome.report;
         if *stop_reason != StopReason::StopTime || outcome.time != stop_time {
             let time = outcome.time;
@@ -116,24 +166,21 @@ pub(super) fn star_runs_or_is_refused(combination: &Combination) -> Result<bool,
     }
 }
 
-pub(super) fn order_changes_nothing(combination: &Combination) -> Result<(), String> {
-    on_all_systems(|system| {
-        let reversed = Assembly {
-            reversed: true,
-            ..Assembly::default()
-        };
-        let other = run((system.draft)(combination), reversed, 0, combination)?;
-        same(&plainly(system, combination)?, &other, "another order")
-    })
+pub(super) fn order_changes_nothing(runs: &TrialRuns) -> Result<(), String> {
+    let reversed = Assembly {
+        reversed: true,
+        ..Assembly::default()
+    };
+    runs.same_in(reversed, "another order")
 }
 
-pub(super) fn threads_change_nothing(combination: &Combination) -> Result<(), String> {
-    on_all_systems(|system| {
-        let expected = plainly(system, combination)?;
+pub(super) fn threads_change_nothing(runs: &TrialRuns) -> Result<(), String> {
+    let combination = &runs.combination;
+    runs.on_all_systems(|system, expected| {
         for threads in [1, 2, 8] {
             let draft = (system.draft)(combination);
             let other = run(draft, Assembly::default(), threads, combination)?;
-            same(&expected, &other, &format!("running on {threads} threads"))?;
+            same(expected, &other, &format!("running on {threads} threads"))?;
             if expected.report != other.report {
                 return Err(format!("{threads} threads give another report"));
             }
@@ -142,38 +189,30 @@ pub(super) fn threads_change_nothing(combination: &Combination) -> Result<(), St
     })
 }
 
-pub(super) fn ledger_changes_nothing(combination: &Combination) -> Result<(), String> {
+pub(super) fn ledger_changes_nothing(runs: &TrialRuns) -> Result<(), String> {
     // A step control that looks at the bonds sees nothing without them.
+    let combination = &runs.combination;
     if combination.correction != "off" || combination.step_control != "fixed" {
         return Ok(());
     }
-    on_all_systems(|system| {
-        let unbonded = Assembly {
-            without_bonds: true,
-            ..Assembly::default()
-        };
-        let other = run((system.draft)(combination), unbonded, 0, combination)?;
-        same(
-            &plainly(system, combination)?,
-            &other,
-            "leaving out the bonds",
-        )
-    })
+    let unbonded = Assembly {
+        without_bonds: true,
+        ..Assembly::default()
+    };
+    runs.same_in(unbonded, "leaving out the bonds")
 }
 
-pub(super) fn slow_units_publish_late(combination: &Combination) -> Result<(), String> {
+pub(super) fn slow_units_publish_late(runs: &TrialRuns) -> Result<(), String> {
     // Where the steps vary, so do the slow units' communication points.
-    if combination.step_control != "fixed" {
+    if runs.combination.step_control != "fixed" {
         return Ok(());
     }
-    on_all_systems(|system| {
-        let slow = (system.draft)(combination).slow_units();
-        let trace = plainly(system, combination)?.trace;
-        for (name, step) in slow {
+    runs.on_all_systems(|system, FinishedRun { trace, .. }| {
+        for (name, step) in (system.draft)(&runs.combination).slow_units() {
             for output in ["f", "v", "x", "y"] {
                 let full_name = format!("{name}.{output}");
                 if trace.has(&full_name) {
-                    changes_at_multiples(&trace, &full_name, step)?;
+                    changes_at_multiples(trace, &full_name, step)?;
                 }
             }
         }
@@ -210,24 +249,22 @@ const SPIED: [(f64, f64, u32, bool); 6] = [
 ];
 
 /// Runs the oscillator with spies; where its force may not be read again, `fresh` is not asked for.
-fn with_spies(
-    combination: &Combination,
-    check: impl Fn(&FinishedRun, &[Spied; 2]) -> Result<(), String>,
-) -> Result<(), String> {
-    for (force, motion, derivatives, fresh) in SPIED {
-        if combination.exchange == "fresh" && !fresh {
-            continue;
-        }
+fn spied_runs(combination: &Combination) -> Result<Vec<SpiedRun>, String> {
+    let settings = SPIED.into_iter();
+    let settings = settings.filter(|(.., fresh)| combination.exchange != "fresh" || *fresh);
+    let runs = settings.map(|(force, motion, derivatives, fresh)| {
+        let name = format!("steps of {force} and {motion}");
         let (draft, spied) = spied_oscillator(force, motion, derivatives, fresh, combination);
-        let outcome = run(draft, Assembly::default(), 0, combination)?;
-        check(&outcome, &spied)
-            .map_err(|message| format!("steps of {force} and {motion}: {message}"))?;
-    }
-    Ok(())
+        match run(draft, Assembly::default(), 0, combination) {
+            Ok(run) => Ok(SpiedRun { name, run, spied }),
+            Err(message) => Err(format!("{name}: {message}")),
+        }
+    });
+    runs.collect()
 }
 
-pub(super) fn calls_come_in_order(combination: &Combination) -> Result<(), String> {
-    with_spies(combination, |_, spied| {
+pub(super) fn calls_come_in_order(runs: &TrialRuns) -> Result<(), String> {
+    runs.with_spies(|_, spied| {
         let violations: Vec<_> = spied.iter().flat_map(Spied::violations).collect();
         if violations.is_empty() {
             Ok(())
@@ -237,8 +274,9 @@ pub(super) fn calls_come_in_order(combination: &Combination) -> Result<(), Strin
     })
 }
 
-pub(super) fn calls_are_counted(combination: &Combination) -> Result<(), String> {
-    with_spies(combination, |outcome, spied| {
+pub(super) fn calls_are_counted(runs: &TrialRuns) -> Result<(), String> {
+    let combination = &runs.combination;
+    runs.with_spies(|outcome, spied| {
         let sum = |count: fn(&Spied) -> u64| spied.iter().map(count).sum::<u64>();
         // The first read of the outputs ends the initialisation.
         let seen = (sum(Spied::steps), sum(Spied::sets), sum(Spied::gets) - 2);
