@@ -6,29 +6,29 @@
 //! `isolated/layout.rs` has lengths of a few bytes. loom runs each scenario in every order of the
 //! threads with two preemptions, and with every value that a load may return under the memory model of C11.
 //!
-//! All of this is left out of this package's own unit tests, into which those of the files would come.
+//! The package has no unit tests of its own: those of the files would be among them.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    all(feature = "loom", not(test)),
+    feature = "loom",
     expect(
         clippy::missing_panics_doc,
         reason = "a scenario panics where it does not hold"
     )
 )]
 
-#[cfg(all(feature = "loom", not(test)))]
+#[cfg(feature = "loom")]
 mod isolated;
-#[cfg(all(feature = "loom", not(test)))]
+#[cfg(feature = "loom")]
 #[path = "../../worker/src/rows.rs"]
 mod rows;
-#[cfg(all(feature = "loom", not(test)))]
+#[cfg(feature = "loom")]
 mod rows_scenarios;
-#[cfg(all(feature = "loom", not(test)))]
+#[cfg(feature = "loom")]
 mod shared_memory;
 
-#[cfg(all(feature = "loom", not(test)))]
+#[cfg(feature = "loom")]
 pub use {isolated::scenarios::*, rows_scenarios::*, shared_memory::Orderings};
 
-#[cfg(all(feature = "loom", not(test)))]
+#[cfg(feature = "loom")]
 pub(crate) use shared_memory::shareable;

@@ -43,7 +43,7 @@ fn file_of(text: impl AsRef<[u8]>) -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn a_csv_file_of_many_pieces_is_what_the_reader_of_tables_says() {
     let mut text = "\u{feff}time,a.x,\"a, text\",on\r\n".to_owned();
-    for row in 0..150_000 {
+    for row in 0..75_000 {
         let time = row / 2;
         text.push_str(&format!(
             "{time},{}.5,\"line \"\"{row}\"\"\nü\",true\r\n",
@@ -57,7 +57,7 @@ fn a_csv_file_of_many_pieces_is_what_the_reader_of_tables_says() {
         kinds,
         [ColumnType::Real, ColumnType::String, ColumnType::Real]
     );
-    assert!(text.len() > 4 << 20 && file.rows().is_none() && file.metadata("x").is_none());
+    assert!(text.len() > 2 << 20 && file.rows().is_none() && file.metadata("x").is_none());
     assert!(read_all(&file).unwrap() == parse_csv(text.as_bytes(), &path).unwrap());
     // Chosen columns come in the order in which they are asked for, also twice.
     let mut blocks = file.blocks(&[2, 0, 2]).unwrap();
@@ -72,35 +72,36 @@ fn a_csv_file_of_many_pieces_is_what_the_reader_of_tables_says() {
 #[test]
 fn errors_name_the_line_of_the_file() {
     let mut text = "time,x\n".to_owned();
-    for row in 0..300_000 {
+    for row in 0..150_000 {
         text.push_str(&format!("{row},1\n"));
     }
+    assert!(text.len() > 1 << 20, "longer than the first piece");
     for (rest, expected) in [
         (
-            "300000,abc\n",
-            "300002: `abc` in column `x` is not a number",
+            "150000,abc\n",
+            "150002: `abc` in column `x` is not a number",
         ),
-        ("5,1\n", "300002: the time 5 comes after 299999"),
-        ("300000\n1,2\n", "300002: 1 cells for 2 columns"),
+        ("5,1\n", "150002: the time 5 comes after 149999"),
+        ("150000\n1,2\n", "150002: 1 cells for 2 columns"),
         (
-            "300000",
-            "300002: 1 cells for 2 columns; was the file cut off?",
+            "150000",
+            "150002: 1 cells for 2 columns; was the file cut off?",
         ),
-        ("300000,\"1", "300002: a double quote is not closed"),
-        ("300000,1\n300001,\u{0}\n", "300003: "),
+        ("150000,\"1", "150002: a double quote is not closed"),
+        ("150000,1\n150001,\u{0}\n", "150003: "),
     ] {
         let (_folder, path) = file_of(text.clone() + rest);
         let file = ResultFile::open(&path).unwrap();
         let error = read_all(&file).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
-    let bytes = [text.as_bytes(), b"300000,\xff\n"].concat();
+    let bytes = [text.as_bytes(), b"150000,\xff\n"].concat();
     let (_folder, path) = file_of(bytes);
     let error = read_all(&ResultFile::open(&path).unwrap()).unwrap_err();
     assert!(
         error
             .to_string()
-            .contains(":300002: this is not UTF-8 text"),
+            .contains(":150002: this is not UTF-8 text"),
         "{error}"
     );
 }
@@ -109,10 +110,11 @@ fn errors_name_the_line_of_the_file() {
 #[test]
 fn a_text_beyond_the_first_piece_is_a_gap() {
     let mut text = "time,x,y\n".to_owned();
-    for row in 0..200_000 {
+    for row in 0..100_000 {
         text.push_str(&format!("{row},\"1\",1\n"));
     }
-    text.push_str("200000,\"off\",none\n");
+    assert!(text.len() > 1 << 20, "longer than the first piece");
+    text.push_str("100000,\"off\",none\n");
     let (_folder, path) = file_of(&text);
     let file = ResultFile::open(&path).unwrap();
     let mut blocks = file.blocks(&[0]).unwrap();

@@ -1,0 +1,179 @@
+//! Parquet files: written rows are read back, and a run that is killed leaves its rows.
+
+use std::path::Path;
+
+use gyrator_record::{
+    Cell, Column, ColumnType, QueuedSink, RecordError, ResultFile, RowSink, Series, Table, Values,
+    create_sink, read_csv, read_table,
+};
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+
+fn columns() -> Vec<Column> {
+    let unit = |column: Column, unit: &str| Column {
+        unit: Some(unit.to_owned()),
+        ..column
+    };
+    vec![
+        unit(Column::new("left.x", ColumnType::Real), "m"),
+        Column::new("left.on", ColumnType::Boolean),
+        Column::new("left.count", ColumnType::Integer),
+        Column::new("left.text", ColumnType::String),
+        unit(
+            Column::new("bond.a.b.residual_power", ColumnType::Real),
+            "W",
+        ),
+    ]
+}
+
+const NUMBERS: [f64; 4] = [0.1 + 0.2, f64::NAN, f64::NEG_INFINITY, 5e-324];
+const TEXTS: [&str; 4] = ["", "a, \"b\"\nc", "ü", "1"];
+
+fn write(sink: &mut dyn RowSink) {
+    sink.begin(&columns()).unwrap();
+    for row in 0..4 {
+        let cells = [
+            Cell::Real(NUMBERS[row]),
+            Cell::Boolean(row == 2),
+            Cell::Integer(i64::MIN + row as i64),
+            Cell::String(TEXTS[row]),
+            Cell::Real(row as f64),
+        ];
+        sink.row(row as f64 * 0.1, &mut cells.into_iter()).unwrap();
+    }
+}
+
+fn bits(table: &Table, name: &str) -> Vec<u64> {
+    let numbers = table.column(name).and_then(Series::numbers).unwrap();
+    numbers.iter().map(|number| number.to_bits()).collect()
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    let mut sink = create_sink(&path).unwrap();
+    write(&mut *sink);
+    sink.finish().unwrap();
+    assert_eq!(sink.rows(), 4);
+    let files = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 1, "the rows and the unfinished file are gone");
+    let table = read_table(&path).unwrap();
+    assert_eq!(table.time, [0.0, 0.1, 0.2, 3.0 * 0.1]);
+    assert_eq!(bits(&table, "left.x"), NUMBERS.map(f64::to_bits));
+    let on = [0.0, 0.0, 1.0, 0.0].map(f64::to_bits);
+    assert_eq!(bits(&table, "left.on"), on);
+    let text = table.column("left.text").unwrap();
+    assert_eq!(text.values, Values::Text(TEXTS.map(str::to_owned).to_vec()));
+}
+
+#[test]
+fn units_and_bonds_are_in_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    let mut sink = create_sink(&path).unwrap();
+    write(&mut *sink);
+    sink.finish().unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let metadata = reader.metadata().file_metadata().key_value_metadata();
+    let entries: Vec<(&str, &str)> = metadata
+        .unwrap()
+        .iter()
+        .map(|entry| (entry.key.as_str(), entry.value.as_deref().unwrap()))
+        .collect();
+    let units = r#"{"bond.a.b.residual_power":"W","left.x":"m","time":"s"}"#;
+    let expected = [("gyrator.units", units), ("gyrator.bonds", r#"["a.b"]"#)];
+    assert_eq!(entries, expected);
+}
+
+#[test]
+fn parameters_are_in_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    let mut sink = create_sink(&path).unwrap();
+    sink.parameters(&[
+        ("left.m", Cell::Real(1.5)),
+        ("left.name", Cell::String("a")),
+    ]);
+    write(&mut *sink);
+    sink.finish().unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let metadata = reader.metadata().file_metadata().key_value_metadata();
+    let mut entries = metadata.unwrap().iter();
+    let found = entries.find(|entry| entry.key == "gyrator.parameters");
+    let value = found.and_then(|entry| entry.value.as_deref());
+    assert_eq!(value, Some(r#"{"left.m":1.5,"left.name":"a"}"#));
+}
+
+/// A sink that is never finished is what a killed process leaves.
+#[test]
+fn an_unfinished_file_is_readable_as_csv() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    std::fs::write(&path, "the result of an earlier run").unwrap();
+    let mut sink = create_sink(&path).unwrap();
+    write(&mut *sink);
+    sink.flush().unwrap();
+    std::mem::forget(sink);
+    assert!(!path.exists());
+    let table = read_csv(Path::new(&format!("{}.csv.part", path.display()))).unwrap();
+    assert_eq!(table.time.len(), 4);
+    assert_eq!(bits(&table, "left.x")[0], NUMBERS[0].to_bits());
+}
+
+#[test]
+fn rows_are_kept_where_the_file_cannot_be_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    std::fs::create_dir(&path).unwrap();
+    let mut sink = create_sink(&path).unwrap();
+    write(&mut *sink);
+    let error = sink.finish().unwrap_err();
+    let RecordError::NotConverted { rows_path, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(read_csv(rows_path).unwrap().time.len(), 4);
+}
+
+#[test]
+fn what_is_no_table_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    std::fs::write(&path, b"PAR1 and no more").unwrap();
+    assert!(read_table(&path).is_err());
+}
+
+#[test]
+fn added_columns_are_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    let mut sink = create_sink(&path).unwrap();
+    write(&mut *sink);
+    let added = [Column::new("error.left.x", ColumnType::Real)];
+    assert!(sink.add_columns(&added, &[&NUMBERS]).unwrap());
+    sink.finish().unwrap();
+    let table = read_table(&path).unwrap();
+    let expected: Vec<u64> = NUMBERS.iter().map(|number| number.to_bits()).collect();
+    assert_eq!(bits(&table, "error.left.x"), expected);
+    assert_eq!(bits(&table, "left.x"), expected);
+}
+
+#[test]
+fn metadata_are_in_the_file_also_behind_a_queue() {
+    for is_queued in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.parquet");
+        let mut sink = create_sink(&path).unwrap();
+        if is_queued {
+            sink = Box::new(QueuedSink::new(sink));
+        }
+        assert!(sink.keeps_metadata());
+        write(&mut *sink);
+        sink.metadata("gyrator.summary", "an earlier one").unwrap();
+        sink.metadata("gyrator.summary", "{\"a\": \"ü\"}\n")
+            .unwrap();
+        sink.finish().unwrap();
+        let result = ResultFile::open(&path).unwrap();
+        assert_eq!(result.metadata("gyrator.summary"), Some("{\"a\": \"ü\"}\n"));
+        assert_eq!(result.rows(), Some(4));
+    }
+}
