@@ -1,68 +1,115 @@
-//! The pages of `docs/reference`, which are written from the program: keys from the tables that tests of the readers hold, words from the
-//! registries. A page that is stale fails; with `GYRATOR_WRITE_DOCS=1` it is written anew.
+//! The pages of `docs/reference`: keys against the readers, words against the registries. With `GYRATOR_WRITE_DOCS=1` the page of words is
+//! written anew.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::Command;
 
-use gyrator_assess::checks::{CHECK_KEYS, KINDS, Kind};
-use gyrator_study::STUDY_KEYS;
-use gyrator_system::toml_file::{KeyTable, SCENARIO_KEYS, SYSTEM_KEYS};
+use gyrator_assess::checks::{self, KINDS, Kind};
+use gyrator_system::Problems;
+use gyrator_system::toml_file::{self, parse_scenario};
 use serde_json::Value;
 
 use crate::page::root;
 
 const NOTE: &str = "<!-- Written by a test: GYRATOR_WRITE_DOCS=1 cargo test --package gyrator-cli --test docs reference -->\n";
 
+/// Headings of the tables of `keys.md`, and texts with an unknown key where each of them stands in a file.
+const SYSTEM_TABLES: &[(&str, &str)] = &[
+    ("System files: the file", "'?' = 1\n"),
+    ("`[experiment]`", "[experiment]\n'?' = 1\n"),
+    ("`[components.NAME]`", "[components.a]\n'?' = 1\n"),
+    // It has the keys of a component.
+    ("`[components.NAME]`", "[defaults]\n'?' = 1\n"),
+    (
+        "`restart` of `[components.NAME]`",
+        "[components.a]\nfmu = 'a'\nrestart = { '?' = 1 }\n",
+    ),
+    ("`[[connections]]`", "[[connections]]\n'?' = 1\n"),
+    // Their reader knows the keys of connections, and a rule refuses some.
+    ("`[[connections]]`", "[[bonds]]\neffort = { '?' = 1 }\n"),
+    ("`[[bonds]]`", "[[bonds]]\n'?' = 1\n"),
+    ("`[[interface_models]]`", "[[interface_models]]\n'?' = 1\n"),
+];
+const SCENARIO_TABLES: &[(&str, &str)] = &[
+    ("Scenarios: the file", "'?' = 1\n"),
+    ("`[[actions]]`", "[[actions]]\n'?' = 1\n"),
+];
+const CHECK_TABLES: &[(&str, &str)] = &[
+    ("Checks: the file", "'?' = 1\n"),
+    ("`[[checks]]`", "[[checks]]\n'?' = 1\n"),
+];
+const STUDY_TABLES: &[(&str, &str)] = &[
+    ("Studies: the file", "'?' = 1\n"),
+    ("`[[vary]]`", "[[vary]]\n'?' = 1\n"),
+    ("`[[metrics]]`", "[[metrics]]\n'?' = 1\n"),
+    ("`reference`", "reference = { '?' = 1 }\n"),
+];
+
+/// `keys.md` has every key that the readers take, and no other one.
 #[test]
 fn keys_are_those_of_the_readers() {
-    let mut text = format!(
-        "# Keys of files\n\n{NOTE}\nAll keys that the program reads. A path is relative to the folder of its file. A *word* is one of [these](words.md), \
-         or a table with its parameters: `{{ name = \"residual-power\", mu = 0.5 }}`. Unknown keys are errors, with the nearest known one as advice.\n"
-    );
-    for (title, page, tables) in [
-        ("System files", "../system-files.md", SYSTEM_KEYS),
-        ("Scenarios", "../scenarios.md", SCENARIO_KEYS),
-        ("Checks", "../checks.md", CHECK_KEYS),
-        ("Studies", "../studies.md", STUDY_KEYS),
+    let page = std::fs::read_to_string(root().join("docs/reference/keys.md")).unwrap();
+    let mut headings = BTreeSet::new();
+    for (tables, read) in [
+        (SYSTEM_TABLES, known_to_systems as fn(&str) -> Problems),
+        (SCENARIO_TABLES, |text| {
+            parse_scenario(text, "").unwrap_err()
+        }),
+        (CHECK_TABLES, |text| checks::parse(text, "").unwrap_err()),
+        (STUDY_TABLES, |text| {
+            gyrator_study::parse(text, "").unwrap_err()
+        }),
     ] {
-        let _ = write!(text, "\n## {title}\n\n[Use and examples]({page}).\n");
-        tables
-            .iter()
-            .for_each(|table| text.push_str(&section(title, table)));
+        for (heading, text) in tables {
+            headings.insert(*heading);
+            let problems = read(text).list;
+            let mut unknown = problems
+                .iter()
+                .filter(|problem| problem.rule == "unknown-key");
+            let help = unknown.next().and_then(|problem| problem.help.as_deref());
+            let known = help
+                .and_then(|help| help.strip_prefix("known keys: "))
+                .unwrap();
+            let known: BTreeSet<&str> = known.split(", ").collect();
+            assert_eq!(
+                known,
+                keys(&page, heading),
+                "docs/reference/keys.md, {heading}"
+            );
+        }
     }
-    hold("keys.md", &text);
-}
-
-fn section(title: &str, table: &KeyTable) -> String {
-    let mut text = match table.table {
-        "" => format!("\n### {title}: the file\n"),
-        name if name.contains('`') => format!("\n### {name}\n"),
-        name => format!("\n### `{name}`\n"),
-    };
-    let _ = write!(
-        text,
-        "\n{}\n\n| key | value | meaning | default |\n|---|---|---|---|\n",
-        table.purpose
-    );
-    for key in table.keys {
-        let _ = writeln!(
-            text,
-            "| `{}` | {} | {} | {} |",
-            key.name, key.value, key.meaning, key.default
-        );
-    }
-    let kinds = KINDS.iter().filter(|_| table.table == "[[checks]]");
+    let written: BTreeSet<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("### "))
+        .collect();
+    assert_eq!(headings, written);
     for Kind {
         word,
         summary,
         quantity,
         ..
-    } in kinds
+    } in KINDS
     {
         let summary = summary.replace('|', "\\|");
-        let _ = writeln!(text, "| `{word}` | of a {} | {summary} | |", quantity.key());
+        let row = format!("| `{word}` | of a {} | {summary} | |", quantity.key());
+        assert!(
+            page.contains(&row),
+            "docs/reference/keys.md lacks the row\n{row}"
+        );
     }
-    text
+}
+
+fn known_to_systems(text: &str) -> Problems {
+    toml_file::parse(text, "").unwrap_err()
+}
+
+/// The first cells of the table below a heading.
+fn keys<'a>(page: &'a str, heading: &str) -> BTreeSet<&'a str> {
+    let (_, below) = page.split_once(&format!("\n### {heading}\n")).unwrap();
+    let rows = below.lines().take_while(|line| !line.starts_with('#'));
+    let keys = rows.filter_map(|row| row.strip_prefix("| `")?.split_once("` |"));
+    keys.map(|(key, _)| key).collect()
 }
 
 #[test]
@@ -84,7 +131,7 @@ fn words_are_those_of_the_registries() {
             text.push_str(&described(word));
         }
     }
-    hold("words.md", &text);
+    hold_words(&text);
 }
 
 /// Keys and tables in a sentence as code.
@@ -189,15 +236,15 @@ fn escaped(text: &str) -> String {
         .replace('<', "&lt;")
 }
 
-/// Compares a page with its text, or writes it.
-fn hold(name: &str, text: &str) {
-    let path = root().join("docs/reference").join(name);
+/// Compares the page with its text, or writes it.
+fn hold_words(text: &str) {
+    let path = root().join("docs/reference/words.md");
     if std::env::var_os("GYRATOR_WRITE_DOCS").is_some() {
         std::fs::write(&path, text).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         written == text,
-        "docs/reference/{name} is stale: GYRATOR_WRITE_DOCS=1 cargo test --package gyrator-cli --test docs reference"
+        "docs/reference/words.md is stale: GYRATOR_WRITE_DOCS=1 cargo test --package gyrator-cli --test docs reference"
     );
 }

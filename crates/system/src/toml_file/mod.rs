@@ -72,7 +72,6 @@ mod document;
 mod experiment;
 mod include;
 mod interface_models;
-mod keys;
 mod scenario;
 pub mod section;
 mod settings;
@@ -93,7 +92,6 @@ use section::{Reader, Section};
 
 pub use document::{ReadError, parse_document, read_text};
 pub use interface_models::OPTIONS as INTERFACE_MODEL_OPTIONS;
-pub use keys::{Key, KeyTable, SCENARIO_KEYS, SYSTEM_KEYS};
 pub use scenario::{parse_scenario, read_scenario};
 pub use settings::{Setting, parse_with, segments};
 pub use supplement::supplement;
