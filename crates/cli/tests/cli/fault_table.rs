@@ -9,7 +9,7 @@ use crate::bench::{Bench, ProgramOutcome, lines};
 use crate::faults::FAULTY;
 
 /// Row, fault, function, exit code, rows, part of the message.
-pub(crate) type ExpectedFault = (
+type ExpectedFault = (
     &'static str,
     &'static str,
     &'static str,
@@ -18,341 +18,21 @@ pub(crate) type ExpectedFault = (
     &'static str,
 );
 
-/// Where the fault strikes in a step: the fifth one, from 0.4 s to 0.5 s.
-pub(crate) const TABLE: &[ExpectedFault] = &[
-    (
-        "R-22",
-        "segfault",
-        "initialization",
-        5,
-        0,
-        "error: bad: SIGSEGV in fmi2",
-    ),
-    (
-        "R-22",
-        "segfault",
-        "do_step",
-        5,
-        5,
-        "error: bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4), in Faulty.so; 5 rows kept in out.csv",
-    ),
-    (
-        "R-22",
-        "segfault",
-        "get",
-        5,
-        5,
-        "error: bad: SIGSEGV in fmi2GetReal at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-22",
-        "segfault",
-        "terminate",
-        5,
-        11,
-        "error: bad: SIGSEGV in fmi2Terminate at t = 1 s (step 10)",
-    ),
-    (
-        "R-22",
-        "abort",
-        "initialization",
-        5,
-        0,
-        "error: bad: SIGABRT (abort) in fmi2",
-    ),
-    (
-        "R-22",
-        "abort",
-        "do_step",
-        5,
-        5,
-        "error: bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-22",
-        "abort",
-        "get",
-        5,
-        5,
-        "error: bad: SIGABRT (abort) in fmi2GetReal at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-22",
-        "abort",
-        "terminate",
-        5,
-        11,
-        "error: bad: SIGABRT (abort) in fmi2Terminate at t = 1 s (step 10)",
-    ),
-    (
-        "R-22",
-        "stack_overflow",
-        "do_step",
-        5,
-        5,
-        "error: bad: stack overflow (SIGSEGV) in fmi2DoStep at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-22",
-        "stack_overflow",
-        "get",
-        5,
-        5,
-        "error: bad: stack overflow (SIGSEGV) in fmi2GetReal at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-22",
-        "kill",
-        "do_step",
-        5,
-        5,
-        "error: bad: SIGKILL (from another process, or the system was out of memory) in fmi2DoStep at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-22",
-        "trap",
-        "do_step",
-        5,
-        5,
-        "error: bad: SIGTRAP in fmi2DoStep at t = 0.4 s (step 4), in Faulty.so",
-    ),
-    (
-        "R-23",
-        "exit_0",
-        "initialization",
-        5,
-        0,
-        "error: bad: the FMU called exit(0) in fmi2",
-    ),
-    (
-        "R-23",
-        "exit_0",
-        "do_step",
-        5,
-        5,
-        "error: bad: the FMU called exit(0) in fmi2DoStep at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-23",
-        "exit_0",
-        "get",
-        5,
-        5,
-        "error: bad: the FMU called exit(0) in fmi2GetReal at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-23",
-        "exit_0",
-        "terminate",
-        5,
-        11,
-        "error: bad: the FMU called exit(0) in fmi2Terminate at t = 1 s (step 10)",
-    ),
-    (
-        "R-24",
-        "exit_7",
-        "do_step",
-        5,
-        5,
-        "error: bad: the FMU called exit(7) in fmi2DoStep at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-25",
-        "endless_loop",
-        "initialization",
-        5,
-        0,
-        "error: bad: no return within 3 s from fmi2",
-    ),
-    (
-        "R-25",
-        "endless_loop",
-        "do_step",
-        5,
-        5,
-        "error: bad: no return within 3 s from fmi2DoStep at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-25",
-        "busy_loop",
-        "do_step",
-        5,
-        5,
-        "error: bad: no return within 3 s from fmi2DoStep at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-25",
-        "busy_loop",
-        "terminate",
-        5,
-        11,
-        "error: bad: no return within 3 s from fmi2Terminate at t = 1 s (step 10)",
-    ),
-    (
-        "R-26",
-        "segfault",
-        "free",
-        0,
-        11,
-        "warning: bad: SIGSEGV in fmi2FreeInstance at t = 1 s (step 10), in Faulty.so, after the last step: the results are complete",
-    ),
-    (
-        "R-26",
-        "abort",
-        "free",
-        0,
-        11,
-        "warning: bad: SIGABRT (abort) in fmi2FreeInstance",
-    ),
-    (
-        "R-26",
-        "exit_7",
-        "free",
-        0,
-        11,
-        "warning: bad: the FMU called exit(7) in fmi2FreeInstance",
-    ),
-    (
-        "R-26",
-        "endless_loop",
-        "free",
-        0,
-        11,
-        "warning: bad: no return within 3 s from fmi2FreeInstance",
-    ),
-    (
-        "R-28",
-        "error",
-        "do_step",
-        1,
-        5,
-        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned Error",
-    ),
-    (
-        "R-28",
-        "fatal",
-        "do_step",
-        1,
-        5,
-        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned Fatal",
-    ),
-    (
-        "R-28",
-        "discard_once",
-        "do_step",
-        1,
-        5,
-        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned Discard",
-    ),
-    (
-        "R-28",
-        "finish",
-        "do_step",
-        0,
-        6,
-        "the FMU says: warning: bad: fmi2DoStep",
-    ),
-    (
-        "R-28",
-        "discard_always",
-        "do_step",
-        1,
-        5,
-        "error: bad: fmi2DoStep at t = 0.4 s (step 4): ",
-    ),
-    (
-        "R-28",
-        "pending",
-        "do_step",
-        1,
-        5,
-        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned Pending",
-    ),
-    (
-        "R-28",
-        "unknown_status",
-        "do_step",
-        1,
-        5,
-        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned 42",
-    ),
-    (
-        "R-28",
-        "panic",
-        "do_step",
-        1,
-        5,
-        "error: bad: fmi2DoStep at t = 0.4 s (step 4): returned Fatal",
-    ),
-    ("R-29", "nan", "do_step", 1, 5, "bad.y is NaN"),
-    ("R-29", "infinite", "do_step", 1, 5, "bad.y is inf"),
-    (
-        "R-30",
-        "misuse_logger",
-        "do_step",
-        0,
-        11,
-        "error: bad: 100% [category]",
-    ),
-    ("R-31", "print", "do_step", 0, 11, "1,2,3"),
-    ("R-31", "close_streams", "do_step", 0, 11, ""),
-    ("R-32", "change_folder", "initialization", 0, 11, ""),
-    ("R-32", "change_folder", "do_step", 0, 11, ""),
-    ("R-32", "strict_mask", "initialization", 0, 11, ""),
-    (
-        "R-32",
-        "delete_results",
-        "do_step",
-        1,
-        11,
-        "error: the result file out.csv was deleted or replaced by an FMU or another program; all rows are written anew, to out.csv",
-    ),
-    (
-        "R-63",
-        "replace_results",
-        "do_step",
-        1,
-        11,
-        "error: the result file out.csv was deleted or replaced by an FMU or another program; all rows are written anew, to out.csv",
-    ),
-    ("R-32", "locale", "initialization", 0, 11, ""),
-    (
-        "R-33",
-        "round_upwards",
-        "do_step",
-        0,
-        11,
-        "has changed the rounding mode",
-    ),
-    (
-        "R-33",
-        "change_float_control",
-        "do_step",
-        0,
-        11,
-        "warning: bad: fmi2DoStep has changed ",
-    ),
-    ("R-34", "ignore_signals", "do_step", 0, 11, ""),
-    ("R-35", "crash_at_exit", "do_step", 0, 11, ""),
-    ("R-37", "random", "do_step", 0, 11, ""),
-    ("R-57", "daemon", "do_step", 0, 11, ""),
-    (
-        "R-57",
-        "fork_and_abort",
-        "do_step",
-        5,
-        5,
-        "error: bad: SIGABRT (abort) in fmi2DoStep at t = 0.4 s (step 4)",
-    ),
-    (
-        "R-62",
-        "thread_stack_overflow",
-        "do_step",
-        5,
-        5,
-        "error: bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4), which no handler has seen: the stack of a thread was full",
-    ),
-];
+/// The table. The fault strikes in the fifth step, from 0.4 s to 0.5 s.
+fn table() -> Vec<ExpectedFault> {
+    let lines = include_str!("faults.txt").lines();
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let entry = |line: &'static str| {
+        let (about, message) = line.split_once(" |").unwrap();
+        let about: Vec<&'static str> = about.split(' ').collect();
+        let [row, fault, function, code, rows] = about[..] else {
+            panic!("five words: {line}");
+        };
+        let (code, rows) = (code.parse().unwrap(), rows.parse().unwrap());
+        (row, fault, function, code, rows, message.trim_start())
+    };
+    lines.map(entry).collect()
+}
 
 pub(crate) fn run(bench: &Bench, fault: &str, function: &str, others: &[&str]) -> ProgramOutcome {
     bench.write("system.toml", FAULTY);
@@ -381,14 +61,14 @@ fn hangs(fault: &str) -> bool {
 
 /// Makes `attempt` with every entry, and names those that have failed. Runs that hang wait side by side.
 pub(crate) fn each_entry(attempt: impl Fn(&ExpectedFault) -> Result<(), String> + Sync) {
-    let (hanging, others): (Vec<_>, Vec<_>) = TABLE.iter().partition(|entry| hangs(entry.1));
+    let (hanging, others): (Vec<_>, Vec<_>) = table().into_iter().partition(|entry| hangs(entry.1));
     let wrong = std::thread::scope(|scope| {
         let attempt = &attempt;
         let hanging = hanging.into_iter();
         let hanging: Vec<_> = hanging
-            .map(|entry| scope.spawn(move || attempt(entry)))
+            .map(|entry| scope.spawn(move || attempt(&entry)))
             .collect();
-        let others = others.into_iter().map(attempt).collect::<Vec<_>>();
+        let others = others.iter().map(attempt).collect::<Vec<_>>();
         let hanging = hanging.into_iter().map(|thread| thread.join().unwrap());
         let outcomes = others.into_iter().chain(hanging);
         outcomes.filter_map(Result::err).collect::<Vec<_>>()
@@ -445,7 +125,7 @@ fn the_document_counts_the_entries() {
     let text = std::fs::read_to_string(path).unwrap();
     let sentence = format!(
         "`every_entry_has_its_outcome` is a table of {} of them",
-        TABLE.len()
+        table().len()
     );
     assert!(text.contains(&sentence), "{sentence}");
 }
