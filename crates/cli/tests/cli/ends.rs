@@ -152,14 +152,14 @@ fn r54_a_step_of_a_study_that_stays_pending_is_ended() {
     let study =
         format!("system = \"pending.toml\"\nvary = [{{ grid = {{ \"bad.fault\" = {faults} }} }}]");
     bench.write("study.toml", &study);
-    let outcome = bench.run(COMMAND.split(' ').chain(["1"]));
+    let outcome = bench.run(COMMAND.split(' ').chain(["3"]));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let table = bench.read("study.csv");
     let rows: Vec<&str> = table.lines().skip(1).collect();
     assert!(rows[0].contains(",none,stop-time,"), "{table}");
     assert!(rows[1].contains(",pending,crashed,"), "{table}");
     assert!(
-        rows[1].contains("no return within 1 s from fmi2DoStep"),
+        rows[1].contains("no return within 3 s from fmi2DoStep"),
         "{table}"
     );
 

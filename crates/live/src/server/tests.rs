@@ -4,14 +4,8 @@ use std::sync::mpsc;
 use super::*;
 use crate::message;
 
-/// Limits that a test does not wait for.
-fn limits() -> Limits {
-    Limits {
-        request: Duration::from_millis(50),
-        write: Duration::from_millis(50),
-        ..Limits::default()
-    }
-}
+/// A limit that a test waits for.
+const SHORT: Duration = Duration::from_millis(50);
 
 struct Page {
     serving: Serving,
@@ -97,7 +91,7 @@ fn said(text: &str) -> Message {
 
 #[test]
 fn the_page_is_for_those_who_know_its_address() {
-    let page = Page::new(limits());
+    let page = Page::new(Limits::default());
     let path = format!("/{}/", page.token);
     let found = page.request("GET", &path, "");
     assert!(found.ends_with("\r\n\r\n<p>page</p>"), "{found}");
@@ -124,7 +118,7 @@ fn the_page_is_for_those_who_know_its_address() {
 
 #[test]
 fn other_names_of_this_machine_are_refused() {
-    let page = Page::new(limits());
+    let page = Page::new(Limits::default());
     let port = page.address.port();
     for (host, expected) in [
         (format!("127.0.0.1:{port}"), "200"),
@@ -147,16 +141,21 @@ fn other_names_of_this_machine_are_refused() {
 
 #[test]
 fn hostile_requests_are_survived() {
-    let page = Page::new(limits());
+    let page = Page::new(Limits::default());
     let long = format!("x: {}\r\n", "y".repeat(1 << 20));
     let answer = page.request("GET", "/", &long);
     assert!(["431", "none"].contains(&status(&answer)), "{answer}");
     assert_eq!(status(&page.ask("\x16\x03\x01\r\n\r\n")), "400");
-    // A request that never ends.
-    let slow = page.ask("GET / HTTP/1.1\r\nx: ");
-    assert_eq!(status(&slow), "408");
     let found = page.request("GET", &format!("/{}/", page.token), "");
     assert_eq!(status(&found), "200");
+    // A request that never ends.
+    let page = Page::new(Limits {
+        request: SHORT,
+        ..Limits::default()
+    });
+    let slow = page.ask("GET / HTTP/1.1\r\nx: ");
+    assert_eq!(status(&slow), "408");
+    page.wait_for_connections(0);
 }
 
 #[test]
@@ -200,7 +199,10 @@ fn events_arrive_until_the_page_ends() {
 
 #[test]
 fn a_browser_that_stops_reading_is_disconnected() {
-    let page = Page::new(limits());
+    let page = Page::new(Limits {
+        write: SHORT,
+        ..Limits::default()
+    });
     let mut dead = page.events();
     let mut line = String::new();
     dead.read_line(&mut line).unwrap();

@@ -100,7 +100,7 @@ fn lasting_processes(bench: &Bench) -> Vec<u32> {
         if found.is_empty() {
             return found;
         }
-        if begin.elapsed() > Duration::from_secs(20) {
+        if begin.elapsed() > PATIENCE {
             found.iter().for_each(|process| send("-KILL", *process));
             return found;
         }
