@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 /// The project's own chores.
 #[derive(Debug, Parser)]
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
             }
             Err(error) => Err(error.to_string()),
         },
-        Verb::Tidy => match xtask::tidy::run(&xtask::root(), Cli::command()) {
+        Verb::Tidy => match xtask::tidy::run(&xtask::root()) {
             Ok(true) => Ok(()),
             Ok(false) => return ExitCode::FAILURE,
             Err(error) => Err(error.to_string()),

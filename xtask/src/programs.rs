@@ -18,12 +18,6 @@ pub(crate) fn quickly_built_gyrator(root: &Path, target: &Path) -> Result<PathBu
     Ok(target.join("quick/gyrator"))
 }
 
-/// Builds the command line as tests use it, with the program of the benchmarks; where it is.
-pub(crate) fn gyrator_for_tests(root: &Path, target: &Path) -> Result<PathBuf, String> {
-    build(root, target, &["--quiet", "--package", "gyrator-cli"])?;
-    Ok(target.join("debug/gyrator"))
-}
-
 /// Builds an example of a package; where it is.
 pub(crate) fn example(
     root: &Path,

@@ -10,7 +10,6 @@ mod machine_paths;
 mod manifests;
 mod methods;
 mod module_names;
-mod readme_commands;
 mod sizes;
 mod unsafe_code;
 
@@ -18,8 +17,6 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::process::Command;
-
-use readme_commands::Tools;
 
 /// One tracked text file.
 #[derive(Debug, Clone)]
@@ -85,13 +82,10 @@ impl fmt::Display for Finding {
 
 /// Checks every tracked file below `root` and returns what is wrong, sorted by place.
 ///
-/// `xtask` is the definition of this program's own command line: the README's `cargo xtask …` lines
-/// are checked against it. The `gyrator …` lines are checked against the built program.
-///
 /// # Errors
 ///
 /// When git cannot list the files, or one cannot be read.
-pub fn findings(root: &Path, xtask: clap::Command) -> io::Result<Vec<Finding>> {
+pub fn findings(root: &Path) -> io::Result<Vec<Finding>> {
     let files = tracked_files(root)?;
     let mut findings = unsafe_code::check(&files, unsafe_code::FILES);
     findings.extend(module_names::check(&files));
@@ -102,7 +96,6 @@ pub fn findings(root: &Path, xtask: clap::Command) -> io::Result<Vec<Finding>> {
     findings.extend(front_texts::check(&files));
     findings.extend(machine_paths::check(&files));
     findings.extend(conformance_table::check(&files));
-    findings.extend(readme_commands::check(&files, &mut Tools::new(root, xtask)));
     findings.sort();
     Ok(findings)
 }
@@ -112,8 +105,8 @@ pub fn findings(root: &Path, xtask: clap::Command) -> io::Result<Vec<Finding>> {
 /// # Errors
 ///
 /// As [`findings`].
-pub fn run(root: &Path, xtask: clap::Command) -> io::Result<bool> {
-    let findings = findings(root, xtask)?;
+pub fn run(root: &Path) -> io::Result<bool> {
+    let findings = findings(root)?;
     for finding in &findings {
         println!("{finding}");
     }

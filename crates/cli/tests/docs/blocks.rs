@@ -55,6 +55,45 @@ fn few_blocks_are_not_run() {
     );
 }
 
+/// Verbs and options of `gyrator` in blocks that are not run.
+#[test]
+fn commands_that_are_not_run_have_known_options() {
+    let pages = pages();
+    let blocks = pages
+        .iter()
+        .flat_map(|page| page.blocks.iter().map(move |block| (page, block)));
+    let mut seen = 0;
+    for (page, block) in blocks.filter(|(_, block)| block.language == "sh" && !is_command(block)) {
+        for command in block
+            .text
+            .replace("\\\n", " ")
+            .split(['\n', ';', '&', '|', '#'])
+        {
+            let mut words = command
+                .split_whitespace()
+                .skip_while(|word| *word == "time");
+            let program = words.next().and_then(|word| word.rsplit('/').next());
+            if program != Some("gyrator") {
+                continue;
+            }
+            let verb = words.next().unwrap();
+            let output = Command::new(env!("CARGO_BIN_EXE_gyrator"))
+                .args([verb, "--help"])
+                .output();
+            let help = String::from_utf8(output.unwrap().stdout).unwrap();
+            let known: Vec<&str> = help.split([' ', ',', '=', '[', '\n']).collect();
+            let place = format!("{}:{}: gyrator {verb}", page.path, block.line);
+            assert!(known.contains(&"--help"), "{place}: no such verb");
+            for option in words.filter(|word| word.starts_with("--")) {
+                let option = option.split('=').next().unwrap();
+                assert!(known.contains(&option), "{place}: no option {option}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 10, "{seen} options");
+}
+
 /// Every block has a language that a test, or the note on it, is about.
 #[test]
 fn blocks_have_a_known_language() {
