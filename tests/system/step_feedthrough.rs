@@ -108,7 +108,7 @@ fn without_saved_states_the_verdict_depends_on_it() {
         };
         let (report, _) = run(&TABLE_1[0], &coupling, unknown());
         assert_eq!(pairs(&report), None);
-        assert_eq!(report.components[0].exchange, Exchange::NoFeedthrough);
+        assert_eq!(report.components[0].exchange, Exchange::NO_FEEDTHROUGH);
         assert_eq!(report.bonds[0].stale_energy, None);
         let cannot_tell = report.verdict == Verdict::CannotTell;
         assert_eq!(report.coupling_error_estimate.is_none(), cannot_tell);

@@ -174,7 +174,7 @@ fn settings(system: &SystemFile, report: &Report) -> serde_json::Value {
     let time = |time: &Option<Spanned<f64>>| time.as_ref().map(|time| time.value);
     let exchange = |asked: &Option<Spanned<String>>| asked.as_ref().map(|word| word.value.clone());
     let exchange_of_all = exchange(&experiment.exchange);
-    let exchange_of_all = exchange_of_all.unwrap_or_else(|| Exchange::Auto.word().to_owned());
+    let exchange_of_all = exchange_of_all.unwrap_or_else(|| Exchange::AUTO.word().to_owned());
     let components = system.components.iter().map(|component| {
         let own = component.extrapolation.as_ref();
         json!({

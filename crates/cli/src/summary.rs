@@ -427,7 +427,7 @@ impl<'a> Summary<'a> {
         let mut table = Aligned::new(&headings);
         for component in self.components {
             let exchange = match component.exchange {
-                Exchange::NoFeedthrough => "",
+                Exchange::NO_FEEDTHROUGH => "",
                 mode => mode.word(),
             };
             table.row([

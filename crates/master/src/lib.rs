@@ -58,7 +58,7 @@ mod curve;
 mod defect;
 mod elimination;
 mod engine;
-mod exchange;
+pub mod exchange;
 pub mod exchange_mode;
 pub mod extrapolation;
 mod extremes;

@@ -6,7 +6,7 @@ use clap::Args;
 use gyrator::Registries;
 use gyrator::block::BLOCKS;
 use gyrator::compatibility::{Claims, claims};
-use gyrator::exchange_mode::EXCHANGE_MODES;
+use gyrator::exchange::EXCHANGE_MODES;
 use gyrator::need::{Facts, Need};
 use gyrator::registry::{Entry, EntryKind, ParameterInfo, ParameterKind};
 use gyrator::scenario::ACTIONS;

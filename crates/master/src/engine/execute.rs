@@ -3,8 +3,8 @@
 use super::held_values::{give_held, hold_signals};
 use super::{corrections, feed_forward, inputs, outputs, scenario, slopes, steps, substeps};
 use crate::exchange::refresh;
-use crate::fault::Fault;
-use crate::plan::{Operation, Phase, Stage, StageView, StepPlan, Store};
+use crate::fault::{Cause, Fault, UnitFault};
+use crate::plan::{Declared, Operation, Phase, Stage, StageView, StepPlan, Store};
 use crate::state::SystemState;
 use crate::step::{Step, StepParts};
 
@@ -22,7 +22,16 @@ pub(crate) fn execute(
     for operation in &plan.operations {
         match operation {
             Operation::Lane { checks } => lane(state, *checks, step)?,
-            operation => perform(operation, &mut plan.stages, state, step, 0)?,
+            operation => perform(
+                operation,
+                &mut Stages {
+                    stages: &mut plan.stages,
+                    declared: &plan.declared,
+                },
+                state,
+                step,
+                0,
+            )?,
         }
     }
     Ok(())
@@ -45,13 +54,13 @@ fn lane(state: &mut SystemState, checks: bool, step: &Step) -> Result<(), Fault>
 #[inline(never)]
 fn perform(
     operation: &Operation,
-    stages: &mut [Box<dyn Stage>],
+    stages: &mut Stages<'_>,
     state: &mut SystemState,
     step: &Step,
     part: u32,
 ) -> Result<(), Fault> {
     match operation {
-        Operation::Own(stage) => run_stage(&mut stages[*stage], state, step, part).map(drop),
+        Operation::Own(stage) => run_stage(stages, *stage, state, step, part).map(drop),
         Operation::Repeat { parts, body } => {
             let clock = state.graph.clock;
             let parts_of_step = StepParts::of(step, *parts, &clock);
@@ -79,7 +88,7 @@ fn perform(
                 for operation in body {
                     perform(operation, stages, state, step, pass)?;
                 }
-                if run_stage(&mut stages[*test], state, step, pass)? {
+                if run_stage(stages, *test, state, step, pass)? {
                     break;
                 }
             }
@@ -203,9 +212,16 @@ fn complete(operation: &Operation, state: &mut SystemState, step: &Step) -> Resu
     Ok(())
 }
 
+/// The stages of a plan, and the values that each may touch.
+struct Stages<'a> {
+    stages: &'a mut [Box<dyn Stage>],
+    declared: &'a [Declared],
+}
+
 /// Returns whether the iteration that the stage tests is over.
 fn run_stage(
-    stage: &mut Box<dyn Stage>,
+    stages: &mut Stages<'_>,
+    index: usize,
     state: &mut SystemState,
     step: &Step,
     part: u32,
@@ -215,9 +231,17 @@ fn run_stage(
         step: *step,
         part,
         has_converged: false,
+        declared: &stages.declared[index],
+        undeclared: None,
     };
-    stage.run(&mut view)?;
-    Ok(view.has_converged)
+    stages.stages[index].run(&mut view)?;
+    match view.undeclared {
+        None => Ok(view.has_converged),
+        Some((component, text)) => {
+            let cause = UnitFault::new("stage", Cause::Error, text);
+            Err(state.graph.fault(component, step, cause))
+        }
+    }
 }
 
 /// Saves a component before the first pass of an iteration, and takes it back there before all others.

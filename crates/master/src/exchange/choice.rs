@@ -26,13 +26,13 @@ pub(crate) fn select_exchange(
         }
         let is_safe = declares_safe(node);
         let gains = match node.exchange {
-            Exchange::Fresh => None,
-            Exchange::Auto if is_safe => None,
+            Exchange::FRESH => None,
+            Exchange::AUTO if is_safe => None,
             asked => known_feedthrough(state, component, &outputs, asked, &mut notes, step)?,
         };
         state.exchange.modes[component] = match node.exchange {
-            Exchange::Auto if is_safe => Exchange::Fresh,
-            Exchange::Auto if gains.as_ref().is_some_and(Gains::are_zero) => {
+            Exchange::AUTO if is_safe => Exchange::FRESH,
+            Exchange::AUTO if gains.as_ref().is_some_and(Gains::are_zero) => {
                 if graph.is_on_bond(component) {
                     notes.push(format!(
                         "{}: declares direct feed-through and shows none when it is probed; its outputs are passed \
@@ -40,15 +40,15 @@ pub(crate) fn select_exchange(
                         node.name
                     ));
                 }
-                Exchange::NoFeedthrough
+                Exchange::NO_FEEDTHROUGH
             }
-            Exchange::Auto if gains.as_ref().is_some_and(Gains::are_smooth) => {
-                Exchange::Compensated
+            Exchange::AUTO if gains.as_ref().is_some_and(Gains::are_smooth) => {
+                Exchange::COMPENSATED
             }
-            Exchange::Auto => Exchange::Stale,
+            Exchange::AUTO => Exchange::STALE,
             asked => asked,
         };
-        if state.exchange.modes[component] == Exchange::Fresh && !is_safe {
+        if state.exchange.modes[component] == Exchange::FRESH && !is_safe {
             notes.push(not_declared_safe(node));
         }
         all_gains.push(gains);
@@ -90,8 +90,8 @@ fn known_feedthrough(
     };
     let pairs: Vec<_> = gains.nonsmooth.iter().map(pair).collect();
     let consequence = match asked {
-        Exchange::Compensated => "its compensation is not exact",
-        Exchange::Auto => "it is exchanged stale",
+        Exchange::COMPENSATED => "its compensation is not exact",
+        Exchange::AUTO => "it is exchanged stale",
         _ => "the energy it makes cannot be judged",
     };
     notes.push(format!(

@@ -17,7 +17,7 @@ pub(crate) fn of_stale(
     step: &Step,
 ) -> Result<f64, Fault> {
     let component = state.graph.outputs[output].component;
-    let is_stale = state.exchange.modes[component] == Exchange::Stale;
+    let is_stale = state.exchange.modes[component] == Exchange::STALE;
     if is_stale && feeds_through(&state.graph, output, input) {
         derivative(state, output, input, step)
     } else {

@@ -7,21 +7,29 @@
 //! *Compensated* adds D·(u − ũ), D being the derivative of the output by the input, and stays
 //! within the standard.
 
+mod auto;
 mod choice;
+mod compensated;
 pub(crate) mod derivative;
+mod fresh;
 mod hidden_feedthrough;
+mod modes;
 mod plan;
 mod probe;
 mod probing;
 pub(crate) mod refresh;
 mod sense;
+mod stale;
 mod step_response;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod two_steps;
 
 pub(crate) use choice::{declares_safe, select_exchange};
 pub(crate) use hidden_feedthrough::{Untried, mark_hidden};
+pub use modes::EXCHANGE_MODES;
+pub(crate) use modes::{Words, exchange_of, mode_of};
 pub(crate) use plan::{Pass as InitialPass, Stage, exchange_passes, initial_stages};
 pub(crate) use probe::Gains;
 pub(crate) use refresh::prepare_passes;

@@ -1,6 +1,7 @@
 //! The passes of the exchange between steps.
 
 use super::choice::declares_safe;
+use super::modes::mode_of;
 use super::{Gains, exchange_passes};
 use crate::exchange_mode::Exchange;
 use crate::fault::{Fault, UnitFault};
@@ -22,7 +23,7 @@ pub(crate) fn prepare_passes(state: &mut SystemState, gains: &[Option<Gains>]) -
         description.capabilities.directional_derivatives
     };
     let audited = |component: usize| {
-        modes[component] == Exchange::Stale
+        modes[component] == Exchange::STALE
             && gains[component].is_some()
             && (is_smooth(component) || may_read_again(component))
     };
@@ -43,7 +44,7 @@ pub(crate) fn prepare_passes(state: &mut SystemState, gains: &[Option<Gains>]) -
         let output = |output: &usize| handle(component, graph.outputs[*output].variable);
         let input_handles: Vec<_> = pass.inputs.iter().map(input).collect();
         let output_handles: Vec<_> = pass.outputs.iter().map(output).collect();
-        let is_known = modes[component] != Exchange::Stale || is_smooth(component);
+        let is_known = modes[component] != Exchange::STALE || is_smooth(component);
         let probed = gains[component].as_ref().filter(|_| is_known);
         Pass {
             component,
@@ -78,20 +79,20 @@ fn mark_unknown_errors(state: &mut SystemState, loops: &[Vec<usize>]) {
         let depends = |output: &usize| !graph.feedthrough(*output, false).is_empty();
         let pass_of = |output: &usize| passes.iter().find(|pass| pass.outputs.contains(output));
         let is_treated = |output: &usize| {
-            pass_of(output).is_some_and(|pass| pass.is_smooth || pass.mode != Exchange::Stale)
+            pass_of(output).is_some_and(|pass| pass.is_smooth || pass.mode != Exchange::STALE)
         };
         let in_loop = |output: usize| loops.iter().flatten().any(|member| *member == output);
         for output in node.outputs.clone() {
             let is_known = is_treated(&output)
                 || !depends(&output)
-                || !in_loop(output) && modes[component] != Exchange::Stale;
+                || !in_loop(output) && modes[component] != Exchange::STALE;
             signals.stale_errors[output] = if is_known { 0.0 } else { f64::NAN };
             let is_estimated = is_known || pass_of(&output).is_some();
             signals.start_changes[output] = if is_estimated { 0.0 } else { f64::NAN };
         }
         let mut dependent = node.outputs.clone().filter(depends).peekable();
         if !loops.is_empty() && dependent.peek().is_some() && dependent.all(in_loop) {
-            modes[component] = Exchange::Stale;
+            modes[component] = Exchange::STALE;
         }
     }
 }
@@ -143,122 +144,7 @@ fn run_pass(
             course.uncorrected(reals, now, 0.0).at(0.0)
         };
     }
-    let pass = &state.exchange.passes[index];
-    match pass.mode {
-        Exchange::Fresh => read_again(state, index),
-        mode if pass.is_smooth => estimate(state, index, mode),
-        mode => judge_nonsmooth(state, index, mode),
-    }
-}
-
-/// Exchanges outputs whose D is not smooth, and tries what the new inputs make of them where they may be
-/// read again: the D of a point where it changes much says little about the next.
-fn judge_nonsmooth(
-    state: &mut SystemState,
-    index: usize,
-    mode: Exchange,
-) -> Result<(), Box<UnitFault>> {
-    if mode == Exchange::Compensated {
-        estimate(state, index, mode)?;
-    }
-    if state.exchange.passes[index].may_read_again {
-        try_inputs(state, index)?;
-    }
-    Ok(())
-}
-
-/// Reads the outputs under the new inputs, and puts the inputs back.
-fn try_inputs(state: &mut SystemState, index: usize) -> Result<(), Box<UnitFault>> {
-    state.counters.set_calls += 2;
-    state.counters.get_calls += 1;
-    let pass = &mut state.exchange.passes[index];
-    let slot = &mut state.units.members[pass.component].slot;
-    slot.set_reals(&pass.input_handles, &pass.new_inputs)?;
-    slot.get_reals(&pass.output_handles, &mut pass.new_outputs)?;
-    let values = &state.courses.values;
-    for (&input, handle) in pass.inputs.iter().zip(&pass.input_handles) {
-        slot.set_reals(std::slice::from_ref(handle), &values[input..=input])?;
-    }
-    // Compensation keeps its own D.
-    let step = only_change(pass, values).filter(|_| pass.mode == Exchange::Stale);
-    let outputs = pass.outputs.iter().zip(&pass.new_outputs);
-    for (row, (&output, &value)) in outputs.enumerate() {
-        let change = value - state.signals.reals[output];
-        state.signals.start_changes[output] = change;
-        if let Some(step) = step {
-            pass.gains[row] = change / step;
-        }
-    }
-    Ok(())
-}
-
-/// The change of the input of a pass that has one, unless it is 0.
-fn only_change(pass: &Pass, values: &[f64]) -> Option<f64> {
-    match (&*pass.inputs, &*pass.new_inputs) {
-        (&[input], &[new]) => Some(new - values[input]).filter(|change| *change != 0.0),
-        _ => None,
-    }
-}
-
-fn read_again(state: &mut SystemState, index: usize) -> Result<(), Box<UnitFault>> {
-    state.counters.set_calls += 1;
-    state.counters.get_calls += 1;
-    let pass = &mut state.exchange.passes[index];
-    let slot = &mut state.units.members[pass.component].slot;
-    slot.set_reals(&pass.input_handles, &pass.new_inputs)?;
-    slot.get_reals(&pass.output_handles, &mut pass.new_outputs)?;
-    // The D of the ledger, which needs none where inputs are held and not corrected.
-    let step = only_change(pass, &state.courses.values).filter(|_| !state.units.uniform);
-    let outputs = pass.outputs.iter().zip(&pass.new_outputs);
-    for (row, (&output, &value)) in outputs.enumerate() {
-        let change = value - state.signals.reals[output];
-        state.signals.exchanged[output] = change;
-        state.signals.reals[output] = value;
-        if let Some(step) = step {
-            pass.gains[row] = change / step;
-        }
-    }
-    Ok(())
-}
-
-/// Adds D·(u − ũ) to the outputs, or, where they stay stale, records its negative as their error.
-fn estimate(state: &mut SystemState, index: usize, mode: Exchange) -> Result<(), Box<UnitFault>> {
-    let pass = &state.exchange.passes[index];
-    for &output in &pass.outputs {
-        match mode {
-            Exchange::Stale => state.signals.stale_errors[output] = 0.0,
-            _ => state.signals.exchanged[output] = 0.0,
-        }
-    }
-    let pass = &mut state.exchange.passes[index];
-    let signals = &mut state.signals;
-    let columns = pass.inputs.len();
-    for (column, (&input, &new)) in pass.inputs.iter().zip(&pass.new_inputs).enumerate() {
-        let change = new - state.courses.values[input];
-        if pass.by_unit {
-            let unit = state.units.members[pass.component].slot.unit();
-            unit.directional_derivative(
-                &pass.output_handles,
-                &pass.input_handles[column..=column],
-                &[1.0],
-                &mut pass.new_outputs,
-            )?;
-            for (row, &gain) in pass.new_outputs.iter().enumerate() {
-                pass.gains[row * columns + column] = gain;
-            }
-        }
-        for (row, &output) in pass.outputs.iter().enumerate() {
-            let difference = pass.gains[row * columns + column] * change;
-            if mode == Exchange::Stale {
-                signals.stale_errors[output] -= difference;
-                signals.start_changes[output] = -signals.stale_errors[output];
-            } else {
-                signals.exchanged[output] += difference;
-                signals.reals[output] += difference;
-            }
-        }
-    }
-    Ok(())
+    (mode_of(state.exchange.passes[index].mode).act)(state, index)
 }
 
 /// The rows and columns of `probed` that a pass needs; zeros where nothing was probed.

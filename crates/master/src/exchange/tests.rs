@@ -200,66 +200,66 @@ fn kinked() -> Immediate {
 fn the_mode_follows_what_the_unit_declares_and_shows() {
     let constant = || Immediate::new(&["u"], &["y"], |_| vec![7.0]);
     let cases: [(Immediate, &str, Exchange, &str); 15] = [
-        (quadruple().fresh(), "auto", Exchange::Fresh, ""),
-        (quadruple().fresh(), "fresh", Exchange::Fresh, ""),
+        (quadruple().fresh(), "auto", Exchange::FRESH, ""),
+        (quadruple().fresh(), "fresh", Exchange::FRESH, ""),
         (
             quadruple(),
             "fresh",
-            Exchange::Fresh,
+            Exchange::FRESH,
             "does not declare safe",
         ),
-        (quadruple(), "auto", Exchange::Compensated, ""),
-        (quadruple(), "compensated", Exchange::Compensated, ""),
-        (quadruple(), "stale", Exchange::Stale, ""),
-        (quadruple().fresh(), "stale", Exchange::Stale, ""),
+        (quadruple(), "auto", Exchange::COMPENSATED, ""),
+        (quadruple(), "compensated", Exchange::COMPENSATED, ""),
+        (quadruple(), "stale", Exchange::STALE, ""),
+        (quadruple().fresh(), "stale", Exchange::STALE, ""),
         (
             constant(),
             "auto",
-            Exchange::NoFeedthrough,
+            Exchange::NO_FEEDTHROUGH,
             "shows none when it is probed",
         ),
-        (constant(), "compensated", Exchange::Compensated, ""),
+        (constant(), "compensated", Exchange::COMPENSATED, ""),
         (
             kinked(),
             "auto",
-            Exchange::Stale,
+            Exchange::STALE,
             "unit.u → unit.y is not smooth; it is exchanged stale",
         ),
         (
             kinked(),
             "compensated",
-            Exchange::Compensated,
+            Exchange::COMPENSATED,
             "its compensation is not exact",
         ),
         (
             kinked(),
             "stale",
-            Exchange::Stale,
+            Exchange::STALE,
             "the energy it makes cannot be judged",
         ),
         (
             quadruple().refusing(Cause::Discard),
             "auto",
-            Exchange::Stale,
+            Exchange::STALE,
             "could not be probed",
         ),
         (
             quadruple().refusing(Cause::Unsupported),
             "auto",
-            Exchange::Stale,
+            Exchange::STALE,
             "could not be probed",
         ),
         (
             quadruple().refusing(Cause::Error),
             "fresh",
-            Exchange::Fresh,
+            Exchange::FRESH,
             "does not declare safe",
         ),
     ];
     for (unit, asked, expected, note) in cases {
         let report = started(bonded(unit, asked)).report();
         assert_eq!(mode(&report, "unit"), expected, "{asked} {note}");
-        assert_eq!(mode(&report, "source"), Exchange::NoFeedthrough);
+        assert_eq!(mode(&report, "source"), Exchange::NO_FEEDTHROUGH);
         let notes = report.notes.join("\n");
         assert_eq!(report.notes.len(), usize::from(!note.is_empty()), "{notes}");
         assert!(notes.contains(note), "{notes}");
@@ -404,8 +404,8 @@ fn an_algebraic_loop_stays_stale_and_its_energy_is_unknown() {
         let system = looped(|u| vec![u[0] + u[1]], exchange);
         let mut run = started(system);
         let report = run.report();
-        assert_eq!(mode(&report, "first"), Exchange::Stale);
-        assert_eq!(mode(&report, "second"), Exchange::Stale);
+        assert_eq!(mode(&report, "first"), Exchange::STALE);
+        assert_eq!(mode(&report, "second"), Exchange::STALE);
         // The solution of y = u + y/2 at the start; after a step, y = u + the old y/2.
         let outputs = run.graph().real_outputs();
         let index = outputs

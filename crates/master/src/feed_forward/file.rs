@@ -26,7 +26,7 @@ use std::str::FromStr;
 
 use super::{Channel, FeedForward};
 use crate::curve::Curve;
-use crate::exchange_mode::Exchange;
+use crate::exchange::exchange_of;
 
 const TITLE: &str = "# gyrator feed-forward 1";
 
@@ -150,8 +150,8 @@ impl FeedForward {
             "macro_step" => self.macro_step = number(value)?,
             "exchange" => {
                 let (word, component) = value.split_once(' ').unwrap_or((value, ""));
-                let mode = Exchange::from_word(word)
-                    .ok_or_else(|| format!("`{word}` is no exchange mode"))?;
+                let mode =
+                    exchange_of(word).ok_or_else(|| format!("`{word}` is no exchange mode"))?;
                 self.exchange.push((component.to_owned(), mode));
             }
             "channel" => self.channels.push(Channel {
@@ -231,6 +231,7 @@ impl FeedForward {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange_mode::Exchange;
 
     fn sample() -> FeedForward {
         let channel = |input: &str, degree: usize, curves: [Curve; 2]| Channel {
@@ -256,7 +257,7 @@ mod tests {
                 ),
                 channel("right.c,d", 3, [Curve::default(), cubic]),
             ],
-            exchange: vec![("left side".to_owned(), Exchange::Compensated)],
+            exchange: vec![("left side".to_owned(), Exchange::COMPENSATED)],
         }
     }
 

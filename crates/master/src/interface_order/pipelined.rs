@@ -49,7 +49,7 @@ const GO_ON: Act = Act {
         let mut effects = (START.effects)(model, graph);
         let again = model.fast.iter().copied().filter(|fast| {
             let node = &graph.components[*fast];
-            declares_safe(node) || node.exchange == Exchange::Fresh
+            declares_safe(node) || node.exchange == Exchange::FRESH
         });
         effects.extend(again.map(|component| Effect::ReadsAgain {
             component,

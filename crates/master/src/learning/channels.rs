@@ -124,11 +124,11 @@ fn interpolation_for(graph: &Graph, component: usize, wanted: Interpolation) -> 
 fn mode_for(graph: &Graph, component: usize, learning: &Learning) -> Exchange {
     let node = &graph.components[component];
     match (learning.base, node.exchange) {
-        (Base::Stale, _) => Exchange::Stale,
-        (Base::Fresh, _) => Exchange::Fresh,
-        (Base::Compensated, _) => Exchange::Compensated,
+        (Base::Stale, _) => Exchange::STALE,
+        (Base::Fresh, _) => Exchange::FRESH,
+        (Base::Compensated, _) => Exchange::COMPENSATED,
         (Base::Delay, mode) if mode.facts().follows_inputs => mode,
-        (Base::Delay, _) if node.description.capabilities.fresh_outputs => Exchange::Fresh,
-        (Base::Delay, _) => Exchange::Compensated,
+        (Base::Delay, _) if node.description.capabilities.fresh_outputs => Exchange::FRESH,
+        (Base::Delay, _) => Exchange::COMPENSATED,
     }
 }

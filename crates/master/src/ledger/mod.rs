@@ -129,8 +129,8 @@ impl Ledger {
         // The outputs that are compensated by a D that is not smooth are not those under the new inputs.
         let mut passes = state.exchange.passes.iter();
         let has_copies = for_fixed_steps
-            && !state.exchange.modes.contains(&Exchange::Stale)
-            && passes.all(|pass| pass.is_smooth || pass.mode == Exchange::Fresh);
+            && !state.exchange.modes.contains(&Exchange::STALE)
+            && passes.all(|pass| pass.is_smooth || pass.mode == Exchange::FRESH);
         let is_straight = has_copies && state.units.uniform;
         let courses = |bond: &crate::graph::Bond| match is_straight {
             true => Vec::new(),

@@ -63,7 +63,7 @@ struct Means {
 impl Means {
     /// Adds the mean of each source over this macro-step; where the source is postponed itself, over its
     /// communication step once it was made.
-    fn add(&mut self, view: &StageView<'_>) {
+    fn add(&mut self, view: &mut StageView<'_>) {
         for (led, sum) in self.turn.led.iter().zip(&mut self.sums) {
             let every = view.every(led.sender);
             let is_postponed = view.is_postponed(led.sender);
@@ -126,7 +126,8 @@ impl Stage for Means {
             let mean = if is_late {
                 self.sums[place] / every as f64
             } else if view.substeps(led.sender) > 1 {
-                view.mean_within_step(led.source, start, view.ahead(led.source))
+                let last = view.ahead(led.source);
+                view.mean_within_step(led.source, start, last)
             } else {
                 let line = view.line(led.source, start, component);
                 line.mean(step.size * every as f64)

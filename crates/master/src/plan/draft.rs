@@ -170,6 +170,7 @@ impl<'a> Draft<'a> {
         StepPlan {
             operations: self.operations,
             stages: self.stages,
+            declared: Vec::new(),
         }
     }
 

@@ -1,7 +1,6 @@
 use super::StepPlan;
 use super::operation::{Operation, Selection};
 use crate::exchange::declares_safe;
-use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
 use crate::state::{Member, SystemState};
 use crate::step::Phase;
@@ -276,16 +275,12 @@ fn exchange_effects(
         return;
     }
     let component = pass.component;
-    match pass.mode {
-        Exchange::Fresh => found.push(Effect::ReadsAgain {
+    let reads_again = pass.mode.facts().reads_again;
+    if reads_again || !pass.is_smooth && pass.may_read_again {
+        found.push(Effect::ReadsAgain {
             component,
-            puts_back: false,
-        }),
-        _ if !pass.is_smooth && pass.may_read_again => found.push(Effect::ReadsAgain {
-            component,
-            puts_back: true,
-        }),
-        _ => {}
+            puts_back: !reads_again,
+        });
     }
     if pass.mode.facts().follows_inputs {
         let outputs = pass.outputs.iter();

@@ -25,7 +25,7 @@ pub(crate) use effect::{Known, effects};
 pub(crate) use finish::needed;
 pub(crate) use finish::{Extras, finish, possible};
 pub(crate) use operation::Operation;
-pub(crate) use stage::replace;
+pub(crate) use stage::{Declared, replace};
 pub use stage::{Stage, StageView};
 pub(crate) use verify::verify;
 pub use verify::{Broken, Rule};
@@ -39,6 +39,8 @@ use crate::state_stream::StateStream;
 pub(crate) struct StepPlan {
     pub(crate) operations: Vec<Operation>,
     pub(crate) stages: Vec<Box<dyn Stage>>,
+    /// The values that each stage may touch.
+    pub(crate) declared: Vec<Declared>,
 }
 
 impl StepPlan {

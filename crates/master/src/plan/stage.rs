@@ -1,4 +1,4 @@
-use super::effect::Effect;
+use super::effect::{Effect, Store};
 use crate::curve::Curve;
 use crate::fault::Fault;
 use crate::graph::Graph;
@@ -43,6 +43,48 @@ pub struct StageView<'a> {
     pub(crate) part: u32,
     /// The iteration that the stage tests is over.
     pub(crate) has_converged: bool,
+    /// The values that the stage may touch.
+    pub(crate) declared: &'a Declared,
+    /// A value that it has touched and not declared: its component, and the breach.
+    pub(crate) undeclared: Option<(usize, String)>,
+}
+
+/// The values that the effects of a stage name, ascending.
+#[derive(Debug, Default)]
+pub(crate) struct Declared {
+    shown: Vec<usize>,
+    ahead: Vec<usize>,
+    replaced: Vec<usize>,
+}
+
+impl Declared {
+    /// The values of a stage. One that replaces the course of an input may read the output that feeds it.
+    pub(crate) fn of(stage: &dyn Stage, graph: &Graph) -> Self {
+        let mut declared = Self::default();
+        for effect in stage.effects(graph) {
+            match effect {
+                Effect::Reads { output, store, .. } => match store {
+                    Store::Shown => declared.shown.push(output),
+                    Store::Ahead => declared.ahead.push(output),
+                },
+                Effect::Replaces { input, .. } => {
+                    declared.replaced.push(input);
+                    declared.shown.push(graph.inputs[input].source);
+                    declared.ahead.push(graph.inputs[input].source);
+                }
+                _ => {}
+            }
+        }
+        for list in [
+            &mut declared.shown,
+            &mut declared.ahead,
+            &mut declared.replaced,
+        ] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        declared
+    }
 }
 
 impl StageView<'_> {
@@ -95,19 +137,38 @@ impl StageView<'_> {
         self.state.units.members[component].follows_curves
     }
 
-    /// A real output as it is published.
-    pub fn shown(&self, output: usize) -> f64 {
+    /// A real output as it is published; NaN where the stage does not declare that it reads it, which ends the run.
+    pub fn shown(&mut self, output: usize) -> f64 {
+        if self.declared.shown.binary_search(&output).is_err() {
+            return self.refuse_output(output);
+        }
         self.state.signals.reals[output]
     }
 
-    /// A real output that was read ahead of its time: at the end of its component's communication step in progress.
-    pub fn ahead(&self, output: usize) -> f64 {
+    /// A real output that was read ahead of its time: at the end of its component's communication step in progress. NaN
+    /// where the stage does not declare that it reads it, which ends the run.
+    pub fn ahead(&mut self, output: usize) -> f64 {
+        if self.declared.ahead.binary_search(&output).is_err() {
+            return self.refuse_output(output);
+        }
         self.state.signals.ahead[output]
+    }
+
+    #[cold]
+    fn refuse_output(&mut self, output: usize) -> f64 {
+        let graph = &self.state.graph;
+        let found = graph.outputs.get(output);
+        let (component, name) = found.map_or((0, format!("output {output}")), |known| {
+            (known.component, graph.output_name(output))
+        });
+        let text = format!("a stage of the method reads {name}, which it does not declare (P-13)");
+        self.undeclared.get_or_insert((component, text));
+        f64::NAN
     }
 
     /// The line on which an output that was read ahead moves, from the start of the step of a receiver, when it was
     /// `start`.
-    pub fn line(&self, output: usize, start: f64, receiver: usize) -> Curve {
+    pub fn line(&mut self, output: usize, start: f64, receiver: usize) -> Curve {
         let sender = self.every(self.state.graph.outputs[output].component);
         let (step, every) = (self.step_of(receiver), self.every(receiver));
         let last = self.ahead(output);
@@ -133,8 +194,18 @@ impl StageView<'_> {
     }
 
     /// Puts the course of an output, s since the start of the receiver's step, in place of the one that was prepared for
-    /// an input; in the output's unit, to which conversion and corrections are added.
+    /// an input; in the output's unit, to which conversion and corrections are added. An input that the stage does not
+    /// declare ends the run.
     pub fn replace(&mut self, input: usize, curve: Curve) {
+        if self.declared.replaced.binary_search(&input).is_err() {
+            let courses = &self.state.courses.inputs;
+            let component = courses.get(input).map_or(0, |course| course.component);
+            let text = format!(
+                "a stage of the method replaces the course of input {input}, which it does not declare (P-13)"
+            );
+            self.undeclared.get_or_insert((component, text));
+            return;
+        }
         let courses = &mut self.state.courses;
         let curve = courses.inputs[input].converted_curve(curve);
         replace(courses, input, curve);

@@ -1,9 +1,9 @@
 use std::fmt;
 
 use super::StepPlan;
-use super::effect::Store;
+use super::effect::{Effect, Store};
 use super::operation::{Operation, Selection};
-use crate::exchange_mode::Exchange;
+use crate::exchange::{Words as PassWords, mode_of};
 use crate::graph::Graph;
 use crate::state::{Pass, SystemState};
 use crate::step::Phase;
@@ -66,14 +66,22 @@ impl fmt::Display for PlanText {
 impl PlanText {
     /// A plan of a method in words: a draft where there is no `state`.
     pub(crate) fn new(
-        method: &str,
+        (method, control): (&str, &str),
         plan: &StepPlan,
         graph: &Graph,
         state: Option<&SystemState>,
     ) -> Self {
         let mut lines = Vec::new();
         let words = Words { plan, graph, state };
-        words.add(&plan.operations, 0, &mut lines);
+        words.add(&plan.operations, (0, 1), &mut lines);
+        if control != "fixed" {
+            lines.push(PlanLine {
+                operation: "size",
+                components: Vec::new(),
+                text: format!("{control} chooses the length of the next macro-step, or has this one made again"),
+                depth: 0,
+            });
+        }
         Self {
             method: method.to_owned(),
             is_final: state.is_some(),
@@ -89,20 +97,26 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn add(&self, operations: &[Operation], depth: usize, lines: &mut Vec<PlanLine>) {
+    /// Adds the operations that stand in so many repetitions, and so many parts of a macro-step.
+    fn add(
+        &self,
+        operations: &[Operation],
+        (depth, parts): (usize, u32),
+        lines: &mut Vec<PlanLine>,
+    ) {
         for operation in operations {
             let components = self.components(operation);
             let names = components.iter().map(|c| self.name(*c).to_owned());
             lines.push(PlanLine {
                 operation: operation.name(),
-                text: self.text(operation, &components),
+                text: self.text(operation, &components, parts),
                 components: names.collect(),
                 depth,
             });
             match operation {
-                Operation::Repeat { body, .. } => self.add(body, depth + 1, lines),
+                Operation::Repeat { body, parts } => self.add(body, (depth + 1, *parts), lines),
                 Operation::Iterate { body, test, .. } => {
-                    self.add(body, depth + 1, lines);
+                    self.add(body, (depth + 1, parts), lines);
                     lines.push(PlanLine {
                         operation: "test",
                         components: Vec::new(),
@@ -203,7 +217,7 @@ impl Words<'_> {
         words.join(", ")
     }
 
-    fn text(&self, operation: &Operation, components: &[usize]) -> String {
+    fn text(&self, operation: &Operation, components: &[usize], parts: u32) -> String {
         let all = || self.names(components);
         match operation {
             Operation::Prepare(selection) => format!(
@@ -225,7 +239,7 @@ impl Words<'_> {
                 )
             }
             Operation::GiveHeld(_) => format!("sets the values that wait for {}", all()),
-            Operation::Step(selection) => self.steps(selection),
+            Operation::Step(selection) => self.steps(selection, parts),
             Operation::Read(selection, Store::Shown) => {
                 format!("outputs of {}, published at once", self.selected(selection))
             }
@@ -281,13 +295,13 @@ impl Words<'_> {
         .to_owned()
     }
 
-    fn steps(&self, selection: &Selection) -> String {
+    fn steps(&self, selection: &Selection, parts: u32) -> String {
         let several: Vec<String> = selection
             .components
             .iter()
-            .filter(|component| self.graph.components[**component].rate.substeps() > 1)
+            .filter(|component| self.graph.components[**component].rate.substeps() > parts)
             .map(|component| {
-                let steps = self.graph.components[*component].rate.substeps();
+                let steps = self.graph.components[*component].rate.substeps() / parts;
                 format!("{} in {steps} steps of its own", self.name(*component))
             })
             .collect();
@@ -322,6 +336,20 @@ impl Words<'_> {
         named.collect::<Vec<_>>().join(", ")
     }
 
+    /// Whether a stage gives an input the value of the end of the step.
+    fn leads_to_end(&self, input: usize) -> bool {
+        let effects = self
+            .plan
+            .stages
+            .iter()
+            .flat_map(|stage| stage.effects(self.graph));
+        let mut replaced = effects.filter_map(|effect| match effect {
+            Effect::Replaces { input, is_mean, .. } => Some((input, is_mean)),
+            _ => None,
+        });
+        replaced.any(|(replaced, is_mean)| replaced == input && !is_mean)
+    }
+
     /// The exchange as the system asks for it.
     fn modes(&self) -> String {
         let components = self.graph.components.iter();
@@ -354,16 +382,11 @@ impl Words<'_> {
         });
         let mut sources: Vec<String> = sources.collect();
         sources.dedup();
-        let (outputs, sources) = (outputs.join(", "), sources.join(", "));
-        match pass.mode {
-            Exchange::Fresh => format!("fresh: sets {sources} and reads {outputs} again"),
-            Exchange::Compensated => {
-                format!("compensated: adds D·(u − ũ) to {outputs}, with u from {sources}")
-            }
-            _ => format!(
-                "stale: {outputs} stays as the inputs of this step made it, one step behind {sources}; its error is kept for the \
-                 ledger"
-            ),
-        }
+        let words = PassWords {
+            outputs: outputs.join(", "),
+            sources: sources.join(", "),
+            has_end_values: pass.inputs.iter().all(|input| self.leads_to_end(*input)),
+        };
+        (mode_of(pass.mode).words)(&words)
     }
 }

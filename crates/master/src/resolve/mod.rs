@@ -16,7 +16,8 @@ use gyrator_system::{
 use numbering::{bonds, generalised_bonds, number_inputs, number_outputs, signal_wires};
 
 use crate::correction::Correction;
-use crate::exchange_mode::{EXCHANGE_MODES, Exchange};
+use crate::exchange::EXCHANGE_MODES;
+use crate::exchange_mode::Exchange;
 use crate::extrapolation::Extrapolation;
 use crate::graph::{Component, Graph};
 use crate::registries::Registries;
@@ -144,7 +145,7 @@ impl Resolver<'_> {
 
     fn exchange(&mut self, requested: Option<&Spanned<String>>) -> Exchange {
         let Some(word) = requested else {
-            return Exchange::Auto;
+            return Exchange::AUTO;
         };
         let choice = Choice {
             name: word.clone(),
@@ -154,7 +155,7 @@ impl Resolver<'_> {
             Ok(mode) => mode.build(),
             Err(problems) => {
                 self.problems.extend(problems);
-                Exchange::Auto
+                Exchange::AUTO
             }
         }
     }

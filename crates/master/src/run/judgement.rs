@@ -399,7 +399,7 @@ fn stale_lag(run: &Run, input: usize, component: usize) -> [f64; 2] {
     let is_stale = match &exchange.step_responses[component] {
         StepResponse::Unknown => return [0.0, STALE],
         StepResponse::Tried(pairs) => pairs.iter().any(|pair| pair.0 == output),
-        StepResponse::AsProbed => exchange.modes[component] == Exchange::Stale,
+        StepResponse::AsProbed => exchange.modes[component] == Exchange::STALE,
     };
     [if is_stale { STALE } else { 0.0 }; 2]
 }
@@ -467,7 +467,7 @@ pub(super) fn advice(run: &Run) -> String {
         None => "the coupling diverges".to_owned(),
     };
     let stale = (0..graph.components.len())
-        .find(|component| run.state.exchange.modes[*component] == Exchange::Stale);
+        .find(|component| run.state.exchange.modes[*component] == Exchange::STALE);
     let exchange = match stale {
         Some(component) => format!(
             "`exchange = \"auto\"` or `\"compensated\"` of {}",

@@ -180,7 +180,7 @@ impl SystemState {
                 correctors: Corrector::all(&graph),
             },
             exchange: Passes {
-                modes: vec![Exchange::NoFeedthrough; members.len()],
+                modes: vec![Exchange::NO_FEEDTHROUGH; members.len()],
                 passes: Vec::new(),
                 step_responses: vec![StepResponse::default(); members.len()],
             },

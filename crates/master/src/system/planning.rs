@@ -40,6 +40,7 @@ pub fn drafted_plan(system: &System) -> Result<PlanText, StartError> {
         graph,
         method,
         mut plan,
+        control,
         ..
     }) = resolved
     else {
@@ -53,5 +54,10 @@ pub fn drafted_plan(system: &System) -> Result<PlanText, StartError> {
         has_scenario: system.scenario.is_some(),
     };
     plan.operations = possible(&plan.operations, &graph, extras);
-    Ok(PlanText::new(method.name(), &plan, &graph, None))
+    Ok(PlanText::new(
+        (method.name(), control.name()),
+        &plan,
+        &graph,
+        None,
+    ))
 }

@@ -213,7 +213,7 @@ impl<'a> Course<'a> {
                 puts_back,
             } => {
                 let node = &graph.components[component];
-                let is_asked = node.exchange == Exchange::Fresh
+                let is_asked = node.exchange == Exchange::FRESH
                     || self.known.declares_safe(component)
                     || puts_back;
                 if !is_asked {

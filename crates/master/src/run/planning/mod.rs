@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::fault::RunError;
-use crate::plan::{Operation, PlanText, Stage, StepPlan, finish, verify};
+use crate::plan::{Declared, Operation, PlanText, Stage, StepPlan, finish, verify};
 use crate::state::SystemState;
 
 /// A plan with its draft, from which it is made anew when a scenario joins the run.
@@ -23,10 +23,14 @@ impl Planned {
     ) -> Result<Self, RunError> {
         let draft = std::mem::take(&mut plan.operations);
         plan.operations = finish(&draft, state);
-        let planned = Self { draft, plan };
-        let broken = verify(&planned.plan, &state.graph, Some(state));
+        let broken = verify(&plan, &state.graph, Some(state));
         match broken.first() {
-            None => Ok(planned),
+            None => {
+                let stages = plan.stages.iter();
+                let declared = stages.map(|stage| Declared::of(&**stage, &state.graph));
+                plan.declared = declared.collect();
+                Ok(Self { draft, plan })
+            }
             Some(first) => Err(RunError::Plan {
                 method: method.to_owned(),
                 broken: first.to_string(),
@@ -56,7 +60,12 @@ impl Planned {
 /// The plan of a macro-step of a run, in words.
 pub fn plan(run: &Run) -> PlanText {
     let state = &run.state;
-    PlanText::new(run.method, &run.plan.plan, &state.graph, Some(state))
+    PlanText::new(
+        (run.method, run.control.0),
+        &run.plan.plan,
+        &state.graph,
+        Some(state),
+    )
 }
 
 #[cfg(test)]

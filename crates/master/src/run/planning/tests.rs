@@ -273,6 +273,7 @@ fn assert_rules(run: &Run, seed: u64) {
     let of = |operations: Vec<Operation>| StepPlan {
         operations,
         stages: stages(),
+        declared: Vec::new(),
     };
     assert_eq!(
         verify(&of(draft.clone()), &state.graph, None),
@@ -396,4 +397,59 @@ fn an_iteration_goes_back() {
     );
     run.run().unwrap();
     assert_eq!(run.read_real("integrator.x").unwrap(), 4.0);
+}
+
+/// P-13: a stage touches nothing that it does not declare.
+#[test]
+fn a_stage_that_touches_more_than_it_declares_ends_the_run() {
+    struct Peeks;
+
+    impl Stage for Peeks {
+        fn effects(&self, _: &Graph) -> Vec<Effect> {
+            Vec::new()
+        }
+
+        fn words(&self, _: &Graph) -> String {
+            "reads the first output".to_owned()
+        }
+
+        fn run(&mut self, view: &mut StageView<'_>) -> Result<(), Fault> {
+            view.shown(0);
+            Ok(())
+        }
+    }
+
+    struct Peeking;
+
+    impl Method for Peeking {
+        fn plan(&self, draft: &mut Draft<'_>) {
+            let all = draft.components();
+            draft.head();
+            draft.prepare(&all);
+            draft.own(Peeks);
+            draft.give(&all, Phase::Begin);
+            draft.step(&all, Phase::Begin);
+            draft.read(&all, Store::Shown, Phase::End);
+            draft.tail();
+        }
+    }
+
+    let mut system = System::new(1.0);
+    let entry: Entry<dyn Method> = Entry {
+        name: "peeking",
+        summary: "reads more than it declares",
+        source: "this test",
+        parameters: &[],
+        facts: |_, ()| MethodFacts::default(),
+        build: |_| Box::new(Peeking),
+    };
+    system.registries().methods.add(entry).unwrap();
+    system.method("peeking");
+    system.add("one", ClosureUnit::new(&[], &[("y", 1.0)], |_| ()));
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    let message = run.step().unwrap_err().to_string();
+    assert!(
+        message.contains("P-13") && message.contains("one.y"),
+        "{message}"
+    );
 }

@@ -1,0 +1,69 @@
+//! The work that exchange modes share: D·(u − ũ), and outputs read under the new inputs.
+
+use crate::exchange_mode::Exchange;
+use crate::fault::UnitFault;
+use crate::state::{Pass, Signals, SystemState};
+
+/// Computes D·(u − ũ), and gives `add` each output with its share.
+pub(super) fn estimate(
+    state: &mut SystemState,
+    index: usize,
+    add: fn(&mut Signals, usize, f64),
+) -> Result<(), Box<UnitFault>> {
+    let pass = &mut state.exchange.passes[index];
+    let signals = &mut state.signals;
+    let columns = pass.inputs.len();
+    for (column, (&input, &new)) in pass.inputs.iter().zip(&pass.new_inputs).enumerate() {
+        let change = new - state.courses.values[input];
+        if pass.by_unit {
+            let unit = state.units.members[pass.component].slot.unit();
+            unit.directional_derivative(
+                &pass.output_handles,
+                &pass.input_handles[column..=column],
+                &[1.0],
+                &mut pass.new_outputs,
+            )?;
+            for (row, &gain) in pass.new_outputs.iter().enumerate() {
+                pass.gains[row * columns + column] = gain;
+            }
+        }
+        for (row, &output) in pass.outputs.iter().enumerate() {
+            let difference = pass.gains[row * columns + column] * change;
+            add(signals, output, difference);
+        }
+    }
+    Ok(())
+}
+
+/// Reads the outputs under the new inputs, and puts the inputs back.
+pub(super) fn try_inputs(state: &mut SystemState, index: usize) -> Result<(), Box<UnitFault>> {
+    state.counters.set_calls += 2;
+    state.counters.get_calls += 1;
+    let pass = &mut state.exchange.passes[index];
+    let slot = &mut state.units.members[pass.component].slot;
+    slot.set_reals(&pass.input_handles, &pass.new_inputs)?;
+    slot.get_reals(&pass.output_handles, &mut pass.new_outputs)?;
+    let values = &state.courses.values;
+    for (&input, handle) in pass.inputs.iter().zip(&pass.input_handles) {
+        slot.set_reals(std::slice::from_ref(handle), &values[input..=input])?;
+    }
+    // Compensation keeps its own D.
+    let step = only_change(pass, values).filter(|_| pass.mode == Exchange::STALE);
+    let outputs = pass.outputs.iter().zip(&pass.new_outputs);
+    for (row, (&output, &value)) in outputs.enumerate() {
+        let change = value - state.signals.reals[output];
+        state.signals.start_changes[output] = change;
+        if let Some(step) = step {
+            pass.gains[row] = change / step;
+        }
+    }
+    Ok(())
+}
+
+/// The change of the input of a pass that has one, unless it is 0.
+pub(super) fn only_change(pass: &Pass, values: &[f64]) -> Option<f64> {
+    match (&*pass.inputs, &*pass.new_inputs) {
+        (&[input], &[new]) => Some(new - values[input]).filter(|change| *change != 0.0),
+        _ => None,
+    }
+}
