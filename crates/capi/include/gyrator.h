@@ -69,6 +69,101 @@ typedef struct gyrator_system gyrator_system;
 typedef const char *gyrator_text;
 
 /**
+ * A list of names; one of zeros is empty.
+ */
+typedef struct {
+  /**
+   * The first one.
+   */
+  const gyrator_text *first;
+  /**
+   * How many there are.
+   */
+  size_t count;
+} gyrator_names;
+
+/**
+ * A parameter of a method, an extrapolation, a correction, a step control or an interface model.
+ */
+typedef struct {
+  /**
+   * Its name, as `gyrator list` prints it.
+   */
+  gyrator_text name;
+  /**
+   * Its value, where `text` is NULL.
+   */
+  double number;
+  /**
+   * Its value, where it is a word.
+   */
+  gyrator_text text;
+} gyrator_setting;
+
+/**
+ * An interface model of a multibody component (docs/coupling.md). What is zero is left out. Lists of variables have one entry for each
+ * velocity at the bonds.
+ */
+typedef struct {
+  /**
+   * Its name.
+   */
+  gyrator_text name;
+  /**
+   * The multibody component.
+   */
+  gyrator_text component;
+  /**
+   * How often values are exchanged with the fast components, s.
+   */
+  double exchange_step;
+  /**
+   * Names of the bonds between the multibody component and the fast components.
+   */
+  gyrator_names bonds;
+  /**
+   * Outputs of the multibody component: the positions, m.
+   */
+  gyrator_names positions;
+  /**
+   * Outputs of the multibody component: its inverse effective mass, 1/kg.
+   */
+  gyrator_names inverse_mass;
+  /**
+   * Outputs of the multibody component: its acceleration without the forces of the bonds, m/s².
+   */
+  gyrator_names free_acceleration;
+  /**
+   * Outputs of the multibody component: its accelerations, m/s², where it gives neither mass nor free acceleration.
+   */
+  gyrator_names accelerations;
+  /**
+   * Outputs of fast components, COMPONENT.VARIABLE: the whole forces, N.
+   */
+  gyrator_names forces;
+  /**
+   * Outputs of fast components, COMPONENT.VARIABLE: the negative derivatives of the forces' rates by the velocities, N/m.
+   */
+  gyrator_names stiffness;
+  /**
+   * Outputs of fast components, COMPONENT.VARIABLE: the rates of the forces, N/s.
+   */
+  gyrator_names force_rates;
+  /**
+   * Which side is stepped first, a word that `gyrator list` prints; NULL for the default.
+   */
+  gyrator_text order;
+  /**
+   * Parameters of the order.
+   */
+  const gyrator_setting *settings;
+  /**
+   * How many there are.
+   */
+  size_t setting_count;
+} gyrator_interface_model;
+
+/**
  * Energies of a power bond until now, J.
  */
 typedef struct {
@@ -141,24 +236,6 @@ typedef struct {
   void *data;
 } gyrator_unit;
 
-/**
- * A parameter of a method, an extrapolation, a correction or a step control.
- */
-typedef struct {
-  /**
-   * Its name, as `gyrator list` prints it.
-   */
-  gyrator_text name;
-  /**
-   * Its value, where `text` is NULL.
-   */
-  double number;
-  /**
-   * Its value, where it is a word.
-   */
-  gyrator_text text;
-} gyrator_setting;
-
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -172,6 +249,11 @@ const char *gyrator_last_error(void);
  * Returns the version of the library.
  */
 const char *gyrator_version(void);
+
+/**
+ * Adds an interface model. It is checked when the system starts.
+ */
+gyrator_code gyrator_system_interface_model(gyrator_system *system, const gyrator_interface_model *model);
 
 /**
  * Frees a run, and its units with it; the units are terminated where it was stopped or has reached its end. NULL is allowed.

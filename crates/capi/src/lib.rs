@@ -6,5 +6,6 @@
 pub mod arguments;
 pub mod callback_unit;
 pub mod error;
+pub mod interface_model;
 pub mod run;
 pub mod system;

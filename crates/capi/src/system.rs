@@ -5,7 +5,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use gyrator::system::ComponentSettings;
-use gyrator::{RunOptions, System, Word};
+use gyrator::{RunOptions, System, Value, Word};
 
 use crate::arguments::{Text, array, give, object, take_back, there};
 use crate::callback_unit::{self, GyratorUnit};
@@ -15,7 +15,7 @@ use crate::run::GyratorRun;
 /// Units, connections, power bonds and the experiment, by names.
 pub struct GyratorSystem(Mutex<System>);
 
-/// A parameter of a method, an extrapolation, a correction or a step control.
+/// A parameter of a method, an extrapolation, a correction, a step control or an interface model.
 #[repr(C)]
 pub struct GyratorSetting<'a> {
     /// Its name, as `gyrator list` prints it.
@@ -26,7 +26,7 @@ pub struct GyratorSetting<'a> {
     pub text: Text<'a>,
 }
 
-fn lock<'a>(system: *mut GyratorSystem) -> Result<MutexGuard<'a, System>, Refusal> {
+pub(crate) fn lock<'a>(system: *mut GyratorSystem) -> Result<MutexGuard<'a, System>, Refusal> {
     let lock = object(system, "the system")?.0.try_lock();
     lock.map_err(|_| Refusal::usage("the system is in use, by another thread or by its own unit"))
 }
@@ -302,15 +302,27 @@ fn chosen(
     settings: Option<&GyratorSetting<'_>>,
     count: usize,
 ) -> Result<Word, Refusal> {
-    let mut chosen = Word::new(word.read("the word")?);
-    for setting in array(settings, count, "the settings")? {
+    let word = Word::new(word.read("the word")?);
+    let with = |word: Word, (name, value)| word.with(name, value);
+    Ok(self::settings(settings, count)?
+        .into_iter()
+        .fold(word, with))
+}
+
+/// Names and values of parameters.
+pub(crate) fn settings<'a>(
+    settings: Option<&'a GyratorSetting<'a>>,
+    count: usize,
+) -> Result<Vec<(&'a str, Value)>, Refusal> {
+    let pair = |setting: &'a GyratorSetting<'a>| {
         let name = setting.name.read("the name of a setting")?;
-        chosen = match setting.text.optional("the text of a setting")? {
-            Some(text) => chosen.with(name, text),
-            None => chosen.with(name, setting.number),
-        };
-    }
-    Ok(chosen)
+        let text = setting.text.optional("the text of a setting")?;
+        Ok((name, text.map_or(Value::Real(setting.number), Value::from)))
+    };
+    array(settings, count, "the settings")?
+        .iter()
+        .map(pair)
+        .collect()
 }
 
 /// Initialises the units and brings them to the start time. `threads` step them.

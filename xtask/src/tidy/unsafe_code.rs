@@ -10,6 +10,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/capi/src/arguments.rs",
     "crates/capi/src/callback_unit.rs",
     "crates/capi/src/error.rs",
+    "crates/capi/src/interface_model.rs",
     "crates/capi/src/run.rs",
     "crates/capi/src/system.rs",
     "crates/fmu/src/float_control.rs",
