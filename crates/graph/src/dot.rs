@@ -6,7 +6,8 @@ use crate::diagram::Diagram;
 use crate::text::harmless;
 
 /// The diagram as a graph for Graphviz' `dot`, for other layouts and other forms of pictures. Bonds are bold, with a
-/// half-arrow and, as a bar, the causal stroke at the end that is given the effort.
+/// half-arrow and, as a bar, the causal stroke at the end that is given the effort. The half-arrow is below a line from left
+/// to right, as in the picture.
 #[must_use]
 pub fn dot(diagram: &Diagram) -> String {
     let mut text = String::from("digraph system {\n  rankdir=LR\n  node [shape=box]\n");
@@ -29,7 +30,7 @@ pub fn dot(diagram: &Diagram) -> String {
         let name = quoted(&bond.name);
         let _ = writeln!(
             text,
-            "  c{} -> c{} [style=bold, arrowhead=teelnormal, label=\"{name}\"]",
+            "  c{} -> c{} [style=bold, arrowhead=teernormal, label=\"{name}\"]",
             bond.a, bond.b
         );
     }

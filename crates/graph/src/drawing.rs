@@ -70,9 +70,11 @@ pub(crate) fn write(scene: &Scene) -> String {
 
 /// Straight parts with curves between them, and what is at its end: a tip, or half-arrow and causal stroke.
 ///
-/// The notation of bonds is that of Karnopp, Margolis & Rosenberg, *System Dynamics*, 5th edition, 2012, sections 2.1
-/// and 2.4: the half-arrow is in the direction of positive power, the causal stroke at the end that receives the
-/// effort. In a system file the effort goes from a to b, and power is positive from a to b: both are at end b.
+/// The notation of bonds is that of Thoma, *Introduction to Bond Graphs and their Applications*, Pergamon Press, 1975,
+/// appendix: "effort on top, flow below", "half-arrow for positive direction of energy flux", and "effort acts on the
+/// side of the stroke; flow acts backwards". The manual of 20-sim (Modeling Tutorial, Bond Graphs, Bonds) has the same:
+/// the harpoon in the direction of positive power, the stroke in that of the effort. In a system file the effort goes
+/// from a to b, and power is positive from a to b: both are at end b, and the half-arrow is below the line.
 fn draw(line: &Line, svg: &mut String) {
     let (Some(first), Some(last)) = (line.parts.first(), line.parts.last()) else {
         return;
