@@ -1,8 +1,11 @@
 //! A run from its system file to its summary: what `run` and `simulate` share.
 
 mod ending;
+mod options;
 mod reporting;
 mod stepping;
+
+pub(crate) use options::SessionOptions;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -28,16 +31,13 @@ use crate::error_bars::{Assessed, Assessment};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
-use crate::fmu_options::FmuOptions;
 use crate::initial_values::initial_values;
 use crate::input_file::{InputFile, InputTable};
 use crate::interrupt::Interrupt;
 use crate::junit;
-use crate::live::{Live, LiveOptions};
-use crate::options::{ExecutionOptions, ResultOptions};
+use crate::live::Live;
 use crate::overwriting::{self, Named};
 use crate::provenance::{Hashing, Provenance};
-use crate::real_time::RealTimeOptions;
 use crate::recorder::{ResultFile, recorder};
 use crate::report_page;
 use crate::screen;
@@ -55,16 +55,8 @@ pub(crate) struct Session<'a> {
     pub(crate) system: SystemFile,
     /// Warnings of reading it.
     pub(crate) warnings: Vec<Problem>,
-    /// Results to write.
-    pub(crate) results: &'a ResultOptions,
-    /// How FMUs are opened.
-    pub(crate) fmus: &'a FmuOptions,
-    /// How it is carried out.
-    pub(crate) execution: &'a ExecutionOptions,
-    /// Whether it keeps step with the clock.
-    pub(crate) real_time: &'a RealTimeOptions,
-    /// The folder in which the calls of FMUs are recorded.
-    pub(crate) record_calls: Option<&'a Path>,
+    /// How it is carried out, recorded and shown.
+    pub(crate) options: &'a SessionOptions,
     /// Files that are read besides the system's.
     pub(crate) inputs: Vec<Named<'a>>,
     /// The component of a run of one FMU.
@@ -77,14 +69,10 @@ pub(crate) struct Session<'a> {
     pub(crate) accepts_divergence: bool,
     /// Looks for likely wrong senses of bonds when it is over.
     pub(crate) checks_senses: bool,
-    /// The relative error that error bars give the macro-step for; without error bars where `None`.
-    pub(crate) error_bars: Option<f64>,
     /// Checks, and the options that ask for them.
     pub(crate) checks: Option<(Checks, &'a CheckOptions)>,
     /// Saved states.
     pub(crate) states: Option<&'a StateOptions>,
-    /// The page on which it is seen.
-    pub(crate) live: &'a LiveOptions,
     /// When loading began.
     pub(crate) begin: Instant,
 }
@@ -128,20 +116,46 @@ struct Running {
     stepping_since: Instant,
 }
 
+impl<'a> Session<'a> {
+    /// A run of a system, and of nothing more than that.
+    pub(crate) const fn new(
+        system: SystemFile,
+        options: &'a SessionOptions,
+        begin: Instant,
+    ) -> Self {
+        Self {
+            system,
+            warnings: Vec::new(),
+            options,
+            inputs: Vec::new(),
+            single: None,
+            input_file: None,
+            feed_forward: None,
+            accepts_divergence: false,
+            checks_senses: true,
+            checks: None,
+            states: None,
+            begin,
+        }
+    }
+}
+
 impl Session<'_> {
     /// Runs the system and reports the result.
     pub(crate) fn execute(mut self) -> Result<Exit, Failure> {
-        self.execution.isolate(&mut self.system)?;
-        fmu_log::start(self.execution.log_level);
+        self.options.execution.isolate(&mut self.system)?;
+        fmu_log::start(self.options.execution.log_level);
         self.warn_of_many_steps();
-        self.results
-            .check(self.error_bars.is_some() || self.live.is_wanted())?;
+        self.options
+            .results
+            .check(self.options.error_bars.wanted().is_some() || self.options.live.is_wanted())?;
         let interrupt = Interrupt::listen();
-        let interval = self.results.output_interval;
-        let start = |wanted| Assessment::start(&self.system, wanted, interval, self.execution);
-        let mut assessment = self.error_bars.map(start).transpose()?;
+        let interval = self.options.results.output_interval;
+        let start =
+            |wanted| Assessment::start(&self.system, wanted, interval, &self.options.execution);
+        let mut assessment = self.options.error_bars.wanted().map(start).transpose()?;
         let mut running = self.start_shown(&interrupt)?;
-        if let Some(path) = &self.results.plot {
+        if let Some(path) = &self.options.results.plot {
             let is_assessed = assessment.is_some();
             let drawing = Drawing::begin(path, self.selection(), &running.run, is_assessed);
             running.drawing = Some(drawing?);
@@ -156,7 +170,7 @@ impl Session<'_> {
         show_warnings(&warnings);
         running.warned = warnings.len();
         self.keep_signals(&mut running)?;
-        let outcome = if self.results.initialize_only {
+        let outcome = if self.options.results.initialize_only {
             self.show_initial_values(&mut running)
         } else {
             self.observe_and_step(&mut running, &interrupt)
@@ -222,8 +236,7 @@ impl Session<'_> {
         worker: &Worker,
     ) -> Result<Exit, Failure> {
         self.system = at_other_step(&self.system, companion.factor);
-        self.record_calls = None;
-        self.execution.isolate(&mut self.system)?;
+        self.options.execution.isolate(&mut self.system)?;
         let interrupt = Interrupt::listen();
         let mut running = self.start(&interrupt)?;
         let mut selection = self.selection();
@@ -269,7 +282,7 @@ impl Session<'_> {
 
     /// Whether the results go to the standard output.
     fn prints_results(&self) -> bool {
-        let output = self.results.output_file.as_ref();
+        let output = self.options.results.output_file.as_ref();
         output.is_some_and(|path| path.as_os_str() == "-")
     }
 
@@ -283,14 +296,14 @@ impl Session<'_> {
 
     fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
         let stop = &self.system.experiment.stop_time;
-        if stop.is_none() && !self.results.initialize_only {
+        if stop.is_none() && !self.options.results.initialize_only {
             return Err(self.invalid(
                 "no-stop-time",
                 "no stop time is given",
                 &self.system.advice_on_missing(MissingTime::StopTime),
             ));
         }
-        let mut outputs = self.results.outputs();
+        let mut outputs = self.options.results.outputs();
         outputs.extend(self.junit());
         outputs.extend(self.states.and_then(StateOptions::output));
         overwriting::refuse_files_of(&self.system, &outputs)?;
@@ -299,15 +312,15 @@ impl Session<'_> {
         self.remove_earlier_reports();
         // Before anything that may take long or crash: an older result must not stand for this run, and
         // one that another run writes is reported at once.
-        let output = self.results.output_file.as_deref();
-        let is_queued = self.real_time.is_wanted();
+        let output = self.options.results.output_file.as_deref();
+        let is_queued = self.options.real_time.is_wanted();
         let file = output.map(|path| ResultFile::create(path, is_queued));
         let file = file.transpose()?;
-        let is_summarized =
-            self.results.is_summarized() || file.as_ref().is_some_and(ResultFile::keeps_metadata);
+        let is_summarized = self.options.results.is_summarized()
+            || file.as_ref().is_some_and(ResultFile::keeps_metadata);
         let hashing = is_summarized.then(|| Hashing::start(&self.system, &self.inputs));
         let not_started = |error| Failure::not_started(error, &self.system);
-        let fmus = FmuCache::new(self.fmus.open_options());
+        let fmus = FmuCache::new(self.options.fmus.open_options());
         let system = fmus.system(described);
         let mut system = system.map_err(not_started)?;
         if let Some(feed_forward) = &self.feed_forward {
@@ -325,7 +338,7 @@ impl Session<'_> {
         };
         let judging = self.judging(&system)?;
         let loading = self.begin.elapsed().as_secs_f64();
-        let options = self.options(interrupt);
+        let options = self.run_options(interrupt);
         let since = Instant::now();
         let mut run = system
             .start_with(&options, &mut *self.maker()?)
@@ -369,9 +382,9 @@ impl Session<'_> {
     /// Makes the units of FMUs.
     fn maker(&self) -> Result<Box<dyn UnitMaker>, Failure> {
         let isolation = Isolation::new()
-            .timeout(self.execution.timeout())
+            .timeout(self.options.execution.timeout())
             .arguments(["isolated".into()]);
-        Ok(match self.record_calls {
+        Ok(match &self.options.calls.record_calls {
             None => Box::new(isolation),
             Some(folder) => {
                 surroundings::in_own(|| std::fs::create_dir_all(folder)).map_err(|error| {
@@ -410,14 +423,14 @@ impl Session<'_> {
         checks::judging(checks, &graph, &self.system.experiment).map(Some)
     }
 
-    fn options(&self, interrupt: &Interrupt) -> RunOptions {
+    fn run_options(&self, interrupt: &Interrupt) -> RunOptions {
         RunOptions {
             waits_at_stop_time: false,
-            threads: self.execution.worker_threads.map_or(1, usize::from),
-            accept_not_finite: self.execution.no_nan_check,
-            log_fmu_calls: self.execution.log_level >= LogLevel::Info,
+            threads: self.options.execution.worker_threads.map_or(1, usize::from),
+            accept_not_finite: self.options.execution.no_nan_check,
+            log_fmu_calls: self.options.execution.log_level >= LogLevel::Info,
             interrupt: Some(interrupt.requested()),
-            pending_timeout: Some(self.execution.timeout().unwrap_or(Duration::MAX)),
+            pending_timeout: Some(self.options.execution.timeout().unwrap_or(Duration::MAX)),
             open_end: self.saves_state(),
         }
     }
@@ -431,12 +444,12 @@ impl Session<'_> {
     fn remove_earlier_reports(&self) {
         let junit = self.junit().map(|(_, path)| path);
         let junit = junit.filter(|path| junit::is_report(path));
-        let results = [&self.results.summary, &self.results.plot];
+        let results = [&self.options.results.summary, &self.options.results.plot];
         let results = results.into_iter().flatten().map(PathBuf::as_path);
         for path in results.chain(junit) {
             surroundings::in_own(|| summary_file::remove_earlier(path));
         }
-        if let Some(path) = &self.results.report {
+        if let Some(path) = &self.options.results.report {
             surroundings::in_own(|| report_page::remove_earlier(path));
         }
     }
@@ -457,10 +470,10 @@ impl Session<'_> {
 
     pub(crate) fn selection(&self) -> Selection {
         let mut selection = Selection::default();
-        selection.interval = self.results.output_interval;
+        selection.interval = self.options.results.output_interval;
         selection
             .variables
-            .clone_from(&self.results.output_variable);
+            .clone_from(&self.options.results.output_variable);
         selection.single.clone_from(&self.single);
         selection
     }

@@ -28,7 +28,7 @@ impl Session<'_> {
             .iter()
             .map(|problem| warning(&self.system, problem));
         let shortened = shortened_step(&self.system, report);
-        let no_outputs = no_outputs(&running.run, self.single.as_ref(), self.results);
+        let no_outputs = no_outputs(&running.run, self.single.as_ref(), &self.options.results);
         let found = report.warnings.iter().cloned();
         let warnings: Vec<String> = problems
             .chain(shortened)
@@ -55,7 +55,7 @@ impl Session<'_> {
             live.summarize(&summary);
         }
         let trouble = running.file.as_ref().and_then(ResultFile::trouble);
-        let path = self.results.summary.as_ref();
+        let path = self.options.results.summary.as_ref();
         let written = path.map_or(Ok(()), |path| summary.write(path));
         let written = written.and(self.write_findings(&findings, &outcome, report));
         let written = written.and(self.draw(running, &summary));
@@ -72,7 +72,7 @@ impl Session<'_> {
             return Err(checks::named(failure, &findings));
         }
         written?;
-        let is_closed = self.execution.show.has_closing_lines();
+        let is_closed = self.options.execution.show.has_closing_lines();
         if is_closed {
             screen::print_beside(self.prints_results(), &summary.for_people())?;
         }
@@ -98,7 +98,7 @@ impl Session<'_> {
         let Some(file) = &running.file else {
             return outcome;
         };
-        let output = || Some(OutputFile::new(&self.results.output_file, file));
+        let output = || Some(OutputFile::new(&self.options.results.output_file, file));
         summary.output = output();
         let ended = match summary.text() {
             Ok(text) => file.conclude(&text).map_err(not_recorded),

@@ -23,7 +23,7 @@ pub(super) struct Drawn {
 impl Session<'_> {
     /// Keeps the signals of the page, where one is wanted.
     pub(super) fn keep_signals(&self, running: &mut Running) -> Result<(), RunError> {
-        if self.results.report.is_none() {
+        if self.options.results.report.is_none() {
             return Ok(());
         }
         let shown = |columns: &[_]| {
@@ -31,7 +31,7 @@ impl Session<'_> {
             Shown::of(columns, &[]).unwrap_or_default()
         };
         // Error bars come after the run, and need as much place again.
-        let stretches = match self.error_bars {
+        let stretches = match self.options.error_bars.wanted() {
             Some(_) => |columns: usize| Drawing::stretches(2 * columns),
             None => Drawing::stretches,
         };
@@ -53,7 +53,13 @@ impl Session<'_> {
         assessed: Option<&Assessed>,
         summary: &Summary<'_>,
     ) -> Result<(), Failure> {
-        let Some((path, drawn)) = self.results.report.as_ref().zip(running.drawn.as_ref()) else {
+        let Some((path, drawn)) = self
+            .options
+            .results
+            .report
+            .as_ref()
+            .zip(running.drawn.as_ref())
+        else {
             return Ok(());
         };
         let decimated = drawn.rows.decimated();

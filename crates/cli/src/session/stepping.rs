@@ -17,7 +17,7 @@ use crate::supervision;
 impl Session<'_> {
     /// Starts the run, and joins it to its page, which shows a failure of that.
     pub(super) fn start_shown(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
-        let live = self.live.start(interrupt)?;
+        let live = self.options.live.start(interrupt)?;
         let mut running = self
             .start(interrupt)
             .inspect_err(|failure| live.iter().for_each(|live| live.fail(failure)))?;
@@ -54,7 +54,7 @@ impl Session<'_> {
         if let Some(judging) = &running.judging {
             run.observe(judging.observer())?;
         }
-        let progress = Progress::start(self.execution.show.progress(), run.time(), stop);
+        let progress = Progress::start(self.options.execution.show.progress(), run.time(), stop);
         if let Some(worker) = Worker::current() {
             run.observe(supervision::Tracker(worker))?;
         }
@@ -65,7 +65,7 @@ impl Session<'_> {
             gyrator::run::check_senses(run);
         }
         // The work of the others is part of a step.
-        let real_time = self.real_time.observer(interrupt);
+        let real_time = self.options.real_time.observer(interrupt);
         if let Some(live) = &mut running.live {
             let stop = self.system.experiment.stop_time.as_ref();
             let shown = Shown {
@@ -74,7 +74,7 @@ impl Session<'_> {
                 selection: self.selection(),
                 saves_state: self.saves_state(),
                 single: self.single.as_deref(),
-                real_time: self.real_time.factor(),
+                real_time: self.options.real_time.factor(),
                 held: real_time
                     .as_ref()
                     .map_or_else(Held::default, RealTime::held),

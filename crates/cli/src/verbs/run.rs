@@ -11,17 +11,11 @@ use crate::checks::CheckOptions;
 use crate::companions::Companion;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::fmu_options::{FmuOptions, HalvingOptions};
-use crate::live::LiveOptions;
-use crate::options::{
-    CallRecordingOptions, CouplingOptions, ErrorBarOptions, ExecutionOptions, ExperimentOptions,
-    ResultOptions, assignment, set_start_values,
-};
+use crate::fmu_options::HalvingOptions;
+use crate::options::{CouplingOptions, ExperimentOptions, assignment, set_start_values};
 use crate::overwriting::{self, Named};
-use crate::real_time::RealTimeOptions;
-use crate::session::Session;
+use crate::session::{Session, SessionOptions};
 use crate::state_options::StateOptions;
-use crate::supervision::Plan;
 use crate::system_input::{self, SystemOptions};
 
 /// Options of `gyrator run`.
@@ -57,45 +51,27 @@ pub(super) struct Options {
     #[arg(long, help_heading = "FMUs")]
     no_sense_check: bool,
     #[command(flatten)]
-    error_bars: ErrorBarOptions,
-    #[command(flatten)]
-    results: ResultOptions,
-    #[command(flatten)]
     checks: CheckOptions,
     #[command(flatten)]
     states: StateOptions,
     #[command(flatten)]
-    fmus: FmuOptions,
-    #[command(flatten)]
-    calls: CallRecordingOptions,
-    #[command(flatten)]
-    real_time: RealTimeOptions,
-    #[command(flatten)]
-    live: LiveOptions,
-    #[command(flatten)]
-    execution: ExecutionOptions,
+    session: SessionOptions,
 }
 
 /// Runs the system.
-pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     if let Some((companion, worker)) = Companion::of_this_process().zip(Worker::current()) {
-        return accompany(&options, companion, worker).inspect_err(Companion::leave_message);
+        options.session = options.session.for_companion();
+        let accompanied = session(&options).and_then(|of| of.accompany(companion, worker));
+        return accompanied.inspect_err(Companion::leave_message);
     }
     let mut inputs = inputs(&options);
     inputs.push(("the system file", &options.system));
-    let mut outputs = options.results.outputs();
+    let mut outputs = options.session.results.outputs();
     outputs.extend(options.checks.output());
     outputs.extend(options.states.output());
     overwriting::refuse(&outputs, &inputs)?;
-    let plan = Plan {
-        system: &options.system,
-        live: Some(&options.live),
-        execution: &options.execution,
-        output: options.results.output_file.as_deref(),
-        summary: options.results.summary.as_deref(),
-        report: options.results.report.as_deref(),
-        checks: Some(&options.checks),
-    };
+    let plan = options.session.plan(&options.system, Some(&options.checks));
     match plan.carry_out() {
         Some(outcome) => outcome,
         None => plan.with_summary(|| run_here(&options)),
@@ -114,7 +90,7 @@ fn inputs(options: &Options) -> Vec<Named<'_>> {
 }
 
 fn run_here(options: &Options) -> Result<Exit, Failure> {
-    let mut session = session(options, &options.results)?;
+    let mut session = session(options)?;
     session.checks = options
         .checks
         .read()?
@@ -123,39 +99,25 @@ fn run_here(options: &Options) -> Result<Exit, Failure> {
     session.execute()
 }
 
-/// Makes a companion of the run.
-fn accompany(options: &Options, companion: Companion, worker: &Worker) -> Result<Exit, Failure> {
-    let results = options.results.without_files();
-    session(options, &results)?.accompany(companion, worker)
-}
-
-fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Session<'a>, Failure> {
+fn session(options: &Options) -> Result<Session<'_>, Failure> {
     let begin = Instant::now();
-    let (mut system, warnings) =
-        system_input::read(&options.system, &options.input, options.fmus.limits())?;
+    let (mut system, warnings) = system_input::read(
+        &options.system,
+        &options.input,
+        options.session.fmus.limits(),
+    )?;
     options.experiment.apply(&mut system.experiment)?;
     options.coupling.apply(&mut system);
     options.halving.apply(&mut system);
     set_start_values(&mut system, options.start_value.iter().cloned())?;
     let feed_forward = options.feed_forward.as_deref().map(learn::read);
     Ok(Session {
-        system,
         warnings,
-        results,
-        fmus: &options.fmus,
-        execution: &options.execution,
-        real_time: &options.real_time,
-        live: &options.live,
-        record_calls: options.calls.record_calls.as_deref(),
         inputs: inputs(options),
-        single: None,
         input_file: options.input_file.as_deref(),
         feed_forward: feed_forward.transpose()?,
         accepts_divergence: options.accept_divergence,
         checks_senses: !options.no_sense_check,
-        error_bars: options.error_bars.wanted(),
-        checks: None,
-        states: None,
-        begin,
+        ..Session::new(system, &options.session, begin)
     })
 }

@@ -11,17 +11,11 @@ use gyrator_worker::Worker;
 use crate::companions::Companion;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing};
-use crate::fmu_options::{FmuOptions, HalvingOptions};
+use crate::fmu_options::HalvingOptions;
 use crate::input_kind::{self, Wanted};
-use crate::live::LiveOptions;
-use crate::options::{
-    CallRecordingOptions, ErrorBarOptions, ExecutionOptions, ExperimentOptions, ResultOptions,
-    assignment, set_start_values,
-};
+use crate::options::{ExperimentOptions, assignment, set_start_values};
 use crate::overwriting::{self, Named};
-use crate::real_time::RealTimeOptions;
-use crate::session::Session;
-use crate::supervision::Plan;
+use crate::session::{Session, SessionOptions};
 
 /// Options of `gyrator simulate`.
 #[derive(Debug, Args)]
@@ -41,41 +35,23 @@ pub(super) struct Options {
     #[command(flatten)]
     halving: HalvingOptions,
     #[command(flatten)]
-    error_bars: ErrorBarOptions,
-    #[command(flatten)]
-    results: ResultOptions,
-    #[command(flatten)]
-    fmus: FmuOptions,
-    #[command(flatten)]
-    calls: CallRecordingOptions,
-    #[command(flatten)]
-    real_time: RealTimeOptions,
-    #[command(flatten)]
-    live: LiveOptions,
-    #[command(flatten)]
-    execution: ExecutionOptions,
+    session: SessionOptions,
 }
 
 /// Simulates the FMU.
-pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     if let Some((companion, worker)) = Companion::of_this_process().zip(Worker::current()) {
-        return accompany(&options, companion, worker).inspect_err(Companion::leave_message);
+        options.session = options.session.for_companion();
+        let accompanied = session(&options).and_then(|of| of.accompany(companion, worker));
+        return accompanied.inspect_err(Companion::leave_message);
     }
     let mut inputs = inputs(&options);
     inputs.push(("the FMU", &options.fmu));
-    overwriting::refuse(&options.results.outputs(), &inputs)?;
-    let plan = Plan {
-        system: &options.fmu,
-        live: Some(&options.live),
-        execution: &options.execution,
-        output: options.results.output_file.as_deref(),
-        summary: options.results.summary.as_deref(),
-        report: options.results.report.as_deref(),
-        checks: None,
-    };
+    overwriting::refuse(&options.session.results.outputs(), &inputs)?;
+    let plan = options.session.plan(&options.fmu, None);
     match plan.carry_out() {
         Some(outcome) => outcome,
-        None => plan.with_summary(|| session(&options, &options.results)?.execute()),
+        None => plan.with_summary(|| session(&options)?.execute()),
     }
 }
 
@@ -88,16 +64,10 @@ fn inputs(options: &Options) -> Vec<Named<'_>> {
         .collect()
 }
 
-/// Makes a companion of the simulation.
-fn accompany(options: &Options, companion: Companion, worker: &Worker) -> Result<Exit, Failure> {
-    let results = options.results.without_files();
-    session(options, &results)?.accompany(companion, worker)
-}
-
-fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Session<'a>, Failure> {
+fn session(options: &Options) -> Result<Session<'_>, Failure> {
     let begin = Instant::now();
     input_kind::expect(&options.fmu, Wanted::Fmu)?;
-    let peek = Fmu::peek_with(&options.fmu, options.fmus.limits());
+    let peek = Fmu::peek_with(&options.fmu, options.session.fmus.limits());
     let peek = peek.map_err(|error| not_opened(&error))?;
     let name = component_name(&options.fmu);
     let mut system = SystemFile::new(&options.fmu);
@@ -112,24 +82,12 @@ fn session<'a>(options: &'a Options, results: &'a ResultOptions) -> Result<Sessi
         values.map(|(variable, value)| (format!("{name}.{variable}"), value)),
     )?;
     Ok(Session {
-        system,
-        warnings: Vec::new(),
-        results,
-        fmus: &options.fmus,
-        execution: &options.execution,
-        real_time: &options.real_time,
-        live: &options.live,
-        record_calls: options.calls.record_calls.as_deref(),
         inputs: inputs(options),
         single: Some(name),
         input_file: options.input_file.as_deref(),
-        feed_forward: None,
         accepts_divergence: true,
         checks_senses: false,
-        error_bars: options.error_bars.wanted(),
-        checks: None,
-        states: None,
-        begin,
+        ..Session::new(system, &options.session, begin)
     })
 }
 

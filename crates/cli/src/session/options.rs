@@ -1,0 +1,57 @@
+//! Options that the verbs with a session share.
+
+use std::path::Path;
+
+use clap::Args;
+
+use crate::checks::CheckOptions;
+use crate::fmu_options::FmuOptions;
+use crate::live::LiveOptions;
+use crate::options::{CallRecordingOptions, ErrorBarOptions, ExecutionOptions, ResultOptions};
+use crate::real_time::RealTimeOptions;
+use crate::supervision::Plan;
+
+/// How a run is carried out, recorded and shown. An option of `run` and `simulate` is a field of one of these.
+#[derive(Debug, Args)]
+pub(crate) struct SessionOptions {
+    #[command(flatten)]
+    pub(super) error_bars: ErrorBarOptions,
+    #[command(flatten)]
+    pub(crate) results: ResultOptions,
+    #[command(flatten)]
+    pub(crate) fmus: FmuOptions,
+    #[command(flatten)]
+    pub(super) calls: CallRecordingOptions,
+    #[command(flatten)]
+    pub(super) real_time: RealTimeOptions,
+    #[command(flatten)]
+    pub(super) live: LiveOptions,
+    #[command(flatten)]
+    pub(super) execution: ExecutionOptions,
+}
+
+impl SessionOptions {
+    /// The same options for a run that leaves its rows to another one, and writes no files.
+    pub(crate) fn for_companion(mut self) -> Self {
+        self.results = self.results.without_files();
+        self.calls.record_calls = None;
+        self
+    }
+
+    /// What the parent of the run of a system needs.
+    pub(crate) fn plan<'a>(
+        &'a self,
+        system: &'a Path,
+        checks: Option<&'a CheckOptions>,
+    ) -> Plan<'a> {
+        Plan {
+            system,
+            live: Some(&self.live),
+            execution: &self.execution,
+            output: self.results.output_file.as_deref(),
+            summary: self.results.summary.as_deref(),
+            report: self.results.report.as_deref(),
+            checks,
+        }
+    }
+}
