@@ -15,7 +15,7 @@ use gyrator::system::StateFile;
 use gyrator::unit::{Capabilities, Handle, StepOutcome, UnitDescription, UnitResult};
 use gyrator::{LinearUnit, Run, RunOptions, System, Unit};
 use gyrator_fmu::{Causality, Fmu, Limits, ModelDescription, OpenOptions};
-use gyrator_record::{Decimated, ResultFile};
+use gyrator_record::{Decimated, ResultFile, Values};
 use gyrator_replay::{Agreement, CallLog, CallRecorder, Recording, compare, replay};
 use gyrator_system::{Problem, SystemFile, toml_file};
 use tempfile::NamedTempFile;
@@ -36,6 +36,9 @@ pub const TARGETS: &[Target] = &[
     ("recorded_calls", recorded_calls),
     ("worker_protocol", worker_protocol),
     ("saved_state", saved_state),
+    ("parquet_result", parquet_result),
+    ("arrow_result", arrow_result),
+    ("live_request", live_request),
 ];
 
 thread_local! {
@@ -301,8 +304,7 @@ pub fn worker_protocol(bytes: &[u8]) {
     let _ = bytes;
 }
 
-/// A table of numbers over time, as a whole and block by block. (Of Parquet files there is no fuzzer: the crate that
-/// reads them panics on some that are damaged, which `gyrator-record` catches and a fuzzer does not.)
+/// A table of numbers over time, as a whole and block by block.
 ///
 /// # Panics
 /// If the reader does not hold what it has to.
@@ -311,26 +313,92 @@ pub fn csv_input(bytes: &[u8]) {
     if let Ok(table) = &table {
         assert!(table.time.is_sorted());
     }
-    let Ok(mut file) = NamedTempFile::new() else {
-        return;
-    };
-    if file.write_all(bytes).is_err() {
-        return;
-    }
-    let opened = ResultFile::open(file.path());
-    let Ok(result) = opened else {
+    if let Some(is_read) = in_blocks(bytes, ".csv") {
         // The reader of a whole table sees all that is wrong.
-        assert!(table.is_err());
-        return;
+        assert!(is_read || table.is_err());
+    }
+}
+
+/// A Parquet file, as a whole and block by block. The crates that read it panic on some that are damaged, which
+/// `gyrator-record` catches: its fuzzer has no panic hook that ends the process.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn parquet_result(bytes: &[u8]) {
+    in_blocks(bytes, ".parquet");
+}
+
+/// A file of Arrow's IPC format, as [`parquet_result`].
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn arrow_result(bytes: &[u8]) {
+    in_blocks(bytes, ".arrow");
+}
+
+/// Reads a result as a whole, and what a picture shows of it; whether that could be read. `None` without a file.
+fn in_blocks(bytes: &[u8], ending: &str) -> Option<bool> {
+    let file = tempfile::Builder::new().suffix(ending).tempfile();
+    let file = file.and_then(|mut file| file.write_all(bytes).map(|()| file));
+    let file = file.ok()?;
+    if let Ok(table) = gyrator_record::read_table(file.path()) {
+        assert!(table.time.is_sorted());
+        for series in &table.series {
+            let length = match &series.values {
+                Values::Numbers(values) => values.len(),
+                Values::Text(texts) => texts.len(),
+            };
+            assert_eq!(length, table.time.len());
+        }
+    }
+    let Ok(result) = ResultFile::open(file.path()) else {
+        return Some(false);
     };
     let columns: Vec<usize> = (0..result.columns().len()).collect();
-    if let Ok(decimated) = Decimated::read(&result, &columns, 4) {
-        let (times, columns) = decimated.aligned();
-        assert!(times.is_sorted());
-        assert!(columns.iter().all(|column| column.len() == times.len()));
-    } else {
-        assert!(table.is_err());
+    let Ok(decimated) = Decimated::read(&result, &columns, 4) else {
+        return Some(false);
+    };
+    let (times, columns) = decimated.aligned();
+    assert!(times.is_sorted());
+    assert!(columns.iter().all(|column| column.len() == times.len()));
+    Some(true)
+}
+
+/// A request to the server of the live page, which comes whole or in pieces, and the command in it.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn live_request(bytes: &[u8]) {
+    #[cfg(unix)]
+    {
+        use gyrator_live::{Command, Limits, Refusal, read_request};
+        /// As much at a time as the network likes.
+        struct Pieces<'a>(&'a [u8]);
+        impl std::io::Read for Pieces<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                let some = self.0.len().min(7).min(buffer.len());
+                std::io::Read::read(&mut self.0, &mut buffer[..some])
+            }
+        }
+        let limits = Limits::default();
+        let whole = read_request(&mut &*bytes, &limits);
+        let in_pieces = read_request(&mut Pieces(bytes), &limits);
+        assert_eq!(whole.is_ok(), in_pieces.is_ok());
+        match whole {
+            Ok(request) => {
+                assert!(request.body.len() <= limits.body);
+                assert_eq!(in_pieces.as_ref(), Ok(&request));
+                if let Ok(command) = Command::parse(&request.body) {
+                    let written = serde_json::to_vec(&command).expect("commands are JSON");
+                    assert_eq!(Command::parse(&written), Ok(command));
+                }
+            }
+            Err(Refusal::Status(status)) => assert!((400..600).contains(&status)),
+            Err(_) => {}
+        }
     }
+    #[cfg(not(unix))]
+    let _ = bytes;
 }
 
 /// The state of a run: the file, and the bytes in it as a run takes them. What a run takes it can go on from.
