@@ -375,7 +375,7 @@ mod tests {
         for _ in 0..steps {
             run.step().unwrap();
         }
-        *run.audit().bond(0).unwrap()
+        *run.view().audit.bond(0).unwrap()
     }
 
     /// The effort in use from k to k+1 is wrong by D·(flow(k−1) − flow(k)), and works on flow(k+1).
@@ -411,7 +411,7 @@ mod tests {
     #[test]
     fn a_slow_end_is_audited_at_its_own_points() {
         let run = damped("stale", 2.0 * H);
-        assert_eq!(run.audit().bonds().len(), 1);
+        assert_eq!(run.view().audit.bonds().len(), 1);
         // No flow has changed before the first of them, and flow(2) − flow(0) is missing after it.
         let found = audit(damped("stale", 2.0 * H), 2);
         assert_eq!((found.stale_power, found.stale_energy), (0.0, 0.0));

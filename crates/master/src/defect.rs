@@ -344,7 +344,7 @@ mod tests {
         for _ in 0..steps {
             run.step().unwrap();
         }
-        run.defects().connection(0).unwrap()
+        run.view().defects.connection(0).unwrap()
     }
 
     #[test]
@@ -391,7 +391,7 @@ mod tests {
         system.connect("source.y", "sink.u");
         let mut run = system.start(&RunOptions::default()).unwrap();
         run.run().unwrap();
-        let range = |steps| run.defects().range_after(steps, 0);
+        let range = |steps| run.view().defects.range_after(steps, 0);
         // 7·2⁷, 3·2⁸, 5·2⁷, 2⁸ and 7·2⁵ steps of 0.5 s, with a slope of 1.
         for (asked, steps) in [
             (1000, 896.0),

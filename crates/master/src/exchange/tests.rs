@@ -417,7 +417,7 @@ fn an_algebraic_loop_stays_stale_and_its_energy_is_unknown() {
         assert!((run.view().reals[index] - 2.0).abs() < 1e-6);
         run.step().unwrap();
         assert!((run.view().reals[index] - (3.0 + 1.0)).abs() < 1e-6);
-        assert_eq!(run.audit().bond(0).unwrap().known_stale_energy(), None);
+        assert_eq!(run.view().audit.bond(0).unwrap().known_stale_energy(), None);
     }
 }
 

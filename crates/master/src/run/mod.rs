@@ -338,21 +338,6 @@ impl Run {
         &self.ledger
     }
 
-    /// Effect of stale direct feed-through on the energy of the bonds.
-    pub fn audit(&self) -> &Audit {
-        &self.audit
-    }
-
-    /// The defects of the connections.
-    pub fn defects(&self) -> &Defects {
-        &self.defects
-    }
-
-    /// Spikes of the bonds' residual powers.
-    pub fn alarms(&self) -> &Alarms {
-        &self.alarms
-    }
-
     /// The system at its present communication point, as observers see it.
     pub fn view(&self) -> View<'_> {
         View {

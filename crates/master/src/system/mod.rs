@@ -4,10 +4,13 @@ mod assemble;
 mod feasibility;
 mod patterns;
 mod planning;
+mod ports;
 mod reading;
+mod resolved;
 mod rest;
 mod scenario;
 mod settings;
+mod starting;
 mod state_file;
 mod suggested_bonds;
 mod suggested_connections;
@@ -17,6 +20,8 @@ mod word;
 pub use assemble::{FmuCache, further_problems};
 pub use patterns::expand_patterns;
 pub use planning::drafted_plan;
+pub(crate) use resolved::graph_and_steps;
+pub use resolved::{check_scenario, resolved_graph};
 pub use settings::{BondSettings, ComponentSettings, ConnectionSettings, InterfaceModelSettings};
 pub use state_file::{Resumption, StateFile};
 pub use suggested_bonds::{Evidence, SuggestedBond, suggested_bonds};
@@ -25,32 +30,16 @@ pub(crate) use unit_source::UnitSource;
 pub use word::Word;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use gyrator_system::{
-    Choice, Component, Connection, Experiment, InterfaceModel, Port, Problem, Problems, Scenario,
-    Severity, Spanned, SystemFile,
+    Choice, Component, Experiment, InterfaceModel, Problem, Scenario, Spanned, SystemFile,
 };
 
-use crate::compatibility::{self, Parts as Together};
-use crate::engine;
-use crate::feed_forward::{FeedForward, macro_steps};
-use crate::graph::Graph;
-use crate::halving_unit::HalvingUnit;
-use crate::interface_order;
-use crate::joining;
-use crate::method::Method;
-use crate::plan::StepPlan;
+use crate::feed_forward::FeedForward;
 use crate::registries::Registries;
-use crate::registry::{Chosen, EntryKind, Registry};
-use crate::resolve::resolve;
-use crate::run::{self, Parts, Run};
-use crate::run_options::RunOptions;
-use crate::start_error::{LoadError, StartError};
-use crate::state::{Member, RunningScenario, Slot, SystemState};
-use crate::step_control::StepControl;
-use crate::unit::{InProcess, UnitMaker, UnitOrder};
-use crate::unit::{Period, Unit};
+use crate::start_error::StartError;
+use crate::unit::Unit;
+use ports::connection;
 use word::unplaced;
 
 /// A system: units, connections, power bonds and the experiment, by names.
@@ -259,77 +248,6 @@ impl System {
     pub fn description(&self) -> &SystemFile {
         &self.file
     }
-
-    /// Resolves the system, initialises the units and brings them to the start time. The system stays
-    /// as it is: it can be changed and started again, also while a run of it goes on, where each of its
-    /// units can be made again: FMUs, blocks, and those that [`add_with`](Self::add_with) has added.
-    ///
-    /// # Errors
-    /// All problems of the description at once, or the first fault of a unit.
-    pub fn start(&self, options: &RunOptions) -> Result<Run, StartError> {
-        self.start_with(options, &mut InProcess)
-    }
-
-    /// As [`start`](Self::start), with units of FMUs as `maker` makes them.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
-    pub fn start_with(
-        &self,
-        options: &RunOptions,
-        maker: &mut dyn UnitMaker,
-    ) -> Result<Run, StartError> {
-        let mut problems = self.warnings.clone();
-        let resolved = resolved(self, &mut problems);
-        let failed = problems
-            .iter()
-            .any(|problem| problem.severity == Severity::Error);
-        let Some(resolved) = resolved.filter(|_| !failed) else {
-            return Err(StartError::Invalid(Problems {
-                source: Arc::clone(&self.file.source),
-                list: problems,
-            }));
-        };
-        let joined = joined_scenario(self, &resolved.graph)?;
-        let pool = options.pool(&mut problems);
-        let members = members(&self.file, &self.parts, &resolved, options, maker)?;
-        let mut state = SystemState::new(Arc::new(resolved.graph), members, pool);
-        interface_order::set_up(&mut state);
-        engine::set_up(&mut state, &resolved.plan);
-        state.signals.accepts_non_finite = options.accept_not_finite;
-        let noted = self.feed_forward.as_ref().map(FeedForward::note);
-        if let Some(feed_forward) = &self.feed_forward {
-            let signals = feed_forward.clone().signals(&state.graph);
-            engine::add_feed_forward(&mut state, signals);
-        }
-        if let Some(scenario) = joined {
-            engine::add_scenario(&mut state, scenario, resolved.period.start);
-        }
-        let control = resolved.control;
-        Ok(run::start(Parts {
-            state,
-            method: resolved.method.name(),
-            plan: resolved.plan,
-            control: (control.name(), control.build()),
-            control_facts: control.facts(&()),
-            period: resolved.period,
-            interrupt: options.interrupt.clone(),
-            waits_at_stop_time: options.waits_at_stop_time,
-            open_end: options.open_end,
-            notes: problems
-                .into_iter()
-                .map(|problem| problem.message)
-                .chain(noted)
-                .collect(),
-        })?)
-    }
-
-    /// Finds all problems that need no run to find, as [`start`](Self::start) would report them.
-    pub fn check(&self) -> Vec<Problem> {
-        let mut problems = self.warnings.clone();
-        let _ = resolved(self, &mut problems);
-        problems
-    }
 }
 
 /// The system of `file`, without units.
@@ -356,245 +274,5 @@ fn add_source<'a>(
     let component = Component::new(name, path);
     ComponentSettings {
         component: system.file.components.push_mut(component),
-    }
-}
-
-/// The resolved system, without running it.
-///
-/// # Errors
-/// All problems of the description.
-pub fn resolved_graph(system: &System) -> Result<Graph, StartError> {
-    graph_and_steps(system).map(|(graph, _)| graph)
-}
-
-/// Finds the problems of a system's scenario that need no run to find, of a system without others.
-///
-/// # Errors
-/// All problems of the scenario, or of the description.
-pub fn check_scenario(system: &System) -> Result<(), StartError> {
-    joined_scenario(system, &resolved_graph(system)?).map(|_| ())
-}
-
-fn joined_scenario(system: &System, graph: &Graph) -> Result<Option<RunningScenario>, StartError> {
-    let Some(scenario) = &system.scenario else {
-        return Ok(None);
-    };
-    let joined = joining::join(scenario, graph).map_err(|list| {
-        let source = Arc::clone(&scenario.source);
-        StartError::Invalid(Problems { source, list })
-    });
-    joined.map(Some)
-}
-
-/// The resolved system, and its macro-steps until the stop time.
-pub(crate) fn graph_and_steps(system: &System) -> Result<(Graph, Option<usize>), StartError> {
-    let mut problems = system.warnings.clone();
-    match resolved(system, &mut problems) {
-        Some(Resolved { graph, period, .. }) => {
-            let steps = period.stop.map(|stop| macro_steps(&graph, stop));
-            Ok((graph, steps))
-        }
-        None => Err(StartError::Invalid(Problems {
-            source: Arc::clone(&system.file.source),
-            list: problems,
-        })),
-    }
-}
-
-fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<Resolved> {
-    let descriptions: Vec<_> = system
-        .parts
-        .iter()
-        .map(|part| Arc::clone(part.description()))
-        .collect();
-    let of_parts: Vec<_> = descriptions.iter().map(Arc::as_ref).collect();
-    let mut file = patterns::expand(&system.file, &of_parts, problems);
-    if let Some(correction) = &system.correction {
-        for bond in &mut file.to_mut().bonds {
-            bond.correction.get_or_insert_with(|| correction.clone());
-        }
-    }
-    let file = &*file;
-    check_names(file, problems);
-    let experiment = &file.experiment;
-    let registries = &system.registries;
-    let asked = experiment.method.as_ref();
-    let method = choose(&registries.methods, asked, "jacobi", problems);
-    let asked = experiment.step_control.as_ref();
-    let control = choose(&registries.step_controls, asked, "fixed", problems);
-    let (mut graph, places) = resolve(file, &descriptions, registries, problems)?;
-    graph.check_signal_steps(file, problems);
-    feasibility::check_period(file, &graph, problems);
-    feasibility::check_start_values(file, &graph, problems);
-    let period = Period {
-        start: graph.clock.start(),
-        stop: experiment.stop_time.as_ref().map(|time| time.value),
-        tolerance: experiment
-            .tolerance
-            .as_ref()
-            .map(|tolerance| tolerance.value),
-    };
-    if let Some(feed_forward) = &system.feed_forward {
-        for misfit in feed_forward.misfits(&graph, &period) {
-            let text = format!("the feed-forward does not fit: {misfit}");
-            problems.push(Problem::error("feed-forward", text));
-        }
-        feed_forward.set_exchange(&mut graph);
-    }
-    let together = Together {
-        file,
-        graph: &graph,
-        method: method.as_ref(),
-        control: control.as_ref(),
-        has_feed_forward: system.feed_forward.is_some(),
-    };
-    compatibility::check(&together, problems);
-    let method = method?;
-    let plan = planning::draft(&method, &graph, problems);
-    Some(Resolved {
-        graph,
-        places,
-        method,
-        plan,
-        control: control?,
-        period,
-    })
-}
-
-/// A description without problems.
-struct Resolved {
-    graph: Graph,
-    /// Place in the file of each component of the graph.
-    places: Vec<usize>,
-    method: Chosen<dyn Method>,
-    /// The draft that the method has written.
-    plan: StepPlan,
-    control: Chosen<dyn StepControl>,
-    period: Period,
-}
-
-/// A connection as a system file has it, between `component.variable` names.
-fn connection(file: &SystemFile, from: &str, to: &str) -> Connection {
-    Connection {
-        from: port(file, from),
-        to: port(file, to),
-        ..Connection::new(Port::new("", ""), Port::new("", ""))
-    }
-}
-
-/// Splits at the longest component name; at the first dot where none is known.
-fn port(file: &SystemFile, name: &str) -> Spanned<Port> {
-    let known = file
-        .components
-        .iter()
-        .map(|component| component.name.value.as_str());
-    let component = known
-        .filter(|known| {
-            name.strip_prefix(known)
-                .is_some_and(|rest| rest.starts_with('.'))
-        })
-        .max_by_key(|known| known.len())
-        .or_else(|| name.split_once('.').map(|(component, _)| component))
-        .unwrap_or(name);
-    let variable = name.get(component.len() + 1..).unwrap_or_default();
-    Spanned::unplaced(Port {
-        component: component.to_owned(),
-        variable: variable.to_owned(),
-    })
-}
-
-/// Names and numbers that the readers of files check, and that code can get wrong, too.
-fn check_names(file: &SystemFile, problems: &mut Vec<Problem>) {
-    const RULES: [&str; 8] = [
-        "changed-in-bond",
-        "duplicate-name",
-        "empty-name",
-        "invalid-sense",
-        "many-steps",
-        "no-components",
-        "step-too-large",
-        "step-too-small",
-    ];
-    let known = |found: &Problem| problems.iter().any(|problem| problem == found);
-    let mut found = gyrator_system::check(file);
-    found.retain(|problem| RULES.contains(&problem.rule) && !known(problem));
-    problems.extend(found);
-    let start = file.experiment.start_time.as_ref();
-    if let Some(start) = start.filter(|start| !start.value.is_finite()) {
-        let message = format!("the start time is {} s; it must be a number", start.value);
-        problems.push(Problem::error("not-finite", message).at(&start.span));
-    }
-}
-
-/// Makes the units, in the order of the graph.
-fn members(
-    file: &SystemFile,
-    parts: &[UnitSource],
-    resolved: &Resolved,
-    options: &RunOptions,
-    maker: &mut dyn UnitMaker,
-) -> Result<Vec<Member>, StartError> {
-    let order = |place: &usize| match &parts[*place] {
-        UnitSource::Fmu(fmu, description) => Some(UnitOrder {
-            component: &file.components[*place],
-            fmu,
-            description,
-            options,
-        }),
-        UnitSource::InProcess(_) => None,
-    };
-    let orders: Vec<_> = resolved.places.iter().map(order).collect();
-    maker.plan(&orders.iter().flatten().copied().collect::<Vec<_>>());
-    let make = |order: Option<UnitOrder<'_>>| order.map(|order| slot(maker, &order));
-    let made: Vec<_> = orders.into_iter().map(make).collect();
-    let (mut members, mut errors) = (Vec::new(), Vec::new());
-    for (component, (place, made)) in resolved.places.iter().zip(made).enumerate() {
-        let file_component = &file.components[*place];
-        let slot = match (made, &parts[*place]) {
-            (Some(made), _) => made,
-            (None, UnitSource::InProcess(unit)) => {
-                Ok(Slot::Other(unit.unit_for_run(file_component, file)?))
-            }
-            (None, UnitSource::Fmu(..)) => continue,
-        };
-        match slot {
-            Ok(slot) => {
-                let description = &resolved.graph.components[component].description;
-                let slot = HalvingUnit::around(slot, file_component, description);
-                members.push(Member::new(slot, component, &resolved.graph));
-            }
-            Err(error) => errors.push(error),
-        }
-    }
-    if errors.is_empty() {
-        Ok(members)
-    } else {
-        Err(StartError::Load(errors))
-    }
-}
-
-fn slot(maker: &mut dyn UnitMaker, order: &UnitOrder<'_>) -> Result<Slot, LoadError> {
-    match maker.make(order)? {
-        Some(unit) => Ok(Slot::Other(unit)),
-        None => order.instantiate().map(Slot::Fmu),
-    }
-}
-
-fn choose<K: EntryKind + ?Sized>(
-    registry: &Registry<K>,
-    choice: Option<&Choice>,
-    default: &str,
-    problems: &mut Vec<Problem>,
-) -> Option<Chosen<K>> {
-    let default = Choice {
-        name: Spanned::unplaced(default.to_owned()),
-        parameters: Vec::new(),
-    };
-    match registry.look_up(choice.unwrap_or(&default)) {
-        Ok(found) => Some(found),
-        Err(found) => {
-            problems.extend(found);
-            None
-        }
     }
 }

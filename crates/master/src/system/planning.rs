@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use gyrator_system::{Problem, Problems};
 
-use super::{Resolved, System, resolved};
+use super::System;
+use super::resolved::{Resolved, resolved};
 use crate::graph::Graph;
 use crate::method::Method;
 use crate::plan::{Draft, Extras, PlanText, StepPlan, possible, verify};

@@ -5,8 +5,9 @@ use gyrator_system::{
     NumberConversion, Port, Spanned, TypeConversion,
 };
 
+use super::ports::{connection, port};
 use super::word::unplaced;
-use super::{System, Word, connection, port};
+use super::{System, Word};
 use crate::unit::Value;
 
 /// Settings of a component that was just added.

@@ -376,6 +376,19 @@ impl Name {
         Self { words, axis }
     }
 
+    /// Whether a word of one begins a word of the other, `vel` and `velocity`.
+    pub(super) fn shares_a_word(&self, other: &Self) -> bool {
+        /// Letters that say something; `in` and `out` say the causality.
+        const LETTERS: usize = 3;
+        let says = |word: &&String| word.chars().count() >= LETTERS && *word != "out";
+        let mut words = self.words.iter().filter(says);
+        self.axis == other.axis
+            && words.any(|one| {
+                let mut others = other.words.iter().filter(says);
+                others.any(|two| one.starts_with(two.as_str()) || two.starts_with(one.as_str()))
+            })
+    }
+
     fn has_one_of(&self, wanted: &[&str]) -> bool {
         let last = self.words.len().wrapping_sub(1);
         self.words.iter().enumerate().any(|(place, word)| {

@@ -41,6 +41,8 @@ pub enum Likeness {
     SimilarName,
     /// The only output of another component that measures the same quantity.
     Unit,
+    /// The only output of another component with a word of its name, or its beginning, where a unit is missing.
+    Word,
 }
 
 impl Likeness {
@@ -52,6 +54,7 @@ impl Likeness {
             Self::SimilarNameAndUnit => "similar name, same unit",
             Self::SimilarName => "similar name",
             Self::Unit => "by the unit alone",
+            Self::Word => "by a word of the name",
         }
     }
 }
@@ -90,7 +93,7 @@ fn best(system: &System, input: &Port, variable: &Variable) -> (Option<Likeness>
     let alike: Vec<_> = others
         .filter_map(|(output, other)| Some((likeness(other, variable)?, output)))
         .filter(|(likeness, output)| {
-            *likeness != Likeness::Unit || !is_twin(system, &output.component, &input.component)
+            *likeness < Likeness::Unit || !is_twin(system, &output.component, &input.component)
         })
         .collect();
     let most = alike.iter().map(|(likeness, _)| *likeness).min();
@@ -124,16 +127,14 @@ fn likeness(output: &Variable, input: &Variable) -> Option<Likeness> {
         _ => None,
     };
     let is_same = output.name.eq_ignore_ascii_case(&input.name);
-    match (
-        is_same,
-        Name::of(&output.name) == Name::of(&input.name),
-        same_unit,
-    ) {
+    let (from, to) = (Name::of(&output.name), Name::of(&input.name));
+    match (is_same, from == to, same_unit) {
         (true, _, Some(_)) => Some(Likeness::NameAndUnit),
         (true, _, None) => Some(Likeness::Name),
         (_, true, Some(_)) => Some(Likeness::SimilarNameAndUnit),
         (_, true, None) => Some(Likeness::SimilarName),
         (_, _, Some(true)) => Some(Likeness::Unit),
+        (_, _, None) if from.shares_a_word(&to) => Some(Likeness::Word),
         _ => None,
     }
 }
@@ -199,6 +200,28 @@ mod tests {
             ]
         );
         assert_eq!(open, ["left.mode: 0"]);
+    }
+
+    /// The FMUs of a quarter truck, which have no units.
+    #[test]
+    fn a_word_of_the_name_is_the_last_sign() {
+        let outputs = [
+            "acceleration",
+            "out_spring_damper_f",
+            "position",
+            "velocity",
+        ];
+        let system = system(&[
+            ("chassis", &["force_in"], &outputs[..]),
+            ("wheel", &["in_vel"], &outputs[..]),
+            ("road", &["tyre"], &["out_x"]),
+        ]);
+        let (found, open) = texts(&system);
+        assert_eq!(
+            found,
+            ["chassis.velocity → wheel.in_vel: by a word of the name"]
+        );
+        assert_eq!(open, ["chassis.force_in: 0", "road.tyre: 0"]);
     }
 
     #[test]

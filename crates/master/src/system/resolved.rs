@@ -1,0 +1,180 @@
+//! A described system with its names resolved, or all its problems.
+
+use std::sync::Arc;
+
+use gyrator_system::{Choice, Problem, Problems, Spanned, SystemFile};
+
+use super::{System, feasibility, patterns, planning};
+use crate::compatibility::{self, Parts as Together};
+use crate::feed_forward::macro_steps;
+use crate::graph::Graph;
+use crate::joining;
+use crate::method::Method;
+use crate::plan::StepPlan;
+use crate::registry::{Chosen, EntryKind, Registry};
+use crate::resolve::resolve;
+use crate::start_error::StartError;
+use crate::state::RunningScenario;
+use crate::step_control::StepControl;
+use crate::unit::Period;
+
+/// The resolved system, without running it.
+///
+/// # Errors
+/// All problems of the description.
+pub fn resolved_graph(system: &System) -> Result<Graph, StartError> {
+    graph_and_steps(system).map(|(graph, _)| graph)
+}
+
+/// Finds the problems of a system's scenario that need no run to find, of a system without others.
+///
+/// # Errors
+/// All problems of the scenario, or of the description.
+pub fn check_scenario(system: &System) -> Result<(), StartError> {
+    joined_scenario(system, &resolved_graph(system)?).map(|_| ())
+}
+
+/// The scenario of a system with its names resolved.
+pub(super) fn joined_scenario(
+    system: &System,
+    graph: &Graph,
+) -> Result<Option<RunningScenario>, StartError> {
+    let Some(scenario) = &system.scenario else {
+        return Ok(None);
+    };
+    let joined = joining::join(scenario, graph).map_err(|list| {
+        let source = Arc::clone(&scenario.source);
+        StartError::Invalid(Problems { source, list })
+    });
+    joined.map(Some)
+}
+
+/// The resolved system, and its macro-steps until the stop time.
+pub(crate) fn graph_and_steps(system: &System) -> Result<(Graph, Option<usize>), StartError> {
+    let mut problems = system.warnings.clone();
+    match resolved(system, &mut problems) {
+        Some(Resolved { graph, period, .. }) => {
+            let steps = period.stop.map(|stop| macro_steps(&graph, stop));
+            Ok((graph, steps))
+        }
+        None => Err(StartError::Invalid(Problems {
+            source: Arc::clone(&system.file.source),
+            list: problems,
+        })),
+    }
+}
+
+/// Resolves a description; `None` where it has problems that allow no more.
+pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<Resolved> {
+    let descriptions: Vec<_> = system
+        .parts
+        .iter()
+        .map(|part| Arc::clone(part.description()))
+        .collect();
+    let of_parts: Vec<_> = descriptions.iter().map(Arc::as_ref).collect();
+    let mut file = patterns::expand(&system.file, &of_parts, problems);
+    if let Some(correction) = &system.correction {
+        for bond in &mut file.to_mut().bonds {
+            bond.correction.get_or_insert_with(|| correction.clone());
+        }
+    }
+    let file = &*file;
+    check_names(file, problems);
+    let experiment = &file.experiment;
+    let registries = &system.registries;
+    let asked = experiment.method.as_ref();
+    let method = choose(&registries.methods, asked, "jacobi", problems);
+    let asked = experiment.step_control.as_ref();
+    let control = choose(&registries.step_controls, asked, "fixed", problems);
+    let (mut graph, places) = resolve(file, &descriptions, registries, problems)?;
+    graph.check_signal_steps(file, problems);
+    feasibility::check_period(file, &graph, problems);
+    feasibility::check_start_values(file, &graph, problems);
+    let period = Period {
+        start: graph.clock.start(),
+        stop: experiment.stop_time.as_ref().map(|time| time.value),
+        tolerance: experiment
+            .tolerance
+            .as_ref()
+            .map(|tolerance| tolerance.value),
+    };
+    if let Some(feed_forward) = &system.feed_forward {
+        for misfit in feed_forward.misfits(&graph, &period) {
+            let text = format!("the feed-forward does not fit: {misfit}");
+            problems.push(Problem::error("feed-forward", text));
+        }
+        feed_forward.set_exchange(&mut graph);
+    }
+    let together = Together {
+        file,
+        graph: &graph,
+        method: method.as_ref(),
+        control: control.as_ref(),
+        has_feed_forward: system.feed_forward.is_some(),
+    };
+    compatibility::check(&together, problems);
+    let method = method?;
+    let plan = planning::draft(&method, &graph, problems);
+    Some(Resolved {
+        graph,
+        places,
+        method,
+        plan,
+        control: control?,
+        period,
+    })
+}
+
+/// A description without problems.
+pub(super) struct Resolved {
+    pub(super) graph: Graph,
+    /// Place in the file of each component of the graph.
+    pub(super) places: Vec<usize>,
+    pub(super) method: Chosen<dyn Method>,
+    /// The draft that the method has written.
+    pub(super) plan: StepPlan,
+    pub(super) control: Chosen<dyn StepControl>,
+    pub(super) period: Period,
+}
+
+/// Names and numbers that the readers of files check, and that code can get wrong, too.
+fn check_names(file: &SystemFile, problems: &mut Vec<Problem>) {
+    const RULES: [&str; 8] = [
+        "changed-in-bond",
+        "duplicate-name",
+        "empty-name",
+        "invalid-sense",
+        "many-steps",
+        "no-components",
+        "step-too-large",
+        "step-too-small",
+    ];
+    let known = |found: &Problem| problems.iter().any(|problem| problem == found);
+    let mut found = gyrator_system::check(file);
+    found.retain(|problem| RULES.contains(&problem.rule) && !known(problem));
+    problems.extend(found);
+    let start = file.experiment.start_time.as_ref();
+    if let Some(start) = start.filter(|start| !start.value.is_finite()) {
+        let message = format!("the start time is {} s; it must be a number", start.value);
+        problems.push(Problem::error("not-finite", message).at(&start.span));
+    }
+}
+
+fn choose<K: EntryKind + ?Sized>(
+    registry: &Registry<K>,
+    choice: Option<&Choice>,
+    default: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<Chosen<K>> {
+    let default = Choice {
+        name: Spanned::unplaced(default.to_owned()),
+        parameters: Vec::new(),
+    };
+    match registry.look_up(choice.unwrap_or(&default)) {
+        Ok(found) => Some(found),
+        Err(found) => {
+            problems.extend(found);
+            None
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The start of a system: its names resolved, its units made and initialised.
+
+use std::sync::Arc;
+
+use gyrator_system::{Problem, Problems, Severity, SystemFile};
+
+use super::resolved::{Resolved, joined_scenario, resolved};
+use super::{System, UnitSource};
+use crate::engine;
+use crate::feed_forward::FeedForward;
+use crate::halving_unit::HalvingUnit;
+use crate::interface_order;
+use crate::run::{self, Parts, Run};
+use crate::run_options::RunOptions;
+use crate::start_error::{LoadError, StartError};
+use crate::state::{Member, Slot, SystemState};
+use crate::unit::{InProcess, UnitMaker, UnitOrder};
+
+impl System {
+    /// Resolves the system, initialises the units and brings them to the start time. The system stays
+    /// as it is: it can be changed and started again, also while a run of it goes on, where each of its
+    /// units can be made again: FMUs, blocks, and those that [`add_with`](Self::add_with) has added.
+    ///
+    /// # Errors
+    /// All problems of the description at once, or the first fault of a unit.
+    pub fn start(&self, options: &RunOptions) -> Result<Run, StartError> {
+        self.start_with(options, &mut InProcess)
+    }
+
+    /// As [`start`](Self::start), with units of FMUs as `maker` makes them.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with(
+        &self,
+        options: &RunOptions,
+        maker: &mut dyn UnitMaker,
+    ) -> Result<Run, StartError> {
+        let mut problems = self.warnings.clone();
+        let resolved = resolved(self, &mut problems);
+        let failed = problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error);
+        let Some(resolved) = resolved.filter(|_| !failed) else {
+            return Err(StartError::Invalid(Problems {
+                source: Arc::clone(&self.file.source),
+                list: problems,
+            }));
+        };
+        let joined = joined_scenario(self, &resolved.graph)?;
+        let pool = options.pool(&mut problems);
+        let members = members(&self.file, &self.parts, &resolved, options, maker)?;
+        let mut state = SystemState::new(Arc::new(resolved.graph), members, pool);
+        interface_order::set_up(&mut state);
+        engine::set_up(&mut state, &resolved.plan);
+        state.signals.accepts_non_finite = options.accept_not_finite;
+        let noted = self.feed_forward.as_ref().map(FeedForward::note);
+        if let Some(feed_forward) = &self.feed_forward {
+            let signals = feed_forward.clone().signals(&state.graph);
+            engine::add_feed_forward(&mut state, signals);
+        }
+        if let Some(scenario) = joined {
+            engine::add_scenario(&mut state, scenario, resolved.period.start);
+        }
+        let control = resolved.control;
+        Ok(run::start(Parts {
+            state,
+            method: resolved.method.name(),
+            plan: resolved.plan,
+            control: (control.name(), control.build()),
+            control_facts: control.facts(&()),
+            period: resolved.period,
+            interrupt: options.interrupt.clone(),
+            waits_at_stop_time: options.waits_at_stop_time,
+            open_end: options.open_end,
+            notes: problems
+                .into_iter()
+                .map(|problem| problem.message)
+                .chain(noted)
+                .collect(),
+        })?)
+    }
+
+    /// Finds all problems that need no run to find, as [`start`](Self::start) would report them.
+    pub fn check(&self) -> Vec<Problem> {
+        let mut problems = self.warnings.clone();
+        let _ = resolved(self, &mut problems);
+        problems
+    }
+}
+
+/// Makes the units, in the order of the graph.
+fn members(
+    file: &SystemFile,
+    parts: &[UnitSource],
+    resolved: &Resolved,
+    options: &RunOptions,
+    maker: &mut dyn UnitMaker,
+) -> Result<Vec<Member>, StartError> {
+    let order = |place: &usize| match &parts[*place] {
+        UnitSource::Fmu(fmu, description) => Some(UnitOrder {
+            component: &file.components[*place],
+            fmu,
+            description,
+            options,
+        }),
+        UnitSource::InProcess(_) => None,
+    };
+    let orders: Vec<_> = resolved.places.iter().map(order).collect();
+    maker.plan(&orders.iter().flatten().copied().collect::<Vec<_>>());
+    let make = |order: Option<UnitOrder<'_>>| order.map(|order| slot(maker, &order));
+    let made: Vec<_> = orders.into_iter().map(make).collect();
+    let (mut members, mut errors) = (Vec::new(), Vec::new());
+    for (component, (place, made)) in resolved.places.iter().zip(made).enumerate() {
+        let file_component = &file.components[*place];
+        let slot = match (made, &parts[*place]) {
+            (Some(made), _) => made,
+            (None, UnitSource::InProcess(unit)) => {
+                Ok(Slot::Other(unit.unit_for_run(file_component, file)?))
+            }
+            (None, UnitSource::Fmu(..)) => continue,
+        };
+        match slot {
+            Ok(slot) => {
+                let description = &resolved.graph.components[component].description;
+                let slot = HalvingUnit::around(slot, file_component, description);
+                members.push(Member::new(slot, component, &resolved.graph));
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() {
+        Ok(members)
+    } else {
+        Err(StartError::Load(errors))
+    }
+}
+
+fn slot(maker: &mut dyn UnitMaker, order: &UnitOrder<'_>) -> Result<Slot, LoadError> {
+    match maker.make(order)? {
+        Some(unit) => Ok(Slot::Other(unit)),
+        None => order.instantiate().map(Slot::Fmu),
+    }
+}
