@@ -75,7 +75,7 @@ impl ColumnarForm {
             .find(|form| ending.eq_ignore_ascii_case(form.ending))
     }
 
-    /// Begins a file. The first column is the time.
+    /// Begins a file. The first column of a result is the time.
     ///
     /// # Errors
     ///

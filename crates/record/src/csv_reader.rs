@@ -336,7 +336,7 @@ impl Builder {
 
 pub(crate) fn not_a_number(name: &str, text: &str) -> String {
     if text.trim().is_empty() {
-        return format!("a cell of column `{name}` is empty");
+        return format!("a cell of column `{name}` is empty; write nan where a number is missing");
     }
     format!("`{text}` in column `{name}` is not a number; every cell of a text column is quoted")
 }

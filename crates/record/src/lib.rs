@@ -26,8 +26,6 @@ mod decimating_sink;
 mod lookup;
 mod memory_sink;
 #[cfg(feature = "parquet")]
-mod parquet_reader;
-#[cfg(feature = "parquet")]
 mod parquet_writer;
 mod part_file;
 mod queued_sink;
@@ -52,8 +50,6 @@ pub use lookup::{Interpolation, row_at};
 pub use memory_sink::{
     ColumnValues, MemoryRows, MemorySink, ParameterValue, Recorded, RecordedColumn,
 };
-#[cfg(feature = "parquet")]
-pub use parquet_reader::read_parquet;
 #[cfg(feature = "parquet")]
 pub use parquet_writer::ParquetWriter;
 pub use part_file::{PartFile, is_same, remove_unfinished, rows_path, write_whole};

@@ -1,6 +1,7 @@
 //! A result in memory, column by column.
 
 use crate::same_time::is_same_time;
+use crate::sink::ColumnType;
 
 /// Rows by column. All columns are as long as the time.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -27,6 +28,26 @@ pub enum Values {
     Numbers(Vec<f64>),
     /// Strings.
     Text(Vec<String>),
+}
+
+impl Values {
+    /// No values, as a column of this type has them.
+    pub(crate) fn none(kind: ColumnType) -> Self {
+        match kind {
+            ColumnType::String => Self::Text(Vec::new()),
+            _ => Self::Numbers(Vec::new()),
+        }
+    }
+
+    /// Appends values; false where numbers meet texts.
+    pub(crate) fn append(&mut self, more: &Self) -> bool {
+        match (self, more) {
+            (Self::Numbers(all), Self::Numbers(more)) => all.extend(more),
+            (Self::Text(all), Self::Text(more)) => all.extend_from_slice(more),
+            _ => return false,
+        }
+        true
+    }
 }
 
 /// Why columns do not get other names.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::csv_reader::{CsvError, read_csv};
-use crate::result_file::ResultFile;
+use crate::result_file::{self, ResultFile, is_columnar};
 use crate::table::{Series, Table, Values};
 
 /// Why a table was not read.
@@ -36,32 +36,22 @@ impl ReadTableError {
 ///
 /// [`ReadTableError`]; for every file of these forms where the feature `parquet` is off.
 pub fn read_table(path: &Path) -> Result<Table, ReadTableError> {
-    let ending = path.extension().unwrap_or_default();
-    if ending.eq_ignore_ascii_case("parquet") {
-        parquet(path)
-    } else if ["arrow", "feather"]
-        .iter()
-        .any(|known| ending.eq_ignore_ascii_case(known))
-    {
+    if is_columnar(path) {
         ResultFile::open(path)?.table()
     } else {
         Ok(read_csv(path)?)
     }
 }
 
-/// Reads all columns of a table, with a time or without one: a Parquet file where its name ends so, else comma-separated
-/// values, all as texts.
+/// Reads all columns of a table, with a time or without one, of the forms of [`read_table`]; of comma-separated values all
+/// as texts.
 ///
 /// # Errors
 ///
-/// [`ReadTableError`]; for every Parquet file where the feature `parquet` is off.
+/// As [`read_table`].
 pub fn read_columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
-    let ending = path.extension().unwrap_or_default();
-    if ending.eq_ignore_ascii_case("parquet") {
-        #[cfg(feature = "parquet")]
-        return crate::parquet_reader::read_parquet_columns(path);
-        #[cfg(not(feature = "parquet"))]
-        return no_parquet(path);
+    if let Some(columns) = result_file::columns(path) {
+        return columns;
     }
     let fail = |error: &csv::Error| CsvError::Content {
         path: path.to_owned(),
@@ -90,12 +80,6 @@ pub fn read_columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
     });
     Ok(series.collect())
 }
-
-#[cfg(feature = "parquet")]
-use crate::parquet_reader::read_parquet as parquet;
-
-#[cfg(not(feature = "parquet"))]
-use no_parquet as parquet;
 
 #[cfg(not(feature = "parquet"))]
 pub(crate) fn no_parquet<T>(path: &Path) -> Result<T, ReadTableError> {

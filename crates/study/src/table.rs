@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gyrator_record::write_whole;
 #[cfg(feature = "parquet")]
-use gyrator_record::{Cells, ColumnType, ParquetWriter};
+use gyrator_record::{Cells, ColumnType, ColumnarForm};
 
 #[cfg(feature = "parquet")]
 use crate::cell::ColumnKind;
@@ -63,12 +63,12 @@ pub enum TableError {
 enum Form {
     Csv,
     #[cfg(feature = "parquet")]
-    Parquet,
+    Columnar(&'static ColumnarForm),
 }
 
 fn endings() -> &'static str {
     if cfg!(feature = "parquet") {
-        ".csv or .parquet"
+        ".csv, .parquet, .arrow or .feather"
     } else {
         ".csv"
     }
@@ -80,8 +80,8 @@ fn form(path: &Path) -> Result<Form, TableError> {
         return Ok(Form::Csv);
     }
     #[cfg(feature = "parquet")]
-    if ending.eq_ignore_ascii_case("parquet") {
-        return Ok(Form::Parquet);
+    if let Some(form) = ColumnarForm::of(path) {
+        return Ok(Form::Columnar(form));
     }
     Err(TableError::UnknownEnding {
         path: path.to_owned(),
@@ -97,7 +97,7 @@ pub fn check_ending(path: &Path) -> Result<(), TableError> {
     form(path).map(|_| ())
 }
 
-/// Writes rows in the order of the list of cases, as CSV or as Parquet by the ending of the name.
+/// Writes rows in the order of the list of cases, as CSV, Parquet or Arrow IPC by the ending of the name.
 /// The file is replaced when it is complete.
 ///
 /// # Errors
@@ -112,7 +112,7 @@ pub fn write_table(
     let write = |file: &mut File| match form {
         Form::Csv => write_csv(file, columns, rows),
         #[cfg(feature = "parquet")]
-        Form::Parquet => write_parquet(file, columns, rows),
+        Form::Columnar(form) => write_columnar(form, file, columns, rows),
     };
     write_whole(path, write).map_err(|source| TableError::Write {
         path: path.to_owned(),
@@ -135,7 +135,8 @@ fn write_csv(
 }
 
 #[cfg(feature = "parquet")]
-fn write_parquet(
+fn write_columnar(
+    form: &ColumnarForm,
     file: &mut File,
     columns: &[Column],
     rows: &BTreeMap<usize, RowText>,
@@ -143,7 +144,7 @@ fn write_parquet(
     /// Rows of a group: the same whatever part of them came from where.
     const GROUP: usize = 1 << 16;
     let recorded: Vec<gyrator_record::Column> = columns.iter().map(recorded).collect();
-    let mut writer = ParquetWriter::new(file, &recorded)?;
+    let mut writer = form.begin(file, &recorded, &BTreeMap::new())?;
     let rows: Vec<&RowText> = rows.values().collect();
     for group in rows.chunks(GROUP) {
         let mut cells: Vec<Cells> = recorded.iter().map(|c| Cells::new(c.kind)).collect();
@@ -161,7 +162,7 @@ fn write_parquet(
         }
         writer.write(&cells)?;
     }
-    writer.finish().map(|_| ())
+    writer.finish()
 }
 
 #[cfg(feature = "parquet")]

@@ -15,7 +15,7 @@ use crate::picture::PictureOptions;
 /// Options of `gyrator study plot`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The table that the study has written, CSV or Parquet
+    /// The table that the study has written: CSV, Parquet or Arrow IPC by the ending of its name
     #[arg(value_name = "TABLE")]
     table: PathBuf,
     /// Draw these metrics; * and ? stand for any text and any character [default: the first ones]

@@ -16,12 +16,12 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
-use arrow_ipc::{Block as Place, root_as_footer};
+use arrow_ipc::{Block as Place, CompressionType, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Schema};
 
 use super::{Block, Contents, Form, Stream};
 use crate::sink::{Column, ColumnType};
-use crate::table::Values;
+use crate::table::{Series, Values};
 use crate::table_reader::ReadTableError;
 
 /// Length of what ends a file: the length of its footer, and `ARROW1`.
@@ -99,6 +99,35 @@ pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
             time,
             columns: places,
         }),
+    })
+}
+
+/// All columns that can be read, whatever they are called.
+pub(super) fn columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
+    try_with(path, || {
+        let mut file = File::open(path)?;
+        let footer = read_footer(&mut file)?;
+        let fields = footer.schema.fields().iter().enumerate();
+        let known = fields.filter_map(|(place, field)| {
+            let values = Values::none(kind(field.data_type())?);
+            let name = field.name().clone();
+            Some((place, Series { name, values }))
+        });
+        let (places, mut columns): (Vec<usize>, Vec<Series>) = known.unzip();
+        let mut stream = ArrowStream {
+            path: path.to_owned(),
+            file,
+            decoder: footer.decoder.with_projection(places),
+            batches: footer.batches.into_iter(),
+        };
+        while let Some(batch) = stream.next_batch()? {
+            for (column, cells) in columns.iter_mut().zip(batch.columns()) {
+                if !column.values.append(&values(&**cells)?) {
+                    return Err(damaged());
+                }
+            }
+        }
+        Ok(columns)
     })
 }
 
@@ -215,12 +244,52 @@ impl ArrowStream {
         };
         let size = size(&place).ok_or_else(damaged)?;
         let offset = u64::try_from(place.offset()).map_err(|_| damaged())?;
-        let bytes = Buffer::from_vec(read_at(&mut self.file, offset, size)?);
+        let bytes = read_at(&mut self.file, offset, size)?;
+        check_compression(&bytes, &place)?;
+        let bytes = Buffer::from_vec(bytes);
         self.decoder
             .read_record_batch(&place, &bytes)?
             .ok_or_else(damaged)
             .map(Some)
     }
+}
+
+/// Refuses what cannot be read, and lengths that would fill the memory: each buffer of a compressed batch begins with
+/// the length that it has when it is not, for which memory is made ready.
+fn check_compression(bytes: &[u8], place: &Place) -> Result<(), ArrowError> {
+    /// What comes before a message: a mark, which older files do not have, and a length.
+    const MARK: [u8; 4] = [0xff; 4];
+    /// A byte of LZ4 stands for 255 at most; a frame has a head.
+    const RATIO: u64 = 255;
+    const HEAD: u64 = 64;
+    let head = usize::from(bytes.starts_with(&MARK)) * 4 + 4;
+    let message = bytes.get(head..).ok_or_else(damaged)?;
+    let message = root_as_message(message).map_err(|_| damaged())?;
+    let batch = message.header_as_record_batch().ok_or_else(damaged)?;
+    let Some(compression) = batch.compression() else {
+        return Ok(());
+    };
+    if compression.codec() != CompressionType::LZ4_FRAME {
+        let text = "its columns are compressed in another way than LZ4; write it with compression=\"lz4\" or \
+                    \"uncompressed\", or as Parquet";
+        return Err(ArrowError::ParseError(text.to_owned()));
+    }
+    let body = usize::try_from(place.metaDataLength()).ok();
+    let body = body.and_then(|begin| bytes.get(begin..));
+    let body = body.ok_or_else(damaged)?;
+    for buffer in batch.buffers().into_iter().flatten() {
+        let begin = usize::try_from(buffer.offset()).ok();
+        let stored = u64::try_from(buffer.length()).map_err(|_| damaged())?;
+        let length = begin.and_then(|begin| body.get(begin..)?.first_chunk());
+        let length = length.map_or(0, |length| i64::from_le_bytes(*length));
+        let is_plausible = u64::try_from(length)
+            .is_ok_and(|length| length <= stored.saturating_mul(RATIO).saturating_add(HEAD));
+        // −1 says that the buffer is not compressed.
+        if stored > 0 && length != -1 && !is_plausible {
+            return Err(damaged());
+        }
+    }
+    Ok(())
 }
 
 fn put(batch: &RecordBatch, block: &mut Block) -> Result<(), ArrowError> {

@@ -8,7 +8,7 @@ mod parquet;
 
 use std::path::{Path, PathBuf};
 
-use crate::sink::{Column, ColumnType};
+use crate::sink::Column;
 use crate::table::{Series, Table, Values};
 use crate::table_reader::ReadTableError;
 
@@ -49,26 +49,50 @@ trait Stream: Send {
 struct FormInfo {
     ending: &'static str,
     open: fn(&Path) -> Result<Contents, ReadTableError>,
+    /// All columns that can be read, whatever they are called.
+    columns: fn(&Path) -> Result<Vec<Series>, ReadTableError>,
 }
 
 /// Forms besides comma-separated values, which files of all other names are.
 const FORMS: &[FormInfo] = &[
-    form("parquet", parquet::open),
-    form("arrow", arrow::open),
-    form("feather", arrow::open),
+    FormInfo {
+        ending: "parquet",
+        open: parquet::open,
+        columns: parquet::columns,
+    },
+    FormInfo {
+        ending: "arrow",
+        open: arrow::open,
+        columns: arrow::columns,
+    },
+    FormInfo {
+        ending: "feather",
+        open: arrow::open,
+        columns: arrow::columns,
+    },
 ];
 
-const fn form(
-    ending: &'static str,
-    open: fn(&Path) -> Result<Contents, ReadTableError>,
-) -> FormInfo {
-    FormInfo { ending, open }
+/// The form of a file; `None` for comma-separated values.
+fn form_of(path: &Path) -> Option<&'static FormInfo> {
+    let ending = path.extension()?;
+    let mut forms = FORMS.iter();
+    forms.find(|form| ending.eq_ignore_ascii_case(form.ending))
+}
+
+/// Whether a file is of another form than comma-separated values, by its name.
+pub(crate) fn is_columnar(path: &Path) -> bool {
+    form_of(path).is_some()
+}
+
+/// All columns of a table that is none of comma-separated values, with a time or without one; `None` for those.
+pub(crate) fn columns(path: &Path) -> Option<Result<Vec<Series>, ReadTableError>> {
+    form_of(path).map(|form| (form.columns)(path))
 }
 
 /// The forms that a program without the feature `parquet` cannot read.
 #[cfg(not(feature = "parquet"))]
 mod parquet {
-    pub(super) use crate::table_reader::no_parquet as open;
+    pub(super) use crate::table_reader::{no_parquet as open, no_parquet as columns};
 }
 #[cfg(not(feature = "parquet"))]
 use parquet as arrow;
@@ -82,10 +106,7 @@ impl ResultFile {
     ///
     /// [`ReadTableError`], also where the path is no ordinary file: results are read more than once.
     pub fn open(path: &Path) -> Result<Self, ReadTableError> {
-        let ending = path.extension().unwrap_or_default();
-        let form = FORMS
-            .iter()
-            .find(|form| ending.eq_ignore_ascii_case(form.ending));
+        let form = form_of(path);
         if path.metadata().is_ok_and(|found| !found.is_file()) {
             return Err(csv::not_a_file(path));
         }
@@ -137,25 +158,16 @@ impl ResultFile {
         let places: Vec<usize> = (0..self.columns().len()).collect();
         let series = self.columns().iter().map(|column| Series {
             name: column.name.clone(),
-            values: match column.kind {
-                ColumnType::String => Values::Text(Vec::new()),
-                _ => Values::Numbers(Vec::new()),
-            },
+            values: Values::none(column.kind),
         });
         let (mut time, mut series): (Vec<f64>, Vec<Series>) = (Vec::new(), series.collect());
         let mut blocks = self.blocks(&places)?;
         while let Some(block) = blocks.next_block()? {
             time.extend(&block.time);
             for (series, values) in series.iter_mut().zip(&block.columns) {
-                match (&mut series.values, values) {
-                    (Values::Numbers(all), Values::Numbers(more)) => all.extend(more),
-                    (Values::Text(all), Values::Text(more)) => all.extend_from_slice(more),
-                    _ => {
-                        return Err(ReadTableError::content(
-                            &self.path,
-                            format!("`{}` has numbers and texts", series.name),
-                        ));
-                    }
+                if !series.values.append(values) {
+                    let message = format!("`{}` has numbers and texts", series.name);
+                    return Err(ReadTableError::content(&self.path, message));
                 }
             }
         }

@@ -15,7 +15,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::{Block, Contents, Form, Stream};
 use crate::sink::{Column, ColumnType};
-use crate::table::Values;
+use crate::table::{Series, Values};
 use crate::table_reader::ReadTableError;
 
 /// Rows of a block: what the processor's caches hold of a few columns.
@@ -47,7 +47,13 @@ fn try_with<R>(
     let outcome = std::panic::catch_unwind(AssertUnwindSafe(action));
     let damaged = |_| Err(ParquetError::General("the file is damaged".to_owned()));
     let outcome = outcome.unwrap_or_else(damaged);
-    outcome.map_err(|error| ReadTableError::content(path, error.to_string()))
+    outcome.map_err(|error| {
+        let mut message = error.to_string();
+        if message.contains("Disabled feature") {
+            message += "; write the file with compression=\"snappy\" or \"lz4\", or without";
+        }
+        ReadTableError::content(path, message)
+    })
 }
 
 pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
@@ -79,6 +85,29 @@ pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
             leaves,
             rows,
         }),
+    })
+}
+
+/// All columns that can be read, whatever they are called.
+pub(super) fn columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
+    let reader = reader(path)?;
+    try_with(path, || {
+        let (columns, leaves) = read_schema(&reader);
+        let mut scratch = Scratch::default();
+        let read = |(column, leaf): (Column, Leaf)| {
+            let mut values = Values::none(leaf.kind);
+            for group in 0..reader.num_row_groups() {
+                let group = reader.get_row_group(group)?;
+                let mut cells = group.get_column_reader(leaf.place)?;
+                let mut block = Values::none(leaf.kind);
+                while scratch.read(&mut cells, leaf, &mut block)? > 0 {
+                    values.append(&block);
+                }
+            }
+            let name = column.name;
+            Ok(Series { name, values })
+        };
+        columns.into_iter().zip(leaves).map(read).collect()
     })
 }
 
@@ -130,8 +159,22 @@ fn read_schema(reader: &SerializedFileReader<File>) -> (Vec<Column>, Vec<Leaf>) 
 }
 
 fn kind(column: &ColumnDescriptor) -> Option<ColumnType> {
-    use parquet::basic::Type;
-    if column.max_rep_level() > 0 {
+    use parquet::basic::{ConvertedType as Converted, LogicalType as Logical, Type};
+    // Dates, and whole numbers that stand for decimal ones, are other numbers than they look like.
+    let is_date = matches!(
+        column.logical_type_ref(),
+        Some(Logical::Date | Logical::Time(_) | Logical::Timestamp(_) | Logical::Decimal(_))
+    );
+    let was_date = matches!(
+        column.converted_type(),
+        Converted::DATE
+            | Converted::TIME_MILLIS
+            | Converted::TIME_MICROS
+            | Converted::TIMESTAMP_MILLIS
+            | Converted::TIMESTAMP_MICROS
+            | Converted::DECIMAL
+    );
+    if column.max_rep_level() > 0 || is_date || was_date {
         return None;
     }
     match column.physical_type() {

@@ -153,6 +153,92 @@ fn arrow_file(folder: &Path) -> (PathBuf, Vec<u8>) {
     (path, bytes)
 }
 
+/// A file that pandas 2.3 has written with pyarrow 25: 40 rows, which begin at 0 and are 0.25 apart.
+fn of_pandas(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/arrow_result");
+    folder.join(name)
+}
+
+/// LZ4 is what pandas compresses with unless it is told otherwise.
+#[test]
+fn feather_files_of_pandas_are_read() {
+    let table = read_table(&of_pandas("plain.feather")).unwrap();
+    let times: Vec<f64> = (0..40).map(|row| f64::from(row) * 0.25).collect();
+    assert_eq!(table.time, times);
+    let position = |row: usize| match row {
+        7 => f64::NAN,
+        0..20 => 1.0,
+        _ => 0.5,
+    };
+    let numbers = |name: &str| -> Vec<f64> {
+        let found = table.series.iter().find(|series| series.name == name);
+        match &found.unwrap().values {
+            Values::Numbers(numbers) => numbers.clone(),
+            Values::Text(texts) => panic!("{texts:?}"),
+        }
+    };
+    for (row, found) in numbers("body.x").into_iter().enumerate() {
+        assert_eq!(found.total_cmp(&position(row)), std::cmp::Ordering::Equal);
+    }
+    let tens: Vec<f64> = (0..40).map(|row| f64::from(row / 10)).collect();
+    assert_eq!(numbers("body.n"), tens);
+    for name in ["lz4-of-pandas.feather", "batches.feather"] {
+        let compressed = read_table(&of_pandas(name)).unwrap();
+        assert_eq!(bits(&compressed), bits(&table), "{name}");
+    }
+    let other = read_table(&of_pandas("zstd.feather"));
+    let message = other.unwrap_err().to_string();
+    assert!(
+        message.contains("write it with compression=\"lz4\""),
+        "{message}"
+    );
+}
+
+/// A form of compression that is not read is named with those that are; a time that is a date is none.
+#[test]
+fn parquet_files_of_others_are_read_or_refused_with_a_remedy() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/parquet_result");
+    let read = |name: &str| read_table(&seeds.join(name));
+    let expected = bits(&read_table(&of_pandas("plain.feather")).unwrap());
+    for name in ["snappy-of-pandas.parquet", "lz4.parquet", "groups.parquet"] {
+        assert_eq!(bits(&read(name).unwrap()), expected, "{name}");
+    }
+    for (name, part) in [
+        (
+            "zstd-of-polars.parquet",
+            "write the file with compression=\"snappy\"",
+        ),
+        ("dates.parquet", "there is no column `time` of numbers"),
+    ] {
+        let message = read(name).unwrap_err().to_string();
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+/// A length that a buffer does not have is no wish for memory.
+#[test]
+fn lengths_of_compressed_columns_are_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.feather");
+    let whole = std::fs::read(of_pandas("lz4-of-pandas.feather")).unwrap();
+    // The uncompressed length of 40 doubles, before a frame of LZ4.
+    let (length, magic) = (320_i64.to_le_bytes(), 0x184D_2204_u32.to_le_bytes());
+    let head = [&length[..], &magic].concat();
+    let places: Vec<usize> = (0..whole.len() - head.len())
+        .filter(|place| whole[*place..].starts_with(&head))
+        .collect();
+    assert!(!places.is_empty());
+    for place in places {
+        for wrong in [1 << 40, i64::MAX, -2, 321, 0] {
+            let mut bytes = whole.clone();
+            bytes[place..place + 8].copy_from_slice(&i64::to_le_bytes(wrong));
+            std::fs::write(&path, bytes).unwrap();
+            let read = read_table(&path);
+            assert!(read.is_err() || wrong.abs() < 400, "{wrong}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
