@@ -129,13 +129,47 @@ fn run(page: &Page) -> Option<String> {
         .output()
         .unwrap();
     if output.status.success() {
-        return None;
+        return check_pictures(page, folder.path());
     }
     let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| tail(&bytes));
     Some(format!(
         "{}: {}\n{stdout}\n{stderr}",
         page.path, output.status
     ))
+}
+
+/// The pictures that stand beside a page of the gallery are those that its commands draw.
+fn check_pictures(page: &Page, folder: &Path) -> Option<String> {
+    let beside = Path::new(&page.path).parent().filter(|at| is_gallery(at))?;
+    let names = page.links.iter().map(|(_, link)| link);
+    let pictures = names.filter(|name| name.ends_with(".svg") && !name.contains('/'));
+    let wrong = pictures.filter(|name| {
+        let drawn = std::fs::read(folder.join(beside).join(name)).ok();
+        let committed = root().join(beside).join(name);
+        let is_same = drawn.is_some() && std::fs::read(&committed).ok() == drawn;
+        if let Some(drawn) = drawn.filter(|_| !is_same && is_written_anew()) {
+            std::fs::write(committed, drawn).unwrap();
+            return false;
+        }
+        !is_same
+    });
+    let wrong: Vec<&str> = wrong.map(String::as_str).collect();
+    (!wrong.is_empty()).then(|| {
+        let (path, wrong) = (&page.path, wrong.join(", "));
+        format!(
+            "{path}: its commands do not draw {wrong} as it stands there; after a look at the new picture: \
+             GYRATOR_WRITE_DOCS=1 cargo test --package gyrator-cli --test docs commands_run"
+        )
+    })
+}
+
+/// Whether stale pages and pictures are written anew.
+pub(crate) fn is_written_anew() -> bool {
+    std::env::var_os("GYRATOR_WRITE_DOCS").is_some()
+}
+
+fn is_gallery(folder: &Path) -> bool {
+    folder.starts_with("examples")
 }
 
 fn tail(bytes: &[u8]) -> String {
@@ -166,6 +200,8 @@ fn copy(from: &Path, to: &Path) {
         let copied = to.join(entry.file_name());
         match entry.file_type().unwrap().is_dir() {
             true if entry.file_name() == "target" => {}
+            // The pictures are drawn by the commands.
+            false if copied.extension().is_some_and(|ending| ending == "svg") => {}
             true => copy(&entry.path(), &copied),
             false => drop(std::fs::copy(entry.path(), copied).unwrap()),
         }
@@ -189,9 +225,7 @@ fn script(page: &Page, folder: &Path) -> String {
             .join("|")
     );
     // The pages of the gallery are read in their folders.
-    let start = Path::new(&page.path)
-        .parent()
-        .filter(|at| at.starts_with("examples"));
+    let start = Path::new(&page.path).parent().filter(|at| is_gallery(at));
     let start = start.map_or(folder.to_owned(), |at| folder.join(at));
     for block in &page.blocks {
         let text = match (block.language.as_str(), block.attribute("file")) {

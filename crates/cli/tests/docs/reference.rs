@@ -10,6 +10,7 @@ use gyrator_system::Problems;
 use gyrator_system::toml_file::{self, parse_scenario};
 use serde_json::Value;
 
+use crate::blocks::is_written_anew;
 use crate::page::root;
 
 const NOTE: &str = "<!-- Written by a test: GYRATOR_WRITE_DOCS=1 cargo test --package gyrator-cli --test docs reference -->\n";
@@ -239,7 +240,7 @@ fn escaped(text: &str) -> String {
 /// Compares the page with its text, or writes it.
 fn hold_words(text: &str) {
     let path = root().join("docs/reference/words.md");
-    if std::env::var_os("GYRATOR_WRITE_DOCS").is_some() {
+    if is_written_anew() {
         std::fs::write(&path, text).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
