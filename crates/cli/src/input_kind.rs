@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Checks,
     /// Rows of a result: CSV, Parquet or Arrow IPC.
     Table,
+    /// The table of a study, as CSV.
+    StudyTable,
     /// JSON.
     Json,
     /// XML with another outermost element.
@@ -201,6 +203,7 @@ impl Kind {
             b'{' => Some(Self::Json),
             b'[' if is_json() => Some(Self::Json),
             _ if is_header_of_table(text) => Some(Self::Table),
+            _ if is_header_of_study(text) => Some(Self::StudyTable),
             _ => Self::of_toml(text),
         }
     }
@@ -255,7 +258,8 @@ impl Kind {
             Self::Study => "study",
             Self::Scenario => return Some("gyrator run SYSTEM --scenario FILE".to_owned()),
             Self::Checks => return Some("gyrator run SYSTEM --check FILE".to_owned()),
-            Self::Table => return Some("gyrator compare RESULT REFERENCE".to_owned()),
+            Self::Table => "plot",
+            Self::StudyTable => "study plot",
             _ => return None,
         };
         Some(format!("gyrator {verb} {}", path.display()))
@@ -316,6 +320,7 @@ impl fmt::Display for Kind {
             Self::Scenario => "a scenario file",
             Self::Checks => "a file of checks",
             Self::Table => "a table of values by time",
+            Self::StudyTable => "the table of a study",
             Self::Json => "JSON",
             Self::Xml(root) => return write!(f, "XML with the outermost element `{root}`"),
             Self::Library => "a shared library or a program",
@@ -364,6 +369,13 @@ fn is_header_of_table(text: &str) -> bool {
     first.trim().trim_matches('"').eq_ignore_ascii_case("time")
 }
 
+/// Whether the first line names columns that the tables of all studies have.
+fn is_header_of_study(text: &str) -> bool {
+    let line = text.lines().next().unwrap_or_default();
+    let has = |name| line.split(',').any(|column| column == name);
+    ["case", "stop_reason", "message"].into_iter().all(has)
+}
+
 /// The system file of a folder, if there is one only.
 fn only_system(folder: &Path) -> Option<String> {
     let names = std::fs::read_dir(folder).ok()?;
@@ -398,6 +410,10 @@ mod tests {
             ("[[checks]]\nsignal = 1\n", Some(Kind::Checks)),
             ("time,a.x\n0,1\n", Some(Kind::Table)),
             ("\"time\";\"x\"\n", Some(Kind::Table)),
+            (
+                "case,a.k,stop_reason,message,steps\n",
+                Some(Kind::StudyTable),
+            ),
             (
                 "<?xml version=\"1.0\"?><!-- <a> --><fmiModelDescription fmiVersion = '3.0'>",
                 Some(description("3.0")),

@@ -174,7 +174,7 @@ pub(crate) struct ResultOptions {
     #[arg(long, value_name = "FILE.svg", value_parser = picture::svg)]
     pub(crate) plot: Option<PathBuf>,
     /// Write what the run did and its signals as one page, which opens offline
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", value_parser = picture::html)]
     pub(crate) report: Option<PathBuf>,
 }
 

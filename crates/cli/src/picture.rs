@@ -24,11 +24,23 @@ pub(crate) struct PictureOptions {
 
 /// A path that ends in `.svg`.
 pub(crate) fn svg(text: &str) -> Result<PathBuf, String> {
+    let wrong = "pictures are SVG files: the name must end in .svg";
+    with_ending(text, &["svg"], wrong)
+}
+
+/// A path that ends in `.html`.
+pub(crate) fn html(text: &str) -> Result<PathBuf, String> {
+    let wrong = "reports are HTML files: the name must end in .html";
+    with_ending(text, &["html", "htm"], wrong)
+}
+
+fn with_ending(text: &str, endings: &[&str], wrong: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    let ending = path.extension().unwrap_or_default();
-    match ending.eq_ignore_ascii_case("svg") {
+    let found = path.extension().unwrap_or_default();
+    let mut endings = endings.iter();
+    match endings.any(|ending| found.eq_ignore_ascii_case(ending)) {
         true => Ok(path),
-        false => Err("pictures are SVG files: the name must end in .svg".to_owned()),
+        false => Err(wrong.to_owned()),
     }
 }
 

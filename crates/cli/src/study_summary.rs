@@ -130,6 +130,13 @@ pub(crate) fn outcomes(tally: &Tally) -> String {
     text
 }
 
+/// The failure of a study of which no run could begin; `None` where one could.
+pub(crate) fn without_runs(tally: &Tally, rows: usize) -> Option<Failure> {
+    let group = tally.invalid().filter(|group| group.rows == rows)?;
+    let text = format!("none of the runs could begin: {}", group.message);
+    Some(Failure::new(Exit::InvalidInput, Message::error(text)))
+}
+
 /// The failure of a study with runs that diverge; `None` where there are none.
 pub(crate) fn divergence(tally: &Tally) -> Option<Failure> {
     let group = tally.verdicts.get(&Verdict::Diverging)?;

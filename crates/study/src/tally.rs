@@ -9,6 +9,8 @@ use crate::journal::RowText;
 
 /// Name of the column of stop reasons; its messages, end and verdict follow it.
 pub(crate) const STOP_REASON: &str = "stop_reason";
+/// The stop reason of a run that could not begin, for what its files say.
+pub(crate) const INVALID: &str = "invalid";
 /// Name of the column of messages.
 pub(crate) const MESSAGE: &str = "message";
 /// Name of the column of verdicts.
@@ -69,6 +71,12 @@ impl Tally {
         if let Some(verdict) = verdict {
             add(&mut self.verdicts, verdict, row, message);
         }
+    }
+
+    /// Rows whose run could not begin, for what its files say.
+    #[must_use]
+    pub fn invalid(&self) -> Option<&Group> {
+        self.failures.get(INVALID)
     }
 
     /// Number of rows whose run failed.

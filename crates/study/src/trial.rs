@@ -19,7 +19,7 @@ use crate::cell::Cell;
 use crate::error_columns::{Rows, error_bars};
 use crate::metrics::{Meter, Metric, tracks};
 use crate::reference::{Recorder, ReferenceTrajectory};
-use crate::tally::is_success;
+use crate::tally::{INVALID, is_success};
 
 /// Shared inputs of every run.
 pub(crate) struct Bench<'a> {
@@ -129,7 +129,7 @@ impl Bench<'_> {
         role: &Role<'_>,
         cache: &FmuCache,
     ) -> Result<(TrialOutcome, Option<ReferenceTrajectory>), NotStarted> {
-        let invalid = |text: String| NotStarted::new("invalid", text);
+        let invalid = |text: String| NotStarted::new(INVALID, text);
         let file = self.system(settings)?;
         let mut run = self.start(file.clone(), cache)?;
         let mut rows = Rows::new(self.error_bars, &run).map_err(invalid)?;
@@ -208,7 +208,7 @@ impl Bench<'_> {
 
     /// The system with these settings.
     fn system(&self, settings: &[Setting]) -> Result<SystemFile, NotStarted> {
-        let invalid = |text: String| NotStarted::new("invalid", text);
+        let invalid = |text: String| NotStarted::new(INVALID, text);
         let (text, path) = (self.system.own_text(), &self.system.path);
         let settings = [settings, self.last].concat();
         let (file, _) =
@@ -276,24 +276,24 @@ impl Bench<'_> {
 
 fn not_started(error: StartError) -> NotStarted {
     match error {
-        StartError::Invalid(problems) => NotStarted::new("invalid", errors(&problems)),
+        StartError::Invalid(problems) => NotStarted::new(INVALID, errors(&problems)),
         StartError::Load(errors) => {
             let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
             NotStarted::new("not-loaded", messages.join("; "))
         }
         StartError::Run(error @ RunError::NotRestored(_)) => {
-            NotStarted::new("invalid", error.to_string())
+            NotStarted::new(INVALID, error.to_string())
         }
         StartError::State(error) => {
             let StateFileError { message, help, .. } = error;
-            NotStarted::new("invalid", format!("{message} ({help})"))
+            NotStarted::new(INVALID, format!("{message} ({help})"))
         }
         StartError::Run(error) => {
             let failed = || StopReason::Failed(String::new()).word();
             let word = unusual_end(&error).unwrap_or_else(failed);
             NotStarted::new(word, error.to_string())
         }
-        error => NotStarted::new("invalid", error.to_string()),
+        error => NotStarted::new(INVALID, error.to_string()),
     }
 }
 

@@ -45,8 +45,15 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     );
     overwriting::refuse(&options.picture.outputs(), &inputs)?;
     let first = open(&options.result)?;
-    let choice = choose(first.columns(), &options.variables)
-        .map_err(|unknown| not_known(&unknown, &first))?;
+    let choice = choose(first.columns(), &options.variables).map_err(|unknown| {
+        let (name, failure) = (&unknown.pattern, not_known(&unknown, &first));
+        match Path::new(name).is_file() {
+            true => failure.help(format!(
+                "--with {name} draws that result over the first one"
+            )),
+            false => failure,
+        }
+    })?;
     let mut runs = vec![drawn(&first, &choice)?];
     if let Some(path) = &options.summary {
         runs[0].facts = facts(path)?;

@@ -219,12 +219,29 @@ fn open(path: &Path) -> Result<Recording, Failure> {
 fn damaged(path: &Path, error: &ReadError) -> Failure {
     let text = format!("{} {error}", path.display());
     let failure = Failure::new(Exit::InvalidInput, Message::error(text));
+    if path.is_dir() {
+        return failure.help(advice_on_folder(path));
+    }
     match (error, advice_on_missing(path)) {
         (ReadError::Io(_), Some(advice)) => failure.help(advice),
         (ReadError::Foreign, _) => {
             failure.help("`gyrator run --record-calls FOLDER` writes COMPONENT.calls")
         }
         _ => failure,
+    }
+}
+
+/// The recordings in a folder that was named in place of one of them.
+fn advice_on_folder(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let recordings = paths.filter(|path| path.extension().is_some_and(|ending| ending == "calls"));
+    let mut names: Vec<String> = recordings.map(|path| path.display().to_string()).collect();
+    names.sort();
+    match names.is_empty() {
+        true => "name a recording; `gyrator run --record-calls FOLDER` writes COMPONENT.calls"
+            .to_owned(),
+        false => format!("name one of its recordings: {}", names.join(", ")),
     }
 }
 

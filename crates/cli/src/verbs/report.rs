@@ -10,6 +10,7 @@ use super::plot::{not_known, not_read, open};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::overwriting::{self, Named};
+use crate::picture;
 use crate::report_page::{self, Shown};
 
 /// Options of `gyrator report`.
@@ -26,7 +27,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "FILE.json")]
     summary: Option<PathBuf>,
     /// Write the page here
-    #[arg(long, short = 'o', value_name = "FILE.html")]
+    #[arg(long, short = 'o', value_name = "FILE.html", value_parser = picture::html)]
     output_file: PathBuf,
 }
 

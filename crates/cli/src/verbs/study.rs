@@ -28,7 +28,7 @@ use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ShowOptions;
 use crate::study_progress::StudyProgress;
-use crate::study_summary::{StudySummary, divergence, outcomes};
+use crate::study_summary::{StudySummary, divergence, outcomes, without_runs};
 use crate::study_supervision::{Job, Plan};
 use crate::summary_file::{replace_earlier, write as write_summary};
 use crate::system_input::{self, SystemOptions};
@@ -217,6 +217,7 @@ fn journal_of_part(part: &Path) -> PathBuf {
 }
 
 fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
+    input_kind::expect(path, Wanted::Study)?;
     let output = match &options.output_file {
         Some(output) => output.clone(),
         None => path.with_extension("csv"),
@@ -317,8 +318,11 @@ fn make(
     match is_complete {
         false if was_interrupted => Ok(Exit::Interrupted),
         false => Ok(Exit::Failed),
-        true if accepts_divergence => Ok(Exit::Success),
-        true => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
+        true => match without_runs(&summary.tally, summary.total) {
+            Some(failure) => Err(failure),
+            None if accepts_divergence => Ok(Exit::Success),
+            None => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
+        },
     }
 }
 

@@ -109,6 +109,11 @@ fn mistakes_are_named() {
     let bench = bench();
     bench.write("empty.csv", "");
     bench.write("no.json", "{}");
+    bench.write("other.csv", "time,x\n0,1\n");
+    bench.write(
+        "table.csv",
+        "case,k,stop_reason,message,x\n1,2.0,stop-time,,3.0\n",
+    );
     let mut shown = String::new();
     for arguments in [
         &["plot", "out.csv", "a.y"][..],
@@ -119,6 +124,19 @@ fn mistakes_are_named() {
         &["plot", "out.csv", "--summary", "no.json"],
         &["plot", "out.csv", "--summary", "out.csv"],
         &["plot", "out.csv", "-o", "no-folder/out.svg"],
+        &["plot", "out.csv", "other.csv"],
+        &["plot", "table.csv"],
+        &["report", "out.csv", "-o", "out.pdf"],
+        &[
+            "convert",
+            "out.csv",
+            "-o",
+            "out.arrow",
+            "--summary",
+            "out.csv",
+        ],
+        &["run", "out.csv"],
+        &["study", "out.csv"],
     ] {
         let outcome = bench.run(arguments.iter().copied());
         shown.push_str(&format!(
@@ -230,6 +248,15 @@ fn the_table_of_a_study_is_drawn_over_one_parameter_or_two() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let svg = bench.read("field.svg");
     assert!(svg.contains("experiment.step_size") && svg.contains("left.k"));
+    for ending in ["parquet", "arrow", "feather"] {
+        let table = format!("table.{ending}");
+        let outcome = bench.run(["study", "merge", "table.csv", "-o", &table]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let plot = ["study", "plot", &table, "maximum.left.x", "-o", "same.svg"];
+        let outcome = bench.run(plot);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert_eq!(bench.read("same.svg").replace(&table, "table.csv"), svg);
+    }
     let over = [
         "study",
         "plot",

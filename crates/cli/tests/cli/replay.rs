@@ -190,6 +190,10 @@ fn files_that_are_no_recordings_are_refused() {
     assert!(message.contains("is damaged at byte"), "{message}");
     let outcome = bench.run(["replay", "nothing.calls"]);
     assert_eq!(outcome.code, Some(3));
+    let outcome = bench.run(["replay", "calls"]);
+    assert_eq!(outcome.code, Some(3));
+    let advice = "name one of its recordings: calls/bad.calls";
+    assert!(outcome.stderr.contains(advice), "{}", outcome.stderr);
     // A recording that ends early, without the death of a process in it.
     let (code, _) = replay(&whole[..half]);
     assert!(matches!(code, Some(0 | 6)));

@@ -247,6 +247,23 @@ final = "bad.y"
     assert_eq!(cell(&table, 3, "steps"), "");
 }
 
+/// A mistake that keeps every run from its beginning is none of a case.
+#[test]
+fn a_study_of_which_no_run_can_begin_fails() {
+    let bench = Bench::new();
+    let without_stop_time = FAULTY.replace("stop_time = 1.0", "");
+    assert_ne!(without_stop_time, FAULTY);
+    bench.write("system.toml", &without_stop_time);
+    let study =
+        "system = \"system.toml\"\n[[vary]]\ngrid = { \"bad.fault\" = [\"none\", \"error\"] }\n";
+    bench.write("study.toml", study);
+    let outcome = bench.run(["study", "study.toml"]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    let text = "none of the runs could begin: no stop time is given";
+    assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
+    assert_eq!(cell(&bench.read("study.csv"), 1, "stop_reason"), "invalid");
+}
+
 #[cfg(target_os = "linux")]
 const CRASHES: &str = r#"
 system = "system.toml"
