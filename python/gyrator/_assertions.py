@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ._errors import InvalidInputError
 from ._gyrator import Table, judge
 
+#: A file of checks, or the tables that it would hold.
+Checks = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 #: The part of a summary that checks look at.
 _END = (
     "stop_reason",
@@ -168,13 +172,12 @@ class Assertions:
     def satisfies(self, path: str | os.PathLike[str]) -> None:
         """Asserts all checks of a file (docs/checks.md) that a result has enough for: not those of ``component``."""
         __tracebackhide__ = True
-        self._raise(Path(path).read_text(encoding="utf-8"), os.fspath(path))
+        self._raise(*text_of_checks(path))
 
     def _assert(self, check: Mapping[str, Any], **keys: Any) -> None:
         __tracebackhide__ = True
         keys["from"] = keys.pop("from_", None)
-        entries = [f"{key} = {_toml(value)}" for key, value in {**keys, **check}.items() if value is not None]
-        self._raise("\n".join(["[[checks]]", *entries]), "")
+        self._raise(_tables([{**keys, **check}]), "")
 
     def _raise(self, checks: str, path: str) -> None:
         __tracebackhide__ = True
@@ -190,10 +193,42 @@ def _limit(limit: float | None, relative: float | None) -> Any:
     return limit if relative is None else {"relative": relative}
 
 
+def text_of_checks(checks: Checks) -> tuple[str, str]:
+    """Checks in TOML, and the path of their file, which is empty where they have none."""
+    if isinstance(checks, (str, os.PathLike)):
+        path = os.fspath(checks)
+        try:
+            return Path(path).read_text(encoding="utf-8"), path
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInputError(f"cannot read the checks {path}: {error}") from None
+    return _tables(checks), ""
+
+
+def file_of_checks(checks: Checks, folder: Path) -> str:
+    """The file of checks, which is written to ``folder`` where they have none."""
+    if isinstance(checks, (str, os.PathLike)):
+        return os.fspath(checks)
+    path = folder / "checks.toml"
+    path.write_text(_tables(checks), encoding="utf-8")
+    return str(path)
+
+
+def _tables(checks: Iterable[Mapping[str, Any]]) -> str:
+    lines = []
+    for check in checks:
+        lines.append("[[checks]]")
+        lines += [f"{_key(key)} = {_toml(value)}" for key, value in check.items() if value is not None]
+    return "\n".join(lines)
+
+
+def _key(name: Any) -> str:
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else _toml(name)
+
+
 def _toml(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        items = (f"{key} = {_toml(item)}" for key, item in value.items() if item is not None)
+        items = (f"{_key(key)} = {_toml(item)}" for key, item in value.items() if item is not None)
         return f"{{ {', '.join(items)} }}"
     return repr(float(value))

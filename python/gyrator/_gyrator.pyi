@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Protocol, TypeAlias, final, overload
 
@@ -276,9 +276,11 @@ class System:
         cpu: int | None = None,
         fifo_priority: int | None = None,
         lock_memory: bool = False,
+        check: str | PathLike[str] | Iterable[Mapping[str, Any]] | None = None,
     ) -> Run:
         """Initialises the units and brings them to the start time; ``record`` names the columns, as ``output_variable`` of
-        :func:`run`; all outputs where it is left out, none where it is false.
+        :func:`run`; all outputs where it is left out, none where it is false. ``check`` is a file of checks or a list of its tables, as of :func:`run`:
+        they see every communication point, and :meth:`Run.stop` and :meth:`Run.run` raise :class:`CheckError` where one does not hold.
 
         ``real_time`` and the keywords after it are those of :func:`run`: communication points come at their time on the clock, and the summary
         of a run that has ended has ``real_time``.

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _display
 from ._assertions import Assertions
+from ._errors import CheckError
 from ._gyrator import Table
 
 if TYPE_CHECKING:
@@ -124,11 +125,19 @@ class Result(Assertions, Columns):
         return _display.of_result(self.summary, self._size(), self.report)
 
 
-def of_run(table: Table | None, report: str, timing: str) -> Result:
-    """The result of a run in this process, of its report and its timing as JSON."""
+def of_run(table: Table | None, report: str, timing: str, checks: str) -> Result:
+    """The result of a run in this process, of its report, its timing and the findings of its checks as JSON."""
     facts: dict[str, Any] = json.loads(report)
     facts["real_time"] = json.loads(timing)
+    facts["checks"] = json.loads(checks)
     # As the summary of the program has them.
     reason = facts["stop_reason"]
     facts["stop_reason"], facts["stop_detail"] = reason["kind"], reason.get("detail")
     return Result(table, facts, "", "\n".join(facts["warnings"]))
+
+
+def judged(result: Result, broken: list[str]) -> Result:
+    """The result of a run that has ended; ``broken`` has a line for each check that does not hold."""
+    if broken:
+        raise CheckError("\n".join(broken), result=result)
+    return result

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from ._assertions import Checks, file_of_checks
 from ._errors import CrashError, UsageError, error_of
 from ._gyrator import Follower, Table, column_types, read_table
 from ._program import PROGRAM
@@ -61,7 +62,7 @@ def run(
     summary: StrPath | None = None,
     plot: StrPath | None = None,
     report: StrPath | None = None,
-    check: StrPath | None = None,
+    check: Checks | None = None,
     junit: StrPath | None = None,
     save_state: StrPath | None = None,
     at: float | None = None,
@@ -92,7 +93,8 @@ def run(
     """Runs a system of FMUs that a file describes, and returns its rows and its summary.
 
     The keywords are the options of ``gyrator run`` (docs/command-line.md): what may be given several times is a list or, with names and
-    values, a mapping. ``output_file`` keeps the rows in a file, too; ``record=False`` records none.
+    values, a mapping. ``output_file`` keeps the rows in a file, too; ``record=False`` records none. ``check`` is a file of checks, or a list of
+    mappings with the keys of its tables (docs/checks.md); they see every communication point, whatever is recorded.
 
     The run has a process of its own: an FMU that crashes ends it, not this program. Ctrl-C ends it at its next
     communication point, and raises :class:`KeyboardInterrupt`.
@@ -162,6 +164,8 @@ def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
     with tempfile.TemporaryDirectory(prefix="gyrator-") as folder:
         summary = Path(folder, "summary.json")
         rows = Path(folder, "rows.csv") if output is None else Path(output)
+        if options.get("check") is not None:
+            options["check"] = file_of_checks(options["check"], Path(folder))
         command = [str(PROGRAM), verb, *arguments(options), f"--summary={summary}"]
         if record:
             command.append(f"--output-file={rows}")
@@ -243,7 +247,14 @@ def read_summary(path: Path) -> dict[str, Any]:
 
 
 def message_of(messages: str, facts: dict[str, Any], code: int) -> str:
-    """The account of the error: the messages from the first error on."""
+    """The account of the error: the messages from the first error on, and the checks that failed."""
+    failed = [found for found in facts.get("checks") or [] if found["outcome"] == "failed"]
+    text = _message_of(messages, facts, code)
+    lines = [f"{found['name']}: {found['message']}" for found in failed if found["message"] not in text]
+    return "\n".join([text, *lines])
+
+
+def _message_of(messages: str, facts: dict[str, Any], code: int) -> str:
     begin = re.search(r"^error(\[[\w-]+\])?: ", messages, re.MULTILINE)
     text = messages[begin.end() :] if begin else messages
     text = text.strip()

@@ -6,6 +6,7 @@ names them; ``--gyrator-results DIR`` copies them there, for build servers.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Generator, Iterator
@@ -19,6 +20,10 @@ from ._result import Result
 from ._run import StrPath, run
 
 
+#: Keywords with the path of a file that is read.
+_READ = {"check", "feed_forward", "input_file", "resume", "scenario"}
+
+
 class Runner:
     """The fixture ``gyrator_run``: runs systems for one test."""
 
@@ -29,9 +34,15 @@ class Runner:
         self._lines: list[str] = []
 
     def __call__(self, system: StrPath, **options: Any) -> Result:
-        """Runs a system with the keywords of :func:`gyrator.run`; a relative path is one from the folder of the test's file."""
+        """Runs a system with the keywords of :func:`gyrator.run`.
+
+        Relative paths of what is read are those from the folder of the test's file.
+        """
         __tracebackhide__ = True
         path = self._folder / system
+        for name in _READ & options.keys():
+            if isinstance(options[name], (str, os.PathLike)):
+                options[name] = self._folder / options[name]
         if "output_file" not in options and options.get("record", True):
             options["output_file"] = self._own_file(path.stem, ".csv")
         if "summary" not in options:

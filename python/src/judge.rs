@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use gyrator::system_file::Problems;
+use gyrator::graph::Graph;
+use gyrator::system_file::{Experiment, Problems, Spanned};
+use gyrator_assess::Judging;
 use gyrator_assess::checks::{self, Ending, Rows};
 use pyo3::prelude::*;
 
@@ -29,6 +31,23 @@ pub(crate) fn judge(
     let findings = findings.map_err(|found| invalid(words(&found, path)))?;
     let broken = findings.iter().filter(|finding| !finding.holds());
     Ok(broken.map(ToString::to_string).collect())
+}
+
+/// Finds what checks are about in a system: those of a file, or of a list of its tables.
+pub(crate) fn judging(
+    py: Python<'_>,
+    checks: &Bound<'_, PyAny>,
+    graph: &Graph,
+    experiment: &Experiment,
+) -> PyResult<Judging> {
+    let module = py.import("gyrator._assertions")?;
+    let text = module.getattr("text_of_checks")?.call1((checks,))?;
+    let (text, path): (String, String) = text.extract()?;
+    let seconds = |time: &Option<Spanned<f64>>| time.as_ref().map(|time| time.value);
+    let start = seconds(&experiment.start_time).unwrap_or(0.0);
+    let judging = checks::parse(text, &path)
+        .and_then(|checks| Judging::new(&checks, graph, start, seconds(&experiment.stop_time)));
+    judging.map_err(|found| error::invalid(py, words(&found, &path)))
 }
 
 /// Problems in words. Those of code have no place in a file.

@@ -7,6 +7,7 @@ use gyrator::real_time::Timing;
 use gyrator::record::{ColumnValues, MemoryRows, Recorded};
 use gyrator::unit::VariableType;
 use gyrator::{RunError, Value};
+use gyrator_assess::{Finding, Judging};
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -27,6 +28,8 @@ pub(crate) struct Run {
     rows: Option<MemoryRows>,
     /// How well it keeps step with the clock, where it does.
     timing: Option<Timing>,
+    /// Its checks, where there are some.
+    judging: Option<Judging>,
     raised: Raised,
 }
 
@@ -84,12 +87,14 @@ impl Run {
         run: gyrator::Run,
         rows: Option<MemoryRows>,
         timing: Option<Timing>,
+        judging: Option<Judging>,
         raised: Raised,
     ) -> Self {
         Self {
             run: Mutex::new(run),
             rows,
             timing,
+            judging,
             raised,
         }
     }
@@ -101,6 +106,22 @@ impl Run {
                 "the run is within a step: use it from one thread, and not in its own units",
             )
         })
+    }
+
+    /// What was found of the checks when the run has ended.
+    fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
+        let run = self.lock(py)?;
+        let judging = self.judging.as_ref().filter(|_| run.has_ended());
+        Ok(judging.map_or_else(Vec::new, |judging| judging.conclude(&run.report())))
+    }
+
+    /// The result of a run that has ended.
+    fn judged<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let findings = self.findings(py)?;
+        let broken = findings.iter().filter(|finding| !finding.holds());
+        let broken: Vec<String> = broken.map(ToString::to_string).collect();
+        let module = py.import("gyrator._result")?;
+        module.getattr("judged")?.call1((self.result(py)?, broken))
     }
 
     fn fail(&self, py: Python<'_>, failed: &RunError) -> PyErr {
@@ -163,7 +184,7 @@ impl Run {
     /// Steps until the stop time, or until a unit ends the run.
     fn run<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.advance(py, |_| true)?;
-        self.result(py)
+        self.judged(py)
     }
 
     /// Ends the run here.
@@ -174,22 +195,27 @@ impl Run {
             let stopped = py.detach(|| run.stop().map(drop));
             stopped.map_err(|failed| self.fail(py, &failed))?;
         }
-        self.result(py)
+        self.judged(py)
     }
 
     /// The rows until now, and the report as a summary.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let report = serde_json::to_string(&self.lock(py)?.report());
-        let report = report.map_err(|failed| error::usage(py, failed.to_string()))?;
+        let json = |written: serde_json::Result<String>| {
+            written.map_err(|failed| error::usage(py, failed.to_string()))
+        };
+        let report = json(serde_json::to_string(&self.lock(py)?.report()))?;
         // Known when the run has ended.
-        let timing = serde_json::to_string(&self.timing.as_ref().and_then(Timing::report));
-        let timing = timing.map_err(|failed| error::usage(py, failed.to_string()))?;
+        let timing = self.timing.as_ref().and_then(Timing::report);
+        let timing = json(serde_json::to_string(&timing))?;
+        let checks = json(serde_json::to_string(&self.findings(py)?))?;
         let table = self
             .rows
             .as_ref()
             .map(|rows| rows.with(|recorded| table(recorded.clone())));
         let module = py.import("gyrator._result")?;
-        module.getattr("of_run")?.call1((table, report, timing))
+        module
+            .getattr("of_run")?
+            .call1((table, report, timing, checks))
     }
 
     /// Simulated time, s.

@@ -14,6 +14,7 @@ use pyo3::types::PyDict;
 
 use crate::display;
 use crate::error::{self, Raised};
+use crate::judge;
 use crate::linear_unit::LinearUnit;
 use crate::python_unit::{self, Plan};
 use crate::real_time::{self, Pace};
@@ -490,7 +491,7 @@ impl System {
 
     /// Initialises the units and brings them to the start time.
     #[pyo3(signature = (*, threads=1, record=None, record_interval=None, real_time=None, overruns="warn",
-                        cpu=None, fifo_priority=None, lock_memory=false))]
+                        cpu=None, fifo_priority=None, lock_memory=false, check=None))]
     #[expect(clippy::too_many_arguments, reason = "the keywords of one function")]
     fn start(
         &self,
@@ -503,6 +504,7 @@ impl System {
         cpu: Option<usize>,
         fifo_priority: Option<u8>,
         lock_memory: bool,
+        check: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Run> {
         let clock = real_time::Options {
             overruns,
@@ -517,6 +519,7 @@ impl System {
             threads,
             ..RunOptions::default()
         };
+        let experiment = system.description().experiment.clone();
         let started = py.detach(move || system.start(&options));
         let mut run = started.map_err(|failed| error::of_start(py, &failed, &self.raised))?;
         let patterns = match record {
@@ -535,13 +538,28 @@ impl System {
             observed.map_err(|failed| error::of_run(py, &failed, &self.raised))?;
             rows = Some(kept);
         }
+        let judging = match check {
+            None => None,
+            Some(checks) => {
+                let judging = judge::judging(py, checks, run.graph(), &experiment)?;
+                let observed = run.observe(judging.observer());
+                observed.map_err(|failed| error::of_run(py, &failed, &self.raised))?;
+                Some(judging)
+            }
+        };
         // Last, so that nothing comes between its points and the next step.
         let timing = clock.as_ref().map(RealTime::timing);
         if let Some(clock) = clock {
             let observed = run.observe(clock);
             observed.map_err(|failed| error::of_run(py, &failed, &self.raised))?;
         }
-        Ok(Run::new(run, rows, timing, Arc::clone(&self.raised)))
+        Ok(Run::new(
+            run,
+            rows,
+            timing,
+            judging,
+            Arc::clone(&self.raised),
+        ))
     }
 }
 

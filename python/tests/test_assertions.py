@@ -122,6 +122,53 @@ def test_a_file_of_checks_finds_what_the_run_finds(oscillator: Path, tmp_path: P
     assert any(finding["message"] for finding in result.summary["checks"])
 
 
+def test_checks_see_every_point_whatever_is_recorded(oscillator: Path, tmp_path: Path) -> None:
+    whole = gyrator.run(oscillator, stop_time=2.0)
+    peak, at = whole["right.x"].max(), whole.time[whole["right.x"].argmax()]
+    limit = 0.5 * (peak + gyrator.run(oscillator, stop_time=2.0, output_interval=0.5)["right.x"].max())
+    above = {"signal": "right.x", "never_above": float(limit), "name": 'a "peak"', "until": 2.0}
+    never = {"component": "*", "balance_above": -1e9}
+    file = tmp_path / "peak.toml"
+    file.write_text(f"[[checks]]\nname = 'a \"peak\"'\nsignal = 'right.x'\nnever_above = {limit}\nuntil = 2\n", encoding="utf-8")
+    found = []
+    for checks in ([above, never], file):
+        with pytest.raises(gyrator.CheckError, match='a "peak": right.x is ') as broken:
+            gyrator.run(oscillator, stop_time=2.0, output_interval=0.5, check=checks)
+        found.append(broken.value.result)
+        system = gyrator.System.from_file(oscillator)
+        system.stop_time(2.0)
+        with pytest.raises(gyrator.CheckError, match='a "peak": right.x is ') as broken:
+            system.start(record_interval=0.5, check=checks).run()
+        found.append(broken.value.result)
+    for result in found:
+        assert result is not None
+        # The rows alone do not show it.
+        assert len(result.time) == 5
+        result.never_above("right.x", float(limit))
+        finding = result.summary["checks"][0]
+        assert (finding["outcome"], finding["value"], finding["time"]) == ("failed", peak, at)
+    by_program, in_process = found[0], found[1]
+    assert by_program is not None and in_process is not None
+    assert by_program.summary["checks"] == in_process.summary["checks"]
+    assert [finding["outcome"] for finding in by_program.summary["checks"]] == ["failed", "passed", "passed"]
+
+
+def test_checks_of_a_run_in_this_process_are_judged_at_its_end(oscillator: Path, tmp_path: Path) -> None:
+    system = gyrator.System.from_file(oscillator)
+    run = system.start(check=[{"signal": "right.x", "within": {"value": 0.0, "tolerance": 10.0}, "until": 1.0}])
+    run.run_until(0.5)
+    assert run.result().summary["checks"] == []
+    run.run_until(1.0)
+    (finding,) = run.stop().summary["checks"]
+    assert finding["outcome"] == "passed"
+    with pytest.raises(gyrator.InvalidInputError, match="no variable .*did you mean `right.x`"):
+        system.start(check=[{"signal": "right.xx", "never_above": 1.0}])
+    with pytest.raises(gyrator.InvalidInputError, match="cannot read the checks .*none.toml"):
+        system.start(check=tmp_path / "none.toml")
+    with pytest.raises(gyrator.InvalidInputError, match="never_abov"):
+        gyrator.run(oscillator, check=[{"signal": "right.x", "never_abov": 1.0}])
+
+
 def test_each_kind_of_check_of_a_result_is_a_method() -> None:
     shown = subprocess.run([gyrator.PROGRAM, "list", "--json"], check=True, capture_output=True, text=True)
     registries = {found["registry"]: found["entries"] for found in json.loads(shown.stdout)}

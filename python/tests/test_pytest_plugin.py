@@ -26,6 +26,10 @@ def test_records_nothing(gyrator_run, tmp_path):
     result = gyrator_run("system.toml", stop_time=0.1, record=False, summary=tmp_path / "mine.json")
     assert not result.columns
 
+def test_checks_lie_beside_the_test(gyrator_run):
+    with pytest.raises(gyrator.CheckError, match="right.x is "):
+        gyrator_run("system.toml", stop_time=0.1, output_interval=0.1, check="checks.toml")
+
 @pytest.mark.xfail
 def test_is_known_to_fail(gyrator_run):
     gyrator_run("system.toml", stop_time=0.1).never_above("left.x", -100.0)
@@ -37,12 +41,13 @@ def bench(pytester: pytest.Pytester, oscillator: Path) -> pytest.Pytester:
     """A folder with a system and its tests."""
     pytester.makepyfile(test_bench=TESTS)
     (pytester.path / "system.toml").write_bytes(oscillator.read_bytes())
+    (pytester.path / "checks.toml").write_text("[[checks]]\nsignal = 'right.x'\nnever_above = -20.0\n", encoding="utf-8")
     return pytester
 
 
 def test_results_of_failed_tests_are_kept_and_named(bench: pytest.Pytester) -> None:
     done = bench.runpytest_subprocess("--basetemp=kept", "--gyrator-results=results")
-    done.assert_outcomes(passed=2, failed=2, xfailed=1)
+    done.assert_outcomes(passed=3, failed=2, xfailed=1)
     done.stdout.fnmatch_lines(
         [
             'E*AssertionError: the mass stays below: right.x is * at t = * s, * above -5*',
