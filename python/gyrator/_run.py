@@ -12,18 +12,17 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from ._assertions import Checks, file_of_checks
+from ._assertions import file_of_checks
 from ._errors import CrashError, UsageError, error_of
 from ._gyrator import Follower, Table, column_types, read_table
+from ._options import RunOptions, SimulateOptions, StrPath, keywords
 from ._program import PROGRAM
 from ._result import Result
 
-#: A path as Python's own functions take it.
-StrPath = str | os.PathLike[str]
-#: A value of a variable.
-Value = float | int | bool | str
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: The message with the address of the live page.
 _LIVE = re.compile(rb"^live page: \S+$", re.MULTILINE)
@@ -33,63 +32,8 @@ _INTERVAL = 0.01
 _WITH_EQUALS = {"cache", "error_bars", "isolate", "real_time"}
 
 
-def run(
-    system: StrPath,
-    *,
-    start_time: float | None = None,
-    stop_time: float | None = None,
-    duration: float | None = None,
-    step_size: float | None = None,
-    tolerance: float | None = None,
-    scenario: StrPath | None = None,
-    parameter_set: str | Iterable[str] | None = None,
-    variant: str | None = None,
-    start_value: Mapping[str, Value] | None = None,
-    input_file: StrPath | None = None,
-    step_halvings: int | None = None,
-    feed_forward: StrPath | None = None,
-    method: str | None = None,
-    exchange: str | None = None,
-    extrapolation: str | None = None,
-    correction: str | None = None,
-    max_residual_energy: float | None = None,
-    accept_divergence: bool = False,
-    error_bars: bool | float | None = None,
-    output_file: StrPath | None = None,
-    output_interval: float | None = None,
-    output_variable: str | Iterable[str] | None = None,
-    initialize_only: bool = False,
-    summary: StrPath | None = None,
-    plot: StrPath | None = None,
-    report: StrPath | None = None,
-    check: Checks | None = None,
-    junit: StrPath | None = None,
-    save_state: StrPath | None = None,
-    at: float | None = None,
-    resume: StrPath | None = None,
-    library_path: StrPath | Iterable[StrPath] | None = None,
-    preload: str | Iterable[str] | None = None,
-    cache: bool | StrPath | None = None,
-    compile: bool = False,
-    unpack_limit: Mapping[str, str | float] | None = None,
-    no_sense_check: bool = False,
-    record_calls: StrPath | None = None,
-    real_time: bool | float | None = None,
-    overruns: str | None = None,
-    cpu: int | None = None,
-    fifo_priority: int | None = None,
-    lock_memory: bool = False,
-    live: bool | str | None = None,
-    live_allow_remote: bool = False,
-    no_supervisor: bool = False,
-    timeout: float | None = None,
-    isolate: bool | str | Iterable[str] | None = None,
-    memory_limit: int | None = None,
-    worker_threads: int | None = None,
-    no_nan_check: bool = False,
-    log_level: str | None = None,
-    record: bool = True,
-) -> Result:
+@keywords(RunOptions)
+def run(system: StrPath, **options: Unpack[RunOptions]) -> Result:
     """Runs a system of FMUs that a file describes, and returns its rows and its summary.
 
     The keywords are the options of ``gyrator run`` (docs/command-line.md): what may be given several times is a list or, with names and
@@ -101,62 +45,18 @@ def run(
 
     Raises the subclass of :class:`Error` that belongs to the exit code of the program.
     """
-    options = dict(locals())
-    del options["system"]
-    return _execute("run", system, options)
+    return _execute("run", system, dict(options))
 
 
-def simulate(
-    fmu: StrPath,
-    *,
-    start_time: float | None = None,
-    stop_time: float | None = None,
-    duration: float | None = None,
-    step_size: float | None = None,
-    tolerance: float | None = None,
-    scenario: StrPath | None = None,
-    start_value: Mapping[str, Value] | None = None,
-    input_file: StrPath | None = None,
-    step_halvings: int | None = None,
-    error_bars: bool | float | None = None,
-    output_file: StrPath | None = None,
-    output_interval: float | None = None,
-    output_variable: str | Iterable[str] | None = None,
-    initialize_only: bool = False,
-    summary: StrPath | None = None,
-    plot: StrPath | None = None,
-    report: StrPath | None = None,
-    library_path: StrPath | Iterable[StrPath] | None = None,
-    preload: str | Iterable[str] | None = None,
-    cache: bool | StrPath | None = None,
-    compile: bool = False,
-    unpack_limit: Mapping[str, str | float] | None = None,
-    record_calls: StrPath | None = None,
-    real_time: bool | float | None = None,
-    overruns: str | None = None,
-    cpu: int | None = None,
-    fifo_priority: int | None = None,
-    lock_memory: bool = False,
-    live: bool | str | None = None,
-    live_allow_remote: bool = False,
-    no_supervisor: bool = False,
-    timeout: float | None = None,
-    isolate: bool | str | Iterable[str] | None = None,
-    memory_limit: int | None = None,
-    worker_threads: int | None = None,
-    no_nan_check: bool = False,
-    log_level: str | None = None,
-    record: bool = True,
-) -> Result:
+@keywords(SimulateOptions)
+def simulate(fmu: StrPath, **options: Unpack[SimulateOptions]) -> Result:
     """Simulates one FMU; as :func:`run`, with the options of ``gyrator simulate``."""
-    options = dict(locals())
-    del options["fmu"]
-    return _execute("simulate", fmu, options)
+    return _execute("simulate", fmu, dict(options))
 
 
 def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
-    record, output = options.pop("record"), options.pop("output_file")
-    asked_summary = options.pop("summary")
+    record, output = options.pop("record", True), options.pop("output_file", None)
+    asked_summary = options.pop("summary", None)
     if output is not None and not record:
         raise UsageError("output_file and record=False exclude each other")
     if output is not None and os.fspath(output) == "-":
@@ -172,8 +72,8 @@ def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
         command += ["--progress=never", "--", os.fspath(path)]
         follower = Follower(rows) if output is None and record else None
         # Error bars become columns of the rows in the end.
-        is_followed = not options["error_bars"]
-        is_live = bool(options["live"])
+        is_followed = not options.get("error_bars")
+        is_live = bool(options.get("live"))
         code, report, messages = wait(
             command, Path(folder), follower if is_followed else None, is_live=is_live
         )
@@ -265,7 +165,7 @@ def _message_of(messages: str, facts: dict[str, Any], code: int) -> str:
     return facts.get("advice") or facts.get("stop_detail") or f"gyrator ended with exit code {code}"
 
 
-def arguments(options: dict[str, Any]) -> list[str]:
+def arguments(options: Mapping[str, Any]) -> list[str]:
     """The options of the command line that keywords stand for."""
     arguments = []
     for name, value in options.items():

@@ -6,18 +6,19 @@ import html
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._errors import error_of
 from ._gyrator import Table, read_cases, read_study
+from ._options import StrPath, StudyOptions, keywords
 from ._program import PROGRAM
 from ._result import Columns
-from ._run import StrPath, arguments, message_of, read_summary, wait
+from ._run import arguments, message_of, read_summary, wait
 
 if TYPE_CHECKING:
     import pandas
+    from typing_extensions import Unpack
 
 #: Exit codes after which the journal holds rows of this study.
 _WITH_ROWS = {0, 1, 5, 6, 130}
@@ -46,31 +47,8 @@ class Study(Columns):
         return f"<pre>{html.escape(self.report or repr(self))}</pre>"
 
 
-def study(
-    study: StrPath,
-    *,
-    output_file: StrPath | None = None,
-    shard: str | None = None,
-    summary: StrPath | None = None,
-    accept_divergence: bool = False,
-    scenario: StrPath | None = None,
-    resume: StrPath | None = None,
-    dry_run: bool = False,
-    worker_threads: int | None = None,
-    live: bool | str | None = None,
-    live_allow_remote: bool = False,
-    no_supervisor: bool = False,
-    isolate: bool | str | Iterable[str] | None = None,
-    timeout: float | None = None,
-    parameter_set: str | Iterable[str] | None = None,
-    variant: str | None = None,
-    library_path: StrPath | Iterable[StrPath] | None = None,
-    preload: str | Iterable[str] | None = None,
-    cache: bool | StrPath | None = None,
-    compile: bool = False,
-    unpack_limit: Mapping[str, str | float] | None = None,
-    log_level: str | None = None,
-) -> Study:
+@keywords(StudyOptions)
+def study(study: StrPath, **options: Unpack[StudyOptions]) -> Study:
     """Makes the runs of a study file, and returns their rows.
 
     The keywords are the options of ``gyrator study`` (docs/studies.md). As there, the table is written to ``output_file``, by default beside the
@@ -80,15 +58,14 @@ def study(
     Raises the subclass of :class:`Error` that belongs to the exit code of the program, with the rows that are finished as ``study``:
     :class:`CheckError` where a run diverges, unless ``accept_divergence``.
     """
-    options = dict(locals())
-    path = Path(options.pop("study"))
-    asked_summary = options.pop("summary")
-    output = Path(options.pop("output_file") or path.with_suffix(".csv"))
+    path, dry_run = Path(study), options.get("dry_run", False)
+    asked_summary = options.pop("summary", None)
+    output = Path(options.pop("output_file", None) or path.with_suffix(".csv"))
     with tempfile.TemporaryDirectory(prefix="gyrator-") as folder:
         facts_file = Path(folder, "summary.json")
         command = [str(PROGRAM), "study", *arguments(options), f"--summary={facts_file}"]
         command += [f"--output-file={output}", "--progress=never", "--", os.fspath(path)]
-        code, report, messages = wait(command, Path(folder), None, is_live=bool(options["live"]))
+        code, report, messages = wait(command, Path(folder), None, is_live=bool(options.get("live")))
         facts = read_summary(facts_file)
         if asked_summary is not None and facts_file.exists():
             shutil.copyfile(facts_file, asked_summary)

@@ -16,8 +16,9 @@ from typing import Any, cast
 import pytest
 
 from ._errors import Error
+from ._options import StrPath
 from ._result import Result
-from ._run import StrPath, run
+from ._run import run
 
 
 #: Keywords with the path of a file that is read.

@@ -187,6 +187,14 @@ def test_each_option_is_a_keyword(verb: str, function: object) -> None:
     assert {word.name for word in keywords if word.kind is word.KEYWORD_ONLY} - {"record"} == options
 
 
+def test_an_unknown_keyword_is_refused_as_python_does(oscillator: Path) -> None:
+    options = {"stop_tim": 1.0}
+    with pytest.raises(TypeError, match=r"^run\(\) got an unexpected keyword argument 'stop_tim'$"):
+        gyrator.run(oscillator, **options)  # type: ignore[arg-type]
+    shown = str(inspect.signature(gyrator.run))
+    assert "compile: 'bool' = False" in shown and "stop_time: 'float | None' = None" in shown
+
+
 def test_the_program_is_a_command(oscillator: Path) -> None:
     program = Path(sys.executable).parent / "gyrator"
     shown = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
