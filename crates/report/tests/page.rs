@@ -79,6 +79,9 @@ fn summary(name: &str) -> Value {
         "error_bars": (0..20).map(bar).collect::<Vec<_>>(),
         "checks": [{ "name": name, "subject": name, "outcome": "failed", "message": name }],
         "notes": [name], "parameters": { name: name }, "counters": { "macro_steps": 1000 },
+        "plan": { "method": "jacobi", "is_final": true, "operations": [
+            { "operation": "repeat", "text": name }, { "operation": "step", "components": [name], "text": name, "depth": 1 },
+        ] },
         "wall_clock": { "loading": 0.1, "initialising": 0.2, "stepping": 0.3 },
         "output": { "file": name, "rows": 2000 },
         "provenance": { "arguments": ["run", name], "files": { name: name } },

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::StepPlan;
@@ -352,21 +353,23 @@ impl Words<'_> {
 
     /// The exchange as the system asks for it.
     fn modes(&self) -> String {
-        let components = self.graph.components.iter();
-        let asked: Vec<String> = components
-            .filter(|node| {
-                let depends = |output: usize| !self.graph.feedthrough(output, false).is_empty();
-                node.outputs.clone().any(depends)
-            })
-            .map(|node| format!("{} {}", node.name, node.exchange.word()))
+        let mut modes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (component, node) in self.graph.components.iter().enumerate() {
+            let depends = |output: usize| !self.graph.feedthrough(output, false).is_empty();
+            if node.outputs.clone().any(depends) {
+                let asked = modes.entry(node.exchange.word());
+                asked.or_default().push(component);
+            }
+        }
+        let asked = modes.iter();
+        let asked: Vec<String> = asked
+            .map(|(mode, components)| format!("{mode}: {}", self.names(components)))
             .collect();
         if asked.is_empty() {
             "no unit declares direct feed-through".to_owned()
         } else {
-            format!(
-                "outputs with direct feed-through, by mode: {}",
-                asked.join(", ")
-            )
+            let asked = asked.join("; ");
+            format!("outputs with direct feed-through, by mode; {asked}")
         }
     }
 

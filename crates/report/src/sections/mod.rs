@@ -2,6 +2,7 @@
 
 mod advised;
 mod ledger;
+mod plan;
 mod provenance;
 mod run;
 mod time;
@@ -69,6 +70,11 @@ const AFTER_PLOTS: &[Section] = &[
         id: "actions",
         title: "Scenario",
         html: run::actions,
+    },
+    Section {
+        id: "plan",
+        title: "The step plan",
+        html: plan::plan,
     },
     Section {
         id: "time",
