@@ -24,6 +24,7 @@ from ._gyrator import (
     Snapshot,
     System,
 )
+from ._picture import Picture
 from ._program import PROGRAM
 from ._result import Result
 from ._run import run, simulate
@@ -42,6 +43,7 @@ __all__ = [
     "LinearUnit",
     "LoadError",
     "Output",
+    "Picture",
     "Result",
     "Run",
     "SimulationError",

@@ -1,10 +1,13 @@
-"""Results and systems as Jupyter shows them: tables of HTML."""
+"""Results and systems as Jupyter shows them: a graph and tables of HTML."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
+
+from . import _picture
 
 #: Columns of the table of bonds: heading and key of the summary.
 _BOND = {
@@ -24,14 +27,15 @@ _COMPONENT = {
 }
 
 
-def of_result(summary: dict[str, Any], size: str, report: str) -> str:
-    """The verdict and the ledger of a run; its report is folded up."""
+def of_result(summary: dict[str, Any], size: str, report: str, graph: str | None) -> str:
+    """The verdict and the ledger of a run, and the graph of its system; its report is folded up."""
     end = summary.get("stop_reason") or "no run"
     if summary.get("stop_time") is not None:
         end += f" at t = {_text(summary['stop_time'])} s after {_text(summary.get('steps'))} steps"
     verdict = summary.get("verdict")
     head = f"<b>coupling error: {escape(verdict)}</b>, " if verdict else ""
     parts = [f"<p>{head}{escape(end)}, {escape(size)}</p>"]
+    parts += [_of_graph(graph)]
     reasons = [summary.get("stop_detail"), summary.get("advice")]
     parts += [f"<p>{escape(reason)}</p>" for reason in reasons if reason]
     parts += [_of_records(_COMPONENT, summary.get("components") or [])]
@@ -48,15 +52,25 @@ def of_system(
     components: Sequence[Sequence[Any]],
     connections: Sequence[Sequence[Any]],
     bonds: Sequence[Sequence[Any]],
+    system: str,
 ) -> str:
-    """The parts of a system."""
+    """The graph and the parts of a system, which is given as the text of its file, too."""
     return "".join(
         [
+            _of_graph(_picture.graph(system) if components else None),
             _table(["component", "unit", "step, s"], components),
             _table(["output", "input", "gain", "offset"], connections),
             _table(["bond", "effort", "flow", "correction"], bonds),
         ]
     )
+
+
+def _of_graph(svg: str | None) -> str:
+    """A graph as an image of its own: its style holds for no other picture of the page."""
+    if svg is None:
+        return ""
+    data = b64encode(svg.encode()).decode()
+    return f'<p><img alt="graph of the system" style="max-width:100%" src="data:image/svg+xml;base64,{data}"/></p>'
 
 
 def _of_records(columns: dict[str, str], records: Iterable[dict[str, Any]]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._result import Result
@@ -95,3 +96,22 @@ def error_of(
 ) -> Error:
     """The exception of an exit code."""
     return _KINDS.get(exit_code, Error)(message, exit_code, result, study)
+
+
+def message_of(messages: str, facts: dict[str, Any], code: int) -> str:
+    """The account of the error: the messages from the first error on, and the checks that failed."""
+    failed = [found for found in facts.get("checks") or [] if found["outcome"] == "failed"]
+    text = _message_of(messages, facts, code)
+    lines = [f"{found['name']}: {found['message']}" for found in failed if found["message"] not in text]
+    return "\n".join([text, *lines])
+
+
+def _message_of(messages: str, facts: dict[str, Any], code: int) -> str:
+    begin = re.search(r"^error(\[[\w-]+\])?: ", messages, re.MULTILINE)
+    text = messages[begin.end() :] if begin else messages
+    text = text.strip()
+    if code < 0 and not text:
+        return f"the program gyrator was ended by signal {-code}"
+    if text:
+        return text
+    return facts.get("advice") or facts.get("stop_detail") or f"gyrator ended with exit code {code}"

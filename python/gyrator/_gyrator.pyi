@@ -366,12 +366,15 @@ class Table:
     def values(self, name: str) -> Memory | list[str]:
         """The memory of a column of numbers or booleans, or the list of its texts."""
 
+    def write(self, path: str | PathLike[str]) -> None:
+        """Writes a file of doubles (docs/results.md), of text where there are columns of texts."""
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns as a stream of Arrow."""
 
 @final
 class Follower:
-    """Follows the CSV file that a run writes."""
+    """Follows the file of doubles, or the CSV file, that a run writes."""
 
     def __new__(cls, path: str | PathLike[str]) -> Follower: ...
     def read(self) -> None:
@@ -393,4 +396,4 @@ def read_study(journal: str | PathLike[str]) -> Table:
     """The rows that a study has finished, in the order of its cases, from its journal."""
 
 def read_table(path: str | PathLike[str], types: dict[str, str]) -> Table:
-    """Reads a result file, CSV or Parquet, with types of the columns that are not of reals."""
+    """Reads a result file of any form, with types of the columns that are not of reals."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _display
+from . import _display, _picture
 from ._assertions import Assertions
 from ._errors import CheckError
 from ._gyrator import Table
@@ -64,9 +66,12 @@ class Columns(Mapping[str, "np.ndarray[Any, Any]"]):
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns as an Arrow C stream; numbers are shared."""
+        return self._rows().__arrow_c_stream__(requested_schema)
+
+    def _rows(self) -> Table:
         if self._table is None:
             raise ValueError("nothing was recorded")
-        return self._table.__arrow_c_stream__(requested_schema)
+        return self._table
 
     def _size(self) -> str:
         rows = 0 if self._table is None else len(self._table)
@@ -80,8 +85,21 @@ class Result(Assertions, Columns):
     ``float64`` for Real, ``int32`` for Integer and for the numbers of an enumeration's items, ``bool`` for Boolean, ``object`` for
     String. ``pyarrow.table(result)``, ``polars.DataFrame(result)`` and whatever else takes the Arrow C stream accept it.
 
-    :meth:`within`, :meth:`settles`, :meth:`never_above`, :meth:`energy_error_below` and others assert.
+    :meth:`within`, :meth:`settles`, :meth:`never_above`, :meth:`energy_error_below` and others assert. :meth:`plot` draws columns,
+    :meth:`write_report` writes a page.
     """
+
+    def __init__(
+        self,
+        table: Table | None,
+        summary: dict[str, Any],
+        report: str,
+        messages: str,
+        system: Path | str | None = None,
+    ):
+        super().__init__(table, summary, report, messages)
+        #: The file of the system, or the text of one.
+        self._system = system
 
     @property
     def verdict(self) -> str | None:
@@ -103,13 +121,13 @@ class Result(Assertions, Columns):
         return frame
 
     def plot(self, *names: str, axes: Any = None) -> Any:
-        """Draws columns over time with matplotlib, all of numbers where none are named; returns the axes."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError("Result.plot needs matplotlib: pip install matplotlib") from error
+        """Draws columns over time, as ``gyrator plot``: the signals that move and the bonds where none are named.
+
+        Returns a :class:`Picture`, which Jupyter shows and ``save`` writes as SVG. ``axes`` of matplotlib are drawn to and returned
+        instead, with all columns of numbers where none are named.
+        """
         if axes is None:
-            axes = plt.figure().add_subplot()
+            return _picture.plot(self._rows(), self.summary, names)
         numbers = [name for name in self if name != "time" and self[name].dtype != object]
         for name in names or numbers:
             axes.plot(self.time, self[name], label=name)
@@ -117,15 +135,24 @@ class Result(Assertions, Columns):
         axes.legend()
         return axes
 
+    def write_report(self, path: str | os.PathLike[str], *names: str) -> None:
+        """Writes the report of the run as one page of HTML, which opens offline, with the plots of these columns (docs/report.md).
+
+        ``run(…, report=path)`` writes it with the graph of the system, too.
+        """
+        _picture.report(self._rows(), self.summary, Path(path).resolve(), names)
+
     def __repr__(self) -> str:
         reason = self.summary.get("stop_reason")
         return f"<gyrator.Result: {self._size()}, {reason}, verdict {self.verdict}>"
 
     def _repr_html_(self) -> str:
-        return _display.of_result(self.summary, self._size(), self.report)
+        fingerprint = (self.summary.get("provenance") or {}).get("system", {}).get("sha256")
+        graph = None if self._system is None else _picture.graph(self._system, fingerprint)
+        return _display.of_result(self.summary, self._size(), self.report, graph)
 
 
-def of_run(table: Table | None, report: str, timing: str, checks: str) -> Result:
+def of_run(table: Table | None, report: str, timing: str, checks: str, system: str) -> Result:
     """The result of a run in this process, of its report, its timing and the findings of its checks as JSON."""
     facts: dict[str, Any] = json.loads(report)
     facts["real_time"] = json.loads(timing)
@@ -133,7 +160,7 @@ def of_run(table: Table | None, report: str, timing: str, checks: str) -> Result
     # As the summary of the program has them.
     reason = facts["stop_reason"]
     facts["stop_reason"], facts["stop_detail"] = reason["kind"], reason.get("detail")
-    return Result(table, facts, "", "\n".join(facts["warnings"]))
+    return Result(table, facts, "", "\n".join(facts["warnings"]), system)
 
 
 def judged(result: Result, broken: list[str]) -> Result:

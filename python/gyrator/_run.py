@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ._assertions import file_of_checks
-from ._errors import CrashError, UsageError, error_of
+from ._errors import CrashError, UsageError, error_of, message_of
 from ._gyrator import Follower, Table, column_types, read_table
 from ._options import RunOptions, SimulateOptions, StrPath, keywords
 from ._program import PROGRAM
@@ -63,7 +63,8 @@ def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
         raise UsageError("output_file must be a file: the rows are in the result")
     with tempfile.TemporaryDirectory(prefix="gyrator-") as folder:
         summary = Path(folder, "summary.json")
-        rows = Path(folder, "rows.csv") if output is None else Path(output)
+        # Doubles, which are read while they come.
+        rows = Path(folder, "result.rows") if output is None else Path(output)
         if options.get("check") is not None:
             options["check"] = file_of_checks(options["check"], Path(folder))
         command = [str(PROGRAM), verb, *arguments(options), f"--summary={summary}"]
@@ -89,7 +90,7 @@ def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
             table = follower.finish(types)
         elif record and facts.get("output") and rows.exists():
             table = read_table(rows, types)
-    result = Result(table, facts, report, messages)
+    result = Result(table, facts, report, messages, Path(path) if verb == "run" else None)
     if code == 0:
         return result
     raise error_of(code, message_of(messages, facts, code), result)
@@ -144,25 +145,6 @@ def read_summary(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     return facts
-
-
-def message_of(messages: str, facts: dict[str, Any], code: int) -> str:
-    """The account of the error: the messages from the first error on, and the checks that failed."""
-    failed = [found for found in facts.get("checks") or [] if found["outcome"] == "failed"]
-    text = _message_of(messages, facts, code)
-    lines = [f"{found['name']}: {found['message']}" for found in failed if found["message"] not in text]
-    return "\n".join([text, *lines])
-
-
-def _message_of(messages: str, facts: dict[str, Any], code: int) -> str:
-    begin = re.search(r"^error(\[[\w-]+\])?: ", messages, re.MULTILINE)
-    text = messages[begin.end() :] if begin else messages
-    text = text.strip()
-    if code < 0 and not text:
-        return f"the program gyrator was ended by signal {-code}"
-    if text:
-        return text
-    return facts.get("advice") or facts.get("stop_detail") or f"gyrator ended with exit code {code}"
 
 
 def arguments(options: Mapping[str, Any]) -> list[str]:

@@ -9,12 +9,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._errors import error_of
+from ._errors import error_of, message_of
 from ._gyrator import Table, read_cases, read_study
 from ._options import StrPath, StudyOptions, keywords
 from ._program import PROGRAM
 from ._result import Columns
-from ._run import arguments, message_of, read_summary, wait
+from ._run import arguments, read_summary, wait
 
 if TYPE_CHECKING:
     import pandas

@@ -5,12 +5,35 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, StringArray};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::DataType;
+use gyrator_record::{Cell, ColumnType};
 
 /// A column with its values.
 #[derive(Clone)]
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) values: Values,
+}
+
+impl Column {
+    /// The type of the values in a result file.
+    pub(crate) fn kind(&self) -> ColumnType {
+        match &self.values {
+            Values::Real(_) => ColumnType::Real,
+            Values::Integer(_) => ColumnType::Integer,
+            Values::Boolean(_) => ColumnType::Boolean,
+            Values::Text(_) => ColumnType::String,
+        }
+    }
+
+    /// The value of a row.
+    pub(crate) fn cell(&self, row: usize) -> Cell<'_> {
+        match &self.values {
+            Values::Real(values) => Cell::Real(values[row]),
+            Values::Integer(values) => Cell::Integer(values[row].into()),
+            Values::Boolean(values) => Cell::Boolean(values[row] != 0),
+            Values::Text(texts) => Cell::String(&texts[row]),
+        }
+    }
 }
 
 /// The values of a column. Clones share them.

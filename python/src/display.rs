@@ -1,7 +1,11 @@
 //! Systems as Jupyter shows them.
 
 use gyrator::system_file::{Component, Connection, SystemFile};
+use gyrator_system::toml_file::to_toml;
 use pyo3::prelude::*;
+
+/// In place of an FMU's file, for units in Python.
+const IN_CODE: &str = "in code";
 
 /// The parts of a system as HTML, by the Python part of the package.
 pub(crate) fn html(py: Python<'_>, system: &SystemFile) -> PyResult<String> {
@@ -19,7 +23,19 @@ pub(crate) fn html(py: Python<'_>, system: &SystemFile) -> PyResult<String> {
         .collect();
     let module = py.import("gyrator._display")?;
     let made = module.getattr("of_system")?;
-    made.call1((components, connections, bonds))?.extract()
+    let parts = (components, connections, bonds, file(system));
+    made.call1(parts)?.extract()
+}
+
+/// The text of a file of the system, for its graph.
+pub(crate) fn file(system: &SystemFile) -> String {
+    let mut system = system.clone();
+    for component in &mut system.components {
+        if component.block.is_none() && component.fmu.value.file_name().is_none() {
+            component.fmu.value = IN_CODE.into();
+        }
+    }
+    to_toml(&system)
 }
 
 /// The numbers of components, connections and bonds.
@@ -40,7 +56,7 @@ fn component(component: &Component) -> (String, String, Option<f64>) {
         Some(block) => block.name.value.clone(),
         None => {
             let file = component.fmu.value.file_name();
-            file.map_or("in code".to_owned(), |name| {
+            file.map_or(IN_CODE.to_owned(), |name| {
                 name.to_string_lossy().into_owned()
             })
         }

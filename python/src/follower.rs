@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gyrator_record::DoublesHeader;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
@@ -16,7 +17,7 @@ use crate::table::{Table, kind};
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 20;
 
-/// Follows the CSV file that a run writes: each call of `read` takes the whole rows that have come since.
+/// Follows the file of doubles or the CSV file that a run writes: each call of `read` takes the whole rows that have come since.
 #[pyclass(frozen, module = "gyrator._gyrator")]
 pub(crate) struct Follower {
     path: PathBuf,
@@ -29,6 +30,8 @@ struct Rows {
     /// Bytes after the last whole row.
     rest: Vec<u8>,
     columns: Vec<Growing>,
+    /// Bytes of a row, in a file of doubles.
+    row: Option<usize>,
     /// The file is not what it was: it is read anew in the end.
     is_changed: bool,
 }
@@ -128,18 +131,55 @@ fn identity(file: &File) -> PyResult<(u64, u64)> {
 
 impl Rows {
     fn take(&mut self) -> PyResult<()> {
-        let Some(file) = &mut self.file else {
-            return Ok(());
-        };
         loop {
+            let Some(file) = &mut self.file else {
+                return Ok(());
+            };
             let read = file.take(BLOCK as u64).read_to_end(&mut self.rest);
             let read = read.map_err(|error| PyOSError::new_err(error.to_string()))?;
             if read == 0 {
                 return Ok(());
             }
+            self.take_whole()?;
+        }
+    }
+
+    /// Takes the whole rows of the bytes that have come.
+    fn take_whole(&mut self) -> PyResult<()> {
+        if self.columns.is_empty() && DoublesHeader::is_at(&self.rest) {
+            let Some(header) = DoublesHeader::parse(&self.rest) else {
+                return Ok(());
+            };
+            self.row = Some(header.row_length());
+            self.rest.drain(..header.length);
+            let names = header.names.into_iter();
+            self.columns.extend(names.map(|name| Growing {
+                name,
+                cells: Cells::Numbers(Vec::new()),
+            }));
+        }
+        let whole = if let Some(row) = self.row {
+            let whole = self.rest.len() - self.rest.len() % row;
+            take_doubles(&self.rest[..whole], row, &mut self.columns);
+            whole
+        } else {
             let whole = end_of_rows(&self.rest);
             parse(&self.rest[..whole], &mut self.columns)?;
-            self.rest.drain(..whole);
+            whole
+        };
+        self.rest.drain(..whole);
+        Ok(())
+    }
+}
+
+/// Takes whole rows of doubles, of so many bytes each.
+fn take_doubles(bytes: &[u8], row: usize, columns: &mut [Growing]) {
+    for (place, column) in (0..).step_by(size_of::<f64>()).zip(columns) {
+        if let Cells::Numbers(numbers) = &mut column.cells {
+            numbers.extend(bytes.chunks_exact(row).map(|row| {
+                let cell = row[place..].first_chunk();
+                cell.map_or(f64::NAN, |cell| f64::from_le_bytes(*cell))
+            }));
         }
     }
 }

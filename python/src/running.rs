@@ -31,6 +31,8 @@ pub(crate) struct Run {
     /// Its checks, where there are some.
     judging: Option<Judging>,
     raised: Raised,
+    /// The text of a file of its system.
+    system: String,
 }
 
 /// A handle of an output, a local variable or a parameter of one run, which is read without a look-up.
@@ -89,6 +91,7 @@ impl Run {
         timing: Option<Timing>,
         judging: Option<Judging>,
         raised: Raised,
+        system: String,
     ) -> Self {
         Self {
             run: Mutex::new(run),
@@ -96,6 +99,7 @@ impl Run {
             timing,
             judging,
             raised,
+            system,
         }
     }
 
@@ -215,7 +219,7 @@ impl Run {
         let module = py.import("gyrator._result")?;
         module
             .getattr("of_run")?
-            .call1((table, report, timing, checks))
+            .call1((table, report, timing, checks, &self.system))
     }
 
     /// Simulated time, s.

@@ -515,6 +515,7 @@ impl System {
         let clock = clock.observer(py, &real_time.unwrap_or(Pace::Wanted(false)))?;
         let mut guard = self.lock(py)?;
         let system = &mut *guard;
+        let text = display::file(system.description());
         let options = RunOptions {
             threads,
             ..RunOptions::default()
@@ -553,13 +554,8 @@ impl System {
             let observed = run.observe(clock);
             observed.map_err(|failed| error::of_run(py, &failed, &self.raised))?;
         }
-        Ok(Run::new(
-            run,
-            rows,
-            timing,
-            judging,
-            Arc::clone(&self.raised),
-        ))
+        let raised = Arc::clone(&self.raised);
+        Ok(Run::new(run, rows, timing, judging, raised, text))
     }
 }
 

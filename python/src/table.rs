@@ -1,12 +1,13 @@
 //! A result in memory.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
 use gyrator_record as record;
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use gyrator_record::{Cell, CsvSink, RecordError, RowSink as _};
+use pyo3::exceptions::{PyKeyError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
@@ -52,6 +53,24 @@ impl Table {
         &self.columns
     }
 
+    fn write_rows(&self, path: &Path) -> Result<(), RecordError> {
+        let mut sink = CsvSink::create(path)?.as_doubles();
+        let Some((time, columns)) = self.columns.split_first() else {
+            return sink.finish();
+        };
+        let described = columns.iter();
+        let described = described.map(|column| record::Column::new(&column.name, column.kind()));
+        sink.begin(&described.collect::<Vec<_>>())?;
+        for row in 0..self.__len__() {
+            let time = match time.cell(row) {
+                Cell::Real(time) => time,
+                _ => f64::NAN,
+            };
+            sink.row(time, &mut columns.iter().map(|column| column.cell(row)))?;
+        }
+        sink.finish()
+    }
+
     fn column(&self, name: &str) -> PyResult<&Column> {
         let found = self.columns.iter().find(|column| column.name == name);
         found.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
@@ -90,6 +109,12 @@ impl Table {
         Ok(Bound::new(py, memory)?.into_any())
     }
 
+    /// Writes a file of doubles, of text where there are columns of texts.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let written = py.detach(|| self.write_rows(&path));
+        written.map_err(|error| PyOSError::new_err(error.to_string()))
+    }
+
     /// The columns as a stream of Arrow.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
@@ -104,7 +129,7 @@ impl Table {
     }
 }
 
-/// Reads a result file, CSV or Parquet, with types of the columns that are not of reals.
+/// Reads a result file of any form, with types of the columns that are not of reals.
 #[pyfunction]
 pub(crate) fn read_table(
     py: Python<'_>,

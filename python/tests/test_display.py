@@ -1,5 +1,8 @@
 """Results and systems in Jupyter."""
 
+import base64
+import re
+import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -26,6 +29,75 @@ class Cells(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
+
+
+def graph(page: str) -> list[str]:
+    """The texts of the graph in a page."""
+    found = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', page)
+    return texts(base64.b64decode(found[1]).decode()) if found else []
+
+
+def texts(svg: str) -> list[str]:
+    root = ElementTree.fromstring(svg)
+    return [element.text for element in root.iter() if element.text and element.text.strip()]
+
+
+def test_a_result_shows_the_graph_of_its_system(oscillator: Path) -> None:
+    result = gyrator.run(oscillator, stop_time=0.1)
+    assert {"left", "right", "OscillatorForce.fmu"} <= set(graph(result._repr_html_()))
+    text = oscillator.read_text(encoding="utf-8")
+    oscillator.write_text(text + "\n", encoding="utf-8")
+    assert graph(result._repr_html_()) == [], "the file is another one"
+    oscillator.unlink()
+    assert graph(result._repr_html_()) == []
+
+
+def test_pictures_need_no_other_package(oscillator: Path, tmp_path: Path) -> None:
+    result = gyrator.run(oscillator, stop_time=1.0)
+    picture = result.plot("right.*")
+    assert {"right.x", "right.v"} <= set(texts(picture._repr_svg_()))
+    assert "left.f" not in texts(picture.svg)
+    picture.save(tmp_path / "picture.svg")
+    assert (tmp_path / "picture.svg").read_text(encoding="utf-8") == picture.svg
+    assert "left.f" in texts(result.plot().svg)
+    with pytest.raises(gyrator.UsageError, match="right.y"):
+        result.plot("right.y")
+    with pytest.raises(ValueError, match="nothing was recorded"):
+        gyrator.run(oscillator, stop_time=0.1, record=False).plot()
+
+
+def test_a_report_is_a_page(oscillator: Path, tmp_path: Path) -> None:
+    result = gyrator.run(oscillator, stop_time=1.0)
+    page = tmp_path / "run.html"
+    result.write_report(page, "right.x")
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "visible" in text
+    (tmp_path / "notes.html").write_text("mine")
+    with pytest.raises(gyrator.SimulationError, match="no page"):
+        result.write_report(tmp_path / "notes.html")
+
+
+def test_texts_and_whole_numbers_are_drawn_and_reported(fmus: Path, tmp_path: Path) -> None:
+    names = ["integer_out", "boolean_parameter_out", "string_parameter_out"]
+    result = gyrator.simulate(fmus / "AllTypes.fmu", stop_time=1.0, step_size=0.25, output_variable=names)
+    assert "integer_out" in texts(result.plot("integer_out").svg)
+    result.write_report(tmp_path / "run.html")
+
+
+def test_a_run_in_process_is_drawn(tmp_path: Path) -> None:
+    system = gyrator.System(0.1)
+    system.add("source", gyrator.ClosureUnit({}, {"y": 1.0}, lambda call: call.outputs.fill(call.time)))
+    system.add("target", gyrator.ClosureUnit({"u": 0.0}, {"z": 1.0}, lambda call: call.outputs.fill(2.0 * call.inputs[0])))
+    system.connect("source.y", "target.u")
+    assert {"source", "in code", "target"} <= set(graph(system._repr_html_()))
+    run = system.start()
+    run.run_until(1.0)
+    result = run.stop()
+    assert {"source", "target"} <= set(graph(result._repr_html_()))
+    assert "target.z" in texts(result.plot("target.z").svg)
+    result.write_report(tmp_path / "run.html")
+    assert graph(gyrator.System(0.1)._repr_html_()) == []
 
 
 def test_a_result_shows_verdict_and_ledger(oscillator: Path) -> None:

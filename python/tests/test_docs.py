@@ -6,10 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-import matplotlib
 import pytest
-
-matplotlib.use("Agg")
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Info string and text of a block; one with ``no-run`` says why it is not run.

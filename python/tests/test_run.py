@@ -78,6 +78,26 @@ def test_a_run_in_real_time_says_how_punctual_it_was(oscillator: Path) -> None:
     assert len(result.time) == 101
 
 
+def test_a_result_of_doubles_can_be_kept(oscillator: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "out.rows"
+    result = gyrator.run(oscillator, stop_time=0.1, output_file=kept)
+    with kept.open("rb") as file:
+        names = file.readline()[1:].decode().rstrip().split(",")
+        rows = np.fromfile(file, "<f8").reshape(-1, len(names))
+    assert names == result.columns
+    for name, column in zip(names, rows.T, strict=True):
+        assert (result[name] == column).all(), name
+
+
+@pytest.mark.parametrize("how", [{}, {"isolate": True}, {"no_supervisor": True}])
+def test_each_way_to_run_gives_the_same_rows(oscillator: Path, how: dict[str, bool]) -> None:
+    expected = gyrator.run(oscillator, stop_time=1.0)
+    result = gyrator.run(oscillator, stop_time=1.0, **how)  # type: ignore[arg-type]
+    assert result.columns == expected.columns
+    for name, column in expected.items():
+        assert np.array_equal(result[name], column, equal_nan=True), name
+
+
 def test_error_bars_are_columns(oscillator: Path) -> None:
     result = gyrator.run(oscillator, stop_time=1.0, error_bars=0.05, output_variable=["right.x"])
     assert result.columns == ["time", "right.x", "error.right.x"]
@@ -130,6 +150,20 @@ def test_a_crash_keeps_the_rows(fmus: Path) -> None:
     assert failed.value.exit_code == 5
     assert failed.value.result is not None
     assert list(failed.value.result.time) == [0.0, 0.125, 0.25, 0.375]
+
+
+@pytest.mark.parametrize("fault", ["segfault", "abort", "exit_7"])
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_crash_after_many_rows_keeps_each(fmus: Path, fault: str, isolate: bool) -> None:
+    """More rows than are kept in memory before they are written."""
+    start = {"fault": fault, "fault_time": 30.0}
+    with pytest.raises(gyrator.Error) as failed:
+        gyrator.simulate(
+            fmus / "Faulty.fmu", stop_time=60.0, step_size=2.0**-9, start_value=start, isolate=isolate
+        )
+    result = failed.value.result
+    assert result is not None
+    assert np.array_equal(result.time, np.arange(30 * 512) * 2.0**-9)
 
 
 def test_a_crash_keeps_the_types(fmus: Path, tmp_path: Path) -> None:

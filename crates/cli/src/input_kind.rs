@@ -151,9 +151,9 @@ impl Kind {
         file.take(HEAD).read_to_end(&mut head).ok()?;
         match &*head {
             [b'P', b'K', 3, 4, ..] => Self::of_archive(path),
-            [b'P', b'A', b'R', b'1', ..] | [b'A', b'R', b'R', b'O', b'W', b'1', ..] => {
-                Some(Self::Table)
-            }
+            [b'P', b'A', b'R', b'1', ..]
+            | [b'A', b'R', b'R', b'O', b'W', b'1', ..]
+            | [0, b't', b'i', b'm', b'e', ..] => Some(Self::Table),
             [0x7f, b'E', b'L', b'F', ..] | [b'M', b'Z', _, 0, ..] => Some(Self::Library),
             _ => Self::of_text(decode_xml("", &head, &mut Vec::new()).trim_start()),
         }

@@ -155,7 +155,7 @@ impl ResultFile {
             std::thread::sleep(PAUSE);
         }
         // The rows of a form that is made in the end.
-        let rows = match gyrator_record::is_csv(&self.path) {
+        let rows = match gyrator_record::is_written_by_rows(&self.path) {
             true => self.path.to_path_buf(),
             false => rows_path(&self.path),
         };

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use gyrator_record::{CsvSink, Output, RecordError, RowSink, create_sink, is_csv};
+use gyrator_record::{
+    CsvSink, Output, RecordError, RowSink, create_sink, is_csv, is_written_by_rows,
+};
 use gyrator_worker::{KeptFile, Worker};
 
 /// A file that is open for writing.
@@ -45,10 +47,13 @@ impl ResultOutput {
                 let output = keep(worker, file, "the standard output");
                 Ok(Box::new(CsvSink::new(output, "-")))
             }
-            Some(worker) if is_csv(path) => {
+            Some(worker) if is_written_by_rows(path) => {
                 let name = path.display().to_string();
                 let sink = CsvSink::create_with(path, |file| keep(worker, file, &name))?;
-                Ok(Box::new(sink))
+                Ok(Box::new(match is_csv(path) {
+                    true => sink,
+                    false => sink.as_doubles(),
+                }))
             }
             None if path == Path::new("-") => Ok(Box::new(CsvSink::new(io::stdout(), "-"))),
             _ => create_sink(path),

@@ -9,7 +9,7 @@ use crate::columnar::{Cells, ColumnarForm, with_time};
 use crate::csv_sink::CsvSink;
 use crate::part_file::write_whole;
 use crate::result_file::ResultFile;
-use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink, SINKS};
+use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink, is_doubles};
 use crate::table::Values;
 use crate::table_reader::ReadTableError;
 
@@ -61,7 +61,7 @@ pub fn convert(
 ) -> Result<u64, ConversionError> {
     let form = ColumnarForm::of(output);
     let ending = output.extension().unwrap_or_default();
-    if form.is_none() && !ending.eq_ignore_ascii_case(SINKS[0].ending) {
+    if form.is_none() && !ending.eq_ignore_ascii_case("csv") && !is_doubles(output) {
         let path = output.to_owned();
         return Err(RecordError::UnknownEnding { path }.into());
     }
@@ -171,7 +171,7 @@ fn copy(
     Ok(rows)
 }
 
-/// Copies rows as comma-separated values; returns their number.
+/// Copies rows as comma-separated values or doubles; returns their number.
 fn copy_rows(
     input: &ResultFile,
     columns: &[Column],
@@ -179,6 +179,9 @@ fn copy_rows(
     output: &Path,
 ) -> Result<u64, Failed> {
     let mut sink = CsvSink::new(file, output);
+    if is_doubles(output) {
+        sink = sink.as_doubles();
+    }
     sink.begin(columns)?;
     let places: Vec<usize> = (0..columns.len()).collect();
     let mut blocks = input.blocks(&places)?;

@@ -1,11 +1,12 @@
-//! Rows as comma-separated values.
+//! Rows in a file, one after the other: as comma-separated values, or as doubles.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::part_file::PartFile;
-use crate::sink::{Cell, Column, RecordError, RowSink};
+use crate::row_encoding::{Encoding, first_line, push_name};
+use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink};
 
 /// Bytes that are collected before they go to the operating system.
 const BLOCK: usize = 256 * 1024;
@@ -83,6 +84,7 @@ impl Output for Vec<u8> {
 ///
 /// `NaN`, `inf` and `-inf` are written so; booleans are 0 and 1, enumerations their number, as the
 /// rules of the FMI cross-check ask for. Names are quoted where they must be, strings always.
+/// [`as_doubles`](Self::as_doubles) writes the numbers as the memory has them instead.
 /// Rows are handed over in large blocks. Where a block fails, the output is cut after its last
 /// whole row. A file that the sink has created is a [`PartFile`] and gets its name in the end, also
 /// after a failure. Dropping the sink does all that without a word on errors.
@@ -93,6 +95,7 @@ pub struct CsvSink<W: Output = File> {
     /// The file, where the sink has created it.
     part: Option<PartFile>,
     has_begun: bool,
+    encoding: Encoding,
     columns: usize,
     buffer: Vec<u8>,
     /// Length of the buffer that ends with a whole row.
@@ -141,6 +144,7 @@ impl<W: Output> CsvSink<W> {
             path: path.into(),
             part: None,
             has_begun: false,
+            encoding: Encoding::Text,
             columns: 0,
             buffer: Vec::with_capacity(BLOCK + BLOCK / 4),
             complete: 0,
@@ -151,11 +155,19 @@ impl<W: Output> CsvSink<W> {
         }
     }
 
+    /// Writes rows as little-endian doubles, after a zero byte and the line of names ([`DoublesHeader`](crate::DoublesHeader)):
+    /// programs that read the rows while they come need not parse them. Rows with texts stay text.
+    #[must_use]
+    pub fn as_doubles(mut self) -> Self {
+        self.encoding = Encoding::Doubles;
+        self
+    }
+
     /// Starts a row. An unfinished one, whose cells panicked, is removed.
     fn start_row(&mut self, time: f64) -> Result<(), RecordError> {
         self.check_usable()?;
         self.buffer.truncate(self.complete);
-        push_real(&mut self.buffer, time);
+        self.encoding.push_time(&mut self.buffer, time);
         Ok(())
     }
 
@@ -168,7 +180,7 @@ impl<W: Output> CsvSink<W> {
                 found: cells,
             });
         }
-        self.buffer.push(b'\n');
+        self.encoding.end_row(&mut self.buffer);
         let is_staged = self.output.stage(&self.buffer[self.complete..]);
         self.complete = self.buffer.len();
         self.rows += 1;
@@ -196,7 +208,7 @@ impl<W: Output> CsvSink<W> {
         Ok(())
     }
 
-    /// Writes the lines of `before` with further cells at their ends, in place of what is there.
+    /// Writes the rows of `before` with further cells at their ends, in place of what is there.
     fn rewrite(
         &mut self,
         before: &[u8],
@@ -204,31 +216,35 @@ impl<W: Output> CsvSink<W> {
         values: &[&[f64]],
     ) -> Result<(), RecordError> {
         self.empty()?;
-        let (mut rest, mut row) = (before, None);
-        while !rest.is_empty() {
-            let line = first_line(rest);
-            self.buffer.extend_from_slice(&rest[..line]);
-            for (column, values) in columns.iter().zip(values) {
-                self.buffer.push(b',');
-                match row {
-                    None => push_name(&mut self.buffer, &column.name),
-                    Some(row) => push_real(&mut self.buffer, values[row]),
-                }
+        let earlier = self.columns;
+        self.columns += columns.len();
+        let (names, mut place) = first_line(before);
+        self.buffer.extend_from_slice(&before[..names]);
+        for column in columns {
+            self.buffer.push(b',');
+            push_name(&mut self.buffer, &column.name);
+        }
+        self.end_names()?;
+        let mut row = 0;
+        while place < before.len() {
+            let rest = &before[place..];
+            let (cells, length) = self.encoding.first_row(rest, earlier);
+            self.buffer.extend_from_slice(&rest[..cells]);
+            for values in values {
+                self.encoding.push_real(&mut self.buffer, values[row]);
             }
-            rest = rest.get(line + 1..).unwrap_or_default();
-            match row {
-                None => {
-                    self.columns += columns.len();
-                    self.buffer.push(b'\n');
-                    self.complete = self.buffer.len();
-                    self.hand_over()?;
-                }
-                // The cells were counted when the row was written.
-                Some(_) => self.end_row(self.columns)?,
-            }
-            row = Some(row.map_or(0, |row| row + 1));
+            // The cells were counted when the row was written.
+            self.end_row(self.columns)?;
+            (place, row) = (place + length, row + 1);
         }
         self.flush()
+    }
+
+    /// Ends the line of names, and hands it over.
+    fn end_names(&mut self) -> Result<(), RecordError> {
+        self.buffer.push(b'\n');
+        self.complete = self.buffer.len();
+        self.hand_over()
     }
 
     fn empty(&mut self) -> Result<(), RecordError> {
@@ -254,6 +270,11 @@ impl<W: Output> CsvSink<W> {
         if self.output.is_taken_over() {
             return self.error(source);
         }
+        let whole_rows = |bytes: &[u8]| match self.encoding {
+            // Names are handed over by themselves, and their length says nothing.
+            Encoding::Doubles if self.written == 0 => (0, 0),
+            encoding => encoding.whole_rows(bytes, self.columns),
+        };
         let (rows, _) = whole_rows(&self.buffer[..self.complete]);
         let (kept_rows, kept_bytes) = whole_rows(&self.buffer[..taken]);
         self.rows = self.rows.saturating_sub(rows - kept_rows);
@@ -294,43 +315,24 @@ impl<W: Output> CsvSink<W> {
     }
 }
 
-/// Length of the first line, which may have line feeds in quotes.
-fn first_line(text: &[u8]) -> usize {
-    let mut is_quoted = false;
-    let end = text.iter().position(|byte| {
-        is_quoted ^= *byte == b'"';
-        *byte == b'\n' && !is_quoted
-    });
-    end.unwrap_or(text.len())
-}
-
-/// Number of lines that end outside of quotes, and the bytes until the end of the last one.
-fn whole_rows(block: &[u8]) -> (u64, u64) {
-    let (mut rows, mut end, mut quoted) = (0, 0, false);
-    for (index, byte) in (1..).zip(block) {
-        match byte {
-            b'"' => quoted = !quoted,
-            b'\n' if !quoted => (rows, end) = (rows + 1, index),
-            _ => {}
-        }
-    }
-    (rows, end)
-}
-
 impl<W: Output> RowSink for CsvSink<W> {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
         self.check_usable()?;
         self.has_begun = true;
         self.columns = columns.len();
-        self.buffer.extend_from_slice(b"time");
+        if columns
+            .iter()
+            .any(|column| column.kind == ColumnType::String)
+        {
+            self.encoding = Encoding::Text;
+        }
+        self.encoding.start_names(&mut self.buffer);
         for column in columns {
             self.buffer.push(b',');
             push_name(&mut self.buffer, &column.name);
         }
-        self.buffer.push(b'\n');
-        self.complete = self.buffer.len();
         // At once, so that a full disk shows before the first step.
-        self.hand_over()
+        self.end_names()
     }
 
     fn row(
@@ -341,8 +343,7 @@ impl<W: Output> RowSink for CsvSink<W> {
         self.start_row(time)?;
         let mut count = 0;
         for cell in cells.take(self.columns + 1) {
-            self.buffer.push(b',');
-            push_cell(&mut self.buffer, cell);
+            self.encoding.push_cell(&mut self.buffer, cell);
             count += 1;
         }
         self.end_row(count)
@@ -351,8 +352,7 @@ impl<W: Output> RowSink for CsvSink<W> {
     fn real_row(&mut self, time: f64, values: &[f64]) -> Result<(), RecordError> {
         self.start_row(time)?;
         for value in values {
-            self.buffer.push(b',');
-            push_real(&mut self.buffer, *value);
+            self.encoding.push_real(&mut self.buffer, *value);
         }
         self.end_row(values.len())
     }
@@ -416,40 +416,6 @@ impl<W: Output> Drop for CsvSink<W> {
             part.discard();
         }
     }
-}
-
-fn push_cell(buffer: &mut Vec<u8>, cell: Cell<'_>) {
-    match cell {
-        Cell::Real(number) => push_real(buffer, number),
-        // Writing to a vector does not fail.
-        Cell::Integer(number) => drop(write!(buffer, "{number}")),
-        Cell::Boolean(boolean) => buffer.push(if boolean { b'1' } else { b'0' }),
-        Cell::String(text) => push_quoted(buffer, text),
-    }
-}
-
-/// `NaN`, `inf`, `-inf`, or the shortest decimal form that reads back as the same double.
-fn push_real(buffer: &mut Vec<u8>, number: f64) {
-    buffer.extend_from_slice(zmij::Buffer::new().format(number).as_bytes());
-}
-
-fn push_name(buffer: &mut Vec<u8>, name: &str) {
-    if name.is_empty() || name.trim() != name || name.contains(['"', ',', '\n', '\r']) {
-        push_quoted(buffer, name);
-    } else {
-        buffer.extend_from_slice(name.as_bytes());
-    }
-}
-
-fn push_quoted(buffer: &mut Vec<u8>, text: &str) {
-    buffer.push(b'"');
-    for (index, part) in text.split('"').enumerate() {
-        if index > 0 {
-            buffer.extend_from_slice(b"\"\"");
-        }
-        buffer.extend_from_slice(part.as_bytes());
-    }
-    buffer.push(b'"');
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ mod parquet_writer;
 mod part_file;
 mod queued_sink;
 mod result_file;
+mod row_encoding;
 mod same_time;
 mod sink;
 mod table;
@@ -55,9 +56,11 @@ pub use parquet_writer::ParquetWriter;
 pub use part_file::{PartFile, is_same, remove_unfinished, rows_path, write_whole};
 pub use queued_sink::QueuedSink;
 pub use result_file::{Block, Blocks, ResultFile};
+pub use row_encoding::{DoublesHeader, count_rows};
 pub use same_time::is_same_time;
 pub use sink::{
-    Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_csv, is_stream,
+    Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_csv,
+    is_stream, is_written_by_rows,
 };
 pub use table::{RenameError, Series, Table, Values};
 pub use table_reader::{ReadTableError, read_columns, read_table};

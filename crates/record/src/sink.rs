@@ -278,7 +278,10 @@ pub struct SinkInfo {
     pub create: fn(&Path) -> Result<Box<dyn RowSink>, RecordError>,
 }
 
-/// Every form of result files; all but CSV where the feature `parquet` is on.
+/// Ending of the names of files of doubles.
+pub(crate) const DOUBLES: &str = "rows";
+
+/// Every form of result files; Parquet and Arrow where the feature `parquet` is on.
 pub const SINKS: &[SinkInfo] = &[
     SinkInfo {
         ending: "csv",
@@ -303,6 +306,11 @@ pub const SINKS: &[SinkInfo] = &[
         about: "the same as .arrow: Feather of version 2",
         create: create_columnar,
     },
+    SinkInfo {
+        ending: DOUBLES,
+        about: "a line of names, and rows of little-endian doubles: for programs that read them while the run goes on",
+        create: |path| Ok(Box::new(CsvSink::create(path)?.as_doubles())),
+    },
 ];
 
 #[cfg(feature = "parquet")]
@@ -316,6 +324,17 @@ fn create_columnar(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
 pub fn is_csv(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default();
     ending.eq_ignore_ascii_case("csv") || is_stream(path)
+}
+
+/// Whether rows go to this file itself as they come, and not to another one until the run has ended.
+#[must_use]
+pub fn is_written_by_rows(path: &Path) -> bool {
+    is_csv(path) || is_doubles(path)
+}
+
+pub(crate) fn is_doubles(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default();
+    ending.eq_ignore_ascii_case(DOUBLES)
 }
 
 /// Whether a path is a pipe or a device, which takes rows as CSV, whatever its name.

@@ -29,7 +29,7 @@ impl ReadTableError {
     }
 }
 
-/// Reads a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) where its name ends so, else
+/// Reads a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) or of doubles (`.rows`) where its name ends so, else
 /// comma-separated values ([`read_csv`]).
 ///
 /// # Errors

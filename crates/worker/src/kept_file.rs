@@ -8,7 +8,7 @@
 //! have their check and agree with that.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -276,27 +276,13 @@ fn cut_to_rows(file: &File) -> u64 {
     let Ok(reader) = File::open(path) else {
         return 0;
     };
-    let mut reader = io::BufReader::with_capacity(1 << 16, reader);
-    let (mut lines, mut position, mut end, mut is_quoted) = (0_u64, 0_u64, 0_u64, false);
-    while let Ok(block) = reader.fill_buf()
-        && !block.is_empty()
-    {
-        for byte in block {
-            position += 1;
-            match byte {
-                b'"' => is_quoted = !is_quoted,
-                b'\n' if !is_quoted => (lines, end) = (lines + 1, position),
-                _ => {}
-            }
-        }
-        let length = block.len();
-        reader.consume(length);
-    }
-    if end < position {
+    let (rows, end, is_whole) =
+        gyrator_record::count_rows(io::BufReader::with_capacity(1 << 16, reader));
+    if !is_whole {
         // Where this fails as well, the last row is cut short, and readers say so.
         let _ = file.set_len(end);
     }
-    lines.saturating_sub(1)
+    rows
 }
 
 #[cfg(test)]

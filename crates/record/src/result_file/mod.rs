@@ -3,12 +3,13 @@
 #[cfg(feature = "parquet")]
 mod arrow;
 mod csv;
+mod doubles;
 #[cfg(feature = "parquet")]
 mod parquet;
 
 use std::path::{Path, PathBuf};
 
-use crate::sink::Column;
+use crate::sink::{Column, DOUBLES};
 use crate::table::{Series, Table, Values};
 use crate::table_reader::ReadTableError;
 
@@ -70,6 +71,11 @@ const FORMS: &[FormInfo] = &[
         open: arrow::open,
         columns: arrow::columns,
     },
+    FormInfo {
+        ending: DOUBLES,
+        open: doubles::open,
+        columns: doubles::columns,
+    },
 ];
 
 /// The form of a file; `None` for comma-separated values.
@@ -98,8 +104,8 @@ mod parquet {
 use parquet as arrow;
 
 impl ResultFile {
-    /// Opens a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) where its name ends so, else comma-separated values as [`read_csv`](crate::read_csv)
-    /// reads them. Of nested Parquet columns and of types that are neither numbers, booleans nor texts there is none in
+    /// Opens a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) or of doubles (`.rows`) where its name ends so, else comma-separated values as
+    /// [`read_csv`](crate::read_csv) reads them. Of nested Parquet columns and of types that are neither numbers, booleans nor texts there is none in
     /// [`columns`](Self::columns). Whether a CSV column is text is decided by the first MiB of the file.
     ///
     /// # Errors

@@ -497,6 +497,33 @@ impl Output for FullDisk {
 }
 
 #[test]
+fn a_full_disk_leaves_whole_rows_of_doubles() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = "\0time,x\n".len() as u64;
+    // Rooms within the names, at a row's end, and within a row.
+    for (room, rows) in [(3, 0), (names + 32, 2), (names + 47, 2)] {
+        let path = folder.path().join("out.rows");
+        let sink = CsvSink::create_with(&path, |file| FullDisk { file, room }).unwrap();
+        let mut sink = sink.as_doubles();
+        let begun = sink.begin(&columns(&[("x", ColumnType::Real)]));
+        assert_eq!(begun.is_err(), rows == 0);
+        if begun.is_ok() {
+            for row in 0..4 {
+                push(&mut sink, f64::from(row), &[Cell::Real(0.25)]).unwrap();
+            }
+            let error = sink.flush().unwrap_err();
+            assert!(
+                matches!(error, RecordError::Write { rows: 2, .. }),
+                "{error}"
+            );
+        }
+        sink.finish().unwrap_err();
+        let length = std::fs::metadata(&path).unwrap().len();
+        assert_eq!(length, rows * 16 + names * u64::from(rows > 0));
+    }
+}
+
+#[test]
 fn rows_survive_columns_that_find_no_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.csv");

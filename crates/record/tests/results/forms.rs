@@ -9,7 +9,7 @@ use gyrator_record::{
 };
 use proptest::prelude::*;
 
-const ENDINGS: [&str; 4] = ["csv", "parquet", "arrow", "FEATHER"];
+const ENDINGS: [&str; 5] = ["csv", "parquet", "arrow", "FEATHER", "rows"];
 
 fn columns() -> Vec<Column> {
     let metre = Column {
@@ -98,7 +98,7 @@ fn each_form_becomes_each_other_with_the_same_values() {
             assert_eq!(rows, NUMBERS.len() as u64);
             let converted = ResultFile::open(&output).unwrap();
             assert_eq!(bits(&read_table(&output).unwrap()), expected, "{from} {to}");
-            if to != "csv" {
+            if !["csv", "rows"].contains(&to) {
                 assert_eq!(converted.columns(), result.columns(), "{from} {to}");
                 assert_eq!(converted.metadata("own"), Some("text"));
                 let summary = converted.metadata("gyrator.summary");
@@ -144,6 +144,60 @@ fn what_would_change_is_refused_and_leaves_the_older_file() {
         Path::new("x.mat"),
     );
     assert!(matches!(unknown, Err(ConversionError::Form(_))));
+}
+
+/// A file of three rows of numbers, with a name that needs quotes, and its bytes.
+fn doubles_file(folder: &Path) -> (PathBuf, Vec<u8>) {
+    let path = folder.join("out.rows");
+    let mut sink = create_sink(&path).unwrap();
+    let mut columns = columns();
+    columns[0].name = "a\n\",x".to_owned();
+    sink.begin(&columns[..3]).unwrap();
+    for (row, number) in NUMBERS[..3].iter().enumerate() {
+        let cells = [
+            Cell::Real(*number),
+            Cell::Boolean(row == 1),
+            Cell::Integer(-3),
+        ];
+        sink.row(row as f64, &mut cells.into_iter()).unwrap();
+    }
+    sink.flush().unwrap();
+    let error = [Column::new("error", ColumnType::Real)];
+    assert!(sink.add_columns(&error, &[&[0.5, f64::NAN, -0.0]]).unwrap());
+    sink.finish().unwrap();
+    assert_eq!(sink.rows(), 3);
+    let bytes = std::fs::read(&path).unwrap();
+    (path, bytes)
+}
+
+#[test]
+fn numbers_are_written_as_doubles() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, bytes) = doubles_file(folder.path());
+    let mut expected = b"\0time,\"a\n\"\",x\",a.on,a.n,error\n".to_vec();
+    for row in [
+        [0.0, NUMBERS[0], 0.0, -3.0, 0.5],
+        [1.0, NUMBERS[1], 1.0, -3.0, f64::NAN],
+        [2.0, NUMBERS[2], 0.0, -3.0, -0.0],
+    ] {
+        expected.extend(row.iter().flat_map(|number| number.to_le_bytes()));
+    }
+    assert_eq!(bytes, expected);
+    let result = ResultFile::open(&path).unwrap();
+    assert_eq!(result.rows(), Some(3));
+    let csv = folder.path().join("out.csv");
+    convert(&result, result.columns(), &BTreeMap::new(), &csv).unwrap();
+    assert_eq!(
+        bits(&read_table(&csv).unwrap()),
+        bits(&read_table(&path).unwrap())
+    );
+    let again = folder.path().join("again.rows");
+    let csv = ResultFile::open(&csv).unwrap();
+    convert(&csv, csv.columns(), &BTreeMap::new(), &again).unwrap();
+    assert_eq!(std::fs::read(&again).unwrap(), expected);
+    // The last row is not whole yet.
+    std::fs::write(&path, &expected[..expected.len() - 1]).unwrap();
+    assert_eq!(read_table(&path).unwrap().time, [0.0, 1.0]);
 }
 
 fn arrow_file(folder: &Path) -> (PathBuf, Vec<u8>) {
@@ -244,19 +298,20 @@ proptest! {
 
     /// Whatever is changed in a file, it is read or refused.
     #[test]
-    fn damaged_arrow_files_end(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>(), is_cut in any::<bool>()) {
+    fn damaged_files_end(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>(), is_cut in any::<bool>()) {
         let folder = tempfile::tempdir().unwrap();
-        let (path, mut bytes) = arrow_file(folder.path());
-        for (place, byte) in places {
-            let place = place.index(bytes.len());
-            bytes[place] = byte;
+        for (path, mut bytes) in [arrow_file(folder.path()), doubles_file(folder.path())] {
+            for (place, byte) in &places {
+                let place = place.index(bytes.len());
+                bytes[place] = *byte;
+            }
+            if is_cut {
+                let length = cut.index(bytes.len());
+                bytes.truncate(length);
+            }
+            std::fs::write(&path, bytes).unwrap();
+            let _ = read_table(&path);
         }
-        if is_cut {
-            let length = cut.index(bytes.len());
-            bytes.truncate(length);
-        }
-        std::fs::write(&path, bytes).unwrap();
-        let _ = read_table(&path);
     }
 }
 

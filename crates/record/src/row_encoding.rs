@@ -1,0 +1,291 @@
+//! Rows as bytes: lines of text, or doubles of fixed length.
+
+use std::io::{self, BufRead, Write as _};
+
+use crate::csv_reader::{Rows, read_names};
+use crate::sink::Cell;
+
+/// The first byte of a file of doubles; no text begins with it.
+const MARK: u8 = 0;
+
+/// Longest line of names that is read.
+const LONGEST_NAMES: usize = 64 << 20;
+
+/// How rows become bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// A line of comma-separated values each.
+    Text,
+    /// Little-endian doubles, after a line with the names. Whole numbers and booleans are doubles, too.
+    Doubles,
+}
+
+impl Encoding {
+    /// Begins the line of names.
+    pub(crate) fn start_names(self, buffer: &mut Vec<u8>) {
+        if self == Self::Doubles {
+            buffer.push(MARK);
+        }
+        buffer.extend_from_slice(b"time");
+    }
+
+    /// Begins a row.
+    pub(crate) fn push_time(self, buffer: &mut Vec<u8>, time: f64) {
+        match self {
+            Self::Text => push_real(buffer, time),
+            Self::Doubles => buffer.extend_from_slice(&time.to_le_bytes()),
+        }
+    }
+
+    /// Appends a cell to a row.
+    pub(crate) fn push_real(self, buffer: &mut Vec<u8>, number: f64) {
+        if self == Self::Text {
+            buffer.push(b',');
+        }
+        self.push_time(buffer, number);
+    }
+
+    /// Appends a cell of any type. Doubles have no place for texts: a sink with columns of texts writes text.
+    pub(crate) fn push_cell(self, buffer: &mut Vec<u8>, cell: Cell<'_>) {
+        if self == Self::Text {
+            buffer.push(b',');
+            return push_text(buffer, cell);
+        }
+        let number = match cell {
+            Cell::Real(number) => number,
+            Cell::Integer(number) => number as f64,
+            Cell::Boolean(boolean) => f64::from(u8::from(boolean)),
+            Cell::String(_) => f64::NAN,
+        };
+        self.push_real(buffer, number);
+    }
+
+    /// Ends a row.
+    pub(crate) fn end_row(self, buffer: &mut Vec<u8>) {
+        if self == Self::Text {
+            buffer.push(b'\n');
+        }
+    }
+
+    /// Length of the first row, which has so many columns after the time, without its end and with it.
+    pub(crate) fn first_row(self, rows: &[u8], columns: usize) -> (usize, usize) {
+        match self {
+            Self::Text => first_line(rows),
+            Self::Doubles => {
+                let length = row_length(columns + 1).min(rows.len());
+                (length, length)
+            }
+        }
+    }
+
+    /// Number of whole rows at the beginning of a block, and their bytes; a line of names counts as a row.
+    pub(crate) fn whole_rows(self, block: &[u8], columns: usize) -> (u64, u64) {
+        match self {
+            Self::Text => {
+                let mut lines = Lines::default();
+                block.iter().for_each(|byte| lines.push(*byte));
+                (lines.count, lines.end)
+            }
+            Self::Doubles => {
+                let length = row_length(columns + 1) as u64;
+                let rows = block.len() as u64 / length;
+                (rows, rows * length)
+            }
+        }
+    }
+}
+
+/// Bytes of a row of doubles; `cells` counts the time, too.
+fn row_length(cells: usize) -> usize {
+    cells * size_of::<f64>()
+}
+
+/// Length of the first line, which may have line feeds in quotes, without its end and with it.
+pub(crate) fn first_line(text: &[u8]) -> (usize, usize) {
+    let mut lines = Lines::default();
+    let end = text.iter().position(|byte| {
+        lines.push(*byte);
+        lines.count > 0
+    });
+    end.map_or((text.len(), text.len()), |end| (end, end + 1))
+}
+
+/// Counts lines as their bytes come: a line feed between quotes ends none.
+#[derive(Default)]
+struct Lines {
+    count: u64,
+    /// Bytes up to the end of the last whole line.
+    end: u64,
+    position: u64,
+    is_quoted: bool,
+}
+
+impl Lines {
+    fn push(&mut self, byte: u8) {
+        self.position += 1;
+        match byte {
+            b'"' => self.is_quoted = !self.is_quoted,
+            b'\n' if !self.is_quoted => (self.count, self.end) = (self.count + 1, self.position),
+            _ => {}
+        }
+    }
+}
+
+/// The names at the beginning of a file of doubles, which are rows of little-endian doubles after a zero byte and a line
+/// with the names of the columns, as a CSV file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoublesHeader {
+    /// Names of the columns; the first is `time`.
+    pub names: Vec<String>,
+    /// Bytes before the first row.
+    pub length: usize,
+}
+
+impl DoublesHeader {
+    /// Bytes of a row.
+    #[must_use]
+    pub fn row_length(&self) -> usize {
+        row_length(self.names.len())
+    }
+
+    /// The names, where all of them are there.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (&MARK, text) = bytes.split_first()? else {
+            return None;
+        };
+        let (line, length) = first_line(text);
+        let line = std::str::from_utf8(&text[..line]).ok()?;
+        let names = read_names(&mut Rows::new(line)).ok()?;
+        (length > line.len()).then(|| Self {
+            names,
+            length: length + 1,
+        })
+    }
+
+    /// Reads the names from the beginning of a file, and no further.
+    ///
+    /// # Errors
+    ///
+    /// The error of the reader. `None` where the names make no sense.
+    pub fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
+        let (mut bytes, mut lines) = (Vec::new(), Lines::default());
+        while lines.count == 0 && bytes.len() < LONGEST_NAMES {
+            let block = reader.fill_buf()?;
+            if block.is_empty() {
+                break;
+            }
+            let end = block.iter().position(|byte| {
+                lines.push(*byte);
+                lines.count > 0
+            });
+            let length = end.map_or(block.len(), |end| end + 1);
+            bytes.extend_from_slice(&block[..length]);
+            reader.consume(length);
+        }
+        Ok(Self::parse(&bytes))
+    }
+
+    /// Whether a file begins as one of doubles does.
+    #[must_use]
+    pub fn is_at(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&MARK)
+    }
+}
+
+/// Counts the rows after the names in a file that a [`CsvSink`](crate::CsvSink) has written, up to its end or to an error:
+/// returns the number of whole rows, the bytes up to the end of the last one, and whether there are none after it.
+#[must_use]
+pub fn count_rows(mut reader: impl BufRead) -> (u64, u64, bool) {
+    if !reader.fill_buf().is_ok_and(DoublesHeader::is_at) {
+        let mut lines = Lines::default();
+        each_block(&mut reader, |block| {
+            block.iter().for_each(|byte| lines.push(*byte));
+        });
+        let is_whole = lines.end == lines.position;
+        return (lines.count.saturating_sub(1), lines.end, is_whole);
+    }
+    let Ok(Some(header)) = DoublesHeader::read(&mut reader) else {
+        return (0, 0, false);
+    };
+    let (mut length, row) = (0, header.row_length() as u64);
+    each_block(&mut reader, |block| length += block.len() as u64);
+    let (rows, end) = (length / row, length - length % row);
+    (rows, header.length as u64 + end, end == length)
+}
+
+fn each_block(reader: &mut impl BufRead, mut see: impl FnMut(&[u8])) {
+    while let Ok(block) = reader.fill_buf()
+        && !block.is_empty()
+    {
+        see(block);
+        let length = block.len();
+        reader.consume(length);
+    }
+}
+
+fn push_text(buffer: &mut Vec<u8>, cell: Cell<'_>) {
+    match cell {
+        Cell::Real(number) => push_real(buffer, number),
+        // Writing to a vector does not fail.
+        Cell::Integer(number) => drop(write!(buffer, "{number}")),
+        Cell::Boolean(boolean) => buffer.push(if boolean { b'1' } else { b'0' }),
+        Cell::String(text) => push_quoted(buffer, text),
+    }
+}
+
+/// `NaN`, `inf`, `-inf`, or the shortest decimal form that reads back as the same double.
+fn push_real(buffer: &mut Vec<u8>, number: f64) {
+    buffer.extend_from_slice(zmij::Buffer::new().format(number).as_bytes());
+}
+
+pub(crate) fn push_name(buffer: &mut Vec<u8>, name: &str) {
+    if name.is_empty() || name.trim() != name || name.contains(['"', ',', '\n', '\r']) {
+        push_quoted(buffer, name);
+    } else {
+        buffer.extend_from_slice(name.as_bytes());
+    }
+}
+
+fn push_quoted(buffer: &mut Vec<u8>, text: &str) {
+    buffer.push(b'"');
+    for (index, part) in text.split('"').enumerate() {
+        if index > 0 {
+            buffer.extend_from_slice(b"\"\"");
+        }
+        buffer.extend_from_slice(part.as_bytes());
+    }
+    buffer.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_rows_of_both_encodings_are_counted() {
+        let count = |bytes: &[u8]| {
+            // Blocks end anywhere.
+            let reader = std::io::BufReader::with_capacity(3, bytes);
+            count_rows(reader)
+        };
+        assert_eq!(count(b""), (0, 0, true));
+        assert_eq!(count(b"time,a\n0,1\n0.5,\"x\n"), (1, 11, false));
+        let names = b"\0time,\"a\n,\"\"\"\n";
+        let length = names.len() as u64;
+        let cut = &names[..9];
+        assert_eq!(count(cut), (0, 0, false), "names that are cut short");
+        let mut file = names.to_vec();
+        assert_eq!(count(&file), (0, length, true));
+        // Bytes that are line feeds and quotes in text.
+        file.extend_from_slice(&[b'\n'; 16]);
+        assert_eq!(count(&file), (1, length + 16, true));
+        file.extend_from_slice(&[b'"'; 15]);
+        assert_eq!(count(&file), (1, length + 16, false));
+        let header = DoublesHeader::parse(&file).unwrap();
+        assert_eq!(header.names, ["time", "a\n,\""]);
+        assert_eq!((header.length as u64, header.row_length()), (length, 16));
+        assert_eq!(DoublesHeader::parse(&names[..12]), None);
+        assert_eq!(DoublesHeader::parse(b"time,a\n"), None);
+    }
+}
