@@ -9,6 +9,7 @@ needs less than 1 % more time of its cores for a step. Needs Debian's chromium a
 
 import json
 import os
+import re
 import socket
 import statistics
 import subprocess
@@ -26,6 +27,8 @@ OPTIONS = "--headless --no-sandbox --disable-gpu --no-first-run --disable-backgr
 LENGTH = 30
 #: Seconds of each stretch with, and without, a browser that reads nothing, and pairs of them.
 STRETCH, PAIRS = 3.0, 10
+#: Widths of windows in which the page is looked at, besides the usual one, in pixels.
+WIDTHS = (860, 400)
 
 
 class Chromium:
@@ -165,6 +168,10 @@ def look(gyrator: str, folder: Path) -> None:
     # Each update is a state and a drawing.
     assert slowest >= 4, slowest
     page.screenshot(folder / "live-running.png")
+    page.wait("document.querySelector('#graph img').naturalWidth > 0")
+    readout(page)
+    for width in WIDTHS:
+        narrow(page, width, folder / f"live-{width}.png")
     page.click("Pause")
     page.wait("document.querySelector('#live .badge').textContent.includes('paused')")
     page.click("Resume")
@@ -173,9 +180,43 @@ def look(gyrator: str, folder: Path) -> None:
     assert run.process.wait() == 0, run.process.stderr.read()
     page.wait("document.querySelector('#run').textContent.includes('stop-time')")
     page.screenshot(folder / "live-ended.png")
+    drawn = page.value("document.querySelector('#drawn').textContent")
+    assert str(1000 * LENGTH + 1) in drawn, drawn
+    print(f"  at the end: {drawn}")
     assert page.hosts == {run.host}, page.hosts
     assert not page.errors, page.errors
     page.close()
+
+
+def readout(page: Chromium) -> None:
+    """The values at the cursor stay, and are those of the data that arrive; so do hidden signals."""
+    page.value("document.querySelector('.u-over').scrollIntoView({ block: 'center' })")
+    box = "JSON.stringify(document.querySelector('.u-over').getBoundingClientRect())"
+    box = json.loads(page.value(box))
+    x, y = box["left"] + box["width"] / 2, box["top"] + box["height"] / 2
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    page.value("document.querySelectorAll('.key')[1].click()")
+    times = set()
+    for _ in range(40):
+        time.sleep(0.1)
+        times.add(page.value("document.querySelector('#cursor').textContent"))
+        figures = page.value("[...document.querySelectorAll('.key .figure')].map((one) => one.textContent).join('|')")
+        assert figures and not re.search(r"^\||\|\||\|$", figures), figures
+    assert "" not in times and len(times) > 2, times
+    assert page.value("document.querySelectorAll('.key')[1].getAttribute('aria-pressed')") == "false"
+    page.value("document.querySelectorAll('.key')[1].click()")
+    print(f"  the cursor has shown {len(times)} times: {sorted(times)[:3]} …")
+
+
+def narrow(page: Chromium, width: int, path: Path) -> None:
+    """Nothing is wider than a narrow window."""
+    page.call("Emulation.setDeviceMetricsOverride", width=width, height=1200, deviceScaleFactor=1, mobile=False)
+    time.sleep(1)
+    page.value("scrollTo(0, 0)")
+    widest = page.value("document.documentElement.scrollWidth")
+    page.screenshot(path)
+    assert widest <= width, f"{widest} pixels in a window of {width}"
+    page.call("Emulation.clearDeviceMetricsOverride")
 
 
 def stop(gyrator: str, folder: Path) -> None:

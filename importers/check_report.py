@@ -122,6 +122,14 @@ async def check(page, url, summary, images):
     pixels = await page.evaluate(PIXELS)
     expect(len(pixels) >= 4 and min(pixels) >= LEAST_PIXELS, f"pixels of the curves: {pixels}")
     await zoom(page)
+    times = await page.evaluate("document.querySelector('#time').textContent")
+    expect("outside of FMUs" in times and "µs a call" in times, "times of FMUs")
+    graph = await page.evaluate("document.querySelector('#graph img').naturalWidth")
+    expect(graph > 0, f"width of the graph: {graph}")
+    for width in [860, 400]:
+        await page.screenshot(images / f"report-{width}.png", "light", width, 2000)
+        widest = await page.evaluate("document.documentElement.scrollWidth")
+        expect(widest <= width, f"width of the page in a window of {width}: {widest}")
     for scheme in ["light", "dark"]:
         path = images / f"report-{scheme}.png"
         await page.screenshot(path, scheme, 1200, 2000)

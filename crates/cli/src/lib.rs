@@ -42,6 +42,7 @@ mod summary;
 mod summary_file;
 mod supervision;
 mod system_input;
+mod unit_times;
 mod verbs;
 
 use std::process::ExitCode;

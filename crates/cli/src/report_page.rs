@@ -3,11 +3,12 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use gyrator_graph::Diagram;
 use gyrator_plot::{Choice, UnknownName, choose};
 use gyrator_record::{Column, Decimated, ReadTableError, ResultFile};
 use gyrator_report::{Drawing, Page};
 use gyrator_worker::surroundings;
-use serde::Serialize;
+use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
 use crate::exit::Exit;
@@ -16,6 +17,12 @@ use crate::screen;
 
 /// Signals that a page shows where none are named; more are more than a reader looks at.
 const MOST: usize = 40;
+
+/// Bytes of a graph that a page takes: a third of what its signals have at most.
+const LARGEST_GRAPH: usize = 100_000;
+
+/// Components of a graph that is drawn: the labels of more are too small to be read.
+const MOST_COMPONENTS: usize = 200;
 
 /// The beginning of a page.
 const DOCTYPE: &[u8] = b"<!doctype html>";
@@ -81,6 +88,18 @@ pub(crate) fn drawing(file: &ResultFile, shown: &Shown) -> Result<Drawing, ReadT
     Ok(Drawing::from(&decimated))
 }
 
+/// The graph of the system that a summary describes, as SVG; `None` where it has none, or one that is too large.
+fn graph_of(summary: &Value) -> Option<String> {
+    graph(&Diagram::deserialize(&summary["graph"]).ok()?)
+}
+
+/// A graph for a page, as SVG; `None` where it is too large.
+pub(crate) fn graph(diagram: &Diagram) -> Option<String> {
+    let is_small = diagram.components() <= MOST_COMPONENTS;
+    let svg = is_small.then(|| gyrator_graph::svg(diagram));
+    svg.filter(|svg| svg.len() <= LARGEST_GRAPH)
+}
+
 /// Writes the page of a run: whole, and in place of another page only.
 ///
 /// # Errors
@@ -89,15 +108,15 @@ pub(crate) fn write(
     path: &Path,
     summary: &impl Serialize,
     drawing: Drawing,
-    graph: Option<&str>,
     remarks: &[String],
 ) -> Result<(), Failure> {
     let write = || {
         let summary: Value = serde_json::to_value(summary)?;
+        let graph = graph_of(&summary);
         let page = Page {
             summary: &summary,
             drawing: &drawing.with_units(&summary),
-            graph,
+            graph: graph.as_deref(),
             remarks,
             live: None,
         };
@@ -128,13 +147,7 @@ pub(crate) fn write_kept(
     let shown = shown.unwrap_or_default();
     // The fault stands in the page without them, too.
     let drawing = kept.and_then(|file| drawing(&file, &shown).ok());
-    write(
-        path,
-        summary,
-        drawing.unwrap_or_default(),
-        None,
-        &shown.remarks(),
-    )
+    write(path, summary, drawing.unwrap_or_default(), &shown.remarks())
 }
 
 /// Removes the page of an earlier run, so that it stands for no later one.
@@ -180,7 +193,7 @@ mod tests {
     fn only_pages_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.html");
-        let write = || write(&path, &Value::Null, Drawing::default(), None, &[]);
+        let write = || write(&path, &Value::Null, Drawing::default(), &[]);
         write().unwrap();
         write().unwrap();
         remove_earlier(&path);

@@ -45,6 +45,7 @@ use crate::session_warnings::warning;
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
+use crate::unit_times::{TimedUnits, UnitTimes};
 
 /// The rule of a warning about the duration of the run.
 const MANY_STEPS: &str = "many-steps";
@@ -105,6 +106,8 @@ struct Running {
     clock: WallClock,
     /// Keeps the signals of the page.
     drawn: Option<reporting::Drawn>,
+    /// Measures the calls of FMUs, for the page.
+    times: Option<UnitTimes>,
     /// The files that were read, where something is written that names them.
     hashing: Option<Hashing>,
     /// The page on which it is seen.
@@ -339,9 +342,15 @@ impl Session<'_> {
         let judging = self.judging(&system)?;
         let loading = self.begin.elapsed().as_secs_f64();
         let options = self.run_options(interrupt);
+        let times = self
+            .options
+            .results
+            .report
+            .as_ref()
+            .map(|_| UnitTimes::default());
         let since = Instant::now();
         let mut run = system
-            .start_with(&options, &mut *self.maker()?)
+            .start_with(&options, &mut *self.maker(times.clone())?)
             .map_err(not_started)?;
         let clock = WallClock {
             loading,
@@ -370,6 +379,7 @@ impl Session<'_> {
             parameters,
             inputs,
             drawn: None,
+            times,
             clock,
             hashing,
             live: None,
@@ -379,19 +389,23 @@ impl Session<'_> {
         })
     }
 
-    /// Makes the units of FMUs.
-    fn maker(&self) -> Result<Box<dyn UnitMaker>, Failure> {
+    /// Makes the units of FMUs, and measures their calls where times are wanted.
+    fn maker(&self, times: Option<UnitTimes>) -> Result<Box<dyn UnitMaker>, Failure> {
         let isolation = Isolation::new()
             .timeout(self.options.execution.timeout())
             .arguments(["isolated".into()]);
+        let maker = TimedUnits {
+            inner: isolation,
+            times,
+        };
         Ok(match &self.options.calls.record_calls {
-            None => Box::new(isolation),
+            None => Box::new(maker),
             Some(folder) => {
                 surroundings::in_own(|| std::fs::create_dir_all(folder)).map_err(|error| {
                     let text = format!("the folder {}: {error}", folder.display());
                     Failure::new(Exit::Failed, Message::error(text))
                 })?;
-                Box::new(RecordCalls::new(folder, isolation))
+                Box::new(RecordCalls::new(folder, maker))
             }
         })
     }

@@ -16,6 +16,7 @@ use gyrator::report::{
 };
 use gyrator::{Report, StopReason, Value, Verdict};
 use gyrator_assess::{ErrorBar, Finding};
+use gyrator_graph::Diagram;
 use gyrator_system::SystemFile;
 
 use serde::Serialize;
@@ -30,6 +31,7 @@ use crate::provenance::Provenance;
 use crate::real_time;
 use crate::recorder::ResultFile;
 use crate::summary_file;
+use crate::unit_times::{OperationTime, UnitTimes};
 
 /// Where the time of the computer went, s.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -125,9 +127,13 @@ pub(crate) struct Summary<'a> {
     /// Parameters that `--output-variable` names.
     parameters: BTreeMap<&'a str, serde_json::Value>,
     wall_clock: Option<WallClock>,
+    /// Time of the calls of FMUs, where a report is written.
+    component_times: Option<Vec<OperationTime>>,
     /// The result file, where there is one.
     pub(crate) output: Option<OutputFile>,
     provenance: Option<Provenance>,
+    /// The system as the report draws it; null for one FMU by itself.
+    graph: Option<Diagram>,
     /// The error bars, for people.
     #[serde(skip)]
     error_table: String,
@@ -210,8 +216,10 @@ impl<'a> Summary<'a> {
             notes,
             parameters: BTreeMap::new(),
             wall_clock: Some(wall_clock),
+            component_times: None,
             output: None,
             provenance: None,
+            graph: None,
         }
     }
 
@@ -253,6 +261,18 @@ impl<'a> Summary<'a> {
     /// The same with the files of the run.
     pub(crate) fn with_provenance(mut self, provenance: Option<Provenance>) -> Self {
         self.provenance = provenance;
+        self
+    }
+
+    /// The same with the times of calls, where they were measured.
+    pub(crate) fn with_component_times(mut self, times: Option<&UnitTimes>) -> Self {
+        self.component_times = times.map(UnitTimes::report);
+        self
+    }
+
+    /// The same with the picture of the system.
+    pub(crate) fn with_graph(mut self, graph: Option<Diagram>) -> Self {
+        self.graph = graph;
         self
     }
 

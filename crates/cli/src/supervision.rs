@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use gyrator::observer::{ObserverError, StopRequest};
 use gyrator::{Observer, View};
+use gyrator_graph::Diagram;
 use gyrator_record::{PartFile, remove_unfinished, rows_path};
+use gyrator_system::SystemFile;
 use gyrator_worker::{
     Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome, signals,
 };
@@ -39,6 +41,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) summary: Option<&'a Path>,
     /// The page for people.
     pub(crate) report: Option<&'a Path>,
+    /// Reads the system once more, for the picture of a run that does not report by itself.
+    pub(crate) read: Option<&'a dyn Fn() -> Result<SystemFile, Failure>>,
     /// Checks, for verbs that take some.
     pub(crate) checks: Option<&'a CheckOptions>,
 }
@@ -131,12 +135,20 @@ impl Plan<'_> {
             ..crash
         };
         let rows = crash.output.as_ref().map(|(path, _)| path.clone());
-        let crash = Summary::of_crash(crash);
+        let crash = Summary::of_crash(crash).with_graph(self.diagram());
         let summary = self.summary.map_or(Ok(()), |path| crash.write(path));
         let page = self.report.map_or(Ok(()), |path| {
             report_page::write_kept(path, &crash, rows.as_deref())
         });
         summary.and(page).and(junit)
+    }
+
+    /// The picture of the system, where it is asked for and the file can be read once more.
+    fn diagram(&self) -> Option<Diagram> {
+        let is_wanted = self.summary.is_some() || self.report.is_some();
+        let is_lasting = is_wanted && (self.system.is_file() || self.system.is_dir());
+        let read = self.read.filter(|_| is_lasting)?;
+        read().ok().as_ref().map(Diagram::of)
     }
 
     fn conclude(&self, ending: Ending) -> Result<Exit, Failure> {

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use gyrator_system::{Choice, Component, Connection, Port, SystemFile, TypeConversion};
 
-/// A system as a picture shows it.
-#[derive(Debug, Clone, PartialEq)]
+/// A system as a picture shows it. Serde writes it, and reads it again where every component that it names is there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Diagram {
     pub(crate) title: String,
     /// The settings that all components share.
     pub(crate) settings: String,
+    #[serde(rename = "components")]
     pub(crate) parts: Vec<Part>,
     pub(crate) signals: Vec<Signal>,
     pub(crate) bonds: Vec<Bond>,
@@ -17,8 +21,19 @@ pub struct Diagram {
     pub(crate) remarks: Vec<String>,
 }
 
+/// A diagram that may name components that it does not have.
+#[derive(Deserialize)]
+struct Unchecked {
+    title: String,
+    settings: String,
+    components: Vec<Part>,
+    signals: Vec<Signal>,
+    bonds: Vec<Bond>,
+    remarks: Vec<String>,
+}
+
 /// A component.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Part {
     pub(crate) name: String,
     /// The FMU's file or the block's word.
@@ -29,15 +44,16 @@ pub(crate) struct Part {
 }
 
 /// A variable of a component.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Place of the component.
+    #[serde(rename = "component")]
     pub(crate) part: usize,
     pub(crate) variable: String,
 }
 
 /// A connection that belongs to no bond.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Signal {
     pub(crate) from: End,
     pub(crate) to: End,
@@ -46,7 +62,7 @@ pub(crate) struct Signal {
 }
 
 /// A power bond. The effort goes from a to b, the flow from b to a.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Bond {
     pub(crate) name: String,
     pub(crate) a: usize,
@@ -86,6 +102,12 @@ impl Diagram {
         }
     }
 
+    /// The number of components.
+    #[must_use]
+    pub fn components(&self) -> usize {
+        self.parts.len()
+    }
+
     /// The heading: the path of the system file.
     #[must_use]
     pub fn title(&self) -> &str {
@@ -100,6 +122,29 @@ impl Diagram {
                 mode.clone_into(&mut part.exchange);
             }
         }
+    }
+}
+
+impl TryFrom<Unchecked> for Diagram {
+    type Error = String;
+
+    fn try_from(read: Unchecked) -> Result<Self, String> {
+        let signals = read.signals.iter();
+        let of_signals = signals.flat_map(|signal| [signal.from.part, signal.to.part]);
+        let of_bonds = read.bonds.iter().flat_map(|bond| [bond.a, bond.b]);
+        if let Some(place) = of_signals.chain(of_bonds).max()
+            && place >= read.components.len()
+        {
+            return Err(format!("there is no component {place}"));
+        }
+        Ok(Self {
+            title: read.title,
+            settings: read.settings,
+            parts: read.components,
+            signals: read.signals,
+            bonds: read.bonds,
+            remarks: read.remarks,
+        })
     }
 }
 
@@ -231,4 +276,45 @@ fn remark(model: &gyrator_system::InterfaceModel) -> String {
         bonds.join(", "),
         model.exchange_step.value
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn written() -> Value {
+        let part = |name: &str| json!({ "name": name, "model": "m.fmu", "step_size": 0.1, "exchange": "auto" });
+        let end = |component: usize| json!({ "component": component, "variable": "y" });
+        json!({
+            "title": "system.toml", "settings": "", "components": [part("a"), part("b")], "remarks": [],
+            "signals": [{ "from": end(0), "to": end(1), "change": "" }],
+            "bonds": [{ "name": "k", "a": 1, "b": 0, "facts": "", "at_a": "f · v", "at_b": "f · v" }],
+        })
+    }
+
+    #[test]
+    fn a_diagram_is_read_as_it_was_written() {
+        let diagram = Diagram::deserialize(&written()).unwrap();
+        assert_eq!(serde_json::to_value(&diagram).unwrap(), written());
+    }
+
+    #[test]
+    fn a_component_that_is_not_there_is_refused() {
+        for pointer in [
+            "/signals/0/from/component",
+            "/signals/0/to/component",
+            "/bonds/0/a",
+            "/bonds/0/b",
+        ] {
+            let mut wrong = written();
+            *wrong.pointer_mut(pointer).unwrap() = json!(2);
+            let error = Diagram::deserialize(&wrong).unwrap_err();
+            assert!(
+                error.to_string().contains("no component 2"),
+                "{pointer}: {error}"
+            );
+        }
+    }
 }

@@ -171,7 +171,7 @@ mod tests {
         let columns = Columns::of(3, &pairs);
         assert_eq!(columns.column, [0, 1, 2]);
         let heights = columns.heights(&[40.0; 3]);
-        assert_eq!(heights.lines[&(0, 1)], []);
+        assert!(heights.lines[&(0, 1)].is_empty());
         let [line] = heights.lines[&(0, 2)][..] else {
             panic!("{:?}", heights.lines);
         };

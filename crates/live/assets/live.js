@@ -163,6 +163,14 @@
       begin = message;
       const title = document.querySelector("h1");
       if (title) title.textContent = begin.system.split(/[/\\]/).pop();
+      const graph = document.getElementById("graph");
+      if (graph && begin.graph) {
+        // An image of its own: nothing in it runs or loads anything.
+        const bytes = new TextEncoder().encode(begin.graph);
+        const image = make("img", { alt: "components, connections and bonds of the system", src: `data:image/svg+xml;base64,${btoa(Array.from(bytes, (byte) => String.fromCodePoint(byte)).join(""))}` });
+        graph.replaceChildren(make("h2", { textContent: "The system" }), image);
+        graph.hidden = false;
+      }
       names.replaceChildren(...begin.writable.map((one) => make("option", { value: one.name, label: `${one.type}${one.unit ? `, ${one.unit}` : ""}` })));
     },
     state: (message) => (state = message),
@@ -183,7 +191,7 @@
 
   // What moves comes before what stays.
   const verdict = document.getElementById("verdict");
-  if (verdict) verdict.after(document.getElementById("signals"));
+  if (verdict) verdict.after(document.getElementById("signals"), document.getElementById("graph"));
 
   const source = new EventSource("events");
   source.onopen = () => {

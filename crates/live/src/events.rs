@@ -21,9 +21,9 @@ const ROWS: usize = 1000;
 /// Outcomes of commands that a browser gets that comes late.
 const ANSWERS: usize = 20;
 
-/// Draws a run: from its description, its course so far and its report or summary, if there is one, to the parts of an
-/// event of the kind `update`.
-pub type Draw = Box<dyn Fn(&Begin, &[Bucket], &Value) -> Value + Send + Sync>;
+/// Draws a run: from its description, its course so far, its report or summary, if there is one, and the signals of the
+/// whole run at its end, to the parts of an event of the kind `update`.
+pub type Draw = Box<dyn Fn(&Begin, &[Bucket], &Value, Option<&Value>) -> Value + Send + Sync>;
 
 /// The events of a run or a study. Publishing waits for no browser.
 pub(crate) struct Events {
@@ -44,6 +44,8 @@ struct Published {
     answers: VecDeque<Message>,
     state: Option<Message>,
     end: Option<Message>,
+    /// The signals of the whole run, once it has ended.
+    whole_run: Option<Value>,
     /// The last events, as JSON.
     recent: VecDeque<Arc<str>>,
     /// Events that were published before those of `recent`.
@@ -82,10 +84,13 @@ impl Events {
     }
 
     /// Publishes a message of a run. Nothing follows its end.
-    pub(crate) fn publish(&self, message: Message) {
+    pub(crate) fn publish(&self, mut message: Message) {
         let mut published = self.lock();
         if published.end.is_some() {
             return;
+        }
+        if let Message::End(end) = &mut message {
+            published.whole_run = end.drawing.take();
         }
         let text = text(&message);
         let is_drawn = matches!(message, Message::State(_) | Message::End(_));
@@ -216,7 +221,12 @@ impl Published {
             _ => None,
         };
         let report = summary.or(report).unwrap_or(&Value::Null);
-        let mut update = draw(begin, self.history.buckets(), report);
+        let mut update = draw(
+            begin,
+            self.history.buckets(),
+            report,
+            self.whole_run.as_ref(),
+        );
         update["kind"] = json!("update");
         Some(update.to_string().into())
     }
@@ -255,9 +265,14 @@ mod tests {
     }
 
     fn events() -> Events {
-        Events::new(Box::new(|begin, buckets, report| {
+        Events::new(Box::new(|begin, buckets, report, whole_run| {
             let count = begin.signals.len();
-            json!({ "buckets": buckets.len(), "signals": count, "verdict": report["verdict"] })
+            let mut drawn =
+                json!({ "buckets": buckets.len(), "signals": count, "verdict": report["verdict"] });
+            if let Some(whole_run) = whole_run {
+                drawn["whole_run"] = whole_run.clone();
+            }
+            drawn
         }))
     }
 
@@ -343,7 +358,7 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_for_no_browser() {
-        let events = Events::new(Box::new(|_, _, _| panic!("there is no browser")));
+        let events = Events::new(Box::new(|_, _, _, _| panic!("there is no browser")));
         events.publish(begin());
         events.publish(state(1.0));
         let reader = events.reader();
@@ -365,6 +380,26 @@ mod tests {
             }],
         });
         assert!(events.lock().history.buckets().is_empty());
+    }
+
+    /// Its drawing once, in place of that of the points.
+    #[test]
+    fn at_the_end_the_whole_run_is_drawn() {
+        let events = events();
+        events.publish(begin());
+        let mut early = events.reader();
+        early.next(NOW);
+        events.publish(point(0.0));
+        events.publish(Message::End(End {
+            drawing: Some(json!({ "rows": 7 })),
+            ..End::default()
+        }));
+        for batch in [early.next(NOW), events.reader().next(NOW)] {
+            let count = batch.events.len();
+            let drawn = r#""whole_run":{"rows":7}"#;
+            assert!(batch.events[count - 2].contains(drawn));
+            assert!(!batch.events[count - 1].contains("drawing"));
+        }
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub struct Begin {
     pub writable: Vec<Writable>,
     /// Warnings of reading and starting it.
     pub warnings: Vec<String>,
+    /// The graph of the system, as SVG.
+    pub graph: Option<String>,
 }
 
 /// A signal that is shown.
@@ -126,4 +128,7 @@ pub struct End {
     pub is_failure: bool,
     /// The summary, where there is one.
     pub summary: Option<Value>,
+    /// The signals of the whole run in the form that the drawing of the page reads; browsers get what it makes of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawing: Option<Value>,
 }

@@ -42,7 +42,7 @@ struct Signs {
 
 /// Something for the thread that writes.
 enum Note {
-    Begin(Begin, Signals),
+    Begin(Box<Begin>, Signals),
     Message(Box<dyn FnOnce() -> Message + Send>),
 }
 
@@ -100,7 +100,7 @@ impl RunEnd {
         });
         begin.signals = signal.collect();
         begin.left_out = signals.left_out;
-        let _ = self.notes.send(Note::Begin(begin, signals));
+        let _ = self.notes.send(Note::Begin(Box::new(begin), signals));
     }
 
     /// Says something.
@@ -173,7 +173,7 @@ impl<W: Write> Writer<W> {
             let left = next_tick.saturating_duration_since(Instant::now());
             match notes.recv_timeout(left) {
                 Ok(Note::Begin(begin, signals)) => {
-                    self.write(&Message::Begin(begin));
+                    self.write(&Message::Begin(*begin));
                     self.signals = Some(signals);
                 }
                 Ok(Note::Message(message)) => {

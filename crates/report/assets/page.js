@@ -11,6 +11,7 @@ const gyrator = (() => {
   let drawn = []; // of each plot: { figure, plot, keys }
   let shown = 0;
   let isSyncing = false;
+  const hidden = new Set(); // names of signals that the reader has hidden
 
   const element = (name, properties, ...children) => {
     const made = Object.assign(document.createElement(name), properties);
@@ -84,7 +85,7 @@ const gyrator = (() => {
       const values = one.values;
       const stroke = colour(`--c${index % 4}`);
       data.push(values);
-      series.push({ label: one.name, stroke, dash: DASHES[index % 4], width: 1.5, points: { show: times.length < 2 } });
+      series.push({ label: one.name, stroke, dash: DASHES[index % 4], width: 1.5, points: { show: () => times.length < 2 } });
       if (one.error) {
         const size = one.error;
         for (const sign of [1, -1]) {
@@ -101,7 +102,10 @@ const gyrator = (() => {
     if (isSyncing) return;
     isSyncing = true;
     const { min, max } = plot.scales.x;
-    drawn.forEach((other) => other.plot !== plot && other.plot.setScale("x", { min, max }));
+    drawn.forEach(({ plot: other }) => {
+      const { x } = other.scales;
+      if (other !== plot && (x.min !== min || x.max !== max)) other.setScale("x", { min, max });
+    });
     isSyncing = false;
   };
 
@@ -155,29 +159,71 @@ const gyrator = (() => {
     figure.setAttribute("aria-label", `Plot of ${plot.series.map((one) => one.name).join(", ")}`);
     $("plots").append(figure);
     const u = new uPlot(options(plot, made), made.data, figure);
-    keys.forEach(({ key, place }) =>
-      key.addEventListener("click", () => {
-        const show = !u.series[place].show;
+    keys.forEach(({ key, place }) => {
+      const toggle = (show) => {
         key.setAttribute("aria-pressed", String(show));
         u.setSeries(place, { show });
         for (let k = place + 1; k < u.series.length && u.series[k].bar; k++) u.setSeries(k, { show });
-      }));
-    return { figure, plot: u, keys };
+      };
+      const { label } = u.series[place];
+      if (hidden.has(label)) toggle(false);
+      key.addEventListener("click", () => {
+        const show = !u.series[place].show;
+        if (show) hidden.delete(label);
+        else hidden.add(label);
+        toggle(show);
+      });
+    });
+    return { figure, plot: u, keys, kind: kind(plot) };
+  };
+
+  // What makes a plot another one than before: with the same, it takes new data.
+  const kind = ({ title, unit, series }) => JSON.stringify([title, unit, series.map(({ name, error }) => [name, Boolean(error)])]);
+
+  // The plot under the pointer, if there is one.
+  const pointed = () => drawn.map(({ plot }) => plot).find(({ cursor }) => cursor.left >= 0);
+
+  // The times that the reader has zoomed to.
+  const zoomed = () => {
+    if (drawn.length === 0) return null;
+    const [{ plot: { data: [whole], scales: { x } } }] = drawn;
+    return whole.length > 1 && (x.min > whole[0] || x.max < whole[whole.length - 1]) ? { min: x.min, max: x.max } : null;
   };
 
   // All plots anew: other data, or other colours.
   const redraw = () => {
-    const kept = drawn.length > 0 && drawn[0].plot.scales.x;
-    const whole = kept && drawn[0].plot.data[0];
-    const isZoomed = kept && whole.length > 1 && (kept.min > whole[0] || kept.max < whole[whole.length - 1]);
+    const range = zoomed();
+    const under = pointed();
+    const time = under && under.posToVal(under.cursor.left, "x");
     drawn.forEach(({ plot, figure }) => (plot.destroy(), figure.remove()));
     drawn = [];
     drawn = drawing.plots.map(draw);
-    if (isZoomed && drawn.length > 0) drawn[0].plot.setScale("x", { min: kept.min, max: kept.max });
+    if (range) drawn.forEach(({ plot }) => plot.setScale("x", range));
+    // After the plots have their scales.
+    if (under) queueMicrotask(() => drawn.forEach(({ plot }) => plot.setCursor({ left: plot.valToPos(time, "x"), top: 1 })));
+    describe();
+  };
+
+  // The same plots with other data: what the reader has chosen, and the cursor, stay.
+  const refresh = () => {
+    const { plots } = drawing;
+    if (drawn.length === 0 || plots.length !== drawn.length || plots.some((plot, k) => kind(plot) !== drawn[k].kind)) return redraw();
+    const range = zoomed();
+    drawn.forEach(({ plot }, k) => {
+      plot.setData(columns(plots[k]).data, !range);
+      if (range) plot.redraw();
+    });
+    if (pointed()) queueMicrotask(() => drawn.forEach(({ plot }) => plot.setCursor({ left: plot.cursor.left, top: plot.cursor.top })));
+    describe();
+  };
+
+  const describe = () => {
     const count = times.length;
     const constants = Object.entries(drawing.constants || {}).map(([name, value]) => `${name} = ${value}`);
-    $("signals").hidden = drawn.length + constants.length === 0;
-    $("constants").textContent = constants.length === 0 ? "" : `Constant: ${constants.join(", ")}.`;
+    const empty = drawing.empty || [];
+    $("signals").hidden = drawn.length + constants.length + empty.length === 0;
+    const sentences = [constants.length > 0 && `Constant: ${constants.join(", ")}.`, empty.length > 0 && `Without a finite value: ${empty.join(", ")}.`];
+    $("constants").textContent = sentences.filter(Boolean).join(" ");
     $("drawn").textContent = drawing.exact
       ? `Every one of ${drawing.rows} rows.`
       : `Smallest and greatest values of ${drawing.rows} rows, at ${count} times: no peak is lost.`;
@@ -190,15 +236,22 @@ const gyrator = (() => {
     if (mine !== shown) return;
     times = unpacked[0];
     drawing = { ...next, plots: unpacked.slice(1) };
-    redraw();
+    refresh();
   };
 
+  const sources = new Map(); // HTML of the sections that were replaced
   const replace = async ({ sections = {}, drawing: next }) => {
     for (const [id, html] of Object.entries(sections)) {
       const section = $(id);
-      if (!section) continue;
+      if (!section || sources.get(id) === html) continue;
+      sources.set(id, html);
+      // What the reader has unfolded and scrolled to stays.
+      const open = [...section.querySelectorAll("details")].map((one) => one.open);
+      const left = [...section.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
       section.innerHTML = html;
       section.hidden = html === "";
+      section.querySelectorAll("details").forEach((one, k) => (one.open = Boolean(open[k])));
+      section.querySelectorAll(".scroll").forEach((one, k) => (one.scrollLeft = left[k] || 0));
     }
     if (next) await show(next);
   };

@@ -1,11 +1,12 @@
 //! Signals as the page draws them.
 
 use gyrator_record::Decimated;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::html::harmless;
 use crate::packed::{packed, packed_times};
-use crate::plots::{is_constant, plots};
+use crate::plots::{is_constant, is_empty, plots};
 
 /// Values of all signals together that a page has at most: 2000 of each of 20 signals, which are 213 kB of base64.
 const VALUES: usize = 40_000;
@@ -15,19 +16,38 @@ const LEAST: usize = 200;
 const MOST: usize = 2000;
 
 /// A column of a result.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Signal {
     /// Name of the column. `error.NAME` is the error bar of the column `NAME`, and drawn around it.
     pub(crate) name: String,
     /// Unit of measure.
     pub(crate) unit: Option<String>,
     /// Its values; one that is not finite is a gap.
+    #[serde(with = "gaps")]
     pub(crate) values: Vec<f64>,
+}
+
+/// Numbers that may be missing, which JSON has as null.
+mod gaps {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(values: &[f64], to: S) -> Result<S::Ok, S::Error> {
+        // Not finite is null.
+        values.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+        let values = Vec::<Option<f64>>::deserialize(from)?;
+        Ok(values
+            .into_iter()
+            .map(|value| value.unwrap_or(f64::NAN))
+            .collect())
+    }
 }
 
 /// The signals of a result that a page draws: every row of them, or the extremes of stretches of time, so that no peak
 /// is lost.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drawing {
     times: Vec<f64>,
     signals: Vec<Signal>,
@@ -62,6 +82,23 @@ impl Drawing {
             self.signals.extend(further.signals);
         }
         self
+    }
+
+    /// As JSON that [`read`](Self::read) reads.
+    #[must_use]
+    pub fn written(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// Reads what [`written`](Self::written) has written; `None` where signals have not one value for each time.
+    #[must_use]
+    pub fn read(value: &Value) -> Option<Self> {
+        let drawing = Self::deserialize(value).ok()?;
+        let count = drawing.times.len();
+        let mut signals = drawing.signals.iter();
+        signals
+            .all(|signal| signal.values.len() == count)
+            .then_some(drawing)
     }
 
     /// The same with the units of columns that have none, by name: those of a summary.
@@ -103,11 +140,20 @@ impl Drawing {
             .iter()
             .filter(|signal| is_constant(&signal.values));
         let constants = constants.map(|signal| (harmless(&signal.name), json!(signal.values[0])));
+        let is_bar = |name: &str| name.starts_with("error.");
+        let empty = self
+            .signals
+            .iter()
+            .filter(|signal| is_empty(&signal.values));
+        let empty = empty
+            .map(|signal| harmless(&signal.name))
+            .filter(|name| !is_bar(name));
         json!({
             "rows": self.rows,
             "exact": self.is_exact,
             "time": packed_times(&self.times),
             "plots": plots.collect::<Vec<Value>>(),
+            "empty": empty.collect::<Vec<String>>(),
             "constants": constants.collect::<Map<String, Value>>(),
         })
     }
@@ -176,6 +222,36 @@ mod tests {
         let count = json["time"]["count"].as_u64().unwrap();
         assert!((1000..=2002).contains(&count), "{count}");
         assert_eq!(Drawing::stretches(40), 500);
+    }
+
+    #[test]
+    fn a_drawing_is_read_as_it_was_written() {
+        let drawing = drawing(4, &["a.x", "a.y"], |row, column| match (row, column) {
+            (2, 1) => f64::NAN,
+            _ => 0.1 * row as f64,
+        });
+        let mut written = drawing.written();
+        let read = Drawing::read(&written).unwrap();
+        assert_eq!(read.json(), drawing.json());
+        assert!(read.signals[1].values[2].is_nan());
+        written["signals"][1]["values"]
+            .as_array_mut()
+            .unwrap()
+            .pop();
+        assert_eq!(Drawing::read(&written), None);
+        assert_eq!(Drawing::read(&json!("drawing")), None);
+    }
+
+    #[test]
+    fn signals_without_a_number_are_named() {
+        let json = drawing(3, &["a.x", "error.a.x", "a.y"], |_, column| match column {
+            0 | 1 => f64::NAN,
+            _ => f64::INFINITY,
+        })
+        .json();
+        assert_eq!(json["plots"], json!([]));
+        assert_eq!(json["constants"], json!({}));
+        assert_eq!(json["empty"], json!(["a.x", "a.y"]));
     }
 
     #[test]

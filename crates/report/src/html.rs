@@ -65,6 +65,8 @@ pub(crate) enum Cell {
     Mark(String),
     /// The name of something of the run, or a text of it.
     Code(String),
+    /// A bar of so many percent of its length.
+    Bar(f64),
 }
 
 impl Cell {
@@ -75,6 +77,10 @@ impl Cell {
             Self::Mark(word) if word.is_empty() => "<td>".to_owned(),
             Self::Mark(word) => format!("<td>{}", mark(word)),
             Self::Code(text) => format!("<td><code>{}</code>", escape(text)),
+            Self::Bar(percent) => format!(
+                "<td><svg class=bar width=100 height=10 aria-hidden=true><rect width=\"{:.1}\" height=10 /></svg>",
+                percent.clamp(0.0, 100.0)
+            ),
         }
     }
 }

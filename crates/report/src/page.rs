@@ -52,7 +52,7 @@ impl Page<'_> {
             "style" => STYLE.to_owned(),
             "title" => escape(&self.title()),
             "before" => elements(&before),
-            "graph" => self.graph.map(graph).unwrap_or_default(),
+            "graph" => elements(&[("graph", self.graph.map(graph).unwrap_or_default())]),
             "remarks" => remarks.clone(),
             "after" => elements(&after),
             "data" => script_json(&self.drawing.json()),
@@ -105,8 +105,8 @@ pub fn update(summary: &Value, drawing: &Drawing) -> Value {
 fn graph(svg: &str) -> String {
     let image = BASE64_STANDARD.encode(svg);
     format!(
-        "<section id=\"graph\"><h2>The system</h2>\n<img alt=\"components, connections and bonds of the system\" \
-         src=\"data:image/svg+xml;base64,{image}\"></section>\n"
+        "<h2>The system</h2>\n<img alt=\"components, connections and bonds of the system\" \
+         src=\"data:image/svg+xml;base64,{image}\">\n"
     )
 }
 

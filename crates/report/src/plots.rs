@@ -54,7 +54,12 @@ pub(crate) fn plots(signals: &[Signal]) -> Vec<Plot> {
 
 /// Whether a signal has one value all the time.
 pub(crate) fn is_constant(values: &[f64]) -> bool {
-    values.len() > 1 && values.iter().all(|value| *value == values[0])
+    values.len() > 1 && values[0].is_finite() && values.iter().all(|value| *value == values[0])
+}
+
+/// Whether a signal has no number, of which nothing can be drawn.
+pub(crate) fn is_empty(values: &[f64]) -> bool {
+    span(values).is_none()
 }
 
 /// Least and greatest value; `None` where there is no number.

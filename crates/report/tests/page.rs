@@ -82,6 +82,13 @@ fn summary(name: &str) -> Value {
         "plan": { "method": "jacobi", "is_final": true, "operations": [
             { "operation": "repeat", "text": name }, { "operation": "step", "components": [name], "text": name, "depth": 1 },
         ] },
+        "component_times": [
+            { "component": name, "operation": "initialize", "calls": 4, "seconds": 0.5 },
+            { "component": name, "operation": "set", "calls": 1000, "seconds": 0.015625 },
+            { "component": name, "operation": "step", "calls": 1000, "seconds": 0.0625 },
+            { "component": name, "operation": "state", "calls": 10, "seconds": 0.03125 },
+            { "component": format!("{name}2"), "operation": "step", "calls": 500, "seconds": 0.125 },
+        ],
         "wall_clock": { "loading": 0.1, "initialising": 0.2, "stepping": 0.3 },
         "output": { "file": name, "rows": 2000 },
         "provenance": { "arguments": ["run", name], "files": { name: name } },
@@ -202,6 +209,47 @@ fn figures_have_all_digits_of_the_summary() {
     figure(&json!(0.30000000000000004));
     figure(&json!(5e-324));
     assert!(html.contains("0.30000000000000004, within a factor 3"));
+    for call in summary["component_times"].as_array().unwrap() {
+        figure(&call["calls"]);
+        figure(&call["seconds"]);
+    }
+}
+
+/// The slowest component first; loading and initializing are no part of its share of stepping, which took 0.3 s.
+#[test]
+fn times_of_fmus_are_shares_of_stepping() {
+    let html = page(&summary("name"), &Drawing::default());
+    let time = between(&html, "id=\"time\">", "</section>");
+    let rows: Vec<Vec<&str>> = between(time, "load and initialize, s<tbody>", "</table>")
+        .trim()
+        .lines()
+        .map(|row| {
+            let cells = row.split("<td").skip(1);
+            cells.map(|cell| cell.split_once('>').unwrap().1).collect()
+        })
+        .collect();
+    let figures = |row: &[&str]| -> Vec<String> {
+        let texts = [1, 2, 4, 5, 6, 7, 8].map(|k| row.get(k).unwrap_or(&"").to_string());
+        texts.into_iter().filter(|text| !text.is_empty()).collect()
+    };
+    assert!(rows[0][0].contains("name2") && !rows[1][0].contains("name2"));
+    let slow = [
+        "0.125000", "41.7", "0.125000", "0.000000", "0.000000", "0.000000", "0.000000",
+    ];
+    assert_eq!(figures(&rows[0]), slow);
+    let fast = [
+        "0.109375", "36.5", "0.062500", "0.015625", "0.000000", "0.031250", "0.500000",
+    ];
+    assert_eq!(figures(&rows[1]), fast);
+    assert!(
+        rows[1][3].contains("<rect width=\"36.5\""),
+        "{}",
+        rows[1][3]
+    );
+    assert_eq!(rows[2][0], "outside of FMUs, at least");
+    assert_eq!(figures(&rows[2]), ["0.065625", "21.9"]);
+    let unknown = page(&json!({ "component_times": null }), &Drawing::default());
+    assert!(!unknown.contains("outside of FMUs"));
 }
 
 /// No host is asked for anything: the policy allows the style and the script of the page only, by their hashes.

@@ -111,7 +111,10 @@ impl LivePage {
 }
 
 /// A run as it is drawn now: the parts of the page that change.
-fn draw(begin: &Begin, buckets: &[Bucket], report: &Value) -> Value {
+fn draw(begin: &Begin, buckets: &[Bucket], report: &Value, whole_run: Option<&Value>) -> Value {
+    if let Some(drawing) = whole_run.and_then(Drawing::read) {
+        return gyrator_report::update(report, &drawing);
+    }
     let drawing = drawing(begin, buckets);
     // A run that goes on has a report and no summary yet.
     let mut update = match report["stop_reason"].is_object() {

@@ -12,15 +12,20 @@ use gyrator::real_time::Held;
 use gyrator::record::Selection;
 use gyrator::unit::{Causality, VariableType};
 use gyrator::{Recorder, Run, RunError, StartError};
+use gyrator_graph::Diagram;
 use gyrator_live::{Answer, Begin, Command, CommandValue, End, Message, RunEnd, State, Writable};
+use gyrator_report::Drawing;
 use gyrator_system::{Choice, Problem, Scenario, Value};
 use gyrator_worker::Worker;
+use serde_json::json;
 
 use super::{LiveOptions, LivePage, end, name, page};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::report_page;
 use crate::summary::Summary;
+use crate::unit_times::UnitTimes;
 
 /// Between two looks at the wish to end a run that is held.
 const NAP: Duration = Duration::from_millis(20);
@@ -41,7 +46,10 @@ pub(crate) struct Live {
     /// Why it takes no overrides.
     refusal: Option<&'static str>,
     since: Instant,
-    summary: OnceCell<serde_json::Value>,
+    /// Measures the calls of FMUs.
+    times: Option<UnitTimes>,
+    /// The summary, and the signals of the whole run.
+    summary: OnceCell<(serde_json::Value, Option<serde_json::Value>)>,
 }
 
 /// A run that a page is about to show.
@@ -57,6 +65,10 @@ pub(crate) struct Shown<'a> {
     /// Factor of the time on the clock, where the run keeps step with it.
     pub(crate) real_time: Option<f64>,
     pub(crate) held: Held,
+    /// The system as a picture shows it.
+    pub(crate) diagram: Option<Diagram>,
+    /// Measures the calls of FMUs.
+    pub(crate) times: Option<UnitTimes>,
 }
 
 impl LiveOptions {
@@ -89,6 +101,7 @@ impl LiveOptions {
             overridden: Vec::new(),
             refusal: None,
             since: Instant::now(),
+            times: None,
             summary: OnceCell::new(),
         }))
     }
@@ -110,6 +123,7 @@ impl Live {
             );
         }
         self.held = shown.held;
+        self.times = shown.times;
         self.page.begin(Begin {
             system: name(shown.path),
             start_time: run.time(),
@@ -118,6 +132,7 @@ impl Live {
             real_time: shown.real_time,
             writable: writable(run, shown.single),
             warnings: run.report().warnings,
+            graph: shown.diagram.as_ref().and_then(report_page::graph),
             ..Begin::default()
         });
         self.since = Instant::now();
@@ -144,13 +159,17 @@ impl Live {
         let report = run.report();
         let (time, steps, is_paused) = (report.stop_time, report.steps, self.is_paused);
         let elapsed = self.since.elapsed().as_secs_f64();
+        let times = self.times.as_ref().map(UnitTimes::report);
         self.page.say_made(move || {
+            let mut report = serde_json::to_value(report).unwrap_or_default();
+            report["component_times"] = serde_json::to_value(times).unwrap_or_default();
+            report["wall_clock"] = json!({ "stepping": elapsed });
             Message::State(State {
                 time,
                 steps,
                 is_paused,
                 elapsed,
-                report: serde_json::to_value(report).unwrap_or_default(),
+                report,
             })
         });
     }
@@ -239,12 +258,12 @@ impl Live {
         self.page.say(Message::Answer(Answer { text, is_error }));
     }
 
-    /// Keeps the summary for the end.
-    pub(crate) fn summarize(&self, summary: &Summary<'_>) {
+    /// Keeps the summary for the end, and the signals of the whole run.
+    pub(crate) fn summarize(&self, summary: &Summary<'_>, drawing: Option<Drawing>) {
         // A summary that is no JSON was not written either, and that is reported.
-        let _ = self
-            .summary
-            .set(serde_json::to_value(summary).unwrap_or_default());
+        let summary = serde_json::to_value(summary).unwrap_or_default();
+        let drawing = drawing.map(|drawing| drawing.with_units(&summary).written());
+        let _ = self.summary.set((summary, drawing));
     }
 
     /// Shows that the run could not begin.
@@ -258,8 +277,10 @@ impl Live {
 
     /// Shows how the run has ended.
     pub(crate) fn end(&self, outcome: &Result<Exit, Failure>) {
+        let (summary, drawing) = self.summary.get().cloned().unzip();
         self.finish(End {
-            summary: self.summary.get().cloned(),
+            summary,
+            drawing: drawing.flatten(),
             ..end(outcome)
         });
     }

@@ -41,6 +41,8 @@ impl Session<'_> {
             .with_parameters(&running.parameters)
             .with_checks(&findings)
             .with_plan(gyrator::run::plan(&running.run))
+            .with_component_times(running.times.as_ref())
+            .with_graph(self.diagram(report))
             .with_provenance(end.provenance);
         if let Some(assessed) = end.assessed {
             summary = summary.with_error_bars(assessed, report);
@@ -51,15 +53,16 @@ impl Session<'_> {
             summary.note_fault(fault);
         }
         outcome = self.end_results(running, &mut summary, outcome);
+        let drawing = self.drawing(running, end.assessed);
         if let Some(live) = &running.live {
-            live.summarize(&summary);
+            live.summarize(&summary, drawing.clone());
         }
         let trouble = running.file.as_ref().and_then(ResultFile::trouble);
         let path = self.options.results.summary.as_ref();
         let written = path.map_or(Ok(()), |path| summary.write(path));
         let written = written.and(self.write_findings(&findings, &outcome, report));
         let written = written.and(self.draw(running, &summary));
-        let written = written.and(self.write_report(running, end.assessed, &summary));
+        let written = written.and(self.write_report(running, drawing, &summary));
         if let Err(error) = outcome {
             if is_broken_pipe(&error) && checks::failed(&findings).is_none() {
                 return written.map(|()| Exit::Success);

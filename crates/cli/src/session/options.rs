@@ -51,6 +51,7 @@ impl SessionOptions {
             output: self.results.output_file.as_deref(),
             summary: self.results.summary.as_deref(),
             report: self.results.report.as_deref(),
+            read: None,
             checks,
         }
     }

@@ -1,6 +1,7 @@
 //! The report of a session as a page: its signals are kept while it runs.
 
-use gyrator::{Recorder, RunError};
+use gyrator::exchange_mode::Exchange;
+use gyrator::{Recorder, Report, RunError};
 use gyrator_graph::Diagram;
 use gyrator_record::DecimatingSink;
 use gyrator_report::Drawing;
@@ -11,9 +12,6 @@ use crate::failure::Failure;
 use crate::report_page::{self, Shown};
 use crate::summary::Summary;
 
-/// Bytes of a graph that a page takes: a third of what its signals have at most.
-const LARGEST_GRAPH: usize = 100_000;
-
 /// The signals of a page, and remarks on them.
 pub(super) struct Drawn {
     rows: DecimatingSink,
@@ -21,9 +19,20 @@ pub(super) struct Drawn {
 }
 
 impl Session<'_> {
+    /// The system as a picture shows it, with what the run has found out; `None` for one FMU by itself.
+    pub(super) fn diagram(&self, report: &Report) -> Option<Diagram> {
+        let mut diagram = self.single.is_none().then(|| Diagram::of(&self.system))?;
+        for component in &report.components {
+            if component.exchange != Exchange::NO_FEEDTHROUGH {
+                diagram.set_exchange(&component.name, component.exchange.word());
+            }
+        }
+        Some(diagram)
+    }
+
     /// Keeps the signals of the page, where one is wanted.
     pub(super) fn keep_signals(&self, running: &mut Running) -> Result<(), RunError> {
-        if self.options.results.report.is_none() {
+        if self.options.results.report.is_none() && !self.options.live.is_wanted() {
             return Ok(());
         }
         let shown = |columns: &[_]| {
@@ -46,22 +55,13 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Writes the page, where one is wanted.
-    pub(super) fn write_report(
+    /// The signals of the page, where one is wanted.
+    pub(super) fn drawing(
         &self,
         running: &Running,
         assessed: Option<&Assessed>,
-        summary: &Summary<'_>,
-    ) -> Result<(), Failure> {
-        let Some((path, drawn)) = self
-            .options
-            .results
-            .report
-            .as_ref()
-            .zip(running.drawn.as_ref())
-        else {
-            return Ok(());
-        };
+    ) -> Option<Drawing> {
+        let drawn = running.drawn.as_ref()?;
         let decimated = drawn.rows.decimated();
         let mut drawing = Drawing::from(&decimated);
         if let Some(assessed) = assessed {
@@ -69,11 +69,21 @@ impl Session<'_> {
             let is_drawn = |name: &str| decimated.column(name).is_some();
             drawing = drawing.with(&assessed.decimated(is_drawn, stretches));
         }
-        let graph = self
-            .single
-            .is_none()
-            .then(|| gyrator_graph::svg(&Diagram::of(&self.system)));
-        let graph = graph.filter(|svg| svg.len() <= LARGEST_GRAPH);
-        report_page::write(path, summary, drawing, graph.as_deref(), &drawn.remarks)
+        Some(drawing)
+    }
+
+    /// Writes the page, where one is asked for.
+    pub(super) fn write_report(
+        &self,
+        running: &Running,
+        drawing: Option<Drawing>,
+        summary: &Summary<'_>,
+    ) -> Result<(), Failure> {
+        let Some(path) = &self.options.results.report else {
+            return Ok(());
+        };
+        let remarks = running.drawn.as_ref().map(|drawn| &drawn.remarks[..]);
+        let drawing = drawing.unwrap_or_default();
+        report_page::write(path, summary, drawing, remarks.unwrap_or_default())
     }
 }

@@ -75,6 +75,8 @@ impl Session<'_> {
                 saves_state: self.saves_state(),
                 single: self.single.as_deref(),
                 real_time: self.options.real_time.factor(),
+                diagram: self.diagram(&run.report()),
+                times: running.times.clone(),
                 held: real_time
                     .as_ref()
                     .map_or_else(Held::default, RealTime::held),

@@ -160,6 +160,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         output: None,
         summary: None,
         report: None,
+        read: None,
         checks: None,
     };
     if let Some(outcome) = plan.carry_out() {

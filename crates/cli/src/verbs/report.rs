@@ -52,7 +52,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
                 .to_owned(),
         );
     }
-    report_page::write(&options.output_file, &summary, drawing, None, &remarks)?;
+    report_page::write(&options.output_file, &summary, drawing, &remarks)?;
     Ok(Exit::Success)
 }
 

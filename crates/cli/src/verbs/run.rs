@@ -71,7 +71,9 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     outputs.extend(options.checks.output());
     outputs.extend(options.states.output());
     overwriting::refuse(&outputs, &inputs)?;
-    let plan = options.session.plan(&options.system, Some(&options.checks));
+    let read = || session(&options).map(|session| session.system);
+    let mut plan = options.session.plan(&options.system, Some(&options.checks));
+    plan.read = Some(&read);
     match plan.carry_out() {
         Some(outcome) => outcome,
         None => plan.with_summary(|| run_here(&options)),

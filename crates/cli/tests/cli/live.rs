@@ -215,6 +215,37 @@ fn results_are_the_same() {
     assert_eq!(Followed::start(&bench, fmu).end().0, Some(0));
 }
 
+/// When the run has ended, the page has the signals of the report, error bars and all, and the graph of the system.
+#[test]
+fn the_last_picture_is_that_of_the_report() {
+    for way in ["", " --no-supervisor"] {
+        let bench = Bench::new();
+        bench.write("system.toml", OSCILLATORS);
+        let run = "run system.toml -e 0.2 --error-bars --report out.html --live --real-time";
+        let page = Followed::start(&bench, &format!("{run}{way}"));
+        let mut events = page.events();
+        let begin = events.wait_for("its begin", |event| event["kind"] == "begin");
+        assert!(
+            begin["graph"].as_str().unwrap().starts_with("<svg"),
+            "{begin}"
+        );
+        let is_last = |event: &Value| {
+            let verdict = &event["sections"]["run"];
+            event["kind"] == "update" && verdict.to_string().contains("stop-time")
+        };
+        let last = events.wait_for("its last picture", is_last);
+        assert_eq!(page.end().0, Some(0));
+        let report = bench.read("out.html");
+        let (_, rest) = report.split_once("id=\"drawing\">").unwrap();
+        let drawing = rest.split_once("</script>").unwrap().0;
+        let drawing: Value = serde_json::from_str(drawing).unwrap();
+        assert_eq!(last["drawing"], drawing);
+        assert!(drawing["plots"][0]["series"][0]["error"].is_object());
+        let time = last["sections"]["time"].as_str().unwrap();
+        assert!(time.contains("outside of FMUs"), "{time}");
+    }
+}
+
 /// The process with the page outlives that of the FMU.
 #[test]
 fn a_crash_is_shown() {

@@ -21,6 +21,11 @@ fn drawn(page: &str) -> Vec<String> {
         .collect()
 }
 
+/// Whether a page shows the graph of the system.
+fn has_graph(page: &str) -> bool {
+    page.contains("<section id=\"graph\">") && page.contains("data:image/svg+xml;base64,")
+}
+
 fn fault(page: &str) -> &str {
     let (_, rest) = page.split_once("<section id=\"fault\"").unwrap();
     rest.split_once("</section>").unwrap().0
@@ -52,11 +57,8 @@ fn a_run_writes_the_page_that_its_result_gives() {
         outcome.stderr
     );
     let page = bench.read("run.html");
-    // The system is known while it runs only.
-    let (before, rest) = page.split_once("<section id=\"graph\">").unwrap();
-    let (graph, after) = rest.split_once("</section>\n").unwrap();
-    assert!(graph.contains("data:image/svg+xml;base64,"));
-    assert!([before, after].concat() == bench.read("report.html"));
+    assert!(has_graph(&page));
+    assert!(page == bench.read("report.html"));
     let summary = bench.json("summary.json");
     for bond in summary["bonds"].as_array().unwrap() {
         let figures = bond.as_object().unwrap().iter();
@@ -128,7 +130,13 @@ fn a_page_needs_no_result_file_and_a_csv_result_a_summary() {
     ];
     assert_eq!(bench.run(report).code, Some(0));
     let whole = bench.read("whole.html");
-    assert!(whole.contains("Coupling error"));
+    assert!(whole.contains("Coupling error") && has_graph(&whole) && !has_graph(&bare));
+    // A component that is not there.
+    let mut summary = bench.json("summary.json");
+    summary["graph"]["bonds"][0]["a"] = Value::from(7);
+    bench.write("summary.json", &summary.to_string());
+    assert_eq!(bench.run(report).code, Some(0));
+    assert!(!has_graph(&bench.read("whole.html")));
     assert_eq!(drawn(&whole), ["left.x", "right.x"]);
 }
 
@@ -156,6 +164,7 @@ fn a_failed_run_has_its_fault_on_top_and_the_rows_until_then() {
         assert!(fault(&page).contains("bad"), "{}", fault(&page));
         assert!(!fault(&page).starts_with(" hidden"));
         assert_eq!(drawing(&page)["rows"], rows, "{way}");
+        assert!(has_graph(&page), "{way}");
     }
     let bench = Bench::new();
     bench.write("system.toml", &FAULTY.replace("Faulty", "Missing"));
@@ -168,6 +177,50 @@ fn a_failed_run_has_its_fault_on_top_and_the_rows_until_then() {
     let page = bench.read("out.html");
     assert!(fault(&page).contains("Missing.fmu"), "{}", fault(&page));
     assert!(fault(&page).contains("No step was made"));
+}
+
+/// In this process, in one of its own and from a recorder of calls, the calls of FMUs are counted as the run counts them,
+/// and no result changes; without a report none is timed.
+#[test]
+fn times_of_fmus_are_in_the_report() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    let plain = "run system.toml -e 0.1 -o plain.csv --summary plain.json";
+    assert_eq!(bench.run(plain.split(' ')).code, Some(0));
+    assert_eq!(bench.json("plain.json")["component_times"], Value::Null);
+    for way in [
+        "",
+        " --no-supervisor",
+        " --isolate",
+        " --record-calls calls",
+        " --worker-threads 2",
+    ] {
+        let run =
+            format!("run system.toml -e 0.1 -o out.csv --summary out.json --report out.html{way}");
+        let outcome = bench.run(run.split(' '));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert_eq!(bench.read("plain.csv"), bench.read("out.csv"), "{way}");
+        let summary = bench.json("out.json");
+        let times = summary["component_times"].as_array().unwrap();
+        let calls = |word: &str| -> u64 {
+            let calls = times.iter().filter(|time| time["operation"] == word);
+            calls.map(|time| time["calls"].as_u64().unwrap()).sum()
+        };
+        assert_eq!(summary["counters"]["unit_steps"], calls("step"), "{way}");
+        assert_eq!((calls("load"), calls("terminate")), (2, 2), "{way}");
+        assert!(
+            calls("set") >= 200 && calls("get") >= 200,
+            "{way}: {times:?}"
+        );
+        let page = bench.read("out.html");
+        for time in times {
+            let cells = format!(
+                "<td class=figure>{}<td class=figure>{}<",
+                time["calls"], time["seconds"]
+            );
+            assert!(page.contains(&cells), "{way}: {time}");
+        }
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ impl Page {
         assert_eq!(listener.url(), format!("http://{address}/{token}/"));
         let (stop, stops) = mpsc::channel();
         let stop = move || stop.send(()).unwrap();
-        let draw: Draw = Box::new(|_, _, _| serde_json::json!({}));
+        let draw: Draw = Box::new(|_, _, _, _| serde_json::json!({}));
         let serving = listener.serve("<p>page</p>".to_owned(), draw, stop);
         Self {
             serving: serving.unwrap(),

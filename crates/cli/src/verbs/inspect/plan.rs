@@ -26,6 +26,7 @@ pub(super) fn supervised(
         output: None,
         summary: None,
         report: None,
+        read: None,
         checks: None,
     };
     plan.carry_out().unwrap_or_else(work)
