@@ -75,7 +75,9 @@ class Chromium:
     def take(self, message: dict) -> None:
         method, parameters = message.get("method"), message.get("params", {})
         if method == "Network.requestWillBeSent":
-            self.hosts.add(urlsplit(parameters["request"]["url"]).netloc)
+            # Images that stand in the page have no host.
+            if not parameters["request"]["url"].startswith("data:"):
+                self.hosts.add(urlsplit(parameters["request"]["url"]).netloc)
         elif method == "Runtime.exceptionThrown":
             self.errors.append(parameters["exceptionDetails"].get("exception", {}).get("description", str(parameters)))
         elif method == "Runtime.consoleAPICalled" and parameters["type"] == "error":
@@ -239,7 +241,7 @@ def stop(gyrator: str, folder: Path) -> None:
 
 
 def dead_browser(gyrator: str) -> None:
-    run = Run(gyrator, "--stop-time=1e5", "--no-sense-check")
+    run = Run(gyrator, "--stop-time=1e8", "--no-sense-check")
     stat = Path(f"/proc/{run.worker()}/stat")
 
     def computed() -> int:

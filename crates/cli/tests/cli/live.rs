@@ -215,13 +215,13 @@ fn results_are_the_same() {
     assert_eq!(Followed::start(&bench, fmu).end().0, Some(0));
 }
 
-/// When the run has ended, the page has the signals of the report, error bars and all, and the graph of the system.
+/// When the run has ended, the page has the signals of the report, and the graph of the system.
 #[test]
 fn the_last_picture_is_that_of_the_report() {
     for way in ["", " --no-supervisor"] {
         let bench = Bench::new();
         bench.write("system.toml", OSCILLATORS);
-        let run = "run system.toml -e 0.2 --error-bars --report out.html --live --real-time";
+        let run = "run system.toml -e 0.2 --report out.html --live --real-time";
         let page = Followed::start(&bench, &format!("{run}{way}"));
         let mut events = page.events();
         let begin = events.wait_for("its begin", |event| event["kind"] == "begin");
@@ -240,7 +240,6 @@ fn the_last_picture_is_that_of_the_report() {
         let drawing = rest.split_once("</script>").unwrap().0;
         let drawing: Value = serde_json::from_str(drawing).unwrap();
         assert_eq!(last["drawing"], drawing);
-        assert!(drawing["plots"][0]["series"][0]["error"].is_object());
         let time = last["sections"]["time"].as_str().unwrap();
         assert!(time.contains("outside of FMUs"), "{time}");
     }

@@ -60,7 +60,8 @@ struct ComponentTime<'a> {
 impl ComponentTime<'_> {
     fn sum(&self, of: impl Fn(&str) -> bool) -> f64 {
         let operations = self.operations.iter().filter(|(word, _)| of(word));
-        operations.map(|(_, seconds)| seconds).sum()
+        // The sum of no terms is -0.0.
+        operations.fold(0.0, |sum, (_, seconds)| sum + seconds)
     }
 
     fn in_stepping(&self) -> f64 {
