@@ -297,15 +297,21 @@ impl Session<'_> {
         }
     }
 
-    fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
+    /// Refuses a run without an end.
+    fn check_end(&self) -> Result<(), Failure> {
         let stop = &self.system.experiment.stop_time;
-        if stop.is_none() && !self.options.results.initialize_only {
-            return Err(self.invalid(
-                "no-stop-time",
-                "no stop time is given",
-                &self.system.advice_on_missing(MissingTime::StopTime),
-            ));
+        if stop.is_some() || self.options.results.initialize_only {
+            return Ok(());
         }
+        Err(self.invalid(
+            "no-stop-time",
+            "no stop time is given",
+            &self.system.advice_on_missing(MissingTime::StopTime),
+        ))
+    }
+
+    fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
+        self.check_end()?;
         let mut outputs = self.options.results.outputs();
         outputs.extend(self.junit());
         outputs.extend(self.states.and_then(StateOptions::output));
@@ -342,12 +348,8 @@ impl Session<'_> {
         let judging = self.judging(&system)?;
         let loading = self.begin.elapsed().as_secs_f64();
         let options = self.run_options(interrupt);
-        let times = self
-            .options
-            .results
-            .report
-            .as_ref()
-            .map(|_| UnitTimes::default());
+        let is_timed = self.options.results.report.is_some();
+        let times = is_timed.then(UnitTimes::default);
         let since = Instant::now();
         let mut run = system
             .start_with(&options, &mut *self.maker(times.clone())?)

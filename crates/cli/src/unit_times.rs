@@ -52,7 +52,10 @@ pub(crate) struct OperationTime {
 
 /// Times of the calls of a run's FMUs; clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct UnitTimes(Arc<Mutex<Vec<(String, Arc<Tallies>)>>>);
+pub(crate) struct UnitTimes(Arc<Mutex<Vec<OfComponent>>>);
+
+/// A component with the calls of its FMU.
+type OfComponent = (String, Arc<Tallies>);
 
 /// Calls of a component, by operation. Only the thread that calls the unit writes them.
 #[derive(Debug, Default)]
@@ -89,7 +92,7 @@ impl UnitTimes {
     /// The operations that were called, by component.
     pub(crate) fn report(&self) -> Vec<OperationTime> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_component = |(component, tallies): &(String, Arc<Tallies>)| {
+        let of_component = |(component, tallies): &OfComponent| {
             let time = |(operation, word): (Operation, &'static str)| {
                 let tally = &tallies.0[operation as usize];
                 OperationTime {

@@ -148,10 +148,7 @@ impl LawOptions {
 /// Learns, and prints the errors run by run.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let output = options.output_file.as_deref();
-    let outputs: Vec<_> = output
-        .map(|path| ("--output-file", path))
-        .into_iter()
-        .collect();
+    let outputs = Vec::from_iter(output.map(|path| ("--output-file", path)));
     overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
     let plan = Plan {
         system: &options.system,
