@@ -266,11 +266,20 @@ fn mistakes_are_named() {
             3,
             "this is no summary of a run",
         ),
-        (&["report", "out.csv", "-o", "out.csv"], 2, "is the result"),
+        (
+            &["report", "notes.html", "-o", "notes.html"],
+            2,
+            "is the result",
+        ),
         (
             &["report", "out.csv", "-o", "notes.html"],
             1,
             "the file is no page",
+        ),
+        (
+            &["report", "out.csv", "-o", "out.csv"],
+            2,
+            "must end in .html",
         ),
         (&["report", "out.csv"], 2, "--output-file"),
     ] {
