@@ -6,29 +6,29 @@
 //! `isolated/layout.rs` has lengths of a few bytes. loom runs each scenario in every order of the
 //! threads with two preemptions, and with every value that a load may return under the memory model of C11.
 //!
-//! The package has no unit tests of its own: those of the files would be among them.
+//! All of this is left out of this package's own unit tests, into which those of the files would come.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
-    feature = "loom",
+    all(feature = "loom", not(test)),
     expect(
         clippy::missing_panics_doc,
         reason = "a scenario panics where it does not hold"
     )
 )]
 
-#[cfg(feature = "loom")]
+#[cfg(all(feature = "loom", not(test)))]
 mod isolated;
-#[cfg(feature = "loom")]
+#[cfg(all(feature = "loom", not(test)))]
 #[path = "../../worker/src/rows.rs"]
 mod rows;
-#[cfg(feature = "loom")]
+#[cfg(all(feature = "loom", not(test)))]
 mod rows_scenarios;
-#[cfg(feature = "loom")]
+#[cfg(all(feature = "loom", not(test)))]
 mod shared_memory;
 
-#[cfg(feature = "loom")]
+#[cfg(all(feature = "loom", not(test)))]
 pub use {isolated::scenarios::*, rows_scenarios::*, shared_memory::Orderings};
 
-#[cfg(feature = "loom")]
+#[cfg(all(feature = "loom", not(test)))]
 pub(crate) use shared_memory::shareable;
