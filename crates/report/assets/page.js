@@ -76,6 +76,13 @@ const gyrator = (() => {
     return svg;
   };
 
+  // Values between gaps, which no line shows.
+  const alone = (plot, place, show) => {
+    const values = plot.data[place];
+    const at = show ? [] : values.flatMap((value, k) => (value != null && values[k - 1] == null && values[k + 1] == null ? [k] : []));
+    return at.length > 0 ? at : null;
+  };
+
   // Columns of uPlot, and the bands of the error bars.
   const columns = (plot) => {
     const data = [times];
@@ -85,7 +92,7 @@ const gyrator = (() => {
       const values = one.values;
       const stroke = colour(`--c${index % 4}`);
       data.push(values);
-      series.push({ label: one.name, stroke, dash: DASHES[index % 4], width: 1.5, points: { show: () => times.length < 2 } });
+      series.push({ label: one.name, stroke, dash: DASHES[index % 4], width: 1.5, points: { show: () => times.length < 2, filter: alone } });
       if (one.error) {
         const size = one.error;
         for (const sign of [1, -1]) {
@@ -225,7 +232,7 @@ const gyrator = (() => {
     const sentences = [constants.length > 0 && `Constant: ${constants.join(", ")}.`, empty.length > 0 && `Without a finite value: ${empty.join(", ")}.`];
     $("constants").textContent = sentences.filter(Boolean).join(" ");
     $("drawn").textContent = drawing.exact
-      ? `Every one of ${drawing.rows} rows.`
+      ? drawing.rows === 1 ? "The one row." : `Every one of ${drawing.rows} rows.`
       : `Smallest and greatest values of ${drawing.rows} rows, at ${count} times: no peak is lost.`;
   };
 

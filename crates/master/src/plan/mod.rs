@@ -1,9 +1,9 @@
 //! The step plan: the order of everything that happens in a macro-step, as data.
 //!
 //! A [method](crate::method) writes a [`Draft`] from the resolved system alone. Once the units are initialised, the
-//! draft becomes the [`StepPlan`]: operations that have nothing to do are left out, the exchange of direct feed-through
+//! draft becomes the plan: operations that have nothing to do are left out, the exchange of direct feed-through
 //! gets its passes, and operations on units that are plain copies are fused. Draft, final and fused plan are
-//! [verified](verify) by the same rules; the engine executes the fused one.
+//! verified by the same [rules](Rule); the engine executes the fused one.
 //!
 //! A plan covers one macro-step. Components that communicate more slowly are in its operations with the
 //! [phase](Phase) of their communication step, so that no plan depends on how many macro-steps a rate takes.

@@ -36,6 +36,9 @@ pub(super) fn fault(summary: &Value) -> String {
         )));
     }
     html.push_str(&paragraph(match number(summary, "steps") {
+        Some(steps) if steps > 0.0 && summary["counters"].is_null() => {
+            "The figures of the run are lost with its process; rows that were recorded are in its result."
+        }
         Some(steps) if steps > 0.0 => {
             "The figures and plots below are those of the steps until then."
         }
