@@ -217,10 +217,13 @@ fn journal_of_part(part: &Path) -> PathBuf {
 }
 
 fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
-    input_kind::expect(path, Wanted::Study)?;
     let output = match &options.output_file {
         Some(output) => output.clone(),
-        None => path.with_extension("csv"),
+        None => {
+            // The table of a file of another kind could have its name.
+            input_kind::expect(path, Wanted::Study)?;
+            path.with_extension("csv")
+        }
     };
     check_ending(&output)?;
     let journal = journal_of(&output);
@@ -231,6 +234,7 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
     let state = options.resume.as_deref();
     inputs.extend(state.map(|path| ("the saved state", path)));
     overwriting::refuse(&outputs, &inputs)?;
+    input_kind::expect(path, Wanted::Study)?;
     if let Some(path) = summary {
         replace_earlier(path)?;
     }
