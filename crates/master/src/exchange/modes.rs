@@ -3,7 +3,7 @@
 use super::{auto, compensated, fresh, stale};
 use crate::exchange_mode::Exchange;
 use crate::fault::UnitFault;
-use crate::registry::Entry;
+use crate::registry::{Entry, entries_of};
 use crate::state::SystemState;
 
 /// An exchange mode with its act.
@@ -27,17 +27,7 @@ pub(crate) struct Words {
 const MODES: [Mode; 4] = [auto::MODE, stale::MODE, fresh::MODE, compensated::MODE];
 
 /// Every exchange mode, by its word in a system file.
-pub const EXCHANGE_MODES: &[Entry<Exchange>] = &entries();
-
-const fn entries() -> [Entry<Exchange>; MODES.len()] {
-    let mut entries = [MODES[0].entry; MODES.len()];
-    let mut place = 1;
-    while place < entries.len() {
-        entries[place] = MODES[place].entry;
-        place += 1;
-    }
-    entries
-}
+pub const EXCHANGE_MODES: &[Entry<Exchange>] = &entries_of!(MODES);
 
 /// The acts of a mode.
 pub(crate) fn mode_of(exchange: Exchange) -> &'static Mode {

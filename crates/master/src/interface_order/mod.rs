@@ -15,7 +15,7 @@ mod start;
 
 use crate::interface_model::{FastInputs, InterfaceModel, Schedule};
 use crate::plan::{Draft, Phase, Store};
-use crate::registry::Entry;
+use crate::registry::{Entry, entries_of};
 use crate::state::{Drive, FastInput, SystemState};
 use stage::Act;
 
@@ -32,17 +32,7 @@ struct Order {
 const ORDERS: [Order; 3] = [parallel::ORDER, fast_first::ORDER, pipelined::ORDER];
 
 /// Every order of an interface model, by its word in a system file.
-pub const INTERFACE_ORDERS: &[Entry<Schedule>] = &entries();
-
-const fn entries() -> [Entry<Schedule>; ORDERS.len()] {
-    let mut entries = [ORDERS[0].entry; ORDERS.len()];
-    let mut place = 1;
-    while place < entries.len() {
-        entries[place] = ORDERS[place].entry;
-        place += 1;
-    }
-    entries
-}
+pub const INTERFACE_ORDERS: &[Entry<Schedule>] = &entries_of!(ORDERS);
 
 /// The order of a model; one that a program has added has the acts of the first.
 fn order_of(model: &InterfaceModel) -> &'static Order {

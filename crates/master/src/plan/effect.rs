@@ -84,9 +84,6 @@ pub enum Effect {
     /// The past of an input receives its source's published output.
     #[doc(hidden)]
     Observes { input: usize },
-    /// An act of users: rows are written, derivatives read. Not within an iteration.
-    #[doc(hidden)]
-    Publishes,
 }
 
 /// The system as far as it is known: after the initialisation with its units.
@@ -178,9 +175,6 @@ pub(crate) fn effects(
             let shown = due(selection).into_iter();
             found.extend(shown.map(|component| Effect::Shows { component }));
         }
-        Operation::ReadSignals | Operation::ReadSlopes | Operation::ObserveSubsteps => {
-            found.push(Effect::Publishes);
-        }
         Operation::Exchange(pass) => exchange_effects(*pass, known, is_due, found),
         Operation::Check => found.push(Effect::Checks),
         Operation::Observe => {
@@ -208,6 +202,9 @@ pub(crate) fn effects(
         | Operation::GiveSignals(_)
         | Operation::Postpone(_)
         | Operation::GiveHeld(_)
+        | Operation::ReadSignals
+        | Operation::ReadSlopes
+        | Operation::ObserveSubsteps
         | Operation::ExchangeAll
         | Operation::Repeat { .. }
         | Operation::Iterate { .. } => {}

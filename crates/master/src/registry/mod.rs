@@ -12,6 +12,20 @@ use crate::need::Facts;
 pub use parameters::{Arguments, ParameterInfo, ParameterKind};
 use parameters::{arguments, suggestion};
 
+/// The entries of a constant table whose rows hold one and the acts that belong to it.
+macro_rules! entries_of {
+    ($table:ident) => {{
+        let mut entries = [$table[0].entry; $table.len()];
+        let mut place = 1;
+        while place < entries.len() {
+            entries[place] = $table[place].entry;
+            place += 1;
+        }
+        entries
+    }};
+}
+pub(crate) use entries_of;
+
 /// Kind of the entries of one registry, implemented for `dyn Extrapolation`, for example.
 pub trait EntryKind: 'static {
     /// Name of an entry in messages.

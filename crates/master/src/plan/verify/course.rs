@@ -249,7 +249,6 @@ impl<'a> Course<'a> {
             }
             Effect::Checks => self.is_unchecked = false,
             Effect::Observes { input } => self.observes(input, to),
-            Effect::Publishes => {}
         }
     }
 

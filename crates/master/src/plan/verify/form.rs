@@ -93,24 +93,27 @@ pub(super) fn check_form(
 
 fn check_stage(effects: &[Effect], graph: &Graph, say: &mut dyn FnMut(Rule, String)) {
     for effect in effects {
-        match *effect {
-            Effect::Reads { output, .. } if output >= graph.outputs.len() => {
-                let count = graph.outputs.len();
-                say(
-                    Rule::P13,
-                    format!("a stage reads output {output} of {count}"),
-                );
+        let (what, index, count) = match *effect {
+            Effect::Reads { output, .. } | Effect::Exchanges { output } => {
+                ("output", output, graph.outputs.len())
             }
-            Effect::Replaces { input, .. } | Effect::Drives { input }
-                if input >= graph.inputs.len() =>
-            {
-                let count = graph.inputs.len();
-                say(
-                    Rule::P13,
-                    format!("a stage replaces the course of input {input} of {count}"),
-                );
-            }
-            _ => {}
+            Effect::Replaces { input, .. }
+            | Effect::Prepares { input }
+            | Effect::Drives { input }
+            | Effect::Observes { input } => ("input", input, graph.inputs.len()),
+            Effect::Sets { component }
+            | Effect::ReadsAgain { component, .. }
+            | Effect::Steps { component, .. }
+            | Effect::Gets { component, .. }
+            | Effect::Shows { component } => ("component", component, graph.components.len()),
+            Effect::Corrects { bond } => ("bond", bond, graph.bonds.len()),
+            Effect::Checks => continue,
+        };
+        if index >= count {
+            say(
+                Rule::P13,
+                format!("a stage touches {what} {index} of {count}"),
+            );
         }
     }
 }

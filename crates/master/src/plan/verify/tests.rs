@@ -374,4 +374,6 @@ fn p_13_indices_are_in_range() {
     };
     assert_eq!(stage(reads), [Rule::P13]);
     assert_eq!(stage(Effect::Drives { input: 99 }), [Rule::P13]);
+    assert_eq!(stage(Effect::Sets { component: 99 }), [Rule::P13]);
+    assert_eq!(stage(Effect::Corrects { bond: 99 }), [Rule::P13]);
 }
