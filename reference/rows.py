@@ -45,8 +45,8 @@ def is_near(value, line):
     raise ValueError(f"unknown norm {norm!r}")
 
 
-def text(value):
-    return value if isinstance(value, str) else f"{value:.12g}"
+def text(value, digits=12):
+    return value if isinstance(value, str) else f"{value:.{digits}g}"
 
 
 def check(benchmark, rows, script, cell=""):
@@ -76,9 +76,9 @@ def check(benchmark, rows, script, cell=""):
     return wrong
 
 
-def main(script, benchmarks, has_cells=False):
+def main(script, benchmarks, has_cells=False, digits=12):
     """Runs a script: `benchmarks` maps the name of each benchmark to a function that yields its rows; with `has_cells`,
-    those whose case/configuration contains the function's argument."""
+    those whose case/configuration contains the function's argument. Printed values have `digits` significant digits."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--check", action="store_true", help="compare with the data files instead of printing")
     if has_cells:
@@ -94,5 +94,5 @@ def main(script, benchmarks, has_cells=False):
             wrong += problems
         else:
             for *name, value, unit in rows:
-                print(f"{benchmark}/{'/'.join(name)}\t{text(value)}\t{unit}")
+                print(f"{benchmark}/{'/'.join(name)}\t{text(value, digits)}\t{unit}")
     sys.exit(1 if wrong else 0)
