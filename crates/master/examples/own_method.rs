@@ -77,7 +77,7 @@ const LEADER: Entry<dyn Method> = Entry {
     }],
     facts: |_, ()| MethodFacts {
         looks_ahead: true,
-        passes_means: false,
+        ..MethodFacts::default()
     },
     build: |arguments| {
         let name = arguments.text("first").to_owned();

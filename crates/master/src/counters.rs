@@ -15,6 +15,10 @@ pub struct Counters {
     pub get_calls: u64,
     /// Macro-steps that were made again with a smaller size.
     pub repeated_steps: u64,
+    /// Passes of iterations within macro-steps.
+    pub iterations: u64,
+    /// Macro-steps in which an iteration ended by its limit, unconverged.
+    pub unconverged_steps: u64,
     /// Communication points at which a correction added to an input, also where the step was made again.
     pub corrected_steps: u64,
     /// Warnings that units returned.
@@ -27,6 +31,8 @@ stored!(Counters {
     set_calls,
     get_calls,
     repeated_steps,
+    iterations,
+    unconverged_steps,
     corrected_steps,
     unit_warnings
 });

@@ -60,7 +60,7 @@ fn perform(
     part: u32,
 ) -> Result<(), Fault> {
     match operation {
-        Operation::Own(stage) => run_stage(stages, *stage, state, step, part).map(drop),
+        Operation::Own(stage) => run_stage(stages, *stage, state, step, (part, false)).map(drop),
         Operation::Repeat { parts, body } => {
             let clock = state.graph.clock;
             let parts_of_step = StepParts::of(step, *parts, &clock);
@@ -81,23 +81,45 @@ fn perform(
             test,
             body,
         } => {
-            for pass in 0..*limit {
-                for &component in components {
-                    save_or_go_back(state, component, pass > 0, step)?;
-                }
-                for operation in body {
-                    perform(operation, stages, state, step, pass)?;
-                }
-                if run_stage(stages, *test, state, step, pass)? {
-                    break;
-                }
-            }
-            Ok(())
+            let iteration = (components.as_slice(), *limit, *test);
+            iterate(iteration, body, stages, state, step)
         }
         Operation::Feed => inputs::feed_straight(state, step),
         Operation::Lane { checks } => lane(state, *checks, step),
         _ => act_on_units(operation, state, step),
     }
+}
+
+/// Makes passes of an iteration, each from the states in which the components were before it, until its test is content.
+#[cold]
+fn iterate(
+    (components, limit, test): (&[usize], u32, usize),
+    body: &[Operation],
+    stages: &mut Stages<'_>,
+    state: &mut SystemState,
+    step: &Step,
+) -> Result<(), Fault> {
+    let terminated = state.units.terminated;
+    run_stage(stages, test, state, step, (0, false))?;
+    for pass in 1..=limit {
+        for &component in components {
+            save_or_go_back(state, component, pass > 1, step)?;
+        }
+        state.units.terminated = terminated;
+        state.counters.iterations += 1;
+        let mut operations = body.iter();
+        let made = operations.try_for_each(|act| perform(act, stages, state, step, pass));
+        let is_discarded = match made {
+            Ok(()) => false,
+            Err(fault) if fault.unit.cause == Cause::Discard && pass > 1 && pass < limit => true,
+            Err(fault) => return Err(fault),
+        };
+        if run_stage(stages, test, state, step, (pass, is_discarded))? {
+            return Ok(());
+        }
+    }
+    state.counters.unconverged_steps += 1;
+    Ok(())
 }
 
 /// Operations that feed, step and read units.
@@ -224,12 +246,13 @@ fn run_stage(
     index: usize,
     state: &mut SystemState,
     step: &Step,
-    part: u32,
+    (part, is_discarded): (u32, bool),
 ) -> Result<bool, Fault> {
     let mut view = StageView {
         state,
         step: *step,
         part,
+        is_discarded,
         has_converged: false,
         declared: &stages.declared[index],
         undeclared: None,

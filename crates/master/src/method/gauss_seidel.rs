@@ -7,14 +7,10 @@
 //! Limits: one unit at a time, so threads do not help; the order of the units changes the result;
 //! inputs look ahead, which `hinfinity`, interface models and learned feed-forward refuse.
 
-use super::serial::{self, FAST_FIRST, FEEDTHROUGH_LAST, Order, Turn};
+use super::serial::{self, FAST_FIRST, FEEDTHROUGH_LAST, Held, Lines, Order};
 use super::{Method, MethodFacts};
-use crate::curve::Curve;
-use crate::fault::Fault;
-use crate::graph::Graph;
-use crate::plan::{Draft, Effect, Stage, StageView};
+use crate::plan::Draft;
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
-use crate::state_stream::StateStream;
 
 /// Units step one after the other, each with the outputs that those before it have just computed.
 struct GaussSeidel {
@@ -33,7 +29,7 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
     }],
     facts: |_, ()| MethodFacts {
         looks_ahead: true,
-        passes_means: false,
+        ..MethodFacts::default()
     },
     build: |arguments| {
         let order = Order::new(arguments.text("order"));
@@ -43,72 +39,6 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
 
 impl Method for GaussSeidel {
     fn plan(&self, draft: &mut Draft<'_>) {
-        serial::plan(draft, &self.order, |turn| Lines {
-            starts: vec![0.0; turn.led.len()],
-            turn,
-        });
-    }
-}
-
-/// The inputs of a component follow lines to the end values of the components before it.
-#[derive(Clone)]
-struct Lines {
-    turn: Turn,
-    /// Values of the sources when the component's communication step began.
-    starts: Vec<f64>,
-}
-
-impl Stage for Lines {
-    fn effects(&self, _: &Graph) -> Vec<Effect> {
-        let replaced = self.turn.led.iter().map(|led| Effect::Replaces {
-            input: led.input,
-            phase: self.turn.phase,
-            degree: 1,
-            is_mean: false,
-        });
-        replaced.collect()
-    }
-
-    fn words(&self, graph: &Graph) -> String {
-        let name = &graph.components[self.turn.component].name;
-        let sources = self.turn.led_names(graph);
-        format!(
-            "{name} receives {sources} of the end of the step: as a line where it follows one, else that value"
-        )
-    }
-
-    fn run(&mut self, view: &mut StageView<'_>) -> Result<(), Fault> {
-        let component = self.turn.component;
-        if view.begins(component) {
-            for (start, led) in self.starts.iter_mut().zip(&self.turn.led) {
-                *start = view.shown(led.source);
-            }
-        }
-        if !view.is_due(component, self.turn.phase) {
-            return Ok(());
-        }
-        let (step, every) = (view.step_of(component), view.every(component));
-        let length = step.size * every as f64;
-        for (led, &start) in self.turn.led.iter().zip(&self.starts) {
-            let line = view.line(led.source, start, component);
-            let is_faster = view.every(led.sender) <= every;
-            let curve = if view.follows_courses(component) {
-                line
-            } else if is_faster {
-                Curve::constant(view.ahead(led.source))
-            } else {
-                Curve::constant(line.at(length))
-            };
-            view.replace(led.input, curve);
-        }
-        Ok(())
-    }
-
-    fn duplicate(&self) -> Option<Box<dyn Stage>> {
-        Some(Box::new(self.clone()))
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(&mut self.starts);
+        serial::plan(draft, &self.order, |turn| Lines::new(turn, Held::End));
     }
 }

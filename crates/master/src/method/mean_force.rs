@@ -34,6 +34,7 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
     facts: |_, ()| MethodFacts {
         looks_ahead: true,
         passes_means: true,
+        iterates: false,
     },
     build: |arguments| {
         let order = Order::new(arguments.text("order"));

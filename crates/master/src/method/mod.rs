@@ -19,6 +19,8 @@ pub struct MethodFacts {
     pub looks_ahead: bool,
     /// Such an input carries means over the step, and not the values of its end.
     pub passes_means: bool,
+    /// Components that feed each other make steps again: they save and restore their states, and step with the macro-step.
+    pub iterates: bool,
 }
 
 impl Facts for MethodFacts {

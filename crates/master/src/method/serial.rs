@@ -1,9 +1,12 @@
 //! Methods in which components step one after the other: those that come later receive values of those that have
 //! stepped before them.
 
+use crate::curve::Curve;
+use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::order::dependency_order;
-use crate::plan::{Draft, Phase, Stage, Store};
+use crate::order::{Group, dependency_order};
+use crate::plan::{Draft, Effect, Phase, Stage, StageView, Store};
+use crate::state_stream::StateStream;
 
 /// Components with direct feed-through come after those that feed them; fast ones before slow ones.
 pub(super) const FEEDTHROUGH_LAST: &str = "feedthrough-last";
@@ -63,9 +66,8 @@ impl Order {
     }
 }
 
-/// For each component how many groups come before it: a group is a component alone, or those that
-/// feed each other.
-fn stages(graph: &Graph) -> Vec<usize> {
+/// The components in groups, each after those that feed it: a component alone, or those that feed each other.
+pub(super) fn groups(graph: &Graph) -> Vec<Group> {
     let sources: Vec<Vec<usize>> = graph
         .components
         .iter()
@@ -76,9 +78,13 @@ fn stages(graph: &Graph) -> Vec<usize> {
                 .collect()
         })
         .collect();
-    let mut stages = vec![0; sources.len()];
-    let groups = dependency_order(sources.len(), &sources);
-    for (stage, group) in groups.into_iter().enumerate() {
+    dependency_order(sources.len(), &sources)
+}
+
+/// For each component how many groups come before it.
+fn stages(graph: &Graph) -> Vec<usize> {
+    let mut stages = vec![0; graph.components.len()];
+    for (stage, group) in groups(graph).into_iter().enumerate() {
         for member in group.members {
             stages[member] = stage;
         }
@@ -132,6 +138,18 @@ pub(super) struct Led {
     pub(super) sender: usize,
 }
 
+impl Led {
+    pub(super) fn of(input: usize, graph: &Graph) -> Self {
+        let source = graph.inputs[input].source;
+        let sender = graph.outputs[source].component;
+        Self {
+            input,
+            source,
+            sender,
+        }
+    }
+}
+
 impl Turn {
     /// The inputs of the component as text.
     pub(super) fn led_names(&self, graph: &Graph) -> String {
@@ -151,37 +169,39 @@ pub(super) fn plan<S: Stage + 'static>(
 ) {
     draft.head();
     for turn in turns(draft.graph(), &order.components(draft.graph())) {
-        let (component, phase) = ([turn.component], turn.phase);
-        draft.prepare(&component);
-        match phase {
-            Phase::Begin => draft.give_signals(&component),
-            Phase::End => draft.postpone(turn.component),
-        }
-        if !turn.led.is_empty() {
-            draft.own(stage(turn));
-        }
-        if phase == Phase::End {
-            draft.give_held(component[0]);
-        }
-        draft.give(&component, phase);
-        draft.step(&component, phase);
-        draft.read(&component, Store::Ahead, phase);
+        add(draft, turn, &stage);
     }
     draft.show();
     draft.tail();
 }
 
-fn turns(graph: &Graph, order: &[usize]) -> Vec<Turn> {
+/// Adds a component in its place.
+pub(super) fn add<S: Stage + 'static>(
+    draft: &mut Draft<'_>,
+    turn: Turn,
+    stage: impl Fn(Turn) -> S,
+) {
+    let (component, phase) = ([turn.component], turn.phase);
+    draft.prepare(&component);
+    match phase {
+        Phase::Begin => draft.give_signals(&component),
+        Phase::End => draft.postpone(turn.component),
+    }
+    if !turn.led.is_empty() {
+        draft.own(stage(turn));
+    }
+    if phase == Phase::End {
+        draft.give_held(component[0]);
+    }
+    draft.give(&component, phase);
+    draft.step(&component, phase);
+    draft.read(&component, Store::Ahead, phase);
+}
+
+/// The components in this order, each with its inputs whose sources come before it.
+pub(super) fn turns(graph: &Graph, order: &[usize]) -> Vec<Turn> {
     let every = |component: usize| graph.components[component].rate.every();
-    let led = |input: usize| {
-        let source = graph.inputs[input].source;
-        let sender = graph.outputs[source].component;
-        Led {
-            input,
-            source,
-            sender,
-        }
-    };
+    let led = |input: usize| Led::of(input, graph);
     let mut is_late = vec![false; graph.components.len()];
     let mut is_led = vec![false; graph.inputs.len()];
     // The inputs of a component whose sources come before it, by its place.
@@ -225,4 +245,96 @@ fn turns(graph: &Graph, order: &[usize]) -> Vec<Turn> {
             .collect(),
     };
     order.iter().map(turn).collect()
+}
+
+/// The value of a component that takes values only, over its step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    /// That of the end of the step.
+    End,
+    /// The mean of those of its start and its end.
+    Mean,
+}
+
+/// The inputs of a component follow lines to the values that their sources have ahead of their time.
+#[derive(Clone)]
+pub(super) struct Lines {
+    turn: Turn,
+    held: Held,
+    /// Values of the sources when the component's communication step began.
+    starts: Vec<f64>,
+}
+
+impl Lines {
+    pub(super) fn new(turn: Turn, held: Held) -> Self {
+        Self {
+            starts: vec![0.0; turn.led.len()],
+            turn,
+            held,
+        }
+    }
+}
+
+impl Stage for Lines {
+    fn effects(&self, graph: &Graph) -> Vec<Effect> {
+        let node = &graph.components[self.turn.component];
+        let follows =
+            node.rate.substeps() > 1 || node.description.capabilities.input_derivatives > 0;
+        let replaced = self.turn.led.iter().map(|led| Effect::Replaces {
+            input: led.input,
+            phase: self.turn.phase,
+            degree: 1,
+            is_mean: self.held == Held::Mean && !follows,
+        });
+        replaced.collect()
+    }
+
+    fn words(&self, graph: &Graph) -> String {
+        let name = &graph.components[self.turn.component].name;
+        let sources = self.turn.led_names(graph);
+        let held = match self.held {
+            Held::End => "that value",
+            Held::Mean => "the mean of its ends",
+        };
+        format!(
+            "{name} receives {sources} of the end of the step: as a line where it follows one, else {held}"
+        )
+    }
+
+    fn run(&mut self, view: &mut StageView<'_>) -> Result<(), Fault> {
+        let component = self.turn.component;
+        if view.begins(component) {
+            for (start, led) in self.starts.iter_mut().zip(&self.turn.led) {
+                *start = view.shown(led.source);
+            }
+        }
+        if !view.is_due(component, self.turn.phase) {
+            return Ok(());
+        }
+        let (step, every) = (view.step_of(component), view.every(component));
+        let length = step.size * every as f64;
+        for (led, &start) in self.turn.led.iter().zip(&self.starts) {
+            let line = view.line(led.source, start, component);
+            let is_faster = view.every(led.sender) <= every;
+            let curve = if view.follows_courses(component) {
+                line
+            } else if self.held == Held::Mean {
+                Curve::constant(line.at(0.5 * length))
+            } else if is_faster {
+                Curve::constant(view.ahead(led.source))
+            } else {
+                Curve::constant(line.at(length))
+            };
+            view.replace(led.input, curve);
+        }
+        Ok(())
+    }
+
+    fn duplicate(&self) -> Option<Box<dyn Stage>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(&mut self.starts);
+    }
 }

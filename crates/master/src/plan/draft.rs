@@ -15,6 +15,7 @@ pub struct Draft<'a> {
     graph: &'a Graph,
     operations: Vec<Operation>,
     stages: Vec<Box<dyn Stage>>,
+    refused: Vec<String>,
 }
 
 impl<'a> Draft<'a> {
@@ -23,7 +24,18 @@ impl<'a> Draft<'a> {
             graph,
             operations: Vec::new(),
             stages: Vec::new(),
+            refused: Vec::new(),
         }
+    }
+
+    /// Refuses the system: the start ends with this message, which says where, what, and what to do.
+    pub fn refuse(&mut self, message: String) {
+        self.refused.push(message);
+    }
+
+    /// The reasons for which the method refuses the system.
+    pub(crate) fn refusals(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.refused)
     }
 
     /// The system.
@@ -125,8 +137,12 @@ impl<'a> Draft<'a> {
     }
 
     /// The operations that `body` adds, again and again from the saved states of the components, until `test` has
-    /// [converged](super::StageView::converge), at most `limit` times. The components save their states and communicate
-    /// with every macro-step.
+    /// [converged](super::StageView::converge), at most `limit` times. `test` runs before the first pass, too, and puts
+    /// [estimates](super::StageView::estimate) of outputs in place for each. The components save their states and
+    /// communicate with every macro-step.
+    ///
+    /// Terminations count in the last pass only. A step that a unit discards in a pass after the first makes `test` try
+    /// another estimate; in the first and the last pass it ends the run.
     pub fn iterate(
         &mut self,
         components: &[usize],

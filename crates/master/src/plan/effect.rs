@@ -25,8 +25,8 @@ pub enum Instant {
 
 /// An effect of an operation, by which plans are verified. Numbers are indices of the graph.
 ///
-/// [`Stage`](super::Stage)s declare [`Reads`](Self::Reads) and [`Replaces`](Self::Replaces); the other effects are those of
-/// operations of the plan.
+/// [`Stage`](super::Stage)s declare [`Reads`](Self::Reads), [`Replaces`](Self::Replaces) and
+/// [`Estimates`](Self::Estimates); the other effects are those of operations of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
@@ -50,6 +50,11 @@ pub enum Effect {
         degree: usize,
         /// The new course is the mean of its source over the communication steps of the receiver.
         is_mean: bool,
+    },
+    /// The test of an iteration puts an estimate in the place of a real output at the end of its component's step.
+    Estimates {
+        /// The output.
+        output: usize,
     },
     /// The course of an input is computed from the outputs of its source that are published.
     #[doc(hidden)]

@@ -36,6 +36,7 @@ pub use crate::step::Phase;
 use crate::state_stream::StateStream;
 
 /// The operations of a macro-step, in their order, and the stages of methods among them.
+#[derive(Default)]
 pub(crate) struct StepPlan {
     pub(crate) operations: Vec<Operation>,
     pub(crate) stages: Vec<Box<dyn Stage>>,

@@ -1,6 +1,6 @@
 use super::effect::{Effect, Store};
 use crate::curve::Curve;
-use crate::fault::Fault;
+use crate::fault::{Cause, Fault, UnitFault};
 use crate::graph::Graph;
 use crate::state::SystemState;
 use crate::state_stream::StateStream;
@@ -39,8 +39,10 @@ pub struct StageView<'a> {
     pub(crate) state: &'a mut SystemState,
     /// The macro-step, or the part of it that is repeated.
     pub(crate) step: Step,
-    /// Index of that part.
+    /// Index of that part, or passes made of an iteration.
     pub(crate) part: u32,
+    /// A unit has discarded its step in the pass that was just made.
+    pub(crate) is_discarded: bool,
     /// The iteration that the stage tests is over.
     pub(crate) has_converged: bool,
     /// The values that the stage may touch.
@@ -55,6 +57,7 @@ pub(crate) struct Declared {
     shown: Vec<usize>,
     ahead: Vec<usize>,
     replaced: Vec<usize>,
+    estimated: Vec<usize>,
 }
 
 impl Declared {
@@ -72,6 +75,11 @@ impl Declared {
                     declared.shown.push(graph.inputs[input].source);
                     declared.ahead.push(graph.inputs[input].source);
                 }
+                Effect::Estimates { output } => {
+                    declared.shown.push(output);
+                    declared.ahead.push(output);
+                    declared.estimated.push(output);
+                }
                 _ => {}
             }
         }
@@ -79,6 +87,7 @@ impl Declared {
             &mut declared.shown,
             &mut declared.ahead,
             &mut declared.replaced,
+            &mut declared.estimated,
         ] {
             list.sort_unstable();
             list.dedup();
@@ -161,7 +170,7 @@ impl StageView<'_> {
         let (component, name) = found.map_or((0, format!("output {output}")), |known| {
             (known.component, graph.output_name(output))
         });
-        let text = format!("a stage of the method reads {name}, which it does not declare (P-13)");
+        let text = format!("a stage of the method uses {name}, which it does not declare (P-13)");
         self.undeclared.get_or_insert((component, text));
         f64::NAN
     }
@@ -188,9 +197,46 @@ impl StageView<'_> {
         self.state.units.members[sender].mean_within_step(output, first, last)
     }
 
+    /// The value that the course prepared for an input expects of its source at the end of the step, in the source's unit.
+    pub fn expected(&self, input: usize) -> f64 {
+        self.state.courses.inputs[input].expected(&self.state.signals.reals)
+    }
+
+    /// Puts an estimate in the place of a real output at the end of its component's communication step, for the coming pass
+    /// of an iteration. One that the stage does not declare ends the run.
+    pub fn estimate(&mut self, output: usize, value: f64) {
+        if self.declared.estimated.binary_search(&output).is_err() {
+            self.refuse_output(output);
+            return;
+        }
+        self.state.signals.ahead[output] = value;
+    }
+
+    /// Passes made of the iteration whose test the stage is: 0 before the first one.
+    pub fn pass(&self) -> u32 {
+        self.part
+    }
+
+    /// A unit has discarded its step in the pass that was just made: its outputs stand for nothing.
+    pub fn is_discarded(&self) -> bool {
+        self.is_discarded
+    }
+
     /// Ends the iteration whose test the stage is, after this pass.
     pub fn converge(&mut self) {
         self.has_converged = true;
+    }
+
+    /// The name of a real output, and its component.
+    pub fn output(&self, output: usize) -> (String, usize) {
+        let graph = &self.state.graph;
+        (graph.output_name(output), graph.outputs[output].component)
+    }
+
+    /// The fault of an iteration that cannot go on, with the component that it names.
+    pub fn fault(&self, component: usize, cause: Cause, message: String) -> Fault {
+        let cause = UnitFault::new("iteration", cause, message);
+        self.state.graph.fault(component, &self.step, cause)
     }
 
     /// Puts the course of an output, s since the start of the receiver's step, in place of the one that was prepared for

@@ -260,7 +260,10 @@ impl Words<'_> {
             Operation::Own(stage) => self.stage(*stage),
             Operation::Repeat { parts, .. } => format!("{parts} equal parts of the macro-step:"),
             Operation::Iterate { limit, .. } => {
-                format!("from the saved states of {}, at most {limit} times:", all())
+                format!(
+                    "from the saved states of {}, at most {limit} times, each with estimates of their outputs at the end of the step:",
+                    all()
+                )
             }
             Operation::Feed => format!("copies outputs to the inputs of {} and sets them", all()),
             Operation::Lane { checks } => format!(

@@ -60,7 +60,7 @@ pub(super) fn report(run: &Run) -> Report {
         interface_models: InterfaceModelReport::all(graph),
         actions: run.state.scenario.done.iter().map(action).collect(),
         counters,
-        warnings: run.warnings.clone(),
+        warnings: warnings(run),
         notes: notes(run, &judgement),
     }
 }
@@ -87,6 +87,20 @@ fn action(done: &DoneAction) -> ActionReport {
         parameters: done.parameters.iter().copied().collect(),
         event: done.event,
     }
+}
+
+/// Warnings of the start, and of the steps since.
+fn warnings(run: &Run) -> Vec<String> {
+    let mut warnings = run.warnings.clone();
+    let unconverged = run.state.counters.unconverged_steps;
+    if unconverged > 0 {
+        warnings.push(format!(
+            "the iteration has not converged in {unconverged} of {} macro-steps, whose last pass was accepted: take a smaller \
+             `step_size`, allow more `max_iterations`, or see why with `on_failure = \"stop\"`",
+            run.timeline.steps()
+        ));
+    }
+    warnings
 }
 
 /// Notes of the start, and those that the bonds have given since.

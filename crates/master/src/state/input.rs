@@ -177,6 +177,17 @@ impl InputCourse {
         }
     }
 
+    /// The value that the prepared course has for its source at the end of the step, without additions; the published one
+    /// where the input does not depend on its source.
+    pub(crate) fn expected(&self, outputs: &[f64]) -> f64 {
+        let (factor, offset) = self.conversion;
+        let end = self.curve.at(self.length) - self.added().at(self.length);
+        match (end - offset) / factor {
+            value if value.is_finite() => value,
+            _ => outputs[self.source],
+        }
+    }
+
     /// Sum of correction and feed-forward over the coming step.
     pub(crate) fn added(&self) -> Curve {
         self.correction.plus(&self.feed_forward)

@@ -20,9 +20,17 @@ pub(super) fn draft(
 ) -> StepPlan {
     let mut draft = Draft::new(graph);
     method.build().plan(&mut draft);
+    let name = method.name();
+    let refusals = draft.refusals();
+    if !refusals.is_empty() {
+        problems.extend(refusals.into_iter().map(|reason| {
+            let text = format!("method `{name}` cannot couple this system: {reason}");
+            Problem::error("method", text)
+        }));
+        return StepPlan::default();
+    }
     let plan = draft.done();
     problems.extend(verify(&plan, graph, None).into_iter().map(|broken| {
-        let name = method.name();
         let text = format!("the plan of method `{name}` breaks the rule {broken}");
         Problem::error("method", text)
     }));

@@ -43,7 +43,7 @@ impl Draft {
     }
 
     /// Adds a unit whose communication step is `ratio` macro-steps; a tenth of one where the
-    /// extrapolation needs it.
+    /// extrapolation needs it, and at most one where the method iterates.
     pub(super) fn unit(
         &mut self,
         name: &'static str,
@@ -58,6 +58,8 @@ impl Draft {
         } = *combination;
         let ratio = if combination.needs_substeps() {
             0.1
+        } else if combination.iterates() {
+            ratio.min(1.0)
         } else {
             ratio
         };

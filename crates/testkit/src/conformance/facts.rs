@@ -12,7 +12,7 @@ use gyrator::method::{METHODS, Method};
 use gyrator::registry::{Chosen, Entry, EntryKind};
 use gyrator::step_control::{STEP_CONTROLS, StepControl};
 use gyrator::{ClosureUnit, LinearUnit, Run, RunOptions, System};
-use gyrator_system::{Choice, Value};
+use gyrator_system::{Choice, Problem, Severity, Value};
 
 use super::Failure;
 use crate::double_oscillator::{Coupling, TABLE_1};
@@ -411,7 +411,20 @@ fn method(choice: &Choice, chosen: &Chosen<dyn Method>) -> Result<(), String> {
     // The source is the time: held from the start of the step, 2, its mean, 2.5, or its end, 3.
     let (.., value) = last.ok_or("no input was given")?;
     equal("looks_ahead", facts.looks_ahead, *value > 2.0)?;
-    equal("passes_means", facts.passes_means, *value == 2.5)
+    equal("passes_means", facts.passes_means, *value == 2.5)?;
+    let mut system = System::new(1.0);
+    for (name, step) in [("quick", 1.0), ("slow", 2.0)] {
+        let unit = ClosureUnit::new(&[("u", 0.0)], &[("y", 0.0)], |_| {});
+        system.add(name, unit).step_size(step);
+    }
+    system.connect("quick.y", "slow.u");
+    system.connect("slow.y", "quick.u");
+    system.method(choice.clone());
+    let problems = system.check();
+    let named = |problem: &Problem| {
+        problem.severity == Severity::Error && problem.message.contains("`slow`")
+    };
+    equal("iterates", facts.iterates, problems.iter().any(named))
 }
 
 fn interface_order(_: &Choice, chosen: &Chosen<Schedule>) -> Result<(), String> {

@@ -153,9 +153,13 @@ impl<'a> Course<'a> {
                     }
                 }
                 Operation::Iterate {
-                    components, body, ..
+                    components,
+                    test,
+                    body,
+                    ..
                 } => {
                     let before = (self.units.clone(), self.inputs.clone());
+                    self.estimates(*test, to);
                     self.operations(body, is_due, (from, to), every);
                     for component in components {
                         self.units[*component] = before.0[*component];
@@ -163,6 +167,7 @@ impl<'a> Course<'a> {
                             self.inputs[input] = before.1[input];
                         }
                     }
+                    self.estimates(*test, to);
                     self.operations(body, is_due, (from, to), every);
                 }
                 _ => {
@@ -172,6 +177,17 @@ impl<'a> Course<'a> {
                         self.effect(effect, (from, to), every);
                     }
                 }
+            }
+        }
+    }
+
+    /// The test of an iteration puts estimates for the end of the step in the place of outputs.
+    fn estimates(&mut self, test: usize, to: f64) {
+        let stage = self.plan.stages.get(test);
+        let declared = stage.map_or_else(Vec::new, |stage| stage.effects(self.known.graph));
+        for effect in declared {
+            if let Effect::Estimates { output } = effect {
+                self.ahead[output] = to;
             }
         }
     }
@@ -247,6 +263,8 @@ impl<'a> Course<'a> {
                     );
                 }
             }
+            // Of tests of iterations, which are followed there.
+            Effect::Estimates { .. } => {}
             Effect::Checks => self.is_unchecked = false,
             Effect::Observes { input } => self.observes(input, to),
         }

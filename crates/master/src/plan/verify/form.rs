@@ -94,9 +94,9 @@ pub(super) fn check_form(
 fn check_stage(effects: &[Effect], graph: &Graph, say: &mut dyn FnMut(Rule, String)) {
     for effect in effects {
         let (what, index, count) = match *effect {
-            Effect::Reads { output, .. } | Effect::Exchanges { output } => {
-                ("output", output, graph.outputs.len())
-            }
+            Effect::Reads { output, .. }
+            | Effect::Estimates { output }
+            | Effect::Exchanges { output } => ("output", output, graph.outputs.len()),
             Effect::Replaces { input, .. }
             | Effect::Prepares { input }
             | Effect::Drives { input }

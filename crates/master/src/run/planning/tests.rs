@@ -95,7 +95,13 @@ fn system(seed: u64, is_reversed: bool) -> (System, Vec<(String, Calls)>) {
     let names: Vec<&str> = METHODS.iter().map(|entry| entry.name).collect();
     let method = draw.word(&names);
     let order = ["", "fast-first", "u2, u0"][draw.below(3)];
-    if method == "jacobi" || order.is_empty() {
+    let is_iterative = method == "iterative";
+    if is_iterative {
+        system.method((
+            method,
+            [("order", ["gauss-seidel", "jacobi"][draw.below(2)])],
+        ));
+    } else if method == "jacobi" || order.is_empty() {
         system.method(method);
     } else {
         system.method((method, [("order", order)]));
@@ -111,7 +117,8 @@ fn system(seed: u64, is_reversed: bool) -> (System, Vec<(String, Calls)>) {
     let rates: Vec<f64> = (0..count)
         .map(|_| [0.5, 1.0, 1.0, 1.0, 2.0, 3.0, 4.0, 6.0][draw.below(8)])
         .collect();
-    let is_single_rate = draw.below(3) == 0;
+    // The loop of an iteration has one rate.
+    let is_single_rate = draw.below(3) == 0 || is_iterative;
     let mut units: Vec<usize> = (0..count).collect();
     if is_reversed {
         units.reverse();
@@ -125,10 +132,14 @@ fn system(seed: u64, is_reversed: bool) -> (System, Vec<(String, Calls)>) {
         } else {
             let inputs = [("a", 0.0), ("b", 0.0)];
             let outputs = [("y", 0.1), ("z", 0.0)];
-            Box::new(ClosureUnit::new(&inputs, &outputs, |call| {
+            let unit = ClosureUnit::new(&inputs, &outputs, |call| {
                 let sum = 0.3 * call.inputs[0] + 0.1 * call.inputs[1];
                 call.outputs.copy_from_slice(&[sum, call.time]);
-            }))
+            });
+            match is_iterative {
+                true => Box::new(unit.memoryless()),
+                false => Box::new(unit),
+            }
         };
         let recorded = Calls::default();
         let recorder = Recorder {
@@ -160,8 +171,8 @@ fn system(seed: u64, is_reversed: bool) -> (System, Vec<(String, Calls)>) {
     (system, calls)
 }
 
-/// The calls of each unit that the plan lists for a macro-step.
-fn planned(run: &Run, index: u64) -> Vec<Vec<Call>> {
+/// The calls of each unit that the plan lists for a macro-step with so many passes of its iteration.
+fn planned(run: &Run, index: u64, passes: u64) -> Vec<Vec<Call>> {
     let state = &run.state;
     let mut calls = vec![Vec::new(); state.units.members.len()];
     let mut list = Vec::new();
@@ -171,7 +182,7 @@ fn planned(run: &Run, index: u64) -> Vec<Vec<Call>> {
     };
     add_effects(
         &run.plan.plan.operations,
-        &run.plan.plan,
+        (&run.plan.plan, passes),
         state,
         &is_due,
         &mut list,
@@ -199,19 +210,24 @@ fn planned(run: &Run, index: u64) -> Vec<Vec<Call>> {
 
 fn add_effects(
     operations: &[Operation],
-    plan: &StepPlan,
+    (plan, passes): (&StepPlan, u64),
     state: &SystemState,
     is_due: &dyn Fn(usize, Phase) -> bool,
     list: &mut Vec<Effect>,
 ) {
     for operation in operations {
+        if let Operation::Iterate { body, .. } = operation {
+            for _ in 0..passes {
+                add_effects(body, (plan, passes), state, is_due, list);
+            }
+        }
         effects(operation, plan, Known::of_state(state), is_due, list);
     }
 }
 
 #[test]
 fn units_get_the_calls_of_the_plan_and_every_plan_keeps_the_rules() {
-    let (mut started, mut steps, mut with_slow, mut fused) = (0, 0, 0, 0);
+    let (mut started, mut steps, mut with_slow, mut fused, mut iterated) = (0, 0, 0, 0, 0);
     for seed in 0..1000 {
         let (system, calls) = system(seed, false);
         let threads = 1 + (seed % 2) as usize;
@@ -238,10 +254,13 @@ fn units_get_the_calls_of_the_plan_and_every_plan_keeps_the_rules() {
             for (_, recorded) in &calls {
                 recorded.lock().unwrap().clear();
             }
-            let expected = planned(&run, index);
+            let before = run.state.counters.iterations;
             if run.step().is_err() {
                 break;
             }
+            let passes = run.state.counters.iterations - before;
+            iterated += u32::from(passes > 1);
+            let expected = planned(&run, index, passes);
             // A step that is made again is planned once.
             if repeats && run.state.counters.repeated_steps > 0 {
                 break;
@@ -260,8 +279,8 @@ fn units_get_the_calls_of_the_plan_and_every_plan_keeps_the_rules() {
     }
     // Of the seeds above.
     assert!(
-        started > 200 && steps > 2000 && with_slow > 60 && fused > 5,
-        "{started} {steps} {with_slow} {fused}"
+        started > 200 && steps > 2000 && with_slow > 60 && fused > 5 && iterated > 200,
+        "{started} {steps} {with_slow} {fused} {iterated}"
     );
 }
 
@@ -308,7 +327,7 @@ fn the_order_of_a_description_changes_no_plan() {
     assert!(compared > 100, "{compared}");
 }
 
-struct ThirdPass(u32);
+struct ThirdPass;
 
 impl Stage for ThirdPass {
     fn effects(&self, _: &Graph) -> Vec<Effect> {
@@ -320,9 +339,7 @@ impl Stage for ThirdPass {
     }
 
     fn run(&mut self, view: &mut StageView<'_>) -> Result<(), Fault> {
-        self.0 += 1;
-        if self.0 == 3 {
-            self.0 = 0;
+        if view.pass() == 3 {
             view.converge();
         }
         Ok(())
@@ -345,7 +362,7 @@ impl<const ALL: bool> Method for Iterated<ALL> {
             draft.step(iterated, Phase::Begin);
             draft.read(iterated, Store::Ahead, Phase::End);
         };
-        draft.iterate(iterated, 8, body, ThirdPass(0));
+        draft.iterate(iterated, 8, body, ThirdPass);
         draft.show();
         draft.tail();
     }
