@@ -1,6 +1,7 @@
 //! No macro-step allocates once a run is warm.
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
+use gyrator::method::METHODS;
 use gyrator::real_time::{Overruns, RealTime};
 use gyrator::{LinearUnit, Recorder, Run, RunOptions, System, Value, Word};
 use gyrator_assess::{Check, Checks, Judging};
@@ -310,7 +311,7 @@ fn with_actions(extrapolation: &str, method: &str, step_control: Word) -> System
 #[test]
 fn scenarios() {
     for extrapolation in ["hold", "linear", "hermite"] {
-        for method in ["jacobi", "gauss-seidel", "mean-force"] {
+        for method in METHODS.iter().map(|entry| entry.name) {
             expect_none(with_actions(extrapolation, method, Word::new("fixed")));
         }
     }

@@ -22,6 +22,7 @@ mod h_infinity;
 mod initialization;
 mod interface_model_limits;
 mod interface_models;
+mod iterative;
 mod learning;
 mod learning_feed_forward;
 mod methods;

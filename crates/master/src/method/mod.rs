@@ -1,6 +1,7 @@
 //! Methods: which units are fed, stepped and published in which order.
 
 mod gauss_seidel;
+mod iterative;
 mod jacobi;
 mod mean_force;
 mod serial;
@@ -53,4 +54,9 @@ pub trait Method: Send {
 }
 
 /// Every method, by its word in a system file.
-pub const METHODS: &[Entry<dyn Method>] = &[jacobi::ENTRY, gauss_seidel::ENTRY, mean_force::ENTRY];
+pub const METHODS: &[Entry<dyn Method>] = &[
+    jacobi::ENTRY,
+    gauss_seidel::ENTRY,
+    mean_force::ENTRY,
+    iterative::ENTRY,
+];
