@@ -78,6 +78,7 @@ class RunOptions(SimulateOptions, _OfSystems, total=False):
 
     feed_forward: StrPath | None
     method: str | None
+    step_control: str | None
     exchange: str | None
     extrapolation: str | None
     correction: str | None

@@ -10,6 +10,7 @@ use gyrator::exchange_mode::Exchange;
 use gyrator::extrapolation::EXTRAPOLATIONS;
 use gyrator::method::METHODS;
 use gyrator::registry::{Entry, EntryKind};
+use gyrator::step_control::STEP_CONTROLS;
 use gyrator_record::{RenameError, Table};
 use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 
@@ -18,7 +19,6 @@ use crate::fmu_log::LogLevel;
 use crate::input_kind::{self, Wanted};
 use crate::overwriting::Named;
 use crate::picture;
-use crate::progress::ShowOptions;
 
 /// When the simulation starts and ends, and in which steps.
 #[derive(Debug, Args)]
@@ -84,6 +84,9 @@ pub(crate) struct CouplingOptions {
     /// Method, with its default parameters
     #[arg(long, value_name = "NAME", value_parser = words(METHODS, &[]))]
     method: Option<String>,
+    /// Step control, with its default parameters
+    #[arg(long, value_name = "NAME", value_parser = words(STEP_CONTROLS, &[]))]
+    step_control: Option<String>,
     /// Exchange mode of all components
     #[arg(long, value_name = "MODE", value_parser = PossibleValuesParser::new(Exchange::WORDS))]
     exchange: Option<String>,
@@ -104,6 +107,9 @@ impl CouplingOptions {
     pub(crate) fn apply(&self, system: &mut SystemFile) {
         if let Some(word) = &self.method {
             system.experiment.method = Some(Choice::new(word));
+        }
+        if let Some(word) = &self.step_control {
+            system.experiment.step_control = Some(Choice::new(word));
         }
         if let Some(word) = &self.exchange {
             system.experiment.exchange = Some(Spanned::unplaced(word.clone()));
@@ -258,8 +264,6 @@ pub(crate) struct ExecutionOptions {
     /// Which log lines of FMUs are shown
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "warn")]
     pub(crate) log_level: LogLevel,
-    #[command(flatten)]
-    pub(crate) show: ShowOptions,
 }
 
 impl ExecutionOptions {

@@ -32,6 +32,7 @@ pub enum ProgressMode {
 
 /// What is shown while a run goes on, and when it is over.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Execution")]
 pub(crate) struct ShowOptions {
     /// Where the progress of a long run is shown
     #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]

@@ -75,7 +75,7 @@ impl Session<'_> {
             return Err(checks::named(failure, &findings));
         }
         written?;
-        let is_closed = self.options.execution.show.has_closing_lines();
+        let is_closed = self.options.show.has_closing_lines();
         if is_closed {
             screen::print_beside(self.prints_results(), &summary.for_people())?;
         }

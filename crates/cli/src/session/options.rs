@@ -8,6 +8,7 @@ use crate::checks::CheckOptions;
 use crate::fmu_options::FmuOptions;
 use crate::live::LiveOptions;
 use crate::options::{CallRecordingOptions, ErrorBarOptions, ExecutionOptions, ResultOptions};
+use crate::progress::ShowOptions;
 use crate::real_time::RealTimeOptions;
 use crate::supervision::Plan;
 
@@ -28,6 +29,8 @@ pub(crate) struct SessionOptions {
     pub(super) live: LiveOptions,
     #[command(flatten)]
     pub(super) execution: ExecutionOptions,
+    #[command(flatten)]
+    pub(super) show: ShowOptions,
 }
 
 impl SessionOptions {

@@ -54,7 +54,7 @@ impl Session<'_> {
         if let Some(judging) = &running.judging {
             run.observe(judging.observer())?;
         }
-        let progress = Progress::start(self.options.execution.show.progress(), run.time(), stop);
+        let progress = Progress::start(self.options.show.progress(), run.time(), stop);
         if let Some(worker) = Worker::current() {
             run.observe(supervision::Tracker(worker))?;
         }

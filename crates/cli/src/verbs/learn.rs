@@ -26,6 +26,7 @@ use crate::options::{
     CouplingOptions, ExecutionOptions, ExperimentOptions, assignment, finite, positive,
     set_start_values,
 };
+use crate::progress::ShowOptions;
 use crate::supervision::{Plan, Tracker};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
@@ -58,6 +59,8 @@ pub(super) struct Options {
     fmus: FmuOptions,
     #[command(flatten)]
     execution: ExecutionOptions,
+    #[command(flatten)]
+    show: ShowOptions,
 }
 
 /// How it is learned.
@@ -186,7 +189,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         open_end: false,
     };
     let mut table = Table {
-        is_shown: !options.json && options.execution.show.has_closing_lines(),
+        is_shown: !options.json && options.show.has_closing_lines(),
         timeout: options.execution.timeout(),
         failed: None,
     };
@@ -222,7 +225,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     if options.json {
         let text = serde_json::to_string_pretty(&summary).map_err(std::io::Error::from)?;
         screen::print(&format!("{text}\n"))?;
-    } else if options.execution.show.has_closing_lines() {
+    } else if options.show.has_closing_lines() {
         screen::print(&summary.for_people())?;
     }
     conclude(&learned)

@@ -140,7 +140,11 @@ impl From<PackError> for Failure {
         let exit = match error {
             PackError::Start(error) => return error.into(),
             PackError::Names(text) => return Self::usage(text),
-            PackError::Fmu { .. } | PackError::NotPacked(_) => Exit::InvalidInput,
+            PackError::StepControl(_) => {
+                let help = "--step-control fixed packs it with the macro-step of its file, or that of --step-size";
+                return Self::new(Exit::InvalidInput, Message::error(error.to_string())).help(help);
+            }
+            PackError::Fmu { .. } => Exit::InvalidInput,
             PackError::Read { .. } => Exit::NotLoaded,
             _ => Exit::Failed,
         };

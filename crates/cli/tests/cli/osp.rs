@@ -49,3 +49,54 @@ fn a_folder_gives_the_result_of_the_same_system_in_toml() {
         assert!(outcome.stdout.contains("coupling"), "{}", outcome.stdout);
     }
 }
+
+#[test]
+fn a_system_with_ecco_is_packed_with_fixed_steps() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("osp")).unwrap();
+    let ecco = "<Algorithm>ecco</Algorithm><EccoConfiguration>\
+         <SafetyFactor>0.99</SafetyFactor><StepSize>1e-4</StepSize><MinimumStepSize>1e-4</MinimumStepSize>\
+         <MaximumStepSize>1e-2</MaximumStepSize><MinimumChangeRate>0.2</MinimumChangeRate><MaximumChangeRate>1.5</MaximumChangeRate>\
+         <ProportionalGain>0.2</ProportionalGain><IntegralGain>0.15</IntegralGain>\
+         <RelativeTolerance>1e-6</RelativeTolerance><AbsoluteTolerance>1e-6</AbsoluteTolerance></EccoConfiguration>";
+    let system = SYSTEM.replace("<Algorithm>fixedStep</Algorithm>", ecco);
+    bench.write("osp/OspSystemStructure.xml", &system);
+    let refused = bench.run(["pack", "osp", "-o", "p.fmu"]);
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("--step-control fixed"),
+        "{}",
+        refused.stderr
+    );
+    let fixed = ["--step-control", "fixed"];
+    for arguments in [
+        &["run", "osp", "--exchange", "stale", "-o", "direct.csv"][..],
+        &["pack", "osp", "--exchange", "stale", "-o", "p.fmu"],
+    ] {
+        let outcome = bench.run([arguments, &fixed].concat());
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    }
+    let outcome = bench.run([
+        "simulate",
+        "p.fmu",
+        "-e",
+        "1",
+        "-o",
+        "packed.csv",
+        "--output-variable",
+        "right.x",
+    ]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let last = |file: &str, column: &str| {
+        let text = bench.read(file);
+        let place = text
+            .lines()
+            .next()
+            .unwrap()
+            .split(',')
+            .position(|name| name == column);
+        let row = text.lines().last().unwrap().split(',').nth(place.unwrap());
+        row.unwrap().to_owned()
+    };
+    assert_eq!(last("direct.csv", "right.x"), last("packed.csv", "right.x"));
+}

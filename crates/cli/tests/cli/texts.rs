@@ -158,6 +158,35 @@ fn inspect_a_system() {
     insta::assert_snapshot!(bench.run(["inspect", "system.toml"]).stdout);
 }
 
+/// They are about the process that `--start` makes.
+#[test]
+fn inspect_takes_options_of_the_execution_with_its_start_only() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    for option in [
+        "--no-supervisor",
+        "--timeout=5",
+        "--isolate",
+        "--memory-limit=500",
+        "--worker-threads=2",
+        "--no-nan-check",
+        "--log-level=info",
+    ] {
+        for plan in [&[][..], &["--plan"]] {
+            let outcome = bench.run([&["inspect", "system.toml", option][..], plan].concat());
+            assert_eq!(outcome.code, Some(2), "{option}: {}", outcome.stderr);
+            assert!(
+                outcome.stderr.contains("--start"),
+                "{option}: {}",
+                outcome.stderr
+            );
+            assert_eq!(outcome.stdout, "");
+        }
+        let outcome = bench.run(["inspect", "system.toml", "--plan", "--start", option]);
+        assert_eq!(outcome.code, Some(0), "{option}: {}", outcome.stderr);
+    }
+}
+
 #[test]
 fn summary_of_a_run() {
     let bench = Bench::new();

@@ -78,9 +78,11 @@ pub enum PackError {
     /// A pattern or a name that fits nothing, or a name twice.
     #[error("{0}")]
     Names(String),
-    /// The system needs something that no packed FMU has.
-    #[error("{0}")]
-    NotPacked(String),
+    /// The step control of the system, by name, is not `fixed`.
+    #[error(
+        "step control `{0}` chooses its own communication points, and a packed FMU has those of its importer"
+    )]
+    StepControl(String),
 }
 
 /// The number of a verdict as packed FMUs have it: from 1, in the order of severity.
@@ -162,10 +164,7 @@ fn check_steps(system: &SystemFile) -> Result<(), PackError> {
     let control = system.experiment.step_control.as_ref();
     match control.map(|control| control.name.value.as_str()) {
         None | Some("fixed") => Ok(()),
-        Some(word) => Err(PackError::NotPacked(format!(
-            "step control `{word}` chooses its own communication points, and a packed FMU has those of its importer: pack \
-             the system with `fixed`"
-        ))),
+        Some(word) => Err(PackError::StepControl(word.to_owned())),
     }
 }
 

@@ -25,8 +25,9 @@ use crate::overwriting;
 use crate::screen;
 use crate::system_input::{self, SystemOptions};
 
-/// Options of `gyrator inspect`.
+/// Options of `gyrator inspect`. Those of the execution are about the process that `--start` makes.
 #[derive(Debug, Args)]
+#[command(mut_group("ExecutionOptions", |group| group.requires("start")))]
 pub(super) struct Options {
     /// An FMU or a system file
     #[arg(value_name = "PATH")]
@@ -48,7 +49,8 @@ pub(super) struct Options {
     /// Print the step plan of a system: everything that happens in a macro-step, in its order, one line each
     #[arg(long)]
     plan: bool,
-    /// Start the system, in a process of its own, for the plan with the exchange modes that its run has
+    /// Start the system, in a process of its own, for the plan with the exchange modes that its run has; the options
+    /// under Execution are about this start
     #[arg(long, requires = "plan")]
     start: bool,
     /// Print JSON, for programs; lists all variables

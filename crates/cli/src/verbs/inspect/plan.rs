@@ -69,6 +69,7 @@ fn started(options: &Options, system: &System) -> Result<PlanText, StartError> {
         .arguments(["isolated".into()]);
     let run_options = RunOptions {
         threads: options.execution.worker_threads.map_or(0, usize::from),
+        accept_not_finite: options.execution.no_nan_check,
         ..RunOptions::default()
     };
     let mut run = system.start_with(&run_options, &mut isolation)?;
