@@ -23,6 +23,7 @@ from ._gyrator import (
     Run,
     Snapshot,
     System,
+    __version__,
 )
 from ._picture import Picture
 from ._program import PROGRAM
@@ -51,6 +52,7 @@ __all__ = [
     "Study",
     "System",
     "UsageError",
+    "__version__",
     "run",
     "simulate",
     "study",

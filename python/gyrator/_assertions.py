@@ -214,8 +214,12 @@ def file_of_checks(checks: Checks, folder: Path) -> str:
 
 
 def _tables(checks: Iterable[Mapping[str, Any]]) -> str:
+    if isinstance(checks, Mapping):
+        raise TypeError("checks are a file or a list of mappings, and this is one mapping")
     lines = []
     for check in checks:
+        if not isinstance(check, Mapping):
+            raise TypeError(f"a check is a mapping with the keys of a table (docs/checks.md), not {check!r}")
         lines.append("[[checks]]")
         lines += [f"{_key(key)} = {_toml(value)}" for key, value in check.items() if value is not None]
     return "\n".join(lines)
@@ -231,4 +235,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         items = (f"{_key(key)} = {_toml(item)}" for key, item in value.items() if item is not None)
         return f"{{ {', '.join(items)} }}"
-    return repr(float(value))
+    try:
+        return repr(float(value))
+    except (TypeError, ValueError):
+        raise TypeError(f"a check has numbers, texts and mappings of them, not {value!r}") from None

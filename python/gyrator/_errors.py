@@ -91,6 +91,11 @@ _KINDS: dict[int, type[Error]] = {
 }
 
 
+for _kind in (Error, *_KINDS.values()):
+    # As users name them.
+    _kind.__module__ = "gyrator"
+
+
 def error_of(
     exit_code: int, message: str, result: Result | None = None, study: Study | None = None
 ) -> Error:
@@ -106,10 +111,21 @@ def message_of(messages: str, facts: dict[str, Any], code: int) -> str:
     return "\n".join([text, *lines])
 
 
+def _errors(messages: str) -> list[str]:
+    """The errors among the messages, without the warnings between and after them."""
+    begins = list(re.finditer(r"^(error|warning)(?:\[[\w-]+\])?(?:: |$)", messages, re.MULTILINE))
+    ends = [begin.start() for begin in begins[1:]] + [len(messages)]
+    errors: list[str] = []
+    for begin, end in zip(begins, ends, strict=True):
+        if begin[1] == "error":
+            is_first_line = not errors and begin[0].endswith(": ")
+            errors.append(messages[begin.end() if is_first_line else begin.start() : end].strip())
+    return errors
+
+
 def _message_of(messages: str, facts: dict[str, Any], code: int) -> str:
-    begin = re.search(r"^error(\[[\w-]+\])?: ", messages, re.MULTILINE)
-    text = messages[begin.end() :] if begin else messages
-    text = text.strip()
+    text = "\n".join(_errors(messages) or [messages]).strip()
+    text = text.removesuffix("For more information, try '--help'.").rstrip()
     if code < 0 and not text:
         return f"the program gyrator was ended by signal {-code}"
     if text:

@@ -19,12 +19,16 @@ __all__ = [
     "Snapshot",
     "System",
     "Table",
+    "__version__",
     "column_types",
     "judge",
     "read_cases",
     "read_study",
     "read_table",
 ]
+
+#: Version of the package.
+__version__: str
 
 _Value: TypeAlias = float | int | bool | str
 _Word: TypeAlias = str | tuple[str, Mapping[str, _Value]]
@@ -269,7 +273,7 @@ class System:
         self,
         *,
         threads: int = 1,
-        record: bool | Sequence[str] | None = None,
+        record: bool | str | Sequence[str] | None = None,
         record_interval: float | None = None,
         real_time: bool | float | None = None,
         overruns: str = "warn",

@@ -79,9 +79,13 @@ def _draw(
     rows, facts = folder / f"{title}.rows", folder / "summary.json"
     table.write(rows)
     facts.write_text(json.dumps(summary), encoding="utf-8")
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"columns are named one by one, each by a str, not {name!r}")
     done = _call(verb, f"--output-file={output}", f"--summary={facts}", "--", str(rows), *names)
     if done.returncode != 0:
-        raise error_of(done.returncode, message_of(done.stderr, {}, done.returncode))
+        message = message_of(done.stderr, {}, done.returncode)
+        raise error_of(done.returncode, message.replace(f"{rows}: ", ""))
 
 
 def _call(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
 from ._assertions import file_of_checks
 from ._errors import CrashError, UsageError, error_of, message_of
 from ._gyrator import Follower, Table, column_types, read_table
@@ -93,7 +95,10 @@ def _execute(verb: str, path: StrPath, options: dict[str, Any]) -> Result:
     result = Result(table, facts, report, messages, Path(path) if verb == "run" else None)
     if code == 0:
         return result
-    raise error_of(code, message_of(messages, facts, code), result)
+    message = message_of(messages, facts, code)
+    if output is None:
+        message = message.replace(str(rows), "the result of this exception")
+    raise error_of(code, message.replace(f"{folder}{os.sep}", ""), result)
 
 
 def wait(
@@ -152,6 +157,8 @@ def arguments(options: Mapping[str, Any]) -> list[str]:
     arguments = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
+        if isinstance(value, np.bool_):
+            value = bool(value)
         if value is None or value is False:
             continue
         if value is True:
@@ -168,6 +175,6 @@ def arguments(options: Mapping[str, Any]) -> list[str]:
 
 
 def _word(value: Any) -> str:
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     return str(os.fspath(value)) if isinstance(value, os.PathLike) else str(value)

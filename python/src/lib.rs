@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod column;
 mod column_types;
 mod display;
@@ -23,6 +24,11 @@ use pyo3::prelude::*;
 /// The parts of gyrator that are written in Rust.
 #[pymodule]
 mod _gyrator {
+    /// Version of the package.
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "a name of Python")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
     #[pymodule_export]
     use crate::column_types::column_types;
     #[pymodule_export]

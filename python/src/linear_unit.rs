@@ -32,11 +32,23 @@ impl LinearUnit {
         c: Vec<Vec<f64>>,
         d: Vec<Vec<f64>>,
     ) -> PyResult<Self> {
+        let matrices = [a, b, c, d];
+        for (rows, name) in matrices.iter().zip(["A", "B", "C", "D"]) {
+            if rows.windows(2).any(|two| two[0].len() != two[1].len()) {
+                let text = format!("the rows of the matrix {name} have different lengths");
+                return Err(error::usage(py, text));
+            }
+        }
+        let mut numbers = states.iter().chain(matrices.iter().flatten().flatten());
+        if let Some(number) = numbers.find(|number| !number.is_finite()) {
+            let text = format!("a linear unit has finite numbers, and {number} is given");
+            return Err(error::usage(py, text));
+        }
         let plan = Plan {
             states,
             inputs,
             outputs,
-            matrices: [a, b, c, d].map(|rows| rows.concat()),
+            matrices: matrices.map(|rows| rows.concat()),
         };
         match plan.make() {
             Ok(_) => Ok(Self(Arc::new(plan))),

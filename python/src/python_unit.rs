@@ -10,7 +10,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 
-use crate::error::Raised;
+use crate::error::{self, Raised};
 
 /// The arguments of a call to the `step` of a unit.
 #[pyclass(module = "gyrator")]
@@ -66,16 +66,27 @@ pub(crate) struct Plan {
 impl Plan {
     /// Reads `inputs`, `outputs`, `step` and, if it is there, `terminate` of an object.
     pub(crate) fn of(object: &Bound<'_, PyAny>, raised: Raised) -> PyResult<Self> {
-        let step = object.getattr("step")?;
+        let [step, inputs, outputs] =
+            ["step", "inputs", "outputs"].map(|name| object.getattr_opt(name));
+        let (Some(step), Some(inputs), Some(outputs)) = (step?, inputs?, outputs?) else {
+            let text = "a unit is a LinearUnit, a ClosureUnit or an object with `inputs`, `outputs` and `step`";
+            return Err(PyTypeError::new_err(text));
+        };
         if !step.is_callable() {
             return Err(PyTypeError::new_err("the `step` of a unit is a function"));
+        }
+        let inputs = starts(&inputs)?;
+        if let Some((name, start)) = inputs.iter().find(|(_, start)| !start.is_finite()) {
+            let text =
+                format!("the start value of the input `{name}` is {start}; it must be finite");
+            return Err(error::usage(object.py(), text));
         }
         let method = |name| Ok::<_, PyErr>(object.getattr_opt(name)?.map(Bound::unbind));
         Ok(Self {
             memory: method("save")?.zip(method("restore")?),
             terminate: method("terminate")?,
-            inputs: starts(&object.getattr("inputs")?)?,
-            outputs: starts(&object.getattr("outputs")?)?,
+            inputs,
+            outputs: starts(&outputs)?,
             step: step.unbind(),
             raised,
         })
@@ -142,8 +153,8 @@ fn advance(
     };
     let given: [(_, &[f64]); 2] = [(&arrays.inputs, now.inputs), (&arrays.outputs, now.outputs)];
     for (array, values) in given {
-        let array = array.bind(py).try_readwrite();
-        array?.as_slice_mut()?.copy_from_slice(values);
+        let mut array = array.bind(py).try_readwrite()?;
+        same_length(array.as_slice_mut()?, values.len())?.copy_from_slice(values);
     }
     {
         let mut call = arrays.call.bind(py).try_borrow_mut()?;
@@ -154,9 +165,22 @@ fn advance(
         let message = "`step` returns nothing: it puts its outputs into `call.outputs`";
         return Err(PyTypeError::new_err(message));
     }
-    let outputs = arrays.outputs.bind(py).try_readonly();
-    now.outputs.copy_from_slice(outputs?.as_slice()?);
+    let mut outputs = arrays.outputs.bind(py).try_readwrite()?;
+    let outputs = same_length(outputs.as_slice_mut()?, now.outputs.len())?;
+    now.outputs.copy_from_slice(outputs);
     Ok(())
+}
+
+/// The elements of an array of a call, which Python code can resize.
+fn same_length(values: &mut [f64], expected: usize) -> PyResult<&mut [f64]> {
+    let found = values.len();
+    if found == expected {
+        return Ok(values);
+    }
+    let text = format!(
+        "an array of the call was resized from {expected} to {found} elements: assign to them, `call.outputs[:] = …`"
+    );
+    Err(PyTypeError::new_err(text))
 }
 
 impl Arrays {

@@ -9,13 +9,14 @@ use gyrator::unit::VariableType;
 use gyrator::{RunError, Value};
 use gyrator_assess::{Finding, Judging};
 use numpy::{PyArray1, PyArrayMethods as _};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::column::{Column, Values};
 use crate::error::{self, Raised};
 use crate::table::Table;
-use crate::value::{from_python, to_python};
+use crate::value::{from_python, real, to_python};
 
 /// How often Python gets to see signals, as Ctrl-C, while many steps are made.
 const SIGNALS: Duration = Duration::from_millis(50);
@@ -268,7 +269,7 @@ impl Run {
         &self,
         py: Python<'py>,
         variable: &Bound<'py, PyAny>,
-        out: Option<Bound<'py, PyArray1<f64>>>,
+        out: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut run = self.lock(py)?;
         if let Some(value) = value(&mut run, variable) {
@@ -277,8 +278,16 @@ impl Run {
             }
             return to_python(py, value.map_err(|failed| self.fail(py, &failed))?);
         }
-        let variables: Vec<Bound<'py, PyAny>> = variable.extract()?;
-        let out = out.unwrap_or_else(|| PyArray1::zeros(py, variables.len(), false));
+        let variables = variable.extract::<Vec<Bound<'py, PyAny>>>();
+        let variables = variables.map_err(|_| {
+            PyTypeError::new_err("a variable is a name or a handle, or a list of them")
+        })?;
+        let out = match out {
+            None => PyArray1::zeros(py, variables.len(), false),
+            Some(out) => out.cast_into::<PyArray1<f64>>().map_err(|_| {
+                PyTypeError::new_err("`out` is an array of float64 with one dimension")
+            })?,
+        };
         {
             let mut values = out.try_readwrite()?;
             let values = values.as_slice_mut()?;
@@ -312,13 +321,16 @@ impl Run {
         let mut run = self.lock(py)?;
         let written = if let Ok(handle) = variable.cast::<Input>() {
             match &handle.get().0 {
-                Typed::Real(handle) => run.write(*handle, value.extract::<f64>()?),
+                Typed::Real(handle) => run.write(*handle, real(value)?),
                 Typed::Integer(handle) => run.write(*handle, value.extract::<i32>()?),
                 Typed::Boolean(handle) => run.write(*handle, value.extract::<bool>()?),
                 Typed::Text(handle) => run.write(*handle, value.extract::<String>()?),
             }
         } else {
-            let name: String = variable.extract()?;
+            let name = variable.extract::<String>();
+            let name = name.map_err(|_| {
+                PyTypeError::new_err("an input is its name or the handle of `Run.input`")
+            })?;
             let value = of_variable(&run, &name, from_python(value)?);
             run.write(name.as_str(), value)
         };

@@ -9,9 +9,11 @@ use gyrator::system::{ComponentSettings, ConnectionSettings};
 use gyrator::system_file::toml_file::read_scenario;
 use gyrator::system_file::{NumberConversion, Scenario};
 use gyrator::{Recorder, RunOptions};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMapping};
 
+use crate::arguments::{Axes, Ends, Record};
 use crate::display;
 use crate::error::{self, Raised};
 use crate::judge;
@@ -19,26 +21,7 @@ use crate::linear_unit::LinearUnit;
 use crate::python_unit::{self, Plan};
 use crate::real_time::{self, Pace};
 use crate::running::Run;
-use crate::value::{WordArgument, from_python, word};
-
-/// A pair of names: an output and the input that it feeds.
-type Ends = (String, String);
-
-/// The pairs of a bond, axis by axis.
-#[derive(FromPyObject)]
-enum Axes {
-    One(Ends),
-    Several(Vec<Ends>),
-}
-
-impl Axes {
-    fn list(self) -> Vec<Ends> {
-        match self {
-            Self::One(ends) => vec![ends],
-            Self::Several(list) => list,
-        }
-    }
-}
+use crate::value::{WordArgument, from_python, items, word};
 
 /// Names of variables or bonds.
 #[derive(Default, FromPyObject)]
@@ -54,7 +37,7 @@ impl Names {
 #[derive(FromPyObject)]
 enum Conversion<'py> {
     Word(String),
-    Table(Bound<'py, PyDict>),
+    Table(Bound<'py, PyMapping>),
 }
 
 impl Conversion<'_> {
@@ -74,10 +57,7 @@ impl Conversion<'_> {
                 Ok(connection.convert(conversion))
             }
             Self::Table(table) => {
-                let mut entries = Vec::new();
-                for (text, value) in table {
-                    entries.push((text.extract::<String>()?, from_python(&value)?));
-                }
+                let entries = items(&table)?;
                 let entries = entries
                     .iter()
                     .map(|(text, value)| (text.as_str(), value.clone()));
@@ -135,7 +115,10 @@ fn set(mut component: ComponentSettings<'_>, settings: Option<&Bound<'_, PyDict>
             "extrapolation" => component.extrapolation(value.extract::<WordArgument>()?.0),
             "exchange" => component.exchange(&value.extract::<String>()?),
             "step_halvings" => component.step_halvings(value.extract()?),
-            "start" => with_start_values(component, value.cast()?)?,
+            "start" => {
+                let wrong = |_| PyTypeError::new_err("`start` maps names of variables to values");
+                with_start_values(component, value.cast().map_err(wrong)?)?
+            }
             "keep_initial_inputs" if value.extract()? => component.keep_initial_inputs(),
             _ => component,
         };
@@ -145,10 +128,10 @@ fn set(mut component: ComponentSettings<'_>, settings: Option<&Bound<'_, PyDict>
 
 fn with_start_values<'s>(
     mut component: ComponentSettings<'s>,
-    values: &Bound<'_, PyDict>,
+    values: &Bound<'_, PyMapping>,
 ) -> PyResult<ComponentSettings<'s>> {
-    for (variable, value) in values {
-        component = component.start(&variable.extract::<String>()?, from_python(&value)?);
+    for (variable, value) in items(values)? {
+        component = component.start(&variable, value);
     }
     Ok(component)
 }
@@ -190,6 +173,16 @@ impl System {
         path: PathBuf,
         parameter_set: Option<Vec<String>>,
     ) -> PyResult<Self> {
+        if path
+            .extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("fmu"))
+        {
+            let text = format!(
+                "{} is an FMU, not a system: `System.add_fmu` takes it",
+                path.display()
+            );
+            return Err(error::invalid(py, text));
+        }
         let raised = Raised::default();
         let system = py.detach(|| match parameter_set {
             None => gyrator::System::from_path(path),
@@ -287,7 +280,7 @@ impl System {
         correction: Option<WordArgument>,
         max_residual_energy: Option<f64>,
     ) -> PyResult<()> {
-        let (effort, flow) = (effort.list(), flow.list());
+        let (Axes(effort), Axes(flow)) = (effort, flow);
         if effort.is_empty() || effort.len() != flow.len() {
             let (efforts, flows) = (effort.len(), flow.len());
             let text =
@@ -506,6 +499,13 @@ impl System {
         lock_memory: bool,
         check: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Run> {
+        if let Some(seconds) = record_interval
+            && !(seconds > 0.0 && seconds.is_finite())
+        {
+            let text =
+                format!("`record_interval` is {seconds}; it must be finite and greater than 0");
+            return Err(error::usage(py, text));
+        }
         let clock = real_time::Options {
             overruns,
             cpu,
@@ -535,8 +535,9 @@ impl System {
             if let Some(seconds) = record_interval {
                 recorder = recorder.interval(seconds);
             }
+            // Columns that are not there.
             let observed = run.observe(recorder);
-            observed.map_err(|failed| error::of_run(py, &failed, &self.raised))?;
+            observed.map_err(|failed| error::usage(py, failed.to_string()))?;
             rows = Some(kept);
         }
         let judging = match check {
@@ -557,12 +558,4 @@ impl System {
         let raised = Arc::clone(&self.raised);
         Ok(Run::new(run, rows, timing, judging, raised, text))
     }
-}
-
-/// The columns that are recorded.
-#[derive(FromPyObject)]
-enum Record {
-    /// All, or none.
-    All(bool),
-    Patterns(Vec<String>),
 }

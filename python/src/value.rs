@@ -3,7 +3,7 @@
 use gyrator::{Value, Word};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat};
+use pyo3::types::{PyDict, PyFloat, PyMapping};
 
 /// A value of the type that Python's has.
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Value> {
@@ -53,10 +53,42 @@ impl<'py> FromPyObject<'_, 'py> for WordArgument {
         if let Ok(name) = object.extract::<String>() {
             return Ok(Self(Word::new(name)));
         }
-        let pair = object.extract::<(String, Bound<'py, PyDict>)>();
+        let pair = object.extract::<(String, Bound<'py, PyMapping>)>();
         let (name, settings) = pair.map_err(|_| {
-            PyTypeError::new_err("a word is a str, or a pair of a str and a dict of its settings")
+            PyTypeError::new_err(
+                "a word is a str, or a pair of a str and a mapping of its settings",
+            )
         })?;
-        word(&name, Some(&settings)).map(Self)
+        let mut word = Word::new(&name);
+        for (key, value) in items(&settings)? {
+            word = word.with(key, value);
+        }
+        Ok(Self(word))
+    }
+}
+
+/// The items of a mapping of names to values.
+pub(crate) fn items(mapping: &Bound<'_, PyMapping>) -> PyResult<Vec<(String, Value)>> {
+    let items = mapping.items()?.into_iter();
+    let pairs = items.map(|item| {
+        let (name, value) = item.extract::<(String, Bound<'_, PyAny>)>()?;
+        Ok((name, from_python(&value)?))
+    });
+    pairs.collect()
+}
+
+/// A number for a real variable.
+pub(crate) fn real(value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    // What is written in loops.
+    if let Ok(number) = value.cast_exact::<PyFloat>() {
+        return Ok(number.value());
+    }
+    match from_python(value)? {
+        Value::Real(number) => Ok(number),
+        Value::Integer(number) => Ok(number.into()),
+        _ => Err(PyTypeError::new_err(format!(
+            "a real variable takes a number, not {}",
+            value.repr()?
+        ))),
     }
 }

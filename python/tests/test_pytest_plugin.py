@@ -56,7 +56,7 @@ def test_results_of_failed_tests_are_kept_and_named(bench: pytest.Pytester) -> N
             "*reached the stop time, t = 0.1 s*",
             "system.toml: *kept/test_fails0/system-2.csv",
             "*coupling error: *",
-            "E*gyrator._errors.CheckError: *residual energy of bond coupling*",
+            "E*gyrator.CheckError: *residual energy of bond coupling*",
             "system.toml: *kept/test_does_not_run0/system.csv",
             "CheckError: *",
         ]

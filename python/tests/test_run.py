@@ -10,10 +10,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import gyrator
 import numpy as np
 import pytest
+
+from gyrator._run import arguments
 
 
 def test_the_columns_are_those_of_the_program(oscillator: Path, tmp_path: Path) -> None:
@@ -131,6 +134,50 @@ def test_errors_are_exceptions_with_the_exit_code(oscillator: Path, tmp_path: Pa
     with pytest.raises(gyrator.LoadError) as wrong:
         gyrator.run(system)
     assert wrong.value.exit_code == 4
+
+
+def test_messages_hold_the_error_alone_and_no_deleted_file(oscillator: Path, fmus: Path) -> None:
+    from gyrator._errors import message_of
+
+    shown = "warning: one\nerror[a]: first\n  help: b\n\nwarning[fmu]\n\n  two\n\nerror[c]\n\n  second\n"
+    assert message_of(shown, {}, 3) == "first\n  help: b\nerror[c]\n\n  second"
+    with pytest.raises(gyrator.UsageError) as wrong:
+        gyrator.run(oscillator, method="jacob")
+    assert "--help" not in wrong.value.message
+    with pytest.raises(gyrator.InvalidInputError, match=r"\[checks\.toml:3:1\]"):
+        gyrator.run(oscillator, check=[{"signal": "left.x", "never_abov": 1.0}])
+    with pytest.raises(gyrator.UsageError, match=r"^no column of numbers is called `left\.xx`"):
+        gyrator.run(oscillator, stop_time=0.01).plot("left.xx")
+    with pytest.raises(gyrator.CrashError, match="in the result of this exception"):
+        gyrator.simulate(fmus / "Faulty.fmu", start_value={"fault": "segfault", "fault_time": 0.5}, stop_time=1.0)
+
+
+def test_values_and_flags_may_be_of_numpy() -> None:
+    start = {"boolean_in": np.True_, "real_in": np.float32(0.5), "integer_in": np.int64(3)}
+    assert arguments({"start_value": start, "error_bars": np.False_, "no_supervisor": np.True_}) == [
+        "--start-value=boolean_in=true",
+        "--start-value=real_in=0.5",
+        "--start-value=integer_in=3",
+        "--no-supervisor",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        ({"signal": "left.x", "never_above": 1.0}, "this is one mapping"),
+        (["left.x < 1"], "not 'left.x < 1'"),
+        ([{"signal": "left.x", "within": [1.0, 2.0]}], r"not \[1.0, 2.0\]"),
+    ],
+)
+def test_checks_are_mappings(oscillator: Path, check: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        gyrator.run(oscillator, check=check)
+
+
+def test_columns_are_named_one_by_one(oscillator: Path) -> None:
+    with pytest.raises(TypeError, match="one by one"):
+        gyrator.run(oscillator, stop_time=0.01).plot(["left.x", "right.x"])  # type: ignore[arg-type]
 
 
 def test_a_check_that_fails_keeps_the_rows(oscillator: Path) -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 import tomllib
 from pathlib import Path
+from types import MappingProxyType
 
 import gyrator
 import numpy as np
@@ -171,13 +172,55 @@ def test_mistakes_are_named() -> None:
     system = alone()
     with pytest.raises(gyrator.UsageError, match="no setting `stepsize`"):
         system.add("b", Mass(), stepsize=0.1)  # type: ignore[call-arg]
-    with pytest.raises(AttributeError, match="step"):
+    with pytest.raises(TypeError, match="`inputs`, `outputs` and `step`"):
         system.add("b", object())  # type: ignore[arg-type]
+    with pytest.raises(gyrator.UsageError, match="input `u` is NaN"):
+        system.add("b", gyrator.ClosureUnit({"u": math.nan}, {}, lambda call: None))
+    with pytest.raises(TypeError, match="maps names of variables to values"):
+        system.add("b", Mass(), start=[("push", 1.0)])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a list of such pairs"):
+        system.bond("bond", "mass.x", "mass.f")  # type: ignore[arg-type]
+    with pytest.raises(gyrator.UsageError, match="`record_interval` is -1"):
+        system.start(record_interval=-1.0)
+    with pytest.raises(gyrator.UsageError, match="no variable mess.x to record"):
+        system.start(record="mess.x")
+    with pytest.raises(TypeError, match="`record` is a bool"):
+        system.start(record=5)  # type: ignore[arg-type]
+    with pytest.raises(gyrator.InvalidInputError, match=r"`System\.add_fmu` takes it"):
+        gyrator.System.from_file("part.fmu")
     run = system.start()
+    with pytest.raises(TypeError, match="array of float64"):
+        run.read(["mass.x"], out=np.zeros(1, dtype=np.float32))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a name or a handle"):
+        run.read(5)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="the handle of `Run.input`"):
+        run.write(run.output("mass.x"), 1.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="takes a number, not True"):
+        run.write(run.input("mass.push"), True)
     with pytest.raises(gyrator.UsageError, match="did you mean `mass.x`"):
         run.read("mas.x")
     with pytest.raises(gyrator.UsageError, match="NaN"):
         run.run_until(float("nan"))
+
+
+def test_arrays_of_a_call_keep_their_length() -> None:
+    def grow(call: gyrator.Call) -> None:
+        call.outputs.resize(4, refcheck=False)
+
+    system = gyrator.System(1e-3)
+    system.add("part", gyrator.ClosureUnit({}, {"x": 0.0}, grow))
+    with pytest.raises(gyrator.SimulationError, match="resized from 1 to 4") as failed:
+        system.start()
+    assert isinstance(failed.value.__cause__, TypeError)
+
+
+def test_names_and_settings_are_mappings_of_any_kind(fmus: Path) -> None:
+    system = gyrator.System(1e-3)
+    start = MappingProxyType({"k_c": np.float32(2.0)})
+    system.add_fmu("left", fmus / "OscillatorForce.fmu", start=start, extrapolation=("hold", MappingProxyType({})))
+    run = system.start(record="left.x")
+    assert run.read("left.k_c") == 2.0
+    assert run.result().columns == ["time", "left.x"]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -244,6 +287,16 @@ class Sum:
 
     def restore(self, state: float) -> None:
         self.total = state
+
+
+def test_a_linear_unit_has_rows_of_one_length_and_finite_numbers() -> None:
+    def unit(a: list[list[float]]) -> gyrator.LinearUnit:
+        return gyrator.LinearUnit([0.0, 0.0], ["u"], ["y"], a, [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]])
+
+    with pytest.raises(gyrator.UsageError, match="rows of the matrix A have different lengths"):
+        unit([[0.0, 1.0, 2.0], [3.0]])
+    with pytest.raises(gyrator.UsageError, match="finite numbers, and NaN is given"):
+        unit([[0.0, 1.0], [math.nan, 0.0]])
 
 
 def test_a_run_goes_back_to_a_saved_state() -> None:
