@@ -2,8 +2,8 @@
 //! their inputs are the ends of the outputs that feed them (waveform iteration over a macro-step). An input follows the
 //! line y(t) → y(t + H), or holds y(t + H), or the mean of both, where its unit takes values only.
 //!
-//! Sources: Küttler & Wall (2008) §3.2, eq. 44 for Aitken's relaxation; Degroote, Bathe & Vierendeels (2009) §3 for
-//! IQN-ILS; Haelterman et al. (2016) for the filter of its columns. Use it for stiff loops, on which explicit methods
+//! Sources: Küttler & Wall (2008) for Aitken's relaxation; Degroote, Bathe & Vierendeels (2009) for IQN-ILS; Haelterman et
+//! al. (2016) for the filter of its columns. Use it for stiff loops, on which explicit methods
 //! diverge at any affordable step, and as a reference. Limits: all units of a loop save and restore their states
 //! (`canGetAndSetFMUstate`) and step with the macro-step; each pass costs a step of each; no real time. Units outside of
 //! loops step once, in the order in which they feed each other.
@@ -59,7 +59,7 @@ const fn tolerance(name: &'static str, summary: &'static str) -> ParameterInfo {
 pub(super) const ENTRY: Entry<dyn Method> = Entry {
     name: "iterative",
     summary: "units of a loop make each macro-step again until their inputs agree with the outputs at its end; implicit",
-    source: "Küttler & Wall 2008 §3.2; Degroote, Bathe & Vierendeels 2009 §3",
+    source: "Küttler & Wall 2008; Degroote, Bathe & Vierendeels 2009",
     parameters: &[
         ParameterInfo {
             name: "order",
@@ -135,7 +135,7 @@ impl Iterative {
                 tolerance: arguments.number("tolerance"),
                 absolute_tolerance: arguments.number("absolute_tolerance"),
                 relaxation: arguments.number("relaxation"),
-                limit: arguments.number("max_iterations") as u32,
+                limit: arguments.number("max_iterations").round() as u32,
                 accepts: arguments.word("on_failure") == "accept",
             },
         }
@@ -372,7 +372,7 @@ impl Convergence {
         self.last_residuals.copy_from_slice(&self.residuals);
     }
 
-    /// ω ← −ω · r₋₁ᵀ(r − r₋₁) / |r − r₋₁|² (Küttler & Wall 2008, eq. 44).
+    /// ω ← −ω · r₋₁ᵀ(r − r₋₁) / |r − r₋₁|² (Küttler & Wall 2008).
     fn relax(&mut self) {
         let residuals = self.residuals.iter().zip(&self.last_residuals);
         let (mut along, mut square) = (0.0, 0.0);
@@ -476,7 +476,7 @@ impl Stage for Convergence {
 }
 
 /// Changes of residuals and outputs from pass to pass, newest first, and the combination of them that makes the present
-/// residual smallest (Degroote et al. 2009, eqs 18–24).
+/// residual smallest (Degroote et al. 2009).
 #[derive(Clone)]
 struct LeastSquares {
     /// Changes of the residuals, weighted; orthonormal once solved.
