@@ -42,6 +42,7 @@ pub(crate) fn set_up(state: &mut SystemState, plan: &StepPlan) {
                 let course = &mut state.courses.inputs[input];
                 course.degree = course.degree.max(degree);
                 course.takes_mean = is_mean;
+                course.is_led = !is_mean;
                 state.units.replaces_courses = true;
             }
         }

@@ -67,7 +67,9 @@ fn note(run: &Run, component: usize, response: &StepResponse) -> Option<String> 
         let input = graph.variable_name(component, graph.inputs[*input].variable);
         format!("{input} → {}", graph.output_name(*output))
     };
-    let names: Vec<String> = pairs.iter().map(name).collect();
+    // An output that follows an input of the same instant is not late.
+    let is_late = |pair: &&(usize, usize)| !run.state.courses.inputs[pair.1].is_led;
+    let names: Vec<String> = pairs.iter().filter(is_late).map(name).collect();
     (!names.is_empty()).then(|| {
         format!(
             "{}: the direct feed-through {} shows in steps only, as a trial of the last ones found; the outputs are one step late, \

@@ -23,6 +23,8 @@ pub(crate) struct InputCourse {
     pub(crate) needs_slope: bool,
     /// A method passes the mean over its source's communication steps on to it.
     pub(crate) takes_mean: bool,
+    /// A method puts the value of the end of the step in its course.
+    pub(crate) is_led: bool,
     /// Each communication step of the receiver has a curve of its own.
     pub(super) comes_in_pieces: bool,
     piece: Curve,
@@ -66,6 +68,7 @@ impl InputCourse {
             needs_substeps: facts.needs_substeps,
             needs_slope: facts.needs_slope,
             takes_mean: false,
+            is_led: false,
             comes_in_pieces: facts.comes_in_pieces,
             piece: Curve::default(),
             extrapolation: (!facts.is_plain_hold).then_some(extrapolation),
@@ -259,6 +262,7 @@ impl Stored for InputCourse {
             needs_substeps: _,
             needs_slope: _,
             takes_mean: _,
+            is_led: _,
             comes_in_pieces: _,
             is_corrected: _,
             degree: _,
