@@ -2,7 +2,8 @@
 
 check_report.py GYRATOR FMUS [IMAGES]: runs the double oscillator with error bars, opens the page and checks its title,
 its verdict, the figures of its ledger, the pixels of its plots, zoom and cursor, that no message reaches the console,
-that no request leaves the page, and its size. Writes screenshots, light and dark, to IMAGES.
+that no request leaves the page, its size, and that each plot of very large and very small values has labels. Writes
+screenshots, light and dark, to IMAGES.
 
 Needs Debian's chromium and the package websockets.
 """
@@ -25,6 +26,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_BYTES = 300_000
 # A curve over the width of the page covers more pixels than this; axes and grid of an empty plot have none of its colour.
 LEAST_PIXELS = 500
+
+# Greatest values of plots, to the ends of the range of doubles.
+MAGNITUDES = ["1e300", "1.7e308", "3e13", "9e6", "250", "2e-11", "4e-14", "1e-300", "2e-320"]
 
 # Pixels of a colour on each canvas, axes and grid left out.
 PIXELS = """
@@ -175,7 +179,24 @@ async def zoom(page):
     expect(await page.evaluate("gyrator.range()") == before, "the whole run again")
 
 
-async def browse(url, summary, images):
+async def check_magnitudes(page, url, names, images):
+    """Each plot has labels, and the power of ten of its name is that of its values."""
+    for domain in ["Page", "Runtime"]:
+        await page.call(f"{domain}.enable")
+    await page.call("Page.navigate", url=url)
+    await page.until(f"document.querySelectorAll('.uplot canvas').length === {len(names) + 1}")
+    await page.screenshot(images / "magnitudes.png", "light", 1000, 250 * len(names) + 250)
+    axes = await page.evaluate("gyrator.axes()")
+    for name, (label, ticks) in zip([*names, "far"], axes, strict=True):
+        print(f"     {name}: {label} {ticks}")
+        is_scaled = name != "far" and not 1e-11 <= float(name) < 1e7
+        expect(is_scaled == label.startswith("×10"), f"power of ten of an axis to {name}: {label}")
+        is_short = max(len(tick) for tick in ticks) < 14
+        expect(len(set(ticks)) == len(ticks) >= 3 and is_short, f"labels of an axis to {name}: {ticks}")
+    expect(page.console == [], f"messages on the console: {page.console}")
+
+
+async def browse(checks):
     folder = tempfile.mkdtemp(prefix="chromium-")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
     command += ["--hide-scrollbars", "--remote-debugging-port=0", f"--user-data-dir={folder}", "about:blank"]
@@ -187,7 +208,7 @@ async def browse(url, summary, images):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list") as answer:
             tab = next(tab for tab in json.load(answer) if tab["type"] == "page")
         async with websockets.connect(tab["webSocketDebuggerUrl"], max_size=None) as socket:
-            await check(Page(socket), url, summary, images)
+            await checks(Page(socket))
     finally:
         browser.terminate()
         browser.wait(20)
@@ -211,6 +232,15 @@ def twenty_signals(folder):
     return path
 
 
+def spikes(folder):
+    """A result with a spike of each magnitude, and a signal far from 0."""
+    names = [*(f"m{k}.y{k}" for k in range(len(MAGNITUDES))), "far.y"]
+    rows = [",".join([str(row), *(one if row == 2 else "0" for one in MAGNITUDES), f"{1e9 + 0.2 * row:.1f}"]) for row in range(5)]
+    path = folder / "magnitudes.csv"
+    path.write_text("\n".join([",".join(["time", *names]), *rows]) + "\n")
+    return path
+
+
 def main():
     gyrator, fmus = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
     with tempfile.TemporaryDirectory() as name:
@@ -226,7 +256,10 @@ def main():
         run(gyrator, "report", twenty_signals(folder), "--summary", summary, "-o", page)
         size = page.stat().st_size
         expect(size <= MOST_BYTES, f"20 signals of 2000 points: {size} bytes")
-        asyncio.run(browse(report.as_uri(), json.loads(summary.read_text()), images))
+        asyncio.run(browse(lambda page: check(page, report.as_uri(), json.loads(summary.read_text()), images)))
+        page = folder / "magnitudes.html"
+        run(gyrator, "report", spikes(folder), "-o", page)
+        asyncio.run(browse(lambda tab: check_magnitudes(tab, page.as_uri(), MAGNITUDES, images)))
 
 
 main()

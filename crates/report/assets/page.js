@@ -43,19 +43,57 @@ const gyrator = (() => {
     return Array.from({ length: time.count }, (_, k) => time.from * (1 - k / last) + time.to * (k / last));
   };
 
-  const unpackPlot = async (plot) => ({
-    ...plot,
-    series: await Promise.all(plot.series.map(async (one) => ({
+  // Numbers of more digits are drawn by another power of ten: labels would be long, and uPlot has none beyond 1e32 and below 1e-16.
+  const MOST_DIGITS = { before: 7, after: 12 };
+  const ROUNDING = 1e-6; // of 32-bit floats
+  const FAR = 1e-3;
+
+  const powerOf = (series) => {
+    let [least, greatest] = [Infinity, -Infinity];
+    for (const { values, error } of series) {
+      values.forEach((value, k) => {
+        if (value == null) return;
+        const size = (error && error[k]) || 0;
+        least = Math.min(least, Math.max(value - size, -Number.MAX_VALUE));
+        greatest = Math.max(greatest, Math.min(value + size, Number.MAX_VALUE));
+      });
+    }
+    const most = Math.max(Math.abs(least), Math.abs(greatest));
+    // Far from 0 the digits that differ are behind the others, whatever the power.
+    if (!(most > 0 && most < Infinity) || greatest / most - least / most < FAR) return 0;
+    const power = Math.floor(Math.log10(most) + ROUNDING);
+    return power < MOST_DIGITS.before && power > -MOST_DIGITS.after ? 0 : power;
+  };
+
+  const unpackPlot = async (plot) => {
+    const series = await Promise.all(plot.series.map(async (one) => ({
       name: one.name,
       values: await unpack(one),
       error: one.error && (await unpack(one.error)),
-    }))),
-  });
+    })));
+    return { ...plot, series, power: powerOf(series) };
+  };
+
+  // Both halves of a power of ten have a double where the whole has none.
+  const halves = (power) => [Math.trunc(power / 2), power - Math.trunc(power / 2)].map((half) => Number(`1e${half}`));
+  const scaled = (values, power) => {
+    if (power === 0) return values;
+    const [one, other] = halves(power);
+    return values.map((value) => (value == null ? null : value / one / other));
+  };
+  const unscaled = (value, power) => (value == null || power === 0 ? value : halves(power).reduce((product, half) => product * half, value));
+  const superscript = (number) => String(number).replace(/./g, (c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]);
+  const axisLabel = ({ unit, power }) => [power === 0 ? "" : `×10${superscript(power)}`, unit || ""].filter(Boolean).join(" ");
 
   // Seven digits are in a 32-bit float.
   const short = (value) => (value == null ? "" : String(Number(value.toPrecision(7))));
 
-  const ticks = (_, splits) => splits.map((value) => String(Number(value.toPrecision(10))));
+  // As many digits as tell neighbours apart, up to those of a double.
+  const ticks = (_, splits, axis, space, step) => {
+    const most = splits.reduce((most, value) => Math.max(most, Math.abs(value)), step);
+    const digits = Math.min(Math.max(Math.ceil(Math.log10(most / step)) + 2, 10), 17);
+    return splits.map((value) => String(Number(value.toPrecision(digits))));
+  };
 
   // The same for all plots, so that their times stand below each other, unless a label is longer.
   const axisWidth = (_, values) => 22 + 7 * Math.max(7, ...(values || []).map((text) => text.length));
@@ -89,12 +127,12 @@ const gyrator = (() => {
     const series = [{}];
     const bands = [];
     plot.series.forEach((one, index) => {
-      const values = one.values;
+      const values = scaled(one.values, plot.power);
       const stroke = colour(`--c${index % 4}`);
       data.push(values);
       series.push({ label: one.name, stroke, dash: DASHES[index % 4], width: 1.5, points: { show: () => times.length < 2, filter: alone } });
       if (one.error) {
-        const size = one.error;
+        const size = scaled(one.error, plot.power);
         for (const sign of [1, -1]) {
           data.push(values.map((value, k) => (value == null || size[k] == null ? null : value + sign * size[k])));
           series.push({ label: one.name, stroke, width: 0.5, points: { show: false }, bar: true });
@@ -119,8 +157,8 @@ const gyrator = (() => {
   const showCursor = (plot) => {
     const index = plot.cursor.idx;
     $("cursor").textContent = index == null ? "" : `t = ${short(times[index])} s`;
-    drawn.forEach(({ plot, keys }) =>
-      keys.forEach(({ figure, place }) => (figure.textContent = index == null ? "" : short(plot.data[place][index]))));
+    drawn.forEach(({ plot, keys, power }) =>
+      keys.forEach(({ figure, place }) => (figure.textContent = index == null ? "" : short(unscaled(plot.data[place][index], power)))));
   };
 
   const options = (plot, { series, bands }) => {
@@ -136,7 +174,7 @@ const gyrator = (() => {
       scales: { x: { time: false } },
       axes: [
         { ...axis, label: "time, s", size: 28, labelSize: 18 },
-        { ...axis, label: plot.unit || "", size: axisWidth, labelSize: 20 },
+        { ...axis, label: axisLabel(plot), size: axisWidth, labelSize: 20 },
       ],
       cursor: { sync: { key: "time", setSeries: false }, drag: { x: true, y: false } },
       hooks: { setScale: [(u, scale) => scale === "x" && synchronise(u)], setCursor: [showCursor] },
@@ -181,11 +219,11 @@ const gyrator = (() => {
         toggle(show);
       });
     });
-    return { figure, plot: u, keys, kind: kind(plot) };
+    return { figure, plot: u, keys, kind: kind(plot), power: plot.power };
   };
 
   // What makes a plot another one than before: with the same, it takes new data.
-  const kind = ({ title, unit, series }) => JSON.stringify([title, unit, series.map(({ name, error }) => [name, Boolean(error)])]);
+  const kind = ({ title, unit, power, series }) => JSON.stringify([title, unit, power, series.map(({ name, error }) => [name, Boolean(error)])]);
 
   // The plot under the pointer, if there is one.
   const pointed = () => drawn.map(({ plot }) => plot).find(({ cursor }) => cursor.left >= 0);
@@ -314,6 +352,8 @@ const gyrator = (() => {
   };
   // First and last time that each plot shows, and the first of them.
   const ranges = () => drawn.map(({ plot }) => [plot.scales.x.min, plot.scales.x.max]);
+  // The upright axis of each plot: its name, and the labels of its ticks.
+  const axes = () => drawn.map(({ plot: { axes: [, { label, _values }] } }) => [label, _values]);
   start();
-  return { replace, zoom, ranges, range: () => ranges()[0] };
+  return { replace, zoom, ranges, range: () => ranges()[0], axes };
 })();
