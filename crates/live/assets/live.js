@@ -5,7 +5,9 @@
     #live { position: sticky; top: 0; z-index: 300; background: var(--paper, Canvas); border-bottom: 1px solid var(--line, GrayText); padding: .5rem 0; }
     #live .row { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; margin: .25rem 0; }
     #live .badge { font-weight: 600; min-width: 9rem; }
-    #live progress { flex: 1 1 10rem; max-width: 24rem; height: .8rem; }
+    #live progress { flex: 1 1 6rem; max-width: 24rem; height: .8rem; }
+    #live .buttons { display: inline-flex; gap: .4rem; white-space: nowrap; }
+    #live .where { font-variant-numeric: tabular-nums; }
     #live input { font: inherit; padding: .1rem .3rem; max-width: 18rem; }
     #live button { font: inherit; }
     #live .banner { border-left: .3rem solid; padding-left: .6rem; margin: .4rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -36,7 +38,7 @@
 
   const badge = make("span", { className: "badge", textContent: "… connecting" });
   const progress = make("progress", { max: 1, value: 0, hidden: true });
-  const where = make("span");
+  const where = make("span", { className: "where" });
   const pause = make("button", { type: "button", textContent: "Pause", hidden: true });
   const stop = make("button", { type: "button", textContent: "Stop" });
   const banner = make("p", { className: "banner", hidden: true });
@@ -56,7 +58,8 @@
   const actions = make("details", { hidden: true }, make("summary", { textContent: "Actions so far, as a scenario" }), scenario);
   const overriding = make("details", { hidden: true }, make("summary", { textContent: "Override an input or a parameter" }), form, answers);
   const panel = make("section", { id: "live" },
-    make("div", { className: "row" }, badge, progress, where, pause, stop), banner, overriding, actions);
+    // The buttons before the figures: their place does not depend on the lengths of those.
+    make("div", { className: "row" }, badge, make("span", { className: "buttons" }, pause, stop), progress, where), banner, overriding, actions);
   const tables = make("section", { id: "table", hidden: true });
   document.body.prepend(panel);
   (document.querySelector("main") || document.body).prepend(tables);
@@ -113,7 +116,7 @@
       const { start_time: first, stop_time: last } = begin;
       progress.hidden = last == null;
       if (last != null) progress.value = (state.time - first) / (last - first);
-      const speed = state.elapsed > 0 ? `, ${short((state.time - first) / state.elapsed)} s/s` : "";
+      const speed = state.elapsed > 0 ? `, ${Number(((state.time - first) / state.elapsed).toPrecision(3))} s/s` : "";
       where.textContent = `t = ${short(state.time)} s${last == null ? "" : ` of ${short(last)} s`}, ${state.steps} steps${speed}`;
       const list = state.report.actions || [];
       actions.hidden = list.length === 0;
@@ -184,7 +187,11 @@
     end: (message) => {
       end = message;
       const report = end.summary;
-      if (report && state) state = { ...state, time: report.stop_time, steps: report.steps, is_paused: false, report };
+      if (report && state) {
+        // A run whose process is lost may have got nowhere.
+        const { stop_time: time = state.time, steps = state.steps } = report;
+        state = { ...state, time, steps, is_paused: false, report };
+      }
       source.close();
     },
   };
