@@ -1,6 +1,8 @@
 """Builds the program that the wheel carries, and then the wheel, with maturin.
 
-Maturin packs the libraries of a crate or its programs, not both.
+Maturin packs the libraries of a crate or its programs, not both. The program is that of ``cargo build --release``, with the same features: one that was
+built before is not built again, and stays as it is. The wheel's copy has zeros in the place of the library of packed FMUs, which lies in it as
+bytes: a wheel has 10 MB at most.
 """
 
 import json
@@ -21,18 +23,21 @@ HERE = Path(__file__).resolve().parent
 
 
 def build_program():
-    """Builds `gyrator` and copies it to where the package looks for it."""
+    """Builds `gyrator` and puts it where the package looks for it, without its library of packed FMUs."""
     cargo = os.environ.get("CARGO", "cargo")
-    build = [cargo, "build", "--release", "--locked", "--package", "gyrator-cli", "--bin", "gyrator"]
-    # All features but `packed-fmu`: a wheel has 10 MB at most.
-    build += ["--no-default-features", "--features", "parquet"]
-    subprocess.run(build, cwd=HERE, check=True)
+    # In the workspace's own folder: the packages that are built there decide on features.
+    subprocess.run([cargo, "build", "--release", "--locked", "--bin", "gyrator"], cwd=HERE.parent, check=True)
     ask = [cargo, "metadata", "--format-version", "1", "--no-deps", "--locked"]
     found = subprocess.run(ask, cwd=HERE, check=True, stdout=subprocess.PIPE)
-    program = Path(json.loads(found.stdout)["target_directory"]) / "release" / "gyrator"
+    release = Path(json.loads(found.stdout)["target_directory"]) / "release"
+    program = (release / "gyrator").read_bytes()
+    library = (release / "deps" / "libgyrator_packed_fmu_library.so").read_bytes()
+    if not library or program.count(library) != 1:
+        raise RuntimeError(f"the library of packed FMUs in {release / 'deps'} is not that of {release / 'gyrator'}: build the program anew")
     folder = HERE / "gyrator" / "bin"
     folder.mkdir(exist_ok=True)
-    shutil.copy2(program, folder / "gyrator")
+    (folder / "gyrator").write_bytes(program.replace(library, bytes(len(library))))
+    shutil.copymode(release / "gyrator", folder / "gyrator")
 
 
 def build_wheel(*arguments, **options):

@@ -280,3 +280,12 @@ def test_the_program_is_a_command(oscillator: Path) -> None:
     program = Path(sys.executable).parent / "gyrator"
     shown = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
     assert shown.stdout.startswith("gyrator ")
+
+
+def test_the_program_packs_with_a_library_of_a_build(oscillator: Path, tmp_path: Path) -> None:
+    program, packed = Path(sys.executable).parent / "gyrator", tmp_path / "Oscillator.fmu"
+    command = [program, "pack", oscillator, "-o", packed]
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode == 4
+    assert "without the library of packed FMUs" in refused.stderr
+    assert "--library" in refused.stderr

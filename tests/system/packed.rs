@@ -14,7 +14,7 @@ use tempfile::TempDir;
 fn library() -> Vec<u8> {
     let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let test = std::env::current_exe().unwrap();
-    let path = test.with_file_name(format!("{prefix}gyrator_packed_fmu{suffix}"));
+    let path = test.with_file_name(format!("{prefix}gyrator_packed_fmu_library{suffix}"));
     std::fs::read(path).unwrap()
 }
 

@@ -29,7 +29,7 @@ const MOST_MACRO_STEPS: f64 = 1e9;
 ///
 /// The system is started with the values that were set when Initialization Mode ends; where outputs are read in it,
 /// already then, and anew when a value is set after that.
-pub(crate) struct PackedSystem {
+pub struct PackedSystem {
     guid: String,
     file: SystemFile,
     fmus: FmuCache,
@@ -44,7 +44,7 @@ pub(crate) struct PackedSystem {
 }
 
 /// A saved state.
-pub(crate) struct SavedSystem {
+pub struct SavedSystem {
     /// `None` before the end of Initialization Mode.
     state: Option<SavedRun>,
     given: Given,

@@ -67,5 +67,7 @@ fn end_as(command: &mut Command) -> Result<Exit, Failure> {
 fn failure(program: &Path, error: &io::Error) -> Failure {
     let text = format!("cannot run {}: {error}", program.display());
     Failure::new(Exit::Failed, Message::error(text))
-        .help("it is built and installed together with gyrator, by the default feature `benchmark`")
+        .help(
+        "cargo builds and installs it together with gyrator, by the default feature `benchmark`; the Python package is without it",
+    )
 }

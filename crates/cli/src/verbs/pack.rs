@@ -106,9 +106,11 @@ fn library<'a>(given: Option<&Path>, own: &'a [u8]) -> Result<Cow<'a, [u8]>, Fai
         let read = std::fs::read(path).map(Cow::Owned);
         return read.map_err(|error| not_loaded(format!("--library {}: {error}", path.display())));
     }
-    if own.is_empty() {
-        let text = "this program was built without the library of packed FMUs";
-        let help = "build it with the feature `packed-fmu`, which is on by default, or name a library with --library";
+    // The wheel for Python has zeros in its place.
+    if own.first().is_none_or(|byte| *byte == 0) {
+        let text = "this program is without the library of packed FMUs";
+        let help = "name one with --library: a release build leaves it in target/release, and a program that is built with the feature \
+                    `packed-fmu`, as it is by default, has its own";
         return Err(not_loaded(text.to_owned()).help(help));
     }
     Ok(Cow::Borrowed(own))
