@@ -396,7 +396,7 @@ impl Draft {
         system.stop_time((f64::from(STEPS) + rest) * H);
         system.method(Choice::new(words.method));
         let mut control = Choice::new(words.step_control);
-        if words.step_control == "ecco" {
+        if words.step_control != "fixed" {
             let parameters = [("minimum_step", 0.5 * H), ("maximum_step", 2.0 * H)];
             control.parameters = parameters
                 .map(|(name, value)| {

@@ -216,12 +216,12 @@ impl Audit {
         }
     }
 
-    /// Adds the step that has just been made.
-    pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
+    /// Adds the step that has just been made, or a part of it: the first one if `begins`.
+    pub(crate) fn observe(&mut self, state: &SystemState, step: &Step, begins: bool) {
         if !self.is_needed {
             return;
         }
-        if step.index.is_power_of_two() {
+        if begins && step.index.is_power_of_two() {
             for BondAudit { sums, earlier, .. } in
                 self.bonds.iter_mut().map(|entry| &mut entry.audit)
             {

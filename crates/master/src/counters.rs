@@ -13,7 +13,7 @@ pub struct Counters {
     pub set_calls: u64,
     /// Calls that read real outputs between steps.
     pub get_calls: u64,
-    /// Macro-steps that were made again with a smaller size.
+    /// Times that a macro-step was made again: with a smaller size, or in parts.
     pub repeated_steps: u64,
     /// Passes of iterations within macro-steps.
     pub iterations: u64,

@@ -9,6 +9,8 @@ pub enum Need {
     AnyStepSize,
     /// Units that can save and restore their states.
     SavedStates,
+    /// Components whose communication steps are no longer than a macro-step.
+    EveryMacroStep,
     /// A power bond.
     PowerBonds,
     /// The sole use of values from within the step of a source.
@@ -32,10 +34,11 @@ pub enum Need {
 
 impl Need {
     /// All of them, in the order of the table that `gyrator list` prints.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::EqualSteps,
         Self::AnyStepSize,
         Self::SavedStates,
+        Self::EveryMacroStep,
         Self::PowerBonds,
         Self::WithinStep,
         Self::StepOrder,
@@ -53,6 +56,7 @@ impl Need {
             Self::EqualSteps => "macro-steps of one length",
             Self::AnyStepSize => "units whose steps may have any length",
             Self::SavedStates => "units that can restore a state",
+            Self::EveryMacroStep => "units that communicate with every macro-step",
             Self::PowerBonds => "a power bond",
             Self::WithinStep => "sole use of values from within the step of a source",
             Self::StepOrder => "sole choice of the order of the units",

@@ -149,10 +149,12 @@ fn units(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
     let halved: BTreeMap<_, _> = halved.collect();
     for (index, component) in system.graph.components.iter().enumerate() {
         let unit = SystemPart::new(PartKind::Unit, &component.name, Reach::Component(index));
-        parts.push(SystemPart {
-            withholds: withheld_by(&component.description),
-            ..unit
-        });
+        let mut withholds = withheld_by(&component.description);
+        withholds.extend(where_true([(
+            Need::EveryMacroStep,
+            component.rate.every() > 1,
+        )]));
+        parts.push(SystemPart { withholds, ..unit });
         if let Some(halvings) = halved.get(&component.name) {
             let halving =
                 SystemPart::new(PartKind::Halving, &component.name, Reach::Component(index));

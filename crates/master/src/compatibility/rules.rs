@@ -157,12 +157,27 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
-        // The run goes on without repetitions and says so.
         need: Need::SavedStates,
         needing: PartKind::StepControl,
         withholding: PartKind::Unit,
         times: Times::OncePerNeeding,
-        problem: |_, _, _| None,
+        problem: |system, control, units| {
+            let help = "their descriptions do not set canGetAndSetFMUstate; use step control `fixed` or `ecco`";
+            let problem = not_repeated(system, control, units, "cannot go back to its start");
+            problem.map(|problem| problem.help(help))
+        },
+    },
+    Rule {
+        need: Need::EveryMacroStep,
+        needing: PartKind::StepControl,
+        withholding: PartKind::Unit,
+        times: Times::OncePerNeeding,
+        problem: |system, control, units| {
+            let help = "give them a `step_size` of no more than the macro-step, or use step control `fixed` or `ecco`";
+            let problem =
+                not_repeated(system, control, units, "communicates more slowly than that");
+            problem.map(|problem| problem.help(help))
+        },
     },
     Rule {
         need: Need::EqualSteps,
@@ -247,6 +262,27 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
 ];
+
+/// A step control that always makes steps again, and units for which that is not possible. Others go on without, and the
+/// run says so.
+fn not_repeated(
+    system: &Parts<'_>,
+    control: &SystemPart,
+    units: &[&SystemPart],
+    reason: &str,
+) -> Option<Problem> {
+    let chosen = system.control?;
+    if !chosen.facts(&()).always_repeats {
+        return None;
+    }
+    let names: Vec<_> = units.iter().map(|unit| unit.name.as_str()).collect();
+    let message = format!(
+        "step control `{}` makes every macro-step more than once, and {} {reason}",
+        control.name,
+        names.join(", ")
+    );
+    Some(Problem::error("step-cannot-be-repeated", message).at(&control.span))
+}
 
 fn not_halved(halving: &SystemPart, lack: &str) -> Problem {
     let message = format!(

@@ -68,6 +68,11 @@ const OTHERS: &[(&str, &[Need], &[Need])] = &[
         &[],
         &[Need::Derivatives],
     ),
+    (
+        "units with a communication step of several macro-steps",
+        &[],
+        &[Need::EveryMacroStep],
+    ),
     ("systems without power bonds", &[], &[Need::PowerBonds]),
 ];
 

@@ -1,10 +1,12 @@
 //! The way back to the state before a step.
 
+use super::planning::Planned;
 use crate::alarm::Alarms;
 use crate::audit::Audit;
 use crate::defect::Defects;
 use crate::fault::Fault;
 use crate::ledger::Ledger;
+use crate::plan::Stage;
 use crate::state::{Saved, SystemState, restore, save};
 use crate::state_check;
 use crate::step::Step;
@@ -17,6 +19,9 @@ pub(super) type Energies = (Ledger, Audit, Defects, Alarms);
 pub(crate) struct Checkpoint {
     state: Saved,
     energies: Energies,
+    /// The stages of the method, where it has some.
+    stages: Option<Vec<Box<dyn Stage>>>,
+    unconverged_steps: u64,
 }
 
 impl Checkpoint {
@@ -50,6 +55,8 @@ impl Checkpoint {
         Some(Self {
             state: Saved::default(),
             energies: Energies::default(),
+            stages: None,
+            unconverged_steps: 0,
         })
     }
 
@@ -63,13 +70,29 @@ impl Checkpoint {
         self.energies.1.clone_from(audit);
         self.energies.2.clone_from(defects);
         self.energies.3.clone_from(alarms);
+        self.unconverged_steps = state.counters.unconverged_steps;
         if step.index == 0 {
             check_states(state, step)?;
         }
         save(state, &mut self.state, step)
     }
 
+    /// Keeps the stages of the method, which have memories of their own.
+    pub(super) fn save_stages(&mut self, plan: &Planned) {
+        self.stages = plan.duplicate_stages();
+    }
+
+    pub(super) fn restore_stages(&self, plan: &mut Planned) {
+        let stages = self.stages.iter().flatten();
+        let stages: Option<Vec<_>> = stages.map(|stage| stage.duplicate()).collect();
+        if let Some(stages) = stages.filter(|stages| !stages.is_empty()) {
+            plan.set_stages(stages);
+        }
+    }
+
     pub(crate) fn restore(&self, state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+        // Other counters are of calls that were made.
+        state.counters.unconverged_steps = self.unconverged_steps;
         restore(state, &self.state, step)
     }
 

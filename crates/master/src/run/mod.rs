@@ -6,6 +6,7 @@ mod ending;
 mod handle;
 mod judgement;
 mod planning;
+mod repetition;
 mod reporting;
 mod serialized;
 mod snapshot;
@@ -23,7 +24,7 @@ use crate::audit::Audit;
 use crate::defect::Defects;
 use crate::engine;
 use crate::exchange::{OpenSenses, Untried};
-use crate::fault::{Cause, RunError};
+use crate::fault::{Cause, Fault, RunError};
 use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::observer::{Observer, StopRequest, View};
@@ -31,7 +32,7 @@ use crate::plan::StepPlan;
 use crate::report::{Report, StopReason};
 use crate::state::SystemState;
 use crate::step::Step;
-use crate::step_control::{Decision, StepAudit, StepControl, StepControlFacts};
+use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepControlFacts};
 use crate::unit::Period;
 use crate::watch::{self, Watched};
 use checkpoint::{Checkpoint, Energies};
@@ -77,6 +78,8 @@ pub struct Run {
     interrupt: Option<Arc<AtomicBool>>,
     waits_at_stop_time: bool,
     timeline: Timeline,
+    /// Greatest number of equal parts in which a step is made.
+    most_parts: u32,
     /// The state before the step in progress, where steps may be made again.
     checkpoint: Option<Checkpoint>,
     stop_reason: StopReason,
@@ -152,8 +155,12 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
     };
     engine::begin_scenario(&mut state, &start).map_err(RunError::Fault)?;
     let plan = planning::Planned::new(method, plan, &state)?;
-    let has_bonds = !state.graph.bonds.is_empty();
-    let first = control.1.first(state.graph.macro_step, has_bonds);
+    let first = control.1.first(&ControlledSystem {
+        macro_step: state.graph.macro_step,
+        has_bonds: !state.graph.bonds.is_empty(),
+        outputs: &ControlledOutput::all(&state.graph),
+        values: &state.signals.reals,
+    });
     let timeline = Timeline::new(&state.graph, control_facts, &period, first);
     let bonds = state.graph.bonds.iter();
     let alarms = Alarms::new(bonds.map(|bond| judgement::sees_course(&state, bond)));
@@ -164,6 +171,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         alarms,
         checkpoint: Checkpoint::if_possible(&state, control_facts, &mut notes),
         timeline,
+        most_parts: control_facts.parts,
         untried: Untried::all(&state),
         state,
         method,
@@ -234,31 +242,19 @@ impl Run {
         if self.timeline.is_over() {
             return Err(RunError::Ended(StopReason::StopTime.word()));
         }
-        loop {
-            let step = self.timeline.next_step();
-            keep_state(self, &step)?;
-            if !self.untried.is_empty() {
-                step_trial::save(self, &step);
-            }
-            let given = engine::give_held_values(&mut self.state, &step);
-            let given = given.and_then(|()| engine::give_free(&mut self.state, &step));
-            let made =
-                given.and_then(|()| engine::execute(self.plan.plan(), &mut self.state, &step));
-            if let Err(fault) = made {
-                self.faulty = Some(fault.component.clone());
-                let cause = fault.unit.cause;
-                self.goes_back = matches!(cause, Cause::Error | Cause::Discard | Cause::NotFinite);
-                return Err(fail(self, RunError::Fault(fault)));
-            }
-            self.written = false;
-            self.ledger.observe(&self.state, &step);
-            self.audit.observe(&self.state, &step);
-            self.defects.observe(&self.state, &step);
-            self.alarms.observe(&self.ledger, step.time + step.size);
-            if self.timeline.is_fixed() || !size_next_step(self, &step)? {
-                self.timeline.advance(&step);
-                break;
-            }
+        let step = self.timeline.next_step();
+        keep_state(self, &step)?;
+        if !self.untried.is_empty() {
+            step_trial::save(self, &step);
+        }
+        let made = if self.timeline.is_fixed() {
+            make_once(self, &step, true).map(|()| step)
+        } else {
+            repetition::make(self, step)?
+        };
+        match made {
+            Ok(made) => self.timeline.advance(&made),
+            Err(fault) => return Err(fail_by(self, fault)),
         }
         if !self.observers.is_empty() {
             notify_observers(self)?;
@@ -356,33 +352,30 @@ impl Run {
     }
 }
 
-/// Asks the step control for the size of the next step; `true` if `step` is to be made again,
-/// and everything is as it was before it.
-fn size_next_step(run: &mut Run, step: &Step) -> Result<bool, RunError> {
-    let may_change = run.timeline.may_change(step.index + 1);
-    let decision = run.control.1.next(&StepAudit {
-        step,
-        ledger: &run.ledger,
-        defects: &run.defects,
-        order: engine::order_in_use(&run.state),
-        had_event: run.state.signals.had_event,
-        may_change,
-    });
-    let (Decision::Continue(size) | Decision::Repeat(size)) = decision;
-    run.timeline.set_size(size, step);
-    let (Decision::Repeat(_), Some(checkpoint)) = (decision, &run.checkpoint) else {
-        return Ok(false);
-    };
-    // A step that cannot be made shorter, because lengths are whole ticks, stands.
-    if run.timeline.next_step().length >= step.length {
-        return Ok(false);
-    }
-    if let Err(fault) = checkpoint.restore(&mut run.state, step) {
-        return Err(fail(run, RunError::Fault(fault)));
-    }
-    (run.ledger, run.audit, run.defects, run.alarms) = checkpoint.energies();
-    run.state.counters.repeated_steps += 1;
-    Ok(true)
+/// Makes a step once, or a part of it: the first one if `begins`.
+///
+/// # Errors
+/// The first fault of a unit, or the first value that is NaN or infinite.
+#[inline(always)]
+fn make_once(run: &mut Run, step: &Step, begins: bool) -> Result<(), Fault> {
+    engine::give_held_values(&mut run.state, step)?;
+    engine::give_free(&mut run.state, step)?;
+    engine::execute(run.plan.plan(), &mut run.state, step)?;
+    run.written = false;
+    run.ledger.observe(&run.state, step);
+    run.audit.observe(&run.state, step, begins);
+    run.defects.observe(&run.state, step);
+    run.alarms.observe(&run.ledger, step.time + step.size);
+    Ok(())
+}
+
+/// Ends the run because of a fault in a step.
+#[cold]
+fn fail_by(run: &mut Run, fault: Fault) -> RunError {
+    run.faulty = Some(fault.component.clone());
+    let cause = fault.unit.cause;
+    run.goes_back = matches!(cause, Cause::Error | Cause::Discard | Cause::NotFinite);
+    fail(run, RunError::Fault(fault))
 }
 
 fn notify_observers(run: &mut Run) -> Result<(), RunError> {
@@ -429,6 +422,7 @@ fn keep_state(run: &mut Run, step: &Step) -> Result<(), RunError> {
     let Some(checkpoint) = &mut run.checkpoint else {
         return Ok(());
     };
+    checkpoint.save_stages(&run.plan);
     let energies = (&run.ledger, &run.audit, &run.defects, &run.alarms);
     if let Err(fault) = checkpoint.save(&mut run.state, energies, step) {
         return Err(fail(run, RunError::Fault(fault)));

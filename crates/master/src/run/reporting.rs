@@ -100,6 +100,7 @@ fn warnings(run: &Run) -> Vec<String> {
             run.timeline.steps()
         ));
     }
+    warnings.extend(run.control.1.warnings());
     warnings
 }
 

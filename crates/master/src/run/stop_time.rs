@@ -16,7 +16,8 @@ pub(super) fn end_as_stepped(graph: &Graph, stop: f64, control: StepControlFacts
         return stop + rounding + steps * f64::EPSILON * greatest;
     }
     let rates = graph.components.iter().map(|component| component.rate);
-    if !control.is_fixed && rates.map(Rate::substeps).any(|parts| parts > 1) {
+    let has_parts = control.parts > 1 || rates.map(Rate::substeps).any(|parts| parts > 1);
+    if !control.is_fixed && has_parts {
         // The start of the last step is not known yet.
         return stop + rounding;
     }

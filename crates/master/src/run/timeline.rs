@@ -35,7 +35,7 @@ impl Timeline {
         period: &Period,
         first: f64,
     ) -> Self {
-        let sizes = Sizes::of(graph, control.is_fixed);
+        let sizes = Sizes::of(graph, control);
         let clock = graph.clock;
         let stop = |stop: f64| (sizes.stop(&clock, stop - period.start), stop);
         Self {
@@ -122,6 +122,11 @@ impl Timeline {
         };
     }
 
+    /// Lengths of steps are whole multiples of this, s.
+    pub(super) fn resolution(&self) -> f64 {
+        self.clock.duration(self.sizes.cycle * self.sizes.grain)
+    }
+
     /// The step that comes next.
     #[inline(always)]
     pub(super) fn next_step(&self) -> Step {
@@ -182,18 +187,18 @@ impl Timeline {
 struct Sizes {
     /// Macro-steps in a row that have one length: those of the slowest component's step.
     cycle: Ticks,
-    /// The length is a multiple of this, so that fast components divide it.
+    /// The length is a multiple of this, so that fast components and the parts of a step divide it.
     grain: Ticks,
     is_fixed: bool,
 }
 
 impl Sizes {
-    fn of(graph: &Graph, is_fixed: bool) -> Self {
+    fn of(graph: &Graph, control: StepControlFacts) -> Self {
         let every = graph.components.iter().map(|c| c.rate.every());
         Self {
             cycle: Ticks::from(every.fold(1, crate::time::common_macro_steps)),
-            grain: graph.clock.grain(),
-            is_fixed,
+            grain: graph.clock.grain() * Ticks::from(control.parts.max(1)),
+            is_fixed: control.is_fixed,
         }
     }
 

@@ -10,7 +10,7 @@
 //! bonds (Glumac & Kovačić 2023; Kyllingstad et al. 2025). Steps are accepted
 //! unless `reject_above` is given.
 
-use super::{Decision, StepAudit, StepControl, StepControlFacts};
+use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
 use crate::ledger::BondEnergy;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 use crate::state_stream::{StateStream, Stored};
@@ -161,7 +161,7 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
         needs_bonds: Indicator::of(arguments) != Indicator::Defect,
         may_repeat: arguments.number("reject_above").is_finite(),
         may_overshoot: arguments.flag("overshoot"),
-        sums_time: false,
+        ..StepControlFacts::default()
     },
     build: |arguments| Box::new(Ecco::new(arguments)),
 };
@@ -250,13 +250,14 @@ impl Ecco {
 }
 
 impl StepControl for Ecco {
-    fn first(&mut self, macro_step: f64, has_bonds: bool) -> f64 {
+    fn first(&mut self, system: &ControlledSystem<'_>) -> f64 {
+        let macro_step = system.macro_step;
         self.macro_step = macro_step;
         self.limits = (
             self.minimum_step.unwrap_or(1e-2 * macro_step),
             self.maximum_step.unwrap_or(1e1 * macro_step),
         );
-        if has_bonds || self.indicator == Indicator::Defect {
+        if system.has_bonds || self.indicator == Indicator::Defect {
             self.limited(self.first_step.unwrap_or(0.0))
         } else {
             macro_step
@@ -282,7 +283,10 @@ impl StepControl for Ecco {
         let worst = std::mem::take(&mut self.worst);
         let ratio = self.ratio(worst, audit.order);
         if worst > self.reject_above && size > self.limits.0 {
-            return Decision::Repeat(self.limited(size * ratio.min(REPEATED)));
+            return Decision::Redo {
+                size: self.limited(size * ratio.min(REPEATED)),
+                parts: 1,
+            };
         }
         self.previous = (worst > 0.0).then_some(worst);
         if audit.had_event {
@@ -290,6 +294,11 @@ impl StepControl for Ecco {
             return Decision::Continue(self.limits.0);
         }
         Decision::Continue(self.limited(size * ratio))
+    }
+
+    fn refused(&mut self, size: f64) -> Option<f64> {
+        let shorter = self.limited(0.5 * size);
+        (shorter < size).then_some(shorter)
     }
 
     fn duplicate(&self) -> Option<Box<dyn StepControl>> {

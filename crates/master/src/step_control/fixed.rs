@@ -6,7 +6,7 @@
 //! step. Limits: nothing reacts to a coupling error; whether H is small enough shows in the ledger
 //! and its alarms only.
 
-use super::{Decision, StepAudit, StepControl, StepControlFacts};
+use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
 use crate::state_stream::StateStream;
 
@@ -34,9 +34,9 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
 };
 
 impl StepControl for Fixed {
-    fn first(&mut self, macro_step: f64, _has_bonds: bool) -> f64 {
-        self.macro_step = macro_step;
-        macro_step
+    fn first(&mut self, system: &ControlledSystem<'_>) -> f64 {
+        self.macro_step = system.macro_step;
+        self.macro_step
     }
 
     fn next(&mut self, _audit: &StepAudit<'_>) -> Decision {

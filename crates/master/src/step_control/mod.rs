@@ -4,6 +4,7 @@ mod ecco;
 mod fixed;
 
 use crate::defect::Defects;
+use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
@@ -13,8 +14,12 @@ pub use crate::step::Step;
 /// The step that was made, as passed to a step control.
 #[derive(Debug, Clone, Copy)]
 pub struct StepAudit<'a> {
-    /// The step.
+    /// The step: as much of it as was made, where a unit has ended the simulation.
     pub step: &'a Step,
+    /// Equal parts in which it was made.
+    pub parts: u32,
+    /// Real outputs published at its end, in the order of [`ControlledSystem::outputs`].
+    pub outputs: &'a [f64],
     /// Powers and energies of the bonds at its end.
     pub ledger: &'a Ledger,
     /// Defects of the connections at its end.
@@ -25,6 +30,58 @@ pub struct StepAudit<'a> {
     pub had_event: bool,
     /// All components communicate at its end, so that the size may change here.
     pub may_change: bool,
+    /// A unit has ended the simulation within it.
+    pub has_ended: bool,
+    /// It can be made [again](Decision::Redo).
+    pub can_redo: bool,
+    /// Sizes of steps are whole multiples of this, s: a step can be made again with one that is shorter by as much.
+    pub resolution: f64,
+}
+
+impl StepAudit<'_> {
+    /// Whether the step would be made again with this size, s.
+    pub fn can_shrink_to(&self, size: f64) -> bool {
+        self.can_redo && self.step.size - size >= self.resolution
+    }
+}
+
+/// The system whose steps are controlled, at its start.
+#[derive(Debug, Clone, Copy)]
+pub struct ControlledSystem<'a> {
+    /// Macro-step of the experiment, s.
+    pub macro_step: f64,
+    /// There are power bonds.
+    pub has_bonds: bool,
+    /// All real outputs.
+    pub outputs: &'a [ControlledOutput],
+    /// Their values at the start, in the same order.
+    pub values: &'a [f64],
+}
+
+/// A real output of a system whose steps are controlled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ControlledOutput {
+    /// `component.variable`.
+    pub name: String,
+    /// Nominal value: of its description, else the least of the inputs that it feeds, else 1 (FMI 2.0 §2.2.7).
+    pub nominal: f64,
+    /// It changes at events only.
+    pub is_discrete: bool,
+}
+
+impl ControlledOutput {
+    /// All real outputs of a system.
+    pub(crate) fn all(graph: &Graph) -> Vec<Self> {
+        let of = |(index, output): (usize, &crate::graph::Output)| {
+            let component = &graph.components[output.component];
+            Self {
+                name: graph.output_name(index),
+                nominal: graph.nominal_output(index).unwrap_or(1.0),
+                is_discrete: component.description.variables[output.variable].is_discrete,
+            }
+        };
+        graph.outputs.iter().enumerate().map(of).collect()
+    }
 }
 
 /// Decision of a step control.
@@ -32,8 +89,15 @@ pub struct StepAudit<'a> {
 pub enum Decision {
     /// Go on with steps of this size, s.
     Continue(f64),
-    /// Make the step again with this size, s; where that is not possible, go on with it.
-    Repeat(f64),
+    /// Make the step again from the state before it: with this size, s, in so many equal parts that are shown as one
+    /// communication point. The same step is made again only in more parts than before. Where the step cannot be made
+    /// again, or not shorter, it stands, and the next ones have this size.
+    Redo {
+        /// Size of the whole step, s.
+        size: f64,
+        /// Equal parts, at most those of the [facts](StepControlFacts::parts).
+        parts: u32,
+    },
 }
 
 /// Facts about a step control before it is made.
@@ -43,8 +107,12 @@ pub struct StepControlFacts {
     pub is_fixed: bool,
     /// It looks at power bonds and needs at least one.
     pub needs_bonds: bool,
-    /// It may ask for a [repetition](Decision::Repeat).
+    /// It may ask for a [repetition](Decision::Redo).
     pub may_repeat: bool,
+    /// Besides, it is of no use where steps cannot be made again: units that cannot go back are refused.
+    pub always_repeats: bool,
+    /// Greatest number of equal parts in which it has steps made; 0 and 1: as a whole only.
+    pub parts: u32,
     /// The last step may go beyond the stop time instead of being shortened.
     pub may_overshoot: bool,
     /// The time of a step is the sum of the steps before it instead of a point of the clock.
@@ -57,6 +125,7 @@ impl Facts for StepControlFacts {
             (Need::AnyStepSize, !self.is_fixed),
             (Need::PowerBonds, self.needs_bonds),
             (Need::SavedStates, self.may_repeat),
+            (Need::EveryMacroStep, self.may_repeat),
         ])
     }
 
@@ -75,11 +144,23 @@ impl EntryKind for dyn StepControl {
 
 /// Chooses the size of the macro-steps.
 pub trait StepControl: Send {
-    /// The size of the first step, s, where the experiment's macro-step is `macro_step`.
-    fn first(&mut self, macro_step: f64, has_bonds: bool) -> f64;
+    /// Begins a run, at its start. Returns the size of the first step, s.
+    fn first(&mut self, system: &ControlledSystem<'_>) -> f64;
 
     /// The size of the steps after the one that was made.
     fn next(&mut self, audit: &StepAudit<'_>) -> Decision;
+
+    /// A step of this size, s, cannot be made: a unit discards it, or an output is NaN or infinite. Returns the smaller
+    /// size with which it is made again from the state before it, where it can be; `None`, the default, ends the run.
+    fn refused(&mut self, size: f64) -> Option<f64> {
+        let _ = size;
+        None
+    }
+
+    /// Sentences for the warnings of the report.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Signals that it records at each communication point: names and values.
     fn signals(&self) -> &[(&'static str, f64)] {
@@ -100,4 +181,7 @@ pub trait StepControl: Send {
 }
 
 /// Every step control, by its word in a system file.
-pub const STEP_CONTROLS: &[Entry<dyn StepControl>] = &[fixed::ENTRY, ecco::ENTRY];
+pub const STEP_CONTROLS: &[Entry<dyn StepControl>] = &[
+    fixed::ENTRY,
+    ecco::ENTRY,
+];

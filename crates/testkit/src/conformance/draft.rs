@@ -43,7 +43,7 @@ impl Draft {
     }
 
     /// Adds a unit whose communication step is `ratio` macro-steps; a tenth of one where the
-    /// extrapolation needs it, and at most one where the method iterates.
+    /// extrapolation needs it, and at most one where the method iterates or the step control needs that.
     pub(super) fn unit(
         &mut self,
         name: &'static str,
@@ -58,7 +58,7 @@ impl Draft {
         } = *combination;
         let ratio = if combination.needs_substeps() {
             0.1
-        } else if combination.iterates() {
+        } else if combination.iterates() || combination.repeats_steps() {
             ratio.min(1.0)
         } else {
             ratio

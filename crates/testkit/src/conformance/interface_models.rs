@@ -112,7 +112,10 @@ pub(super) fn check_all(failures: &mut Vec<Failure>) -> usize {
     let mut made = 0;
     for entry in INTERFACE_ORDERS {
         let mut ran = false;
-        for combination in Combination::pairs() {
+        let mut combinations = Combination::pairs();
+        // The masses cannot go back.
+        combinations.retain(|combination| !combination.repeats_steps());
+        for combination in combinations {
             made += 1;
             match runs_or_is_refused(entry.name, &combination) {
                 Ok(runs) => ran |= runs,

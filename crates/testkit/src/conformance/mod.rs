@@ -18,7 +18,7 @@ use gyrator::correction::CORRECTIONS;
 use gyrator::exchange_mode::Exchange;
 use gyrator::extrapolation::EXTRAPOLATIONS;
 use gyrator::method::METHODS;
-use gyrator::step_control::STEP_CONTROLS;
+use gyrator::step_control::{STEP_CONTROLS, StepControlFacts};
 use gyrator_system::Choice;
 
 use crate::combination::Combination;
@@ -37,6 +37,30 @@ impl Combination {
         let method = METHODS.iter().find(|entry| entry.name == self.method);
         let chosen = method.and_then(|entry| entry.chosen(&Choice::new(entry.name)).ok());
         chosen.is_some_and(|chosen| chosen.usual_facts().iterates)
+    }
+
+    /// Whether the step control makes every macro-step again.
+    fn repeats_steps(&self) -> bool {
+        self.control_facts().always_repeats
+    }
+
+    /// Whether the step control may have steps made again.
+    fn may_repeat(&self) -> bool {
+        self.control_facts().may_repeat
+    }
+
+    /// Whether the signals of a system without bonds move its communication points.
+    fn moves_points(&self) -> bool {
+        let facts = self.control_facts();
+        !facts.is_fixed && !facts.needs_bonds
+    }
+
+    fn control_facts(&self) -> StepControlFacts {
+        let control = STEP_CONTROLS
+            .iter()
+            .find(|entry| entry.name == self.step_control);
+        let chosen = control.and_then(|entry| entry.chosen(&Choice::new(entry.name)).ok());
+        chosen.map_or_else(StepControlFacts::default, |chosen| chosen.usual_facts())
     }
 
     /// The words of all registries.

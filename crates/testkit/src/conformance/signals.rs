@@ -32,12 +32,14 @@ fn received(
     let unit = ClosureUnit::new(&[], &[("y", start)], move |call| {
         call.outputs[0] = signal(call.time + call.step);
     });
+    let unit = unit.memoryless();
     draft.unit("source", source, unit, combination);
     let gain = LinearUnit::new(&[0.0], &["u"], &["y"], [&[-1.0], &[0.0], &[0.0], &[1.0]]);
     draft.unit("gain", 1.0, gain, combination);
-    let (direct, of_direct) = Spy::on(ClosureUnit::new(&[("u", 0.0)], &[], |_| {}));
+    let receiver_of = || ClosureUnit::new(&[("u", 0.0)], &[], |_| {}).memoryless();
+    let (direct, of_direct) = Spy::on(receiver_of());
     draft.unit("direct", receiver, direct, combination);
-    let (behind, of_behind) = Spy::on(ClosureUnit::new(&[("u", 0.0)], &[], |_| {}));
+    let (behind, of_behind) = Spy::on(receiver_of());
     draft.unit("behind", receiver, behind, combination);
     draft.connect("source.y", "direct.u");
     draft.connect("source.y", "gain.u");
@@ -61,6 +63,10 @@ fn looks_ahead(combination: &Combination) -> Result<bool, String> {
 /// point of the source after it, and not for ever. Where units take turns, a unit may know what is
 /// published at the end of its step, or of the source's.
 pub(super) fn no_input_depends_on_later_outputs(combination: &Combination) -> Result<(), String> {
+    // Steps that are undone have inputs, too, and the signal moves the points where it is published.
+    if combination.moves_points() {
+        return Ok(());
+    }
     let looks_ahead = looks_ahead(combination)?;
     for &rates in rates(combination) {
         let parting = 7.5 * MACRO_STEP;
@@ -117,7 +123,8 @@ pub(super) fn constants_pass(combination: &Combination) -> Result<(), String> {
 
 /// Where units take turns, an input is a value that its source has within the step.
 pub(super) fn lines_pass_within_the_step(combination: &Combination) -> Result<(), String> {
-    if !looks_ahead(combination)? {
+    // Nor are macro-steps of one length where a step control chooses them.
+    if !looks_ahead(combination)? || combination.moves_points() {
         return Ok(());
     }
     // The source comes first, so that its signal is not extrapolated.
@@ -147,7 +154,7 @@ pub(super) fn lines_pass_within_the_step(combination: &Combination) -> Result<()
 
 pub(super) fn polynomials_pass(combination: &Combination) -> Result<(), String> {
     // A value that is not extrapolated is not the value at the start of the step.
-    if looks_ahead(combination)? {
+    if looks_ahead(combination)? || combination.moves_points() {
         return Ok(());
     }
     let name = choice(combination.extrapolation);

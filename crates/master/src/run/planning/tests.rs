@@ -265,6 +265,10 @@ fn units_get_the_calls_of_the_plan_and_every_plan_keeps_the_rules() {
             if repeats && run.state.counters.repeated_steps > 0 {
                 break;
             }
+            // Whether the units can go back was tried before the first one.
+            if repeats && index == 0 {
+                continue;
+            }
             steps += 1;
             for ((name, recorded), expected) in calls.iter().zip(&expected) {
                 let found = recorded.lock().unwrap().clone();
