@@ -34,6 +34,7 @@ mod random_verdicts;
 mod real_time;
 mod recorders;
 mod registries;
+mod richardson;
 mod rodriguez;
 mod scenario_targets;
 mod scenarios;

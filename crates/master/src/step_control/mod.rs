@@ -2,6 +2,7 @@
 
 mod ecco;
 mod fixed;
+mod richardson;
 
 use crate::defect::Defects;
 use crate::graph::Graph;
@@ -184,4 +185,5 @@ pub trait StepControl: Send {
 pub const STEP_CONTROLS: &[Entry<dyn StepControl>] = &[
     fixed::ENTRY,
     ecco::ENTRY,
+    richardson::ENTRY,
 ];

@@ -1,0 +1,300 @@
+//! Step doubling: every macro-step is made as a whole, undone, and made again in two halves. The halves stand, and their
+//! difference to the whole is the error of each output, e = |y₂ − y₁|/(2ᵖ − 1): a step stands with ε = max e/(r·|y₂| + a·y_nom)
+//! ≤ 1, and H′ = H·α·ε^(−1/(m + 2)) within limits of size and change, m being the order of extrapolation in use.
+//!
+//! Source: Hairer, Nørsett & Wanner 1993 §II.4; as a step control of co-simulation Schierz, Arnold & Clauß 2012.
+//! Use it where an error is to be bounded and units save their states. Limits: three steps of the units for two; the
+//! error is that of one step, not of the run. p = 1 whatever the extrapolation: the halves extrapolate from a past that is
+//! closer, so that a line gives 2.8 and a parabola 3.6 in place of 4 and 8, and sub-steps and many units are of order 1
+//! anyway. An output that is passed on stale has an error of order m + 1 itself, which both have alike in the next step, and which
+//! bounds the step before.
+
+use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
+use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::state_stream::{StateStream, Stored};
+
+/// The controller: its parameters, and its memory.
+#[derive(Debug, Clone)]
+struct Richardson {
+    tolerance: f64,
+    absolute_tolerance: f64,
+    safety: f64,
+    change: (f64, f64),
+    first_step: Option<f64>,
+    minimum_step: Option<f64>,
+    maximum_step: Option<f64>,
+    limits: (f64, f64),
+    /// Error that is allowed to each output whatever its value; infinite for outputs that change at events only.
+    allowed: Vec<f64>,
+    /// Outputs after the whole step.
+    whole: Vec<f64>,
+    misses: Misses,
+    signals: [(&'static str, f64); 2],
+}
+
+/// Steps that missed the tolerance and could not be made shorter.
+#[derive(Debug, Clone, Copy, Default)]
+struct Misses {
+    count: u64,
+    /// Greatest error in units of the tolerance, and the end of its step, s.
+    greatest: f64,
+    time: f64,
+}
+
+const fn number(
+    name: &'static str,
+    summary: &'static str,
+    default: f64,
+    range: (f64, f64),
+) -> ParameterInfo {
+    ParameterInfo {
+        name,
+        summary,
+        kind: ParameterKind::Number { default, range },
+    }
+}
+
+const fn automatic(name: &'static str, summary: &'static str, range: (f64, f64)) -> ParameterInfo {
+    ParameterInfo {
+        name,
+        summary,
+        kind: ParameterKind::NumberOrAuto { range },
+    }
+}
+
+const POSITIVE: (f64, f64) = (f64::MIN_POSITIVE, f64::INFINITY);
+
+// `tolerance` is the usual relative tolerance of FMI's default experiments; `safety` that of Hairer et al., and the limits
+// of change and size those of `ecco`.
+pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
+    name: "richardson",
+    summary: "steps as long as a whole step and two halves agree; units have to save their states",
+    source: "Hairer 1993 §II.4; Schierz 2012",
+    parameters: &[
+        number(
+            "tolerance",
+            "error of a step that each real output may have, relative to its value",
+            1e-4,
+            POSITIVE,
+        ),
+        automatic(
+            "absolute_tolerance",
+            "error of a step that each real output may have besides, relative to its nominal value; auto: as tolerance",
+            (0.0, f64::INFINITY),
+        ),
+        number("safety", "safety factor of the step size", 0.9, (0.01, 1.0)),
+        automatic(
+            "first_step",
+            "size of the first step, s; auto: the minimum",
+            POSITIVE,
+        ),
+        automatic(
+            "minimum_step",
+            "smallest step, s, which stands whatever its error; auto: a hundredth of step_size",
+            POSITIVE,
+        ),
+        automatic(
+            "maximum_step",
+            "largest step, s; auto: ten times step_size",
+            POSITIVE,
+        ),
+        number(
+            "smallest_change",
+            "smallest ratio of a step to the one before",
+            0.2,
+            (0.01, 1.0),
+        ),
+        number(
+            "largest_change",
+            "largest ratio of a step to the one before",
+            1.5,
+            (1.0, 10.0),
+        ),
+    ],
+    facts: |_, ()| StepControlFacts {
+        may_repeat: true,
+        always_repeats: true,
+        parts: 2,
+        ..StepControlFacts::default()
+    },
+    build: |arguments| Box::new(Richardson::new(arguments)),
+};
+
+/// Greatest ratio of a step to the rejected one before it: errors near the tolerance would reject it again.
+const REJECTED: f64 = 0.9;
+
+impl Richardson {
+    fn new(arguments: &Arguments) -> Self {
+        let tolerance = arguments.number("tolerance");
+        let absolute = arguments.number_or_auto("absolute_tolerance");
+        Self {
+            tolerance,
+            absolute_tolerance: absolute.unwrap_or(tolerance),
+            safety: arguments.number("safety"),
+            change: (
+                arguments.number("smallest_change"),
+                arguments.number("largest_change"),
+            ),
+            first_step: arguments.number_or_auto("first_step"),
+            minimum_step: arguments.number_or_auto("minimum_step"),
+            maximum_step: arguments.number_or_auto("maximum_step"),
+            limits: (0.0, f64::INFINITY),
+            allowed: Vec::new(),
+            whole: Vec::new(),
+            misses: Misses::default(),
+            signals: [("step_size", 0.0), ("richardson.error", 0.0)],
+        }
+    }
+
+    /// ε: the greatest error of an output over the one that it may have.
+    fn error(&self, audit: &StepAudit<'_>) -> f64 {
+        let outputs = audit.outputs.iter().zip(&self.whole).zip(&self.allowed);
+        let errors = outputs.map(|((halves, whole), allowed)| {
+            let error = (halves - whole).abs();
+            let allowed = self.tolerance * halves.abs() + allowed;
+            match error == 0.0 || allowed.is_infinite() {
+                true => 0.0,
+                false => error / allowed,
+            }
+        });
+        errors.fold(0.0, |greatest, error| match error.is_nan() {
+            true => f64::INFINITY,
+            false => error.max(greatest),
+        })
+    }
+
+    /// The ratio of the next step to the one that was made.
+    fn ratio(&self, error: f64, order: usize) -> f64 {
+        let (least, most) = self.change;
+        let ratio = self.safety * error.powf(-1.0 / (order as f64 + 2.0));
+        ratio.clamp(least, most)
+    }
+
+    fn limited(&self, size: f64) -> f64 {
+        let (least, most) = self.limits;
+        size.clamp(least, most.max(least))
+    }
+}
+
+impl StepControl for Richardson {
+    fn first(&mut self, system: &ControlledSystem<'_>) -> f64 {
+        let macro_step = system.macro_step;
+        self.limits = (
+            self.minimum_step.unwrap_or(1e-2 * macro_step),
+            self.maximum_step.unwrap_or(1e1 * macro_step),
+        );
+        let outputs = system.outputs.iter();
+        let allowed = outputs.map(|output| match output.is_discrete {
+            true => f64::INFINITY,
+            false => self.absolute_tolerance * output.nominal,
+        });
+        self.allowed = allowed.collect();
+        self.whole = vec![0.0; system.outputs.len()];
+        self.limited(self.first_step.unwrap_or(0.0))
+    }
+
+    fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
+        let size = audit.step.size;
+        if audit.parts == 1 {
+            self.whole.copy_from_slice(audit.outputs);
+            return Decision::Redo { size, parts: 2 };
+        }
+        // Halves of which one ended the simulation are no whole step.
+        let error = match audit.has_ended {
+            true => 0.0,
+            false => self.error(audit),
+        };
+        self.signals[0].1 = size;
+        self.signals[1].1 = error;
+        let ratio = self.ratio(error, audit.order);
+        if error > 1.0 {
+            let shorter = self.limited(size * ratio.min(REJECTED));
+            if audit.can_shrink_to(shorter) {
+                return Decision::Redo {
+                    size: shorter,
+                    parts: 1,
+                };
+            }
+            self.misses.add(error, audit.step.time + size);
+        }
+        Decision::Continue(self.limited(size * ratio))
+    }
+
+    fn refused(&mut self, size: f64) -> Option<f64> {
+        let shorter = self.limited(0.5 * size);
+        (shorter < size).then_some(shorter)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let Misses {
+            count,
+            greatest,
+            time,
+        } = self.misses;
+        if count == 0 {
+            return Vec::new();
+        }
+        let steps = if count == 1 { "step has" } else { "steps have" };
+        let greatest = if greatest < 1e4 {
+            format!("{greatest:.1}")
+        } else {
+            format!("{greatest:.1e}")
+        };
+        vec![format!(
+            "step control `richardson`: {count} {steps} an error above the tolerance, and cannot be made shorter than {} s; the \
+             greatest is {greatest} times the tolerance, at t = {time:.6} s: set a smaller `minimum_step`, or a larger \
+             `tolerance`",
+            self.limits.0
+        )]
+    }
+
+    fn duplicate(&self) -> Option<Box<dyn StepControl>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(self);
+    }
+
+    fn signals(&self) -> &[(&'static str, f64)] {
+        &self.signals
+    }
+}
+
+impl Misses {
+    fn add(&mut self, error: f64, time: f64) {
+        self.count += 1;
+        if error > self.greatest {
+            (self.greatest, self.time) = (error, time);
+        }
+    }
+}
+
+impl Stored for Richardson {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            misses:
+                Misses {
+                    count,
+                    greatest,
+                    time,
+                },
+            signals,
+            // Within a step only.
+            whole: _,
+            tolerance: _,
+            absolute_tolerance: _,
+            safety: _,
+            change: _,
+            first_step: _,
+            minimum_step: _,
+            maximum_step: _,
+            limits: _,
+            allowed: _,
+        } = self;
+        stream.keep(count);
+        stream.keep(greatest);
+        stream.keep(time);
+        signals.iter_mut().for_each(|(_, value)| stream.keep(value));
+    }
+}
