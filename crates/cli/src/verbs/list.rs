@@ -74,6 +74,8 @@ struct Parameter {
     words: &'static [&'static str],
     /// Names of components are allowed, too.
     takes_names: bool,
+    /// Names of signals are allowed, too.
+    takes_signals: bool,
     /// Any text is allowed, or the path of any file.
     takes: Option<&'static str>,
 }
@@ -209,9 +211,9 @@ fn parameter(info: &ParameterInfo) -> Parameter {
             words,
         ),
         ParameterKind::Flag => (false.into(), None, &[]),
-        ParameterKind::Word(words) | ParameterKind::Names(words) => {
-            (words.first().copied().into(), None, words)
-        }
+        ParameterKind::Word(words)
+        | ParameterKind::Names(words)
+        | ParameterKind::Signals(words) => (words.first().copied().into(), None, words),
         ParameterKind::Text(default) => (default.into(), None, &[]),
         ParameterKind::File => (serde_json::Value::Null, None, &[]),
     };
@@ -222,6 +224,7 @@ fn parameter(info: &ParameterInfo) -> Parameter {
         range,
         words,
         takes_names: matches!(info.kind, ParameterKind::Names(_)),
+        takes_signals: matches!(info.kind, ParameterKind::Signals(_)),
         takes: match info.kind {
             ParameterKind::Text(_) => Some("text"),
             ParameterKind::File => Some("path of a file"),
@@ -297,7 +300,9 @@ impl Parameter {
             Some((least, None | Some(f64::MAX))) if least <= -f64::MAX => "a number".to_owned(),
             Some((least, Some(greatest))) => format!("{} to {}", short(least), short(greatest)),
             Some((least, None)) => format!("at least {}", short(least)),
-            None if self.takes_names => return format!("{}, or names", self.words.join(", ")),
+            None if self.takes_names || self.takes_signals => {
+                return format!("{}, or names", self.words.join(", "));
+            }
             None => return self.words.join(", "),
         };
         if self.words.is_empty() {

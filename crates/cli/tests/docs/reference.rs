@@ -218,6 +218,9 @@ fn allowed(parameter: &Value) -> String {
     if parameter["takes_names"] == true {
         kinds.push("names of components".to_owned());
     }
+    if parameter["takes_signals"] == true {
+        kinds.push("names of signals".to_owned());
+    }
     kinds.extend(parameter["takes"].as_str().map(str::to_owned));
     if parameter["default"].is_boolean() {
         kinds.push("true or false".to_owned());

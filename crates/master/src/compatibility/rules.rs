@@ -5,7 +5,7 @@ use gyrator_system::{Problem, closest};
 use super::parts::{PartKind, SystemPart};
 use super::{Conflict, Parts};
 use crate::need::Need;
-use crate::registry::ParameterKind;
+use crate::registry::{ParameterKind, SignalName};
 
 /// Words for a conflict over `need` between two kinds of parts.
 pub(super) struct Rule {
@@ -355,6 +355,60 @@ impl SystemPart {
         };
         format!("{kind} `{}`", self.name)
     }
+}
+
+/// Names of signals in the parameters of the step control that are none.
+pub(super) fn unknown_signals(system: &Parts<'_>) -> Vec<Problem> {
+    let Some(control) = system.control else {
+        return Vec::new();
+    };
+    let outputs = 0..system.graph.outputs.len();
+    let known = outputs.map(|output| system.graph.output_name(output));
+    let known: Vec<String> = known.collect();
+    let mut found = Vec::new();
+    for parameter in control.entry.parameters {
+        let ParameterKind::Signals(words) = parameter.kind else {
+            continue;
+        };
+        let (key, word) = (parameter.name, control.name());
+        let text = control.arguments.text(key);
+        if words.contains(&text) {
+            continue;
+        }
+        let names = SignalName::list(text);
+        if names.is_empty() {
+            found.push(format!("`{key}` of `{word}` names no signal"));
+        }
+        for (index, name) in names.iter().enumerate() {
+            let unknown = name
+                .outputs()
+                .filter(|output| !known.iter().any(|k| k == output));
+            let unknown: Vec<&str> = unknown.collect();
+            for output in &unknown {
+                let near = closest(output, known.iter().map(String::as_str));
+                let help = near.map_or(
+                    "write names as component.variable, separated by commas, and `a.x - b.y` for a difference".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                found.push(format!(
+                    "`{key}` of `{word}`: there is no real output `{output}`; {help}"
+                ));
+            }
+            if unknown.is_empty() && name.less == Some(name.output) {
+                let output = name.output;
+                found.push(format!(
+                    "`{key}` of `{word}`: `{output} - {output}` is always 0"
+                ));
+            } else if unknown.is_empty() && names[..index].contains(name) {
+                let output = name.output;
+                found.push(format!("`{key}` of `{word}` names `{output}` twice"));
+            }
+        }
+    }
+    let choice = system.file.experiment.step_control.as_ref();
+    let span = choice.map_or(0..0, |choice| choice.name.span.clone());
+    let problem = |text: String| Problem::error("step-control", text).at(&span);
+    found.into_iter().map(problem).collect()
 }
 
 /// Names of components in the parameters of the method that are none.

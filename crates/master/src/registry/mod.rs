@@ -3,6 +3,7 @@
 //! engine adds entries of its own ([`Registry::add`]).
 
 mod parameters;
+mod signal_names;
 
 use std::fmt;
 
@@ -11,6 +12,7 @@ use gyrator_system::{Choice, Problem};
 use crate::need::Facts;
 pub use parameters::{Arguments, ParameterInfo, ParameterKind};
 use parameters::{arguments, suggestion};
+pub use signal_names::SignalName;
 
 /// The entries of a constant table whose rows hold one and the acts that belong to it.
 macro_rules! entries_of {

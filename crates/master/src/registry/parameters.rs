@@ -41,6 +41,9 @@ pub enum ParameterKind {
     Word(&'static [&'static str]),
     /// One of some words, of which the first is the default, or names of components, separated by commas.
     Names(&'static [&'static str]),
+    /// One of some words, of which the first is the default, or [names of signals](super::SignalName): real outputs and
+    /// differences of two, separated by commas. A step control may have it.
+    Signals(&'static [&'static str]),
     /// Any text, with its default.
     Text(&'static str),
     /// Path of a file, which has no default. In a system file it is relative to the folder of that.
@@ -216,15 +219,17 @@ impl Arguments {
                 };
                 self.flags.push((parameter.name, value));
             }
-            ParameterKind::Names(words) => {
+            ParameterKind::Names(words) | ParameterKind::Signals(words) => {
                 let text = match given {
                     None => words.first().copied().unwrap_or_default(),
                     Some(Value::String(text)) if !text.trim().is_empty() => text,
                     Some(_) => {
+                        let of = match parameter.kind {
+                            ParameterKind::Names(_) => "components",
+                            _ => "real outputs, component.variable, or `a.x - b.y`,",
+                        };
                         let words = words.join(", ");
-                        return Err(format!(
-                            "{words}, or names of components separated by commas"
-                        ));
+                        return Err(format!("{words}, or names of {of} separated by commas"));
                     }
                 };
                 self.texts.push((parameter.name, text.to_owned()));
@@ -291,7 +296,7 @@ impl ParameterKind {
             Self::Number { range, .. } | Self::NumberOrAuto { range } => numbers(range).collect(),
             Self::NumberOrWord { words: all, range } => words(all).chain(numbers(range)).collect(),
             Self::Flag => [false, true].map(Value::Boolean).into(),
-            Self::Word(all) | Self::Names(all) => words(all).collect(),
+            Self::Word(all) | Self::Names(all) | Self::Signals(all) => words(all).collect(),
             Self::Text(_) | Self::File => Vec::new(),
         }
     }
@@ -313,9 +318,10 @@ impl ParameterKind {
             Self::Number { default, range } if !(range.0..=range.1).contains(&default) => {
                 Some(format!("has the default {default}, which is not allowed"))
             }
-            Self::NumberOrWord { words: [], .. } | Self::Word([]) | Self::Names([]) => {
-                Some("has no words to choose from".to_owned())
-            }
+            Self::NumberOrWord { words: [], .. }
+            | Self::Word([])
+            | Self::Names([])
+            | Self::Signals([]) => Some("has no words to choose from".to_owned()),
             _ => None,
         }
     }

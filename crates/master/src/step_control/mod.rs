@@ -3,6 +3,7 @@
 mod ecco;
 mod fixed;
 mod richardson;
+mod signals;
 
 use crate::defect::Defects;
 use crate::graph::Graph;
@@ -11,6 +12,7 @@ use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
 use crate::state_stream::StateStream;
 pub use crate::step::Step;
+pub use signals::ControlledSignal;
 
 /// The step that was made, as passed to a step control.
 #[derive(Debug, Clone, Copy)]

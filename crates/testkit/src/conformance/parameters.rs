@@ -56,7 +56,10 @@ fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
     // Whether a text names components is known once there is a system.
     let takes_names = matches!(
         parameter.kind,
-        ParameterKind::Names(_) | ParameterKind::Text(_) | ParameterKind::File
+        ParameterKind::Names(_)
+            | ParameterKind::Signals(_)
+            | ParameterKind::Text(_)
+            | ParameterKind::File
     );
     let mut samples = vec![
         (
@@ -83,7 +86,7 @@ fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
         }
         ParameterKind::Flag => samples.push((Value::Boolean(false), true)),
         ParameterKind::Text(_) | ParameterKind::File => samples.push((Value::Real(1.0), false)),
-        ParameterKind::Names(words) => {
+        ParameterKind::Names(words) | ParameterKind::Signals(words) => {
             samples.extend(words.iter().map(|known| (word(known), true)));
             samples.push((word(" "), false));
         }
