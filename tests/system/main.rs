@@ -44,6 +44,7 @@ mod slow_components;
 mod snapshots;
 mod start_values;
 mod step_feedthrough;
+mod step_limits;
 mod stop_time;
 mod systems_in_code;
 mod verdicts;

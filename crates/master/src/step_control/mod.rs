@@ -4,6 +4,7 @@ mod ecco;
 mod fixed;
 mod richardson;
 mod signals;
+mod zero_crossing;
 
 use crate::defect::Defects;
 use crate::graph::Graph;
@@ -188,4 +189,5 @@ pub const STEP_CONTROLS: &[Entry<dyn StepControl>] = &[
     fixed::ENTRY,
     ecco::ENTRY,
     richardson::ENTRY,
+    zero_crossing::ENTRY,
 ];
