@@ -1,4 +1,4 @@
-//! The step control `zero-crossing`, which looks at signals by their names.
+//! The step controls `zero-crossing` and `bounded-difference`, which look at signals by their names.
 
 use std::f64::consts::PI;
 
@@ -135,6 +135,58 @@ fn differences_of_outputs_are_signals() {
     let (trace, _) = finished(&system);
     let near = |time: f64| trace.times().iter().any(|t| (t - time).abs() < 1e-2);
     assert!(near(5.0) && !near(0.5) && !near(9.5), "{:?}", trace.times());
+}
+
+/// They differ by no more than 0.4 from 4 s to 6 s.
+#[test]
+fn two_outputs_that_should_agree_have_a_bound() {
+    let mut system = signals(&LINES, true);
+    let control = Word::new("bounded-difference").with("signals", "up.y - down.y");
+    let control = control
+        .with("tolerance", 0.0)
+        .with("absolute_tolerance", 0.4);
+    system.step_control(control.with("minimum_step", 0.01));
+    let (trace, _) = finished(&system);
+    let steps = |from: f64, to: f64| {
+        let times = trace.times();
+        times.iter().filter(|t| (from..to).contains(*t)).count()
+    };
+    assert!(
+        steps(0.0, 1.0) > 90 && steps(5.0, 5.8) < 10,
+        "{} {}",
+        steps(0.0, 1.0),
+        steps(5.0, 5.8)
+    );
+}
+
+#[test]
+fn changes_within_steps_keep_the_bound() {
+    let mut system = signals(&[("pulse", |t| (-8.0 * (t - 5.0) * (t - 5.0)).exp())], true);
+    let control = Word::new("bounded-difference").with("tolerance", 0.05);
+    let control = control
+        .with("absolute_tolerance", 0.01)
+        .with("minimum_step", 1e-4);
+    system.step_control(control.with("maximum_step", 2.0));
+    let (trace, report) = finished(&system);
+    let (times, values) = (trace.times(), trace.column("pulse.y"));
+    for k in 1..times.len() {
+        let magnitude = values[k].abs().max(values[k - 1].abs());
+        let change = (values[k] - values[k - 1]).abs();
+        assert!(
+            change <= 0.05 * magnitude + 0.01 + 1e-15,
+            "{change} at {}",
+            times[k]
+        );
+    }
+    let longest = times
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .fold(0.0, f64::max);
+    println!(
+        "{} steps, {} undone, {longest} s",
+        report.steps, report.counters.repeated_steps
+    );
+    assert!(report.counters.repeated_steps > 0 && longest > 0.5);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Step control: how long the next macro-step is.
 
+mod bounded_difference;
 mod ecco;
 mod fixed;
 mod richardson;
@@ -190,4 +191,5 @@ pub const STEP_CONTROLS: &[Entry<dyn StepControl>] = &[
     ecco::ENTRY,
     richardson::ENTRY,
     zero_crossing::ENTRY,
+    bounded_difference::ENTRY,
 ];

@@ -1,0 +1,211 @@
+//! Steps in which signals change by no more than a bound, d = |Δx|/(r·max(|x|, |x₋₁|) + a·x_nom) ≤ 1; of a difference `a.x - b.y`,
+//! x − y itself is bounded. By bins of d the next step is 3, 1.2, 1 or 1/2 times the last one, and 1/100 beyond the bound; such a
+//! step is made again with a quarter of its size where units save their states.
+//!
+//! Source: the constraint `boundeddifference` of Maestro (Thule et al. 2019), its bins. Use it where outputs drive others
+//! that take steps of a size, such as valves and switches, or where two outputs should agree. Limits: a change is no error.
+//! Own: the absolute and the relative bound are added, where Maestro asks for both, and no signal that is 0 can meet a relative one.
+
+use super::signals::{ALL, ControlledSignal};
+use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
+use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::state_stream::{StateStream, Stored};
+
+/// The controller: its parameters, and its memory.
+#[derive(Debug, Clone)]
+struct BoundedDifference {
+    names: String,
+    tolerance: f64,
+    absolute_tolerance: f64,
+    first_step: Option<f64>,
+    minimum_step: Option<f64>,
+    maximum_step: Option<f64>,
+    limits: (f64, f64),
+    watched: Vec<ControlledSignal>,
+    /// Their values at the start of the step.
+    before: Vec<f64>,
+    signals: [(&'static str, f64); 2],
+}
+
+const fn number(name: &'static str, summary: &'static str, default: f64) -> ParameterInfo {
+    ParameterInfo {
+        name,
+        summary,
+        kind: ParameterKind::Number {
+            default,
+            range: (0.0, f64::INFINITY),
+        },
+    }
+}
+
+const fn automatic(name: &'static str, summary: &'static str) -> ParameterInfo {
+    ParameterInfo {
+        name,
+        summary,
+        kind: ParameterKind::NumberOrAuto {
+            range: (f64::MIN_POSITIVE, f64::INFINITY),
+        },
+    }
+}
+
+// Both tolerances are the defaults of Maestro.
+pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
+    name: "bounded-difference",
+    summary: "steps in which signals change, or differ, by no more than a bound",
+    source: "Thule 2019, Maestro",
+    parameters: &[
+        ParameterInfo {
+            name: "signals",
+            summary: "all real outputs, or names of some, and of two that should agree as `a.x - b.y`",
+            kind: ParameterKind::Signals(&[ALL]),
+        },
+        number(
+            "tolerance",
+            "change in a step, or difference, relative to the greater of both values",
+            1e-2,
+        ),
+        number(
+            "absolute_tolerance",
+            "change or difference besides, relative to the nominal value of the signal",
+            1e-3,
+        ),
+        automatic("first_step", "size of the first step, s; auto: step_size"),
+        automatic(
+            "minimum_step",
+            "smallest step, s; auto: a hundredth of step_size",
+        ),
+        automatic("maximum_step", "largest step, s; auto: ten times step_size"),
+    ],
+    facts: |_, ()| StepControlFacts {
+        may_repeat: true,
+        ..StepControlFacts::default()
+    },
+    build: |arguments| Box::new(BoundedDifference::new(arguments)),
+};
+
+/// Ratio of a step that is made again to the one beyond the bound.
+const REPEATED: f64 = 0.25;
+
+impl BoundedDifference {
+    fn new(arguments: &Arguments) -> Self {
+        Self {
+            names: arguments.text("signals").to_owned(),
+            tolerance: arguments.number("tolerance"),
+            absolute_tolerance: arguments.number("absolute_tolerance"),
+            first_step: arguments.number_or_auto("first_step"),
+            minimum_step: arguments.number_or_auto("minimum_step"),
+            maximum_step: arguments.number_or_auto("maximum_step"),
+            limits: (0.0, f64::INFINITY),
+            watched: Vec::new(),
+            before: Vec::new(),
+            signals: [("step_size", 0.0), ("bounded-difference.change", 0.0)],
+        }
+    }
+
+    fn limited(&self, size: f64) -> f64 {
+        let (least, most) = self.limits;
+        size.clamp(least, most.max(least))
+    }
+
+    /// The greatest d of all signals.
+    fn change(&self, outputs: &[f64]) -> f64 {
+        let watched = self.watched.iter().zip(&self.before);
+        let changes = watched.map(|(signal, before)| {
+            let (one, other) = match signal.less {
+                Some(less) => (outputs[signal.output], outputs[less]),
+                None => (signal.value(outputs), *before),
+            };
+            let change = (one - other).abs();
+            let magnitude = one.abs().max(other.abs());
+            let allowed = self.tolerance * magnitude + self.absolute_tolerance * signal.nominal;
+            match change == 0.0 {
+                true => 0.0,
+                false => change / allowed,
+            }
+        });
+        changes.fold(0.0, f64::max)
+    }
+}
+
+/// The ratio of the next step to the one with this change.
+fn ratio(change: f64) -> f64 {
+    match change {
+        ..=0.2 => 3.0,
+        ..=0.4 => 1.2,
+        ..=0.6 => 1.0,
+        ..=1.0 => 0.5,
+        _ => 0.01,
+    }
+}
+
+impl StepControl for BoundedDifference {
+    fn first(&mut self, system: &ControlledSystem<'_>) -> f64 {
+        let macro_step = system.macro_step;
+        self.limits = (
+            self.minimum_step.unwrap_or(1e-2 * macro_step),
+            self.maximum_step.unwrap_or(1e1 * macro_step),
+        );
+        self.watched = system.signals(&self.names);
+        let values = self.watched.iter();
+        let values = values.map(|signal| signal.value(system.values));
+        self.before = values.collect();
+        self.limited(self.first_step.unwrap_or(macro_step))
+    }
+
+    fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
+        let size = audit.step.size;
+        if !audit.may_change {
+            return Decision::Continue(size);
+        }
+        let change = self.change(audit.outputs);
+        let shorter = self.limited(REPEATED * size);
+        if change > 1.0 && audit.can_shrink_to(shorter) {
+            return Decision::Redo {
+                size: shorter,
+                parts: 1,
+            };
+        }
+        self.signals[0].1 = size;
+        self.signals[1].1 = change;
+        for (signal, before) in self.watched.iter().zip(&mut self.before) {
+            *before = signal.value(audit.outputs);
+        }
+        Decision::Continue(self.limited(size * ratio(change)))
+    }
+
+    fn refused(&mut self, size: f64) -> Option<f64> {
+        let shorter = self.limited(0.5 * size);
+        (shorter < size).then_some(shorter)
+    }
+
+    fn duplicate(&self) -> Option<Box<dyn StepControl>> {
+        Some(Box::new(self.clone()))
+    }
+
+    fn transfer(&mut self, stream: &mut StateStream) {
+        stream.keep(self);
+    }
+
+    fn signals(&self) -> &[(&'static str, f64)] {
+        &self.signals
+    }
+}
+
+impl Stored for BoundedDifference {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        let Self {
+            before,
+            signals,
+            watched: _,
+            names: _,
+            tolerance: _,
+            absolute_tolerance: _,
+            first_step: _,
+            minimum_step: _,
+            maximum_step: _,
+            limits: _,
+        } = self;
+        stream.keep(before);
+        signals.iter_mut().for_each(|(_, value)| stream.keep(value));
+    }
+}
