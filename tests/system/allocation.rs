@@ -64,6 +64,23 @@ fn every_rate_extrapolation_and_exchange() {
     }
 }
 
+/// y = 0.5·z + 1, z = −0.4·y: a loop that is read again, tried from saved states, or followed by D.
+#[test]
+fn algebraic_loops() {
+    let gain = |gain: f64, offset: f64| {
+        LinearUnit::new(&[offset], &["u"], &["y"], [&[0.0], &[0.0], &[1.0], &[gain]])
+    };
+    for exchange in ["fresh", "compensated"] {
+        let mut system = System::new(0.1);
+        system.exchange(exchange);
+        system.add("a", gain(0.5, 1.0));
+        system.add("b", gain(-0.4, 0.0));
+        system.connect("a.y", "b.u");
+        system.connect("b.y", "a.u");
+        expect_none(system);
+    }
+}
+
 /// Points that come in time, and points that all come too late.
 #[test]
 fn real_time() {

@@ -11,8 +11,8 @@ use gyrator::exchange_mode::Exchange;
 use gyrator::plan::PlanText;
 use gyrator::real_time::TimingReport;
 use gyrator::report::{
-    ActionReport, BondReport, ComponentReport, ConnectionReport, CorrectionVerdict, Counters,
-    InterfaceModelReport,
+    ActionReport, AlgebraicLoopReport, BondReport, ComponentReport, ConnectionReport,
+    CorrectionVerdict, Counters, InterfaceModelReport,
 };
 use gyrator::{Report, StopReason, Value, Verdict};
 use gyrator_assess::{ErrorBar, Finding};
@@ -112,6 +112,8 @@ pub(crate) struct Summary<'a> {
     bonds: &'a [BondReport],
     connections: &'a [ConnectionReport],
     interface_models: &'a [InterfaceModelReport],
+    /// The algebraic loops between steps.
+    algebraic_loops: &'a [AlgebraicLoopReport],
     /// Begins and ends of the actions of a scenario.
     actions: &'a [ActionReport],
     counters: Option<Counters>,
@@ -205,6 +207,7 @@ impl<'a> Summary<'a> {
             bonds: &report.bonds,
             connections: &report.connections,
             interface_models: &report.interface_models,
+            algebraic_loops: &report.algebraic_loops,
             actions: &report.actions,
             counters: Some(report.counters),
             error_bars: &[],

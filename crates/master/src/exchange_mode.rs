@@ -6,8 +6,8 @@
 //! Source: `stale`: FMI 2.0 §4.2.4; `fresh`: Thielemans et al. (2023) §3.1; D: FMI 2.0 §2.1.9;
 //! `compensated` and `auto`: own. Use `auto` first. Limits: FMI 2.0 forbids the order of calls of
 //! `fresh` between steps (§4.2.4, C-28), so a unit has to declare it safe; `compensated` is exact
-//! where y is linear in u and D is that of the present point; outputs of an algebraic loop stay
-//! stale. Each mode is a file in `exchange/`.
+//! where y is linear in u and D is that of the present point. Outputs of an algebraic loop are solved
+//! together, unless one of them is stale. Each mode is a file in `exchange/`.
 
 use crate::need::{Facts, Need};
 use crate::registry::EntryKind;

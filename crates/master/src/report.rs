@@ -45,6 +45,36 @@ impl StopReason {
     }
 }
 
+/// An algebraic loop between steps: outputs that depend on each other at one instant.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct AlgebraicLoopReport {
+    /// Its outputs, `component.variable`.
+    pub outputs: Vec<String>,
+    /// Its components.
+    pub members: Vec<LoopMember>,
+    /// Communication points after the start at which it was solved, or was to be.
+    pub points: u64,
+    /// Those at which no solution was found, or one iteration was too few.
+    pub unsolved: u64,
+    /// The largest difference at these between an output and the inputs that it feeds, relative to the output; for loops that
+    /// are solved by one iteration an estimate.
+    pub residual: f64,
+    /// The output with that residual.
+    pub residual_output: String,
+    /// Time of it, s.
+    pub residual_time: f64,
+}
+
+/// A component of an algebraic loop.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LoopMember {
+    /// Name.
+    pub component: String,
+    /// How its outputs are found under the inputs of the solution: `fresh` (read again), `trial-steps` (from a saved state) or
+    /// `linear` (as the step left them plus D·(u − ũ)).
+    pub way: &'static str,
+}
+
 /// A component's part of the report.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ComponentReport {
@@ -212,11 +242,13 @@ pub struct Report {
     pub connections: Vec<ConnectionReport>,
     /// The interface models, in the order of their names.
     pub interface_models: Vec<InterfaceModelReport>,
+    /// The algebraic loops between steps.
+    pub algebraic_loops: Vec<AlgebraicLoopReport>,
     /// The actions of a scenario that were carried out, in the order of their times.
     pub actions: Vec<ActionReport>,
     /// Counters by cause.
     pub counters: Counters,
-    /// Likely mistakes of the description, which the start has found.
+    /// Likely mistakes of the description, which the start has found, and algebraic loops that are not solved.
     pub warnings: Vec<String>,
     /// Notes for the user.
     pub notes: Vec<String>,

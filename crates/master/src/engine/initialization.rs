@@ -1,32 +1,18 @@
 //! Consistent values at the start: outputs travel to inputs in the order of their dependencies,
 //! algebraic loops are iterated.
 
-use nalgebra::{DMatrix, DVector};
-
+use super::initial_loops::solve_loop;
 use super::scenario::value_of_wire;
 use super::{outputs, slopes};
 use crate::exchange::{
     InitialPass, Stage, initial_stages, likely_wrong_senses, mark_hidden, prepare_passes,
-    select_exchange,
+    select_exchange, unsolved_at_start,
 };
 use crate::fault::{Cause, Fault, RunError};
 use crate::graph::SignalSource;
 use crate::state::{SystemState, call};
 use crate::step::Step;
 use crate::unit::{Causality, Period, Value};
-
-// The limits of the iterations are choices.
-
-/// Relative change below which the values of a loop count as converged: some thousand last digits,
-/// which one step of Newton's method from 1e-6 reaches.
-const CONVERGED: f64 = 1e-12;
-/// Relative change that is accepted where rounding keeps a loop from converging further: half of the
-/// digits of a double.
-const ACCEPTED: f64 = 1e-8;
-/// Rounding error of a sum of products, relative to the sum of their magnitudes.
-const ROUNDING: f64 = 64.0 * f64::EPSILON;
-const FIXED_POINT_ITERATIONS: usize = 50;
-const NEWTON_ITERATIONS: usize = 25;
 
 /// Notes for the user that do not stop the run.
 pub(crate) type Notes = Vec<String>;
@@ -73,18 +59,18 @@ pub(crate) fn initialize(
     read_start_values_back(state, &start, false, &mut notes)?;
     read_all(state, &start)?;
     mark_hidden(state, &gains);
-    let loops = prepare_passes(state, &gains);
-    notes.extend(loops.iter().map(|members| {
-        format!(
-            "{} form an algebraic loop and are exchanged stale",
-            names(state, members)
-        )
-    }));
+    let until = period.stop.unwrap_or(f64::INFINITY);
+    let unsolved = prepare_passes(state, &gains, &start, until)?;
+    let mut warnings = senses.warnings;
+    let open = unsolved
+        .iter()
+        .map(|open| unsolved_at_start(&state.graph, open));
+    warnings.extend(open);
     slopes::read_slopes(state, &start, 0).map_err(RunError::Fault)?;
     outputs::observe(&state.units, &mut state.signals, &mut state.courses, 0, 0.0);
     Ok(StartMessages {
         notes,
-        warnings: senses.warnings,
+        warnings,
         open_senses: senses.open,
     })
 }
@@ -200,7 +186,7 @@ fn propagate_reals(state: &mut SystemState, stages: &[Stage], step: &Step) -> Re
     for stage in stages {
         match stage {
             Stage::Pass(pass) => evaluate(state, pass, step)?,
-            Stage::Loop(passes) => iterate(state, passes, step)?,
+            Stage::Loop(passes) => solve_loop(state, passes, step)?,
         }
     }
     Ok(())
@@ -276,7 +262,7 @@ fn set_inputs(
 
 /// The value of an input that keeps its start value. FMI 2.0 §4.2.4 lets outputs only be read in
 /// Initialization Mode.
-fn kept_input(
+pub(super) fn kept_input(
     state: &mut SystemState,
     component: usize,
     variable: usize,
@@ -298,7 +284,11 @@ fn kept_input(
     Ok(value[0])
 }
 
-fn evaluate(state: &mut SystemState, pass: &InitialPass, step: &Step) -> Result<(), RunError> {
+pub(super) fn evaluate(
+    state: &mut SystemState,
+    pass: &InitialPass,
+    step: &Step,
+) -> Result<(), RunError> {
     set_inputs(state, pass.component, &pass.inputs, step)?;
     for &output in &pass.outputs {
         let handle = state.units.members[pass.component].output_handles
@@ -312,173 +302,11 @@ fn evaluate(state: &mut SystemState, pass: &InitialPass, step: &Step) -> Result<
     Ok(())
 }
 
-/// Fixed-point iteration; where it does not converge, Newton's method with differences.
-fn iterate(state: &mut SystemState, passes: &[InitialPass], step: &Step) -> Result<(), RunError> {
-    let unknowns: Vec<usize> = passes
-        .iter()
-        .flat_map(|pass| pass.outputs.iter().copied())
-        .collect();
-    for pass in passes {
-        // A first guess: the outputs as the start values of the inputs make them.
-        read_outputs(state, pass.component, step)?;
-    }
-    let nominal: Vec<_> = unknowns
-        .iter()
-        .map(|output| state.graph.nominal_output(*output))
-        .collect();
-    for _ in 0..FIXED_POINT_ITERATIONS {
-        if round(state, passes, &unknowns, &nominal, step)? <= CONVERGED {
-            return Ok(());
-        }
-    }
-    let change = newton(state, passes, &unknowns, &nominal, step)?;
-    if change <= ACCEPTED {
-        return Ok(());
-    }
-    Err(RunError::InitialLoop {
-        members: names(state, &unknowns),
-        change,
-    })
-}
-
-/// One round of the fixed-point iteration; returns the largest change, each relative to its own
-/// signal.
-fn round(
+pub(super) fn read_outputs(
     state: &mut SystemState,
-    passes: &[InitialPass],
-    unknowns: &[usize],
-    nominal: &[Option<f64>],
+    component: usize,
     step: &Step,
-) -> Result<f64, RunError> {
-    let before: Vec<f64> = unknowns
-        .iter()
-        .map(|output| state.signals.reals[*output])
-        .collect();
-    for pass in passes {
-        evaluate(state, pass, step)?;
-    }
-    let after = unknowns.iter().map(|output| state.signals.reals[*output]);
-    let change = |((before, after), nominal): ((&f64, f64), &Option<f64>)| {
-        relative(after - before, before.abs().max(after.abs()), *nominal)
-    };
-    let changes = before.iter().zip(after).zip(nominal).map(change);
-    Ok(changes.fold(0.0, f64::max))
-}
-
-/// The loop's outputs as functions of the loop's outputs: y → g(y), all set before any is read.
-fn image(
-    state: &mut SystemState,
-    passes: &[InitialPass],
-    unknowns: &[usize],
-    at: &DVector<f64>,
-    step: &Step,
-) -> Result<DVector<f64>, RunError> {
-    let mut image = DVector::zeros(unknowns.len());
-    let mut position = 0;
-    for pass in passes {
-        for (output, value) in unknowns.iter().zip(at.iter()) {
-            state.signals.reals[*output] = *value;
-        }
-        evaluate(state, pass, step)?;
-        for &output in &pass.outputs {
-            image[position] = state.signals.reals[output];
-            position += 1;
-        }
-    }
-    Ok(image)
-}
-
-/// Newton's method from the present outputs on; returns what is left as [`remaining_change`].
-fn newton(
-    state: &mut SystemState,
-    passes: &[InitialPass],
-    unknowns: &[usize],
-    nominal: &[Option<f64>],
-    step: &Step,
-) -> Result<f64, RunError> {
-    let size = unknowns.len();
-    let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
-    let mut at = DVector::from_iterator(
-        size,
-        unknowns
-            .iter()
-            .map(|output| finite(state.signals.reals[*output])),
-    );
-    if at.amax() > 1e12 {
-        at.fill(0.0);
-    }
-    let mut jacobian = DMatrix::zeros(size, size);
-    for _ in 0..NEWTON_ITERATIONS {
-        let residual = image(state, passes, unknowns, &at, step)? - &at;
-        for column in 0..size {
-            let shift = 1e-6 * at[column].abs().max(nominal[column].unwrap_or(1.0));
-            let mut moved = at.clone();
-            moved[column] += shift;
-            let difference =
-                (image(state, passes, unknowns, &moved, step)? - &moved - &residual) / shift;
-            jacobian.set_column(column, &difference);
-        }
-        let Some(correction) = jacobian.clone().lu().solve(&residual) else {
-            break;
-        };
-        at -= &correction;
-        let change = correction.iter().zip(at.iter()).zip(nominal);
-        let change = change.map(|((change, at), nominal)| relative(*change, at.abs(), *nominal));
-        if change.fold(0.0, f64::max) <= CONVERGED {
-            break;
-        }
-    }
-    let solution = image(state, passes, unknowns, &at, step)?;
-    for (output, value) in unknowns.iter().zip(solution.iter()) {
-        state.signals.reals[*output] = *value;
-    }
-    Ok(remaining_change(jacobian, &(solution - &at), &at, nominal))
-}
-
-/// A change relative to the magnitude of its signal, which is at least the nominal value.
-fn relative(change: f64, magnitude: f64, nominal: Option<f64>) -> f64 {
-    if change == 0.0 {
-        return 0.0;
-    }
-    let relative = change.abs() / magnitude.max(nominal.unwrap_or(0.0)).max(1e-300);
-    if relative.is_nan() {
-        f64::INFINITY
-    } else {
-        relative
-    }
-}
-
-/// The largest change that another step of Newton's method would make, each relative to its own
-/// signal; 0 where it is within the rounding error of the residual.
-///
-/// `residual` is g(y) − y at y = `at`, `jacobian` its derivative by y. Where the latter is singular,
-/// nothing but a residual that counts as converged is a solution.
-fn remaining_change(
-    jacobian: DMatrix<f64>,
-    residual: &DVector<f64>,
-    at: &DVector<f64>,
-    nominal: &[Option<f64>],
-) -> f64 {
-    // Magnitudes of the terms of each residual: y, and all terms of g.
-    let terms = (&jacobian + DMatrix::identity(at.len(), at.len())).abs() * at.abs() + at.abs();
-    let Some(inverse) = jacobian.try_inverse() else {
-        let mut pairs = residual.iter().zip(terms.iter());
-        let is_solved = pairs.all(|(residual, terms)| residual.abs() <= CONVERGED * terms);
-        return if is_solved { 0.0 } else { f64::INFINITY };
-    };
-    let rounding = inverse.abs() * terms * ROUNDING;
-    let change = inverse * residual;
-    let judge = |row: usize| {
-        if rounding[row].is_finite() && change[row].abs() <= rounding[row] {
-            0.0
-        } else {
-            relative(change[row], at[row].abs(), nominal[row])
-        }
-    };
-    (0..at.len()).map(judge).fold(0.0, f64::max)
-}
-
-fn read_outputs(state: &mut SystemState, component: usize, step: &Step) -> Result<(), RunError> {
+) -> Result<(), RunError> {
     let member = &mut state.units.members[component];
     let result = member.slot.get_reals(
         &member.output_handles,
@@ -494,12 +322,4 @@ fn read_all(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
         }
     }
     outputs::check_finite(&state.graph, &state.signals, step).map_err(RunError::Fault)
-}
-
-fn names(state: &SystemState, outputs: &[usize]) -> String {
-    let names: Vec<_> = outputs
-        .iter()
-        .map(|output| state.graph.output_name(*output))
-        .collect();
-    names.join(", ")
 }

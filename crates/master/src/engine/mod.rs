@@ -5,6 +5,7 @@ mod corrections;
 mod execute;
 mod feed_forward;
 mod held_values;
+mod initial_loops;
 mod initialization;
 pub(crate) mod inputs;
 pub(crate) mod outputs;

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::graph::Graph;
 use crate::order::dependency_order;
@@ -54,10 +55,19 @@ fn sources(graph: &Graph, inputs: &[Vec<usize>]) -> Vec<Vec<usize>> {
         .collect()
 }
 
+/// The passes of the exchange between steps, in the order of their dependencies.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct ExchangePasses {
+    pub(crate) passes: Vec<Pass>,
+    /// The passes of each algebraic loop, which stand side by side.
+    pub(crate) loops: Vec<Range<usize>>,
+    /// The outputs of loops that are not solved, because an input in them has a memory: a filter.
+    pub(crate) unsolved: Vec<Vec<usize>>,
+}
+
 /// The passes that make outputs with direct feed-through agree with the new inputs, between steps, for
 /// the components that are `treated`, in the order of their dependencies; after them those of the
-/// components that are `audited`, which change nothing. And the outputs of treated components that
-/// cannot be so treated because they form algebraic loops.
+/// components that are `audited`, which change nothing.
 ///
 /// Descriptions often declare more dependencies than there are. Where they would make a loop, those
 /// count that are not `inert`: whose derivative was not measured to be zero.
@@ -66,67 +76,133 @@ pub(crate) fn exchange_passes(
     treated: &dyn Fn(usize) -> bool,
     audited: &dyn Fn(usize) -> bool,
     inert: &dyn Fn(usize, usize) -> bool,
-) -> (Vec<Pass>, Vec<Vec<usize>>) {
-    let feedthrough = |of: &dyn Fn(usize) -> bool| -> Vec<Vec<usize>> {
-        let inputs = |output: usize| match of(graph.outputs[output].component) {
-            true => graph.feedthrough(output, false),
-            false => Vec::new(),
-        };
-        (0..graph.outputs.len()).map(inputs).collect()
-    };
-    let mut inputs = feedthrough(treated);
-    let (mut level, mut loops) = levels(graph, &inputs);
-    if !loops.is_empty() {
-        for &output in loops.iter().flatten() {
-            inputs[output].retain(|input| !inert(output, *input));
-        }
-        (level, loops) = levels(graph, &inputs);
-    }
+) -> ExchangePasses {
+    let inputs = true_feedthrough(graph, treated, inert);
+    let Levels {
+        level,
+        in_loop,
+        unsolved,
+    } = levels(graph, &inputs);
     let mut passes = Passes::default();
     for output in (0..inputs.len()).filter(|output| level[*output] > 0) {
         let component = graph.outputs[output].component;
-        passes.add(level[output], component, output, &inputs[output]);
+        let place = (level[output], in_loop[output], component);
+        passes.add(place, output, &inputs[output]);
     }
-    for (output, inputs) in feedthrough(audited).iter().enumerate() {
+    for output in 0..inputs.len() {
+        let component = graph.outputs[output].component;
+        let inputs = feedthrough(graph, audited, output);
         if !inputs.is_empty() {
-            passes.add(usize::MAX, graph.outputs[output].component, output, inputs);
+            passes.add((usize::MAX, None, component), output, &inputs);
         }
     }
-    (passes.0.into_values().collect(), loops)
+    let mut loops: Vec<Range<usize>> = Vec::new();
+    let mut last = None;
+    for (index, (_, in_loop, _)) in passes.0.keys().enumerate() {
+        match loops.last_mut() {
+            Some(range) if in_loop.is_some() && *in_loop == last => range.end = index + 1,
+            _ if in_loop.is_some() => loops.push(index..index + 1),
+            _ => {}
+        }
+        last = *in_loop;
+    }
+    ExchangePasses {
+        passes: passes.0.into_values().collect(),
+        loops,
+        unsolved,
+    }
 }
 
-/// How many passes have to come before that of each output, which depends on `inputs`, 0 where
-/// there is nothing to do; and the loops.
-fn levels(graph: &Graph, inputs: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
+/// The outputs of each algebraic loop between steps that the components that are `treated` form.
+pub(crate) fn loops_of(
+    graph: &Graph,
+    treated: &dyn Fn(usize) -> bool,
+    inert: &dyn Fn(usize, usize) -> bool,
+) -> Vec<Vec<usize>> {
+    let inputs = true_feedthrough(graph, treated, inert);
+    let groups = dependency_order(inputs.len(), &sources(graph, &inputs));
+    let loops = groups.into_iter().filter(|group| group.is_loop);
+    loops.map(|group| group.members).collect()
+}
+
+fn feedthrough(graph: &Graph, of: &dyn Fn(usize) -> bool, output: usize) -> Vec<usize> {
+    match of(graph.outputs[output].component) {
+        true => graph.feedthrough(output, false),
+        false => Vec::new(),
+    }
+}
+
+/// The inputs on which each output depends, without those that are inert where they would make a loop.
+fn true_feedthrough(
+    graph: &Graph,
+    of: &dyn Fn(usize) -> bool,
+    inert: &dyn Fn(usize, usize) -> bool,
+) -> Vec<Vec<usize>> {
+    let outputs = 0..graph.outputs.len();
+    let mut inputs: Vec<_> = outputs
+        .map(|output| feedthrough(graph, of, output))
+        .collect();
+    for group in dependency_order(inputs.len(), &sources(graph, &inputs)) {
+        for output in group.members.into_iter().filter(|_| group.is_loop) {
+            inputs[output].retain(|input| !inert(output, *input));
+        }
+    }
+    inputs
+}
+
+/// The place of each output in the order of the passes.
+struct Levels {
+    /// How many passes have to come before that of the output, 0 where there is nothing to do.
+    level: Vec<usize>,
+    in_loop: Vec<Option<usize>>,
+    unsolved: Vec<Vec<usize>>,
+}
+
+/// The levels of outputs that depend on `inputs`.
+fn levels(graph: &Graph, inputs: &[Vec<usize>]) -> Levels {
     let sources = sources(graph, inputs);
-    let mut loops = Vec::new();
-    let mut level = vec![0_usize; inputs.len()];
+    let mut found = Levels {
+        level: vec![0; inputs.len()],
+        in_loop: vec![None; inputs.len()],
+        unsolved: Vec::new(),
+    };
+    let mut loops = 0;
     for group in dependency_order(inputs.len(), &sources) {
-        if group.is_loop {
-            loops.push(group.members);
+        let is_inside = |input: &usize| group.members.contains(&graph.inputs[*input].source);
+        let mut fed = group.members.iter().flat_map(|output| &inputs[*output]);
+        let has_memory =
+            |input: &usize| is_inside(input) && graph.inputs[*input].facts.needs_substeps;
+        if group.is_loop && fed.any(has_memory) {
+            found.unsolved.push(group.members);
             continue;
         }
-        let output = group.members[0];
-        if !inputs[output].is_empty() {
-            let deepest = sources[output].iter().map(|source| level[*source]).max();
-            level[output] = 1 + deepest.unwrap_or(0);
+        let outside = group.members.iter().flat_map(|output| &sources[*output]);
+        let outside = outside.filter(|source| !group.members.contains(*source));
+        let deepest = outside.map(|source| found.level[*source]).max();
+        for &output in &group.members {
+            if !inputs[output].is_empty() {
+                found.level[output] = 1 + deepest.unwrap_or(0);
+            }
+            found.in_loop[output] = group.is_loop.then_some(loops);
         }
+        loops += usize::from(group.is_loop);
     }
-    (level, loops)
+    found
 }
 
-/// Outputs of one component on one level need one pass.
+/// Outputs of one component on one level, in one loop or none, need one pass.
 #[derive(Default)]
-struct Passes(BTreeMap<(usize, usize), Pass>);
+struct Passes(BTreeMap<(usize, Option<usize>, usize), Pass>);
 
 impl Passes {
-    fn add(&mut self, level: usize, component: usize, output: usize, inputs: &[usize]) {
+    /// Adds an output to the pass at a place: level, loop and component.
+    fn add(&mut self, place: (usize, Option<usize>, usize), output: usize, inputs: &[usize]) {
         let empty = || Pass {
-            component,
+            component: place.2,
             inputs: Vec::new(),
             outputs: Vec::new(),
         };
-        let pass = self.0.entry((level, component)).or_insert_with(empty);
+        let pass = self.0.entry(place).or_insert_with(empty);
         pass.outputs.push(output);
         pass.inputs.extend(inputs);
         pass.inputs.sort_unstable();

@@ -1,18 +1,26 @@
 //! The passes of the exchange between steps.
 
+use super::algebraic_loop::{prepare_loops, solve_loop};
 use super::choice::declares_safe;
 use super::modes::mode_of;
+use super::plan::ExchangePasses;
 use super::{Gains, exchange_passes};
 use crate::exchange_mode::Exchange;
-use crate::fault::{Fault, UnitFault};
+use crate::fault::{Fault, RunError, UnitFault};
 use crate::state::{Pass, Passes, SystemState};
 use crate::step::Step;
 use crate::unit::Handle;
 
 /// Prepares the passes for the modes in force. `gains` holds D where it is known, by component.
 /// Stale components get a pass too where the effect of new inputs can be found out: it changes nothing and
-/// gives the ledger the errors of the stale outputs. Returns the outputs that form algebraic loops, loop by loop.
-pub(crate) fn prepare_passes(state: &mut SystemState, gains: &[Option<Gains>]) -> Vec<Vec<usize>> {
+/// gives the ledger the errors of the stale outputs. Units are at the point of `step`, and get no step beyond `until`, s.
+/// Returns the algebraic loops that are not solved.
+pub(crate) fn prepare_passes(
+    state: &mut SystemState,
+    gains: &[Option<Gains>],
+    step: &Step,
+    until: f64,
+) -> Result<Vec<UnsolvedLoop>, RunError> {
     let graph = &state.graph;
     let modes = &state.exchange.modes;
     let treated = |component: usize| modes[component].facts().follows_inputs;
@@ -37,8 +45,19 @@ pub(crate) fn prepare_passes(state: &mut SystemState, gains: &[Option<Gains>]) -
         let input = handle(component, graph.inputs[input].variable);
         known.is_some_and(|gains| gains.is_inert(output, input))
     };
-    let (passes, loops) = exchange_passes(graph, &treated, &audited, &inert);
-    let ready = passes.into_iter().map(|pass| {
+    let ExchangePasses {
+        passes,
+        loops,
+        unsolved,
+    } = exchange_passes(graph, &treated, &audited, &inert);
+    let filtered = unsolved.iter().map(|outputs| UnsolvedLoop {
+        outputs: outputs.clone(),
+        late: Vec::new(),
+    });
+    let late = stale_loops(state, &inert);
+    let messages = filtered.chain(late).collect();
+    let in_loop = |index: usize| loops.iter().position(|range| range.contains(&index));
+    let ready = passes.into_iter().enumerate().map(|(index, pass)| {
         let component = pass.component;
         let input = |input: &usize| handle(component, graph.inputs[*input].variable);
         let output = |output: &usize| handle(component, graph.outputs[*output].variable);
@@ -53,6 +72,7 @@ pub(crate) fn prepare_passes(state: &mut SystemState, gains: &[Option<Gains>]) -
             is_smooth: is_smooth(component),
             may_read_again: may_read_again(component),
             by_unit: by_unit(component),
+            in_loop: in_loop(index),
             new_inputs: vec![0.0; pass.inputs.len()],
             new_outputs: vec![0.0; pass.outputs.len()],
             inputs: pass.inputs,
@@ -62,11 +82,44 @@ pub(crate) fn prepare_passes(state: &mut SystemState, gains: &[Option<Gains>]) -
         }
     });
     state.exchange.passes = ready.collect();
-    mark_unknown_errors(state, &loops);
-    loops
+    mark_unknown_errors(state, &unsolved);
+    prepare_loops(state, loops, step, until)?;
+    Ok(messages)
 }
 
-/// Outputs in algebraic loops stay stale, and a component that has no others is so altogether.
+/// An algebraic loop that is not solved between steps, as indices of the graph.
+pub(crate) struct UnsolvedLoop {
+    pub(crate) outputs: Vec<usize>,
+    /// The components whose outputs stay stale, so that there is no loop; none where a filter in it has a memory.
+    pub(crate) late: Vec<usize>,
+}
+
+/// The loops that the choice of the mode `stale` has opened: not the ones that were asked to be so.
+fn stale_loops(state: &SystemState, inert: &dyn Fn(usize, usize) -> bool) -> Vec<UnsolvedLoop> {
+    let graph = &state.graph;
+    let modes = &state.exchange.modes;
+    let counts = |component: usize| {
+        graph.components[component].exchange != Exchange::STALE
+            && modes[component] != Exchange::NO_FEEDTHROUGH
+    };
+    let loops = super::plan::loops_of(graph, &counts, inert).into_iter();
+    let unsolved = loops.map(|outputs| {
+        let components = outputs
+            .iter()
+            .map(|output| graph.outputs[*output].component);
+        let mut late: Vec<usize> = components
+            .filter(|component| modes[*component] == Exchange::STALE)
+            .collect();
+        late.sort_unstable();
+        late.dedup();
+        UnsolvedLoop { outputs, late }
+    });
+    unsolved
+        .filter(|unsolved| !unsolved.late.is_empty())
+        .collect()
+}
+
+/// Outputs in algebraic loops that are not solved stay stale, and a component that has no others is so altogether.
 /// Where nothing treats or audits an output, its error is not known.
 fn mark_unknown_errors(state: &mut SystemState, loops: &[Vec<usize>]) {
     let SystemState {
@@ -116,6 +169,10 @@ pub(crate) fn refresh(
     now: f64,
 ) -> Result<(), Fault> {
     let component = state.exchange.passes[pass].component;
+    if let Some(index) = state.exchange.passes[pass].in_loop {
+        let solved = solve_loop(state, index, step, now);
+        return solved.map_err(|(component, cause)| state.graph.fault(component, step, cause));
+    }
     let next = step.index + 1;
     if !state.units.members[component].is_due(next) {
         return Ok(());

@@ -2,7 +2,7 @@ use super::StepPlan;
 use super::operation::{Operation, Selection};
 use crate::exchange::declares_safe;
 use crate::graph::Graph;
-use crate::state::{Member, SystemState};
+use crate::state::{LoopWay, Member, Pass, Passes, SystemState};
 use crate::step::Phase;
 
 /// Where real outputs are read into.
@@ -71,6 +71,9 @@ pub enum Effect {
     /// Inputs are set and outputs read again, with the inputs put back where they were (`true`).
     #[doc(hidden)]
     ReadsAgain { component: usize, puts_back: bool },
+    /// A component makes steps from a saved state, to which it goes back.
+    #[doc(hidden)]
+    Tries { component: usize },
     /// A component makes its communication step; it sets its inputs itself where `sets`.
     #[doc(hidden)]
     Steps { component: usize, sets: bool },
@@ -269,20 +272,42 @@ fn exchange_effects(
     is_due: &dyn Fn(usize, Phase) -> bool,
     found: &mut Vec<Effect>,
 ) {
-    let passes = known.state.map(|state| &state.exchange.passes);
-    let Some(pass) = passes.and_then(|passes| passes.get(pass)) else {
+    let Some(Passes { passes, loops, .. }) = known.state.map(|state| &state.exchange) else {
         return;
     };
-    if !is_due(pass.component, Phase::End) {
+    let Some(first) = passes.get(pass) else {
+        return;
+    };
+    let Some(algebraic_loop) = first.in_loop.and_then(|index| loops.get(index)) else {
+        return pass_effects(first, None, is_due, found);
+    };
+    let of_loop = passes[algebraic_loop.passes.clone()].iter();
+    for (pass, way) in of_loop.zip(&algebraic_loop.ways) {
+        pass_effects(pass, Some(*way), is_due, found);
+    }
+}
+
+/// The effects of a pass, on its own or in an algebraic loop.
+fn pass_effects(
+    pass: &Pass,
+    way: Option<LoopWay>,
+    is_due: &dyn Fn(usize, Phase) -> bool,
+    found: &mut Vec<Effect>,
+) {
+    let component = pass.component;
+    if !is_due(component, Phase::End) {
         return;
     }
-    let component = pass.component;
     let reads_again = pass.mode.facts().reads_again;
-    if reads_again || !pass.is_smooth && pass.may_read_again {
+    let tries = way.is_none() && !pass.is_smooth && pass.may_read_again;
+    if reads_again || tries {
         found.push(Effect::ReadsAgain {
             component,
             puts_back: !reads_again,
         });
+    }
+    if way == Some(LoopWay::TrialStep) {
+        found.push(Effect::Tries { component });
     }
     if pass.mode.facts().follows_inputs {
         let outputs = pass.outputs.iter();

@@ -88,8 +88,14 @@ fn add_needed(operation: &Operation, state: &SystemState, found: &mut Vec<Operat
         Operation::ObserveSubsteps => keep_if(courses.needs_substeps),
         Operation::Scenario => keep_if(has_scenario),
         Operation::ExchangeAll => {
-            let passes = 0..state.exchange.passes.len();
-            return found.extend(passes.map(Operation::Exchange));
+            let passes = &state.exchange.passes;
+            // The first pass of an algebraic loop stands for all of it.
+            let leads = |pass: &usize| {
+                let in_loop = passes[*pass].in_loop;
+                in_loop.is_none() || *pass == 0 || passes[*pass - 1].in_loop != in_loop
+            };
+            let leading = (0..passes.len()).filter(leads);
+            return found.extend(leading.map(Operation::Exchange));
         }
         Operation::Check => keep_if(!signals.accepts_non_finite),
         Operation::Observe => keep_if(!courses.all_hold),

@@ -4,7 +4,7 @@ use std::fmt;
 use super::StepPlan;
 use super::effect::{Effect, Store};
 use super::operation::{Operation, Selection};
-use crate::exchange::{Words as PassWords, mode_of};
+use crate::exchange::{Words as PassWords, loop_words, mode_of};
 use crate::graph::Graph;
 use crate::state::{Pass, SystemState};
 use crate::step::Phase;
@@ -144,13 +144,28 @@ impl Words<'_> {
             | Operation::Show(s) => s.components.clone(),
             Operation::Postpone(component) | Operation::GiveHeld(component) => vec![*component],
             Operation::Iterate { components, .. } => components.clone(),
-            Operation::Exchange(pass) => self
-                .pass(*pass)
-                .map(|pass| pass.component)
-                .into_iter()
-                .collect(),
+            Operation::Exchange(pass) => self.exchanging(*pass),
             Operation::Feed | Operation::Lane { .. } => (0..self.graph.components.len()).collect(),
             _ => Vec::new(),
+        }
+    }
+
+    /// The components of a pass, or of the algebraic loop that it stands for.
+    fn exchanging(&self, pass: usize) -> Vec<usize> {
+        let passes = self
+            .state
+            .map_or(&[][..], |state| &state.exchange.passes[..]);
+        let Some(first) = passes.get(pass) else {
+            return Vec::new();
+        };
+        let same = |other: &&Pass| other.in_loop.is_some() && other.in_loop == first.in_loop;
+        match first.in_loop {
+            None => vec![first.component],
+            Some(_) => passes
+                .iter()
+                .filter(same)
+                .map(|pass| pass.component)
+                .collect(),
         }
     }
 
@@ -377,6 +392,9 @@ impl Words<'_> {
     }
 
     fn exchanged(&self, pass: &Pass) -> String {
+        if let (Some(index), Some(state)) = (pass.in_loop, self.state) {
+            return loop_words(state, index);
+        }
         let outputs: Vec<String> = pass
             .outputs
             .iter()

@@ -4,6 +4,7 @@ use super::judgement::Judgement;
 use super::{Run, divergence_advice};
 use crate::audit::CorrectionVerdict;
 use crate::defect::Defect;
+use crate::exchange::{loop_reports, loop_warnings};
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond, Component};
 use crate::report::{
@@ -58,6 +59,7 @@ pub(super) fn report(run: &Run) -> Report {
             .collect(),
         connections: connections(run),
         interface_models: InterfaceModelReport::all(graph),
+        algebraic_loops: loop_reports(&run.state),
         actions: run.state.scenario.done.iter().map(action).collect(),
         counters,
         warnings: warnings(run),
@@ -101,6 +103,7 @@ fn warnings(run: &Run) -> Vec<String> {
         ));
     }
     warnings.extend(run.control.1.warnings());
+    warnings.extend(loop_warnings(&run.state));
     warnings
 }
 

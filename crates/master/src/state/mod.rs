@@ -3,6 +3,7 @@
 //! [`exchange`](crate::exchange) borrow the parts that they need. Everything that a repeated step
 //! rolls back is in [`Saved`].
 
+mod algebraic_loop;
 mod corrector;
 mod held_value;
 mod input;
@@ -19,6 +20,7 @@ mod trace;
 
 use std::sync::Arc;
 
+pub(crate) use algebraic_loop::{AlgebraicLoop, LoopMemory, LoopRecord, LoopWay};
 pub(crate) use corrector::Corrector;
 pub(crate) use held_value::HeldValue;
 pub(crate) use input::{FeedForwardSignal, InputCourse};
@@ -128,6 +130,8 @@ pub(crate) struct Passes {
     /// The mode of each component.
     pub(crate) modes: Vec<Exchange>,
     pub(crate) passes: Vec<Pass>,
+    /// The algebraic loops that are solved between steps.
+    pub(crate) loops: Vec<AlgebraicLoop>,
     /// How the outputs of each component follow its inputs in steps.
     pub(crate) step_responses: Vec<StepResponse>,
 }
@@ -182,6 +186,7 @@ impl SystemState {
             exchange: Passes {
                 modes: vec![Exchange::NO_FEEDTHROUGH; members.len()],
                 passes: Vec::new(),
+                loops: Vec::new(),
                 step_responses: vec![StepResponse::default(); members.len()],
             },
             models: ReducedModels {

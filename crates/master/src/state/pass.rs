@@ -19,6 +19,8 @@ pub(crate) struct Pass {
     pub(crate) may_read_again: bool,
     /// The unit gives directional derivatives.
     pub(crate) by_unit: bool,
+    /// The algebraic loop that it is a part of; its first pass stands for it in the plan.
+    pub(crate) in_loop: Option<usize>,
     pub(crate) new_inputs: Vec<f64>,
     pub(crate) new_outputs: Vec<f64>,
 }
@@ -48,5 +50,6 @@ stored!(Pass {
     output_handles,
     is_smooth,
     may_read_again,
-    by_unit
+    by_unit,
+    in_loop
 });

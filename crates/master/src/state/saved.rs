@@ -1,4 +1,4 @@
-use super::{Channel, Corrector, InputCourse, ReducedModel, SystemState};
+use super::{Channel, Corrector, InputCourse, LoopRecord, ReducedModel, SystemState};
 use crate::fault::Fault;
 use crate::step::Step;
 use crate::unit::{SavedState, Value};
@@ -18,6 +18,7 @@ pub(crate) struct Saved {
     stale_errors: Vec<f64>,
     exchanged: Vec<f64>,
     start_changes: Vec<f64>,
+    loops: Vec<LoopRecord>,
     correctors: Vec<Corrector>,
     models: Vec<ReducedModel>,
     channels: Vec<Channel>,
@@ -40,6 +41,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
             super::Passes {
                 modes: _,
                 passes: _,
+                loops,
                 step_responses: _,
             },
         models,
@@ -96,6 +98,10 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     saved.stale_errors.clone_from(stale_errors);
     saved.exchanged.clone_from(exchanged);
     saved.start_changes.clone_from(start_changes);
+    saved.loops.resize_with(loops.len(), LoopRecord::default);
+    for (record, algebraic_loop) in saved.loops.iter_mut().zip(loops.iter()) {
+        record.clone_from(&algebraic_loop.record);
+    }
     saved.correctors.clone_from(&bonds.correctors);
     saved.models.clone_from(&models.running);
     saved.channels.clone_from(&scenario.channels);
@@ -123,6 +129,9 @@ pub(crate) fn restore(state: &mut SystemState, saved: &Saved, step: &Step) -> Re
     state.signals.stale_errors.clone_from(&saved.stale_errors);
     state.signals.exchanged.clone_from(&saved.exchanged);
     state.signals.start_changes.clone_from(&saved.start_changes);
+    for (algebraic_loop, record) in state.exchange.loops.iter_mut().zip(&saved.loops) {
+        algebraic_loop.record.clone_from(record);
+    }
     state.bonds.correctors.clone_from(&saved.correctors);
     state.models.running.clone_from(&saved.models);
     state.scenario.channels.clone_from(&saved.channels);

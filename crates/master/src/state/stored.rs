@@ -95,6 +95,7 @@ pub(crate) fn transfer(state: &mut SystemState, stream: &mut StateStream) -> Res
     stream.keep(&mut signals.start_changes);
     stream.keep(&mut signals.had_event);
     stream.keep(&mut exchange.passes);
+    stream.keep(&mut exchange.loops);
     stream.keep(&mut models.running);
     stream.keep(&mut scenario.channels);
     transfer_done(&scenario.channels, &mut scenario.done, stream);

@@ -23,10 +23,26 @@ pub struct LinearUnit {
     /// Memory for the states after a step.
     next_states: DVector<f64>,
     inputs: DVector<f64>,
-    /// Step that the transition was computed for, s.
-    transition_step: f64,
-    /// [e^(A·h), ∫e^(A·s)B ds].
-    transition: (DMatrix<f64>, DMatrix<f64>),
+    /// Of the last step, and of the one of another length before.
+    transitions: [Transition; 2],
+}
+
+/// [e^(A·h), ∫e^(A·s)B ds].
+struct Transition {
+    /// Length h of the step that it was computed for, s.
+    step: f64,
+    of_states: DMatrix<f64>,
+    of_inputs: DMatrix<f64>,
+}
+
+impl Transition {
+    fn none() -> Self {
+        Self {
+            step: 0.0,
+            of_states: DMatrix::zeros(0, 0),
+            of_inputs: DMatrix::zeros(0, 0),
+        }
+    }
 }
 
 /// A matrix of a [`LinearUnit`] whose number of elements does not fit.
@@ -118,13 +134,16 @@ impl LinearUnit {
             states: DVector::from_row_slice(states),
             next_states: DVector::zeros(n),
             inputs: DVector::zeros(m),
-            transition_step: 0.0,
-            transition: (DMatrix::zeros(0, 0), DMatrix::zeros(0, 0)),
+            transitions: [Transition::none(), Transition::none()],
         })
     }
 
     fn prepare(&mut self, step: f64) {
-        if self.transition_step == step {
+        if self.transitions[0].step == step {
+            return;
+        }
+        self.transitions.swap(0, 1);
+        if self.transitions[0].step == step {
             return;
         }
         let (n, m) = self.b.shape();
@@ -133,11 +152,11 @@ impl LinearUnit {
         block.view_mut((0, 0), (n, n)).copy_from(&(&self.a * step));
         block.view_mut((0, n), (n, m)).copy_from(&(&self.b * step));
         let exponential = block.exp();
-        self.transition = (
-            exponential.view((0, 0), (n, n)).into_owned(),
-            exponential.view((0, n), (n, m)).into_owned(),
-        );
-        self.transition_step = step;
+        self.transitions[0] = Transition {
+            step,
+            of_states: exponential.view((0, 0), (n, n)).into_owned(),
+            of_inputs: exponential.view((0, n), (n, m)).into_owned(),
+        };
     }
 }
 
@@ -194,7 +213,11 @@ impl Unit for LinearUnit {
 
     fn step(&mut self, _time: f64, step: f64) -> UnitResult<StepOutcome> {
         self.prepare(step);
-        let (of_states, of_inputs) = &self.transition;
+        let Transition {
+            of_states,
+            of_inputs,
+            ..
+        } = &self.transitions[0];
         let next = self.next_states.as_mut_slice();
         next.fill(0.0);
         add_product(next, of_states, self.states.as_slice());
@@ -222,15 +245,21 @@ impl Unit for LinearUnit {
         Ok(())
     }
 
-    fn save(&mut self, _previous: Option<SavedState>) -> UnitResult<SavedState> {
-        Ok(Box::new((self.states.clone(), self.inputs.clone())))
+    fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
+        let previous = previous.map(SavedState::downcast::<(DVector<f64>, DVector<f64>)>);
+        let Some(Ok(mut saved)) = previous else {
+            return Ok(Box::new((self.states.clone(), self.inputs.clone())));
+        };
+        saved.0.copy_from(&self.states);
+        saved.1.copy_from(&self.inputs);
+        Ok(saved)
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
         match state.downcast_ref::<(DVector<f64>, DVector<f64>)>() {
             Some((states, inputs)) => {
-                self.states.clone_from(states);
-                self.inputs.clone_from(inputs);
+                self.states.copy_from(states);
+                self.inputs.copy_from(inputs);
                 Ok(())
             }
             None => Err(UnitFault::new(

@@ -240,6 +240,16 @@ impl<'a> Course<'a> {
                     );
                 }
             }
+            Effect::Tries { component } => {
+                let node = &graph.components[component];
+                if !node.description.capabilities.save_and_restore {
+                    let name = self.component(component);
+                    self.say(
+                        Rule::P06,
+                        format!("{name} makes trial steps and cannot save its state"),
+                    );
+                }
+            }
             Effect::Steps { component, sets } => self.steps(component, sets, (from, to), every),
             Effect::Gets { component, store } => self.gets(component, store, to),
             Effect::Shows { component } => {

@@ -103,6 +103,7 @@ fn check_stage(effects: &[Effect], graph: &Graph, say: &mut dyn FnMut(Rule, Stri
             | Effect::Observes { input } => ("input", input, graph.inputs.len()),
             Effect::Sets { component }
             | Effect::ReadsAgain { component, .. }
+            | Effect::Tries { component }
             | Effect::Steps { component, .. }
             | Effect::Gets { component, .. }
             | Effect::Shows { component } => ("component", component, graph.components.len()),

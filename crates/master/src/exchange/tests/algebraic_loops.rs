@@ -1,0 +1,413 @@
+//! Algebraic loops between steps, against closed forms.
+
+use super::{
+    H, Immediate, SIGNAL, are_close, empty, kinked, looped, mode, published, quadruple, source,
+    started,
+};
+use crate::exchange_mode::Exchange;
+use crate::report::Report;
+use crate::{ClosureUnit, LinearUnit, Run, RunOptions, System};
+
+/// Values of an output at each communication point, and the report.
+fn run_to_end(system: System, name: &str) -> (Vec<f64>, Report) {
+    let mut run = started(system);
+    let mut outputs = run.graph().real_outputs().into_iter();
+    let index = outputs.position(|output| output.name == name).unwrap();
+    let mut values = vec![run.view().reals[index]];
+    while !run.has_ended() {
+        run.step().unwrap();
+        values.push(run.view().reals[index]);
+    }
+    (values, run.report())
+}
+
+/// y = u + y/2 has the solution 2·u, at the start and at each point after it.
+#[test]
+fn a_loop_of_two_units_is_solved_at_each_point() {
+    for exchange in ["fresh", "compensated"] {
+        let mut run = started(looped(|u| vec![u[0] + u[1]], exchange));
+        let mut outputs = run.graph().real_outputs().into_iter();
+        let index = outputs.position(|output| output.name == "first.y").unwrap();
+        for (k, signal) in SIGNAL.into_iter().enumerate() {
+            if k > 0 {
+                run.step().unwrap();
+            }
+            let value = run.view().reals[index];
+            assert!(
+                (value - 2.0 * signal).abs() < 1e-8,
+                "{exchange} {k}: {value}"
+            );
+        }
+        let report = run.report();
+        assert_eq!(mode(&report, "first").word(), exchange);
+        assert_eq!(mode(&report, "second").word(), exchange);
+        let stale = run.view().audit.bond(0).unwrap().known_stale_energy();
+        assert_eq!(stale, Some(0.0));
+        let [algebraic_loop] = &report.algebraic_loops[..] else {
+            panic!("{:?}", report.algebraic_loops);
+        };
+        assert_eq!(algebraic_loop.outputs, ["first.y", "second.y"]);
+        assert_eq!((algebraic_loop.points, algebraic_loop.unsolved), (4, 0));
+        assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+    }
+}
+
+/// Stale by request, the loop is open: y = u + the old y/2, without a warning.
+#[test]
+fn a_stale_loop_stays_open() {
+    let (found, report) = run_to_end(looped(|u| vec![u[0] + u[1]], "stale"), "first.y");
+    assert!(are_close(&found, &[2.0, 2.0, 4.0, 3.0, 7.0]), "{found:?}");
+    assert!(report.algebraic_loops.is_empty());
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+}
+
+/// Three units in a ring, each found in its own way; y₁ = u + y₃/2, y₂ = 1 − 2·y₁, y₃ = y₂/4.
+#[test]
+fn a_ring_of_three_units_mixes_the_ways() {
+    let ring = |order: [usize; 3]| {
+        let mut system = empty();
+        for part in order {
+            match part {
+                0 => {
+                    let first = Immediate::new(&["u", "back"], &["y"], |u| vec![u[0] + 0.5 * u[1]]);
+                    system.add("first", first.fresh()).exchange("auto");
+                }
+                1 => {
+                    let second = Immediate::new(&["u"], &["y"], |u| vec![1.0 - 2.0 * u[0]]);
+                    let second = second.with_jacobian(|_| vec![-2.0]);
+                    system.add("second", second).exchange("auto");
+                }
+                _ => {
+                    let third = Immediate::new(&["u"], &["y"], |u| vec![0.25 * u[0]]);
+                    system.add("third", third.saving()).exchange("auto");
+                }
+            }
+        }
+        system.add("source", source("y", "u", SIGNAL));
+        system.connect("source.u", "first.u");
+        system.connect("first.y", "second.u");
+        system.connect("second.y", "third.u");
+        system.connect("third.y", "first.back");
+        system.connect("third.y", "source.y");
+        system
+    };
+    let expected = SIGNAL.map(|u| (u + 0.125) / 1.25);
+    let (found, report) = run_to_end(ring([0, 1, 2]), "first.y");
+    let mut pairs = found.iter().zip(expected);
+    assert!(
+        pairs.all(|(a, b)| (a - b).abs() < 1e-8),
+        "{found:?} {expected:?}"
+    );
+    let [algebraic_loop] = &report.algebraic_loops[..] else {
+        panic!("{:?}", report.algebraic_loops);
+    };
+    let members = algebraic_loop.members.iter();
+    let ways: Vec<_> = members
+        .map(|member| (&*member.component, member.way))
+        .collect();
+    let known = [
+        ("first", "fresh"),
+        ("second", "linear"),
+        ("third", "trial-steps"),
+    ];
+    assert_eq!(ways, known);
+    // The order in which components are named changes no bit.
+    let bits = |order| -> Vec<u64> {
+        let (values, _) = run_to_end(ring(order), "third.y");
+        values.into_iter().map(f64::to_bits).collect()
+    };
+    assert_eq!(bits([0, 1, 2]), bits([2, 0, 1]));
+    assert_eq!(bits([0, 1, 2]), bits([1, 2, 0]));
+    // The plan names the units and the ways.
+    let text = crate::run::plan(&started(ring([0, 1, 2]))).to_string();
+    let words = "loop: solves first.y, second.y, third.y by Newton's method (first: reads outputs again, measured D; \
+                 second: D·(u − ũ), derivatives of the unit; third: trial steps from a saved state, measured D)";
+    assert!(text.contains(words), "{text}");
+}
+
+/// y = (u − t)³ + u² − u − 1 with u = y: the equations of OMSimulator's `nls`. The time is an input.
+fn cubic() -> Immediate {
+    Immediate::new(&["u", "t"], &["y"], |of| {
+        let (u, t) = (of[0], of[1]);
+        vec![(u - t).powi(3) + u * u - u - 1.0]
+    })
+}
+
+fn with_derivatives(unit: Immediate) -> Immediate {
+    unit.with_jacobian(|of| {
+        let square = 3.0 * (of[0] - of[1]).powi(2);
+        vec![square + 2.0 * of[0] - 1.0, -square]
+    })
+}
+
+fn cubic_system(unit: Immediate, start: f64, step: f64) -> System {
+    let mut system = System::new(step);
+    system.stop_time(4.0);
+    system.add("nls", unit).start("u", start);
+    let clock = ClosureUnit::new(&[("y", 0.0)], &[("t", 0.0)], |call| {
+        call.outputs[0] = call.time + call.step;
+    });
+    system.add("clock", clock);
+    system.connect("nls.y", "nls.u");
+    system.connect("nls.y", "clock.y");
+    system.connect("clock.t", "nls.t");
+    system
+}
+
+/// The root of (y − t)³ + y² − 2·y − 1 next to `near`, by Newton's method.
+fn root(near: f64, t: f64) -> f64 {
+    let mut y = near;
+    for _ in 0..50 {
+        let value = (y - t).powi(3) + y * y - 2.0 * y - 1.0;
+        y -= value / (3.0 * (y - t).powi(2) + 2.0 * y - 2.0);
+    }
+    y
+}
+
+/// 2·cos(2π/7) and its conjugates are the roots at the start; at 4 s there is 2.8629 (OMSimulator,
+/// `testsuite/simulation/nls.py`).
+#[test]
+fn start_values_decide_between_roots() {
+    use std::f64::consts::TAU;
+    for (start, angle) in [
+        (2.0, TAU / 7.0),
+        (-0.4, 2.0 * TAU / 7.0),
+        (-2.0, 3.0 * TAU / 7.0),
+    ] {
+        let mut run = started(cubic_system(with_derivatives(cubic()), start, 0.01));
+        let found = run.read_real("nls.y").unwrap();
+        let expected = 2.0 * angle.cos();
+        assert!((found - expected).abs() < 1e-10, "{found} from {start}");
+    }
+}
+
+#[test]
+fn an_output_that_feeds_its_own_input_is_solved_in_every_way() {
+    for (unit, way, tolerance) in [
+        (cubic().fresh(), "fresh", 1e-9),
+        (with_derivatives(cubic()).fresh(), "fresh", 1e-9),
+        (cubic().saving(), "trial-steps", 1e-9),
+        (with_derivatives(cubic()).saving(), "trial-steps", 1e-9),
+        // One iteration a step leaves half the second derivative times the square of the change, 1e-4.
+        (with_derivatives(cubic()), "linear", 2e-3),
+    ] {
+        let (found, report) = run_to_end(cubic_system(unit, 2.0, 0.01), "nls.y");
+        assert_eq!(report.algebraic_loops[0].members[0].way, way);
+        assert_eq!(found.len(), 401);
+        let mut expected = 1.25;
+        for (k, found) in found.iter().enumerate() {
+            expected = root(expected, 0.01 * k as f64);
+            let error = (found - expected).abs();
+            // No trial step goes beyond the stop time.
+            let tolerance = if k == 400 { 2e-3 } else { tolerance };
+            assert!(error < tolerance, "{way} at {k}: {found} {expected}");
+        }
+        assert!((found[400] - 2.8629).abs() < 2e-4, "{}", found[400]);
+        assert_eq!(report.algebraic_loops[0].unsolved, 0, "{way}");
+        assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+    }
+}
+
+/// One iteration at each point: a macro-step of a tenth leaves a hundredth.
+#[test]
+fn one_iteration_a_step_is_of_second_order() {
+    let error = |step: f64| {
+        let system = cubic_system(with_derivatives(cubic()), 2.0, step);
+        let (found, _) = run_to_end(system, "nls.y");
+        let mut expected = 1.25;
+        let mut errors = found.iter().enumerate().map(|(k, found)| {
+            expected = root(expected, step * k as f64);
+            (found - expected).abs()
+        });
+        errors.by_ref().fold(0.0, f64::max)
+    };
+    let ratio = error(0.01) / error(0.001);
+    assert!((50.0..200.0).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn a_loop_that_one_iteration_does_not_solve_is_a_warning() {
+    let (_, report) = run_to_end(cubic_system(with_derivatives(cubic()), 2.0, 1.0), "nls.y");
+    let [warning] = &report.warnings[..] else {
+        panic!("{:?}", report.warnings);
+    };
+    assert!(
+        warning.contains("algebraic loop nls.y is not solved"),
+        "{warning}"
+    );
+    assert!(warning.contains("of 4 communication points"), "{warning}");
+    assert!(warning.contains("make the macro-step smaller"), "{warning}");
+}
+
+/// y = y² + w has no real solution for w > 1/4.
+#[test]
+fn a_loop_without_a_solution_is_a_warning() {
+    let unit = Immediate::new(&["u", "w"], &["y"], |of| vec![of[0] * of[0] + of[1]]).fresh();
+    let mut system = empty();
+    system.add("square", unit);
+    system.add("source", source("y", "w", [0.1, 1.0, 1.0, 0.1, 0.1]));
+    system.connect("square.y", "square.u");
+    system.connect("source.w", "square.w");
+    system.connect("square.y", "source.y");
+    let (found, report) = run_to_end(system, "square.y");
+    let lower = 0.5 - (0.25_f64 - 0.1).sqrt();
+    let upper = 1.0 - lower;
+    assert!((found[0] - lower).abs() < 1e-9, "{found:?}");
+    let last = found[4];
+    assert!(
+        (last - lower).abs() < 1e-9 || (last - upper).abs() < 1e-9,
+        "{found:?}"
+    );
+    let of_loop = &report.algebraic_loops[0];
+    assert_eq!((of_loop.points, of_loop.unsolved), (4, 2));
+    assert!(
+        report.warnings[0].contains("not solved at 2 of 4"),
+        "{:?}",
+        report.warnings
+    );
+}
+
+/// Newton's method for e·(1 + e²)^(−1/3), with e = y − w³, goes about twice as far to the other side each time.
+#[test]
+fn a_loop_that_diverges_is_an_error_with_its_name() {
+    let unit = Immediate::new(&["u", "w"], &["y"], |of| {
+        let distance = of[0] - of[1].powi(3);
+        vec![of[0] - distance / (1.0 + distance * distance).cbrt()]
+    });
+    let mut system = empty();
+    system.add("root", unit.fresh()).start("u", 1.0);
+    system.add("source", source("y", "w", SIGNAL));
+    system.connect("root.y", "root.u");
+    system.connect("source.w", "root.w");
+    system.connect("root.y", "source.y");
+    let mut run = started(system);
+    let error = run.step().unwrap_err().to_string();
+    assert!(
+        error.contains("the algebraic loop root.y diverges"),
+        "{error}"
+    );
+    assert!(error.contains("t = 0"), "{error}");
+}
+
+/// A gain of 1 around the loop: y = y + w.
+#[test]
+fn a_singular_loop_stays_as_it_is() {
+    let unit = Immediate::new(&["u", "w"], &["y"], |of| vec![of[0] + of[1]]).fresh();
+    let mut system = empty();
+    system.add("sum", unit);
+    system.add("source", source("y", "w", [0.0, 1.0, 0.0, 0.0, 0.0]));
+    system.connect("sum.y", "sum.u");
+    system.connect("source.w", "sum.w");
+    system.connect("sum.y", "source.y");
+    let (found, report) = run_to_end(system, "sum.y");
+    assert!(found.iter().all(|value| value.is_finite()), "{found:?}");
+    assert!(report.algebraic_loops[0].unsolved > 0);
+    assert!(
+        report.warnings[0].contains("sum.y is not solved"),
+        "{:?}",
+        report.warnings
+    );
+}
+
+#[test]
+fn a_loop_through_an_unknown_derivative_is_named_at_the_start() {
+    let mut system = empty();
+    system.add("kinked", kinked()).exchange("auto");
+    system.add("gain", quadruple()).exchange("auto");
+    let add = Immediate::new(&["u", "back"], &["y"], |of| vec![of[0] + 0.0 * of[1]]);
+    system.add("source", source("y", "u", [1.0; 5]));
+    system.add("sum", add).exchange("auto");
+    system.connect("source.u", "sum.u");
+    system.connect("sum.y", "kinked.u");
+    system.connect("kinked.y", "gain.u");
+    system.connect("gain.y", "sum.back");
+    system.connect("gain.y", "source.y");
+    // The sum does not follow its input, as was measured: there is no loop.
+    assert!(started(system).report().warnings.is_empty());
+    let mut system = empty();
+    let kink = Immediate::new(&["u", "w"], &["y"], |of| {
+        vec![of[1] + 0.5 * (of[0] - 1.0 - 3e-6).max(0.0)]
+    });
+    system.add("kink", kink).exchange("auto");
+    system.add("source", source("y", "w", [1.0; 5]));
+    system.connect("kink.y", "kink.u");
+    system.connect("source.w", "kink.w");
+    system.connect("kink.y", "source.y");
+    let report = started(system).report();
+    assert_eq!(mode(&report, "kink"), Exchange::STALE);
+    let [warning] = &report.warnings[..] else {
+        panic!("{:?}", report.warnings);
+    };
+    assert!(
+        warning.contains("kink.y form an algebraic loop that is not solved"),
+        "{warning}"
+    );
+}
+
+/// The second unit communicates at every other point: between them it stays as it was published.
+#[test]
+fn a_slower_unit_joins_where_it_is_due() {
+    let mut system = empty();
+    let first = Immediate::new(&["u", "back"], &["y"], |u| vec![u[0] + u[1]]).fresh();
+    let second = Immediate::new(&["u"], &["y"], |u| vec![0.5 * u[0]]).fresh();
+    system.add("first", first);
+    system.add("second", second).step_size(2.0 * H);
+    system.add("source", source("y", "u", SIGNAL));
+    system.connect("source.u", "first.u");
+    system.connect("first.y", "second.u");
+    system.connect("second.y", "first.back");
+    system.connect("second.y", "source.y");
+    let found = published(system, "first.y");
+    let [u0, u1, u2, u3, u4] = SIGNAL;
+    let expected = [2.0 * u0, u1 + u0, 2.0 * u2, u3 + u2, 2.0 * u4];
+    assert!(are_close(&found, &expected), "{found:?} {expected:?}");
+}
+
+/// Downstream of a loop, and upstream: everything agrees at each point.
+#[test]
+fn a_loop_stands_in_the_order_of_the_passes() {
+    let mut system = empty();
+    let sum = Immediate::new(&["u", "back"], &["y"], |u| vec![u[0] + u[1]]).fresh();
+    let half = Immediate::new(&["u"], &["y"], |u| vec![0.5 * u[0]]).fresh();
+    system.add("a_after", quadruple().fresh());
+    system.add("sum", sum);
+    system.add("half", half);
+    system.add("z_before", quadruple().fresh());
+    system.add("source", source("y", "u", SIGNAL));
+    system.connect("source.u", "z_before.u");
+    system.connect("z_before.y", "sum.u");
+    system.connect("sum.y", "half.u");
+    system.connect("half.y", "sum.back");
+    system.connect("half.y", "a_after.u");
+    system.connect("a_after.y", "source.y");
+    let found = published(system, "a_after.y");
+    assert!(are_close(&found, &SIGNAL.map(|u| 16.0 * u)), "{found:?}");
+}
+
+/// A run that goes back to a snapshot has the same bits again.
+#[test]
+fn a_snapshot_brings_the_loop_back() {
+    let mut system = System::new(0.125);
+    system
+        .add("nls", with_derivatives(cubic()).saving())
+        .start("u", 2.0);
+    let ramp = LinearUnit::new(&[0.0], &["u"], &["y"], [&[0.0], &[1.0], &[1.0], &[0.0]]);
+    system.add("ramp", ramp);
+    system.connect("nls.y", "nls.u");
+    system.connect("nls.y", "ramp.u");
+    system.connect("ramp.y", "nls.t");
+    let values = |run: &mut Run| {
+        let mut bits = Vec::new();
+        for _ in 0..8 {
+            run.step().unwrap();
+            bits.push(run.read_real("nls.y").unwrap().to_bits());
+        }
+        bits
+    };
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    values(&mut run);
+    let snapshot = run.save().unwrap();
+    let first = values(&mut run);
+    run.restore(&snapshot).unwrap();
+    assert_eq!(values(&mut run), first);
+}
