@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::axis::{Axis, LARGEST, short};
 use crate::figure::{cross, cut};
 use crate::paint::{Picture, escaped};
+use crate::preview::short_label;
 use crate::scale;
 
 /// Sizes, in pixels.
@@ -118,9 +119,14 @@ impl Field {
         let (from, to) = scale::range(values.filter(|value| value.is_finite()));
         let (least, greatest) = (self.scaled(from), self.scaled(to));
         let width = (columns.saturating_sub(12) / self.xs.len().max(1)).clamp(1, 8);
-        let mut text = format!("{}, {} to {}\n", self.value, digits(from), digits(to));
+        let mut text = format!(
+            "{}, {} to {}\n",
+            self.value,
+            short_label(from),
+            short_label(to)
+        );
         for (row, y) in self.cells.iter().zip(&self.ys).rev() {
-            let _ = write!(text, "{:>10} ┤", digits(*y));
+            let _ = write!(text, "{:>10} ┤", short_label(*y));
             for value in row {
                 let value = self.scaled(*value);
                 let part = (value / 2.0 - least / 2.0) / (greatest / 2.0 - least / 2.0);
@@ -133,7 +139,7 @@ impl Field {
             text.push('\n');
         }
         if let (Some(from), Some(to)) = (self.xs.first(), self.xs.last()) {
-            let (from, to) = (digits(*from), digits(*to));
+            let (from, to) = (short_label(*from), short_label(*to));
             let room = (width * self.xs.len()).saturating_sub(from.len());
             let _ = writeln!(text, "{:12}{from}{to:>room$}", "");
         }
@@ -301,16 +307,6 @@ impl Field {
         let turned = format!("text-anchor=\"middle\" transform=\"rotate(-90 20 {middle:.1})\"");
         let label = format!("{} {}", self.y, y.note);
         picture.text((20.0, middle), 14, &turned, cut(&label, 60).trim());
-    }
-}
-
-/// A number in ten characters.
-fn digits(value: f64) -> String {
-    let text = short(value);
-    if text.len() <= 10 {
-        text
-    } else {
-        format!("{value:.3e}")
     }
 }
 

@@ -116,13 +116,17 @@ fn drawn(curve: &Curve, (from, to): (f64, f64), columns: usize) -> String {
     text
 }
 
-/// A number in the room beside the curves.
-fn short_label(value: f64) -> String {
-    let plain = format!("{value}");
+/// A number in the room beside the curves: all its digits, or four.
+pub(crate) fn short_label(value: f64) -> String {
+    let plain = short(value);
     if plain.len() <= LABELS - 2 {
-        plain
-    } else {
-        format!("{value:.3e}")
+        return plain;
+    }
+    let text = format!("{value:.3e}");
+    // The greatest numbers are rounded to infinity.
+    match text.parse() {
+        Ok(rounded) if f64::is_finite(rounded) => short(rounded),
+        _ => text,
     }
 }
 
@@ -170,6 +174,22 @@ mod tests {
             lines[7].trim_start().starts_with('0') && lines[7].ends_with("10"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn labels_have_few_digits() {
+        for (value, label) in [
+            (4.384_048_127, "4.384"),
+            (-0.001_234_567_8, "-0.001235"),
+            (-1.234_567_891e-105, "-1.235e-105"),
+            (1234.5678, "1234.5678"),
+            (123_456.789_012, "123500"),
+            (1e300, "1e300"),
+            (f64::MAX, "1.798e308"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(short_label(value), label);
+        }
     }
 
     #[test]

@@ -76,6 +76,8 @@ pub(crate) enum Wanted {
     Checks,
     /// Rows of a result.
     Table,
+    /// The table of a study; its reader refuses the rows of a result, which have the same forms.
+    StudyTable,
 }
 
 /// Why a verb does not take a file.
@@ -117,6 +119,7 @@ impl Wanted {
             Self::Scenario => *kind == Kind::Scenario,
             Self::Checks => *kind == Kind::Checks,
             Self::Table => *kind == Kind::Table,
+            Self::StudyTable => matches!(kind, Kind::StudyTable | Kind::Table),
         }
     }
 }
@@ -132,6 +135,7 @@ impl fmt::Display for Wanted {
             Self::Scenario => "a scenario file",
             Self::Checks => "a file of checks",
             Self::Table => "a table of values by time",
+            Self::StudyTable => "the table of a study",
         })
     }
 }
@@ -294,6 +298,12 @@ impl Kind {
                 path.join(SSP).display(),
                 path.join(OSP).display()
             )),
+            (Self::Json, Wanted::Table) => Some(format!(
+                "name the result; --summary {name} reads the summary of its run beside it"
+            )),
+            (Self::Xml(root), Wanted::Table) if matches!(&**root, "html" | "svg") => {
+                Some("name the result that it was drawn from".to_owned())
+            }
             (Self::Folder, Wanted::System | Wanted::Described) => Some(match only_system(path) {
                 Some(found) => format!("did you mean `{}`?", path.join(found).display()),
                 None => format!("a folder is a system if it holds a {SSP} or an {OSP}"),

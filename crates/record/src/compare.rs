@@ -59,14 +59,20 @@ impl ColumnComparison {
 }
 
 impl Comparison {
+    /// Whether any sample was compared.
+    pub fn has_samples(&self) -> bool {
+        self.columns.iter().any(|column| column.compared > 0)
+    }
+
     /// Whether every sample of every column of the reference was met. False if there is none.
     pub fn holds(&self) -> bool {
-        let any = self.columns.iter().any(|column| column.compared > 0);
-        any && self.missing.is_empty() && self.columns.iter().all(ColumnComparison::holds)
+        self.has_samples()
+            && self.missing.is_empty()
+            && self.columns.iter().all(ColumnComparison::holds)
     }
 }
 
-/// One line for each column that is missing or out of tolerance; else one that says so.
+/// One line for each column that is missing or out of tolerance, and one that counts the others.
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for name in &self.missing {
@@ -74,6 +80,14 @@ impl fmt::Display for Comparison {
         }
         for column in self.columns.iter().filter(|column| !column.holds()) {
             writeln!(f, "{column}")?;
+        }
+        if !self.has_samples() && self.missing.is_empty() {
+            let absent = if self.columns.is_empty() {
+                "columns besides the time"
+            } else {
+                "rows within the result's time"
+            };
+            return write!(f, "no sample is compared: the reference has no {absent}");
         }
         let held = self.columns.iter().filter(|column| column.holds()).count();
         let all = self.columns.len() + self.missing.len();

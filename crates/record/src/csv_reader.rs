@@ -84,7 +84,7 @@ pub fn place_of_cell(path: &Path, name: &str, row: usize) -> Option<(usize, usiz
     rows.place(cell)
 }
 
-pub(crate) const NOT_TEXT: &str = "this is not UTF-8 text";
+pub(crate) const NOT_TEXT: &str = "this is not UTF-8 text; `iconv -f LATIN1 -t UTF-8 FILE > NEW.csv` converts it, with its encoding in place of LATIN1";
 
 /// The line and its error.
 pub(crate) type Wrong = (usize, String);
@@ -249,7 +249,36 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// Refuses a header whose names other characters than commas separate.
+pub(crate) fn check_separator(text: &str) -> Result<(), Wrong> {
+    let header = text.trim_start_matches(['\r', '\n']);
+    let line = 1 + count_lines(&text.as_bytes()[..text.len() - header.len()]);
+    let header = header.lines().next().unwrap_or_default();
+    let (separators, written) = match separator(header) {
+        Some(';') => ("semicolons", ";"),
+        Some('\t') => ("tabs", "\\t"),
+        _ => return Ok(()),
+    };
+    // Where commas are not between the columns, they may be in the numbers.
+    let message = format!(
+        "{separators} separate the columns; write commas between them and points in the numbers, as \
+         `tr ',{written}' '.,' < FILE > NEW.csv` does"
+    );
+    Err((line, message))
+}
+
+/// The character after the first name of a header, where it can be no other than a separator.
+fn separator(header: &str) -> Option<char> {
+    let (first, rest) = match header.strip_prefix('"') {
+        Some(header) => header.split_once('"')?,
+        None => header.split_at(header.find([',', ';', '\t'])?),
+    };
+    let is_certain = first.trim() == "time" || !header.contains(',');
+    rest.chars().next().filter(|_| is_certain)
+}
+
 pub(crate) fn read_names(rows: &mut Rows<'_>) -> Result<Vec<String>, Wrong> {
+    check_separator(rows.text)?;
     if !rows.next()? {
         let message = "the file is empty; its first line must name the columns";
         return Err((1, message.to_owned()));
@@ -258,9 +287,6 @@ pub(crate) fn read_names(rows: &mut Rows<'_>) -> Result<Vec<String>, Wrong> {
     let mut seen = BTreeSet::new();
     if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
         return Err((rows.line, format!("there are two columns `{name}`")));
-    }
-    if names.len() == 1 && names[0].contains([';', '\t']) {
-        return Err((rows.line, "columns must be separated by commas".to_owned()));
     }
     Ok(names)
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::csv_reader::{CsvError, read_csv};
+use crate::csv_reader::{CsvError, check_separator, read_csv};
 use crate::result_file::{self, ResultFile, is_columnar};
 use crate::table::{Series, Table, Values};
 
@@ -64,8 +64,16 @@ pub fn read_columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
         path: path.to_owned(),
         source,
     })?;
-    let mut reader =
-        csv::Reader::from_reader(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    // The `csv` crate says where a text is none.
+    check_separator(std::str::from_utf8(bytes).unwrap_or_default()).map_err(
+        |(line, message)| CsvError::Content {
+            path: path.to_owned(),
+            line,
+            message,
+        },
+    )?;
+    let mut reader = csv::Reader::from_reader(bytes);
     let names = reader.headers().map_err(|error| fail(&error))?.clone();
     let mut columns: Vec<Vec<String>> = vec![Vec::new(); names.len()];
     for row in reader.records() {

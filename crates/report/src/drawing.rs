@@ -74,6 +74,12 @@ impl From<&Decimated> for Drawing {
 }
 
 impl Drawing {
+    /// Number of rows of the result.
+    #[must_use]
+    pub const fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// The same with further columns, such as error bars; without them where they have other times.
     #[must_use]
     pub fn with(mut self, further: &Decimated) -> Self {

@@ -87,7 +87,8 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         format!("{}{comparison}\n", table(&comparison))
     };
     screen::print(&text)?;
-    if let Some(path) = &options.plot {
+    let plot = options.plot.as_ref().filter(|_| comparison.has_samples());
+    if let Some(path) = plot {
         let names = [&options.result, &options.reference].map(|path| path.display().to_string());
         let tables = (&result, &reference);
         let names = (names[0].as_str(), names[1].as_str());

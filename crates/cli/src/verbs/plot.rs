@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gyrator_plot::{BUCKETS, Choice, Drawn, Facts, UnknownName, choose, figure};
-use gyrator_record::{Decimated, ReadTableError, ResultFile};
+use gyrator_record::{Column, ColumnType, Decimated, ReadTableError, ResultFile};
 use gyrator_system::closest;
 
 use crate::exit::Exit;
@@ -80,6 +80,25 @@ pub(super) fn open(path: &Path) -> Result<ResultFile, Failure> {
     ResultFile::open(path).map_err(|error| not_read(&error, path))
 }
 
+/// Refuses a result of which there is nothing to draw.
+pub(super) fn refuse_empty(file: &ResultFile, rows: u64) -> Result<(), Failure> {
+    let path = file.path().display();
+    let is_number = |column: &Column| column.kind != ColumnType::String;
+    let (text, help) = match rows {
+        0 => (
+            format!("{path} has no rows: there is nothing to draw"),
+            "the run that wrote it has recorded nothing; its messages and its summary say why",
+        ),
+        _ if !file.columns().iter().any(is_number) => (
+            format!("{path} has no column of numbers besides the time: there is nothing to draw"),
+            "--output-variable of `gyrator run` chooses the variables that are recorded",
+        ),
+        _ => return Ok(()),
+    };
+    let failure = Failure::new(Exit::InvalidInput, Message::error(text));
+    Err(failure.help(help))
+}
+
 pub(super) fn not_read(error: &ReadTableError, path: &Path) -> Failure {
     let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
     match advice_on_missing(path) {
@@ -91,7 +110,14 @@ pub(super) fn not_read(error: &ReadTableError, path: &Path) -> Failure {
 pub(super) fn not_known(unknown: &UnknownName, file: &ResultFile) -> Failure {
     let failure = Failure::usage(format!("{}: {unknown}", file.path().display()));
     let names = unknown.known.iter().map(String::as_str);
-    match closest(&unknown.pattern, names) {
+    let of_component = format!(".{}", unknown.pattern);
+    let mut with_component = names.clone().filter(|name| name.ends_with(&of_component));
+    let near = match (with_component.next(), with_component.next()) {
+        (Some(_), Some(_)) => Some(format!("*{of_component}")),
+        (Some(name), None) => Some(name.to_owned()),
+        _ => closest(&unknown.pattern, names).map(str::to_owned),
+    };
+    match near {
         Some(near) => failure.help(format!("did you mean `{near}`?")),
         None => failure.help(format!("it has {}", listed(&unknown.known))),
     }
@@ -120,6 +146,7 @@ fn drawn(file: &ResultFile, choice: &Choice) -> Result<Drawn, Failure> {
     }
     let rows =
         Decimated::read(file, &columns, BUCKETS).map_err(|error| not_read(&error, file.path()))?;
+    refuse_empty(file, rows.rows)?;
     Ok(Drawn {
         name: String::new(),
         rows,

@@ -6,7 +6,7 @@ use clap::Args;
 use gyrator_record::ResultFile;
 use serde_json::Value;
 
-use super::plot::{not_known, not_read, open};
+use super::plot::{not_known, not_read, open, refuse_empty};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::overwriting::{self, Named};
@@ -45,6 +45,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     let drawing = drawing.map_err(|error| not_read(&error, &options.result))?;
     let mut remarks = shown.remarks();
     if summary.is_null() {
+        refuse_empty(&file, drawing.rows())?;
         remarks.push(
             "This page shows signals only. Verdict, energies, settings and provenance stand in the summary of the \
              run: --summary FILE.json of `gyrator run` writes it, and --summary FILE.json of `gyrator report` reads it. \

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gyrator_plot::{StudyPicture, StudyRows, StudyView};
+use gyrator_plot::{StudyPicture, StudyPlotError, StudyRows, StudyView};
 
 use super::plot::not_read;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
+use crate::input_kind::{self, Kind, Wanted};
 use crate::options::assignment;
 use crate::overwriting;
 use crate::picture::PictureOptions;
@@ -35,6 +36,7 @@ pub(super) struct Options {
 /// Draws the table.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     overwriting::refuse(&options.picture.outputs(), &[("the table", &options.table)])?;
+    let kind = input_kind::expect(&options.table, Wanted::StudyTable)?;
     let rows = StudyRows::read(&options.table);
     let rows = rows.map_err(|error| not_read(&error, &options.table))?;
     let name = options.table.file_name().unwrap_or_default();
@@ -45,8 +47,15 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     };
     let picture = rows.picture(&name.to_string_lossy(), &view);
     let picture = picture.map_err(|error| {
-        let text = format!("{}: {error}", options.table.display());
-        Failure::new(Exit::InvalidInput, Message::error(text))
+        let table = options.table.display();
+        let text = format!("{table}: {error}");
+        let failure = Failure::new(Exit::InvalidInput, Message::error(text));
+        match (error, kind) {
+            (StudyPlotError::NoStudy, Some(Kind::Table)) => {
+                failure.help(format!("`gyrator plot {table}` takes the result of a run"))
+            }
+            _ => failure,
+        }
     })?;
     match picture {
         StudyPicture::Curves(figure) => options.picture.show(&figure),

@@ -109,6 +109,15 @@ fn mistakes_are_named() {
     let bench = bench();
     bench.write("empty.csv", "");
     bench.write("no.json", "{}");
+    bench.write("old.svg", "<svg></svg>");
+    bench.write("no-rows.csv", "time,x\n");
+    bench.write("texts.csv", "time,x\n0,\"a\"\n");
+    bench.write("semicolons.csv", "time;x\n0;0,5\n");
+    bench.write("tabs.csv", "\"time\"\t\"x\"\n0\t1\n");
+    bench.write(
+        "study.csv",
+        "case;k;stop_reason;message;x\n1;2,5;stop-time;;3,0\n",
+    );
     bench.write("other.csv", "time,x\n0,1\n");
     bench.write(
         "table.csv",
@@ -117,9 +126,37 @@ fn mistakes_are_named() {
     let mut shown = String::new();
     for arguments in [
         &["plot", "out.csv", "a.y"][..],
+        &["plot", "out.csv", "v"],
+        &["plot", "out.csv", "x"],
+        &["plot", "out.csv", "*.q"],
+        &["plot", "no.json"],
+        &["plot", "old.svg"],
         &["plot", "out.csv", "b.name"],
         &["plot", "none.csv"],
         &["plot", "empty.csv"],
+        &["plot", "no-rows.csv", "-o", "never.svg"],
+        &[
+            "plot",
+            "other.csv",
+            "--with",
+            "no-rows.csv",
+            "-o",
+            "never.svg",
+        ],
+        &["plot", "texts.csv", "-o", "never.svg"],
+        &["report", "no-rows.csv", "-o", "never.html"],
+        &[
+            "compare",
+            "no-rows.csv",
+            "no-rows.csv",
+            "--plot",
+            "never.svg",
+        ],
+        &["plot", "semicolons.csv", "-o", "never.svg"],
+        &["plot", "tabs.csv", "-o", "never.svg"],
+        &["study", "plot", "study.csv", "-o", "never.svg"],
+        &["study", "plot", "out.csv", "-o", "never.svg"],
+        &["study", "plot", "no.json", "-o", "never.svg"],
         &["plot", "out.csv", "-o", "out.png"],
         &["plot", "out.csv", "--summary", "no.json"],
         &["plot", "out.csv", "--summary", "out.csv"],
@@ -142,9 +179,12 @@ fn mistakes_are_named() {
         shown.push_str(&format!(
             "$ {}\n{}exit code {:?}\n\n",
             arguments.join(" "),
-            outcome.stderr,
+            outcome.stdout + &outcome.stderr,
             outcome.code
         ));
+    }
+    for picture in ["never.svg", "never.html"] {
+        assert!(!bench.path(picture).exists(), "{picture}");
     }
     let folder = bench.path("").display().to_string();
     insta::assert_snapshot!(shown.replace(folder.trim_end_matches('/'), "[folder]"));

@@ -275,6 +275,9 @@ fn text_needs_no_quotes_where_a_column_begins_with_it() {
     assert_eq!(table.series[0].numbers().unwrap(), [1.0, 2.0]);
     let text = ["Set me!", "1"].map(str::to_owned).to_vec();
     assert_eq!(table.column("b").unwrap().values, Values::Text(text));
+    // Names may hold what separates columns elsewhere.
+    let table = parse("t;s,a\tb\n0,1\n").unwrap();
+    assert_eq!((table.time, &*table.series[0].name), (vec![0.0], "a\tb"));
     // The time may stand elsewhere, as in a Parquet file.
     let table = parse("x,time\n5,0\n4,1\n").unwrap();
     assert_eq!(table.time, [0.0, 1.0]);
@@ -307,6 +310,8 @@ fn broken_files_are_explained() {
     let texts = [
         "",
         "time;x\n0;1\n",
+        "\"time\"\t\"a,b\"\n0\t1\n",
+        "\n\nt;x\n0;1\n",
         "time,x,x\n",
         "time,x\n0,1\n1\n",
         "time,x\n0,1\n1,2,3\n2,3\n",
@@ -328,7 +333,10 @@ fn broken_files_are_explained() {
     let error = parse_csv(b"time,x\n0,\xff\n", Path::new("result.csv"))
         .unwrap_err()
         .to_string();
-    assert_eq!(error, "result.csv:2: this is not UTF-8 text");
+    assert!(
+        error.starts_with("result.csv:2: this is not UTF-8 text; `iconv "),
+        "{error}"
+    );
 }
 
 #[test]
