@@ -1,11 +1,12 @@
-//! Outputs that would overwrite an input, or each other.
+//! Outputs that would overwrite an input, or each other, and outputs that have no place.
 
 use std::path::{Path, PathBuf};
 
 use gyrator_record::is_same;
 use gyrator_system::SystemFile;
 
-use crate::failure::Failure;
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
 
 /// A file of the command line: what it is, and where.
 pub(crate) type Named<'a> = (&'a str, &'a Path);
@@ -26,6 +27,34 @@ pub(crate) fn refuse(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Refuses outputs that a run would write at its end, and could not: folders, and files of folders that are not there.
+///
+/// # Errors
+/// A failure that names the option and the folder.
+pub(crate) fn refuse_without_folder(outputs: &[Named<'_>]) -> Result<(), Failure> {
+    for (option, path) in outputs {
+        let name = path.display();
+        let (text, help) = if path.is_dir() {
+            (
+                format!("{option} {name} is a folder"),
+                "name a file in it".to_owned(),
+            )
+        } else if let Some(folder) = path.parent().filter(|folder| is_missing(folder)) {
+            let folder = folder.display();
+            let text = format!("{option} {name}: the folder {folder} does not exist");
+            (text, format!("make it first: `mkdir -p {folder}`"))
+        } else {
+            continue;
+        };
+        return Err(Failure::new(Exit::Failed, Message::error(text)).help(help));
+    }
+    Ok(())
+}
+
+fn is_missing(folder: &Path) -> bool {
+    !folder.as_os_str().is_empty() && !folder.exists()
 }
 
 /// Refuses outputs that are files of the system: FMUs, tables of blocks, included files, its scenario, and files of a
@@ -78,6 +107,24 @@ mod tests {
     use std::fs::write;
 
     use super::*;
+
+    #[test]
+    fn outputs_have_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let refusal = |path: &Path| refuse_without_folder(&[("--plot", path)]).err();
+        for path in ["out.svg", "/dev/null"] {
+            assert!(refusal(Path::new(path)).is_none(), "{path}");
+        }
+        assert!(refusal(&folder.path().join("out.svg")).is_none());
+        let is_folder = refusal(folder.path()).unwrap();
+        assert!(is_folder.text().ends_with("is a folder"));
+        let nowhere = refusal(&folder.path().join("no/out.svg")).unwrap();
+        assert!(
+            nowhere.text().ends_with("no does not exist"),
+            "{}",
+            nowhere.text()
+        );
+    }
 
     #[test]
     fn r52_outputs_that_are_inputs_or_each_other_are_refused() {

@@ -284,7 +284,8 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
         return write(&mut File::create(&name)?);
     }
     let part = with_ending(&name, ".part");
-    let (mut file, is_locked) = open_part(&part)?;
+    let (mut file, is_locked) = open_part(&part)
+        .map_err(|error| io::Error::new(error.kind(), why_not_created(path, &error)))?;
     if !is_locked {
         return Err(io::Error::other("another program is writing it"));
     }

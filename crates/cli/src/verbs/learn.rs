@@ -153,6 +153,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let output = options.output_file.as_deref();
     let outputs = Vec::from_iter(output.map(|path| ("--output-file", path)));
     overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
+    overwriting::refuse_without_folder(&outputs)?;
     let plan = Plan {
         system: &options.system,
         live: None,

@@ -47,7 +47,11 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     }
     let mut inputs = inputs(&options);
     inputs.push(("the FMU", &options.fmu));
-    overwriting::refuse(&options.session.results.outputs(), &inputs)?;
+    let mut outputs = options.session.results.outputs();
+    overwriting::refuse(&outputs, &inputs)?;
+    // The result file says by itself, and at once, that it has no folder.
+    outputs.retain(|(option, _)| *option != "--output-file");
+    overwriting::refuse_without_folder(&outputs)?;
     let plan = options.session.plan(&options.fmu, None);
     match plan.carry_out() {
         Some(outcome) => outcome,

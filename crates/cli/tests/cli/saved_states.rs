@@ -263,7 +263,7 @@ fn wrong_states_say_where_and_what_and_what_to_do() {
         1,
         &other,
     );
-    let folder = ["cannot write the state nowhere/new.state"];
+    let folder = ["--save-state nowhere/new.state: the folder nowhere does not exist"];
     let nowhere = "run system.toml -e 0.01 --save-state nowhere/new.state";
     refuse(&bench, nowhere, 1, &folder);
     assert_eq!(bench.read("notes.txt"), "do not lose this");
