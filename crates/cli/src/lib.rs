@@ -45,6 +45,7 @@ mod system_input;
 mod unit_times;
 mod verbs;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -91,27 +92,44 @@ fn run(packed_fmu: &[u8]) -> Exit {
     }
 }
 
-/// Names the option that an argument without one may be meant for.
+/// Adds advice to a message about an argument that is not known.
 fn advise(mut message: clap::Error) -> clap::Error {
-    let argument = match message.get(ContextKind::InvalidArg) {
+    let advice = match message.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(argument)) if message.kind() == ErrorKind::UnknownArgument => {
-            argument.clone()
+            advice(argument)
         }
-        _ => return message,
+        _ => None,
     };
-    let takes_start_values = std::env::args().nth(1).is_some_and(|verb| {
-        let verb = verbs::command_of(&verb);
-        verb.is_some_and(|verb| {
-            verb.get_arguments()
-                .any(|arg| arg.get_id() == "start_value")
-        })
-    });
-    if takes_start_values && !argument.starts_with('-') && options::assignment(&argument).is_ok() {
-        let advice = format!("a start value is set with '--start-value {argument}'");
+    if let Some(advice) = advice {
         let advice = ContextValue::StyledStrs(vec![advice.into()]);
         message.insert(ContextKind::Suggested, advice);
     }
     message
+}
+
+/// Names the option that an argument without one may be meant for.
+fn advice(argument: &str) -> Option<String> {
+    let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    let arguments: Vec<String> = arguments.collect();
+    let verb = verbs::command_of(arguments.get(1)?)?;
+    let has = |is_it: &dyn Fn(&clap::Arg) -> bool| verb.get_arguments().any(is_it);
+    // An option whose value may be left out takes one after `=` only.
+    let takes_joined = |option: &str| {
+        let name = option.strip_prefix("--");
+        has(&|arg| arg.is_require_equals_set() && arg.get_long() == name)
+    };
+    let is_apart =
+        |value: &str| value == argument || !value.starts_with('-') && !Path::new(value).exists();
+    let mut pairs = arguments.windows(2);
+    if let Some([option, value]) = pairs.find(|pair| takes_joined(&pair[0]) && is_apart(&pair[1])) {
+        return Some(format!(
+            "a value of {option} follows '=': '{option}={value}'"
+        ));
+    }
+    let takes_start_values = has(&|arg| arg.get_id() == "start_value");
+    let is_one =
+        takes_start_values && !argument.starts_with('-') && options::assignment(argument).is_ok();
+    is_one.then(|| format!("a start value is set with '--start-value {argument}'"))
 }
 
 /// Prints help and version that were asked for, or what is wrong with the command line.

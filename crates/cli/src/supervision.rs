@@ -77,7 +77,7 @@ impl Plan<'_> {
                 let page = listener.and_then(|listener| LivePage::of_run(listener, &stop));
                 let supervised = LivePage::join(page.as_ref(), supervised);
                 let ending = supervised.wait(&stop).map_err(Failure::from);
-                let outcome = ending.and_then(|ending| self.conclude(ending));
+                let outcome = ending.and_then(|ending| self.conclude(ending, page.as_ref()));
                 page.into_iter().for_each(|page| page.close(&outcome));
                 Some(outcome)
             }
@@ -107,7 +107,7 @@ impl Plan<'_> {
 
     /// Writes the summary of a run that has failed.
     fn summarize(&self, failure: &Failure) -> Result<(), Failure> {
-        self.report(CrashSummary {
+        let crash = CrashSummary {
             system: self.system,
             stop_reason: match failure.exit {
                 Exit::Crashed => "crashed",
@@ -119,11 +119,12 @@ impl Plan<'_> {
             components_in_call: Vec::new(),
             output: None,
             checks: &[],
-        })
+        };
+        self.report(crash, None)
     }
 
-    /// Writes summary, page and JUnit report of a run without a report.
-    fn report(&self, crash: CrashSummary<'_>) -> Result<(), Failure> {
+    /// Writes summary, page and JUnit report of a run without a report; `page` is its live page.
+    fn report(&self, crash: CrashSummary<'_>, page: Option<&LivePage>) -> Result<(), Failure> {
         let why = crash.stop_detail;
         let checks = self.checks.map(|checks| (checks, checks.not_judged(why)));
         let findings = checks.as_ref().map_or(&[][..], |(_, findings)| findings);
@@ -136,6 +137,7 @@ impl Plan<'_> {
         };
         let rows = crash.output.as_ref().map(|(path, _)| path.clone());
         let crash = Summary::of_crash(crash).with_graph(self.diagram());
+        page.into_iter().for_each(|page| page.keep_crash(&crash));
         let summary = self.summary.map_or(Ok(()), |path| crash.write(path));
         let page = self.report.map_or(Ok(()), |path| {
             report_page::write_kept(path, &crash, rows.as_deref())
@@ -151,7 +153,7 @@ impl Plan<'_> {
         read().ok().as_ref().map(Diagram::of)
     }
 
-    fn conclude(&self, ending: Ending) -> Result<Exit, Failure> {
+    fn conclude(&self, ending: Ending, page: Option<&LivePage>) -> Result<Exit, Failure> {
         ending.warnings.iter().for_each(|text| warn(text));
         if let Some(text) = &ending.unsaid {
             screen::message(&format!("{}\n", screen::harmless(text)));
@@ -166,7 +168,7 @@ impl Plan<'_> {
             WorkerOutcome::Finished(code) => {
                 self.check(Exit::of(code), file, ending.unsaid.is_some())
             }
-            WorkerOutcome::Died(death) => Err(self.failure(&death, file)),
+            WorkerOutcome::Died(death) => Err(self.failure(&death, file, page)),
         }
     }
 
@@ -213,7 +215,12 @@ impl Plan<'_> {
         Ok(exit)
     }
 
-    fn failure(&self, death: &Death, file: Option<KeptResults>) -> Failure {
+    fn failure(
+        &self,
+        death: &Death,
+        file: Option<KeptResults>,
+        page: Option<&LivePage>,
+    ) -> Failure {
         let mut text = death.to_string();
         if let Some(output) = self.output.filter(|output| *output != Path::new("-")) {
             // A Parquet file that was being made of the rows.
@@ -232,7 +239,7 @@ impl Plan<'_> {
         }
         let detail = death.to_string();
         let crash = crash_summary(self.system, death, &detail, output);
-        if let Err(error) = self.report(crash) {
+        if let Err(error) = self.report(crash, page) {
             failure = failure.detail(error.text());
         }
         failure

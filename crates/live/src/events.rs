@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::bucket::Bucket;
 use crate::history::History;
-use crate::message::{Begin, Message};
+use crate::message::{Begin, Message, State};
 
 /// Events that are kept for browsers that are behind: some seconds of a run. A browser that is further behind gets
 /// everything anew.
@@ -112,6 +112,16 @@ impl Events {
     /// Whether the run has said that it has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.lock().end.is_some()
+    }
+
+    /// What the run is and how it stood, by its last messages.
+    pub(crate) fn last_state(&self) -> (Option<Begin>, Option<State>) {
+        let published = self.lock();
+        let state = match &published.state {
+            Some(Message::State(state)) => Some(state.clone()),
+            _ => None,
+        };
+        (published.begin.clone(), state)
     }
 
     /// Lets every browser go when it has got all events.
@@ -255,7 +265,7 @@ fn text(message: &Message) -> Arc<str> {
 mod tests {
     use super::*;
     use crate::bucket::Extremes;
-    use crate::message::{Answer, End, Signal, State};
+    use crate::message::{Answer, End, Signal};
 
     const NOW: Duration = Duration::ZERO;
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::address::Address;
 use crate::command::Command;
 use crate::events::{Draw, Events};
-use crate::message::Message;
+use crate::message::{Begin, Message, State};
 use crate::request::{Limits, Refusal, Request, read_request};
 use crate::server_end::ServerEnd;
 use crate::token::Token;
@@ -151,6 +151,11 @@ impl Serving {
     /// Publishes a message besides those of the run.
     pub fn publish(&self, message: Message) {
         self.0.events.publish(message);
+    }
+
+    /// What the run is and how it stood, by its last messages.
+    pub fn last_state(&self) -> (Option<Begin>, Option<State>) {
+        self.0.events.last_state()
     }
 
     /// Waits, for a while, until a run that has ended has sent everything. Whether it has said how it has ended.

@@ -3,6 +3,7 @@
 mod run;
 mod study;
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 use clap::Args;
@@ -12,11 +13,12 @@ use gyrator_live::{
 use gyrator_record::{Column, ColumnType, Decimator};
 use gyrator_report::{Drawing, Page};
 use gyrator_worker::{Stop, Supervised};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::screen;
+use crate::summary::Summary;
 
 pub(crate) use run::{Live, Shown};
 pub(crate) use study::StudyPage;
@@ -61,8 +63,11 @@ impl LiveOptions {
 }
 
 /// The page of a run, in the process that survives the run.
-#[derive(Clone)]
-pub(crate) struct LivePage(Serving);
+pub(crate) struct LivePage {
+    serving: Serving,
+    /// The summary of a run whose process was lost.
+    crash: OnceCell<Value>,
+}
 
 impl LivePage {
     /// Serves the page, and says where; `stop` ends the run. Without a thread there is no page, and the run goes on.
@@ -75,7 +80,10 @@ impl LivePage {
         match listener.serve(page, Box::new(draw), stop) {
             Ok(serving) => {
                 screen::message(&format!("live page: {url}\n"));
-                Some(Self(serving))
+                Some(Self {
+                    serving,
+                    crash: OnceCell::new(),
+                })
             }
             Err(error) => {
                 screen::message(&format!("warning: there is no live page: {error}\n"));
@@ -91,7 +99,7 @@ impl LivePage {
 
     /// Takes the messages of a run, and has its commands go to it.
     pub(crate) fn join(page: Option<&Self>, run: Supervised) -> Supervised {
-        let Some(Self(serving)) = page.cloned() else {
+        let Some(serving) = page.map(|page| page.serving.clone()) else {
             return run;
         };
         run.on_connection(move |stream| {
@@ -101,12 +109,63 @@ impl LivePage {
         })
     }
 
+    /// Keeps the summary of a run whose process was lost, for [`close`](Self::close).
+    pub(crate) fn keep_crash(&self, summary: &Summary<'_>) {
+        // A summary that is no JSON is not written either, and that is reported.
+        let _ = self
+            .crash
+            .set(serde_json::to_value(summary).unwrap_or_default());
+    }
+
     /// Shows how the run has ended where it has not said so itself, and ends when browsers have read that.
     pub(crate) fn close(&self, outcome: &Result<Exit, Failure>) {
-        if !self.0.wait_for_run() {
-            self.0.publish(LiveMessage::End(end(outcome)));
+        if !self.serving.wait_for_run() {
+            let (begin, state) = self.serving.last_state();
+            // What an FMU may have written in place of a report is none.
+            let report = state.map(|state| state.report).filter(Value::is_object);
+            let report = report.map(|report| summary_so_far(&begin.unwrap_or_default(), report));
+            let crash = self.crash.get().cloned();
+            let crash = crash.unwrap_or_else(|| json!({ "stop_reason": stop_reason(outcome) }));
+            self.serving.publish(LiveMessage::End(End {
+                summary: Some(lost(report, crash)),
+                ..end(outcome)
+            }));
         }
-        self.0.close();
+        self.serving.close();
+    }
+}
+
+/// The summary of a run that was lost with its process: its last report, and over that what is known of its end.
+fn lost(report: Option<Value>, crash: Value) -> Value {
+    let Some(mut report) = report else {
+        return crash;
+    };
+    report["last_report_time"] = report["stop_time"].clone();
+    let is_known = |value: &Value| match value {
+        Value::Null => false,
+        Value::Array(values) => !values.is_empty(),
+        Value::Object(values) => !values.is_empty(),
+        _ => true,
+    };
+    let Value::Object(crash) = crash else {
+        return report;
+    };
+    for (key, value) in crash.into_iter().filter(|(_, value)| is_known(value)) {
+        report[key] = value;
+    }
+    report
+}
+
+/// How a run has ended that has not said so itself.
+fn stop_reason(outcome: &Result<Exit, Failure>) -> &'static str {
+    match outcome
+        .as_ref()
+        .map_or_else(|failure| failure.exit, |exit| *exit)
+    {
+        Exit::Success => "",
+        Exit::Interrupted => "interrupted",
+        Exit::Crashed => "crashed",
+        _ => "failed",
     }
 }
 
@@ -201,7 +260,10 @@ fn end(outcome: &Result<Exit, Failure>) -> End {
             let text = "the run has failed: the messages of the program say why";
             (format!("{text} (exit code {})", exit.code()), true)
         }
-        Err(failure) => (failure.text().to_owned(), true),
+        Err(failure) => {
+            let is_failure = failure.exit != Exit::Interrupted;
+            (failure.text().to_owned(), is_failure)
+        }
     };
     End {
         text,

@@ -86,8 +86,8 @@ impl LiveOptions {
                     .listen()?
                     .and_then(|at| LivePage::serve(at, page(), stop));
                 let (here, there) = UnixStream::pair()?;
-                if let Some(LivePage(serving)) = &page {
-                    serving.connect(there)?;
+                if let Some(page) = &page {
+                    page.serving.connect(there)?;
                 }
                 (page, here)
             }
@@ -287,7 +287,7 @@ impl Live {
 
     fn finish(&self, end: End) {
         self.page.finish(end);
-        if let Some(LivePage(serving)) = &self.server {
+        if let Some(LivePage { serving, .. }) = &self.server {
             serving.wait_for_run();
             serving.close();
         }

@@ -41,7 +41,7 @@ impl StudyPage {
             shown: None,
             length: None,
         };
-        let LivePage(serving) = page.clone();
+        let serving = page.serving.clone();
         let (stop, stopped) = mpsc::channel::<()>();
         let work = move || {
             let mut pause = INTERVAL;
@@ -66,7 +66,7 @@ impl Drop for StudyPage {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        let LivePage(serving) = &self.page;
+        let LivePage { serving, .. } = &self.page;
         serving.publish(LiveMessage::End(End {
             text: "the study has ended: the messages of the program say how".to_owned(),
             ..End::default()

@@ -45,16 +45,19 @@ impl Followed {
     }
 
     fn ask(&self, method: &str, path: &str, body: &str) -> TcpStream {
-        let mut stream = TcpStream::connect(&self.host).unwrap();
+        self.try_ask(method, path, body).unwrap()
+    }
+
+    fn try_ask(&self, method: &str, path: &str, body: &str) -> std::io::Result<TcpStream> {
+        let mut stream = TcpStream::connect(&self.host)?;
         write!(
             stream,
             "{method} {}{path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n{body}",
             self.path,
             self.host,
             body.len()
-        )
-        .unwrap();
-        stream
+        )?;
+        Ok(stream)
     }
 
     /// The status of the answer to a command.
@@ -245,7 +248,7 @@ fn the_last_picture_is_that_of_the_report() {
     }
 }
 
-/// The process with the page outlives that of the FMU.
+/// The process with the page outlives that of the FMU, and keeps the figures of its last report.
 #[test]
 fn a_crash_is_shown() {
     let bench = Bench::new();
@@ -255,6 +258,24 @@ fn a_crash_is_shown() {
         "run system.toml --start-value bad.fault=segfault --live --real-time=0.1",
     );
     let mut events = page.events();
+    let section = |event: &Value, name: &str| event["sections"][name].to_string();
+    events.wait_for("a report", |event| {
+        section(event, "run").contains("running") && section(event, "components").contains("bad")
+    });
+    let last = events.wait_for("its last picture", |event| {
+        section(event, "run").contains("crashed")
+    });
+    assert!(!section(&last, "run").contains("running"), "{last}");
+    let fault = section(&last, "fault");
+    for text in [
+        "at t = 0.4 s",
+        "SIGSEGV",
+        "in a call at that time: bad",
+        "the last that came",
+    ] {
+        assert!(fault.contains(text), "{text}: {fault}");
+    }
+    assert!(section(&last, "components").contains("bad"), "{last}");
     let end = events.wait_for("its end", |event| event["kind"] == "end");
     assert_eq!(end["is_failure"], true);
     let text = end["text"].as_str().unwrap();
@@ -262,7 +283,32 @@ fn a_crash_is_shown() {
         text.starts_with("bad: SIGSEGV in fmi2DoStep at t = 0.4 s (step 4)"),
         "{text}"
     );
+    let summary = &end["summary"];
+    assert_eq!(summary["stop_reason"], "crashed");
+    assert_eq!(
+        (&summary["stop_time"], &summary["steps"]),
+        (&json!(0.4), &json!(4))
+    );
     assert_eq!(page.end().0, Some(5));
+}
+
+/// A second stop ends also a run whose FMU does not return.
+#[test]
+fn a_run_that_is_stopped_at_once_has_not_failed() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    let sleep = "--start-value bad.fault=sleep --start-value bad.sleep_time=600 --timeout 0";
+    let page = Followed::start(&bench, &format!("run system.toml {sleep} --live"));
+    let mut events = page.events();
+    events.wait_for("its begin", |event| event["kind"] == "begin");
+    stop(&page);
+    // Where the first one came before the call that does not return, the program may have ended.
+    let stop = json!({ "command": "stop" }).to_string();
+    drop(page.try_ask("POST", "/commands", &stop));
+    let end = events.wait_for("its end", |event| event["kind"] == "end");
+    assert_eq!(end["is_failure"], false, "{end}");
+    assert_eq!(end["summary"]["stop_reason"], "interrupted", "{end}");
+    assert_eq!(page.end().0, Some(130));
 }
 
 #[test]
@@ -285,6 +331,8 @@ fn only_this_machine_sees_the_page_unless_others_may() {
         ("--live=0.0.0.0:0", 2, "--live-allow-remote"),
         ("--live=somewhere", 2, "`somewhere` is no address"),
         ("--live-allow-remote", 2, "--live"),
+        ("--live 8080", 2, "'--live=8080'"),
+        ("--real-time 2 --live", 2, "'--real-time=2'"),
         (&taken, 1, "cannot listen at 127.0.0.1:"),
     ] {
         let outcome = bench.run(format!("run system.toml -e 0.01 {options}").split(' '));

@@ -35,6 +35,13 @@ pub(super) fn fault(summary: &Value) -> String {
             "Components in a call at that time: {names}."
         )));
     }
+    if number(summary, "last_report_time").is_some() {
+        let time = written(&summary["last_report_time"]);
+        html.push_str(&paragraph(&format!(
+            "The figures below are those at t = {time} s, the last that came from the process of the run."
+        )));
+        return html;
+    }
     html.push_str(&paragraph(match number(summary, "steps") {
         Some(steps) if steps > 0.0 && summary["counters"].is_null() => {
             "The figures of the run are lost with its process; rows that were recorded are in its result."
