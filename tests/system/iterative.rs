@@ -786,7 +786,7 @@ mod math_003 {
         let control = parameters
             .iter()
             .fold(Choice::new("richardson"), |choice, (key, value)| {
-                choice.with(key, Value::Real(*value))
+                choice.with(*key, Value::Real(*value))
             });
         system.step_control(control);
         let mut run = start(&system);
