@@ -104,25 +104,32 @@ fn a_run_with_error_bars_is_drawn_with_tubes_and_units() {
     assert!(svg.contains("coupling error"), "{svg}");
 }
 
+/// Files that hold nothing to draw, or are of another kind.
+const UNSUITABLE: &[(&str, &str)] = &[
+    ("empty.csv", ""),
+    ("no.json", "{}"),
+    ("old.svg", "<svg></svg>"),
+    ("no-rows.csv", "time,x\n"),
+    ("texts.csv", "time,x\n0,\"a\"\n"),
+    ("semicolons.csv", "time;x\n0;0,5\n"),
+    ("tabs.csv", "\"time\"\t\"x\"\n0\t1\n"),
+    (
+        "study.csv",
+        "case;k;stop_reason;message;x\n1;2,5;stop-time;;3,0\n",
+    ),
+    ("other.csv", "time,x\n0,1\n"),
+    (
+        "table.csv",
+        "case,k,stop_reason,message,x\n1,2.0,stop-time,,3.0\n",
+    ),
+];
+
 #[test]
 fn mistakes_are_named() {
     let bench = bench();
-    bench.write("empty.csv", "");
-    bench.write("no.json", "{}");
-    bench.write("old.svg", "<svg></svg>");
-    bench.write("no-rows.csv", "time,x\n");
-    bench.write("texts.csv", "time,x\n0,\"a\"\n");
-    bench.write("semicolons.csv", "time;x\n0;0,5\n");
-    bench.write("tabs.csv", "\"time\"\t\"x\"\n0\t1\n");
-    bench.write(
-        "study.csv",
-        "case;k;stop_reason;message;x\n1;2,5;stop-time;;3,0\n",
-    );
-    bench.write("other.csv", "time,x\n0,1\n");
-    bench.write(
-        "table.csv",
-        "case,k,stop_reason,message,x\n1,2.0,stop-time,,3.0\n",
-    );
+    for (name, text) in UNSUITABLE {
+        bench.write(name, text);
+    }
     let mut shown = String::new();
     for arguments in [
         &["plot", "out.csv", "a.y"][..],

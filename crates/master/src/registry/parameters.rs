@@ -13,6 +13,35 @@ pub struct ParameterInfo {
     pub kind: ParameterKind,
 }
 
+impl ParameterInfo {
+    /// A number within these limits, with its default.
+    pub const fn number(
+        name: &'static str,
+        summary: &'static str,
+        default: f64,
+        range: (f64, f64),
+    ) -> Self {
+        Self {
+            name,
+            summary,
+            kind: ParameterKind::Number { default, range },
+        }
+    }
+
+    /// A number within these limits, or `auto`, the default.
+    pub const fn number_or_auto(
+        name: &'static str,
+        summary: &'static str,
+        range: (f64, f64),
+    ) -> Self {
+        Self {
+            name,
+            summary,
+            kind: ParameterKind::NumberOrAuto { range },
+        }
+    }
+}
+
 /// Kind of a parameter, with its allowed values.
 #[derive(Debug, Clone, Copy)]
 pub enum ParameterKind {

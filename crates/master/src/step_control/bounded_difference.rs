@@ -7,6 +7,7 @@
 //! Own: the absolute and the relative bound are added, where Maestro asks for both, and no signal that is 0 can meet a relative one.
 
 use super::signals::{ALL, ControlledSignal};
+use super::sizes::{self, Sizes};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 use crate::state_stream::{StateStream, Stored};
@@ -17,36 +18,16 @@ struct BoundedDifference {
     names: String,
     tolerance: f64,
     absolute_tolerance: f64,
-    first_step: Option<f64>,
-    minimum_step: Option<f64>,
-    maximum_step: Option<f64>,
-    limits: (f64, f64),
+    sizes: Sizes,
     watched: Vec<ControlledSignal>,
     /// Their values at the start of the step.
     before: Vec<f64>,
     signals: [(&'static str, f64); 2],
 }
-
-const fn number(name: &'static str, summary: &'static str, default: f64) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::Number {
-            default,
-            range: (0.0, f64::INFINITY),
-        },
-    }
-}
-
-const fn automatic(name: &'static str, summary: &'static str) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::NumberOrAuto {
-            range: (f64::MIN_POSITIVE, f64::INFINITY),
-        },
-    }
-}
+const SIZES: (ParameterInfo, ParameterInfo, ParameterInfo) = sizes::parameters(
+    "size of the first step, s; auto: step_size",
+    "smallest step, s; auto: a hundredth of step_size",
+);
 
 // Both tolerances are the defaults of Maestro.
 pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
@@ -59,22 +40,21 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
             summary: "all real outputs, or names of some, and of two that should agree as `a.x - b.y`",
             kind: ParameterKind::Signals(&[ALL]),
         },
-        number(
+        ParameterInfo::number(
             "tolerance",
             "change in a step, or difference, relative to the greater of both values",
             1e-2,
+            (0.0, f64::INFINITY),
         ),
-        number(
+        ParameterInfo::number(
             "absolute_tolerance",
             "change or difference besides, relative to the nominal value of the signal",
             1e-3,
+            (0.0, f64::INFINITY),
         ),
-        automatic("first_step", "size of the first step, s; auto: step_size"),
-        automatic(
-            "minimum_step",
-            "smallest step, s; auto: a hundredth of step_size",
-        ),
-        automatic("maximum_step", "largest step, s; auto: ten times step_size"),
+        SIZES.0,
+        SIZES.1,
+        SIZES.2,
     ],
     facts: |_, ()| StepControlFacts {
         may_repeat: true,
@@ -92,19 +72,11 @@ impl BoundedDifference {
             names: arguments.text("signals").to_owned(),
             tolerance: arguments.number("tolerance"),
             absolute_tolerance: arguments.number("absolute_tolerance"),
-            first_step: arguments.number_or_auto("first_step"),
-            minimum_step: arguments.number_or_auto("minimum_step"),
-            maximum_step: arguments.number_or_auto("maximum_step"),
-            limits: (0.0, f64::INFINITY),
+            sizes: Sizes::new(arguments),
             watched: Vec::new(),
             before: Vec::new(),
             signals: [("step_size", 0.0), ("bounded-difference.change", 0.0)],
         }
-    }
-
-    fn limited(&self, size: f64) -> f64 {
-        let (least, most) = self.limits;
-        size.clamp(least, most.max(least))
     }
 
     /// The greatest d of all signals.
@@ -140,16 +112,11 @@ fn ratio(change: f64) -> f64 {
 
 impl StepControl for BoundedDifference {
     fn first(&mut self, system: &ControlledSystem<'_>) -> f64 {
-        let macro_step = system.macro_step;
-        self.limits = (
-            self.minimum_step.unwrap_or(1e-2 * macro_step),
-            self.maximum_step.unwrap_or(1e1 * macro_step),
-        );
         self.watched = system.signals(&self.names);
         let values = self.watched.iter();
         let values = values.map(|signal| signal.value(system.values));
         self.before = values.collect();
-        self.limited(self.first_step.unwrap_or(macro_step))
+        self.sizes.begin(system.macro_step, system.macro_step)
     }
 
     fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
@@ -158,7 +125,7 @@ impl StepControl for BoundedDifference {
             return Decision::Continue(size);
         }
         let change = self.change(audit.outputs);
-        let shorter = self.limited(REPEATED * size);
+        let shorter = self.sizes.limited(REPEATED * size);
         if change > 1.0 && audit.can_shrink_to(shorter) {
             return Decision::Redo {
                 size: shorter,
@@ -170,12 +137,11 @@ impl StepControl for BoundedDifference {
         for (signal, before) in self.watched.iter().zip(&mut self.before) {
             *before = signal.value(audit.outputs);
         }
-        Decision::Continue(self.limited(size * ratio(change)))
+        Decision::Continue(self.sizes.limited(size * ratio(change)))
     }
 
     fn refused(&mut self, size: f64) -> Option<f64> {
-        let shorter = self.limited(0.5 * size);
-        (shorter < size).then_some(shorter)
+        self.sizes.halved(size)
     }
 
     fn duplicate(&self) -> Option<Box<dyn StepControl>> {
@@ -200,10 +166,7 @@ impl Stored for BoundedDifference {
             names: _,
             tolerance: _,
             absolute_tolerance: _,
-            first_step: _,
-            minimum_step: _,
-            maximum_step: _,
-            limits: _,
+            sizes: _,
         } = self;
         stream.keep(before);
         signals.iter_mut().for_each(|(_, value)| stream.keep(value));

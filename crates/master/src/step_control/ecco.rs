@@ -10,6 +10,7 @@
 //! bonds (Glumac & Kovačić 2023; Kyllingstad et al. 2025). Steps are accepted
 //! unless `reject_above` is given.
 
+use super::sizes::{self, POSITIVE, Sizes};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
 use crate::ledger::BondEnergy;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
@@ -24,10 +25,7 @@ struct Ecco {
     integral_gain: Option<f64>,
     proportional_gain: f64,
     change: (f64, f64),
-    first_step: Option<f64>,
-    minimum_step: Option<f64>,
-    maximum_step: Option<f64>,
-    limits: (f64, f64),
+    sizes: Sizes,
     indicator: Indicator,
     reject_above: f64,
     /// There are no bonds: every step is this long, s.
@@ -56,57 +54,39 @@ impl Indicator {
     }
 }
 
-const fn number(
-    name: &'static str,
-    summary: &'static str,
-    default: f64,
-    range: (f64, f64),
-) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::Number { default, range },
-    }
-}
-
-const fn automatic(name: &'static str, summary: &'static str, range: (f64, f64)) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::NumberOrAuto { range },
-    }
-}
-
 // Defaults of `safety`, `smallest_change` and `largest_change`, and the automatic `k_i`: Sadjina &
 // Pedersen 2019, §4 and table 1. The automatic limits of the size are those of table 1, 10 µs and
 // 10 ms, over the steps of 1 ms that the paper compares with. `tolerance` and `energy_scale` have no
 // default there; `sum-abs` is own.
-const POSITIVE: (f64, f64) = (f64::MIN_POSITIVE, f64::INFINITY);
+const SIZES: (ParameterInfo, ParameterInfo, ParameterInfo) = sizes::parameters(
+    "size of the first step, s; auto: the minimum",
+    "smallest step, s; auto: a hundredth of step_size",
+);
 
 pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     name: "ecco",
     summary: "steps as long as the residual energies of the power bonds allow",
     source: "Sadjina 2019 §4, eqs 13–14",
     parameters: &[
-        number(
+        ParameterInfo::number(
             "tolerance",
             "relative tolerance r of the residual energy of a step; each order of extrapolation needs its own",
             1e-6,
             POSITIVE,
         ),
-        number(
+        ParameterInfo::number(
             "energy_scale",
             "typical energy E0 of a bond, J",
             1.0,
             (0.0, f64::INFINITY),
         ),
-        number("safety", "safety factor of the step size", 0.8, (0.01, 1.0)),
-        automatic(
+        ParameterInfo::number("safety", "safety factor of the step size", 0.8, (0.01, 1.0)),
+        ParameterInfo::number_or_auto(
             "k_i",
             "integral gain; auto: 0.3/(m + 2), m being the order of extrapolation in use",
             (0.0, 1.0),
         ),
-        number(
+        ParameterInfo::number(
             "k_p",
             "proportional gain; 0: an I controller",
             0.0,
@@ -117,34 +97,22 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
             summary: "residual energy as sum-abs, whose parts cannot cancel out, or signed as in the paper; or the defects of all connections, without bonds",
             kind: ParameterKind::Word(&["sum-abs", "signed", "defect"]),
         },
-        automatic(
-            "first_step",
-            "size of the first step, s; auto: the minimum",
-            POSITIVE,
-        ),
-        automatic(
-            "minimum_step",
-            "smallest step, s; auto: a hundredth of step_size",
-            POSITIVE,
-        ),
-        automatic(
-            "maximum_step",
-            "largest step, s; auto: ten times step_size",
-            POSITIVE,
-        ),
-        number(
+        SIZES.0,
+        SIZES.1,
+        SIZES.2,
+        ParameterInfo::number(
             "smallest_change",
             "smallest ratio of a step to the one before",
             0.2,
             (0.01, 1.0),
         ),
-        number(
+        ParameterInfo::number(
             "largest_change",
             "largest ratio of a step to the one before",
             1.5,
             (1.0, 10.0),
         ),
-        number(
+        ParameterInfo::number(
             "reject_above",
             "indicator above which a step is made again with a smaller size, where all units can restore their states",
             f64::INFINITY,
@@ -182,10 +150,7 @@ impl Ecco {
                 arguments.number("smallest_change"),
                 arguments.number("largest_change"),
             ),
-            first_step: arguments.number_or_auto("first_step"),
-            minimum_step: arguments.number_or_auto("minimum_step"),
-            maximum_step: arguments.number_or_auto("maximum_step"),
-            limits: (0.0, f64::INFINITY),
+            sizes: Sizes::new(arguments),
             indicator: Indicator::of(arguments),
             reject_above: arguments.number("reject_above"),
             macro_step: 0.0,
@@ -242,25 +207,16 @@ impl Ecco {
             ratio.clamp(least, most)
         }
     }
-
-    fn limited(&self, size: f64) -> f64 {
-        let (least, most) = self.limits;
-        size.clamp(least, most.max(least))
-    }
 }
 
 impl StepControl for Ecco {
     fn first(&mut self, system: &ControlledSystem<'_>) -> f64 {
         let macro_step = system.macro_step;
         self.macro_step = macro_step;
-        self.limits = (
-            self.minimum_step.unwrap_or(1e-2 * macro_step),
-            self.maximum_step.unwrap_or(1e1 * macro_step),
-        );
-        if system.has_bonds || self.indicator == Indicator::Defect {
-            self.limited(self.first_step.unwrap_or(0.0))
-        } else {
-            macro_step
+        let first = self.sizes.begin(macro_step, 0.0);
+        match system.has_bonds || self.indicator == Indicator::Defect {
+            true => first,
+            false => macro_step,
         }
     }
 
@@ -282,23 +238,22 @@ impl StepControl for Ecco {
         }
         let worst = std::mem::take(&mut self.worst);
         let ratio = self.ratio(worst, audit.order);
-        if worst > self.reject_above && size > self.limits.0 {
+        if worst > self.reject_above && size > self.sizes.least() {
             return Decision::Redo {
-                size: self.limited(size * ratio.min(REPEATED)),
+                size: self.sizes.limited(size * ratio.min(REPEATED)),
                 parts: 1,
             };
         }
         self.previous = (worst > 0.0).then_some(worst);
         if audit.had_event {
             self.previous = None;
-            return Decision::Continue(self.limits.0);
+            return Decision::Continue(self.sizes.least());
         }
-        Decision::Continue(self.limited(size * ratio))
+        Decision::Continue(self.sizes.limited(size * ratio))
     }
 
     fn refused(&mut self, size: f64) -> Option<f64> {
-        let shorter = self.limited(0.5 * size);
-        (shorter < size).then_some(shorter)
+        self.sizes.halved(size)
     }
 
     fn duplicate(&self) -> Option<Box<dyn StepControl>> {
@@ -321,16 +276,13 @@ impl Stored for Ecco {
             previous,
             signals,
             macro_step: _,
-            limits: _,
+            sizes: _,
             tolerance: _,
             energy_scale: _,
             safety: _,
             integral_gain: _,
             proportional_gain: _,
             change: _,
-            first_step: _,
-            minimum_step: _,
-            maximum_step: _,
             indicator: _,
             reject_above: _,
         } = self;

@@ -5,6 +5,7 @@ mod ecco;
 mod fixed;
 mod richardson;
 mod signals;
+mod sizes;
 mod zero_crossing;
 
 use crate::defect::Defects;

@@ -9,8 +9,9 @@
 //! anyway. An output that is passed on stale has an error of order m + 1 itself, which both have alike in the next step, and which
 //! bounds the step before.
 
+use super::sizes::{self, POSITIVE, Sizes};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
-use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, Entry, ParameterInfo};
 use crate::state_stream::{StateStream, Stored};
 
 /// The controller: its parameters, and its memory.
@@ -20,10 +21,7 @@ struct Richardson {
     absolute_tolerance: f64,
     safety: f64,
     change: (f64, f64),
-    first_step: Option<f64>,
-    minimum_step: Option<f64>,
-    maximum_step: Option<f64>,
-    limits: (f64, f64),
+    sizes: Sizes,
     /// Error that is allowed to each output whatever its value; infinite for outputs that change at events only.
     allowed: Vec<f64>,
     /// Outputs after the whole step.
@@ -41,28 +39,10 @@ struct Misses {
     time: f64,
 }
 
-const fn number(
-    name: &'static str,
-    summary: &'static str,
-    default: f64,
-    range: (f64, f64),
-) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::Number { default, range },
-    }
-}
-
-const fn automatic(name: &'static str, summary: &'static str, range: (f64, f64)) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::NumberOrAuto { range },
-    }
-}
-
-const POSITIVE: (f64, f64) = (f64::MIN_POSITIVE, f64::INFINITY);
+const SIZES: (ParameterInfo, ParameterInfo, ParameterInfo) = sizes::parameters(
+    "size of the first step, s; auto: the minimum",
+    "smallest step, s, which stands whatever its error; auto: a hundredth of step_size",
+);
 
 // `tolerance` is the usual relative tolerance of FMI's default experiments; `safety` that of Hairer et al., and the limits
 // of change and size those of `ecco`.
@@ -71,40 +51,28 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     summary: "steps as long as a whole step and two halves agree; units have to save their states",
     source: "Hairer 1993 §II.4; Schierz 2012",
     parameters: &[
-        number(
+        ParameterInfo::number(
             "tolerance",
             "error of a step that each real output may have, relative to its value",
             1e-4,
             POSITIVE,
         ),
-        automatic(
+        ParameterInfo::number_or_auto(
             "absolute_tolerance",
             "error of a step that each real output may have besides, relative to its nominal value; auto: as tolerance",
             (0.0, f64::INFINITY),
         ),
-        number("safety", "safety factor of the step size", 0.9, (0.01, 1.0)),
-        automatic(
-            "first_step",
-            "size of the first step, s; auto: the minimum",
-            POSITIVE,
-        ),
-        automatic(
-            "minimum_step",
-            "smallest step, s, which stands whatever its error; auto: a hundredth of step_size",
-            POSITIVE,
-        ),
-        automatic(
-            "maximum_step",
-            "largest step, s; auto: ten times step_size",
-            POSITIVE,
-        ),
-        number(
+        ParameterInfo::number("safety", "safety factor of the step size", 0.9, (0.01, 1.0)),
+        SIZES.0,
+        SIZES.1,
+        SIZES.2,
+        ParameterInfo::number(
             "smallest_change",
             "smallest ratio of a step to the one before",
             0.2,
             (0.01, 1.0),
         ),
-        number(
+        ParameterInfo::number(
             "largest_change",
             "largest ratio of a step to the one before",
             1.5,
@@ -135,10 +103,7 @@ impl Richardson {
                 arguments.number("smallest_change"),
                 arguments.number("largest_change"),
             ),
-            first_step: arguments.number_or_auto("first_step"),
-            minimum_step: arguments.number_or_auto("minimum_step"),
-            maximum_step: arguments.number_or_auto("maximum_step"),
-            limits: (0.0, f64::INFINITY),
+            sizes: Sizes::new(arguments),
             allowed: Vec::new(),
             whole: Vec::new(),
             misses: Misses::default(),
@@ -169,20 +134,10 @@ impl Richardson {
         let ratio = self.safety * error.powf(-1.0 / (order as f64 + 2.0));
         ratio.clamp(least, most)
     }
-
-    fn limited(&self, size: f64) -> f64 {
-        let (least, most) = self.limits;
-        size.clamp(least, most.max(least))
-    }
 }
 
 impl StepControl for Richardson {
     fn first(&mut self, system: &ControlledSystem<'_>) -> f64 {
-        let macro_step = system.macro_step;
-        self.limits = (
-            self.minimum_step.unwrap_or(1e-2 * macro_step),
-            self.maximum_step.unwrap_or(1e1 * macro_step),
-        );
         let outputs = system.outputs.iter();
         let allowed = outputs.map(|output| match output.is_discrete {
             true => f64::INFINITY,
@@ -190,7 +145,7 @@ impl StepControl for Richardson {
         });
         self.allowed = allowed.collect();
         self.whole = vec![0.0; system.outputs.len()];
-        self.limited(self.first_step.unwrap_or(0.0))
+        self.sizes.begin(system.macro_step, 0.0)
     }
 
     fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
@@ -208,7 +163,7 @@ impl StepControl for Richardson {
         self.signals[1].1 = error;
         let ratio = self.ratio(error, audit.order);
         if error > 1.0 {
-            let shorter = self.limited(size * ratio.min(REJECTED));
+            let shorter = self.sizes.limited(size * ratio.min(REJECTED));
             if audit.can_shrink_to(shorter) {
                 return Decision::Redo {
                     size: shorter,
@@ -217,12 +172,11 @@ impl StepControl for Richardson {
             }
             self.misses.add(error, audit.step.time + size);
         }
-        Decision::Continue(self.limited(size * ratio))
+        Decision::Continue(self.sizes.limited(size * ratio))
     }
 
     fn refused(&mut self, size: f64) -> Option<f64> {
-        let shorter = self.limited(0.5 * size);
-        (shorter < size).then_some(shorter)
+        self.sizes.halved(size)
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -244,7 +198,7 @@ impl StepControl for Richardson {
             "step control `richardson`: {count} {steps} an error above the tolerance, and cannot be made shorter than {} s; the \
              greatest is {greatest} times the tolerance, at t = {time:.6} s: set a smaller `minimum_step`, or a larger \
              `tolerance`",
-            self.limits.0
+            self.sizes.least()
         )]
     }
 
@@ -286,10 +240,7 @@ impl Stored for Richardson {
             absolute_tolerance: _,
             safety: _,
             change: _,
-            first_step: _,
-            minimum_step: _,
-            maximum_step: _,
-            limits: _,
+            sizes: _,
             allowed: _,
         } = self;
         stream.keep(count);

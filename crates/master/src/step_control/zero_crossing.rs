@@ -8,6 +8,7 @@
 //! tolerance is relative to nominal values.
 
 use super::signals::{ALL, ControlledSignal};
+use super::sizes::{self, POSITIVE, Sizes};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 use crate::state_stream::{StateStream, Stored, stored};
@@ -19,10 +20,7 @@ struct ZeroCrossing {
     tolerance: f64,
     is_line: bool,
     margin: f64,
-    first_step: Option<f64>,
-    minimum_step: Option<f64>,
-    maximum_step: Option<f64>,
-    limits: (f64, f64),
+    sizes: Sizes,
     watched: Vec<ControlledSignal>,
     /// The last values of each.
     pasts: Vec<Past>,
@@ -49,16 +47,10 @@ stored!(Past {
     known,
     error
 });
-
-const fn automatic(name: &'static str, summary: &'static str) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::NumberOrAuto {
-            range: (f64::MIN_POSITIVE, f64::INFINITY),
-        },
-    }
-}
+const SIZES: (ParameterInfo, ParameterInfo, ParameterInfo) = sizes::parameters(
+    "size of the first step, s; auto: step_size",
+    "smallest step, s; auto: a hundredth of step_size",
+);
 
 // `tolerance`, `margin` and the parabola are the defaults of Maestro.
 pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
@@ -76,7 +68,7 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
             summary: "value that stands for 0, relative to the nominal value of the signal",
             kind: ParameterKind::Number {
                 default: 1e-3,
-                range: (f64::MIN_POSITIVE, f64::INFINITY),
+                range: POSITIVE,
             },
         },
         ParameterInfo {
@@ -92,12 +84,9 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
                 range: (0.0, 10.0),
             },
         },
-        automatic("first_step", "size of the first step, s; auto: step_size"),
-        automatic(
-            "minimum_step",
-            "smallest step, s; auto: a hundredth of step_size",
-        ),
-        automatic("maximum_step", "largest step, s; auto: ten times step_size"),
+        SIZES.0,
+        SIZES.1,
+        SIZES.2,
     ],
     facts: |_, ()| StepControlFacts {
         may_repeat: true,
@@ -116,20 +105,12 @@ impl ZeroCrossing {
             tolerance: arguments.number("tolerance"),
             is_line: arguments.word("prediction") == "line",
             margin: arguments.number("margin"),
-            first_step: arguments.number_or_auto("first_step"),
-            minimum_step: arguments.number_or_auto("minimum_step"),
-            maximum_step: arguments.number_or_auto("maximum_step"),
-            limits: (0.0, f64::INFINITY),
+            sizes: Sizes::new(arguments),
             watched: Vec::new(),
             pasts: Vec::new(),
             length: 0.0,
             signals: [("step_size", 0.0)],
         }
-    }
-
-    fn limited(&self, size: f64) -> f64 {
-        let (least, most) = self.limits;
-        size.clamp(least, most.max(least))
     }
 
     /// The part of the step after which the first signal that has passed 0 by more than the tolerance is 0.
@@ -239,11 +220,6 @@ impl Past {
 
 impl StepControl for ZeroCrossing {
     fn first(&mut self, system: &ControlledSystem<'_>) -> f64 {
-        let macro_step = system.macro_step;
-        self.limits = (
-            self.minimum_step.unwrap_or(1e-2 * macro_step),
-            self.maximum_step.unwrap_or(1e1 * macro_step),
-        );
         self.watched = system.signals(&self.names);
         let pasts = self.watched.iter().map(|signal| Past {
             values: [signal.value(system.values), 0.0, 0.0],
@@ -251,7 +227,7 @@ impl StepControl for ZeroCrossing {
             ..Past::default()
         });
         self.pasts = pasts.collect();
-        self.limited(self.first_step.unwrap_or(macro_step))
+        self.sizes.begin(system.macro_step, system.macro_step)
     }
 
     fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
@@ -261,7 +237,7 @@ impl StepControl for ZeroCrossing {
             return Decision::Continue(size);
         }
         if let Some(part) = self.passed(audit.outputs) {
-            let shorter = self.limited(part * size);
+            let shorter = self.sizes.limited(part * size);
             if audit.can_shrink_to(shorter) {
                 self.length = 0.0;
                 return Decision::Redo {
@@ -279,13 +255,12 @@ impl StepControl for ZeroCrossing {
             let ratio = past.ratio(self.tolerance * signal.nominal, is_line, margin);
             least = least.min(ratio);
         }
-        Decision::Continue(self.limited(size * least))
+        Decision::Continue(self.sizes.limited(size * least))
     }
 
     fn refused(&mut self, size: f64) -> Option<f64> {
         self.length = 0.0;
-        let shorter = self.limited(0.5 * size);
-        (shorter < size).then_some(shorter)
+        self.sizes.halved(size)
     }
 
     fn duplicate(&self) -> Option<Box<dyn StepControl>> {
@@ -312,10 +287,7 @@ impl Stored for ZeroCrossing {
             tolerance: _,
             is_line: _,
             margin: _,
-            first_step: _,
-            minimum_step: _,
-            maximum_step: _,
-            limits: _,
+            sizes: _,
         } = self;
         stream.keep(pasts);
         stream.keep(length);
