@@ -64,7 +64,7 @@ pub(crate) struct Parts {
 /// A system that runs: initialised, at a communication point, ready for its next macro-step.
 ///
 /// Between steps its variables can be read and written, so that a test bench can put physical
-/// parts into the loop. Nothing is ever rolled back while it goes on, unless a step control is asked to.
+/// parts into the loop. Nothing is rolled back while it goes on, unless a step control or the method makes steps again.
 pub struct Run {
     pub(crate) state: SystemState,
     method: &'static str,
