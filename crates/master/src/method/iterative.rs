@@ -401,7 +401,6 @@ impl Convergence {
              smaller `step_size`, allow more `max_iterations` or a larger `tolerance`, or go on with `on_failure = \"accept\"`",
             self.residuals[place].abs()
         );
-        // A step control that may have steps made again takes a shorter one.
         view.fault(component, Cause::Discard, message)
     }
 }
