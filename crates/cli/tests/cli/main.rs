@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
+mod algebraic_loops;
 mod bench;
 mod benchmark;
 mod checks;

@@ -143,7 +143,8 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
     let experiment = Period {
         stop: period
             .stop
-            .filter(|_| !control_facts.may_overshoot && !open_end)
+            // One that is the start time has no step before it, and units may refuse it.
+            .filter(|stop| *stop > period.start && !control_facts.may_overshoot && !open_end)
             .map(|stop| end_as_stepped(&state.graph, stop, control_facts)),
         ..period
     };
