@@ -40,7 +40,7 @@ struct Input {
 impl InputTable {
     /// Reads a CSV, Parquet or Arrow file.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        input_kind::expect(path, Wanted::Table)?;
+        input_kind::expect(path, Wanted::Inputs)?;
         let table = read_table(path).map_err(|error| invalid(error.to_string()))?;
         let path = path.to_owned();
         Ok(Self { path, table })

@@ -76,6 +76,8 @@ pub(crate) enum Wanted {
     Checks,
     /// Rows of a result.
     Table,
+    /// A table that feeds inputs.
+    Inputs,
     /// The table of a study; its reader refuses the rows of a result, which have the same forms.
     StudyTable,
 }
@@ -118,7 +120,7 @@ impl Wanted {
             Self::Study => *kind == Kind::Study,
             Self::Scenario => *kind == Kind::Scenario,
             Self::Checks => *kind == Kind::Checks,
-            Self::Table => *kind == Kind::Table,
+            Self::Table | Self::Inputs => *kind == Kind::Table,
             Self::StudyTable => matches!(kind, Kind::StudyTable | Kind::Table),
         }
     }
@@ -134,7 +136,7 @@ impl fmt::Display for Wanted {
             Self::Study => "a study file",
             Self::Scenario => "a scenario file",
             Self::Checks => "a file of checks",
-            Self::Table => "a table of values by time",
+            Self::Table | Self::Inputs => "a table of values by time",
             Self::StudyTable => "the table of a study",
         })
     }

@@ -80,12 +80,19 @@ pub fn end_if_worker(main: impl FnOnce() -> u8) -> u8 {
 }
 
 fn cannot_start(error: &io::Error) -> ! {
-    let advice = match error.raw_os_error() {
+    eprintln!(
+        "error: the worker process cannot start: {error}{}",
+        advice(error)
+    );
+    leaving::leave(NOT_STARTED)
+}
+
+/// The remedy for an error of the operating system, to stand behind it.
+pub(crate) fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
         Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n)",
         _ => "",
-    };
-    eprintln!("error: the worker process cannot start: {error}{advice}");
-    leaving::leave(NOT_STARTED)
+    }
 }
 
 impl Worker {

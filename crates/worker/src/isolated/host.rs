@@ -39,7 +39,11 @@ pub(crate) fn serve_if_asked() {
         return;
     }
     let Err(error) = serve();
-    eprintln!("error: the process of an isolated component cannot go on: {error}");
+    let advice = match &error {
+        MailboxError::System(error) => crate::worker::advice(error),
+        _ => "",
+    };
+    eprintln!("error: the process of an isolated component cannot go on: {error}{advice}");
     leaving::leave(CANNOT_GO_ON);
 }
 
