@@ -769,12 +769,12 @@ mod math_003 {
     /// to 2.5, are made again shorter in both.
     #[test]
     fn error_control() {
-        let mut system = system(iterative(&[
-            ("accelerator", word("fixed-point")),
-            ("tolerance", Value::Real(1e-4)),
-            ("absolute_tolerance", Value::Real(1e-5)),
-            ("max_iterations", Value::Integer(2)),
-        ]));
+        let method = Choice::new("iterative")
+            .with("accelerator", word("fixed-point"))
+            .with("tolerance", Value::Real(1e-4))
+            .with("absolute_tolerance", Value::Real(1e-5))
+            .with("max_iterations", Value::Integer(2));
+        let mut system = system(method);
         let parameters = [
             ("tolerance", 1e-4),
             ("absolute_tolerance", 1e-5),

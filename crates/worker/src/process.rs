@@ -229,3 +229,11 @@ pub(crate) fn private(descriptor: impl std::os::fd::AsFd) -> io::Result<OwnedFd>
     let copy = rustix::io::fcntl_dupfd_cloexec(descriptor, PRIVATE_DESCRIPTORS)?;
     Ok(copy)
 }
+
+/// The remedy for an error of the operating system, to stand behind it.
+pub(crate) fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n)",
+        _ => "",
+    }
+}

@@ -82,17 +82,9 @@ pub fn end_if_worker(main: impl FnOnce() -> u8) -> u8 {
 fn cannot_start(error: &io::Error) -> ! {
     eprintln!(
         "error: the worker process cannot start: {error}{}",
-        advice(error)
+        process::advice(error)
     );
     leaving::leave(NOT_STARTED)
-}
-
-/// The remedy for an error of the operating system, to stand behind it.
-pub(crate) fn advice(error: &io::Error) -> &'static str {
-    match error.raw_os_error() {
-        Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n)",
-        _ => "",
-    }
 }
 
 impl Worker {

@@ -40,7 +40,7 @@ pub(crate) fn serve_if_asked() {
     }
     let Err(error) = serve();
     let advice = match &error {
-        MailboxError::System(error) => crate::worker::advice(error),
+        MailboxError::System(error) => process::advice(error),
         _ => "",
     };
     eprintln!("error: the process of an isolated component cannot go on: {error}{advice}");
