@@ -387,6 +387,23 @@ fn words_and_parameters() {
     );
 }
 
+#[test]
+fn a_whole_number_is_no_fraction() {
+    let iterative = |passes: f64| {
+        let mut system = system();
+        system.method(("iterative", [("max_iterations", passes)]));
+        system
+    };
+    let expected = "`max_iterations` of `iterative` must be a whole number from 1 to 10000";
+    for passes in [2.5, 0.0, 10_001.0, f64::NAN] {
+        expect_started(iterative(passes), "bad-parameter", expected);
+    }
+    assert!(iterative(2.0).start(&RunOptions::default()).is_ok());
+    let mut order = system();
+    order.extrapolation(("hinfinity", [("weight_order", 1.5)]));
+    expect_started(order, "bad-parameter", "a whole number from 1 to 3");
+}
+
 /// As [`expect`], for problems that checking does not look for.
 #[track_caller]
 fn expect_started(system: System, rule: &str, part: &str) {

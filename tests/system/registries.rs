@@ -15,14 +15,8 @@ struct ScaledHold {
     value: f64,
 }
 
-const FACTOR: ParameterInfo = ParameterInfo {
-    name: "factor",
-    summary: "factor on the newest value",
-    kind: ParameterKind::Number {
-        default: 1.0,
-        range: (0.0, 2.0),
-    },
-};
+const FACTOR: ParameterInfo =
+    ParameterInfo::number("factor", "factor on the newest value", 1.0, (0.0, 2.0));
 
 const SCALED_HOLD: Entry<dyn Extrapolation> = Entry {
     name: "scaled-hold",
@@ -66,14 +60,12 @@ const PUSH: Entry<dyn Correction> = Entry {
     name: "push",
     summary: "a constant effort",
     source: "this test",
-    parameters: &[ParameterInfo {
-        name: "effort",
-        summary: "what is added, in the unit of the effort",
-        kind: ParameterKind::Number {
-            default: 0.0,
-            range: (-10.0, 10.0),
-        },
-    }],
+    parameters: &[ParameterInfo::number(
+        "effort",
+        "what is added, in the unit of the effort",
+        0.0,
+        (-10.0, 10.0),
+    )],
     facts: |_, ()| CorrectionFacts::default(),
     build: |arguments| Box::new(Push(arguments.number("effort"))),
 };

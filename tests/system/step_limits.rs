@@ -215,3 +215,39 @@ fn names_that_are_none_are_refused_before_the_first_step() {
         assert!(text.contains(expected), "{text}");
     }
 }
+
+/// No step can be made with limits that cross; where one of them is automatic, the other one decides.
+#[test]
+fn limits_of_steps_that_cross_are_refused() {
+    let controls = ["ecco", "richardson", "zero-crossing", "bounded-difference"];
+    let with = |control: &str, limits: &[(&str, f64)]| {
+        let mut system = signals(&[("wave", f64::sin)], true);
+        let mut control = Word::new(control);
+        for (limit, size) in limits {
+            control = control.with(*limit, *size);
+        }
+        system.step_control(control);
+        system
+    };
+    for control in controls {
+        let crossed = with(control, &[("minimum_step", 0.2), ("maximum_step", 0.1)]);
+        let error = crossed.start(&RunOptions::default()).map(drop).unwrap_err();
+        let expected =
+            format!("step control `{control}`: `minimum_step` is greater than `maximum_step`");
+        assert!(error.to_string().contains(&expected), "{error}");
+        let equal = with(control, &[("minimum_step", 0.1), ("maximum_step", 0.1)]);
+        assert!(equal.start(&RunOptions::default()).is_ok(), "{control}");
+    }
+    // The automatic limits are 1 ms and 1 s.
+    for (limit, size) in [("maximum_step", 5e-4), ("minimum_step", 4.0)] {
+        let (trace, _) = finished(&with("zero-crossing", &[(limit, size)]));
+        let times = trace.times();
+        let steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        // Sizes are whole multiples of the resolution; the last two steps end at the stop time.
+        let is_near = |step: &f64| (step - size).abs() < 1e-4 * size;
+        let (others, last) = steps.split_at(steps.len() - 2);
+        let other = others.iter().find(|step| !is_near(step));
+        assert!(other.is_none(), "{limit}: {other:?}");
+        assert!(last.iter().all(|step| *step < 1.0001 * size), "{limit}");
+    }
+}

@@ -260,6 +260,9 @@ fn a_program_adds_actions_that_are_reported() {
 
     let wrong = run.override_value("first.v", 1.0).unwrap_err().to_string();
     assert!(wrong.contains("`first.v`"), "{wrong}");
+    assert_eq!(wrong.matches("error").count(), 1, "{wrong}");
+    let other = run.override_value("first.z", 1.0).unwrap_err().to_string();
+    assert_eq!(other.matches("`first.z`").count(), 1, "{other}");
     let text = run
         .override_value("first.u", "text")
         .unwrap_err()

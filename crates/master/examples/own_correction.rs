@@ -3,7 +3,7 @@
 
 use gyrator::correction::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
 use gyrator::extrapolation::Curve;
-use gyrator::registry::{Entry, ParameterInfo, ParameterKind};
+use gyrator::registry::{Entry, ParameterInfo};
 use gyrator::{LinearUnit, RunOptions, System, Word};
 
 #[derive(Clone)]
@@ -37,14 +37,12 @@ const CENTRED: Entry<dyn Correction> = Entry {
     name: "centred",
     summary: "a share of the last change is added to efforts and flows",
     source: "this example",
-    parameters: &[ParameterInfo {
-        name: "share",
-        summary: "share of the change",
-        kind: ParameterKind::Number {
-            default: 0.5,
-            range: (0.0, 1.0),
-        },
-    }],
+    parameters: &[ParameterInfo::number(
+        "share",
+        "share of the change",
+        0.5,
+        (0.0, 1.0),
+    )],
     facts: |_, ()| CorrectionFacts::default(),
     build: |arguments| {
         Box::new(Centred {

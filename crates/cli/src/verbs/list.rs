@@ -71,6 +71,8 @@ struct Parameter {
     default: serde_json::Value,
     /// Least and greatest number; no greatest where there is none.
     range: Option<(f64, Option<f64>)>,
+    /// Whole numbers only.
+    is_whole: bool,
     words: &'static [&'static str],
     /// Names of components are allowed, too.
     takes_names: bool,
@@ -199,6 +201,14 @@ fn parameter(info: &ParameterInfo) -> Parameter {
             default,
             range: (least, greatest),
         } => (default.into(), Some((least, upper(greatest))), &[]),
+        ParameterKind::WholeNumber {
+            default,
+            range: (least, greatest),
+        } => (
+            default.into(),
+            Some((least as f64, upper(greatest as f64))),
+            &[],
+        ),
         ParameterKind::NumberOrAuto {
             range: (least, greatest),
         } => ("auto".into(), Some((least, upper(greatest))), &[]),
@@ -222,6 +232,7 @@ fn parameter(info: &ParameterInfo) -> Parameter {
         summary: info.summary,
         default,
         range,
+        is_whole: matches!(info.kind, ParameterKind::WholeNumber { .. }),
         words,
         takes_names: matches!(info.kind, ParameterKind::Names(_)),
         takes_signals: matches!(info.kind, ParameterKind::Signals(_)),
@@ -305,6 +316,9 @@ impl Parameter {
             }
             None => return self.words.join(", "),
         };
+        if self.is_whole {
+            return format!("whole, {numbers}");
+        }
         if self.words.is_empty() {
             return numbers;
         }

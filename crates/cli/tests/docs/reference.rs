@@ -215,6 +215,9 @@ fn allowed(parameter: &Value) -> String {
             (None, None) => "a number".to_owned(),
         });
     }
+    if parameter["is_whole"] == true {
+        kinds.insert(0, "whole".to_owned());
+    }
     if parameter["takes_names"] == true {
         kinds.push("names of components".to_owned());
     }

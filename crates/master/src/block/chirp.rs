@@ -5,8 +5,8 @@
 
 use std::f64::consts::TAU;
 
-use super::{Block, BlockFacts, number, positive};
-use crate::registry::Entry;
+use super::{Block, BlockFacts};
+use crate::registry::{Entry, ParameterInfo};
 
 /// A sine whose frequency rises linearly: its phase is the integral of the frequency.
 struct Chirp {
@@ -23,12 +23,12 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
     summary: "a sine whose frequency goes linearly from one to another; it then keeps the other, and is the offset before",
     source: "the phase is 2π·∫f dt, as of the linear chirp of scipy.signal.chirp, less a quarter turn",
     parameters: &[
-        number("amplitude", "amplitude", 1.0),
-        number("start_frequency", "frequency at the start, Hz", 0.1),
-        number("end_frequency", "frequency at the end, Hz", 10.0),
-        positive("duration", "how long the frequency changes, s", 10.0),
-        number("offset", "mean value", 0.0),
-        number("start_time", "when it begins, s", 0.0),
+        ParameterInfo::any_number("amplitude", "amplitude", 1.0),
+        ParameterInfo::any_number("start_frequency", "frequency at the start, Hz", 0.1),
+        ParameterInfo::any_number("end_frequency", "frequency at the end, Hz", 10.0),
+        ParameterInfo::positive("duration", "how long the frequency changes, s", 10.0),
+        ParameterInfo::any_number("offset", "mean value", 0.0),
+        ParameterInfo::any_number("start_time", "when it begins, s", 0.0),
     ],
     facts: |_, ()| BlockFacts::SMOOTH,
     build: |arguments| {

@@ -1,7 +1,7 @@
 //! One value, always: a set point, or a stand-in for an input that is not modelled yet.
 
-use super::{Block, BlockFacts, number};
-use crate::registry::Entry;
+use super::{Block, BlockFacts};
+use crate::registry::{Entry, ParameterInfo};
 
 struct Constant(f64);
 
@@ -9,7 +9,7 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
     name: "constant",
     summary: "one value, always",
     source: "Modelica.Blocks.Sources.Constant",
-    parameters: &[number("value", "the value", 0.0)],
+    parameters: &[ParameterInfo::any_number("value", "the value", 0.0)],
     facts: |_, ()| BlockFacts::SMOOTH,
     build: |arguments| Ok(Box::new(Constant(arguments.number("value")))),
 };

@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Block, BlockFacts, positive, reached};
-use crate::registry::{Entry, ParameterInfo, ParameterKind};
+use super::{Block, BlockFacts, reached};
+use crate::registry::{Entry, ParameterInfo};
 
 /// A transport delay: the input some time ago, on the straight line between the values that the
 /// block was given at the starts of its steps.
@@ -23,14 +23,12 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
     summary: "u some time ago, on the straight line between communication points; at least one communication step ago",
     source: "Modelica.Blocks.Nonlinear.FixedDelay",
     parameters: &[
-        positive("delay", "how long ago, s", 1.0),
-        ParameterInfo {
-            name: "initial",
-            summary: "value before the first input has passed; auto: the first input",
-            kind: ParameterKind::NumberOrAuto {
-                range: (-f64::MAX, f64::MAX),
-            },
-        },
+        ParameterInfo::positive("delay", "how long ago, s", 1.0),
+        ParameterInfo::number_or_auto(
+            "initial",
+            "value before the first input has passed; auto: the first input",
+            (-f64::MAX, f64::MAX),
+        ),
     ],
     facts: |arguments, ()| BlockFacts {
         feeds_through_at_start: arguments.number_or_auto("initial").is_none(),

@@ -2,8 +2,8 @@
 //!
 //! The same as `gain` and `offset` of a connection, for a value that feeds many inputs or is recorded.
 
-use super::{Block, BlockFacts, number};
-use crate::registry::Entry;
+use super::{Block, BlockFacts};
+use crate::registry::{Entry, ParameterInfo};
 
 struct Gain {
     gain: f64,
@@ -15,8 +15,8 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
     summary: "gain·u + offset",
     source: "Modelica.Blocks.Math.Gain; LinearTransformation of the Open Simulation Platform",
     parameters: &[
-        number("gain", "factor", 1.0),
-        number("offset", "added after the gain", 0.0),
+        ParameterInfo::any_number("gain", "factor", 1.0),
+        ParameterInfo::any_number("offset", "added after the gain", 0.0),
     ],
     facts: |_, ()| BlockFacts::FUNCTION,
     build: |arguments| {

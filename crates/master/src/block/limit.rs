@@ -3,32 +3,23 @@
 //! An actuator that saturates. At the limits its derivative jumps.
 
 use super::{Block, BlockFacts};
-use crate::registry::{Entry, ParameterInfo, ParameterKind};
+use crate::registry::{Entry, ParameterInfo};
 
 struct Limit {
     min: f64,
     max: f64,
 }
 
-/// A limit; infinity is none.
-const fn limit(name: &'static str, summary: &'static str, default: f64) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::Number {
-            default,
-            range: (f64::NEG_INFINITY, f64::INFINITY),
-        },
-    }
-}
+/// Limits; infinity is none.
+const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 pub(super) const ENTRY: Entry<dyn Block> = Entry {
     name: "limit",
     summary: "u, but not less than min and not more than max",
     source: "Modelica.Blocks.Nonlinear.Limiter",
     parameters: &[
-        limit("min", "least value", f64::NEG_INFINITY),
-        limit("max", "greatest value", f64::INFINITY),
+        ParameterInfo::number("min", "least value", f64::NEG_INFINITY, ANY),
+        ParameterInfo::number("max", "greatest value", f64::INFINITY, ANY),
     ],
     facts: |_, ()| BlockFacts::FUNCTION,
     build: |arguments| {

@@ -23,7 +23,7 @@ use std::path::{Component as Part, Path, PathBuf};
 use gyrator_system::{Component, Problem, SystemFile, Value};
 
 use crate::need::{Facts, Need};
-use crate::registry::{Entry, EntryKind, ParameterInfo, ParameterKind, look_up};
+use crate::registry::{Entry, EntryKind, ParameterKind, look_up};
 use crate::unit::Unit;
 use unit::BlockUnit;
 
@@ -199,30 +199,6 @@ pub(crate) fn reached(time: f64, instant: f64) -> bool {
     // Sums and products of a few doubles are off by far less, and steps are far longer.
     const ROUNDING: f64 = 1e-12;
     time >= instant - ROUNDING * instant.abs().max(time.abs())
-}
-
-/// A number that may be anything finite.
-const fn number(name: &'static str, summary: &'static str, default: f64) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::Number {
-            default,
-            range: (-f64::MAX, f64::MAX),
-        },
-    }
-}
-
-/// A positive number.
-const fn positive(name: &'static str, summary: &'static str, default: f64) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::Number {
-            default,
-            range: (f64::MIN_POSITIVE, f64::INFINITY),
-        },
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! interval alone: whatever the steps, and after a step that is made again, it is the same. Two blocks need
 //! two seeds to be independent.
 
-use super::{Block, BlockFacts, number, positive};
+use super::{Block, BlockFacts};
 use crate::random::SplitMix64;
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
 
@@ -22,18 +22,16 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
     summary: "a random number, held over each interval; intervals are counted from t = 0",
     source: "SplitMix64 (Steele, Lea & Flood 2014), Box & Muller (1958)",
     parameters: &[
-        number("mean", "mean value", 0.0),
-        number("deviation", "standard deviation", 1.0),
-        positive("interval", "time between numbers, s", 0.01),
-        ParameterInfo {
-            name: "seed",
-            summary: "the same seed gives the same numbers",
-            kind: ParameterKind::Number {
-                default: 1.0,
-                // Whole numbers that a double holds.
-                range: (0.0, 9_007_199_254_740_992.0),
-            },
-        },
+        ParameterInfo::any_number("mean", "mean value", 0.0),
+        ParameterInfo::any_number("deviation", "standard deviation", 1.0),
+        ParameterInfo::positive("interval", "time between numbers, s", 0.01),
+        ParameterInfo::whole_number(
+            "seed",
+            "the same seed gives the same numbers",
+            1,
+            // Whole numbers that a double holds.
+            (0, 1 << 53),
+        ),
         ParameterInfo {
             name: "distribution",
             summary: "normal, or uniform over mean ± √3·deviation",
@@ -46,7 +44,7 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
             mean: arguments.number("mean"),
             deviation: arguments.number("deviation"),
             interval: arguments.number("interval"),
-            seed: arguments.number("seed") as u64,
+            seed: arguments.whole_number("seed"),
             is_normal: arguments.word("distribution") == "normal",
         }))
     },

@@ -2,8 +2,8 @@
 //!
 //! A change that a system follows where it would not follow a step.
 
-use super::{Block, BlockFacts, number, positive};
-use crate::registry::Entry;
+use super::{Block, BlockFacts};
+use crate::registry::{Entry, ParameterInfo};
 
 struct Ramp {
     offset: f64,
@@ -17,10 +17,10 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
     summary: "rises from offset to offset + height within the duration, and stays there",
     source: "Modelica.Blocks.Sources.Ramp",
     parameters: &[
-        number("height", "how far it rises", 1.0),
-        positive("duration", "how long it rises, s", 1.0),
-        number("offset", "value before", 0.0),
-        number("start_time", "when it begins to rise, s", 0.0),
+        ParameterInfo::any_number("height", "how far it rises", 1.0),
+        ParameterInfo::positive("duration", "how long it rises, s", 1.0),
+        ParameterInfo::any_number("offset", "value before", 0.0),
+        ParameterInfo::any_number("start_time", "when it begins to rise, s", 0.0),
     ],
     facts: |_, ()| BlockFacts::SMOOTH,
     build: |arguments| {

@@ -2,8 +2,8 @@
 //!
 //! An actuator with a greatest speed. It sees u at the start of its steps.
 
-use super::{Block, BlockFacts, positive};
-use crate::registry::Entry;
+use super::{Block, BlockFacts};
+use crate::registry::{Entry, ParameterInfo};
 
 struct RateLimit {
     rising: f64,
@@ -17,8 +17,8 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
     summary: "follows u, which is held over each of its steps, but not faster than the limits; begins at u",
     source: "Modelica.Blocks.Nonlinear.SlewRateLimiter without lag, in discrete time",
     parameters: &[
-        positive("rising", "greatest rise per second", 1.0),
-        positive("falling", "greatest fall per second", 1.0),
+        ParameterInfo::positive("rising", "greatest rise per second", 1.0),
+        ParameterInfo::positive("falling", "greatest fall per second", 1.0),
     ],
     facts: |_, ()| BlockFacts {
         feeds_through_at_start: true,

@@ -5,8 +5,8 @@
 
 use std::f64::consts::TAU;
 
-use super::{Block, BlockFacts, number};
-use crate::registry::Entry;
+use super::{Block, BlockFacts};
+use crate::registry::{Entry, ParameterInfo};
 
 struct Sine {
     offset: f64,
@@ -21,11 +21,11 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
     summary: "offset + amplitude·sin(2π·frequency·(t − start_time) + phase); offset before the start time",
     source: "Modelica.Blocks.Sources.Sine",
     parameters: &[
-        number("amplitude", "amplitude", 1.0),
-        number("frequency", "frequency, Hz", 1.0),
-        number("phase", "phase, rad", 0.0),
-        number("offset", "mean value", 0.0),
-        number("start_time", "when it begins, s", 0.0),
+        ParameterInfo::any_number("amplitude", "amplitude", 1.0),
+        ParameterInfo::any_number("frequency", "frequency, Hz", 1.0),
+        ParameterInfo::any_number("phase", "phase, rad", 0.0),
+        ParameterInfo::any_number("offset", "mean value", 0.0),
+        ParameterInfo::any_number("start_time", "when it begins, s", 0.0),
     ],
     facts: |_, ()| BlockFacts::SMOOTH,
     build: |arguments| {

@@ -3,8 +3,8 @@
 //! Shows how a system answers a sudden change. The step is seen at the first communication point that is
 //! not before the start time.
 
-use super::{Block, BlockFacts, number, reached};
-use crate::registry::Entry;
+use super::{Block, BlockFacts, reached};
+use crate::registry::{Entry, ParameterInfo};
 
 struct Step {
     offset: f64,
@@ -17,9 +17,9 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
     summary: "offset, and offset + height from the start time on",
     source: "Modelica.Blocks.Sources.Step",
     parameters: &[
-        number("height", "height of the step", 1.0),
-        number("offset", "value before", 0.0),
-        number("start_time", "time of the step, s", 0.0),
+        ParameterInfo::any_number("height", "height of the step", 1.0),
+        ParameterInfo::any_number("offset", "value before", 0.0),
+        ParameterInfo::any_number("start_time", "time of the step, s", 0.0),
     ],
     facts: |_, ()| BlockFacts::JUMPS,
     build: |arguments| {

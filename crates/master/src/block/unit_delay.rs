@@ -2,8 +2,8 @@
 //!
 //! Breaks an algebraic loop, as a sampled controller does.
 
-use super::{Block, BlockFacts, number};
-use crate::registry::Entry;
+use super::{Block, BlockFacts};
+use crate::registry::{Entry, ParameterInfo};
 
 struct UnitDelay(f64);
 
@@ -11,7 +11,11 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
     name: "unit-delay",
     summary: "u at the start of the block's last communication step",
     source: "Modelica.Blocks.Discrete.UnitDelay, whose sample period is the component's step",
-    parameters: &[number("initial", "value at the start", 0.0)],
+    parameters: &[ParameterInfo::any_number(
+        "initial",
+        "value at the start",
+        0.0,
+    )],
     facts: |_, ()| BlockFacts::JUMPS,
     build: |arguments| Ok(Box::new(UnitDelay(arguments.number("initial")))),
 };

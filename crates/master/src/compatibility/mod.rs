@@ -16,7 +16,7 @@ use crate::registry::Chosen;
 use crate::step_control::StepControl;
 pub(crate) use parts::{HALVING_NEEDS, withheld_by};
 use parts::{Reach, SystemPart, parts};
-use rules::{RULES, Rule, Times, unknown_names, unknown_signals, unworded};
+use rules::{RULES, Rule, Times, misfits_of_control, unknown_names, unworded};
 pub use table::{Claims, claims};
 
 /// The parts compared: a system and the choices that are not part of its graph.
@@ -39,7 +39,7 @@ struct Conflict<'a> {
 /// Finds all parts of a system that do not go together.
 pub(crate) fn check(system: &Parts<'_>, problems: &mut Vec<Problem>) {
     problems.extend(unknown_names(system));
-    problems.extend(unknown_signals(system));
+    problems.extend(misfits_of_control(system));
     let parts = parts(system);
     let mut conflicts: Vec<Conflict<'_>> = Vec::new();
     for need in Need::ALL {

@@ -1,5 +1,7 @@
 //! How it is said that two parts do not go together.
 
+use std::ops::Range;
+
 use gyrator_system::{Problem, closest};
 
 use super::parts::{PartKind, SystemPart};
@@ -195,12 +197,9 @@ pub(super) const RULES: &[Rule] = &[
         withholding: PartKind::Method,
         times: Times::OncePerWithholding,
         problem: |_, extrapolation, method| {
-            let message = format!(
-                "method `{}` and extrapolation `{}` do not go together: both use values from within the \
-                 step of a source; use method `jacobi`, or another extrapolation",
-                method[0].name, extrapolation.name
-            );
-            Some(Problem::error("method", message).at(&method[0].span))
+            let reason = "both use values from within the step of a source; use method `jacobi`, or another extrapolation";
+            let parts = [method[0].title(), extrapolation.title()];
+            Some(not_together(parts, reason, &method[0].span))
         },
     },
     Rule {
@@ -209,12 +208,9 @@ pub(super) const RULES: &[Rule] = &[
         withholding: PartKind::Method,
         times: Times::OncePerWithholding,
         problem: |_, model, method| {
-            let message = format!(
-                "method `{}` and interface model `{}` do not go together: the interface model has an order of its \
-                 own; use method `jacobi`",
-                method[0].name, model.name
-            );
-            Some(Problem::error("method", message).at(&method[0].span))
+            let reason = "the interface model has an order of its own; use method `jacobi`";
+            let parts = [method[0].title(), model.title()];
+            Some(not_together(parts, reason, &method[0].span))
         },
     },
     Rule {
@@ -223,13 +219,11 @@ pub(super) const RULES: &[Rule] = &[
         withholding: PartKind::Method,
         times: Times::Always,
         problem: |_, correction, method| {
-            let message = format!(
-                "method `{}` and correction `{}` of bond `{}` do not go together: the correction takes the \
-                 difference between a mean and the last value for an error; use method `jacobi` or `gauss-seidel`, \
-                 or no correction",
-                method[0].name, correction.name, correction.at
-            );
-            Some(Problem::error("method", message).at(&method[0].span))
+            let reason = "the correction takes the difference between a mean and the last value for an error; use method \
+                          `jacobi` or `gauss-seidel`, or no correction";
+            let of_bond = format!("{} of bond `{}`", correction.title(), correction.at);
+            let parts = [method[0].title(), of_bond];
+            Some(not_together(parts, reason, &method[0].span))
         },
     },
     Rule {
@@ -237,13 +231,10 @@ pub(super) const RULES: &[Rule] = &[
         needing: PartKind::FeedForward,
         withholding: PartKind::Method,
         times: Times::Always,
-        problem: |_, _, method| {
-            let message = format!(
-                "learned feed-forward and method `{}` do not go together: it makes up for a delay that the \
-                 method does not have everywhere; use method `jacobi`",
-                method[0].name
-            );
-            Some(Problem::error("method", message).at(&method[0].span))
+        problem: |_, feed_forward, method| {
+            let reason = "it makes up for a delay that the method does not have everywhere; use method `jacobi`";
+            let parts = [feed_forward.title(), method[0].title()];
+            Some(not_together(parts, reason, &method[0].span))
         },
     },
     Rule {
@@ -251,14 +242,11 @@ pub(super) const RULES: &[Rule] = &[
         needing: PartKind::FeedForward,
         withholding: PartKind::InterfaceModel,
         times: Times::Always,
-        problem: |system, _, model| {
-            let message = format!(
-                "learned feed-forward and interface model `{}` do not go together: both feed the same inputs",
-                model[0].name
-            );
+        problem: |system, feed_forward, model| {
             let method = system.file.experiment.method.as_ref();
             let span = method.map_or(0..0, |method| method.name.span.clone());
-            Some(Problem::error("method", message).at(&span))
+            let parts = [feed_forward.title(), model[0].title()];
+            Some(not_together(parts, "both feed the same inputs", &span))
         },
     },
 ];
@@ -282,6 +270,11 @@ fn not_repeated(
         names.join(", ")
     );
     Some(Problem::error("step-cannot-be-repeated", message).at(&control.span))
+}
+
+fn not_together([one, other]: [String; 2], reason: &str, span: &Range<usize>) -> Problem {
+    let message = format!("{one} and {other} do not go together: {reason}");
+    Problem::error("method", message).at(span)
 }
 
 fn not_halved(halving: &SystemPart, lack: &str) -> Problem {
@@ -357,8 +350,8 @@ impl SystemPart {
     }
 }
 
-/// Names of signals in the parameters of the step control that are none.
-pub(super) fn unknown_signals(system: &Parts<'_>) -> Vec<Problem> {
+/// Parameters of the step control that do not go together, and names of signals in them that are none.
+pub(super) fn misfits_of_control(system: &Parts<'_>) -> Vec<Problem> {
     let Some(control) = system.control else {
         return Vec::new();
     };
@@ -404,6 +397,9 @@ pub(super) fn unknown_signals(system: &Parts<'_>) -> Vec<Problem> {
                 found.push(format!("`{key}` of `{word}` names `{output}` twice"));
             }
         }
+    }
+    if let Some(reason) = control.facts(&()).contradiction {
+        found.push(format!("step control `{}`: {reason}", control.name()));
     }
     let choice = system.file.experiment.step_control.as_ref();
     let span = choice.map_or(0..0, |choice| choice.name.span.clone());

@@ -12,7 +12,7 @@
 use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
 use crate::curve::Curve;
 use crate::elimination::Elimination;
-use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, Entry, ParameterInfo};
 use crate::state_stream::{StateStream, stored};
 
 /// The elements of one bond, one for each direction.
@@ -53,11 +53,11 @@ struct Persistence {
 /// back about ten steps, so that α follows a system that changes.
 const MEMORY: f64 = 0.9;
 
-const ALPHA: ParameterInfo = ParameterInfo {
-    name: "alpha",
-    summary: "share α of the coupling error that is made good; auto: the share that returned in past steps",
-    kind: ParameterKind::NumberOrAuto { range: (0.0, 2.0) },
-};
+const ALPHA: ParameterInfo = ParameterInfo::number_or_auto(
+    "alpha",
+    "share α of the coupling error that is made good; auto: the share that returned in past steps",
+    (0.0, 2.0),
+);
 
 pub(super) const ENTRY: Entry<dyn Correction> = Entry {
     name: "nepce",
@@ -74,14 +74,12 @@ pub(super) const WITH_FEEDTHROUGH: Entry<dyn Correction> = Entry {
     source: "Sadjina 2019 eq. 12",
     parameters: &[
         ALPHA,
-        ParameterInfo {
-            name: "jacobian_limit",
-            summary: "greatest magnitude of a derivative of the interface Jacobian, in the units of the signals",
-            kind: ParameterKind::Number {
-                default: f64::INFINITY,
-                range: (0.0, f64::INFINITY),
-            },
-        },
+        ParameterInfo::number(
+            "jacobian_limit",
+            "greatest magnitude of a derivative of the interface Jacobian, in the units of the signals",
+            f64::INFINITY,
+            (0.0, f64::INFINITY),
+        ),
     ],
     facts: |_, ()| CorrectionFacts {
         needs_jacobian: true,

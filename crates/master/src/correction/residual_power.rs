@@ -128,46 +128,36 @@ pub(super) const ENTRY: Entry<dyn Correction> = Entry {
                 range: (-10.0, 10.0),
             },
         },
-        ParameterInfo {
-            name: "nu",
-            summary: "gain ν of the energy that is still to be removed",
-            kind: ParameterKind::Number {
-                default: 0.0,
-                range: (0.0, 10.0),
-            },
-        },
-        ParameterInfo {
-            name: "limit",
-            summary: "greatest correction, relative to the corrected signal",
-            kind: ParameterKind::Number {
-                default: 1.0,
-                range: (0.0, f64::INFINITY),
-            },
-        },
-        ParameterInfo {
-            name: "limit_absolute",
-            summary: "greatest correction, in the unit of the corrected signal",
-            kind: ParameterKind::Number {
-                default: f64::INFINITY,
-                range: (0.0, f64::INFINITY),
-            },
-        },
-        ParameterInfo {
-            name: "minimum_flow",
-            summary: "no correction while the flow (for `corrects = \"flow\"`, the effort) is smaller",
-            kind: ParameterKind::Number {
-                default: 0.0,
-                range: (0.0, f64::INFINITY),
-            },
-        },
-        ParameterInfo {
-            name: "threshold",
-            summary: "no correction while the residual power is smaller, W",
-            kind: ParameterKind::Number {
-                default: 0.0,
-                range: (0.0, f64::INFINITY),
-            },
-        },
+        ParameterInfo::number(
+            "nu",
+            "gain ν of the energy that is still to be removed",
+            0.0,
+            (0.0, 10.0),
+        ),
+        ParameterInfo::number(
+            "limit",
+            "greatest correction, relative to the corrected signal",
+            1.0,
+            (0.0, f64::INFINITY),
+        ),
+        ParameterInfo::number(
+            "limit_absolute",
+            "greatest correction, in the unit of the corrected signal",
+            f64::INFINITY,
+            (0.0, f64::INFINITY),
+        ),
+        ParameterInfo::number(
+            "minimum_flow",
+            "no correction while the flow (for `corrects = \"flow\"`, the effort) is smaller",
+            0.0,
+            (0.0, f64::INFINITY),
+        ),
+        ParameterInfo::number(
+            "threshold",
+            "no correction while the residual power is smaller, W",
+            0.0,
+            (0.0, f64::INFINITY),
+        ),
         ParameterInfo {
             name: "corrects",
             summary: "which input is corrected; auto: the one of the side without direct feed-through",

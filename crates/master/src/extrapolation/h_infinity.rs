@@ -53,44 +53,40 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
                       smoothed: all signals, with a low-pass filter at the receiver, as published",
             kind: ParameterKind::Word(&["one-sided", "smoothed"]),
         },
-        ParameterInfo {
-            name: "weight_order",
-            summary: "order of the weight of the error, 1 to 3: the higher, the more low frequencies count",
-            kind: ParameterKind::Number {
-                default: 1.0,
-                range: (1.0, 3.0),
-            },
-        },
-        ParameterInfo {
-            name: "weight_cutoff",
-            summary: "its cut-off, times the macro-step; auto: 0.01, 0.03 or 0.06 by the order",
-            kind: ParameterKind::NumberOrAuto { range: (1e-3, 1.0) },
-        },
-        ParameterInfo {
-            name: "smoother_cutoff",
-            summary: "cut-off of the smoother, times the macro-step; auto: 0.5",
-            kind: ParameterKind::NumberOrAuto { range: (0.1, 10.0) },
-        },
-        ParameterInfo {
-            name: "control_weight",
-            summary: "weight of the compensator's own output; auto: 3e-3 one-sided, else 2e-4, from order 2 on 1e-3",
-            kind: ParameterKind::NumberOrAuto { range: (1e-4, 0.1) },
-        },
-        ParameterInfo {
-            name: "static_gain",
-            summary: "gain for signals that do not change",
-            kind: ParameterKind::Number {
-                default: 1.0,
-                range: (0.5, 2.0),
-            },
-        },
+        ParameterInfo::whole_number(
+            "weight_order",
+            "order of the weight of the error, 1 to 3: the higher, the more low frequencies count",
+            1,
+            (1, 3),
+        ),
+        ParameterInfo::number_or_auto(
+            "weight_cutoff",
+            "its cut-off, times the macro-step; auto: 0.01, 0.03 or 0.06 by the order",
+            (1e-3, 1.0),
+        ),
+        ParameterInfo::number_or_auto(
+            "smoother_cutoff",
+            "cut-off of the smoother, times the macro-step; auto: 0.5",
+            (0.1, 10.0),
+        ),
+        ParameterInfo::number_or_auto(
+            "control_weight",
+            "weight of the compensator's own output; auto: 3e-3 one-sided, else 2e-4, from order 2 on 1e-3",
+            (1e-4, 0.1),
+        ),
+        ParameterInfo::number(
+            "static_gain",
+            "gain for signals that do not change",
+            1.0,
+            (0.5, 2.0),
+        ),
     ],
     facts,
     build: |arguments| Box::new(HInfinity::new(specification(arguments))),
 };
 
 fn specification(arguments: &Arguments) -> Specification {
-    let order = arguments.number("weight_order").round() as u32;
+    let order = arguments.whole_number("weight_order") as u32;
     let usual = Specification::of_order(order);
     let usual = match arguments.word("variant") {
         "smoothed" => Specification {

@@ -40,33 +40,27 @@ pub(crate) const INPUTS: ParameterInfo = ParameterInfo {
     kind: ParameterKind::Word(&[FastInputs::Hold.word(), FastInputs::Linear.word()]),
 };
 
-pub(crate) const DISPLACEMENT_CORRECTION: ParameterInfo = ParameterInfo {
-    name: "displacement_correction",
-    summary: "share of the difference between the true displacement and the one fed so far that is added to the fed \
+pub(crate) const DISPLACEMENT_CORRECTION: ParameterInfo = ParameterInfo::number(
+    "displacement_correction",
+    "share of the difference between the true displacement and the one fed so far that is added to the fed \
               velocities over the next macro-step",
-    kind: ParameterKind::Number {
-        default: 0.0,
-        range: (0.0, 1.0),
-    },
-};
+    0.0,
+    (0.0, 1.0),
+);
 
-pub(crate) const MASS_FACTOR: ParameterInfo = ParameterInfo {
-    name: "mass_factor",
-    summary: "factor on the effective mass; rather under 1 than over where the mass is not certain",
-    kind: ParameterKind::Number {
-        default: 1.0,
-        range: (1e-3, 1e3),
-    },
-};
+pub(crate) const MASS_FACTOR: ParameterInfo = ParameterInfo::number(
+    "mass_factor",
+    "factor on the effective mass; rather under 1 than over where the mass is not certain",
+    1.0,
+    (1e-3, 1e3),
+);
 
-pub(crate) const LAG: ParameterInfo = ParameterInfo {
-    name: "lag",
-    summary: "age of the masses and free accelerations that are used, whole macro-steps",
-    kind: ParameterKind::Number {
-        default: 0.0,
-        range: (0.0, 16.0),
-    },
-};
+pub(crate) const LAG: ParameterInfo = ParameterInfo::whole_number(
+    "lag",
+    "age of the masses and free accelerations that are used, whole macro-steps",
+    0,
+    (0, 16),
+);
 
 /// Facts about the order of an interface model before it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

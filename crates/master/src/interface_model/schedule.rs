@@ -80,14 +80,14 @@ pub struct Schedule {
 impl Schedule {
     /// A schedule of the order of this word.
     pub fn new(order: &'static str, arguments: &Arguments) -> Self {
-        let lag = arguments.number("lag");
+        let lag = arguments.whole_number("lag");
         Self {
             order,
             force: PassedForce::of(arguments),
             inputs: FastInputs::of(arguments),
             displacement_correction: arguments.number("displacement_correction"),
             mass_factor: arguments.number("mass_factor"),
-            lag,
+            lag: lag as f64,
             age: lag as usize,
         }
     }

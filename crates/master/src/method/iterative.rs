@@ -43,17 +43,9 @@ enum Accelerator {
 }
 
 const fn tolerance(name: &'static str, summary: &'static str) -> ParameterInfo {
-    let range = (0.0, 1.0);
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::Number {
-            // Far below the errors of couplings that are worth their passes, and far above the rounding of units that
-            // integrate by themselves with tolerances of their own.
-            default: 1e-6,
-            range,
-        },
-    }
+    // Far below the errors of couplings that are worth their passes, and far above the rounding of units that
+    // integrate by themselves with tolerances of their own.
+    ParameterInfo::number(name, summary, 1e-6, (0.0, 1.0))
 }
 
 pub(super) const ENTRY: Entry<dyn Method> = Entry {
@@ -79,22 +71,18 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
             "absolute_tolerance",
             "greatest change of an output by the last pass, relative to its nominal value; added to `tolerance`",
         ),
-        ParameterInfo {
-            name: "max_iterations",
-            summary: "greatest number of passes in a macro-step",
-            kind: ParameterKind::Number {
-                default: 50.0,
-                range: (1.0, 1e4),
-            },
-        },
-        ParameterInfo {
-            name: "relaxation",
-            summary: "share of the change that the second pass takes; with `fixed-point` that of each pass",
-            kind: ParameterKind::Number {
-                default: 1.0,
-                range: (1e-6, 2.0),
-            },
-        },
+        ParameterInfo::whole_number(
+            "max_iterations",
+            "greatest number of passes in a macro-step",
+            50,
+            (1, 10_000),
+        ),
+        ParameterInfo::number(
+            "relaxation",
+            "share of the change that the second pass takes; with `fixed-point` that of each pass",
+            1.0,
+            (1e-6, 2.0),
+        ),
         ParameterInfo {
             name: "held",
             summary: "input of a unit that follows no lines: the value of the end of the step, or the mean of its start and its end",
@@ -135,7 +123,7 @@ impl Iterative {
                 tolerance: arguments.number("tolerance"),
                 absolute_tolerance: arguments.number("absolute_tolerance"),
                 relaxation: arguments.number("relaxation"),
-                limit: arguments.number("max_iterations").round() as u32,
+                limit: arguments.whole_number("max_iterations") as u32,
                 accepts: arguments.word("on_failure") == "accept",
             },
         }

@@ -10,6 +10,7 @@ use std::fmt;
 use gyrator_system::{Choice, Problem};
 
 use crate::need::Facts;
+pub(crate) use parameters::POSITIVE;
 pub use parameters::{Arguments, ParameterInfo, ParameterKind};
 use parameters::{arguments, suggestion};
 pub use signal_names::SignalName;

@@ -2,6 +2,9 @@
 
 use gyrator_system::{Choice, Problem, Value, closest};
 
+/// Every number that is positive.
+pub(crate) const POSITIVE: (f64, f64) = (f64::MIN_POSITIVE, f64::INFINITY);
+
 /// A parameter of a registry entry.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterInfo {
@@ -28,6 +31,30 @@ impl ParameterInfo {
         }
     }
 
+    /// Any finite number, with its default.
+    pub const fn any_number(name: &'static str, summary: &'static str, default: f64) -> Self {
+        Self::number(name, summary, default, (-f64::MAX, f64::MAX))
+    }
+
+    /// A positive number, with its default.
+    pub const fn positive(name: &'static str, summary: &'static str, default: f64) -> Self {
+        Self::number(name, summary, default, POSITIVE)
+    }
+
+    /// A whole number within these limits, with its default.
+    pub const fn whole_number(
+        name: &'static str,
+        summary: &'static str,
+        default: u64,
+        range: (u64, u64),
+    ) -> Self {
+        Self {
+            name,
+            summary,
+            kind: ParameterKind::WholeNumber { default, range },
+        }
+    }
+
     /// A number within these limits, or `auto`, the default.
     pub const fn number_or_auto(
         name: &'static str,
@@ -51,6 +78,13 @@ pub enum ParameterKind {
         default: f64,
         /// Least and greatest allowed value.
         range: (f64, f64),
+    },
+    /// A whole number within limits.
+    WholeNumber {
+        /// Value if not given.
+        default: u64,
+        /// Least and greatest allowed value.
+        range: (u64, u64),
     },
     /// A number within limits, or the word `auto`, which is also the default.
     NumberOrAuto {
@@ -95,6 +129,14 @@ impl Arguments {
     /// If the entry does not declare such a number: an error of the program.
     pub fn number(&self, name: &str) -> f64 {
         self.number_or_auto(name).expect("a number without `auto`")
+    }
+
+    /// The whole number `name`; its default if it was not given.
+    ///
+    /// # Panics
+    /// If the entry does not declare such a number: an error of the program.
+    pub fn whole_number(&self, name: &str) -> u64 {
+        self.number(name) as u64
     }
 
     /// The numbers that are given or are defaults, by their names.
@@ -216,6 +258,10 @@ impl Arguments {
                 let value = given.map_or(Ok(default), |value| number_within(value, range))?;
                 self.numbers.push((parameter.name, Some(value)));
             }
+            ParameterKind::WholeNumber { default, range } => {
+                let value = given.map_or(Ok(default as f64), |value| whole_within(value, range))?;
+                self.numbers.push((parameter.name, Some(value)));
+            }
             ParameterKind::NumberOrAuto { range } => {
                 let value = match given {
                     None => None,
@@ -309,6 +355,13 @@ fn number_within(value: &Value, (least, greatest): (f64, f64)) -> Result<f64, St
         })
 }
 
+fn whole_within(value: &Value, (least, greatest): (u64, u64)) -> Result<f64, String> {
+    let number = number_within(value, (least as f64, greatest as f64)).ok();
+    number
+        .filter(|number| number.fract() == 0.0)
+        .ok_or_else(|| format!("a whole number from {least} to {greatest}"))
+}
+
 impl ParameterKind {
     /// Values that it may have: its words, its limits and 1 where that is between them.
     pub fn samples(&self) -> Vec<Value> {
@@ -323,6 +376,7 @@ impl ParameterKind {
         };
         match *self {
             Self::Number { range, .. } | Self::NumberOrAuto { range } => numbers(range).collect(),
+            Self::WholeNumber { range, .. } => numbers((range.0 as f64, range.1 as f64)).collect(),
             Self::NumberOrWord { words: all, range } => words(all).chain(numbers(range)).collect(),
             Self::Flag => [false, true].map(Value::Boolean).into(),
             Self::Word(all) | Self::Names(all) | Self::Signals(all) => words(all).collect(),
@@ -336,6 +390,7 @@ impl ParameterKind {
             Self::Number { range, .. }
             | Self::NumberOrAuto { range }
             | Self::NumberOrWord { range, .. } => Some(range),
+            Self::WholeNumber { range, .. } => Some((range.0 as f64, range.1 as f64)),
             _ => None,
         };
         if let Some((least, greatest)) = range
@@ -345,6 +400,9 @@ impl ParameterKind {
         }
         match *self {
             Self::Number { default, range } if !(range.0..=range.1).contains(&default) => {
+                Some(format!("has the default {default}, which is not allowed"))
+            }
+            Self::WholeNumber { default, range } if !(range.0..=range.1).contains(&default) => {
                 Some(format!("has the default {default}, which is not allowed"))
             }
             Self::NumberOrWord { words: [], .. }

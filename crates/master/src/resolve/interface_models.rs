@@ -97,7 +97,6 @@ impl<'a> Resolver<'a> {
         let mass = self.mass(component, coordinates.len())?;
         let chosen = chosen?;
         let schedule = chosen.build();
-        self.check_lag(&schedule)?;
         let of = |(bond, _): &(&Bond, Axis)| bond.effort_side;
         let mut fast: Vec<usize> = axes.iter().map(of).collect();
         fast.sort_unstable();
@@ -291,16 +290,6 @@ impl<'a> Resolver<'a> {
         let pairs = (0..count).flat_map(|row| (0..count).map(move |column| (row, column)));
         let element = |(row, column)| place(row, column).map(|place| outputs[place]);
         Some(pairs.map(element).collect())
-    }
-
-    fn check_lag(&mut self, schedule: &Schedule) -> Option<()> {
-        let span = &self.described.name.span;
-        if schedule.lag.fract() != 0.0 {
-            let message = format!("`lag` is {}; it counts whole macro-steps", schedule.lag);
-            self.refuse(span, message, "write 0, 1, 2, …");
-            return None;
-        }
-        Some(())
     }
 
     /// Exchanges in a macro-step, which all components concerned must be able to make.

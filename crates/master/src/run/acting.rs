@@ -71,7 +71,9 @@ fn joined(run: &Run, scenario: &Scenario) -> Result<RunningScenario, StartError>
     if run.has_ended() {
         return Err(RunError::Ended(run.stop_reason.word()).into());
     }
-    let joined = joining::join(scenario, run.graph()).map_err(|list| {
+    let joined = joining::join(scenario, run.graph()).map_err(|mut list| {
+        // Actions of a program are nowhere in a text: two on a wrong name have the same problem.
+        list.dedup();
         let source = Arc::clone(&scenario.source);
         StartError::Invalid(Problems { source, list })
     })?;

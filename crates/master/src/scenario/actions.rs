@@ -3,7 +3,7 @@
 //! the Open Simulation Platform.
 
 use super::{Action, ActionFacts, ActsOn, Transformation};
-use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, Entry, ParameterInfo};
 
 const OSP: &str = "scenarios of the Open Simulation Platform";
 const TAXONOMY: &str = "Avizienis et al. (2004)";
@@ -29,17 +29,6 @@ impl Action for Change {
     }
 }
 
-const fn number(name: &'static str, summary: &'static str, default: f64) -> ParameterInfo {
-    ParameterInfo {
-        name,
-        summary,
-        kind: ParameterKind::Number {
-            default,
-            range: (-f64::MAX, f64::MAX),
-        },
-    }
-}
-
 const REPLACES: ActionFacts = ActionFacts {
     ends_others: false,
     acts_on: ActsOn::AnyType,
@@ -62,7 +51,7 @@ pub(super) const OVERRIDE: Entry<dyn Action> = Entry {
     name: "override",
     summary: "the variable has this value, whatever it is given",
     source: OSP,
-    parameters: &[number(
+    parameters: &[ParameterInfo::any_number(
         "value",
         "in the unit of the variable; true or false; the name of an item",
         0.0,
@@ -78,7 +67,11 @@ pub(super) const BIAS: Entry<dyn Action> = Entry {
     name: "bias",
     summary: "u + value",
     source: OSP,
-    parameters: &[number("value", "in the unit of the variable", 0.0)],
+    parameters: &[ParameterInfo::any_number(
+        "value",
+        "in the unit of the variable",
+        0.0,
+    )],
     facts: |arguments, ()| of_number(arguments, "value"),
     build: |arguments| {
         Box::new(Change::Constant(Transformation {
@@ -92,7 +85,7 @@ pub(super) const SCALE: Entry<dyn Action> = Entry {
     name: "scale",
     summary: "factor·u",
     source: OSP,
-    parameters: &[number("factor", "without unit", 1.0)],
+    parameters: &[ParameterInfo::any_number("factor", "without unit", 1.0)],
     facts: |arguments, ()| of_number(arguments, "factor"),
     build: |arguments| {
         Box::new(Change::Constant(Transformation {
@@ -106,7 +99,11 @@ pub(super) const RAMP: Entry<dyn Action> = Entry {
     name: "ramp",
     summary: "u + rate·t, t since the action began: a drift; constant over each communication step",
     source: TAXONOMY,
-    parameters: &[number("rate", "in the unit of the variable, per s", 0.0)],
+    parameters: &[ParameterInfo::any_number(
+        "rate",
+        "in the unit of the variable, per s",
+        0.0,
+    )],
     facts: |_, ()| ActionFacts::default(),
     build: |arguments| Box::new(Change::Ramp(arguments.number("rate"))),
 };

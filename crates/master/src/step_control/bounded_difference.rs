@@ -7,7 +7,7 @@
 //! Own: the absolute and the relative bound are added, where Maestro asks for both, and no signal that is 0 can meet a relative one.
 
 use super::signals::{ALL, ControlledSignal};
-use super::sizes::{self, Sizes};
+use super::sizes::{self, Sizes, keeps_its_state};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 use crate::state_stream::{StateStream, Stored};
@@ -24,11 +24,6 @@ struct BoundedDifference {
     before: Vec<f64>,
     signals: [(&'static str, f64); 2],
 }
-const SIZES: (ParameterInfo, ParameterInfo, ParameterInfo) = sizes::parameters(
-    "size of the first step, s; auto: step_size",
-    "smallest step, s; auto: a hundredth of step_size",
-);
-
 // Both tolerances are the defaults of Maestro.
 pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     name: "bounded-difference",
@@ -52,12 +47,13 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
             1e-3,
             (0.0, f64::INFINITY),
         ),
-        SIZES.0,
-        SIZES.1,
-        SIZES.2,
+        sizes::FIRST,
+        sizes::MINIMUM,
+        sizes::MAXIMUM,
     ],
-    facts: |_, ()| StepControlFacts {
+    facts: |arguments, ()| StepControlFacts {
         may_repeat: true,
+        contradiction: sizes::contradiction(arguments),
         ..StepControlFacts::default()
     },
     build: |arguments| Box::new(BoundedDifference::new(arguments)),
@@ -144,17 +140,7 @@ impl StepControl for BoundedDifference {
         self.sizes.halved(size)
     }
 
-    fn duplicate(&self) -> Option<Box<dyn StepControl>> {
-        Some(Box::new(self.clone()))
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
-
-    fn signals(&self) -> &[(&'static str, f64)] {
-        &self.signals
-    }
+    keeps_its_state!();
 }
 
 impl Stored for BoundedDifference {

@@ -10,10 +10,10 @@
 //! bonds (Glumac & Kovačić 2023; Kyllingstad et al. 2025). Steps are accepted
 //! unless `reject_above` is given.
 
-use super::sizes::{self, POSITIVE, Sizes};
+use super::sizes::{self, Sizes, keeps_its_state};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
 use crate::ledger::BondEnergy;
-use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, Entry, POSITIVE, ParameterInfo, ParameterKind};
 use crate::state_stream::{StateStream, Stored};
 
 /// The controller: its parameters, and its state since the size of the steps could change last.
@@ -58,11 +58,6 @@ impl Indicator {
 // Pedersen 2019, §4 and table 1. The automatic limits of the size are those of table 1, 10 µs and
 // 10 ms, over the steps of 1 ms that the paper compares with. `tolerance` and `energy_scale` have no
 // default there; `sum-abs` is own.
-const SIZES: (ParameterInfo, ParameterInfo, ParameterInfo) = sizes::parameters(
-    "size of the first step, s; auto: the minimum",
-    "smallest step, s; auto: a hundredth of step_size",
-);
-
 pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     name: "ecco",
     summary: "steps as long as the residual energies of the power bonds allow",
@@ -97,21 +92,11 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
             summary: "residual energy as sum-abs, whose parts cannot cancel out, or signed as in the paper; or the defects of all connections, without bonds",
             kind: ParameterKind::Word(&["sum-abs", "signed", "defect"]),
         },
-        SIZES.0,
-        SIZES.1,
-        SIZES.2,
-        ParameterInfo::number(
-            "smallest_change",
-            "smallest ratio of a step to the one before",
-            0.2,
-            (0.01, 1.0),
-        ),
-        ParameterInfo::number(
-            "largest_change",
-            "largest ratio of a step to the one before",
-            1.5,
-            (1.0, 10.0),
-        ),
+        sizes::SMALLEST_FIRST,
+        sizes::MINIMUM,
+        sizes::MAXIMUM,
+        sizes::SMALLEST_CHANGE,
+        sizes::LARGEST_CHANGE,
         ParameterInfo::number(
             "reject_above",
             "indicator above which a step is made again with a smaller size, where all units can restore their states",
@@ -129,6 +114,7 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
         needs_bonds: Indicator::of(arguments) != Indicator::Defect,
         may_repeat: arguments.number("reject_above").is_finite(),
         may_overshoot: arguments.flag("overshoot"),
+        contradiction: sizes::contradiction(arguments),
         ..StepControlFacts::default()
     },
     build: |arguments| Box::new(Ecco::new(arguments)),
@@ -146,10 +132,7 @@ impl Ecco {
             safety: arguments.number("safety"),
             integral_gain: arguments.number_or_auto("k_i"),
             proportional_gain: arguments.number("k_p"),
-            change: (
-                arguments.number("smallest_change"),
-                arguments.number("largest_change"),
-            ),
+            change: sizes::change(arguments),
             sizes: Sizes::new(arguments),
             indicator: Indicator::of(arguments),
             reject_above: arguments.number("reject_above"),
@@ -256,17 +239,7 @@ impl StepControl for Ecco {
         self.sizes.halved(size)
     }
 
-    fn duplicate(&self) -> Option<Box<dyn StepControl>> {
-        Some(Box::new(self.clone()))
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
-
-    fn signals(&self) -> &[(&'static str, f64)] {
-        &self.signals
-    }
+    keeps_its_state!();
 }
 
 impl Stored for Ecco {

@@ -123,6 +123,8 @@ pub struct StepControlFacts {
     pub may_overshoot: bool,
     /// The time of a step is the sum of the steps before it instead of a point of the clock.
     pub sums_time: bool,
+    /// Reason why its parameters do not go together, in words that follow `step control NAME: `; the system is refused.
+    pub contradiction: Option<&'static str>,
 }
 
 impl Facts for StepControlFacts {

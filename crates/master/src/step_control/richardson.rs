@@ -9,9 +9,9 @@
 //! anyway. An output that is passed on stale has an error of order m + 1 itself, which both have alike in the next step, and which
 //! bounds the step before.
 
-use super::sizes::{self, POSITIVE, Sizes};
+use super::sizes::{self, Sizes, keeps_its_state};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
-use crate::registry::{Arguments, Entry, ParameterInfo};
+use crate::registry::{Arguments, Entry, POSITIVE, ParameterInfo};
 use crate::state_stream::{StateStream, Stored};
 
 /// The controller: its parameters, and its memory.
@@ -39,11 +39,6 @@ struct Misses {
     time: f64,
 }
 
-const SIZES: (ParameterInfo, ParameterInfo, ParameterInfo) = sizes::parameters(
-    "size of the first step, s; auto: the minimum",
-    "smallest step, s, which stands whatever its error; auto: a hundredth of step_size",
-);
-
 // `tolerance` is the usual relative tolerance of FMI's default experiments; `safety` that of Hairer et al., and the limits
 // of change and size those of `ecco`.
 pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
@@ -63,26 +58,20 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
             (0.0, f64::INFINITY),
         ),
         ParameterInfo::number("safety", "safety factor of the step size", 0.9, (0.01, 1.0)),
-        SIZES.0,
-        SIZES.1,
-        SIZES.2,
-        ParameterInfo::number(
-            "smallest_change",
-            "smallest ratio of a step to the one before",
-            0.2,
-            (0.01, 1.0),
-        ),
-        ParameterInfo::number(
-            "largest_change",
-            "largest ratio of a step to the one before",
-            1.5,
-            (1.0, 10.0),
-        ),
+        sizes::SMALLEST_FIRST,
+        ParameterInfo {
+            summary: "smallest step, s, which stands whatever its error; auto: a hundredth of step_size",
+            ..sizes::MINIMUM
+        },
+        sizes::MAXIMUM,
+        sizes::SMALLEST_CHANGE,
+        sizes::LARGEST_CHANGE,
     ],
-    facts: |_, ()| StepControlFacts {
+    facts: |arguments, ()| StepControlFacts {
         may_repeat: true,
         always_repeats: true,
         parts: 2,
+        contradiction: sizes::contradiction(arguments),
         ..StepControlFacts::default()
     },
     build: |arguments| Box::new(Richardson::new(arguments)),
@@ -99,10 +88,7 @@ impl Richardson {
             tolerance,
             absolute_tolerance: absolute.unwrap_or(tolerance),
             safety: arguments.number("safety"),
-            change: (
-                arguments.number("smallest_change"),
-                arguments.number("largest_change"),
-            ),
+            change: sizes::change(arguments),
             sizes: Sizes::new(arguments),
             allowed: Vec::new(),
             whole: Vec::new(),
@@ -202,17 +188,7 @@ impl StepControl for Richardson {
         )]
     }
 
-    fn duplicate(&self) -> Option<Box<dyn StepControl>> {
-        Some(Box::new(self.clone()))
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
-
-    fn signals(&self) -> &[(&'static str, f64)] {
-        &self.signals
-    }
+    keeps_its_state!();
 }
 
 impl Misses {

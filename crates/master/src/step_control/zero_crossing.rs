@@ -8,9 +8,9 @@
 //! tolerance is relative to nominal values.
 
 use super::signals::{ALL, ControlledSignal};
-use super::sizes::{self, POSITIVE, Sizes};
+use super::sizes::{self, Sizes, keeps_its_state};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
-use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
+use crate::registry::{Arguments, Entry, POSITIVE, ParameterInfo, ParameterKind};
 use crate::state_stream::{StateStream, Stored, stored};
 
 /// The controller: its parameters, and the pasts of its signals.
@@ -47,11 +47,6 @@ stored!(Past {
     known,
     error
 });
-const SIZES: (ParameterInfo, ParameterInfo, ParameterInfo) = sizes::parameters(
-    "size of the first step, s; auto: step_size",
-    "smallest step, s; auto: a hundredth of step_size",
-);
-
 // `tolerance`, `margin` and the parabola are the defaults of Maestro.
 pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     name: "zero-crossing",
@@ -76,20 +71,19 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
             summary: "parabola through the last three values, or line through the last two",
             kind: ParameterKind::Word(&["parabola", "line"]),
         },
-        ParameterInfo {
-            name: "margin",
-            summary: "margin s of the prediction: n/(1 + s) steps in place of n",
-            kind: ParameterKind::Number {
-                default: 0.0,
-                range: (0.0, 10.0),
-            },
-        },
-        SIZES.0,
-        SIZES.1,
-        SIZES.2,
+        ParameterInfo::number(
+            "margin",
+            "margin s of the prediction: n/(1 + s) steps in place of n",
+            0.0,
+            (0.0, 10.0),
+        ),
+        sizes::FIRST,
+        sizes::MINIMUM,
+        sizes::MAXIMUM,
     ],
-    facts: |_, ()| StepControlFacts {
+    facts: |arguments, ()| StepControlFacts {
         may_repeat: true,
+        contradiction: sizes::contradiction(arguments),
         ..StepControlFacts::default()
     },
     build: |arguments| Box::new(ZeroCrossing::new(arguments)),
@@ -263,17 +257,7 @@ impl StepControl for ZeroCrossing {
         self.sizes.halved(size)
     }
 
-    fn duplicate(&self) -> Option<Box<dyn StepControl>> {
-        Some(Box::new(self.clone()))
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
-
-    fn signals(&self) -> &[(&'static str, f64)] {
-        &self.signals
-    }
+    keeps_its_state!();
 }
 
 impl Stored for ZeroCrossing {

@@ -75,6 +75,14 @@ fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
             samples.push((word("auto"), false));
             samples.extend(about(range));
         }
+        ParameterKind::WholeNumber {
+            range: (least, greatest),
+            default,
+        } => {
+            samples.push((Value::Real(default as f64), true));
+            samples.push((Value::Real(default as f64 + 0.5), false));
+            samples.extend(about((least as f64, greatest as f64)));
+        }
         ParameterKind::NumberOrAuto { range } => {
             samples.push((word("auto"), true));
             samples.extend(about(range));

@@ -5,7 +5,7 @@ use super::{
     started,
 };
 use crate::exchange_mode::Exchange;
-use crate::report::Report;
+use crate::report::{AlgebraicLoopReport, Report};
 use crate::{ClosureUnit, LinearUnit, Run, RunOptions, System};
 
 /// Values of an output at each communication point, and the report.
@@ -19,6 +19,33 @@ fn run_to_end(system: System, name: &str) -> (Vec<f64>, Report) {
         values.push(run.view().reals[index]);
     }
     (values, run.report())
+}
+
+/// A unit whose output y feeds its own input u; the signal is its input w.
+fn fed_back(unit: Immediate, signal: [f64; 5]) -> System {
+    let mut system = empty();
+    system.add("unit", unit).exchange("auto");
+    system.add("source", source("y", "w", signal));
+    system.connect("unit.y", "unit.u");
+    system.connect("source.w", "unit.w");
+    system.connect("unit.y", "source.y");
+    system
+}
+
+/// y = u + back, and half of u, as units whose outputs are read again.
+fn sum_and_half() -> [Immediate; 2] {
+    let sum = Immediate::new(&["u", "back"], &["y"], |u| vec![u[0] + u[1]]);
+    let half = Immediate::new(&["u"], &["y"], |u| vec![0.5 * u[0]]);
+    [sum.fresh(), half.fresh()]
+}
+
+/// The loop of a report that has one.
+#[track_caller]
+fn only_loop(report: &Report) -> &AlgebraicLoopReport {
+    match &report.algebraic_loops[..] {
+        [algebraic_loop] => algebraic_loop,
+        others => panic!("{others:?}"),
+    }
 }
 
 /// y = u + y/2 has the solution 2·u, at the start and at each point after it.
@@ -43,9 +70,7 @@ fn a_loop_of_two_units_is_solved_at_each_point() {
         assert_eq!(mode(&report, "second").word(), exchange);
         let stale = run.view().audit.bond(0).unwrap().known_stale_energy();
         assert_eq!(stale, Some(0.0));
-        let [algebraic_loop] = &report.algebraic_loops[..] else {
-            panic!("{:?}", report.algebraic_loops);
-        };
+        let algebraic_loop = only_loop(&report);
         assert_eq!(algebraic_loop.outputs, ["first.y", "second.y"]);
         assert_eq!((algebraic_loop.points, algebraic_loop.unsolved), (4, 0));
         assert!(report.warnings.is_empty(), "{:?}", report.warnings);
@@ -98,10 +123,7 @@ fn a_ring_of_three_units_mixes_the_ways() {
         pairs.all(|(a, b)| (a - b).abs() < 1e-8),
         "{found:?} {expected:?}"
     );
-    let [algebraic_loop] = &report.algebraic_loops[..] else {
-        panic!("{:?}", report.algebraic_loops);
-    };
-    let members = algebraic_loop.members.iter();
+    let members = only_loop(&report).members.iter();
     let ways: Vec<_> = members
         .map(|member| (&*member.component, member.way))
         .collect();
@@ -192,7 +214,7 @@ fn an_output_that_feeds_its_own_input_is_solved_in_every_way() {
         (with_derivatives(cubic()), "linear", 2e-3),
     ] {
         let (found, report) = run_to_end(cubic_system(unit, 2.0, 0.01), "nls.y");
-        assert_eq!(report.algebraic_loops[0].members[0].way, way);
+        assert_eq!(only_loop(&report).members[0].way, way);
         assert_eq!(found.len(), 401);
         let mut expected = 1.25;
         for (k, found) in found.iter().enumerate() {
@@ -203,7 +225,7 @@ fn an_output_that_feeds_its_own_input_is_solved_in_every_way() {
             assert!(error < tolerance, "{way} at {k}: {found} {expected}");
         }
         assert!((found[400] - 2.8629).abs() < 2e-4, "{}", found[400]);
-        assert_eq!(report.algebraic_loops[0].unsolved, 0, "{way}");
+        assert_eq!(only_loop(&report).unsolved, 0, "{way}");
         assert!(report.warnings.is_empty(), "{:?}", report.warnings);
     }
 }
@@ -243,13 +265,8 @@ fn a_loop_that_one_iteration_does_not_solve_is_a_warning() {
 #[test]
 fn a_loop_without_a_solution_is_a_warning() {
     let unit = Immediate::new(&["u", "w"], &["y"], |of| vec![of[0] * of[0] + of[1]]).fresh();
-    let mut system = empty();
-    system.add("square", unit);
-    system.add("source", source("y", "w", [0.1, 1.0, 1.0, 0.1, 0.1]));
-    system.connect("square.y", "square.u");
-    system.connect("source.w", "square.w");
-    system.connect("square.y", "source.y");
-    let (found, report) = run_to_end(system, "square.y");
+    let system = fed_back(unit, [0.1, 1.0, 1.0, 0.1, 0.1]);
+    let (found, report) = run_to_end(system, "unit.y");
     let lower = 0.5 - (0.25_f64 - 0.1).sqrt();
     let upper = 1.0 - lower;
     assert!((found[0] - lower).abs() < 1e-9, "{found:?}");
@@ -258,7 +275,7 @@ fn a_loop_without_a_solution_is_a_warning() {
         (last - lower).abs() < 1e-9 || (last - upper).abs() < 1e-9,
         "{found:?}"
     );
-    let of_loop = &report.algebraic_loops[0];
+    let of_loop = only_loop(&report);
     assert_eq!((of_loop.points, of_loop.unsolved), (4, 2));
     assert!(
         report.warnings[0].contains("not solved at 2 of 4"),
@@ -274,16 +291,12 @@ fn a_loop_that_diverges_is_an_error_with_its_name() {
         let distance = of[0] - of[1].powi(3);
         vec![of[0] - distance / (1.0 + distance * distance).cbrt()]
     });
-    let mut system = empty();
-    system.add("root", unit.fresh()).start("u", 1.0);
-    system.add("source", source("y", "w", SIGNAL));
-    system.connect("root.y", "root.u");
-    system.connect("source.w", "root.w");
-    system.connect("root.y", "source.y");
+    let mut system = fed_back(unit.fresh(), SIGNAL);
+    let _ = system.component("unit").unwrap().start("u", 1.0);
     let mut run = started(system);
     let error = run.step().unwrap_err().to_string();
     assert!(
-        error.contains("the algebraic loop root.y diverges"),
+        error.contains("the algebraic loop unit.y diverges"),
         "{error}"
     );
     assert!(error.contains("t = 0"), "{error}");
@@ -293,17 +306,12 @@ fn a_loop_that_diverges_is_an_error_with_its_name() {
 #[test]
 fn a_singular_loop_stays_as_it_is() {
     let unit = Immediate::new(&["u", "w"], &["y"], |of| vec![of[0] + of[1]]).fresh();
-    let mut system = empty();
-    system.add("sum", unit);
-    system.add("source", source("y", "w", [0.0, 1.0, 0.0, 0.0, 0.0]));
-    system.connect("sum.y", "sum.u");
-    system.connect("source.w", "sum.w");
-    system.connect("sum.y", "source.y");
-    let (found, report) = run_to_end(system, "sum.y");
+    let system = fed_back(unit, [0.0, 1.0, 0.0, 0.0, 0.0]);
+    let (found, report) = run_to_end(system, "unit.y");
     assert!(found.iter().all(|value| value.is_finite()), "{found:?}");
-    assert!(report.algebraic_loops[0].unsolved > 0);
+    assert!(only_loop(&report).unsolved > 0);
     assert!(
-        report.warnings[0].contains("sum.y is not solved"),
+        report.warnings[0].contains("unit.y is not solved"),
         "{:?}",
         report.warnings
     );
@@ -324,22 +332,16 @@ fn a_loop_through_an_unknown_derivative_is_named_at_the_start() {
     system.connect("gain.y", "source.y");
     // The sum does not follow its input, as was measured: there is no loop.
     assert!(started(system).report().warnings.is_empty());
-    let mut system = empty();
     let kink = Immediate::new(&["u", "w"], &["y"], |of| {
         vec![of[1] + 0.5 * (of[0] - 1.0 - 3e-6).max(0.0)]
     });
-    system.add("kink", kink).exchange("auto");
-    system.add("source", source("y", "w", [1.0; 5]));
-    system.connect("kink.y", "kink.u");
-    system.connect("source.w", "kink.w");
-    system.connect("kink.y", "source.y");
-    let report = started(system).report();
-    assert_eq!(mode(&report, "kink"), Exchange::STALE);
+    let report = started(fed_back(kink, [1.0; 5])).report();
+    assert_eq!(mode(&report, "unit"), Exchange::STALE);
     let [warning] = &report.warnings[..] else {
         panic!("{:?}", report.warnings);
     };
     assert!(
-        warning.contains("kink.y form an algebraic loop that is not solved"),
+        warning.contains("unit.y form an algebraic loop that is not solved"),
         "{warning}"
     );
 }
@@ -348,8 +350,7 @@ fn a_loop_through_an_unknown_derivative_is_named_at_the_start() {
 #[test]
 fn a_slower_unit_joins_where_it_is_due() {
     let mut system = empty();
-    let first = Immediate::new(&["u", "back"], &["y"], |u| vec![u[0] + u[1]]).fresh();
-    let second = Immediate::new(&["u"], &["y"], |u| vec![0.5 * u[0]]).fresh();
+    let [first, second] = sum_and_half();
     system.add("first", first);
     system.add("second", second).step_size(2.0 * H);
     system.add("source", source("y", "u", SIGNAL));
@@ -367,8 +368,7 @@ fn a_slower_unit_joins_where_it_is_due() {
 #[test]
 fn a_loop_stands_in_the_order_of_the_passes() {
     let mut system = empty();
-    let sum = Immediate::new(&["u", "back"], &["y"], |u| vec![u[0] + u[1]]).fresh();
-    let half = Immediate::new(&["u"], &["y"], |u| vec![0.5 * u[0]]).fresh();
+    let [sum, half] = sum_and_half();
     system.add("a_after", quadruple().fresh());
     system.add("sum", sum);
     system.add("half", half);
