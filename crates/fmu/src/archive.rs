@@ -61,6 +61,7 @@ impl Default for Limits {
 }
 
 const DESCRIPTION: &str = "modelDescription.xml";
+const RESOURCES: &str = "resources/";
 
 /// An open archive whose entries have been checked.
 pub(crate) struct Archive {
@@ -184,6 +185,16 @@ impl Archive {
         &self.path
     }
 
+    /// Bytes that may still be unpacked.
+    pub(crate) fn budget(&self) -> u64 {
+        self.budget
+    }
+
+    /// Forgets what was unpacked since this was the budget, because it is gone.
+    pub(crate) fn restore_budget(&mut self, budget: u64) {
+        self.budget = budget;
+    }
+
     /// Whether there are C files under `sources`.
     pub(crate) fn has_sources(&self) -> bool {
         let mut names = self.files.keys();
@@ -201,6 +212,15 @@ impl Archive {
         Ok(bytes)
     }
 
+    /// Bytes that [`Self::unpack_to`] writes, as the entries declare; `None` if resources are among them.
+    pub(crate) fn size_without_resources(&mut self) -> Result<Option<u64>, OpenError> {
+        let wanted = self.wanted(is_needed);
+        if wanted.iter().any(|(name, _)| name.starts_with(RESOURCES)) {
+            return Ok(None);
+        }
+        self.declared_size(&wanted).map(Some)
+    }
+
     /// Unpacks resources and the binaries of this platform into a directory.
     pub(crate) fn unpack_to(&mut self, directory: &Path) -> Result<(), OpenError> {
         self.unpack_if(is_needed, directory)
@@ -212,17 +232,30 @@ impl Archive {
         is_wanted: impl Fn(&str) -> bool,
         directory: &Path,
     ) -> Result<(), OpenError> {
-        let wanted: Vec<(String, usize)> = self
-            .files
-            .iter()
-            .filter(|(name, _)| is_wanted(name))
-            .map(|(name, index)| (name.clone(), *index))
-            .collect();
+        let wanted = self.wanted(is_wanted);
         self.check_free_space(&wanted, directory)?;
         for (name, index) in wanted {
             self.unpack_file(&name, index, &directory.join(&name))?;
         }
         Ok(())
+    }
+
+    fn wanted(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, usize)> {
+        let wanted = self.files.iter().filter(|(name, _)| is_wanted(name));
+        wanted.map(|(name, index)| (name.clone(), *index)).collect()
+    }
+
+    /// Bytes that the entries declare to have in all.
+    fn declared_size(&mut self, wanted: &[(String, usize)]) -> Result<u64, OpenError> {
+        let mut size: u64 = 0;
+        for (_, index) in wanted {
+            let entry = self
+                .zip
+                .by_index_data(*index)
+                .map_err(|e| self.broken(&e))?;
+            size = size.saturating_add(entry.size());
+        }
+        Ok(size)
     }
 
     /// Refuses to fill a disk up, by what the entries declare.
@@ -231,14 +264,7 @@ impl Archive {
         wanted: &[(String, usize)],
         directory: &Path,
     ) -> Result<(), OpenError> {
-        let mut needed: u64 = 0;
-        for (_, index) in wanted {
-            let entry = self
-                .zip
-                .by_index_data(*index)
-                .map_err(|e| self.broken(&e))?;
-            needed = needed.saturating_add(entry.size());
-        }
+        let needed = self.declared_size(wanted)?;
         match free_space(directory) {
             Some(free) if needed.saturating_add(self.limits.free_space) > free => {
                 Err(OpenError::NoSpace {
@@ -417,7 +443,7 @@ fn free_space(_directory: &Path) -> Option<u64> {
 
 /// Whether a run needs the file on disk.
 fn is_needed(name: &str) -> bool {
-    name.starts_with("resources/")
+    name.starts_with(RESOURCES)
         || platform::FOLDERS.iter().any(|folder| {
             name.strip_prefix("binaries/")
                 .and_then(|rest| rest.strip_prefix(folder))

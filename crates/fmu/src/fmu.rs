@@ -14,6 +14,7 @@ use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
 use crate::instance::Instance;
 use crate::library::{Library, Source};
+use crate::library_file::{LibraryFile, LoadFailure, Place, UnpackedBinary, first_that_works};
 use crate::needs::{Binary, Loading, Needs};
 use crate::unpacked::{Contents, Unpacked};
 use crate::warning::Warning;
@@ -112,6 +113,8 @@ struct Inner {
     shared: Mutex<Option<Library>>,
     /// Copies of the library whose instances are gone.
     idle: Idle,
+    /// Whether the library was found to be one that this machine can load.
+    is_checked: AtomicBool,
 }
 
 impl Fmu {
@@ -153,6 +156,7 @@ impl Fmu {
             fatal: Arc::default(),
             shared: Mutex::default(),
             idle: Idle::default(),
+            is_checked: AtomicBool::new(false),
         })))
     }
 
@@ -169,6 +173,7 @@ impl Fmu {
             fatal: Arc::default(),
             shared: Mutex::default(),
             idle: Idle::default(),
+            is_checked: AtomicBool::new(false),
         }))
     }
 
@@ -374,36 +379,38 @@ impl Fmu {
         if let Some(library) = idle {
             return Ok(library);
         }
-        let file = self.private_library(model, co_simulation, warnings)?;
-        let source = Source {
-            model,
-            file: &file,
-            loading: inner.loading(),
-        };
-        let library = Library::load(&source, Arc::clone(&inner.unpacked), warnings)?;
+        let binary = self.binary(model, co_simulation, warnings)?;
+        if cfg!(target_os = "linux") && !inner.is_checked.load(Ordering::Relaxed) {
+            self.check(model, &binary)?;
+            inner.is_checked.store(true, Ordering::Relaxed);
+        }
+        let library = self.load(model, &binary, warnings)?;
         if may_share {
             *shared = Some(library.clone());
         }
         Ok(library)
     }
 
-    /// Copies the binaries of this platform and finds the library among them.
-    fn private_library(
+    /// Loads the library from a file of its own.
+    fn load(
         &self,
         model: &str,
-        co_simulation: &CoSimulation,
+        binary: &UnpackedBinary,
         warnings: &mut Vec<Warning>,
-    ) -> Result<PathBuf, LoadError> {
-        let binary = self.binary(model, co_simulation, warnings)?;
-        if cfg!(target_os = "linux") {
-            self.check(model, &binary)?;
-        }
-        let copy = self.0.unpacked.private_binaries(binary.platform);
-        let copy = copy.map_err(|source| LoadError::Io {
-            path: binary.folder,
-            source,
-        })?;
-        Ok(copy.join(binary.name))
+    ) -> Result<Library, LoadError> {
+        let inner = &*self.0;
+        first_that_works(Place::of(binary, &inner.unpacked), |place| {
+            let file = LibraryFile::new(place, binary, &inner.unpacked);
+            file.map_err(LoadFailure::of_file(binary)).and_then(|file| {
+                let source = Source {
+                    model,
+                    file: file.path(),
+                    loading: inner.loading(),
+                };
+                let loaded = Library::load(&source, Arc::clone(&inner.unpacked), warnings);
+                loaded.map_err(LoadFailure::of_library(&file))
+            })
+        })
     }
 
     /// The library of this platform, where it was unpacked.
@@ -480,19 +487,6 @@ fn to_compile(options: &OpenOptions, peek: &Peek) -> Option<(Compiler, Arc<Model
     let compiler = options.compiler.clone().filter(|_| is_missing)?;
     peek.description.co_simulation.as_ref()?;
     Some((compiler, Arc::clone(&peek.description)))
-}
-
-/// The library of an FMU.
-struct UnpackedBinary {
-    platform: &'static str,
-    folder: PathBuf,
-    name: String,
-}
-
-impl UnpackedBinary {
-    fn path(&self) -> PathBuf {
-        self.folder.join(&self.name)
-    }
 }
 
 /// Takes back what loading a library has done to the floating-point unit (C-77).

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::memory_directory;
 use crate::unpacked::plain_directory;
 
 /// Younger ones may be about to be locked.
@@ -31,13 +32,13 @@ pub(crate) fn lock(directory: &Path) -> Option<File> {
 pub fn remove_of(process: u32) {
     let prefix = prefix(process);
     let is_its = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with(&prefix);
-    remove(&plain_directory(), is_its);
+    remove_unused(&find_in_places(is_its));
 }
 
 /// Removes the directories of all processes that have ended, on another thread if there may be any.
 #[must_use]
 pub fn sweep_aside() -> Option<JoinHandle<()>> {
-    let found = find(&plain_directory(), is_ours_and_old);
+    let found = find_in_places(is_ours_and_old);
     if found.is_empty() {
         return None;
     }
@@ -47,15 +48,20 @@ pub fn sweep_aside() -> Option<JoinHandle<()>> {
 
 /// Removes the directories of all processes that have ended, in another place than the usual one.
 pub(crate) fn sweep_in(parent: &Path) {
-    remove(parent, is_ours_and_old);
+    remove_unused(&find(parent, is_ours_and_old));
 }
 
 fn is_ours_and_old(entry: &DirEntry) -> bool {
     has_our_name(entry) && is_old(entry)
 }
 
-fn remove(parent: &Path, is_due: impl Fn(&DirEntry) -> bool) {
-    remove_unused(&find(parent, is_due));
+/// Finds directories wherever a process unpacks FMUs.
+fn find_in_places(is_due: impl Fn(&DirEntry) -> bool) -> Vec<PathBuf> {
+    let mut found = find(&plain_directory(), &is_due);
+    if let Some(memory) = memory_directory::usable() {
+        found.extend(find(memory, &is_due));
+    }
+    found
 }
 
 fn find(parent: &Path, is_due: impl Fn(&DirEntry) -> bool) -> Vec<PathBuf> {

@@ -41,9 +41,13 @@ mod instance;
 mod kept_files;
 pub mod leftovers;
 mod library;
+mod library_file;
 mod limited_command;
 mod logger;
 pub mod memory;
+mod memory_directory;
+#[cfg(target_os = "linux")]
+mod memory_file;
 mod needs;
 mod packages;
 mod platform;

@@ -1,4 +1,5 @@
-//! Where a process unpacks its FMUs.
+//! Where a process unpacks its FMUs: small ones without resources into memory, where the system has a
+//! directory for that, all others onto the disk. FMUs write files of any size beside their resources.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,10 +9,14 @@ use tempfile::TempDir;
 
 use crate::error::OpenError;
 use crate::leftovers;
+use crate::memory_directory;
 use crate::unpacked::{own_directory, plain_directory};
 
-/// Directory of this process, as long as an FMU needs it.
-static SHARED: Mutex<Weak<ProcessDirectory>> = Mutex::new(Weak::new());
+/// Directories of this process, each as long as an FMU needs it.
+static ON_DISK: Shared = Mutex::new(Weak::new());
+static IN_MEMORY: Shared = Mutex::new(Weak::new());
+
+type Shared = Mutex<Weak<ProcessDirectory>>;
 
 /// A directory for all FMUs of a process, removed when it is no longer used. Its name contains the
 /// number of the process, `gyrator-<process>-…`, which distinguishes directories left by a killed
@@ -24,14 +29,23 @@ pub(crate) struct ProcessDirectory {
 }
 
 impl ProcessDirectory {
-    /// Directory of this process.
-    pub(crate) fn shared() -> Result<Arc<Self>, OpenError> {
-        let parent = plain_directory();
-        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = shared.upgrade().filter(|found| found.is_in(&parent)) {
+    /// Directory of this process on disk.
+    pub(crate) fn on_disk() -> Result<Arc<Self>, OpenError> {
+        Self::shared(&ON_DISK, &plain_directory())
+    }
+
+    /// Directory of this process in memory, if there is room for so many bytes.
+    pub(crate) fn in_memory(bytes: u64) -> Option<Arc<Self>> {
+        let parent = memory_directory::with_room(bytes)?;
+        Self::shared(&IN_MEMORY, parent).ok()
+    }
+
+    fn shared(shared: &Shared, parent: &Path) -> Result<Arc<Self>, OpenError> {
+        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = shared.upgrade().filter(|found| found.is_in(parent)) {
             return Ok(found);
         }
-        let directory = own_directory(&parent)?;
+        let directory = own_directory(parent)?;
         let lock = leftovers::lock(directory.path());
         let new = Arc::new(Self {
             directory,

@@ -1,7 +1,7 @@
 //! The files of an FMU on disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tempfile::TempDir;
@@ -24,6 +24,7 @@ pub(crate) struct Unpacked {
     own: TempDir,
     _of_process: Arc<ProcessDirectory>,
     copies: AtomicU64,
+    are_binaries_taken: AtomicBool,
     uses_python: OnceLock<bool>,
 }
 
@@ -45,6 +46,26 @@ impl Contents {
         })
     }
 
+    /// Writes them into a directory of their own, in memory where they fit.
+    fn write(&mut self) -> Result<(Arc<ProcessDirectory>, TempDir), OpenError> {
+        let size = match &self.compiling {
+            None => self.archive.size_without_resources()?,
+            // A compiler may write a lot.
+            Some(_) => None,
+        };
+        let budget = self.archive.budget();
+        if let Some(of_process) = size.and_then(ProcessDirectory::in_memory)
+            && let Ok(own) = of_process.directory()
+            && self.write_to(own.path()).is_ok()
+        {
+            return Ok((of_process, own));
+        }
+        let (of_process, own) = directory()?;
+        self.archive.restore_budget(budget);
+        self.write_to(own.path())?;
+        Ok((of_process, own))
+    }
+
     pub(crate) fn write_to(&mut self, directory: &Path) -> Result<(), OpenError> {
         self.archive.unpack_to(directory)?;
         let Some((compiler, description)) = &self.compiling else {
@@ -64,24 +85,21 @@ impl Contents {
 impl Unpacked {
     /// Unpacks an FMU, or finds its files in a cache.
     pub(crate) fn new(mut contents: Contents, cache: Option<&Path>) -> Result<Self, OpenError> {
-        let of_process = ProcessDirectory::shared()?;
-        let own = of_process.directory()?;
-        let files = match cache {
+        let kept = match cache {
             Some(cache) => kept_files::of(&mut contents, cache)?,
             None => None,
         };
-        let files = match files {
-            Some(files) => files,
-            None => {
-                contents.write_to(own.path())?;
-                own.path().to_owned()
-            }
+        let (of_process, own) = match kept {
+            Some(_) => directory()?,
+            None => contents.write()?,
         };
+        let files = kept.unwrap_or_else(|| own.path().to_owned());
         Ok(Self {
             files,
             own,
             _of_process: of_process,
             copies: AtomicU64::new(0),
+            are_binaries_taken: AtomicBool::new(false),
             uses_python: OnceLock::new(),
         })
     }
@@ -95,10 +113,23 @@ impl Unpacked {
     /// all users of the same file; two instances of an FMU that
     /// `canBeInstantiatedOnlyOncePerProcess`, and some others, would then disturb each other.
     pub(crate) fn private_binaries(&self, platform: &str) -> std::io::Result<PathBuf> {
-        let number = self.copies.fetch_add(1, Ordering::Relaxed);
-        let target = self.own.path().join("instances").join(number.to_string());
+        let target = self.private_directory()?;
         copy_directory(&self.binaries(platform), &target)?;
         Ok(target)
+    }
+
+    /// A new directory for the library of one instance.
+    pub(crate) fn private_directory(&self) -> std::io::Result<PathBuf> {
+        let number = self.copies.fetch_add(1, Ordering::Relaxed);
+        let directory = self.own.path().join("instances").join(number.to_string());
+        std::fs::create_dir_all(&directory)?;
+        Ok(directory)
+    }
+
+    /// Whether the binaries themselves may be loaded: by the first who asks, and not where other runs,
+    /// or other FMUs of this process, have the same files.
+    pub(crate) fn take_binaries(&self) -> bool {
+        self.files == self.own.path() && !self.are_binaries_taken.swap(true, Ordering::Relaxed)
     }
 
     /// What `look` finds, which is called once.
@@ -133,8 +164,7 @@ impl UnpackedArchive {
     ) -> Result<(Self, Vec<Warning>), OpenError> {
         let mut warnings = Vec::new();
         let mut archive = Archive::open(path, limits, &mut warnings)?;
-        let of_process = ProcessDirectory::shared()?;
-        let own = of_process.directory()?;
+        let (of_process, own) = directory()?;
         archive.unpack_if(is_wanted, own.path())?;
         let unpacked = Self {
             own,
@@ -148,6 +178,13 @@ impl UnpackedArchive {
     pub fn path(&self) -> &Path {
         self.own.path()
     }
+}
+
+/// A new directory on disk.
+fn directory() -> Result<(Arc<ProcessDirectory>, TempDir), OpenError> {
+    let of_process = ProcessDirectory::on_disk()?;
+    let own = of_process.directory()?;
+    Ok((of_process, own))
 }
 
 /// Creates a directory whose name contains the number of the process that owns it.

@@ -92,6 +92,12 @@ shareable! {
 
 const _: () = assert!(size_of::<Header>() <= SLOTS_OFFSET);
 
+/// The name of a library without the marks that Linux gives to mapped files that are in memory or removed.
+fn plain_name(name: &str) -> &str {
+    let name = name.strip_prefix("memfd:").unwrap_or(name);
+    name.strip_suffix(" (deleted)").unwrap_or(name)
+}
+
 /// The shared memory, mapped until the process ends.
 #[derive(Clone, Copy)]
 pub(crate) struct Board {
@@ -106,7 +112,7 @@ impl Crash {
         let bytes = self.library.iter().map(|byte| byte.load(Relaxed));
         let name: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
         let is_known = self.is_noted() && !name.is_empty();
-        is_known.then(|| String::from_utf8_lossy(&name).into_owned())
+        is_known.then(|| plain_name(&String::from_utf8_lossy(&name)).to_owned())
     }
 
     /// Whether it was another thread than the one that calls FMUs.
@@ -264,6 +270,13 @@ mod tests {
         assert_eq!(board.unsaid().as_deref(), Some("error: one\ntwo\n"));
         board.leave_unsaid(&"x".repeat(2 * UNSAID_BYTES));
         assert_eq!(board.unsaid().unwrap().len(), UNSAID_BYTES - 1);
+    }
+
+    #[test]
+    fn a_library_in_memory_has_the_name_of_its_file() {
+        assert_eq!(plain_name("memfd:Wheel.so (deleted)"), "Wheel.so");
+        assert_eq!(plain_name("Wheel.so (deleted)"), "Wheel.so");
+        assert_eq!(plain_name("Wheel.so"), "Wheel.so");
     }
 
     #[test]

@@ -20,7 +20,9 @@ fn run(bench: &Bench, fault: &str, more: &[&str]) -> ProgramOutcome {
 
 /// Directories that this machine keeps unpacked FMUs in: no run may leave one.
 fn unpacked() -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(std::env::temp_dir()).unwrap();
+    let memory = std::path::PathBuf::from("/dev/shm");
+    let folders = [std::env::temp_dir(), memory].into_iter();
+    let entries = folders.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten());
     let paths = entries.map(|entry| entry.unwrap().path());
     paths
         .filter(|path| path.to_string_lossy().contains("/gyrator-"))

@@ -4,6 +4,7 @@ use gyrator_fmu::{Fmu, InstanceOptions, LoadError, OpenOptions};
 
 use crate::building::{
     Archive, DESCRIPTION, PLATFORM, compile, fixture, fixture_library, fmu_with, library, ready,
+    resources,
 };
 
 fn failure(fmu: &Fmu) -> LoadError {
@@ -344,6 +345,80 @@ fn c16_each_instance_has_a_library_of_its_own() {
         instance.get_real(&[2], &mut sharing).unwrap();
         assert_eq!(sharing, [1.0]);
     }
+}
+
+/// Whether this process has mapped a file whose path has this part.
+#[cfg(target_os = "linux")]
+fn is_mapped(part: &str) -> bool {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    maps.lines().any(|line| line.contains(part))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn c16_copies_of_a_library_are_in_memory() {
+    let fmu = fmu_with(DESCRIPTION, "copied.so", fixture_library());
+    let mut first = ready(&fmu, "first");
+    assert!(!is_mapped("memfd:copied.so"), "the first needs no copy");
+    let _second = ready(&fmu, "second");
+    assert!(is_mapped("memfd:copied.so"));
+    // FMUs that look for their own file find an equal one, beside the resources as usual.
+    let root = resources(&mut first).with_file_name("");
+    let link = root.join("instances/0/copied.so");
+    assert_eq!(
+        std::fs::read_link(&link).unwrap(),
+        fmu.library_file().unwrap()
+    );
+    assert_eq!(std::fs::read(link).unwrap(), fixture_library());
+}
+
+#[test]
+fn c16_what_lies_beside_a_library_is_copied_with_it() {
+    let built = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with(
+            &format!("binaries/{PLATFORM}/fixture.so"),
+            fixture_library(),
+        )
+        .with(&format!("binaries/{PLATFORM}/table.txt"), b"1 2 3")
+        .with("resources/note.txt", b"here")
+        .finish();
+    let fmu = Fmu::open(&built.path).unwrap();
+    let (mut first, _second) = (ready(&fmu, "first"), ready(&fmu, "second"));
+    let root = resources(&mut first).with_file_name("");
+    for number in ["0", "1"] {
+        let folder = root.join("instances").join(number);
+        assert_eq!(std::fs::read(folder.join("table.txt")).unwrap(), b"1 2 3");
+        assert!(!folder.join("fixture.so").is_symlink());
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_fmu_without_resources_is_unpacked_into_memory_where_there_is_a_directory_for_that() {
+    let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
+    let memory = mounts
+        .lines()
+        .find(|line| line.starts_with("tmpfs /dev/shm "));
+    let usable = memory.is_some_and(|line| !line.contains("noexec"));
+    let expected = match usable && std::env::var_os("TMPDIR").is_none() {
+        true => "/dev/shm".into(),
+        false => std::env::temp_dir(),
+    };
+    let library = format!("binaries/{PLATFORM}/fixture.so");
+    let without = Archive::new()
+        .with("modelDescription.xml", DESCRIPTION.as_bytes())
+        .with(&library, fixture_library())
+        .finish();
+    let fmu = Fmu::open(&without.path).unwrap();
+    let file = fmu.library_file().unwrap();
+    assert!(file.starts_with(expected), "{}", file.display());
+    ready(&fmu, "in memory");
+    drop(fmu);
+    assert!(!file.exists());
+    // FMUs write files of any size beside their resources.
+    let file = fixture().library_file().unwrap();
+    assert!(file.starts_with(std::env::temp_dir()), "{}", file.display());
 }
 
 /// Instances that the library of a new one has seen, the new one included.
