@@ -1,7 +1,8 @@
 /* The smallest useful FMU for co-simulation (FMI 2.0): what a master costs shows, because the unit costs next to nothing.
 
    Inputs u0, u1 (value references 0, 1), outputs y0 = u0 + 1, y1 = u1 + h (2, 3), computed in fmi2DoStep only.
-   In cross-coupled pairs, with the outputs exchanged once a step, y0 counts the steps: a master that skips an exchange shows. */
+   In cross-coupled pairs, with the outputs exchanged once a step, y0 counts the steps: a master that skips an exchange shows.
+   With WITH_STATE defined the library has a variable of its own, as most have: a master gives each instance a copy of it. */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -13,12 +14,20 @@ typedef struct {
     double time;
 } Tiny;
 
+#ifdef WITH_STATE
+static volatile int instances;
+#define COUNT_INSTANCE() (instances = instances + 1)
+#else
+#define COUNT_INSTANCE() ((void)0)
+#endif
+
 const char *fmi2GetTypesPlatform(void) { return "default"; }
 const char *fmi2GetVersion(void) { return "2.0"; }
 
 void *fmi2Instantiate(const char *name, int kind, const char *guid, const char *resources,
                       const void *callbacks, int visible, int logging) {
     (void)name; (void)guid; (void)resources; (void)callbacks; (void)visible; (void)logging;
+    COUNT_INSTANCE();
     return kind == 1 ? calloc(1, sizeof(Tiny)) : NULL; /* 1 is co-simulation */
 }
 void fmi2FreeInstance(void *tiny) { free(tiny); }
@@ -89,3 +98,17 @@ NO_STATUS(Status, int)
 NO_STATUS(IntegerStatus, int)
 NO_STATUS(BooleanStatus, int)
 NO_STATUS(StringStatus, string)
+
+/* Not offered by the description; some masters want all functions there. */
+#define NOT_OFFERED(name, ...) \
+    int fmi2##name(__VA_ARGS__) { return ERROR; }
+NOT_OFFERED(GetFMUstate, void *tiny, void **state)
+NOT_OFFERED(SetFMUstate, void *tiny, void *state)
+NOT_OFFERED(FreeFMUstate, void *tiny, void **state)
+NOT_OFFERED(SerializedFMUstateSize, void *tiny, void *state, size_t *size)
+NOT_OFFERED(SerializeFMUstate, void *tiny, void *state, char bytes[], size_t size)
+NOT_OFFERED(DeSerializeFMUstate, void *tiny, const char bytes[], size_t size, void **state)
+NOT_OFFERED(GetDirectionalDerivative, void *tiny, const unsigned unknown[], size_t unknowns, const unsigned known[], size_t knowns,
+            const double seed[], double value[])
+NOT_OFFERED(SetRealInputDerivatives, void *tiny, const unsigned vr[], size_t n, const int order[], const double value[])
+NOT_OFFERED(GetRealOutputDerivatives, void *tiny, const unsigned vr[], size_t n, const int order[], double value[])

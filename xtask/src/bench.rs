@@ -1,163 +1,115 @@
-//! `cargo xtask bench`: the step loop of gyrator against a C loop over the same FMU.
+//! `cargo xtask bench`: a step of gyrator against a C loop over the same FMU.
 //!
-//! Both run in turn, several times each, because machines differ more between days than these two do.
+//! Both run in turn, several times each, because machines differ more between days than these two do. A cell is CPU time,
+//! which other programs change less than the time on the clock, and [by slope](slope).
 
-mod floor;
-mod gyrator_loop;
-mod isolated;
+mod document;
+mod instructions;
+mod meter;
+mod peers;
+mod programs;
+mod rows;
+mod slope;
 mod tiny;
 
-use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use floor::Floor;
-use gyrator_loop::GyratorLoop;
-use tiny::Tiny;
+use meter::Meter;
+use peers::Peers;
+use programs::{Floor, Fmus, Gyrator};
+use rows::Row;
+use slope::{Pairs, median};
 
-/// One column of the comparison: how many units, and whether every step goes into a CSV file.
-#[derive(Debug, Clone, Copy)]
-struct Case {
-    instances: usize,
-    recording: bool,
-}
+/// Head of the table.
+const HEADER: &str = "\
+| units | mode | library | recording | floor | gyrator | ratio |
+|--:|---|---|---|--:|--:|--:|";
 
-impl Case {
-    /// Enough steps that a run takes a few tenths of a second.
-    fn steps(self) -> usize {
-        let unit_steps = if self.recording {
-            1_000_000
-        } else {
-            40_000_000
-        };
-        unit_steps / self.instances
-    }
-}
+/// Ratios of pairs that lie further apart than this, in parts of their median, are no measurement to rely on.
+const UNSTEADY: f64 = 0.15;
 
-const CASES: [Case; 6] = [
-    Case {
-        instances: 2,
-        recording: false,
-    },
-    Case {
-        instances: 10,
-        recording: false,
-    },
-    Case {
-        instances: 100,
-        recording: false,
-    },
-    Case {
-        instances: 2,
-        recording: true,
-    },
-    Case {
-        instances: 10,
-        recording: true,
-    },
-    Case {
-        instances: 100,
-        recording: true,
-    },
-];
-
-/// Runs that take only milliseconds are made this many times as often.
-const SHORT_RUNS: usize = 20;
-
-/// The nanoseconds per unit and step of every repetition of one case.
-#[derive(Debug, Default)]
-struct Times {
-    floor: Vec<f64>,
-    gyrator: Vec<f64>,
+/// What is measured, and where it goes.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Only rows with these words, as '100 plain copied'; repeatable. Combinations that the table leaves out
+    /// are measured where a pattern names them
+    #[arg(long, value_name = "PATTERN")]
+    only: Vec<String>,
+    /// Pairs of measurements of each row; the table shows medians
+    #[arg(long, default_value = "5")]
+    repetitions: NonZeroUsize,
+    /// Put the rows into the tables of README.md and docs/speed.md; with --instructions, keep the counts
+    #[arg(long, conflicts_with = "peers")]
+    write: bool,
+    /// Count instructions by valgrind, against the kept counts; fails where they are 5 % more
+    #[arg(long, conflicts_with = "peers")]
+    instructions: bool,
+    /// Measure other masters in place of gyrator, those that are installed for Python
+    #[arg(long)]
+    peers: bool,
 }
 
 /// Measures and prints a Markdown table; `target` is cargo's target folder.
 ///
 /// # Errors
-///
-/// One sentence that says what is missing or went wrong: no C compiler, a build or a run that failed,
-/// a loop that did not exchange its values. The C loop's times are printed even if gyrator fails.
-pub fn run(root: &Path, target: &Path, repetitions: NonZeroUsize) -> Result<(), String> {
+/// One sentence that says what is missing or went wrong: no C compiler, a build or a run that failed, a loop that did not
+/// exchange its values, a pattern that no row fits.
+pub fn run(root: &Path, target: &Path, options: &Options) -> Result<(), String> {
     let work = target.join("bench");
     std::fs::create_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))?;
-    let tiny = Tiny::build(root, &work)?;
-    let floor = Floor::build(root, &work)?;
-    let gyrator = GyratorLoop::build(root, target, &work);
-    let mut times: Vec<Times> = CASES.iter().map(|_| Times::default()).collect();
-    let mut outcome = gyrator.as_ref().map(|_| ()).map_err(Clone::clone);
-    for _ in 0..repetitions.get() {
-        for (case, times) in CASES.iter().zip(&mut times) {
-            times.floor.push(floor.measure(&tiny, *case)?);
-            if let (Ok(gyrator), Ok(())) = (&gyrator, &outcome) {
-                outcome = gyrator
-                    .measure(&tiny, *case)
-                    .map(|time| times.gyrator.push(time));
-            }
-        }
+    if options.instructions {
+        return instructions::run(root, target, &work, &options.only, options.write);
     }
-    print!("{}", table(&times));
-    outcome?;
-    print!("\n{}", supervision(&gyrator?, &tiny, repetitions)?);
-    let isolated = isolated::table(root, target, &tiny.fmu, repetitions.get())?;
-    print!("\n{isolated}");
+    let selected = rows::select(&rows::table(), &options.only)?;
+    let fmus = Fmus::build(root, &work)?;
+    let floor = Floor::build(root, &work, &fmus)?;
+    let meter = Meter::cpu_time(root, &work)?;
+    if options.peers {
+        let peers = Peers::find(root, target, &work, &fmus)?;
+        return peers::table(&peers, &floor, &meter, options);
+    }
+    let gyrator = Gyrator::build(root, target, &work, &fmus)?;
+    println!("{HEADER}");
+    let mut lines = Vec::new();
+    let mut remarks = Vec::new();
+    for row in selected {
+        let pairs = Pairs::measure((&floor, &gyrator), &meter, row, options.repetitions.get());
+        let pairs = pairs.map_err(|error| format!("{row}: {error}"))?;
+        let line = format!("{}{}", cells(row), figures(&pairs));
+        println!("{line}");
+        lines.push((row, line));
+        remarks.extend(remark(&row.to_string(), &pairs));
+    }
+    remarks.iter().for_each(|remark| println!("{remark}"));
+    if options.write {
+        document::update(root, &lines)?;
+    }
     Ok(())
 }
 
-/// Cost of a worker process to a run, in one line.
-fn supervision(
-    gyrator: &GyratorLoop,
-    tiny: &Tiny,
-    repetitions: NonZeroUsize,
-) -> Result<String, String> {
-    let (mut with, mut without) = (Vec::new(), Vec::new());
-    for _ in 0..repetitions.get() * SHORT_RUNS {
-        with.push(gyrator.start_and_end(tiny, true)?);
-        without.push(gyrator.start_and_end(tiny, false)?);
-    }
-    let (with, without) = (median(&with), median(&without));
-    let cost = with.zip(without).map(|(with, without)| with - without);
-    Ok(format!(
-        "A run of few steps takes {} ms in a worker process and {} ms without: supervision costs {} ms.\n",
-        cell(with, 2),
-        cell(without, 2),
-        cell(cost, 2)
-    ))
+/// The first cells of a row's line.
+fn cells(row: Row) -> String {
+    format!("| {} |", row.words().join(" | "))
 }
 
-fn table(times: &[Times]) -> String {
-    let mut text = String::from(
-        "| units | recording | C loop, ns | gyrator, ns | ratio |\n|--:|---|--:|--:|--:|\n",
-    );
-    for (case, times) in CASES.iter().zip(times) {
-        let recording = if case.recording { "CSV" } else { "off" };
-        let (floor, gyrator) = (median(&times.floor), median(&times.gyrator));
-        let ratio = floor.zip(gyrator).map(|(floor, gyrator)| gyrator / floor);
-        // Writing into a String cannot fail.
-        let _ = writeln!(
-            text,
-            "| {} | {recording} | {} | {} | {} |",
-            case.instances,
-            cell(floor, 1),
-            cell(gyrator, 1),
-            cell(ratio, 2),
-        );
-    }
-    text
+/// The other cells: medians, times in ns.
+fn figures(pairs: &Pairs) -> String {
+    let time = |values: &[f64]| 1e9 * median(values);
+    format!(
+        " {:.1} | {:.1} | {:.2} |",
+        time(&pairs.floor),
+        time(&pairs.other),
+        median(&pairs.ratios())
+    )
 }
 
-fn cell(value: Option<f64>, decimals: usize) -> String {
-    value.map_or("–".to_owned(), |value| format!("{value:.decimals$}"))
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(sorted[middle]),
-        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
-    }
+/// A line about a measurement whose pairs do not agree.
+fn remark(name: &str, pairs: &Pairs) -> Option<String> {
+    let ratios = pairs.ratios();
+    let (first, last) = (*ratios.first()?, *ratios.last()?);
+    let is_unsteady = last - first > UNSTEADY * median(&ratios);
+    is_unsteady.then(|| format!("unsteady: {name}: ratios of {first:.2} to {last:.2}"))
 }
 
 #[cfg(test)]
@@ -165,22 +117,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_the_middle_or_the_mean_of_the_two_middles() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    fn a_line_has_medians_in_nanoseconds_and_the_median_of_the_ratios() {
+        let pairs = Pairs {
+            floor: vec![8e-9, 16e-9, 8e-9],
+            other: vec![16e-9, 32e-9, 20e-9],
+        };
+        assert_eq!(figures(&pairs), " 8.0 | 20.0 | 2.00 |");
+        let row = rows::parse("100,supervised,copied,off").unwrap();
+        assert_eq!(cells(row), "| 100 | supervised | copied | off |");
+        let columns = |line: &str| line.matches('|').count();
+        let line = cells(row) + &figures(&pairs);
+        assert!(HEADER.lines().all(|head| columns(head) == columns(&line)));
     }
 
     #[test]
-    fn the_table_leaves_out_what_was_not_measured() {
-        let mut times: Vec<Times> = CASES.iter().map(|_| Times::default()).collect();
-        times[0] = Times {
-            floor: vec![4.0, 5.0, 4.0],
-            gyrator: vec![6.0, 6.0, 9.0],
+    fn pairs_that_do_not_agree_are_named() {
+        let pairs = |last: f64| Pairs {
+            floor: vec![1.0, 1.0, 1.0],
+            other: vec![2.0, 2.0, last],
         };
-        times[1].floor = vec![5.0];
-        let table = table(&times);
-        assert!(table.contains("| 2 | off | 4.0 | 6.0 | 1.50 |"), "{table}");
-        assert!(table.contains("| 10 | off | 5.0 | – | – |"), "{table}");
+        assert_eq!(remark("row", &pairs(2.2)), None);
+        let said = remark("row", &pairs(2.5));
+        assert_eq!(
+            said.as_deref(),
+            Some("unsteady: row: ratios of 2.00 to 2.50")
+        );
     }
 }

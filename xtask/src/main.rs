@@ -1,7 +1,6 @@
 //! `cargo xtask VERB`
 #![forbid(unsafe_code)]
 
-use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -16,12 +15,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Measure the step loop against a C loop over the same FMU
-    Bench {
-        /// How often each case runs; the table shows medians
-        #[arg(long, default_value = "5")]
-        repetitions: NonZeroUsize,
-    },
+    /// Measure a step against a C loop over the same FMU
+    Bench(xtask::bench::Options),
     /// Couple two FMUs three ways and show what happens to their energy
     Demo,
     /// Build all FMUs into target/fmus
@@ -32,9 +27,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
-        Verb::Bench { repetitions } => {
-            xtask::bench::run(&xtask::root(), &xtask::target(), repetitions)
-        }
+        Verb::Bench(options) => xtask::bench::run(&xtask::root(), &xtask::target(), &options),
         Verb::Demo => xtask::demo::run(&xtask::root(), &xtask::target()),
         Verb::Fmus => match xtask::fmus::build_all() {
             Ok(folder) => {

@@ -18,18 +18,6 @@ pub(crate) fn quickly_built_gyrator(root: &Path, target: &Path) -> Result<PathBu
     Ok(target.join("quick/gyrator"))
 }
 
-/// Builds an example of a package; where it is.
-pub(crate) fn example(
-    root: &Path,
-    target: &Path,
-    package: &str,
-    name: &str,
-) -> Result<PathBuf, String> {
-    let what = ["--release", "--package", package, "--example", name];
-    build(root, target, &what)?;
-    Ok(target.join("release/examples").join(name))
-}
-
 fn build(root: &Path, target: &Path, what: &[&str]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)

@@ -1,4 +1,4 @@
-//! The FMU that both loops step: two additions a step.
+//! The FMUs that both loops step: two additions a step.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -8,9 +8,11 @@ use std::process::Command;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
+use super::rows::Library;
+
 const DESCRIPTION: &str = include_str!("../../bench/modelDescription.xml");
 
-/// The built FMU, packed and unpacked.
+/// A built FMU, packed and unpacked.
 #[derive(Debug)]
 pub(super) struct Tiny {
     pub(super) library: PathBuf,
@@ -18,16 +20,18 @@ pub(super) struct Tiny {
 }
 
 impl Tiny {
-    pub(super) fn build(root: &Path, work: &Path) -> Result<Self, String> {
-        let library = work.join("Tiny.so");
-        compile(
-            &root.join("xtask/bench/tiny.c"),
-            &library,
-            &["-shared", "-fPIC"],
-            &[],
-        )?;
-        let fmu = work.join("Tiny.fmu");
-        pack(&library, &fmu).map_err(|error| format!("{}: {error}", fmu.display()))?;
+    /// Builds the FMU of a kind of library.
+    pub(super) fn build(root: &Path, work: &Path, kind: Library) -> Result<Self, String> {
+        let source = root.join("xtask/bench/tiny.c");
+        let library = work.join(format!("Tiny-{}.so", kind.word()));
+        let options: &[&str] = match kind {
+            Library::Copied => &["-shared", "-fPIC", "-DWITH_STATE"],
+            Library::Annotated | Library::Stateless => &["-shared", "-fPIC"],
+        };
+        compile(&source, &library, options, &[])?;
+        let fmu = work.join(format!("Tiny-{}.fmu", kind.word()));
+        let packed = pack(&library, &description(kind), &fmu);
+        packed.map_err(|error| format!("{}: {error}", fmu.display()))?;
         Ok(Self { library, fmu })
     }
 
@@ -40,12 +44,24 @@ impl Tiny {
     }
 }
 
-fn pack(library: &Path, fmu: &Path) -> std::io::Result<()> {
+/// The description, with gyrator's annotation or without.
+fn description(kind: Library) -> String {
+    const END: &str = "</VendorAnnotations>\n";
+    match (kind, DESCRIPTION.split_once("  <VendorAnnotations>")) {
+        (Library::Stateless | Library::Copied, Some((before, after))) => {
+            let after = after.split_once(END).map_or("", |(_, after)| after);
+            format!("{before}{after}")
+        }
+        _ => DESCRIPTION.to_owned(),
+    }
+}
+
+fn pack(library: &Path, description: &str, fmu: &Path) -> std::io::Result<()> {
     let mut archive = ZipWriter::new(File::create(fmu)?);
     archive.start_file("binaries/linux64/Tiny.so", SimpleFileOptions::default())?;
     archive.write_all(&std::fs::read(library)?)?;
     archive.start_file("modelDescription.xml", SimpleFileOptions::default())?;
-    archive.write_all(DESCRIPTION.as_bytes())?;
+    archive.write_all(description.as_bytes())?;
     archive.finish()?;
     Ok(())
 }
@@ -86,5 +102,28 @@ mod tests {
     #[test]
     fn the_guid_is_the_one_of_the_description() {
         assert_eq!(Tiny::guid(), "{7d1f5a52-8f0c-4f0e-9b59-6b1f1a0c7a11}");
+    }
+
+    #[test]
+    fn only_one_of_the_fmus_has_the_annotation() {
+        let [annotated, stateless, copied] = Library::ALL.map(description);
+        assert!(annotated.contains("shared=\"true\""));
+        assert_eq!(stateless, copied);
+        assert!(!stateless.contains("Annotation"), "{stateless}");
+        let length = annotated.lines().count();
+        assert_eq!(stateless.lines().count(), length - 3);
+        assert!(stateless.ends_with("</fmiModelDescription>\n"));
+    }
+
+    #[test]
+    fn only_the_copied_library_has_a_variable_of_its_own() {
+        let work = tempfile::tempdir().unwrap();
+        let has_state = |kind| {
+            let tiny = Tiny::build(&crate::root(), work.path(), kind).unwrap();
+            let bytes = std::fs::read(tiny.library).unwrap();
+            // Its name stands in the table of symbols.
+            bytes.windows(11).any(|name| name == b"\0instances\0")
+        };
+        assert_eq!(Library::ALL.map(has_state), [false, false, true]);
     }
 }

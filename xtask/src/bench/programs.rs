@@ -1,0 +1,248 @@
+//! The programs that are measured: each makes a number of steps of a system.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::meter::{Call, Measured, Meter};
+use super::rows::{Library, Mode, Recording, Row};
+use super::tiny::{Tiny, compile};
+use crate::programs;
+
+/// Communication step of the benchmark, s.
+const STEP_SIZE: f64 = 1e-3;
+
+/// A master.
+pub(super) trait Master {
+    /// Costs of a run of `steps` macro-steps, with all that is in it.
+    ///
+    /// # Errors
+    /// A run that fails, or did not make these steps.
+    fn run(&self, meter: &Meter, row: Row, steps: usize) -> Result<f64, String>;
+}
+
+/// The FMUs, one of each kind.
+#[derive(Debug)]
+pub(super) struct Fmus([Tiny; 3]);
+
+impl Fmus {
+    pub(super) fn build(root: &Path, work: &Path) -> Result<Self, String> {
+        let [annotated, stateless, copied] = Library::ALL.map(|kind| Tiny::build(root, work, kind));
+        Ok(Self([annotated?, stateless?, copied?]))
+    }
+
+    pub(super) fn of(&self, library: Library) -> &Tiny {
+        &self.0[library as usize]
+    }
+}
+
+/// The C loop: the least that any master can cost on this machine. Recording is a line of its outputs each step,
+/// by `%.17g`.
+#[derive(Debug)]
+pub(super) struct Floor<'a> {
+    fmus: &'a Fmus,
+    program: PathBuf,
+    results: PathBuf,
+}
+
+impl<'a> Floor<'a> {
+    pub(super) fn build(root: &Path, work: &Path, fmus: &'a Fmus) -> Result<Self, String> {
+        let program = work.join("floor");
+        compile(&root.join("xtask/bench/floor.c"), &program, &[], &["-ldl"])?;
+        Ok(Self {
+            fmus,
+            program,
+            results: work.join("floor.csv"),
+        })
+    }
+}
+
+impl Master for Floor<'_> {
+    fn run(&self, meter: &Meter, row: Row, steps: usize) -> Result<f64, String> {
+        let library = &self.fmus.of(row.library).library;
+        let call = Call::new(&self.program).argument(library);
+        let (units, count) = (row.units.to_string(), steps.to_string());
+        let call = call.arguments([Tiny::guid(), &units, &count]);
+        let done = match row.recording {
+            Recording::Off => meter.measure(&call),
+            _ => meter.measure(&call.argument(&self.results)),
+        }?;
+        check_exchanges(&done, steps, "the C loop")?;
+        Ok(done.cost)
+    }
+}
+
+/// The unit must have counted every step: a loop that skipped an exchange is no measurement.
+pub(super) fn check_exchanges(done: &Measured, steps: usize, name: &str) -> Result<(), String> {
+    let counted = done.printed.trim();
+    if counted.parse() == Ok(steps as f64) {
+        return Ok(());
+    }
+    Err(format!(
+        "{name} exchanged {counted:?} times in {steps} steps"
+    ))
+}
+
+/// gyrator by its command line, with the energy ledger on.
+#[derive(Debug)]
+pub(super) struct Gyrator<'a> {
+    fmus: &'a Fmus,
+    program: PathBuf,
+    work: PathBuf,
+}
+
+impl<'a> Gyrator<'a> {
+    /// Builds it as it is shipped.
+    pub(super) fn build(
+        root: &Path,
+        target: &Path,
+        work: &Path,
+        fmus: &'a Fmus,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            fmus,
+            program: programs::gyrator(root, target)?,
+            work: work.to_owned(),
+        })
+    }
+
+    fn call(&self, row: Row, system: &Path, summary: &Path) -> Call {
+        let call = Call::new(&self.program).argument("run").argument(system);
+        // The FMU's numbers grow without end.
+        let call = call.arguments(["--progress", "never", "--accept-divergence", "--summary"]);
+        let call = call.argument(summary);
+        let call = match row.mode {
+            Mode::Plain => call.argument("--no-supervisor"),
+            Mode::Supervised => call,
+            Mode::Threads => call.arguments(["--no-supervisor", "--worker-threads", "2"]),
+            Mode::Isolated => call.argument("--isolate"),
+        };
+        let name = match row.recording {
+            Recording::Off => return call,
+            Recording::Csv | Recording::CsvAll => "gyrator.csv",
+            Recording::Parquet => "gyrator.parquet",
+        };
+        let call = call
+            .argument("--output-file")
+            .argument(self.work.join(name));
+        match row.recording {
+            Recording::CsvAll => call,
+            _ => call.arguments(["--output-variable", "fmu*.y*"]),
+        }
+    }
+}
+
+impl Master for Gyrator<'_> {
+    fn run(&self, meter: &Meter, row: Row, steps: usize) -> Result<f64, String> {
+        let system = self.work.join("bench.toml");
+        let text = system_file(&self.fmus.of(row.library).fmu, row.units, steps);
+        std::fs::write(&system, text).map_err(|error| format!("{}: {error}", system.display()))?;
+        let summary = self.work.join("summary.json");
+        let done = meter.measure(&self.call(row, &system, &summary))?;
+        let text = std::fs::read_to_string(&summary)
+            .map_err(|error| format!("{}: {error}", summary.display()))?;
+        check_steps(&text, steps)?;
+        Ok(done.cost)
+    }
+}
+
+/// A run that did less than it was asked for is no measurement.
+fn check_steps(summary: &str, expected: usize) -> Result<(), String> {
+    let summary: serde_json::Value = serde_json::from_str(summary)
+        .map_err(|error| format!("the summary of gyrator: {error}"))?;
+    if summary["steps"].as_u64() == Some(expected as u64) {
+        return Ok(());
+    }
+    Err(format!(
+        "gyrator made {} steps instead of {expected}",
+        summary["steps"]
+    ))
+}
+
+/// Cross-coupled pairs, each a bond of two axes, so that the ledger has work for every connection.
+fn system_file(fmu: &Path, instances: usize, steps: usize) -> String {
+    let stop_time = steps as f64 * STEP_SIZE;
+    let mut text = format!(
+        "[experiment]\nstart_time = 0.0\nstop_time = {stop_time:?}\nstep_size = {STEP_SIZE:?}\n"
+    );
+    // Writing into a String cannot fail.
+    for index in 0..instances {
+        let _ = writeln!(
+            text,
+            "\n[components.fmu{index}]\nfmu = {:?}",
+            fmu.display().to_string()
+        );
+    }
+    for a in (0..instances).step_by(2) {
+        let b = a + 1;
+        let pairs = |from: usize, to: usize| {
+            let pair = |axis: usize| {
+                format!("{{ from = \"fmu{from}.y{axis}\", to = \"fmu{to}.u{axis}\" }}")
+            };
+            format!("[{}, {}]", pair(0), pair(1))
+        };
+        let (effort, flow) = (pairs(a, b), pairs(b, a));
+        let _ = writeln!(
+            text,
+            "\n[[bonds]]\nname = \"pair{a}\"\neffort = {effort}\nflow = {flow}"
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_with_too_few_steps_does_not_count() {
+        assert!(check_steps(r#"{"steps": 100}"#, 100).is_ok());
+        assert!(check_steps(r#"{"steps": 99}"#, 100).is_err());
+        assert!(check_steps("{}", 100).is_err());
+    }
+
+    #[test]
+    fn a_loop_that_skipped_an_exchange_does_not_count() {
+        let done = |printed: &str| Measured {
+            cost: 1.0,
+            printed: printed.to_owned(),
+        };
+        assert!(check_exchanges(&done("100\n"), 100, "loop").is_ok());
+        assert!(check_exchanges(&done("99\n"), 100, "loop").is_err());
+        assert!(check_exchanges(&done("killed"), 100, "loop").is_err());
+    }
+
+    #[test]
+    fn the_c_loop_exchanges_in_every_step_with_each_library() {
+        let work = tempfile::tempdir().unwrap();
+        let root = crate::root();
+        let fmus = Fmus::build(&root, work.path()).unwrap();
+        let floor = Floor::build(&root, work.path(), &fmus).unwrap();
+        let meter = Meter::cpu_time(&root, work.path()).unwrap();
+        for library in Library::ALL {
+            let row = Row {
+                units: 4,
+                mode: Mode::Plain,
+                library,
+                recording: Recording::Csv,
+            };
+            floor.run(&meter, row, 50).unwrap();
+            let lines = std::fs::read_to_string(work.path().join("floor.csv")).unwrap();
+            assert_eq!(lines.lines().count(), 51);
+        }
+    }
+
+    #[test]
+    fn every_input_is_fed_by_a_bond() {
+        let text = system_file(Path::new("Tiny.fmu"), 4, 1000);
+        let table: toml::Table = text.parse().unwrap();
+        assert_eq!(table["experiment"]["stop_time"].as_float(), Some(1.0));
+        assert_eq!(table["components"].as_table().unwrap().len(), 4);
+        assert_eq!(table["bonds"].as_array().unwrap().len(), 2);
+        for unit in 0..4 {
+            for axis in 0..2 {
+                let fed = format!("to = \"fmu{unit}.u{axis}\"");
+                assert_eq!(text.matches(&fed).count(), 1, "{fed}");
+            }
+        }
+    }
+}
