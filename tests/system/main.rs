@@ -45,6 +45,7 @@ mod snapshots;
 mod start_values;
 mod step_feedthrough;
 mod step_limits;
+mod steps_beside_each_other;
 mod stop_time;
 mod systems_in_code;
 mod verdicts;

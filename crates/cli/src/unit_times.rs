@@ -69,13 +69,19 @@ struct Tally {
 
 impl Tallies {
     fn add(&self, operation: Operation, since: Instant) {
-        let tally = &self.0[operation as usize];
-        let add = |sum: &AtomicU64, term: u64| {
-            sum.store(sum.load(Ordering::Relaxed) + term, Ordering::Relaxed);
-        };
-        add(&tally.calls, 1);
-        add(&tally.nanoseconds, since.elapsed().as_nanos() as u64);
+        add(&self.0[operation as usize].calls, 1);
+        self.add_time(operation, since);
     }
+
+    /// Adds time to a call that was counted.
+    fn add_time(&self, operation: Operation, since: Instant) {
+        let time = since.elapsed().as_nanos() as u64;
+        add(&self.0[operation as usize].nanoseconds, time);
+    }
+}
+
+fn add(sum: &AtomicU64, term: u64) {
+    sum.store(sum.load(Ordering::Relaxed) + term, Ordering::Relaxed);
 }
 
 impl UnitTimes {
@@ -186,12 +192,21 @@ impl UnitWrapper for TimedUnit {
         result
     }
 
+    // Its begin and its end are one step.
+    fn finish_step(&mut self) -> UnitResult<StepOutcome> {
+        let since = Instant::now();
+        let outcome = self.unit.finish_step();
+        self.tallies.add_time(Operation::Step, since);
+        outcome
+    }
+
     timed! {
         Initialize setup_experiment(period: &Period) -> UnitResult;
         Initialize enter_initialization_mode() -> UnitResult;
         Set set_reals(handles: &[Handle], values: &[f64]) -> UnitResult;
         Get get_reals(handles: &[Handle], values: &mut [f64]) -> UnitResult;
         Step step(time: f64, step: f64) -> UnitResult<StepOutcome>;
+        Step begin_step(time: f64, step: f64) -> UnitResult<Option<StepOutcome>>;
         Set set_value(handle: Handle, value: &Value) -> UnitResult;
         Get get_value(handle: Handle, value: &mut Value) -> UnitResult;
         Set set_input_derivatives(handles: &[Handle], orders: &[i32], values: &[f64]) -> UnitResult;

@@ -3,7 +3,7 @@
 use crate::counters::Counters;
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::state::{Courses, SystemState, Units, advance_in_parallel};
+use crate::state::{Courses, InputCourse, Member, SystemState, Units, advance_in_parallel};
 use crate::step::Step;
 use crate::unit::StepOutcome;
 
@@ -16,14 +16,21 @@ pub(crate) fn step_straight(state: &mut SystemState, step: &Step) -> Result<(), 
         counters,
         ..
     } = state;
+    if units.overlap {
+        let all = 0..units.members.len();
+        return step_beside_each_other(graph, units, &mut state.courses, counters, all, step);
+    }
     let Units {
         members,
         terminated,
+        overlap,
         ..
     } = units;
     counters.unit_steps += members.len() as u64;
     for (component, member) in members.iter_mut().enumerate() {
-        match member.slot.step(step.time, step.size) {
+        let outcome = member.step(step.time, step.size);
+        *overlap |= member.overlaps;
+        match outcome {
             Ok(StepOutcome::Done) => {}
             Ok(StepOutcome::Terminated(time)) => record_termination(terminated, time),
             Err(cause) => return Err(graph.fault(component, step, cause)),
@@ -46,6 +53,9 @@ pub(crate) fn step(
 ) -> Result<(), Fault> {
     if units.pool.is_some() && components.len() > 1 {
         step_in_parallel(graph, units, courses, counters, components, step)
+    } else if units.overlap && components.len() > 1 {
+        let components = components.iter().copied();
+        step_beside_each_other(graph, units, courses, counters, components, step)
     } else {
         step_due(graph, units, courses, counters, components, step)
     }
@@ -62,10 +72,83 @@ pub(crate) fn step_due(
 ) -> Result<(), Fault> {
     for &component in components {
         let member = &mut units.members[component];
-        let range = member.inputs.clone();
-        let values = &mut courses.values[range.clone()];
-        let inputs = &mut courses.inputs[range];
-        if let Err(cause) = member.advance(inputs, values, step, &graph.clock) {
+        let (inputs, values) = inputs_of(courses, member);
+        let result = member.advance(inputs, values, step, &graph.clock);
+        units.overlap |= member.overlaps;
+        if let Err(cause) = result {
+            return Err(graph.fault(component, step, cause));
+        }
+        count(units, counters, component, step);
+    }
+    Ok(())
+}
+
+/// The courses of a member's inputs, and their values.
+fn inputs_of<'a>(
+    courses: &'a mut Courses,
+    member: &Member,
+) -> (&'a mut [InputCourse], &'a mut [f64]) {
+    let range = member.inputs.clone();
+    (
+        &mut courses.inputs[range.clone()],
+        &mut courses.values[range],
+    )
+}
+
+/// Steps the due components among `components`: first those begin whose units make their steps beside others, in other
+/// processes for example, and they are waited for when all others have made theirs.
+#[cold]
+#[inline(never)]
+fn step_beside_each_other(
+    graph: &Graph,
+    units: &mut Units,
+    courses: &mut Courses,
+    counters: &mut Counters,
+    components: impl Iterator<Item = usize> + Clone,
+    step: &Step,
+) -> Result<(), Fault> {
+    let (members, clock) = (&mut units.members, &graph.clock);
+    for component in components.clone() {
+        let member = &mut members[component];
+        if member.overlaps {
+            let (inputs, values) = inputs_of(courses, member);
+            member.fault = member.begin(inputs, values, step, clock).err();
+        }
+    }
+    for component in components.clone() {
+        let member = &mut members[component];
+        if !member.overlaps {
+            let (inputs, values) = inputs_of(courses, member);
+            member.fault = member.advance(inputs, values, step, clock).err();
+            if member.fault.is_some() {
+                break;
+            }
+        }
+    }
+    let mut are_stepping = true;
+    while std::mem::take(&mut are_stepping) {
+        for component in components.clone() {
+            let member = &mut members[component];
+            if member.is_stepping {
+                let (inputs, values) = inputs_of(courses, member);
+                member.fault = member.finish(inputs, values, step, clock).err();
+                are_stepping |= member.is_stepping;
+            }
+        }
+    }
+    conclude(graph, units, counters, components, step)
+}
+
+/// Finds the first fault of the steps that were made, and counts those before it.
+fn conclude(
+    graph: &Graph,
+    units: &mut Units,
+    counters: &mut Counters,
+    components: impl Iterator<Item = usize>,
+    step: &Step,
+) -> Result<(), Fault> {
+    for component in components {
+        if let Some(cause) = units.members[component].fault.take() {
             return Err(graph.fault(component, step, cause));
         }
         count(units, counters, component, step);
@@ -92,13 +175,7 @@ fn step_in_parallel(
         let members = &mut units.members;
         pool.install(|| advance_in_parallel(members, inputs, values, step, &graph.clock));
     }
-    for &component in components {
-        if let Some(cause) = units.members[component].fault.take() {
-            return Err(graph.fault(component, step, cause));
-        }
-        count(units, counters, component, step);
-    }
-    Ok(())
+    conclude(graph, units, counters, components.iter().copied(), step)
 }
 
 /// Counts the calls of a component's step, and records the time at which it ended the simulation.

@@ -30,6 +30,12 @@ pub(crate) struct Member {
     /// Outputs that are wanted at each communication step.
     pub(crate) trace: Option<Box<Trace>>,
     pub(crate) selected: bool,
+    /// It makes a communication step that was begun and is not finished.
+    pub(crate) is_stepping: bool,
+    /// Its unit makes steps beside others, as it has shown.
+    pub(crate) overlaps: bool,
+    /// Number of the communication step in progress, where there are several.
+    part: u32,
     pub(crate) outcome: StepOutcome,
     pub(crate) fault: Option<Box<UnitFault>>,
 }
@@ -69,6 +75,9 @@ impl Member {
             derivatives: Box::default(),
             trace: None,
             selected: true,
+            is_stepping: false,
+            overlaps: false,
+            part: 0,
             outcome: StepOutcome::Done,
             fault: None,
         }
@@ -176,49 +185,149 @@ impl Member {
             return Ok(());
         }
         if self.substeps == 1 && !self.follows_curves {
-            self.outcome = self.slot.step(step.time, step.size * self.every as f64)?;
+            self.outcome = self.step(step.time, step.size * self.every as f64)?;
             return Ok(());
         }
-        self.advance_in_parts(inputs, values, step, clock)
+        self.begin_in_parts(inputs, values, step, clock)?;
+        self.overlaps |= self.is_stepping;
+        while self.is_stepping {
+            self.finish(inputs, values, step, clock)?;
+        }
+        Ok(())
     }
 
-    fn advance_in_parts(
+    /// Lets the unit make a step, and notes where it would make it beside others.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, time: f64, size: f64) -> UnitResult<StepOutcome> {
+        match self.slot.begin_step(time, size)? {
+            Some(outcome) => Ok(outcome),
+            None => self.finish_first(),
+        }
+    }
+
+    #[cold]
+    fn finish_first(&mut self) -> UnitResult<StepOutcome> {
+        self.overlaps = true;
+        self.slot.unit().finish_step()
+    }
+
+    /// As [`advance`](Self::advance), but a unit that makes its step beside others [is stepping](Self::is_stepping) until
+    /// it has [finished](Self::finish).
+    #[inline]
+    pub(crate) fn begin(
         &mut self,
         inputs: &mut [InputCourse],
         values: &mut [f64],
         step: &Step,
         clock: &Clock,
     ) -> UnitResult {
+        if !self.is_due(step.index) {
+            return Ok(());
+        }
+        if self.substeps > 1 || self.follows_curves {
+            return self.begin_in_parts(inputs, values, step, clock);
+        }
+        let size = step.size * self.every as f64;
+        match self.slot.begin_step(step.time, size)? {
+            Some(outcome) => self.outcome = outcome,
+            None => self.is_stepping = true,
+        }
+        Ok(())
+    }
+
+    /// Waits for the communication step that was begun, and begins the next one where the component has several.
+    pub(crate) fn finish(
+        &mut self,
+        inputs: &mut [InputCourse],
+        values: &mut [f64],
+        step: &Step,
+        clock: &Clock,
+    ) -> UnitResult {
+        self.is_stepping = false;
+        let outcome = self.slot.unit().finish_step()?;
+        if self.substeps == 1 && !self.follows_curves {
+            self.outcome = outcome;
+            return Ok(());
+        }
+        let parts = self.parts(step, clock);
+        match self.end_part(inputs, values, &parts, outcome)? {
+            true => self.begin_parts(inputs, values, &parts),
+            false => Ok(()),
+        }
+    }
+
+    fn begin_in_parts(
+        &mut self,
+        inputs: &mut [InputCourse],
+        values: &mut [f64],
+        step: &Step,
+        clock: &Clock,
+    ) -> UnitResult {
+        if let Some(trace) = &mut self.trace {
+            trace.begin();
+        }
+        self.part = 0;
+        let parts = self.parts(step, clock);
+        self.begin_parts(inputs, values, &parts)
+    }
+
+    /// Makes the communication steps that are left, up to one that goes on.
+    fn begin_parts(
+        &mut self,
+        inputs: &mut [InputCourse],
+        values: &mut [f64],
+        parts: &StepParts<'_>,
+    ) -> UnitResult {
+        loop {
+            let Step { time, size, .. } = parts.part(self.part);
+            if self.follows_curves {
+                self.follow(inputs, values, f64::from(self.part) * size, size)?;
+            }
+            let Some(outcome) = self.slot.begin_step(time, size)? else {
+                self.is_stepping = true;
+                return Ok(());
+            };
+            if !self.end_part(inputs, values, parts, outcome)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns whether another one follows.
+    fn end_part(
+        &mut self,
+        inputs: &[InputCourse],
+        values: &mut [f64],
+        parts: &StepParts<'_>,
+        outcome: StepOutcome,
+    ) -> UnitResult<bool> {
+        self.outcome = outcome;
+        if self.follows_curves && self.takes_derivatives > 0 {
+            let size = parts.part(self.part).size;
+            let since = f64::from(self.part) * size;
+            let degree = self.takes_derivatives as usize;
+            for (value, input) in values.iter_mut().zip(inputs) {
+                *value = input.part(since).truncated(degree).at(size);
+            }
+        }
+        if matches!(outcome, StepOutcome::Terminated(_)) {
+            return Ok(false);
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.read(&mut self.slot)?;
+        }
+        self.part += 1;
+        Ok(self.part < self.substeps)
+    }
+
+    /// The communication steps of a macro-step.
+    fn parts<'a>(&self, step: &Step, clock: &'a Clock) -> StepParts<'a> {
         let whole = Step {
             length: step.length * self.every as Ticks,
             size: step.size * self.every as f64,
             ..*step
         };
-        if let Some(trace) = &mut self.trace {
-            trace.begin();
-        }
-        let parts = StepParts::of(&whole, self.substeps, clock);
-        for part in 0..self.substeps {
-            let Step { time, size, .. } = parts.part(part);
-            let since = f64::from(part) * size;
-            if self.follows_curves {
-                self.follow(inputs, values, since, size)?;
-            }
-            self.outcome = self.slot.step(time, size)?;
-            if self.follows_curves && self.takes_derivatives > 0 {
-                let degree = self.takes_derivatives as usize;
-                for (value, input) in values.iter_mut().zip(inputs.iter()) {
-                    *value = input.part(since).truncated(degree).at(size);
-                }
-            }
-            if matches!(self.outcome, StepOutcome::Terminated(_)) {
-                break;
-            }
-            if let Some(trace) = &mut self.trace {
-                trace.read(&mut self.slot)?;
-            }
-        }
-        Ok(())
+        StepParts::of(&whole, self.substeps, clock)
     }
 
     /// Sets the inputs to their curves' values `since` the start of the step, with derivatives

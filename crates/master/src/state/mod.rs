@@ -64,6 +64,8 @@ pub(crate) struct SystemState {
 pub(crate) struct Units {
     pub(crate) members: Vec<Member>,
     pub(crate) pool: Option<rayon::ThreadPool>,
+    /// Units make their steps beside others, as they have shown.
+    pub(crate) overlap: bool,
     /// All components are fed by plain copies and make one communication step a macro-step, so the
     /// phases can run straight through the arrays.
     pub(crate) uniform: bool,
@@ -203,6 +205,7 @@ impl SystemState {
                     .collect(),
                 members,
                 pool,
+                overlap: false,
                 uniform: false,
                 replaces_courses: false,
                 terminated: None,

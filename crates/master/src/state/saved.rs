@@ -52,6 +52,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         members,
         terminated,
         pool: _,
+        overlap: _,
         uniform: _,
         replaces_courses: _,
         // Within a step only.

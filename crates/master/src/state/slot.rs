@@ -29,11 +29,12 @@ impl Slot {
         }
     }
 
+    /// As [`Unit::begin_step`].
     #[inline(always)]
-    pub(crate) fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+    pub(crate) fn begin_step(&mut self, time: f64, step: f64) -> UnitResult<Option<StepOutcome>> {
         match self {
-            Self::Fmu(unit) => unit.step(time, step),
-            Self::Other(unit) => unit.step(time, step),
+            Self::Fmu(unit) => unit.step(time, step).map(Some),
+            Self::Other(unit) => unit.begin_step(time, step),
         }
     }
 

@@ -349,6 +349,25 @@ pub trait Unit: Send {
     /// As the unit reports.
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome>;
 
+    /// Begins a step as [`step`](Self::step) makes it. `None`: it goes on, in another process for example, until
+    /// [`finish_step`](Self::finish_step); no other call comes between the two, while other units begin steps of their own.
+    /// By default the step is made at once, and this is its outcome.
+    ///
+    /// # Errors
+    /// As the unit reports.
+    fn begin_step(&mut self, time: f64, step: f64) -> UnitResult<Option<StepOutcome>> {
+        self.step(time, step).map(Some)
+    }
+
+    /// Waits for the end of a step that was begun and goes on.
+    ///
+    /// # Errors
+    /// As the unit reports; no such step.
+    fn finish_step(&mut self) -> UnitResult<StepOutcome> {
+        let message = "no step was begun that goes on";
+        Err(UnitFault::new("finish_step", Cause::Error, message))
+    }
+
     /// Sets one variable that is not real.
     ///
     /// # Errors

@@ -35,6 +35,15 @@ macro_rules! pass_on {
                     self.inner_mut().$call($($argument),*)
                 }
             )*
+
+            /// As [`Unit::begin_step`]: by default it makes a whole step as [`step`](Self::step) does, which a wrapper
+            /// may override. A wrapper of steps that go on at the same time as others overrides this and `finish_step`, too.
+            ///
+            /// # Errors
+            /// As the unit inside.
+            fn begin_step(&mut self, time: f64, step: f64) -> UnitResult<Option<StepOutcome>> {
+                UnitWrapper::step(self, time, step).map(Some)
+            }
         }
 
         #[deny(clippy::missing_trait_methods, reason = "a method that is not passed on is lost")]
@@ -43,6 +52,10 @@ macro_rules! pass_on {
             $(fn $call(&mut self, $($argument: $type),*) -> $result {
                 UnitWrapper::$call(self, $($argument),*)
             })*
+
+            fn begin_step(&mut self, time: f64, step: f64) -> UnitResult<Option<StepOutcome>> {
+                UnitWrapper::begin_step(self, time, step)
+            }
         }
 
         #[deny(clippy::missing_trait_methods, reason = "a method that is not passed on is lost")]
@@ -51,6 +64,10 @@ macro_rules! pass_on {
             $(fn $call(&mut self, $($argument: $type),*) -> $result {
                 (**self).$call($($argument),*)
             })*
+
+            fn begin_step(&mut self, time: f64, step: f64) -> UnitResult<Option<StepOutcome>> {
+                (**self).begin_step(time, step)
+            }
         }
     };
 }
@@ -109,6 +126,7 @@ pass_on! {
         set_reals(handles: &[Handle], values: &[f64]) -> UnitResult;
         get_reals(handles: &[Handle], values: &mut [f64]) -> UnitResult;
         step(time: f64, step: f64) -> UnitResult<StepOutcome>;
+        finish_step() -> UnitResult<StepOutcome>;
         set_value(handle: Handle, value: &Value) -> UnitResult;
         get_value(handle: Handle, value: &mut Value) -> UnitResult;
         set_input_derivatives(handles: &[Handle], orders: &[i32], values: &[f64]) -> UnitResult;

@@ -171,6 +171,65 @@ impl Connection {
         request: &Request,
         reply: &mut Vec<u8>,
     ) -> Result<(), Box<Loss>> {
+        self.post_within(timeout, request)?;
+        self.receive_within(timeout, request, reply)
+    }
+
+    /// Sends a request whose reply is [received](Self::receive) later. After a loss the process is gone.
+    #[inline]
+    pub(super) fn post(&mut self, request: &Request) -> Result<(), Box<Loss>> {
+        self.post_within(self.timeout, request)
+    }
+
+    /// Waits for the reply to a request that was [sent](Self::post). After a loss the process is gone.
+    #[inline]
+    pub(super) fn receive(
+        &mut self,
+        request: &Request,
+        reply: &mut Vec<u8>,
+    ) -> Result<(), Box<Loss>> {
+        self.receive_within(self.timeout, request, reply)
+    }
+
+    #[inline]
+    fn post_within(
+        &mut self,
+        timeout: Option<Duration>,
+        request: &Request,
+    ) -> Result<(), Box<Loss>> {
+        let send = |mailbox: &mut Mailbox, while_quiet: &mut dyn FnMut() -> Result<(), Silence>| {
+            mailbox.send(request.bytes(), &mut || while_quiet())
+        };
+        let sent = self.exchange(timeout, send);
+        sent.map_err(|silence| self.lose(&silence))
+    }
+
+    #[inline]
+    fn receive_within(
+        &mut self,
+        timeout: Option<Duration>,
+        request: &Request,
+        reply: &mut Vec<u8>,
+    ) -> Result<(), Box<Loss>> {
+        let longest = request.longest_answer();
+        let receive = |mailbox: &mut Mailbox,
+                       while_quiet: &mut dyn FnMut() -> Result<(), Silence>| {
+            mailbox.receive(reply, longest, &mut || while_quiet())
+        };
+        let received = self.exchange(timeout, receive);
+        if log_lines::has_come(self.mailbox.memory(), layout::LOG) {
+            self.pass_log_on();
+        }
+        received.map_err(|silence| self.lose(&silence))
+    }
+
+    /// Sends or receives, and looks at the worker while nothing comes.
+    #[inline]
+    fn exchange(
+        &mut self,
+        timeout: Option<Duration>,
+        act: impl FnOnce(&mut Mailbox, &mut dyn FnMut() -> Result<(), Silence>) -> Result<(), Silence>,
+    ) -> Result<(), Silence> {
         let (child, memory) = (&mut self.child, Arc::clone(self.mailbox.memory()));
         // The clock is not looked at before anything takes long.
         let mut watch = None;
@@ -184,13 +243,7 @@ impl Connection {
                 None => Ok(()),
             }
         };
-        let (mailbox, longest) = (&mut self.mailbox, request.longest_answer());
-        let sent = mailbox.send(request.bytes(), &mut while_quiet);
-        let received = sent.and_then(|()| mailbox.receive(reply, longest, &mut while_quiet));
-        if log_lines::has_come(self.mailbox.memory(), layout::LOG) {
-            self.pass_log_on();
-        }
-        received.map_err(|silence| self.lose(&silence))
+        act(&mut self.mailbox, &mut while_quiet)
     }
 
     #[cold]

@@ -10,9 +10,10 @@ use gyrator::error::{LoadError, LoadErrorKind};
 use gyrator::unit::{UnitMaker, UnitOrder};
 
 use super::connection::Terms;
+use super::hosted::NotStarted;
 use super::journal::Journal;
 use super::request::{CompilerOf, Rare, Request, Start};
-use super::unit::{IsolatedUnit, NotStarted};
+use super::unit::IsolatedUnit;
 use super::wait_policy::Spinning;
 
 /// Makes units of FMUs, in processes of their own where the system asks for it.

@@ -21,6 +21,7 @@ mod bytes;
 mod calls;
 mod connection;
 mod host;
+mod hosted;
 mod journal;
 mod layout;
 mod log_lines;

@@ -1,22 +1,16 @@
 //! An FMU in a process of its own, as a unit.
 
-use std::time::Duration;
-
 use gyrator::error::{Cause, UnitFault};
 use gyrator::unit::{Handle, Period, SavedState, StepOutcome, UnitDescription, UnitResult};
 use gyrator::{Unit, Value};
 
-use gyrator_fmu::flight_recorder::{Activity, SlotGuard};
-
 use super::bytes::{Cursor, Malformed};
-use super::connection::{Connection, Loss, Terms};
+use super::connection::{Loss, Terms};
+use super::hosted::{Hosted, NotStarted};
 use super::journal::Journal;
 use super::read_ahead::{Known, ReadAhead};
 use super::reply::{Answer, Ending, Head};
 use super::request::{Rare, Request};
-
-/// How long an instance may take to be freed where calls may take for ever.
-const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
 
 /// An FMU in a process of its own.
 ///
@@ -34,27 +28,19 @@ pub(super) struct IsolatedUnit {
     warnings: u64,
     /// Numbers of saved states that were given out.
     states: u32,
+    /// The step that was begun and is not finished, and whether the worker has it.
+    begun: Option<(RequestedStep, Result<(), Box<Loss>>)>,
 }
 
-/// The worker, and what to do when it is lost.
-struct Hosted {
-    name: String,
-    /// Shows a watching process that this one waits for the worker.
-    claim: SlotGuard,
-    connection: Connection,
-    terms: Terms,
-    start: Request,
-    journal: Option<Journal>,
-    /// Why there is no worker any more.
-    lost: Option<Box<UnitFault>>,
-}
-
-/// Why a worker does not host the FMU.
-pub(super) enum NotStarted {
-    /// There can be no process, or the FMU cannot be loaded.
-    NotLoaded(String),
-    /// The process was lost while it loaded the FMU.
-    Lost(Box<Loss>),
+/// A step among the operations of a request.
+#[derive(Clone, Copy)]
+struct RequestedStep {
+    /// Its number.
+    index: u32,
+    /// Reads that follow it.
+    reads: u32,
+    /// The state as bytes follows them, for the journal.
+    with_state: bool,
 }
 
 /// A state that the worker keeps.
@@ -73,19 +59,7 @@ impl IsolatedUnit {
         journal: Option<Journal>,
     ) -> Result<Self, NotStarted> {
         let mut reply = Vec::new();
-        let claim = SlotGuard::new(name);
-        let load = || load(&terms, &start, &mut reply);
-        let loaded = claim.slot().during(Activity::OwnProcess, load);
-        let connection = loaded?;
-        let hosted = Hosted {
-            name: name.to_owned(),
-            claim,
-            connection,
-            terms,
-            start,
-            journal,
-            lost: None,
-        };
+        let hosted = Hosted::start(name, start, terms, journal, &mut reply)?;
         Ok(Self {
             description: Box::new(description),
             hosted,
@@ -95,6 +69,7 @@ impl IsolatedUnit {
             ahead: ReadAhead::default(),
             warnings: 0,
             states: 0,
+            begun: None,
         })
     }
 
@@ -102,8 +77,14 @@ impl IsolatedUnit {
     #[inline]
     fn send(&mut self) -> UnitResult<Head> {
         self.ahead.drop_answers();
-        let head = self.hosted.ask(&self.queue, &mut self.reply);
-        let head = match head {
+        let sent = self.hosted.post(&self.queue);
+        self.receive(sent)
+    }
+
+    /// Waits for the answer to the collected operations, which were sent.
+    #[inline]
+    fn receive(&mut self, sent: Result<(), Box<Loss>>) -> UnitResult<Head> {
+        let head = match self.hosted.conclude(sent, &self.queue, &mut self.reply) {
             Ok(head) => head,
             Err(fault) => {
                 self.queue.clear();
@@ -177,14 +158,35 @@ impl IsolatedUnit {
         &mut self.queue
     }
 
-    /// Takes the answer to a step, whose number in the request was `index`, out of the reply.
-    fn conclude_step(
-        &mut self,
-        head: Head,
-        index: u32,
-        reads: u32,
-        with_state: bool,
-    ) -> UnitResult<StepOutcome> {
+    /// Adds a step to the collected operations, and reads that are expected after it.
+    #[inline]
+    fn request_step(&mut self, time: f64, step: f64) -> RequestedStep {
+        let index = self.queue.operations();
+        self.queue.step(time, step);
+        let mut reads = 0;
+        if let Some(expected) = self.ahead.before_step() {
+            reads = expected.operations();
+            self.queue.append(expected);
+        }
+        let journal = self.hosted.journal.as_mut();
+        let with_state = journal.is_some_and(Journal::count_step);
+        if with_state {
+            self.queue.rare(&Rare::Serialize);
+        }
+        RequestedStep {
+            index,
+            reads,
+            with_state,
+        }
+    }
+
+    /// Takes the answer to a step out of the reply.
+    fn conclude_step(&mut self, head: Head, step: RequestedStep) -> UnitResult<StepOutcome> {
+        let RequestedStep {
+            index,
+            reads,
+            with_state,
+        } = step;
         let fault = match head.ending {
             Ending::Done => None,
             // The journal has none of what was sent, and must not go on without the step.
@@ -239,151 +241,6 @@ fn last_state<'a>(mut cursor: Cursor<'a>, skipped: u32) -> Option<&'a [u8]> {
     }
 }
 
-/// Starts a worker that hosts the FMU.
-fn load(terms: &Terms, start: &Request, reply: &mut Vec<u8>) -> Result<Connection, NotStarted> {
-    let no_process =
-        |error| NotStarted::NotLoaded(format!("it gets no process of its own: {error}"));
-    let mut connection = Connection::open(terms).map_err(no_process)?;
-    connection.ask(start, reply).map_err(NotStarted::Lost)?;
-    match Head::read(reply).map(|head| head.ending) {
-        Ok(Ending::Done) => Ok(connection),
-        Ok(Ending::NotLoaded(message)) => Err(NotStarted::NotLoaded(message)),
-        Ok(Ending::Failed { fault, .. }) => Err(NotStarted::NotLoaded(fault.message)),
-        Err(malformed) => Err(NotStarted::Lost(connection.lose_for(malformed))),
-    }
-}
-
-impl Hosted {
-    /// Asks the worker, and a new one where that is allowed.
-    #[inline]
-    fn ask(&mut self, request: &Request, reply: &mut Vec<u8>) -> UnitResult<Head> {
-        if let Some(lost) = &self.lost {
-            return Err(lost.clone());
-        }
-        let (slot, connection) = (self.claim.slot(), &mut self.connection);
-        let ask = || connection.ask(request, reply);
-        let loss = match slot.during(Activity::OwnProcess, ask) {
-            Ok(()) => match Head::read(reply) {
-                Ok(head) => return Ok(head),
-                Err(malformed) => self.connection.lose_for(malformed),
-            },
-            Err(loss) => loss,
-        };
-        let slot = self.claim.slot();
-        slot.during(Activity::OwnProcess, || {
-            self.ask_anew(request, reply, &loss)
-        })
-    }
-
-    /// Starts new workers until one answers the request that the last one was lost in.
-    #[cold]
-    fn ask_anew(
-        &mut self,
-        request: &Request,
-        reply: &mut Vec<u8>,
-        first: &Loss,
-    ) -> UnitResult<Head> {
-        let mut loss = first.clone();
-        loop {
-            let Some(replay) = self.journal.as_mut().and_then(Journal::restart) else {
-                return Err(self.give_up(&loss));
-            };
-            self.report_restart(&loss);
-            self.connection = match load(&self.terms, &self.start, reply) {
-                Ok(connection) => connection,
-                Err(NotStarted::NotLoaded(message)) => {
-                    let fault = lost(&loss, &format!("; it cannot be started anew: {message}"));
-                    return Err(self.lost.insert(fault).clone());
-                }
-                Err(NotStarted::Lost(next)) => {
-                    loss = *next;
-                    continue;
-                }
-            };
-            match self.bring_up(&replay, request, reply) {
-                Ok(head) => return Ok(head),
-                Err(BringUp::Lost(next)) => loss = *next,
-                Err(BringUp::Fault(fault)) => {
-                    let why = format!(
-                        "; it cannot be brought back to that time: {}",
-                        fault.message
-                    );
-                    return Err(self.lost.insert(lost(&loss, &why)).clone());
-                }
-            }
-        }
-    }
-
-    /// Lets a new worker do all that the old one has done, and then the request.
-    fn bring_up(
-        &mut self,
-        replay: &Request,
-        request: &Request,
-        reply: &mut Vec<u8>,
-    ) -> Result<Head, BringUp> {
-        self.connection.ask(replay, reply)?;
-        let read = |connection: &mut Connection, reply: &[u8]| {
-            Head::read(reply).map_err(|malformed| connection.lose_for(malformed))
-        };
-        if let Ending::Failed { fault, .. } = read(&mut self.connection, reply)?.ending {
-            return Err(BringUp::Fault(fault));
-        }
-        self.connection.ask(request, reply)?;
-        Ok(read(&mut self.connection, reply)?)
-    }
-
-    fn report_restart(&self, loss: &Loss) {
-        let (name, count) = (&self.name, self.journal.as_ref().map(Journal::count));
-        if let Some((number, times)) = count {
-            tracing::warn!(
-                target: "gyrator",
-                instance = name.as_str(),
-                "{}; its process is started anew, {number} of {times} times",
-                loss.sentence()
-            );
-        }
-    }
-
-    fn give_up(&mut self, loss: &Loss) -> Box<UnitFault> {
-        let after = match self.journal.as_ref().map(Journal::count) {
-            Some((times, _)) => format!(", after {times} restarts"),
-            None => String::new(),
-        };
-        self.lost.insert(lost(loss, &after)).clone()
-    }
-
-    /// The worker says what it cannot say.
-    #[cold]
-    fn nonsense(&mut self, malformed: Malformed) -> Box<UnitFault> {
-        let loss = self.connection.lose_for(malformed);
-        self.lost.insert(lost(&loss, "")).clone()
-    }
-}
-
-/// Why a new worker is not where the old one was.
-enum BringUp {
-    Lost(Box<Loss>),
-    Fault(Box<UnitFault>),
-}
-
-impl From<Box<Loss>> for BringUp {
-    fn from(loss: Box<Loss>) -> Self {
-        Self::Lost(loss)
-    }
-}
-
-fn lost(loss: &Loss, more: &str) -> Box<UnitFault> {
-    let cause = match loss.is_timeout() {
-        true => Cause::Timeout,
-        false => Cause::Lost,
-    };
-    Box::new(UnitFault {
-        log: loss.log.clone(),
-        place: loss.place.clone(),
-        ..*UnitFault::new(loss.call(), cause, format!("{loss}{more}"))
-    })
-}
-
 impl Unit for IsolatedUnit {
     fn description(&self) -> &UnitDescription {
         &self.description
@@ -421,20 +278,26 @@ impl Unit for IsolatedUnit {
     }
 
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
-        let index = self.queue.operations();
-        self.queue.step(time, step);
-        let mut reads = 0;
-        if let Some(expected) = self.ahead.before_step() {
-            reads = expected.operations();
-            self.queue.append(expected);
-        }
-        let journal = self.hosted.journal.as_mut();
-        let with_state = journal.is_some_and(Journal::count_step);
-        if with_state {
-            self.queue.rare(&Rare::Serialize);
-        }
+        let step = self.request_step(time, step);
         let head = self.send()?;
-        self.conclude_step(head, index, reads, with_state)
+        self.conclude_step(head, step)
+    }
+
+    fn begin_step(&mut self, time: f64, step: f64) -> UnitResult<Option<StepOutcome>> {
+        let step = self.request_step(time, step);
+        self.ahead.drop_answers();
+        let sent = self.hosted.post(&self.queue);
+        self.begun = Some((step, sent));
+        Ok(None)
+    }
+
+    fn finish_step(&mut self) -> UnitResult<StepOutcome> {
+        let Some((step, sent)) = self.begun.take() else {
+            let message = "no step was begun";
+            return Err(UnitFault::new("finish_step", Cause::Error, message));
+        };
+        let head = self.receive(sent)?;
+        self.conclude_step(head, step)
     }
 
     fn set_value(&mut self, handle: Handle, value: &Value) -> UnitResult {
@@ -533,21 +396,10 @@ impl Unit for IsolatedUnit {
 impl Drop for IsolatedUnit {
     /// Frees the instance, as the run's own process would.
     fn drop(&mut self) {
-        if self.hosted.lost.is_some() {
-            return;
-        }
-        self.question().rare(&Rare::Leave);
-        let timeout = self.hosted.terms.timeout.unwrap_or(LONGEST_FAREWELL);
-        let request = &self.question;
-        let (slot, connection) = (self.hosted.claim.slot(), &mut self.hosted.connection);
-        let leave = || connection.ask_within(Some(timeout), request, &mut self.reply);
-        if let Err(loss) = slot.during(Activity::OwnProcess, leave) {
-            tracing::warn!(
-                target: "gyrator",
-                instance = self.hosted.name.as_str(),
-                "{}, after the last step: the results are complete",
-                loss.sentence()
-            );
+        // One that still makes a step answers no farewell; its process ends with the connection.
+        if self.begun.is_none() {
+            self.question().rare(&Rare::Leave);
+            self.hosted.leave(&self.question, &mut self.reply);
         }
     }
 }
