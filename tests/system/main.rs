@@ -23,6 +23,7 @@ mod initialization;
 mod interface_model_limits;
 mod interface_models;
 mod iterative;
+mod lanes;
 mod learning;
 mod learning_feed_forward;
 mod methods;

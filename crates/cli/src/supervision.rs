@@ -4,11 +4,9 @@
 //! records and prints as it would by itself. The parent speaks up only if the worker cannot.
 
 use std::fs::File;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use gyrator::observer::{ObserverError, StopRequest};
-use gyrator::{Observer, View};
+use gyrator::Run;
 use gyrator_graph::Diagram;
 use gyrator_record::{PartFile, remove_unfinished, rows_path};
 use gyrator_system::SystemFile;
@@ -312,28 +310,10 @@ fn crash_summary<'a>(
     }
 }
 
-/// Records every communication point, for messages about a crash after it.
-pub(crate) struct Tracker(pub(crate) &'static Worker);
-
-impl Tracker {
-    fn record(&self, view: &View<'_>) {
-        self.0.at(Position {
-            time: view.time,
-            step: view.steps,
-        });
-    }
-}
-
-impl Observer for Tracker {
-    fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        self.record(view);
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        self.record(view);
-        Ok(ControlFlow::Continue(()))
-    }
+/// Lets the parent know how far the run is.
+pub(crate) fn track(run: &mut Run, worker: &'static Worker) {
+    let at = |time: f64, step: u64| worker.at(Position { time, step });
+    gyrator::run::track(run, Box::new(at));
 }
 
 /// Ctrl-C, and the signals that ask a program to end.

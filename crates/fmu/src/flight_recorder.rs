@@ -6,6 +6,8 @@
 //! this process, unless [`record_to`] gave others first, which another process can read when this one
 //! has died in a call, or does not come back from it.
 
+mod cursor;
+
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +15,8 @@ use std::sync::{Mutex, PoisonError};
 use fmi2_abi::Function;
 
 use crate::memory::resident_bytes;
+pub use cursor::readings;
+pub(crate) use cursor::{Cursor, Tag};
 
 /// Activity of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,7 +241,7 @@ impl Slot {
             name,
             activity: u8::try_from(activity).ok().and_then(Activity::from_code),
             marker,
-            time: (time != 0).then(|| f64::from_bits(time.wrapping_sub(1))),
+            time: time_of(time),
             growth: (self.grown.load(Relaxed), self.measured_steps.load(Relaxed)),
         })
     }
@@ -281,6 +285,11 @@ impl Slot {
     }
 }
 
+/// The simulated time that a slot's word holds, s.
+fn time_of(word: u64) -> Option<f64> {
+    (word != 0).then(|| f64::from_bits(word.wrapping_sub(1)))
+}
+
 /// Free slots.
 static FREE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 
@@ -296,6 +305,7 @@ pub(crate) fn is_watched() -> bool {
 /// of their own then.
 pub fn record_to(slots: &'static [Slot]) {
     IS_WATCHED.store(true, Relaxed);
+    cursor::share(slots);
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
     // The last one is taken first.
     free.extend(slots.iter().rev());

@@ -21,12 +21,12 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Control words as they are, or should be. Nothing but x86-64 is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C)]
+#[repr(C, align(16))]
 pub(crate) struct FloatControl {
+    /// The sums of [`TERMS`]; first, so that they are aligned.
+    sums: Sums,
     sse: u32,
     x87: u16,
-    /// The sums of [`TERMS`].
-    sums: Sums,
 }
 
 type Sums = [u32; 4];
@@ -98,16 +98,14 @@ impl FloatControl {
         #[cfg(target_arch = "x86_64")]
         {
             let equal_bytes: u32;
-            // SAFETY: reads sixteen bytes of each of three places that have them; the terms are aligned.
+            // SAFETY: reads sixteen bytes of each of three places that have them, and are aligned.
             unsafe {
                 asm!(
                     "movaps {sums}, [{terms}]",
                     "addps {sums}, [{terms} + 16]",
-                    "movdqu {expected}, [{own}]",
-                    "pcmpeqd {sums}, {expected}",
+                    "pcmpeqd {sums}, [{own}]",
                     "pmovmskb {equal:e}, {sums}",
                     sums = out(xmm_reg) _,
-                    expected = out(xmm_reg) _,
                     equal = out(reg) equal_bytes,
                     terms = in(reg) &raw const TERMS,
                     own = in(reg) &raw const self.sums,

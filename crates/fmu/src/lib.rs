@@ -63,9 +63,12 @@ pub use compiling::Compiler;
 pub use description::*;
 pub use encoding::{decode as decode_description, decode_file as decode_xml};
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
-pub use fmi2_abi::SlaveState;
+pub use fmi2_abi::{Function, SlaveState};
 pub use fmu::{Fmu, InstanceOptions, OpenOptions, Peek};
-pub use instance::{CallResult, FmuState, Instance, LONGEST_STATE, StepOutcome, Violations};
+pub use instance::{
+    CallResult, FmuState, Held, Instance, Interruption, LONGEST_STATE, Lane, Ports, StepOutcome,
+    Violations,
+};
 pub use library::REQUIRED_FUNCTIONS;
 pub use needs::{NeededLibrary, Needs, needed_libraries};
 pub use unpacked::UnpackedArchive;

@@ -89,14 +89,35 @@ impl Alarms {
         self.points += 1;
         let fades = self.points.is_multiple_of(FADE_EVERY);
         for (detector, (residual, transferred)) in self.bonds.iter_mut().zip(powers) {
-            let residual = residual.abs();
-            detector.power = greater(transferred.abs(), detector.power);
-            // Nearly always there is nothing new: no more than the running level, and no alarm.
-            if residual > detector.usual || detector.is_raised || fades {
-                let may_raise = self.points > WARM_UP;
-                detector.observe(residual, transferred.abs(), time, may_raise, fades);
-            }
+            let may_raise = self.points > WARM_UP;
+            detector.look(residual, transferred, || time, may_raise, fades);
         }
+    }
+
+    /// Looks at the residual and the transferred power of one bond, W, at some points in a row; [`pass`](Self::pass) counts
+    /// them. `time_of` gives their times, s.
+    #[inline]
+    pub(crate) fn observe_row_of_bond<'a>(
+        &mut self,
+        bond: usize,
+        powers: impl Iterator<Item = (&'a f64, &'a f64)>,
+        time_of: &dyn Fn(usize) -> f64,
+    ) {
+        let Some(detector) = self.bonds.get_mut(bond) else {
+            return;
+        };
+        let mut until_fading = FADE_EVERY - 1 - self.points % FADE_EVERY;
+        for (point, (residual, transferred)) in powers.enumerate() {
+            let fades = until_fading == 0;
+            until_fading = until_fading.checked_sub(1).unwrap_or(FADE_EVERY - 1);
+            let may_raise = self.points + point as u64 >= WARM_UP;
+            detector.look(*residual, *transferred, || time_of(point), may_raise, fades);
+        }
+    }
+
+    /// Counts points at which all bonds were looked at.
+    pub(crate) fn pass(&mut self, points: u64) {
+        self.points += points;
     }
 
     /// The alarms of the bond with this index of the graph.
@@ -115,6 +136,23 @@ impl Alarms {
 }
 
 impl Detector {
+    #[inline(always)]
+    fn look(
+        &mut self,
+        residual: f64,
+        transferred: f64,
+        time: impl Fn() -> f64,
+        may_raise: bool,
+        fades: bool,
+    ) {
+        let (residual, transferred) = (residual.abs(), transferred.abs());
+        self.power = greater(transferred, self.power);
+        // Nearly always there is nothing new: no more than the running level, and no alarm.
+        if residual > self.usual || self.is_raised || fades {
+            self.observe(residual, transferred, time(), may_raise, fades);
+        }
+    }
+
     #[cold]
     fn observe(
         &mut self,

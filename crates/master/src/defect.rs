@@ -7,6 +7,7 @@
 //! stale is compared as it was published, and an error that source and receiver share is not seen.
 
 use crate::extremes::{greater, less};
+use crate::rows::Rows;
 use crate::single_steps::SingleSteps;
 use crate::state::{Courses, SystemState, input_at_start};
 use crate::state_stream::stored;
@@ -129,6 +130,33 @@ impl Pair {
         }
     }
 
+    /// As [`add`](Self::add) for steps in a row, in which each value that is given is used in the step after it. The values
+    /// are finite.
+    #[inline(always)]
+    fn add_in_a_row(&mut self, mut values: impl Iterator<Item = [f64; LANES]>, length: f64) {
+        let (Some(used), Some(mut given)) = (values.next(), values.next()) else {
+            return;
+        };
+        // Registers.
+        let mut sums = *self;
+        sums.add(used, given, length);
+        for next in values {
+            let used = std::mem::replace(&mut given, next);
+            for lane in 0..LANES {
+                // The value used is the last one given, so the mean defect is half of that at the end, and that is −Δy.
+                let defect = used[lane] - next[lane];
+                let square = defect * defect;
+                sums.work[lane] += square;
+                sums.squares[lane] += square * length;
+                sums.max[lane] = greater(defect.abs(), sums.max[lane]);
+                sums.see(lane, next[lane]);
+                sums.last[lane] = defect;
+            }
+        }
+        sums.given = given;
+        *self = sums;
+    }
+
     /// Adds a step of one connection: the value used at its end, where `given` is given, and the one used at its `start`.
     #[inline(always)]
     fn add_one(&mut self, lane: usize, start: f64, used: f64, given: f64, length: f64) {
@@ -211,6 +239,31 @@ impl Defects {
         if let Some(pair) = self.pairs.last_mut() {
             for (lane, (used, source)) in last_used.iter().zip(last_sources).enumerate() {
                 pair.add_one(lane, *used, *used, given(*source), length);
+            }
+        }
+    }
+
+    /// How many macro-steps from this index on are only added to the accounts.
+    #[inline(always)]
+    pub(crate) fn steps_until_look(&self, index: u64) -> u64 {
+        self.next.saturating_sub(index)
+    }
+
+    /// Adds the macro-steps of the rows, all of this `length`, s, where all inputs are copies of outputs. None of them may be
+    /// one in which more than the accounts is looked at.
+    pub(crate) fn observe_rows(&mut self, rows: &Rows, sources: &[u32], length: f64) {
+        for _ in 0..rows.steps() {
+            self.time += length;
+        }
+        let (sources, last_sources) = sources.as_chunks::<LANES>();
+        for (pair, [first, second]) in self.pairs.iter_mut().zip(sources) {
+            let (first, second) = (rows.column(*first as usize), rows.column(*second as usize));
+            pair.add_in_a_row(first.iter().zip(second).map(|(a, b)| [*a, *b]), length);
+        }
+        if let (Some(pair), [source]) = (self.pairs.last_mut(), last_sources) {
+            let column = rows.column(*source as usize);
+            for (used, given) in column.iter().zip(&column[1..]) {
+                pair.add_one(0, *used, *used, *given, length);
             }
         }
     }

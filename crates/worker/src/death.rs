@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use fmi2_abi::Function;
-use gyrator_fmu::flight_recorder::{Activity, Reading, Slot};
+use gyrator_fmu::flight_recorder::{Activity, Reading, readings};
 
 use crate::board::{Board, Crash, Position};
 
@@ -119,8 +119,9 @@ pub struct Death {
 impl Death {
     /// Puts together what the worker has left.
     pub(crate) fn new(cause: Cause, board: &Board) -> Self {
-        let readings = board.slots.iter().filter_map(Slot::read);
-        let places = readings
+        let places = readings(board.slots)
+            .into_iter()
+            .map(|(_, reading)| reading)
             .filter(|reading| reading.activity.is_some())
             .map(Place::from)
             .collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use gyrator_fmu::flight_recorder::Activity;
+use gyrator_fmu::flight_recorder::{Activity, readings};
 
 use crate::board::{Board, Phase};
 
@@ -52,10 +52,8 @@ impl Stalls {
         // A call in a process of its own is timed there.
         let (mut active, mut calls, mut unpacking) =
             (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        for (index, slot) in board.slots.iter().enumerate() {
-            if let Some(reading) = slot.read()
-                && let Some(activity) = reading.activity
-            {
+        for (index, reading) in readings(board.slots) {
+            if let Some(activity) = reading.activity {
                 active.insert(index, reading.marker);
                 let timed = match activity {
                     Activity::OwnProcess => continue,

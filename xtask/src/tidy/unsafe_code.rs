@@ -16,6 +16,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/fmu/src/float_control.rs",
     "crates/fmu/src/instance/calls.rs",
     "crates/fmu/src/instance/derivatives.rs",
+    "crates/fmu/src/instance/lane.rs",
     "crates/fmu/src/instance/making.rs",
     "crates/fmu/src/instance/pending.rs",
     "crates/fmu/src/instance/saved_state.rs",

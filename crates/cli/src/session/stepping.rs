@@ -56,7 +56,7 @@ impl Session<'_> {
         }
         let progress = Progress::start(self.options.show.progress(), run.time(), stop);
         if let Some(worker) = Worker::current() {
-            run.observe(supervision::Tracker(worker))?;
+            supervision::track(run, worker);
         }
         if let Some(progress) = &progress {
             run.observe(progress.observer())?;

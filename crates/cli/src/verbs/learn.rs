@@ -27,7 +27,7 @@ use crate::options::{
     set_start_values,
 };
 use crate::progress::ShowOptions;
-use crate::supervision::{Plan, Tracker};
+use crate::supervision::{self, Plan};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
 
@@ -257,7 +257,7 @@ impl LearningObserver for Table {
 
     fn begin(&mut self, number: u32, run: &mut Run) -> Result<(), RunError> {
         if let Some(worker) = Worker::current() {
-            run.observe(Tracker(worker))?;
+            supervision::track(run, worker);
         }
         if number == 0 {
             for warning in run.report().warnings {

@@ -184,7 +184,7 @@ impl Instance {
 
     #[cold]
     #[inline(never)]
-    fn conclude_step(
+    pub(super) fn conclude_step(
         &mut self,
         status: fmi2_abi::Status,
         time: f64,

@@ -12,11 +12,13 @@
 
 mod calls;
 mod derivatives;
+mod lane;
 mod making;
 mod pending;
 mod saved_state;
 mod values;
 
+pub use lane::{Held, Interruption, Lane, Ports};
 pub(crate) use making::Making;
 pub use saved_state::{FmuState, LONGEST_STATE};
 

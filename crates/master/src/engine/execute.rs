@@ -1,6 +1,7 @@
 //! Executes the plan of a macro-step.
 
 use super::held_values::{give_held, hold_signals};
+use super::lane::step_in_lane;
 use super::{corrections, feed_forward, inputs, outputs, scenario, slopes, steps, substeps};
 use crate::exchange::refresh;
 use crate::fault::{Cause, Fault, UnitFault};
@@ -41,9 +42,11 @@ pub(crate) fn execute(
 /// registers.
 #[inline(never)]
 fn lane(state: &mut SystemState, checks: bool, step: &Step) -> Result<(), Fault> {
-    inputs::feed_straight(state, step)?;
-    steps::step_straight(state, step)?;
-    outputs::publish_straight(state, step)?;
+    if !step_in_lane(state, step)? {
+        inputs::feed_straight(state, step)?;
+        steps::step_straight(state, step)?;
+        outputs::publish_straight(state, step)?;
+    }
     if checks {
         outputs::check_finite(&state.graph, &state.signals, step)?;
     }

@@ -8,6 +8,7 @@ mod held_values;
 mod initial_loops;
 mod initialization;
 pub(crate) mod inputs;
+pub(crate) mod lane;
 pub(crate) mod outputs;
 mod scenario;
 mod slopes;

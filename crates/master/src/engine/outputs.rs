@@ -137,7 +137,7 @@ fn first_non_finite(graph: &Graph, signals: &Signals, step: &Step) -> Result<(),
 /// Whether no value is NaN or infinite. Compared as integers, so that no comparison waits for
 /// another one.
 #[inline]
-fn all_finite(values: &[f64]) -> bool {
+pub(super) fn all_finite(values: &[f64]) -> bool {
     const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
     let is_non_finite = |value: &f64| value.to_bits() & EXPONENT == EXPONENT;
     !values

@@ -188,8 +188,13 @@ fn count(units: &mut Units, counters: &mut Counters, component: usize, step: &St
     counters.unit_steps += substeps;
     counters.get_calls += member.trace.as_ref().map_or(0, |trace| trace.rows() as u64);
     counters.set_calls += if member.follows_curves { substeps } else { 0 };
-    if let StepOutcome::Terminated(time) = member.outcome {
-        record_termination(&mut units.terminated, time);
+    record(&mut units.terminated, member.outcome);
+}
+
+/// Records the time of an outcome at which a unit ended the simulation.
+pub(super) fn record(terminated: &mut Option<f64>, outcome: StepOutcome) {
+    if let StepOutcome::Terminated(time) = outcome {
+        record_termination(terminated, time);
     }
 }
 

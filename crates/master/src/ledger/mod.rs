@@ -1,5 +1,6 @@
 //! The energy of every power bond, always on; it never touches a signal.
 
+mod copies;
 mod integration;
 
 use crate::exchange_mode::Exchange;
@@ -87,6 +88,8 @@ pub struct Ledger {
     /// No step control uses the coupling error, and no output is stale where its input is new:
     /// where inputs are copies, the residual power is then zero at the start of each step.
     has_copies: bool,
+    /// As `has_copies`, without an exchange, and each input of a bond copies an output of it.
+    copies_own_outputs: bool,
     /// Outputs are exchanged fresh or compensated: what is published is not what a unit had in its step.
     exchanges: bool,
     /// The integrated residual energy of all power bonds together where it had the greatest magnitude, J, and the time of
@@ -152,10 +155,12 @@ impl Ledger {
             least: 0.0,
             greatest: 0.0,
         };
+        let exchanges = !state.exchange.passes.is_empty();
         Self {
             bonds: state.graph.bonds.iter().map(entry).collect(),
             has_copies,
-            exchanges: !state.exchange.passes.is_empty(),
+            copies_own_outputs: has_copies && !exchanges && Self::copies_own_outputs(state),
+            exchanges,
             peak: (0.0, 0.0),
         }
     }
@@ -365,7 +370,7 @@ impl BondAccount {
     }
 }
 
-stored!(Ledger { bonds, peak; has_copies, exchanges });
+stored!(Ledger { bonds, peak; has_copies, copies_own_outputs, exchanges });
 stored!(BondAccount {
     last_changes,
     output_power_before,

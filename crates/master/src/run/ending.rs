@@ -1,6 +1,6 @@
 //! Reasons for which a run ends between two macro-steps.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::serialized::keep_at_end;
 use super::{Observing, Run, step_trial};
@@ -13,7 +13,7 @@ use crate::report::StopReason;
 #[inline(always)]
 fn may_be_due(run: &Run) -> bool {
     run.timeline.is_over()
-        || is_interrupted(run)
+        || is_interrupted(run.interrupt.as_deref())
         || run.state.units.terminated.is_some()
         || run.state.graph.has_energy_limits
 }
@@ -21,7 +21,7 @@ fn may_be_due(run: &Run) -> bool {
 /// The first of the reasons to end that hold.
 #[inline(never)]
 fn reason(run: &Run) -> Option<StopReason> {
-    if is_interrupted(run) {
+    if is_interrupted(run.interrupt.as_deref()) {
         return Some(StopReason::Interrupted);
     }
     if run.state.units.terminated.is_some() {
@@ -33,8 +33,7 @@ fn reason(run: &Run) -> Option<StopReason> {
 }
 
 #[inline(always)]
-fn is_interrupted(run: &Run) -> bool {
-    let interrupt = run.interrupt.as_ref();
+pub(super) fn is_interrupted(interrupt: Option<&AtomicBool>) -> bool {
     interrupt.is_some_and(|requested| requested.load(Ordering::Relaxed))
 }
 

@@ -12,6 +12,7 @@ mod serialized;
 mod snapshot;
 mod step_trial;
 mod stop_time;
+mod stretch;
 mod timeline;
 mod watching;
 
@@ -75,6 +76,7 @@ pub struct Run {
     defects: Defects,
     alarms: Alarms,
     observers: Vec<Observing>,
+    tracker: Option<Tracker>,
     interrupt: Option<Arc<AtomicBool>>,
     waits_at_stop_time: bool,
     timeline: Timeline,
@@ -113,6 +115,23 @@ pub fn check_senses(run: &mut Run) {
     if run.timeline.steps() == 0 {
         let (step, stop) = (run.timeline.next_step(), run.timeline.stop_time());
         run.open_senses.save(&mut run.state, &step, stop);
+    }
+}
+
+/// Takes the simulated time of a communication point, s, and the number of macro-steps before it.
+pub type Tracker = Box<dyn Fn(f64, u64) + Send>;
+
+/// Gives `tracker` the present communication point, and each that follows, before any observer sees it. It sees no values, so
+/// that macro-steps can be made in a row.
+pub fn track(run: &mut Run, tracker: Tracker) {
+    run.tracker = Some(tracker);
+    track_point(run);
+}
+
+#[inline(always)]
+fn track_point(run: &Run) {
+    if let Some(tracker) = &run.tracker {
+        tracker(run.timeline.time(), run.timeline.steps());
     }
 }
 
@@ -179,6 +198,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         plan,
         control,
         observers: Vec::new(),
+        tracker: None,
         interrupt,
         waits_at_stop_time,
         stop_reason: StopReason::Running,
@@ -257,6 +277,7 @@ impl Run {
             Ok(made) => self.timeline.advance(&made),
             Err(fault) => return Err(fail_by(self, fault)),
         }
+        track_point(self);
         if !self.observers.is_empty() {
             notify_observers(self)?;
         }
@@ -272,7 +293,9 @@ impl Run {
     /// As [`step`](Self::step).
     pub fn run(&mut self) -> Result<Report, RunError> {
         while !self.has_ended() && !self.timeline.is_over() {
-            self.step()?;
+            if !stretch::make(self, f64::INFINITY)? {
+                self.step()?;
+            }
         }
         Ok(self.report())
     }
@@ -290,7 +313,9 @@ impl Run {
         // Rounding of times that are computed otherwise than communication points.
         let time = time - 1e-9 * self.state.graph.macro_step;
         while !self.has_ended() && !self.timeline.is_over() && self.time() < time {
-            self.step()?;
+            if !stretch::make(self, time)? {
+                self.step()?;
+            }
         }
         Ok(!self.has_ended())
     }
@@ -362,12 +387,18 @@ fn make_once(run: &mut Run, step: &Step, begins: bool) -> Result<(), Fault> {
     engine::give_held_values(&mut run.state, step)?;
     engine::give_free(&mut run.state, step)?;
     engine::execute(run.plan.plan(), &mut run.state, step)?;
+    account(run, step, begins);
+    Ok(())
+}
+
+/// Observes a step that was made once, or a part of it.
+#[inline(always)]
+fn account(run: &mut Run, step: &Step, begins: bool) {
     run.written = false;
     run.ledger.observe(&run.state, step);
     run.audit.observe(&run.state, step, begins);
     run.defects.observe(&run.state, step);
     run.alarms.observe(&run.ledger, step.time + step.size);
-    Ok(())
 }
 
 /// Ends the run because of a fault in a step.

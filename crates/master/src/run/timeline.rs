@@ -155,6 +155,44 @@ impl Timeline {
         }
     }
 
+    /// Steps are macro-steps of one length, at points of the clock.
+    #[inline(always)]
+    pub(super) fn is_regular(&self) -> bool {
+        self.is_fixed && !self.sums_time
+    }
+
+    /// Whole macro-steps before the stop time.
+    #[inline(always)]
+    pub(super) fn whole_steps(&self) -> u64 {
+        let rest = |(stop, _): (Ticks, f64)| (stop - self.now) / self.clock.ticks_per_step();
+        self.stop
+            .map_or(u64::MAX, |stop| rest(stop).try_into().unwrap_or(0))
+    }
+
+    /// The step that comes `steps` whole macro-steps after the next one, of a run that [is regular](Self::is_regular).
+    #[inline(always)]
+    pub(super) fn step_after(&self, steps: u64) -> Step {
+        let index = self.index + steps;
+        let length = self.clock.ticks_per_step();
+        Step {
+            index,
+            from: self.now + steps as Ticks * length,
+            length,
+            time: self.clock.seconds_after(index),
+            size: self.macro_step,
+            is_summed: false,
+        }
+    }
+
+    /// So many whole macro-steps were made.
+    pub(super) fn advance_by(&mut self, steps: u64) {
+        if steps > 0 {
+            let last = self.step_after(steps - 1);
+            (self.now, self.index) = (last.from, last.index);
+            self.advance(&last);
+        }
+    }
+
     /// The next step of a run whose step control sizes the steps.
     fn next_variable_step(&self) -> Step {
         let clock = &self.clock;

@@ -32,7 +32,7 @@ pub(crate) use scenario::{
     Channel, ChannelAction, DoneAction, Phase, RunningScenario, Target, WireEnd,
 };
 pub(crate) use slope::{SlopeReader, SlopeSource};
-pub(crate) use slot::Slot;
+pub(crate) use slot::{Slot, Together};
 pub(crate) use stored::{facts, transfer};
 pub(crate) use trace::Trace;
 
@@ -79,6 +79,7 @@ pub(crate) struct Units {
     pub(crate) iterated: Vec<Option<SavedState>>,
     /// Values that wait for a component's next communication step.
     pub(crate) held: Vec<HeldValue>,
+    pub(crate) together: Together,
 }
 
 /// The courses of the connected real inputs over their components' communication steps.
@@ -210,6 +211,7 @@ impl SystemState {
                 replaces_courses: false,
                 terminated: None,
                 held: Vec::new(),
+                together: Together::Unknown,
             },
             graph,
         }

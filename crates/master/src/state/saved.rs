@@ -61,6 +61,8 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         // them, and no step with such a component is made again.
         begun,
         held: _,
+        // Keeps nothing from step to step.
+        together: _,
     } = units;
     saved.units.resize_with(members.len(), || None);
     for (component, (member, kept)) in members.iter_mut().zip(&mut saved.units).enumerate() {

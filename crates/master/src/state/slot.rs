@@ -1,5 +1,18 @@
+use gyrator_fmu::{Instance, Interruption, Lane};
+
+use crate::rows::Rows;
 use crate::unit::FmuUnit;
 use crate::unit::{Handle, StepOutcome, Unit, UnitResult, Value};
+
+/// Whether the units are called together.
+pub(crate) enum Together {
+    /// Before the first macro-step in which they may be.
+    Unknown,
+    /// The lane of all units, and the outputs after macro-steps in a row.
+    Lane(Box<Lane>, Rows),
+    /// Some unit is none that a lane can have.
+    Never,
+}
 
 /// A unit in its place. FMUs stand in it by value and are called without a table of virtual
 /// functions: at the speed of small FMUs the indirections would cost as much as the calls.
@@ -58,6 +71,58 @@ impl Slot {
         match self {
             Self::Fmu(unit) => unit,
             Self::Other(unit) => &mut **unit,
+        }
+    }
+
+    /// The instance of an FMU in this process.
+    pub(crate) fn instance(&self) -> Option<&Instance> {
+        match self {
+            Self::Fmu(unit) => Some(unit.instance()),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// The instance of an FMU in this process, and whether it may be promised that no state from before the coming step
+    /// will be restored.
+    #[inline(always)]
+    pub(crate) fn for_lane(&mut self) -> Option<(&mut Instance, bool)> {
+        match self {
+            Self::Fmu(unit) => Some(unit.for_lane()),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// Gives the interrupted calls of a lane their effects: each has that of the call alone.
+    pub(crate) fn conclude_set(
+        &mut self,
+        interruption: &Interruption,
+        handles: &[Handle],
+        values: &[f64],
+    ) -> UnitResult {
+        match self {
+            Self::Fmu(unit) => unit.conclude_values(interruption, Some((handles, values))),
+            Self::Other(unit) => unit.set_reals(handles, values),
+        }
+    }
+
+    /// As [`conclude_set`](Self::conclude_set), for a step from `time` by `step`, s.
+    pub(crate) fn conclude_step(
+        &mut self,
+        interruption: &Interruption,
+        time: f64,
+        step: f64,
+    ) -> UnitResult<StepOutcome> {
+        match self {
+            Self::Fmu(unit) => unit.conclude_step_in_lane(interruption, time, step),
+            Self::Other(unit) => unit.step(time, step),
+        }
+    }
+
+    /// As [`conclude_set`](Self::conclude_set), for outputs that were read.
+    pub(crate) fn conclude_get(&mut self, interruption: &Interruption) -> UnitResult {
+        match self {
+            Self::Fmu(unit) => unit.conclude_values(interruption, None),
+            Self::Other(_) => Ok(()),
         }
     }
 }

@@ -133,6 +133,38 @@ impl FmuUnit {
         }
     }
 
+    pub(crate) fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    /// The instance, and whether it may be promised that no state from before the coming step will be restored.
+    #[inline(always)]
+    pub(crate) fn for_lane(&mut self) -> (&mut Instance, bool) {
+        (&mut self.instance, !self.has_saved)
+    }
+
+    /// As [`Instance::conclude_values_in_lane`].
+    pub(crate) fn conclude_values(
+        &mut self,
+        interruption: &fmu::Interruption,
+        values: Option<(&[Handle], &[f64])>,
+    ) -> UnitResult {
+        Self::check(self.instance.conclude_values_in_lane(interruption, values))
+    }
+
+    /// As [`Instance::conclude_step_in_lane`].
+    pub(crate) fn conclude_step_in_lane(
+        &mut self,
+        interruption: &fmu::Interruption,
+        time: f64,
+        step: f64,
+    ) -> UnitResult<StepOutcome> {
+        let outcome = self
+            .instance
+            .conclude_step_in_lane(interruption, (time, step));
+        self.conclude_step(outcome, time)
+    }
+
     fn check<T>(result: Result<T, Box<CallError>>) -> UnitResult<T> {
         result.map_err(|error| Self::fault(&error))
     }

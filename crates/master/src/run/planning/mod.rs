@@ -43,6 +43,12 @@ impl Planned {
         &mut self.plan
     }
 
+    /// Whether a macro-step is nothing but a communication step of all components, with a look at the outputs.
+    #[inline(always)]
+    pub(super) fn is_checked_lane(&self) -> bool {
+        matches!(self.plan.operations[..], [Operation::Lane { checks: true }])
+    }
+
     /// Leaves out or takes in operations after a change of the state.
     pub(super) fn renew(&mut self, state: &SystemState) {
         self.plan.operations = finish(&self.draft, state);

@@ -1,0 +1,320 @@
+//! Instances that step together: each is given its inputs, makes its step and gives its outputs, one after the other.
+//!
+//! An [`Instance`] checks before and after each call what hardly ever changes. A [`Lane`] checks the same once before
+//! some macro-steps in a row, and keeps for the calls one compact record an instance, side by side. What is not the
+//! usual course interrupts it: the calls go on through the instance alone, where each status has its effect.
+
+#![expect(unsafe_code, reason = "calls the functions of the FMUs")]
+
+use std::marker::PhantomData;
+
+use fmi2_abi::{Boolean, Component, Function, SlaveState};
+
+use super::{CallResult, Instance, StepOutcome};
+use crate::description::BaseType;
+use crate::error::CallError;
+use crate::flight_recorder::{Cursor, Tag};
+use crate::float_control::{self, FloatControl};
+
+/// First steps that an instance makes alone: a call that changes the floating-point control words mostly does so in the
+/// first one, and is named there.
+const STEPS_ALONE: u16 = 2;
+
+/// Variables of one instance, which the lane sets and reads in every step.
+#[derive(Debug, Clone, Copy)]
+pub struct Ports<'a> {
+    /// Value references of the inputs.
+    pub inputs: &'a [u32],
+    /// The output of the lane that each input copies, counted over the outputs of all instances.
+    pub sources: &'a [u32],
+    /// Value references of the outputs.
+    pub outputs: &'a [u32],
+}
+
+/// Data that the calls of one instance need: one cache line.
+#[repr(C, align(64))]
+struct Record {
+    component: Component,
+    set_real: fmi2_abi::signature::Set<fmi2_abi::Real>,
+    do_step: fmi2_abi::signature::DoStep,
+    get_real: fmi2_abi::signature::Get<fmi2_abi::Real>,
+    /// Its inputs and outputs among those of the lane.
+    first_input: u32,
+    inputs: u32,
+    first_output: u32,
+    outputs: u32,
+    tag: Tag,
+    no_set_state_prior: Boolean,
+}
+
+/// Instances that step together, in this order.
+pub struct Lane {
+    records: Box<[Record]>,
+    /// Value references of the inputs of all instances, and of their outputs.
+    inputs: Box<[u32]>,
+    outputs: Box<[u32]>,
+    /// All are below the number of outputs.
+    sources: Box<[u32]>,
+    /// Those of all instances.
+    float_control: FloatControl,
+    cursor: Cursor,
+    steps: u16,
+}
+
+// SAFETY: the pointers among its fields are into its own boxes, or those of instances that may be sent as well; it is used
+// by one thread at a time.
+unsafe impl Send for Lane {}
+
+impl std::fmt::Debug for Lane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = f.debug_struct("Lane");
+        text.field("instances", &self.records.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call of a step that did not return OK, or one of the calls of an instance that left other control words behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interruption {
+    /// Number of the instance in the lane. Those before it have made the step, those after it were not called.
+    pub instance: usize,
+    /// The call: `fmi2SetReal`, `fmi2DoStep` or `fmi2GetReal`. The calls of the instance before it were well.
+    pub function: Function,
+    status: fmi2_abi::Status,
+}
+
+/// A lane whose instances can make steps now. No instance can be used while it lives.
+pub struct Held<'a> {
+    lane: &'a mut Lane,
+    _instances: PhantomData<&'a mut Instance>,
+}
+
+impl Lane {
+    /// A lane of instances in this order; `None` where their ports do not fit each other, or the instances were made
+    /// with different control words.
+    pub fn new<'a>(
+        members: impl Iterator<Item = (&'a Instance, Ports<'a>)> + Clone,
+    ) -> Option<Self> {
+        let ports = || members.clone().map(|(_, ports)| ports);
+        let inputs: Box<[u32]> = ports().flat_map(|ports| ports.inputs.to_vec()).collect();
+        let outputs: Box<[u32]> = ports().flat_map(|ports| ports.outputs.to_vec()).collect();
+        let sources: Box<[u32]> = ports().flat_map(|ports| ports.sources.to_vec()).collect();
+        let float_control = members.clone().next()?.0.float_control;
+        let are_alike = members.clone().all(|(instance, ports)| {
+            instance.float_control == float_control && ports.inputs.len() == ports.sources.len()
+        });
+        let fit = sources
+            .iter()
+            .all(|source| (*source as usize) < outputs.len());
+        let can_be_counted = inputs.len().max(outputs.len()) <= u32::MAX as usize;
+        if !are_alike || !fit || !can_be_counted {
+            return None;
+        }
+        let (mut first_input, mut first_output) = (0, 0);
+        let records = members.map(|(instance, ports)| {
+            let record = Record {
+                component: instance.component,
+                set_real: instance.set_real,
+                do_step: instance.do_step,
+                get_real: instance.get_real,
+                first_input,
+                inputs: ports.inputs.len() as u32,
+                first_output,
+                outputs: ports.outputs.len() as u32,
+                tag: Tag::of(instance.slot),
+                no_set_state_prior: fmi2_abi::TRUE,
+            };
+            first_input += record.inputs;
+            first_output += record.outputs;
+            record
+        });
+        Some(Self {
+            records: records.collect(),
+            inputs,
+            outputs,
+            sources,
+            float_control,
+            cursor: Cursor::new(),
+            steps: 0,
+        })
+    }
+
+    /// Makes the instances of the lane ready for steps. Each comes with the promise that no state from before the coming
+    /// steps will be restored (`noSetFMUStatePriorToCurrentPoint`, C-36). `None` where an instance is another one than
+    /// the lane was made with, or has to be called alone: it is not between two steps or has made less than two, its
+    /// memory is measured, or an FMU has changed the floating-point control words.
+    pub fn hold<'a>(
+        &'a mut self,
+        instances: impl Iterator<Item = (&'a mut Instance, bool)>,
+    ) -> Option<Held<'a>> {
+        if float_control::all_are_watched() {
+            return None;
+        }
+        let mut records = self.records.iter_mut();
+        for (instance, no_set_state_prior) in instances {
+            let record = records.next()?;
+            let is_ready = instance.component == record.component
+                && std::ptr::fn_addr_eq(instance.do_step, record.do_step)
+                && instance.state == SlaveState::StepComplete
+                && instance.step >= STEPS_ALONE
+                && !instance.slot.is_asked_to_measure();
+            if !is_ready {
+                return None;
+            }
+            record.no_set_state_prior = Boolean::from(no_set_state_prior);
+        }
+        records.next().is_none().then_some(Held {
+            lane: self,
+            _instances: PhantomData,
+        })
+    }
+}
+
+impl Held<'_> {
+    /// Makes a step of all instances from `time` by `size`, both in their unit of time: copies the outputs `before` it to
+    /// the `inputs`, and reads the outputs `after` it.
+    ///
+    /// # Errors
+    /// The first call that is not simply well. The outputs of the instances before it are in `after`; the calls of the others
+    /// have to be made through the instances.
+    ///
+    /// # Panics
+    /// If the lengths are not those of the lane, or the step is no positive number or leads to no finite time.
+    #[inline]
+    pub fn step(
+        &mut self,
+        before: &[f64],
+        inputs: &mut [f64],
+        after: &mut [f64],
+        (time, size): (f64, f64),
+    ) -> Result<(), Interruption> {
+        let Lane {
+            records,
+            inputs: input_refs,
+            outputs: output_refs,
+            sources,
+            float_control,
+            cursor,
+            steps,
+        } = &mut *self.lane;
+        assert!(inputs.len() == input_refs.len() && sources.len() == input_refs.len());
+        assert!(before.len() == output_refs.len() && after.len() == output_refs.len());
+        assert!(size > 0.0 && (time + size).is_finite());
+        for (input, source) in inputs.iter_mut().zip(&**sources) {
+            // SAFETY: `new` has seen that all sources are below the number of outputs.
+            *input = unsafe { *before.get_unchecked(*source as usize) };
+        }
+        cursor.set_time(time);
+        *steps = steps.wrapping_add(1);
+        let looks_closely = float_control::is_due(*steps);
+        let (input_refs, output_refs) = (input_refs.as_ptr(), output_refs.as_ptr());
+        let (inputs, after) = (inputs.as_ptr(), after.as_mut_ptr());
+        for record in &**records {
+            let (input, output) = (record.first_input as usize, record.first_output as usize);
+            cursor.call(record.tag, Function::SetReal);
+            // SAFETY: `hold` has seen the component alive and between two steps; the counts of all records add up to the
+            // lengths of the lists.
+            let status = unsafe {
+                (record.set_real)(
+                    record.component,
+                    input_refs.wrapping_add(input),
+                    record.inputs as usize,
+                    inputs.wrapping_add(input),
+                )
+            };
+            if status != fmi2_abi::OK {
+                return Err(interruption(records, record, Function::SetReal, status));
+            }
+            cursor.call(record.tag, Function::DoStep);
+            // SAFETY: as above.
+            let status = unsafe {
+                (record.do_step)(record.component, time, size, record.no_set_state_prior)
+            };
+            if status != fmi2_abi::OK {
+                return Err(interruption(records, record, Function::DoStep, status));
+            }
+            cursor.call(record.tag, Function::GetReal);
+            // SAFETY: as above.
+            let status = unsafe {
+                (record.get_real)(
+                    record.component,
+                    output_refs.wrapping_add(output),
+                    record.outputs as usize,
+                    after.wrapping_add(output),
+                )
+            };
+            let is_well = status == fmi2_abi::OK && float_control.seems_to_hold();
+            if !is_well || (looks_closely && FloatControl::current() != *float_control) {
+                return Err(interruption(records, record, Function::GetReal, status));
+            }
+        }
+        cursor.rest();
+        Ok(())
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.lane.cursor.rest();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn interruption(
+    records: &[Record],
+    at: &Record,
+    function: Function,
+    status: fmi2_abi::Status,
+) -> Interruption {
+    let mut records = records.iter();
+    Interruption {
+        instance: records
+            .position(|record| std::ptr::eq(record, at))
+            .unwrap_or(0),
+        function,
+        status,
+    }
+}
+
+impl Instance {
+    /// Gives the status of an interruption its effect, as the call alone would have: that of `fmi2SetReal` with these
+    /// value references and values, or of `fmi2GetReal`.
+    ///
+    /// # Errors
+    /// As the call alone.
+    pub fn conclude_values_in_lane(
+        &mut self,
+        interruption: &Interruption,
+        values: Option<(&[u32], &[f64])>,
+    ) -> CallResult {
+        let Interruption {
+            function, status, ..
+        } = *interruption;
+        if status == fmi2_abi::OK {
+            // The control words are looked at once for the three calls.
+            self.restore_float_control("a call of fmi2SetReal, fmi2DoStep or fmi2GetReal");
+            return Ok(());
+        }
+        match values {
+            Some((refs, values)) => {
+                let value = |index: usize| values[index].to_string();
+                self.conclude_values(function, status, BaseType::Real, refs, &value)
+            }
+            None => self.conclude_slowly(function, status),
+        }
+    }
+
+    /// Gives the status of an interruption its effect, as `fmi2DoStep` from `time` by `step` alone would have.
+    ///
+    /// # Errors
+    /// As [`do_step`](Self::do_step).
+    pub fn conclude_step_in_lane(
+        &mut self,
+        interruption: &Interruption,
+        (time, step): (f64, f64),
+    ) -> Result<StepOutcome, Box<CallError>> {
+        self.slot.set_time(time);
+        self.conclude_step(interruption.status, time, step)
+    }
+}

@@ -1,0 +1,97 @@
+//! Macro-steps in a row, while nothing looks between them.
+
+use super::ending::{end_if_due, is_interrupted};
+use super::{Run, account, fail_by, track_point};
+use crate::engine::lane;
+use crate::fault::RunError;
+use crate::state::Together;
+use crate::step::Step;
+
+/// The last macro-steps of a run are made one by one: its trials begin with the last but one.
+const STEPS_AT_END: u64 = 3;
+
+/// Makes some macro-steps in a row of FMUs that are called together, and then what each macro-step does to energies,
+/// defects and alarms; the communication point at the time `until`, s, is the last one. `false` where that is not possible now,
+/// and nothing was done.
+///
+/// # Errors
+/// As [`Run::step`].
+pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
+    let most = most_steps(run);
+    if most < 2 {
+        return Ok(false);
+    }
+    let Run {
+        state,
+        timeline,
+        interrupt,
+        tracker,
+        ..
+    } = run;
+    let next = |made: usize| {
+        let step = timeline.step_after(made as u64);
+        if made == 0 {
+            return Some(step);
+        }
+        let is_last = made as u64 == most || step.time >= until;
+        if is_last || is_interrupted(interrupt.as_deref()) {
+            return None;
+        }
+        if let Some(tracker) = tracker {
+            tracker(step.time, step.index);
+        }
+        Some(step)
+    };
+    let Some(ended) = lane::steps_in_a_row(state, true, next) else {
+        return Ok(false);
+    };
+    account_rows(run);
+    if let Some(step) = ended.step() {
+        let made = lane::complete(&mut run.state, ended);
+        if let Err(fault) = made {
+            return Err(fail_by(run, fault));
+        }
+        account(run, &step, true);
+        run.timeline.advance(&step);
+    }
+    track_point(run);
+    end_if_due(run)?;
+    Ok(true)
+}
+
+/// How many macro-steps may be made in a row now.
+#[inline(always)]
+fn most_steps(run: &Run) -> u64 {
+    let looks_between = !run.observers.is_empty()
+        || run.checkpoint.is_some()
+        || run.audit.is_needed()
+        || run.state.graph.has_energy_limits
+        || !run.state.units.held.is_empty()
+        || !run.state.scenario.channels.is_empty();
+    if looks_between || !run.timeline.is_regular() || !run.plan.is_checked_lane() {
+        return 0;
+    }
+    if !run.ledger.takes_rows(&run.state) {
+        return 0;
+    }
+    let whole = run.timeline.whole_steps().saturating_sub(STEPS_AT_END);
+    whole.min(run.defects.steps_until_look(run.timeline.steps()))
+}
+
+/// Does to energies, defects and alarms as if each row of the lane had been observed by itself.
+fn account_rows(run: &mut Run) {
+    let Together::Lane(_, rows) = &mut run.state.units.together else {
+        return;
+    };
+    rows.transpose();
+    let (timeline, clock) = (&run.timeline, &run.state.graph.clock);
+    let size = timeline.next_step().size;
+    let step_of = |row: usize| timeline.step_after(row as u64);
+    let end_of = |step: &Step| step.end(clock);
+    run.ledger
+        .observe_rows(rows, size, &step_of, &mut run.alarms, &end_of);
+    run.defects
+        .observe_rows(rows, &run.state.courses.sources, size);
+    run.written = false;
+    run.timeline.advance_by(rows.steps() as u64);
+}
