@@ -181,7 +181,7 @@ fn conclude(
                 true => member
                     .slot
                     .conclude_step(interruption, step.time, step.size),
-                false => member.slot.step(step.time, step.size),
+                false => member.step(step.time, step.size),
             }?);
         }
         let outputs = &mut after[member.outputs.clone()];
