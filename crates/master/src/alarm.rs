@@ -97,7 +97,7 @@ impl Alarms {
     /// Looks at the residual and the transferred power of one bond, W, at some points in a row; [`pass`](Self::pass) counts
     /// them. `time_of` gives their times, s.
     #[inline]
-    pub(crate) fn observe_row_of_bond<'a>(
+    pub(crate) fn observe_rows_of_bond<'a>(
         &mut self,
         bond: usize,
         powers: impl Iterator<Item = (&'a f64, &'a f64)>,

@@ -73,7 +73,7 @@ impl Rows {
 
     /// Makes the columns.
     pub(crate) fn transpose(&mut self) {
-        let height = self.most_steps() + 1;
+        let height = self.most_steps + 1;
         let rows = self.values.chunks_exact(self.width.max(1));
         for (step, row) in rows.take(self.steps + 1).enumerate() {
             for (column, value) in self.columns.chunks_exact_mut(height).zip(row) {

@@ -3,12 +3,10 @@
 //! registers.
 
 use super::{BondAccount, Ledger};
-use crate::alarm::Alarms;
 use crate::extremes::{greater, less};
 use crate::graph::Axis;
 use crate::rows::{MOST_STEPS, Rows};
 use crate::state::SystemState;
-use crate::step::Step;
 
 type ByStep = [f64; MOST_STEPS];
 
@@ -140,15 +138,14 @@ impl Ledger {
             .all(is_own)
     }
 
-    /// Adds the macro-steps of the rows, all of this `size`, s, and lets the alarms look at each. `step_of` gives the
-    /// macro-steps by their number among the rows.
+    /// Adds the macro-steps of the rows, all of this `size`, s. `end_of` gives their ends by their numbers among the rows, s.
+    /// `look` receives the residual and the given power of each bond in each macro-step, W.
     pub(crate) fn observe_rows(
         &mut self,
         rows: &Rows,
         size: f64,
-        step_of: &dyn Fn(usize) -> Step,
-        alarms: &mut Alarms,
-        end: &dyn Fn(&Step) -> f64,
+        end_of: &dyn Fn(usize) -> f64,
+        look: &mut dyn FnMut(usize, &[f64], &[f64]),
     ) {
         let steps = rows.steps();
         let mut columns = Columns::EMPTY;
@@ -157,18 +154,13 @@ impl Ledger {
             for (axis, last_change) in bond.axes.iter().zip(&mut bond.last_changes) {
                 *last_change = columns.add_axis(axis, *last_change, rows);
             }
-            bond.add_columns(&mut columns, steps, size, &|step| end(&step_of(step)));
-            let powers = columns.residual[..steps].iter().zip(&columns.given);
-            alarms.observe_row_of_bond(index, powers, &|step| {
-                let step = step_of(step);
-                step.time + step.size
-            });
+            bond.add_columns(&mut columns, steps, size, end_of);
+            look(index, &columns.residual[..steps], &columns.given[..steps]);
         }
-        alarms.pass(steps as u64);
         if self.bonds.len() > 1 {
             for (step, made) in columns.made[..steps].iter().enumerate() {
                 if made.abs() > self.peak.0.abs() {
-                    self.peak = (*made, end(&step_of(step)));
+                    self.peak = (*made, end_of(step));
                 }
             }
         }

@@ -5,7 +5,6 @@ use super::{Run, account, fail_by, track_point};
 use crate::engine::lane;
 use crate::fault::RunError;
 use crate::state::Together;
-use crate::step::Step;
 
 /// The last macro-steps of a run are made one by one: its trials begin with the last but one.
 const STEPS_AT_END: u64 = 3;
@@ -87,9 +86,17 @@ fn account_rows(run: &mut Run) {
     let (timeline, clock) = (&run.timeline, &run.state.graph.clock);
     let size = timeline.next_step().size;
     let step_of = |row: usize| timeline.step_after(row as u64);
-    let end_of = |step: &Step| step.end(clock);
-    run.ledger
-        .observe_rows(rows, size, &step_of, &mut run.alarms, &end_of);
+    let end_of = |row: usize| step_of(row).end(clock);
+    let alarms = &mut run.alarms;
+    let mut look = |bond: usize, residual: &[f64], given: &[f64]| {
+        let time_of = |row: usize| {
+            let step = step_of(row);
+            step.time + step.size
+        };
+        alarms.observe_rows_of_bond(bond, residual.iter().zip(given), &time_of);
+    };
+    run.ledger.observe_rows(rows, size, &end_of, &mut look);
+    alarms.pass(rows.steps() as u64);
     run.defects
         .observe_rows(rows, &run.state.courses.sources, size);
     run.written = false;
