@@ -145,7 +145,7 @@ impl Ledger {
         rows: &Rows,
         size: f64,
         end_of: &dyn Fn(usize) -> f64,
-        look: &mut dyn FnMut(usize, &[f64], &[f64]),
+        mut look: impl FnMut(usize, &[f64], &[f64]),
     ) {
         let steps = rows.steps();
         let mut columns = Columns::EMPTY;

@@ -88,14 +88,14 @@ fn account_rows(run: &mut Run) {
     let step_of = |row: usize| timeline.step_after(row as u64);
     let end_of = |row: usize| step_of(row).end(clock);
     let alarms = &mut run.alarms;
-    let mut look = |bond: usize, residual: &[f64], given: &[f64]| {
+    let look = |bond: usize, residual: &[f64], given: &[f64]| {
         let time_of = |row: usize| {
             let step = step_of(row);
             step.time + step.size
         };
         alarms.observe_rows_of_bond(bond, residual.iter().zip(given), &time_of);
     };
-    run.ledger.observe_rows(rows, size, &end_of, &mut look);
+    run.ledger.observe_rows(rows, size, &end_of, look);
     alarms.pass(rows.steps() as u64);
     run.defects
         .observe_rows(rows, &run.state.courses.sources, size);
