@@ -313,6 +313,15 @@ impl RowSink for FlushedFile {
         self.write(|sink| sink.real_row(time, values))
     }
 
+    fn mixed_row(
+        &mut self,
+        time: f64,
+        reals: &[f64],
+        others: &mut dyn Iterator<Item = Cell<'_>>,
+    ) -> Result<(), RecordError> {
+        self.write(|sink| sink.mixed_row(time, reals, others))
+    }
+
     fn flush(&mut self) -> Result<(), RecordError> {
         self.write(|sink| sink.flush())
     }

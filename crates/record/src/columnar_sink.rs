@@ -164,6 +164,15 @@ impl<W: Output> RowSink for ColumnarSink<W> {
         self.rows.real_row(time, values)
     }
 
+    fn mixed_row(
+        &mut self,
+        time: f64,
+        reals: &[f64],
+        others: &mut dyn Iterator<Item = Cell<'_>>,
+    ) -> Result<(), RecordError> {
+        self.rows.mixed_row(time, reals, others)
+    }
+
     fn flush(&mut self) -> Result<(), RecordError> {
         self.rows.flush()
     }

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::part_file::PartFile;
-use crate::row_encoding::{Encoding, first_line, push_name};
+use crate::row_buffer::RowBuffer;
+use crate::row_encoding::{Encoding, first_line};
+use crate::row_text::{Texts, push_name};
 use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink};
 
 /// Bytes that are collected before they go to the operating system.
@@ -97,7 +99,7 @@ pub struct CsvSink<W: Output = File> {
     has_begun: bool,
     encoding: Encoding,
     columns: usize,
-    buffer: Vec<u8>,
+    buffer: RowBuffer,
     /// Length of the buffer that ends with a whole row.
     complete: usize,
     /// Bytes that the output took.
@@ -144,9 +146,9 @@ impl<W: Output> CsvSink<W> {
             path: path.into(),
             part: None,
             has_begun: false,
-            encoding: Encoding::Text,
+            encoding: Encoding::Text(Texts::new(0)),
             columns: 0,
-            buffer: Vec::with_capacity(BLOCK + BLOCK / 4),
+            buffer: RowBuffer::with_capacity(BLOCK + BLOCK / 4),
             complete: 0,
             written: 0,
             rows: 0,
@@ -163,25 +165,33 @@ impl<W: Output> CsvSink<W> {
         self
     }
 
-    /// Starts a row. An unfinished one, whose cells panicked, is removed.
-    fn start_row(&mut self, time: f64) -> Result<(), RecordError> {
+    /// Appends a row, takes it back where it does not fit, and hands a full block over.
+    #[inline]
+    fn push_row(
+        &mut self,
+        time: f64,
+        reals: &[f64],
+        others: &mut dyn Iterator<Item = Cell<'_>>,
+    ) -> Result<(), RecordError> {
         self.check_usable()?;
+        // A row whose cells panicked.
         self.buffer.truncate(self.complete);
-        self.encoding.push_time(&mut self.buffer, time);
-        Ok(())
+        let buffer = &mut self.buffer;
+        let found = self.encoding.push_row(buffer, time, reals, others);
+        self.end_row(found)
     }
 
-    /// Takes back a row that does not fit; else ends it and hands a full block over.
-    fn end_row(&mut self, cells: usize) -> Result<(), RecordError> {
-        if cells != self.columns {
+    /// Takes back a row that does not fit; else hands a full block over.
+    #[inline]
+    fn end_row(&mut self, found: usize) -> Result<(), RecordError> {
+        if found != self.columns {
             self.buffer.truncate(self.complete);
             return Err(RecordError::WrongRow {
                 expected: self.columns,
-                found: cells,
+                found,
             });
         }
-        self.encoding.end_row(&mut self.buffer);
-        let is_staged = self.output.stage(&self.buffer[self.complete..]);
+        let is_staged = self.output.stage(&self.buffer.as_slice()[self.complete..]);
         self.complete = self.buffer.len();
         self.rows += 1;
         if is_staged && self.complete < BLOCK {
@@ -195,7 +205,10 @@ impl<W: Output> CsvSink<W> {
     fn hand_over(&mut self) -> Result<(), RecordError> {
         let mut taken = 0;
         while taken < self.complete {
-            match self.output.write(&self.buffer[taken..self.complete]) {
+            match self
+                .output
+                .write(&self.buffer.as_slice()[taken..self.complete])
+            {
                 Ok(0) => return Err(self.fail(taken, io::ErrorKind::WriteZero.into())),
                 Ok(count) => taken += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -203,7 +216,7 @@ impl<W: Output> CsvSink<W> {
             }
         }
         self.written += self.complete as u64;
-        self.buffer.drain(..self.complete);
+        self.buffer.remove_front(self.complete);
         self.complete = 0;
         Ok(())
     }
@@ -230,9 +243,8 @@ impl<W: Output> CsvSink<W> {
             let rest = &before[place..];
             let (cells, length) = self.encoding.first_row(rest, earlier);
             self.buffer.extend_from_slice(&rest[..cells]);
-            for values in values {
-                self.encoding.push_real(&mut self.buffer, values[row]);
-            }
+            let more = values.iter().map(|values| values[row]);
+            self.encoding.push_more(&mut self.buffer, more);
             // The cells were counted when the row was written.
             self.end_row(self.columns)?;
             (place, row) = (place + length, row + 1);
@@ -270,13 +282,13 @@ impl<W: Output> CsvSink<W> {
         if self.output.is_taken_over() {
             return self.error(source);
         }
-        let whole_rows = |bytes: &[u8]| match self.encoding {
+        let whole_rows = |bytes: &[u8]| match &self.encoding {
             // Names are handed over by themselves, and their length says nothing.
             Encoding::Doubles if self.written == 0 => (0, 0),
             encoding => encoding.whole_rows(bytes, self.columns),
         };
-        let (rows, _) = whole_rows(&self.buffer[..self.complete]);
-        let (kept_rows, kept_bytes) = whole_rows(&self.buffer[..taken]);
+        let (rows, _) = whole_rows(&self.buffer.as_slice()[..self.complete]);
+        let (kept_rows, kept_bytes) = whole_rows(&self.buffer.as_slice()[..taken]);
         self.rows = self.rows.saturating_sub(rows - kept_rows);
         self.written += kept_bytes;
         // Where this fails as well, the last row is cut short, and readers say so.
@@ -320,11 +332,9 @@ impl<W: Output> RowSink for CsvSink<W> {
         self.check_usable()?;
         self.has_begun = true;
         self.columns = columns.len();
-        if columns
-            .iter()
-            .any(|column| column.kind == ColumnType::String)
-        {
-            self.encoding = Encoding::Text;
+        let is_text = |column: &Column| column.kind == ColumnType::String;
+        if columns.iter().any(is_text) || matches!(self.encoding, Encoding::Text(_)) {
+            self.encoding = Encoding::Text(Texts::new(columns.len()));
         }
         self.encoding.start_names(&mut self.buffer);
         for column in columns {
@@ -340,21 +350,23 @@ impl<W: Output> RowSink for CsvSink<W> {
         time: f64,
         cells: &mut dyn Iterator<Item = Cell<'_>>,
     ) -> Result<(), RecordError> {
-        self.start_row(time)?;
-        let mut count = 0;
-        for cell in cells.take(self.columns + 1) {
-            self.encoding.push_cell(&mut self.buffer, cell);
-            count += 1;
-        }
-        self.end_row(count)
+        // One more shows that there are too many.
+        let mut cells = cells.take(self.columns + 1);
+        self.push_row(time, &[], &mut cells)
     }
 
     fn real_row(&mut self, time: f64, values: &[f64]) -> Result<(), RecordError> {
-        self.start_row(time)?;
-        for value in values {
-            self.encoding.push_real(&mut self.buffer, *value);
-        }
-        self.end_row(values.len())
+        self.push_row(time, values, &mut std::iter::empty())
+    }
+
+    fn mixed_row(
+        &mut self,
+        time: f64,
+        reals: &[f64],
+        others: &mut dyn Iterator<Item = Cell<'_>>,
+    ) -> Result<(), RecordError> {
+        let most = self.columns.saturating_sub(reals.len()) + 1;
+        self.push_row(time, reals, &mut others.take(most))
     }
 
     fn flush(&mut self) -> Result<(), RecordError> {

@@ -1,8 +1,10 @@
 //! Rows as bytes: lines of text, or doubles of fixed length.
 
-use std::io::{self, BufRead, Write as _};
+use std::io::{self, BufRead};
 
 use crate::csv_reader::{Rows, read_names};
+use crate::row_buffer::RowBuffer;
+use crate::row_text::Texts;
 use crate::sink::Cell;
 
 /// The first byte of a file of doubles; no text begins with it.
@@ -12,65 +14,64 @@ const MARK: u8 = 0;
 const LONGEST_NAMES: usize = 64 << 20;
 
 /// How rows become bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Encoding {
     /// A line of comma-separated values each.
-    Text,
+    Text(Texts),
     /// Little-endian doubles, after a line with the names. Whole numbers and booleans are doubles, too.
     Doubles,
 }
 
 impl Encoding {
     /// Begins the line of names.
-    pub(crate) fn start_names(self, buffer: &mut Vec<u8>) {
-        if self == Self::Doubles {
+    pub(crate) fn start_names(&self, buffer: &mut RowBuffer) {
+        if matches!(self, Self::Doubles) {
             buffer.push(MARK);
         }
         buffer.extend_from_slice(b"time");
     }
 
-    /// Begins a row.
-    pub(crate) fn push_time(self, buffer: &mut Vec<u8>, time: f64) {
+    /// Appends a row: reals, then cells of any type; returns the number of cells after the time.
+    #[inline]
+    pub(crate) fn push_row(
+        &mut self,
+        buffer: &mut RowBuffer,
+        time: f64,
+        reals: &[f64],
+        others: &mut dyn Iterator<Item = Cell<'_>>,
+    ) -> usize {
         match self {
-            Self::Text => push_real(buffer, time),
-            Self::Doubles => buffer.extend_from_slice(&time.to_le_bytes()),
+            Self::Text(texts) => {
+                texts.push_row(buffer, time, reals);
+                let count = texts.push_cells(buffer, others);
+                buffer.replace_last(b'\n');
+                reals.len() + count
+            }
+            Self::Doubles => {
+                push_doubles(buffer, &[time]);
+                push_doubles(buffer, reals);
+                let others = others.map(|cell| push_doubles(buffer, &[double(cell)]));
+                reals.len() + others.count()
+            }
         }
     }
 
-    /// Appends a cell to a row.
-    pub(crate) fn push_real(self, buffer: &mut Vec<u8>, number: f64) {
-        if self == Self::Text {
-            buffer.push(b',');
-        }
-        self.push_time(buffer, number);
-    }
-
-    /// Appends a cell of any type. Doubles have no place for texts: a sink with columns of texts writes text.
-    pub(crate) fn push_cell(self, buffer: &mut Vec<u8>, cell: Cell<'_>) {
-        if self == Self::Text {
-            buffer.push(b',');
-            return push_text(buffer, cell);
-        }
-        let number = match cell {
-            Cell::Real(number) => number,
-            Cell::Integer(number) => number as f64,
-            Cell::Boolean(boolean) => f64::from(u8::from(boolean)),
-            Cell::String(_) => f64::NAN,
-        };
-        self.push_real(buffer, number);
-    }
-
-    /// Ends a row.
-    pub(crate) fn end_row(self, buffer: &mut Vec<u8>) {
-        if self == Self::Text {
-            buffer.push(b'\n');
+    /// Appends cells to a row that has no end yet, and ends it.
+    pub(crate) fn push_more(&mut self, buffer: &mut RowBuffer, reals: impl Iterator<Item = f64>) {
+        match self {
+            Self::Text(texts) => {
+                buffer.push(b',');
+                texts.push_cells(buffer, reals.map(Cell::Real));
+                buffer.replace_last(b'\n');
+            }
+            Self::Doubles => reals.for_each(|number| push_doubles(buffer, &[number])),
         }
     }
 
     /// Length of the first row, which has so many columns after the time, without its end and with it.
-    pub(crate) fn first_row(self, rows: &[u8], columns: usize) -> (usize, usize) {
+    pub(crate) fn first_row(&self, rows: &[u8], columns: usize) -> (usize, usize) {
         match self {
-            Self::Text => first_line(rows),
+            Self::Text(_) => first_line(rows),
             Self::Doubles => {
                 let length = row_length(columns + 1).min(rows.len());
                 (length, length)
@@ -79,9 +80,9 @@ impl Encoding {
     }
 
     /// Number of whole rows at the beginning of a block, and their bytes; a line of names counts as a row.
-    pub(crate) fn whole_rows(self, block: &[u8], columns: usize) -> (u64, u64) {
+    pub(crate) fn whole_rows(&self, block: &[u8], columns: usize) -> (u64, u64) {
         match self {
-            Self::Text => {
+            Self::Text(_) => {
                 let mut lines = Lines::default();
                 block.iter().for_each(|byte| lines.push(*byte));
                 (lines.count, lines.end)
@@ -224,38 +225,23 @@ fn each_block(reader: &mut impl BufRead, mut see: impl FnMut(&[u8])) {
     }
 }
 
-fn push_text(buffer: &mut Vec<u8>, cell: Cell<'_>) {
+fn push_doubles(buffer: &mut RowBuffer, numbers: &[f64]) {
+    let length = size_of_val(numbers);
+    let (room, _) = buffer.room(length).as_chunks_mut();
+    for (target, number) in room.iter_mut().zip(numbers) {
+        *target = number.to_le_bytes();
+    }
+    buffer.advance(length);
+}
+
+/// Doubles have no place for texts: a sink with columns of texts writes text.
+fn double(cell: Cell<'_>) -> f64 {
     match cell {
-        Cell::Real(number) => push_real(buffer, number),
-        // Writing to a vector does not fail.
-        Cell::Integer(number) => drop(write!(buffer, "{number}")),
-        Cell::Boolean(boolean) => buffer.push(if boolean { b'1' } else { b'0' }),
-        Cell::String(text) => push_quoted(buffer, text),
+        Cell::Real(number) => number,
+        Cell::Integer(number) => number as f64,
+        Cell::Boolean(boolean) => f64::from(u8::from(boolean)),
+        Cell::String(_) => f64::NAN,
     }
-}
-
-/// `NaN`, `inf`, `-inf`, or the shortest decimal form that reads back as the same double.
-fn push_real(buffer: &mut Vec<u8>, number: f64) {
-    buffer.extend_from_slice(zmij::Buffer::new().format(number).as_bytes());
-}
-
-pub(crate) fn push_name(buffer: &mut Vec<u8>, name: &str) {
-    if name.is_empty() || name.trim() != name || name.contains(['"', ',', '\n', '\r']) {
-        push_quoted(buffer, name);
-    } else {
-        buffer.extend_from_slice(name.as_bytes());
-    }
-}
-
-fn push_quoted(buffer: &mut Vec<u8>, text: &str) {
-    buffer.push(b'"');
-    for (index, part) in text.split('"').enumerate() {
-        if index > 0 {
-            buffer.extend_from_slice(b"\"\"");
-        }
-        buffer.extend_from_slice(part.as_bytes());
-    }
-    buffer.push(b'"');
 }
 
 #[cfg(test)]

@@ -116,6 +116,21 @@ pub trait RowSink: Send {
         self.row(time, &mut values.iter().copied().map(Cell::Real))
     }
 
+    /// Appends a row of reals first, then of any cells; `time` in s.
+    ///
+    /// # Errors
+    ///
+    /// As [`RowSink::row`].
+    fn mixed_row(
+        &mut self,
+        time: f64,
+        reals: &[f64],
+        others: &mut dyn Iterator<Item = Cell<'_>>,
+    ) -> Result<(), RecordError> {
+        let reals = reals.iter().copied().map(Cell::Real);
+        self.row(time, &mut reals.chain(others))
+    }
+
     /// Hands all rows to the operating system, so that other programs can read them.
     ///
     /// # Errors

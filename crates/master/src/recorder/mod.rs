@@ -5,9 +5,7 @@ mod columns;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use gyrator_record::{
-    Cell, Column, CsvSink, MemoryRows, QueuedSink, RecordError, RowSink, create_sink,
-};
+use gyrator_record::{Column, CsvSink, MemoryRows, QueuedSink, RecordError, RowSink, create_sink};
 
 use crate::observer::{Observer, ObserverError, StopRequest, View, Watch};
 use crate::report::Report;
@@ -214,9 +212,7 @@ fn write(sink: &mut dyn RowSink, row: &RecordedRow) -> Result<(), RecordError> {
     if row.others.is_empty() {
         return sink.real_row(row.time, &row.reals);
     }
-    let reals = row.reals.iter().map(|value| Cell::Real(*value));
-    let others = row.others.iter().map(cell);
-    sink.row(row.time, &mut reals.chain(others))
+    sink.mixed_row(row.time, &row.reals, &mut row.others.iter().map(cell))
 }
 
 impl Observer for Recorder {
