@@ -1,9 +1,11 @@
 //! An FMU: opened once, instantiated as often as needed.
 
+mod libraries;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::archive::{Archive, Limits};
@@ -13,12 +15,14 @@ use crate::error::{LoadError, OpenError};
 use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
 use crate::instance::Instance;
-use crate::library::{Library, Source};
-use crate::library_file::{LibraryFile, LoadFailure, Place, UnpackedBinary, first_that_works};
+use crate::library_file::UnpackedBinary;
 use crate::needs::{Binary, Loading, Needs};
+use crate::platform;
 use crate::unpacked::{Contents, Unpacked};
 use crate::warning::Warning;
-use crate::{elf_head, platform};
+pub(crate) use libraries::Idle;
+use libraries::Libraries;
+pub use libraries::LibraryUse;
 
 /// The library of the Java machine.
 const JAVA: &str = "libjvm.so";
@@ -57,10 +61,12 @@ pub struct InstanceOptions {
     pub pending_timeout: Duration,
     /// Once it is true, a step in the background has 3 s before it is cancelled.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// Whether the instance has a library of its own.
+    pub library: LibraryUse,
 }
 
 impl Default for InstanceOptions {
-    /// No windows, no logging, a minute for steps in the background.
+    /// No windows, no logging, a minute for steps in the background, a library of its own where it is needed.
     fn default() -> Self {
         Self {
             visible: false,
@@ -68,6 +74,7 @@ impl Default for InstanceOptions {
             log_categories: Vec::new(),
             pending_timeout: Duration::from_secs(60),
             interrupt: None,
+            library: LibraryUse::Auto,
         }
     }
 }
@@ -100,21 +107,13 @@ impl fmt::Debug for Fmu {
     }
 }
 
-/// Libraries that no instance uses.
-pub(crate) type Idle = Arc<Mutex<Vec<Library>>>;
-
 struct Inner {
     path: PathBuf,
     peek: Peek,
     options: OpenOptions,
     unpacked: Arc<Unpacked>,
     fatal: Arc<AtomicBool>,
-    /// The one copy of the library, where instances may share it.
-    shared: Mutex<Option<Library>>,
-    /// Copies of the library whose instances are gone.
-    idle: Idle,
-    /// Whether the library was found to be one that this machine can load.
-    is_checked: AtomicBool,
+    libraries: Libraries,
 }
 
 impl Fmu {
@@ -154,9 +153,7 @@ impl Fmu {
             },
             unpacked,
             fatal: Arc::default(),
-            shared: Mutex::default(),
-            idle: Idle::default(),
-            is_checked: AtomicBool::new(false),
+            libraries: Libraries::default(),
         })))
     }
 
@@ -171,9 +168,7 @@ impl Fmu {
             options: inner.options.clone(),
             unpacked: Arc::clone(&inner.unpacked),
             fatal: Arc::default(),
-            shared: Mutex::default(),
-            idle: Idle::default(),
-            is_checked: AtomicBool::new(false),
+            libraries: Libraries::default(),
         }))
     }
 
@@ -302,10 +297,9 @@ impl Fmu {
 
     /// Makes an instance for co-simulation.
     ///
-    /// Every instance loads a copy of the library of its own, so that instances do not share
-    /// global data: also an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
-    /// Only where the FMU declares it safe do they share one, which is faster where there are many
-    /// ([`ModelDescription::declares_shared_library`]). Copies are used again when their instance
+    /// Instances have libraries of their own, so that they do not share global data: also an FMU that says
+    /// `canBeInstantiatedOnlyOncePerProcess` can have several. They share one, which is faster where there
+    /// are many, where that is [safe or wanted](LibraryUse). Copies are used again when their instance
     /// has been freed, unless the FMU can be instantiated only once per process.
     ///
     /// # Errors
@@ -324,8 +318,8 @@ impl Fmu {
         let mut warnings = Vec::new();
         let float_control = FloatControl::current();
         let claim = SlotGuard::new(instance_name);
-        let loading = || self.library(&model, co_simulation, &mut warnings);
-        let library = claim.slot().during(Activity::LoadLibrary, loading)?;
+        let loading = || self.library(&model, options.library, &mut warnings);
+        let (library, is_own) = claim.slot().during(Activity::LoadLibrary, loading)?;
         drop(claim);
         warnings.extend(restored(float_control));
         let resources = inner.unpacked.resource_uri();
@@ -335,9 +329,8 @@ impl Fmu {
             fatal: Arc::clone(&inner.fatal),
             warnings,
             float_control,
-            idle: self
-                .may_reuse(co_simulation)
-                .then(|| Arc::clone(&inner.idle)),
+            idle: (is_own && !co_simulation.can_be_instantiated_only_once_per_process)
+                .then(|| Arc::clone(&inner.libraries.idle)),
         };
         made.instantiate(instance_name, &resources, options, self.starts_java())
     }
@@ -349,68 +342,6 @@ impl Fmu {
                 let mut names = needs.libraries.iter().map(|library| library.name.as_str());
                 names.any(|name| name == JAVA)
             })
-    }
-
-    /// Whether a private copy of the library can serve one instance after the other.
-    fn may_reuse(&self, co_simulation: &CoSimulation) -> bool {
-        !self.0.peek.description.declares_shared_library()
-            && !co_simulation.can_be_instantiated_only_once_per_process
-    }
-
-    /// The library for a new instance: a copy of its own, or the shared one.
-    fn library(
-        &self,
-        model: &str,
-        co_simulation: &CoSimulation,
-        warnings: &mut Vec<Warning>,
-    ) -> Result<Library, LoadError> {
-        let inner = &*self.0;
-        let may_share = inner.peek.description.declares_shared_library()
-            && !co_simulation.can_be_instantiated_only_once_per_process;
-        let mut shared = inner.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(library) = shared.as_ref().filter(|_| may_share) {
-            return Ok(library.clone());
-        }
-        let idle = inner
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
-        if let Some(library) = idle {
-            return Ok(library);
-        }
-        let binary = self.binary(model, co_simulation, warnings)?;
-        if cfg!(target_os = "linux") && !inner.is_checked.load(Ordering::Relaxed) {
-            self.check(model, &binary)?;
-            inner.is_checked.store(true, Ordering::Relaxed);
-        }
-        let library = self.load(model, &binary, warnings)?;
-        if may_share {
-            *shared = Some(library.clone());
-        }
-        Ok(library)
-    }
-
-    /// Loads the library from a file of its own.
-    fn load(
-        &self,
-        model: &str,
-        binary: &UnpackedBinary,
-        warnings: &mut Vec<Warning>,
-    ) -> Result<Library, LoadError> {
-        let inner = &*self.0;
-        first_that_works(Place::of(binary, &inner.unpacked), |place| {
-            let file = LibraryFile::new(place, binary, &inner.unpacked);
-            file.map_err(LoadFailure::of_file(binary)).and_then(|file| {
-                let source = Source {
-                    model,
-                    file: file.path(),
-                    loading: inner.loading(),
-                };
-                let loaded = Library::load(&source, Arc::clone(&inner.unpacked), warnings);
-                loaded.map_err(LoadFailure::of_library(&file))
-            })
-        })
     }
 
     /// The library of this platform, where it was unpacked.
@@ -438,35 +369,6 @@ impl Fmu {
             folder,
             name,
         })
-    }
-
-    /// Refuses libraries that would kill the process when they are loaded, also
-    /// those that the FMU brings along.
-    fn check(&self, model: &str, binary: &UnpackedBinary) -> Result<(), LoadError> {
-        let io = |source| LoadError::Io {
-            path: binary.path(),
-            source,
-        };
-        let refuse = |file: &str, reason| {
-            Err(LoadError::WrongBinary {
-                model: model.to_owned(),
-                file: file.to_owned(),
-                reason,
-            })
-        };
-        if let Err(reason) = elf_head::check_file(&binary.path()).map_err(io)? {
-            return refuse(&binary.name, reason);
-        }
-        let broken = elf_head::broken_libraries(&binary.folder).map_err(io)?;
-        if broken.is_empty() {
-            return Ok(());
-        }
-        let needs = Needs::of(&binary.path(), &self.0.loading()).map_err(io)?;
-        let is_needed = |file: &str| needs.libraries.iter().any(|needed| needed.name == file);
-        match broken.into_iter().find(|(file, _)| is_needed(file)) {
-            Some((file, reason)) => refuse(&file, reason),
-            None => Ok(()),
-        }
     }
 }
 

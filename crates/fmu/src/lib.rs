@@ -54,6 +54,7 @@ mod platform;
 mod process_directory;
 mod python;
 mod search_path;
+mod stateless;
 mod unpacked;
 mod warning;
 pub mod xml;
@@ -64,7 +65,7 @@ pub use description::*;
 pub use encoding::{decode as decode_description, decode_file as decode_xml};
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::{Function, SlaveState};
-pub use fmu::{Fmu, InstanceOptions, OpenOptions, Peek};
+pub use fmu::{Fmu, InstanceOptions, LibraryUse, OpenOptions, Peek};
 pub use instance::{
     CallResult, FmuState, Held, Instance, Interruption, LONGEST_STATE, Lane, Ports, StepOutcome,
     Violations,

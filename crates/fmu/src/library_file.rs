@@ -22,7 +22,7 @@ impl UnpackedBinary {
     }
 
     /// Whether its folder holds nothing else.
-    fn is_alone(&self) -> bool {
+    pub(crate) fn is_alone(&self) -> bool {
         std::fs::read_dir(&self.folder).is_ok_and(|entries| entries.count() == 1)
     }
 }

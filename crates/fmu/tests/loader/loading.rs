@@ -1,6 +1,6 @@
 //! Libraries that are missing, foreign, broken or named oddly.
 
-use gyrator_fmu::{Fmu, InstanceOptions, LoadError, OpenOptions};
+use gyrator_fmu::{Fmu, InstanceOptions, LibraryUse, LoadError, OpenOptions};
 
 use crate::building::{
     Archive, DESCRIPTION, PLATFORM, compile, fixture, fixture_library, fmu_with, library, ready,
@@ -370,6 +370,84 @@ fn c16_copies_of_a_library_are_in_memory() {
         fmu.library_file().unwrap()
     );
     assert_eq!(std::fs::read(link).unwrap(), fixture_library());
+}
+
+/// An FMU whose library keeps nothing outside of its instances and does not say so: the one of the benchmark, without
+/// its annotation.
+fn stateless(name: &str) -> Fmu {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../xtask/bench");
+    let description = std::fs::read_to_string(format!("{root}/modelDescription.xml")).unwrap();
+    let description = description.replace("<Library shared=\"true\"/>", "");
+    let directory = tempfile::tempdir().unwrap();
+    let source = format!("{root}/tiny.c");
+    let file = compile(directory.path(), name, &[source]);
+    fmu_with(&description, name, &std::fs::read(file).unwrap())
+}
+
+/// The outputs of two instances that step in turn, each with an input of its own.
+fn outputs(fmu: &Fmu, library: LibraryUse) -> Vec<u64> {
+    let options = InstanceOptions {
+        library,
+        ..InstanceOptions::default()
+    };
+    let mut instances = ["first", "second"].map(|name| {
+        let mut instance = fmu.instantiate(name, &options).unwrap();
+        instance.setup_experiment(None, 0.0, None).unwrap();
+        instance.enter_initialization_mode().unwrap();
+        instance.exit_initialization_mode().unwrap();
+        instance
+    });
+    let mut found = Vec::new();
+    for step in 0..20 {
+        for (instance, factor) in instances.iter_mut().zip([0.1, 0.3]) {
+            let input = factor * f64::from(step);
+            instance.set_real(&[0, 1], &[input, -input]).unwrap();
+            instance.do_step(f64::from(step) * 0.1, 0.1, true).unwrap();
+        }
+        for instance in &mut instances {
+            let mut values = [0.0; 2];
+            instance.get_real(&[2, 3], &mut values).unwrap();
+            found.extend(values.map(f64::to_bits));
+        }
+    }
+    found
+}
+
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn c16_instances_share_a_library_that_keeps_nothing_and_step_to_the_same_bits() {
+    let fmu = stateless("keeps_nothing.so");
+    let shared = outputs(&fmu, LibraryUse::Auto);
+    assert!(!is_mapped("memfd:keeps_nothing.so"));
+    assert_eq!(outputs(&fmu, LibraryUse::Shared), shared);
+    assert!(!is_mapped("memfd:keeps_nothing.so"));
+    assert_eq!(outputs(&fmu, LibraryUse::Copied), shared);
+    assert!(is_mapped("memfd:keeps_nothing.so"));
+}
+
+#[test]
+fn c16_a_library_that_keeps_something_is_shared_by_wish_only() {
+    let many = DESCRIPTION.replace("canBeInstantiatedOnlyOncePerProcess=\"true\"", "");
+    let counts = |description: &str, library: LibraryUse| {
+        let fmu = fmu_with(description, "fixture.so", fixture_library());
+        let options = InstanceOptions {
+            library,
+            ..InstanceOptions::default()
+        };
+        ["first", "second"]
+            .map(|name| {
+                let mut instance = fmu.instantiate(name, &options).unwrap();
+                instance.setup_experiment(None, 0.0, None).unwrap();
+                instance.enter_initialization_mode().unwrap();
+                let mut count = [0.0];
+                instance.get_real(&[2], &mut count).unwrap();
+                (count[0], instance)
+            })
+            .map(|(count, _)| count)
+    };
+    assert_eq!(counts(&many, LibraryUse::Shared), [1.0, 2.0]);
+    // An FMU that bears one instance per process is never shared.
+    assert_eq!(counts(DESCRIPTION, LibraryUse::Shared), [1.0, 1.0]);
 }
 
 #[test]
