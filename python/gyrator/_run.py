@@ -31,7 +31,7 @@ _LIVE = re.compile(rb"^live page: \S+$", re.MULTILINE)
 #: How long to wait for the end of the program before the rows that have come are read, s.
 _INTERVAL = 0.01
 #: Options with ``=`` between name and value, which may also stand without one.
-_WITH_EQUALS = {"cache", "error_bars", "isolate", "real_time"}
+_WITH_EQUALS = {"cache", "error_bars", "isolate", "profile", "real_time"}
 
 
 @keywords(RunOptions)

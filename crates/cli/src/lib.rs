@@ -25,6 +25,7 @@ pub mod numbers;
 mod options;
 mod overwriting;
 mod picture;
+mod profile;
 pub mod progress;
 mod provenance;
 mod real_time;
@@ -42,7 +43,6 @@ mod summary;
 mod summary_file;
 mod supervision;
 mod system_input;
-mod unit_times;
 mod verbs;
 
 use std::path::Path;

@@ -34,7 +34,8 @@ pub(crate) fn html(text: &str) -> Result<PathBuf, String> {
     with_ending(text, &["html", "htm"], wrong)
 }
 
-fn with_ending(text: &str, endings: &[&str], wrong: &str) -> Result<PathBuf, String> {
+/// A path that ends in one of these.
+pub(crate) fn with_ending(text: &str, endings: &[&str], wrong: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let found = path.extension().unwrap_or_default();
     let mut endings = endings.iter();

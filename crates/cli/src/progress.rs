@@ -140,6 +140,10 @@ impl Drop for Progress {
 struct Needle(Arc<Gauge>);
 
 impl Observer for Needle {
+    fn activity(&self) -> &'static str {
+        "progress"
+    }
+
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         let gauge = &self.0;
         if gauge.wanted.load(Ordering::Relaxed) {

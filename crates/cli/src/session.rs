@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gyrator::learning::FeedForward;
+use gyrator::profile::ProfiledUnits;
 use gyrator::real_time::Timing;
 use gyrator::record::Selection;
 use gyrator::run::divergence_advice;
@@ -37,6 +38,7 @@ use crate::interrupt::Interrupt;
 use crate::junit;
 use crate::live::Live;
 use crate::overwriting::{self, Named};
+use crate::profile::Times;
 use crate::provenance::{Hashing, Provenance};
 use crate::recorder::{ResultFile, recorder};
 use crate::report_page;
@@ -45,7 +47,6 @@ use crate::session_warnings::warning;
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
-use crate::unit_times::{TimedUnits, UnitTimes};
 
 /// The rule of a warning about the duration of the run.
 const MANY_STEPS: &str = "many-steps";
@@ -106,8 +107,8 @@ struct Running {
     clock: WallClock,
     /// Keeps the signals of the page.
     drawn: Option<reporting::Drawn>,
-    /// Measures the calls of FMUs, for the page.
-    times: Option<UnitTimes>,
+    /// Measures where its time goes.
+    times: Option<Times>,
     /// The files that were read, where something is written that names them.
     hashing: Option<Hashing>,
     /// The page on which it is seen.
@@ -312,7 +313,7 @@ impl Session<'_> {
 
     fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
         self.check_end()?;
-        let mut outputs = self.options.results.outputs();
+        let mut outputs = self.options.outputs();
         outputs.extend(self.junit());
         outputs.extend(self.states.and_then(StateOptions::output));
         overwriting::refuse_files_of(&self.system, &outputs)?;
@@ -348,12 +349,15 @@ impl Session<'_> {
         let judging = self.judging(&system)?;
         let loading = self.begin.elapsed().as_secs_f64();
         let options = self.run_options(interrupt);
-        let is_timed = self.options.results.report.is_some();
-        let times = is_timed.then(UnitTimes::default);
+        let has_page = self.options.results.report.is_some();
+        let times = self.options.profile.begin(has_page);
         let since = Instant::now();
         let mut run = system
-            .start_with(&options, &mut *self.maker(times.clone())?)
+            .start_with(&options, &mut *self.maker(times.as_ref())?)
             .map_err(not_started)?;
+        if let Some(times) = times.as_ref().filter(|times| times.is_shown()) {
+            run.profile(&times.profile);
+        }
         let clock = WallClock {
             loading,
             initialising: since.elapsed().as_secs_f64(),
@@ -392,14 +396,13 @@ impl Session<'_> {
     }
 
     /// Makes the units of FMUs, and measures their calls where times are wanted.
-    fn maker(&self, times: Option<UnitTimes>) -> Result<Box<dyn UnitMaker>, Failure> {
+    fn maker(&self, times: Option<&Times>) -> Result<Box<dyn UnitMaker>, Failure> {
+        let profile = times.map(|times| times.profile.clone());
         let isolation = Isolation::new()
             .timeout(self.options.execution.timeout())
-            .arguments(["isolated".into()]);
-        let maker = TimedUnits {
-            inner: isolation,
-            times,
-        };
+            .arguments(["isolated".into()])
+            .profile(profile.clone());
+        let maker = ProfiledUnits::new(isolation, profile);
         Ok(match &self.options.calls.record_calls {
             None => Box::new(maker),
             Some(folder) => {
@@ -462,7 +465,8 @@ impl Session<'_> {
         let junit = junit.filter(|path| junit::is_report(path));
         let results = [&self.options.results.summary, &self.options.results.plot];
         let results = results.into_iter().flatten().map(PathBuf::as_path);
-        for path in results.chain(junit) {
+        let trace = self.options.profile.output().map(|(_, path)| path);
+        for path in results.chain(junit).chain(trace) {
             surroundings::in_own(|| summary_file::remove_earlier(path));
         }
         if let Some(path) = &self.options.results.report {

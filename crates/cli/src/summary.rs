@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use gyrator::error::{Cause, Fault};
 use gyrator::exchange_mode::Exchange;
 use gyrator::plan::PlanText;
+use gyrator::profile::{OperationTime, ProfileReport};
 use gyrator::real_time::TimingReport;
 use gyrator::report::{
     ActionReport, AlgebraicLoopReport, BondReport, ComponentReport, ConnectionReport,
@@ -27,11 +28,11 @@ use crate::error_bars::Assessed;
 use crate::failure::Failure;
 use crate::initial_values::json;
 use crate::numbers::{count, short};
+use crate::profile::{self, Times};
 use crate::provenance::Provenance;
 use crate::real_time;
 use crate::recorder::ResultFile;
 use crate::summary_file;
-use crate::unit_times::{OperationTime, UnitTimes};
 
 /// Where the time of the computer went, s.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -131,6 +132,8 @@ pub(crate) struct Summary<'a> {
     wall_clock: Option<WallClock>,
     /// Time of the calls of FMUs, where a report is written.
     component_times: Option<Vec<OperationTime>>,
+    /// Where the time of stepping went, where it was asked for.
+    profile: Option<ProfileReport>,
     /// The result file, where there is one.
     pub(crate) output: Option<OutputFile>,
     provenance: Option<Provenance>,
@@ -220,6 +223,7 @@ impl<'a> Summary<'a> {
             parameters: BTreeMap::new(),
             wall_clock: Some(wall_clock),
             component_times: None,
+            profile: None,
             output: None,
             provenance: None,
             graph: None,
@@ -267,9 +271,10 @@ impl<'a> Summary<'a> {
         self
     }
 
-    /// The same with the times of calls, where they were measured.
-    pub(crate) fn with_component_times(mut self, times: Option<&UnitTimes>) -> Self {
-        self.component_times = times.map(UnitTimes::report);
+    /// The same with times, where they were measured.
+    pub(crate) fn with_times(mut self, times: Option<&Times>) -> Self {
+        self.component_times = times.and_then(Times::of_fmus);
+        self.profile = times.and_then(Times::report);
         self
     }
 
@@ -391,6 +396,7 @@ impl<'a> Summary<'a> {
         }
         text.push_str(&self.time_line());
         text.push_str(&self.real_time.map(real_time::lines).unwrap_or_default());
+        text.extend(self.profile.as_ref().map(profile::table));
         text
     }
 

@@ -76,6 +76,7 @@ pub mod need;
 pub mod observer;
 mod order;
 pub mod plan;
+pub mod profile;
 pub mod random;
 pub mod real_time;
 mod recorder;

@@ -107,6 +107,11 @@ pub trait Observer: Send {
         Ok(Vec::new())
     }
 
+    /// What it does in a macro-step, in one word, for a [profile](crate::profile::Profile).
+    fn activity(&self) -> &'static str {
+        "observe"
+    }
+
     /// The system is at its first communication point.
     ///
     /// # Errors
@@ -136,6 +141,10 @@ pub trait Observer: Send {
 impl Observer for Box<dyn Observer> {
     fn watches(&mut self, view: &View<'_>) -> Result<Vec<Watch>, ObserverError> {
         (**self).watches(view)
+    }
+
+    fn activity(&self) -> &'static str {
+        (**self).activity()
     }
 
     fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {

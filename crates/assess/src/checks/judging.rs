@@ -138,6 +138,10 @@ impl Watcher {
 }
 
 impl Observer for Watcher {
+    fn activity(&self) -> &'static str {
+        "check"
+    }
+
     fn watches(&mut self, _: &View<'_>) -> Result<Vec<Watch>, ObserverError> {
         Ok(self.watches.iter().map(Watch::each).collect())
     }

@@ -23,9 +23,9 @@ use super::{LiveOptions, LivePage, end, name, page};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::profile::Times;
 use crate::report_page;
 use crate::summary::Summary;
-use crate::unit_times::UnitTimes;
 
 /// Between two looks at the wish to end a run that is held.
 const NAP: Duration = Duration::from_millis(20);
@@ -47,7 +47,7 @@ pub(crate) struct Live {
     refusal: Option<&'static str>,
     since: Instant,
     /// Measures the calls of FMUs.
-    times: Option<UnitTimes>,
+    times: Option<Times>,
     /// The summary, and the signals of the whole run.
     summary: OnceCell<(serde_json::Value, Option<serde_json::Value>)>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Shown<'a> {
     /// The system as a picture shows it.
     pub(crate) diagram: Option<Diagram>,
     /// Measures the calls of FMUs.
-    pub(crate) times: Option<UnitTimes>,
+    pub(crate) times: Option<Times>,
 }
 
 impl LiveOptions {
@@ -159,7 +159,7 @@ impl Live {
         let report = run.report();
         let (time, steps, is_paused) = (report.stop_time, report.steps, self.is_paused);
         let elapsed = self.since.elapsed().as_secs_f64();
-        let times = self.times.as_ref().map(UnitTimes::report);
+        let times = self.times.as_ref().and_then(Times::of_fmus);
         self.page.say_made(move || {
             let mut report = serde_json::to_value(report).unwrap_or_default();
             report["component_times"] = serde_json::to_value(times).unwrap_or_default();

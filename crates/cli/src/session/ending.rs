@@ -41,7 +41,7 @@ impl Session<'_> {
             .with_parameters(&running.parameters)
             .with_checks(&findings)
             .with_plan(gyrator::run::plan(&running.run))
-            .with_component_times(running.times.as_ref())
+            .with_times(running.times.as_ref())
             .with_graph(self.diagram(report))
             .with_provenance(end.provenance);
         if let Some(assessed) = end.assessed {
@@ -63,6 +63,7 @@ impl Session<'_> {
         let written = written.and(self.write_findings(&findings, &outcome, report));
         let written = written.and(self.draw(running, &summary));
         let written = written.and(self.write_report(running, drawing, &summary));
+        let written = written.and(self.options.profile.write(running.times.as_ref()));
         if let Err(error) = outcome {
             if is_broken_pipe(&error) && checks::failed(&findings).is_none() {
                 return written.map(|()| Exit::Success);

@@ -8,6 +8,8 @@ use crate::checks::CheckOptions;
 use crate::fmu_options::FmuOptions;
 use crate::live::LiveOptions;
 use crate::options::{CallRecordingOptions, ErrorBarOptions, ExecutionOptions, ResultOptions};
+use crate::overwriting::Named;
+use crate::profile::ProfileOptions;
 use crate::progress::ShowOptions;
 use crate::real_time::RealTimeOptions;
 use crate::supervision::Plan;
@@ -24,6 +26,8 @@ pub(crate) struct SessionOptions {
     #[command(flatten)]
     pub(super) calls: CallRecordingOptions,
     #[command(flatten)]
+    pub(crate) profile: ProfileOptions,
+    #[command(flatten)]
     pub(super) real_time: RealTimeOptions,
     #[command(flatten)]
     pub(super) live: LiveOptions,
@@ -38,7 +42,15 @@ impl SessionOptions {
     pub(crate) fn for_companion(mut self) -> Self {
         self.results = self.results.without_files();
         self.calls.record_calls = None;
+        self.profile = ProfileOptions::off();
         self
+    }
+
+    /// The files that are written, by their options.
+    pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
+        let mut outputs = self.results.outputs();
+        outputs.extend(self.profile.output());
+        outputs
     }
 
     /// What the parent of the run of a system needs.

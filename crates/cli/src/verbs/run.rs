@@ -67,7 +67,7 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     }
     let mut inputs = inputs(&options);
     inputs.push(("the system file", &options.system));
-    let mut outputs = options.session.results.outputs();
+    let mut outputs = options.session.outputs();
     outputs.extend(options.checks.output());
     outputs.extend(options.states.output());
     overwriting::refuse(&outputs, &inputs)?;

@@ -47,7 +47,7 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     }
     let mut inputs = inputs(&options);
     inputs.push(("the FMU", &options.fmu));
-    let mut outputs = options.session.results.outputs();
+    let mut outputs = options.session.outputs();
     overwriting::refuse(&outputs, &inputs)?;
     // The result file says by itself, and at once, that it has no folder.
     outputs.retain(|(option, _)| *option != "--output-file");

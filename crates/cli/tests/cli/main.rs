@@ -36,6 +36,7 @@ mod osp;
 mod outputs;
 mod packing;
 mod plots;
+mod profile;
 mod real_time;
 mod recording;
 mod replay;

@@ -6,10 +6,11 @@ use super::{corrections, feed_forward, inputs, outputs, scenario, slopes, steps,
 use crate::exchange::refresh;
 use crate::fault::{Cause, Fault, UnitFault};
 use crate::plan::{Declared, Operation, Phase, Stage, StageView, StepPlan, Store};
+use crate::profile::Probe;
 use crate::state::SystemState;
 use crate::step::{Step, StepParts};
 
-/// Makes a macro-step.
+/// Makes a macro-step, with a probe around each operation.
 ///
 /// # Errors
 /// The first fault of a unit, or the first value that is NaN or infinite.
@@ -18,21 +19,23 @@ pub(crate) fn execute(
     plan: &mut StepPlan,
     state: &mut SystemState,
     step: &Step,
+    probe: &mut impl Probe,
 ) -> Result<(), Fault> {
     state.signals.had_event = false;
     for operation in &plan.operations {
         match operation {
-            Operation::Lane { checks } => lane(state, *checks, step)?,
-            operation => perform(
-                operation,
-                &mut Stages {
+            Operation::Lane { checks } => {
+                probe.act(operation.name(), |_| lane(state, *checks, step))?;
+            }
+            operation => {
+                let mut stages = Stages {
                     stages: &mut plan.stages,
                     declared: &plan.declared,
-                },
-                state,
-                step,
-                0,
-            )?,
+                };
+                probe.act(operation.name(), |probe| {
+                    perform(operation, &mut stages, state, step, 0, probe)
+                })?;
+            }
         }
     }
     Ok(())
@@ -61,6 +64,7 @@ fn perform(
     state: &mut SystemState,
     step: &Step,
     part: u32,
+    probe: &mut impl Probe,
 ) -> Result<(), Fault> {
     match operation {
         Operation::Own(stage) => run_stage(stages, *stage, state, step, (part, false)).map(drop),
@@ -70,7 +74,9 @@ fn perform(
             for part in 0..*parts {
                 let own = parts_of_step.part(part);
                 for operation in body {
-                    perform(operation, stages, state, &own, part)?;
+                    probe.act(operation.name(), |probe| {
+                        perform(operation, stages, state, &own, part, probe)
+                    })?;
                 }
                 if state.units.terminated.is_some() {
                     break;
@@ -85,7 +91,7 @@ fn perform(
             body,
         } => {
             let iteration = (components.as_slice(), *limit, *test);
-            iterate(iteration, body, stages, state, step)
+            iterate(iteration, body, stages, state, step, probe)
         }
         Operation::Feed => inputs::feed_straight(state, step),
         Operation::Lane { checks } => lane(state, *checks, step),
@@ -101,6 +107,7 @@ fn iterate(
     stages: &mut Stages<'_>,
     state: &mut SystemState,
     step: &Step,
+    probe: &mut impl Probe,
 ) -> Result<(), Fault> {
     let terminated = state.units.terminated;
     run_stage(stages, test, state, step, (0, false))?;
@@ -111,7 +118,11 @@ fn iterate(
         state.units.terminated = terminated;
         state.counters.iterations += 1;
         let mut operations = body.iter();
-        let made = operations.try_for_each(|act| perform(act, stages, state, step, pass));
+        let made = operations.try_for_each(|act| {
+            probe.act(act.name(), |probe| {
+                perform(act, stages, state, step, pass, probe)
+            })
+        });
         let is_discarded = match made {
             Ok(()) => false,
             Err(fault) if fault.unit.cause == Cause::Discard && pass > 1 && pass < limit => true,

@@ -197,6 +197,10 @@ impl RealTime {
 struct WrongFactor(f64);
 
 impl Observer for RealTime {
+    fn activity(&self) -> &'static str {
+        "real time"
+    }
+
     fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         if !(self.factor > 0.0 && self.factor.is_finite()) {
             return Err(Box::new(WrongFactor(self.factor)));

@@ -216,6 +216,10 @@ fn write(sink: &mut dyn RowSink, row: &RecordedRow) -> Result<(), RecordError> {
 }
 
 impl Observer for Recorder {
+    fn activity(&self) -> &'static str {
+        "record"
+    }
+
     fn watches(&mut self, view: &View<'_>) -> Result<Vec<Watch>, ObserverError> {
         if self.columns.is_none() {
             self.choose(view)?;

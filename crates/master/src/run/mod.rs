@@ -30,6 +30,7 @@ use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::observer::{Observer, StopRequest, View};
 use crate::plan::StepPlan;
+use crate::profile::{Acts, Probe, Profile, Unprofiled};
 use crate::report::{Report, StopReason};
 use crate::state::SystemState;
 use crate::step::Step;
@@ -77,6 +78,8 @@ pub struct Run {
     alarms: Alarms,
     observers: Vec<Observing>,
     tracker: Option<Tracker>,
+    /// Measures the macro-steps.
+    acts: Option<Box<Acts>>,
     interrupt: Option<Arc<AtomicBool>>,
     waits_at_stop_time: bool,
     timeline: Timeline,
@@ -199,6 +202,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         control,
         observers: Vec::new(),
         tracker: None,
+        acts: None,
         interrupt,
         waits_at_stop_time,
         stop_reason: StopReason::Running,
@@ -257,34 +261,10 @@ impl Run {
     /// A fault of a unit or an observer, after which the run has ended: the observers have finished
     /// what they recorded, and [`report`](Self::report) holds the rest.
     pub fn step(&mut self) -> Result<bool, RunError> {
-        if self.has_ended() {
-            return Err(RunError::Ended(self.stop_reason.word()));
+        match &self.acts {
+            None => make_macro_step(self, &mut Unprofiled),
+            Some(_) => make_measured(self),
         }
-        if self.timeline.is_over() {
-            return Err(RunError::Ended(StopReason::StopTime.word()));
-        }
-        let step = self.timeline.next_step();
-        keep_state(self, &step)?;
-        if !self.untried.is_empty() {
-            step_trial::save(self, &step);
-        }
-        let made = if self.timeline.is_fixed() {
-            make_once(self, &step, true).map(|()| step)
-        } else {
-            repetition::make(self, step)?
-        };
-        match made {
-            Ok(made) => self.timeline.advance(&made),
-            Err(fault) => return Err(fail_by(self, fault)),
-        }
-        track_point(self);
-        if !self.observers.is_empty() {
-            notify_observers(self)?;
-        }
-        if !self.has_ended() {
-            end_if_due(self)?;
-        }
-        Ok(!self.has_ended())
     }
 
     /// Steps until the stop time, or until a unit or an observer ends the run.
@@ -318,6 +298,13 @@ impl Run {
             }
         }
         Ok(!self.has_ended())
+    }
+
+    /// Measures the macro-steps from here on, and no others: the operations of the plan, the ledger and the observers. The
+    /// calls of units are measured where the profile has [wrapped](Profile::units) them, and are a part of the operations
+    /// where not.
+    pub fn profile(&mut self, profile: &Profile) {
+        self.acts = Some(Box::new(Acts::new(profile)));
     }
 
     /// Ends the run here: the units are terminated and the observers finish.
@@ -378,16 +365,65 @@ impl Run {
     }
 }
 
+/// Makes a macro-step; `false` when it was the last one.
+#[inline]
+fn make_macro_step(run: &mut Run, probe: &mut impl Probe) -> Result<bool, RunError> {
+    if run.has_ended() {
+        return Err(RunError::Ended(run.stop_reason.word()));
+    }
+    if run.timeline.is_over() {
+        return Err(RunError::Ended(StopReason::StopTime.word()));
+    }
+    let step = run.timeline.next_step();
+    keep_state(run, &step)?;
+    if !run.untried.is_empty() {
+        step_trial::save(run, &step);
+    }
+    let made = if run.timeline.is_fixed() {
+        make_once(run, &step, true, probe).map(|()| step)
+    } else {
+        repetition::make(run, step, probe)?
+    };
+    match made {
+        Ok(made) => run.timeline.advance(&made),
+        Err(fault) => return Err(fail_by(run, fault)),
+    }
+    track_point(run);
+    if !run.observers.is_empty() {
+        notify_observers(run, probe)?;
+    }
+    if !run.has_ended() {
+        end_if_due(run)?;
+    }
+    Ok(!run.has_ended())
+}
+
+/// As [`make_macro_step`], with a profile.
+#[cold]
+fn make_measured(run: &mut Run) -> Result<bool, RunError> {
+    let Some(mut acts) = run.acts.take() else {
+        return make_macro_step(run, &mut Unprofiled);
+    };
+    let made = acts.macro_step(run.time(), |acts| make_macro_step(run, acts));
+    run.acts = Some(acts);
+    made
+}
+
 /// Makes a step once, or a part of it: the first one if `begins`.
 ///
 /// # Errors
 /// The first fault of a unit, or the first value that is NaN or infinite.
 #[inline(always)]
-fn make_once(run: &mut Run, step: &Step, begins: bool) -> Result<(), Fault> {
+fn make_once(
+    run: &mut Run,
+    step: &Step,
+    begins: bool,
+    probe: &mut impl Probe,
+) -> Result<(), Fault> {
     engine::give_held_values(&mut run.state, step)?;
     engine::give_free(&mut run.state, step)?;
-    engine::execute(run.plan.plan(), &mut run.state, step)?;
-    account(run, step, begins);
+    engine::execute(run.plan.plan(), &mut run.state, step, probe)?;
+    probe.act("ledger", |_| account(run, step, begins));
     Ok(())
 }
 
@@ -410,13 +446,14 @@ fn fail_by(run: &mut Run, fault: Fault) -> RunError {
     fail(run, RunError::Fault(fault))
 }
 
-fn notify_observers(run: &mut Run) -> Result<(), RunError> {
+fn notify_observers(run: &mut Run, probe: &mut impl Probe) -> Result<(), RunError> {
     let mut observers = std::mem::take(&mut run.observers);
     let mut outcome = Ok(ControlFlow::Continue(()));
     let step = run.timeline.next_step();
     for Observing { observer, watched } in &mut observers {
-        let updated = watch::update(&mut run.state, watched, &step, true);
-        let seen = updated.map_err(RunError::Fault).and_then(|()| {
+        let seen = probe.act(observer.activity(), |_| {
+            let updated = watch::update(&mut run.state, watched, &step, true);
+            updated.map_err(RunError::Fault)?;
             let view = View {
                 watched: &*watched,
                 ..run.view()

@@ -4,6 +4,7 @@ use super::ending::fail;
 use super::{Run, make_once};
 use crate::engine;
 use crate::fault::{Cause, Fault, RunError};
+use crate::profile::Probe;
 use crate::step::{Step, StepParts};
 use crate::step_control::{Decision, StepAudit};
 
@@ -13,10 +14,14 @@ use crate::step_control::{Decision, StepAudit};
 /// # Errors
 /// A fault that cannot be undone, within; a state that cannot be restored, which has ended the run.
 #[inline(never)]
-pub(super) fn make(run: &mut Run, first: Step) -> Result<Result<Step, Fault>, RunError> {
+pub(super) fn make(
+    run: &mut Run,
+    first: Step,
+    probe: &mut impl Probe,
+) -> Result<Result<Step, Fault>, RunError> {
     let (mut step, mut parts) = (first, 1);
     loop {
-        let again = match make_in_parts(run, &step, parts) {
+        let again = match make_in_parts(run, &step, parts, probe) {
             Ok(made) => match size_next_step(run, &step, &made, parts) {
                 None => return Ok(Ok(made)),
                 Some(again) => again,
@@ -32,16 +37,21 @@ pub(super) fn make(run: &mut Run, first: Step) -> Result<Result<Step, Fault>, Ru
 }
 
 /// Makes a step in equal parts, one after the other. Returns as much of it as was made.
-fn make_in_parts(run: &mut Run, step: &Step, parts: u32) -> Result<Step, Fault> {
+fn make_in_parts(
+    run: &mut Run,
+    step: &Step,
+    parts: u32,
+    probe: &mut impl Probe,
+) -> Result<Step, Fault> {
     if parts <= 1 {
-        return make_once(run, step, true).map(|()| *step);
+        return make_once(run, step, true, probe).map(|()| *step);
     }
     let clock = run.state.graph.clock;
     let all = StepParts::of(step, parts, &clock);
     let mut had_event = false;
     for index in 0..parts {
         let part = all.part(index);
-        make_once(run, &part, index == 0)?;
+        make_once(run, &part, index == 0, probe)?;
         had_event |= run.state.signals.had_event;
         if run.state.units.terminated.is_some() && index + 1 < parts {
             run.state.signals.had_event = had_event;

@@ -62,6 +62,7 @@ pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
 #[inline(always)]
 fn most_steps(run: &Run) -> u64 {
     let looks_between = !run.observers.is_empty()
+        || run.acts.is_some()
         || run.checkpoint.is_some()
         || run.audit.is_needed()
         || run.state.graph.has_energy_limits

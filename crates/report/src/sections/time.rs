@@ -104,12 +104,13 @@ fn by_component(summary: &Value) -> String {
         "step, s",
         "set, s",
         "get, s",
+        "wait, s",
         "others, s",
         "load and initialize, s",
     ]);
     for component in &components {
-        let [step, set, get] =
-            ["step", "set", "get"].map(|word| component.sum(|other| other == word));
+        let [step, set, get, wait] =
+            ["step", "set", "get", "wait"].map(|word| component.sum(|other| other == word));
         let all = component.in_stepping();
         let [share, bar] = shares(all);
         table.row([
@@ -120,7 +121,8 @@ fn by_component(summary: &Value) -> String {
             seconds(step),
             seconds(set),
             seconds(get),
-            seconds((all - step - set - get).max(0.0)),
+            seconds(wait),
+            seconds((all - step - set - get - wait).max(0.0)),
             seconds(component.sum(|word| matches!(word, "load" | "initialize"))),
         ]);
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gyrator::error::{Cause, UnitFault};
+use gyrator::profile::Waits;
 use gyrator::unit::UnitResult;
 use gyrator_fmu::flight_recorder::{Activity, SlotGuard};
 
@@ -26,6 +27,8 @@ pub(super) struct Hosted {
     pub(super) journal: Option<Journal>,
     /// Why there is no worker any more.
     lost: Option<Box<UnitFault>>,
+    /// Measures how long the worker is waited for.
+    pub(super) waits: Option<Waits>,
 }
 
 /// Why a worker does not host the FMU.
@@ -70,6 +73,7 @@ impl Hosted {
             start,
             journal,
             lost: None,
+            waits: None,
         })
     }
 
@@ -96,7 +100,11 @@ impl Hosted {
         }
         let (slot, connection) = (self.claim.slot(), &mut self.connection);
         let receive = || connection.receive(request, reply);
-        let received = sent.and_then(|()| slot.during(Activity::OwnProcess, receive));
+        let receive = || slot.during(Activity::OwnProcess, receive);
+        let received = sent.and_then(|()| match &self.waits {
+            None => receive(),
+            Some(waits) => waits.during(receive),
+        });
         let loss = match received {
             Ok(()) => match Head::read(reply) {
                 Ok(head) => return Ok(head),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use gyrator::Unit;
 use gyrator::error::{LoadError, LoadErrorKind};
+use gyrator::profile::Profile;
 use gyrator::unit::{UnitMaker, UnitOrder};
 
 use super::connection::Terms;
@@ -32,6 +33,7 @@ pub struct Isolation {
     chosen: BTreeSet<String>,
     spinning: Option<Spinning>,
     interpreters_apart: bool,
+    profile: Option<Profile>,
 }
 
 impl Isolation {
@@ -68,6 +70,14 @@ impl Isolation {
         self
     }
 
+    /// Measures the time in which calls of isolated components wait for their processes, as a part of the calls that
+    /// the profile has [wrapped](Profile::units).
+    #[must_use]
+    pub fn profile(mut self, profile: Option<Profile>) -> Self {
+        self.profile = profile;
+        self
+    }
+
     fn start(&self, order: &UnitOrder<'_>, spinning: Spinning) -> Result<IsolatedUnit, LoadError> {
         let journal = order
             .component
@@ -89,18 +99,21 @@ impl Isolation {
         };
         let description = order.description.clone();
         let journal = journal.map(Journal::new);
-        IsolatedUnit::start(order.name(), description, request(order), terms, journal).map_err(
-            |error| match error {
-                NotStarted::NotLoaded(message) => order.refuse(message),
-                NotStarted::Lost(loss) => LoadError {
-                    kind: match loss.is_of_process() {
-                        true => LoadErrorKind::NotLoaded,
-                        false => LoadErrorKind::Lost,
-                    },
-                    ..order.refuse(loss.sentence())
+        let unit = IsolatedUnit::start(order.name(), description, request(order), terms, journal);
+        let mut unit = unit.map_err(|error| match error {
+            NotStarted::NotLoaded(message) => order.refuse(message),
+            NotStarted::Lost(loss) => LoadError {
+                kind: match loss.is_of_process() {
+                    true => LoadErrorKind::NotLoaded,
+                    false => LoadErrorKind::Lost,
                 },
+                ..order.refuse(loss.sentence())
             },
-        )
+        })?;
+        if let Some(profile) = &self.profile {
+            unit.measure_waits(profile.waits(order.name()));
+        }
+        Ok(unit)
     }
 }
 

@@ -1,6 +1,7 @@
 //! An FMU in a process of its own, as a unit.
 
 use gyrator::error::{Cause, UnitFault};
+use gyrator::profile::Waits;
 use gyrator::unit::{Handle, Period, SavedState, StepOutcome, UnitDescription, UnitResult};
 use gyrator::{Unit, Value};
 
@@ -71,6 +72,11 @@ impl IsolatedUnit {
             states: 0,
             begun: None,
         })
+    }
+
+    /// Measures the time in which it waits for its process, from here on.
+    pub(super) fn measure_waits(&mut self, waits: Waits) {
+        self.hosted.waits = Some(waits);
     }
 
     /// Sends the collected operations. One that has failed is identified by its number.

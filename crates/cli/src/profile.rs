@@ -1,0 +1,249 @@
+//! Where the time of a run goes: options, closing table, and the trace for a browser.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use gyrator::profile::{OperationTime, Profile, ProfileReport, TraceEvent};
+use gyrator_worker::surroundings;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::aligned::{Align, Aligned};
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::overwriting::Named;
+use crate::picture::with_ending;
+use crate::screen;
+
+/// Rows of the closing table.
+const MOST_ROWS: usize = 24;
+
+/// Calls before the first macro-step.
+const BEFORE_STEPPING: [&str; 2] = ["load", "initialize"];
+
+/// Whether the time of the run is measured.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ProfileOptions {
+    /// Show where the time of stepping goes, by component and operation; with FILE, also write single events as a trace
+    /// for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE.json", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "", value_parser = trace_file, help_heading = "Results")]
+    profile: Option<PathBuf>,
+}
+
+/// A path that ends in `.json`, or nothing.
+fn trace_file(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() {
+        return Ok(PathBuf::new());
+    }
+    let wrong = "traces are JSON files: the name must end in .json";
+    with_ending(text, &["json"], wrong)
+}
+
+impl ProfileOptions {
+    /// Of a run that measures nothing.
+    pub(crate) const fn off() -> Self {
+        Self { profile: None }
+    }
+
+    /// The trace, by its option.
+    pub(crate) fn output(&self) -> Option<Named<'_>> {
+        self.trace().map(|path| ("--profile", path))
+    }
+
+    fn trace(&self) -> Option<&Path> {
+        let path = self.profile.as_deref();
+        path.filter(|path| !path.as_os_str().is_empty())
+    }
+
+    /// The measurement of a run; `None` where no times are wanted. `has_page`: a report shows those of the FMUs.
+    pub(crate) fn begin(&self, has_page: bool) -> Option<Times> {
+        let profile = match self.trace() {
+            Some(_) => Profile::with_trace(),
+            None => Profile::new(),
+        };
+        let is_shown = self.profile.is_some();
+        (is_shown || has_page).then_some(Times {
+            profile,
+            is_shown,
+            has_page,
+        })
+    }
+
+    /// Writes the trace, where one is asked for.
+    pub(crate) fn write(&self, times: Option<&Times>) -> Result<(), Failure> {
+        let (Some(path), Some(times)) = (self.trace(), times) else {
+            return Ok(());
+        };
+        let text = trace(&times.profile);
+        surroundings::in_own(|| screen::file(path, &text)).map_err(|error| {
+            let text = format!("cannot write the trace {}: {error}", path.display());
+            Failure::new(Exit::Failed, Message::error(text))
+        })
+    }
+}
+
+/// The measurement of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Times {
+    pub(crate) profile: Profile,
+    /// `--profile` asks for it.
+    is_shown: bool,
+    has_page: bool,
+}
+
+impl Times {
+    /// The whole run is measured, not the calls of FMUs alone.
+    pub(crate) const fn is_shown(&self) -> bool {
+        self.is_shown
+    }
+
+    /// All times, where they are asked for.
+    pub(crate) fn report(&self) -> Option<ProfileReport> {
+        self.is_shown.then(|| self.profile.report())
+    }
+
+    /// The times of the calls of FMUs, for a page.
+    pub(crate) fn of_fmus(&self) -> Option<Vec<OperationTime>> {
+        let times = || self.profile.report().operations.into_iter();
+        let of_fmus = || times().filter(|time| time.component.is_some()).collect();
+        self.has_page.then(of_fmus)
+    }
+}
+
+/// The closing table: what took longest first.
+pub(crate) fn table(report: &ProfileReport) -> String {
+    let is_in_stepping = |time: &&OperationTime| !BEFORE_STEPPING.contains(&time.operation);
+    let mut times: Vec<&OperationTime> = report.operations.iter().filter(is_in_stepping).collect();
+    times.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+    let rest = times.split_off(times.len().min(MOST_ROWS));
+    let share = |seconds: f64| match report.seconds > 0.0 {
+        true => format!("{:.1}", 100.0 * seconds / report.seconds),
+        false => String::new(),
+    };
+    let mut table = Aligned::new(&[
+        ("time of", Align::Left),
+        ("operation", Align::Left),
+        ("calls", Align::Right),
+        ("s", Align::Right),
+        ("µs a call", Align::Right),
+        ("%", Align::Right),
+    ]);
+    for time in times {
+        table.row([
+            time.component.clone().unwrap_or_else(|| "(run)".to_owned()),
+            time.operation.to_owned(),
+            time.calls.to_string(),
+            format!("{:.6}", time.seconds),
+            format!("{:.3}", 1e6 * time.seconds / time.calls as f64),
+            share(time.seconds),
+        ]);
+    }
+    if !rest.is_empty() {
+        let seconds: f64 = rest.iter().map(|time| time.seconds).sum();
+        let calls: u64 = rest.iter().map(|time| time.calls).sum();
+        let count = format!("{} more", rest.len());
+        let (calls, share) = (calls.to_string(), share(seconds));
+        table.row([
+            count,
+            String::new(),
+            calls,
+            format!("{seconds:.6}"),
+            String::new(),
+            share,
+        ]);
+    }
+    let cost = report.measuring_seconds;
+    format!(
+        "profile: {:.3} s in {} macro-steps, of which measuring took about {cost:.3} s ({} %)\n{}",
+        report.seconds,
+        report.macro_steps,
+        share(cost),
+        table.render()
+    )
+}
+
+/// An event of the format that Chrome's tracing has defined and Perfetto reads: complete, with begin and duration in
+/// microseconds.
+#[derive(Serialize)]
+struct ChromeEvent<'a> {
+    ph: &'static str,
+    pid: u32,
+    tid: u32,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cat: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ts: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    args: Option<Value>,
+}
+
+/// The trace as text, an event a line.
+fn trace(profile: &Profile) -> String {
+    let events = profile.events();
+    let mut threads: Vec<u32> = events.iter().map(|event| event.thread).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    let of_run = events.iter().find(|event| event.component.is_none());
+    let of_run = of_run.map(|event| event.thread);
+    let named = |thread: u32| {
+        let name = match of_run == Some(thread) {
+            true => "run".to_owned(),
+            false => format!("thread {thread}"),
+        };
+        ChromeEvent {
+            name: "thread_name".to_owned(),
+            args: Some(json!({ "name": name })),
+            ..described("M", thread)
+        }
+    };
+    let lines = threads
+        .into_iter()
+        .map(named)
+        .chain(events.iter().map(chrome));
+    // Nothing in an event is a map with keys that are no text.
+    let lines = lines.map(|event| serde_json::to_string(&event).unwrap_or_default());
+    let lines: Vec<String> = lines.collect();
+    format!(
+        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"gyrator\":\"{}\",\"macro_steps\":\"{}\"}},\"traceEvents\":[\n{}\n]}}\n",
+        env!("CARGO_PKG_VERSION"),
+        match profile.traced_interval() {
+            1 => "all".to_owned(),
+            interval => format!("one of {interval}"),
+        },
+        lines.join(",\n")
+    )
+}
+
+const fn described<'a>(ph: &'static str, thread: u32) -> ChromeEvent<'a> {
+    ChromeEvent {
+        ph,
+        pid: 1,
+        tid: thread,
+        name: String::new(),
+        cat: None,
+        ts: None,
+        dur: None,
+        args: None,
+    }
+}
+
+fn chrome(event: &TraceEvent) -> ChromeEvent<'_> {
+    let microseconds = |time: std::time::Duration| time.as_nanos() as f64 / 1e3;
+    let is_macro_step = event.operation == "macro-step";
+    let macro_step = event.macro_step.filter(|_| is_macro_step);
+    ChromeEvent {
+        name: match &event.component {
+            Some(component) => format!("{component}: {}", event.operation),
+            None => event.operation.to_owned(),
+        },
+        cat: Some(event.component.as_deref().unwrap_or("run")),
+        ts: Some(microseconds(event.begin)),
+        dur: Some(microseconds(event.end - event.begin)),
+        args: macro_step.map(|(number, time)| json!({ "number": number, "time": time })),
+        ..described("X", event.thread)
+    }
+}

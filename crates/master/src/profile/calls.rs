@@ -1,0 +1,132 @@
+//! Times of the calls of a component's unit.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::{OperationTime, Stretch, seconds};
+
+/// Purpose of a call.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Call {
+    /// Loads the library, makes the instance.
+    Load,
+    /// Until Initialization Mode has ended, with the values that are set and read until then.
+    Initialize,
+    Set,
+    Step,
+    Get,
+    /// Directional derivatives.
+    Derivative,
+    /// Saves and restores the state.
+    State,
+    /// For another process or thread, within another call.
+    Wait,
+    Terminate,
+}
+
+/// All calls, with their words.
+const CALLS: [(Call, &str); 9] = [
+    (Call::Load, "load"),
+    (Call::Initialize, "initialize"),
+    (Call::Set, "set"),
+    (Call::Step, "step"),
+    (Call::Get, "get"),
+    (Call::Derivative, "derivative"),
+    (Call::State, "state"),
+    (Call::Wait, "wait"),
+    (Call::Terminate, "terminate"),
+];
+
+impl Call {
+    pub(super) fn word(self) -> &'static str {
+        CALLS[self as usize].1
+    }
+}
+
+/// There is one writer at a time.
+#[inline]
+fn add(sum: &AtomicU64, term: u64) {
+    sum.store(sum.load(Ordering::Relaxed) + term, Ordering::Relaxed);
+}
+
+/// Calls of a component. Only the thread that calls the unit writes them.
+#[derive(Debug)]
+pub(super) struct Calls {
+    component: String,
+    /// Place among the components of the profile.
+    number: u32,
+    tallies: [Tally; CALLS.len()],
+    is_initialized: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    calls: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Calls {
+    pub(super) fn new(component: &str, number: u32) -> Self {
+        Self {
+            component: component.to_owned(),
+            number,
+            tallies: Default::default(),
+            is_initialized: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn component(&self) -> &str {
+        &self.component
+    }
+
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
+
+    #[inline]
+    pub(super) fn add(&self, call: Call, stretch: Stretch) {
+        add(&self.tallies[call as usize].calls, 1);
+        self.add_time(call, stretch);
+    }
+
+    /// Of a call that was counted when it began.
+    #[inline]
+    pub(super) fn add_time(&self, call: Call, stretch: Stretch) {
+        add(&self.tallies[call as usize].nanoseconds, stretch.own);
+    }
+
+    /// Initialization Mode has ended.
+    pub(super) fn is_initialized(&self) -> bool {
+        self.is_initialized.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn end_initialization(&self) {
+        self.is_initialized.store(true, Ordering::Relaxed);
+    }
+
+    /// Those that were made.
+    pub(super) fn times(&self) -> Vec<OperationTime> {
+        let time = |(call, word): (Call, &'static str)| {
+            let tally = &self.tallies[call as usize];
+            OperationTime {
+                component: Some(self.component.clone()),
+                operation: word,
+                calls: tally.calls.load(Ordering::Relaxed),
+                seconds: seconds(tally.nanoseconds.load(Ordering::Relaxed)),
+            }
+        };
+        let times = CALLS.into_iter().map(time);
+        times.filter(|time| time.calls > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_stands_at_its_place() {
+        for (place, (call, _)) in CALLS.into_iter().enumerate() {
+            assert_eq!(call as usize, place);
+        }
+    }
+}

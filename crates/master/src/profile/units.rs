@@ -1,0 +1,163 @@
+//! Units whose calls are measured.
+
+use std::sync::Arc;
+
+use super::Profile;
+use super::calls::{Call, Calls};
+use crate::start_error::LoadError;
+use crate::unit::{
+    Handle, Period, SavedState, StepOutcome, Unit, UnitMaker, UnitOrder, UnitResult, UnitWrapper,
+    Value,
+};
+
+/// Makes units whose calls are measured; those of the maker inside as they are without a profile.
+#[derive(Debug)]
+pub struct ProfiledUnits<M> {
+    inner: M,
+    profile: Option<Profile>,
+}
+
+impl<M> ProfiledUnits<M> {
+    /// Of the units of `inner`.
+    pub const fn new(inner: M, profile: Option<Profile>) -> Self {
+        Self { inner, profile }
+    }
+}
+
+impl<M: UnitMaker> UnitMaker for ProfiledUnits<M> {
+    fn plan(&mut self, orders: &[UnitOrder<'_>]) {
+        self.inner.plan(orders);
+    }
+
+    fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError> {
+        let Some(profile) = &self.profile else {
+            return self.inner.make(order);
+        };
+        let calls = profile.calls(order.name());
+        let (made, stretch) = profile.0.measure(|| match self.inner.make(order)? {
+            Some(unit) => Ok(unit),
+            None => Ok(Box::new(order.instantiate()?) as Box<dyn Unit>),
+        });
+        calls.add(Call::Load, stretch);
+        let component = Some(calls.number());
+        profile.0.trace(component, Call::Load.word(), stretch);
+        Ok(Some(Box::new(ProfiledUnit::new(made?, profile, calls))))
+    }
+}
+
+/// Time in which calls of a component's unit wait.
+#[derive(Debug)]
+pub struct Waits {
+    profile: Profile,
+    calls: Arc<Calls>,
+}
+
+impl Waits {
+    pub(super) const fn new(profile: Profile, calls: Arc<Calls>) -> Self {
+        Self { profile, calls }
+    }
+
+    /// Waits. Until the unit is initialised, the time is one of its initialisation.
+    #[inline]
+    pub fn during<T>(&self, wait: impl FnOnce() -> T) -> T {
+        if !self.calls.is_initialized() {
+            return wait();
+        }
+        measured(&self.profile, &self.calls, Call::Wait, wait)
+    }
+}
+
+#[inline]
+fn measured<T>(profile: &Profile, calls: &Calls, call: Call, act: impl FnOnce() -> T) -> T {
+    let (result, stretch) = profile.0.measure(act);
+    calls.add(call, stretch);
+    profile.0.trace(Some(calls.number()), call.word(), stretch);
+    result
+}
+
+/// A unit whose calls are measured.
+pub(super) struct ProfiledUnit {
+    unit: Box<dyn Unit>,
+    profile: Profile,
+    calls: Arc<Calls>,
+}
+
+impl ProfiledUnit {
+    pub(super) fn new(unit: Box<dyn Unit>, profile: &Profile, calls: Arc<Calls>) -> Self {
+        let profile = profile.clone();
+        Self {
+            unit,
+            profile,
+            calls,
+        }
+    }
+
+    #[inline]
+    fn measured<T>(&mut self, call: Call, act: impl FnOnce(&mut dyn Unit) -> T) -> T {
+        let call = match self.calls.is_initialized() {
+            true => call,
+            false => Call::Initialize,
+        };
+        let unit = &mut *self.unit;
+        measured(&self.profile, &self.calls, call, || act(unit))
+    }
+}
+
+/// Measures these calls.
+macro_rules! measured {
+    ($($operation:ident $call:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(fn $call(&mut self, $($argument: $type),*) -> $result {
+            self.measured(Call::$operation, |unit| unit.$call($($argument),*))
+        })*
+    };
+}
+
+impl UnitWrapper for ProfiledUnit {
+    fn inner(&self) -> &dyn Unit {
+        &*self.unit
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut *self.unit
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
+        let result = self.measured(Call::Initialize, |unit| unit.exit_initialization_mode());
+        self.calls.end_initialization();
+        result
+    }
+
+    // Its begin and its end are one step.
+    fn finish_step(&mut self) -> UnitResult<StepOutcome> {
+        let (result, stretch) = self.profile.0.measure(|| self.unit.finish_step());
+        self.calls.add_time(Call::Step, stretch);
+        self.profile
+            .0
+            .trace(Some(self.calls.number()), Call::Step.word(), stretch);
+        result
+    }
+
+    measured! {
+        Initialize setup_experiment(period: &Period) -> UnitResult;
+        Initialize enter_initialization_mode() -> UnitResult;
+        Set set_reals(handles: &[Handle], values: &[f64]) -> UnitResult;
+        Get get_reals(handles: &[Handle], values: &mut [f64]) -> UnitResult;
+        Step step(time: f64, step: f64) -> UnitResult<StepOutcome>;
+        Step begin_step(time: f64, step: f64) -> UnitResult<Option<StepOutcome>>;
+        Set set_value(handle: Handle, value: &Value) -> UnitResult;
+        Get get_value(handle: Handle, value: &mut Value) -> UnitResult;
+        Set set_input_derivatives(handles: &[Handle], orders: &[i32], values: &[f64]) -> UnitResult;
+        Get output_derivatives(handles: &[Handle], orders: &[i32], values: &mut [f64]) -> UnitResult;
+        Derivative directional_derivative(
+            unknowns: &[Handle],
+            knowns: &[Handle],
+            seed: &[f64],
+            values: &mut [f64]
+        ) -> UnitResult;
+        State save(previous: Option<SavedState>) -> UnitResult<SavedState>;
+        State restore(state: &SavedState) -> UnitResult;
+        State serialize() -> UnitResult<Vec<u8>>;
+        State deserialize(bytes: &[u8]) -> UnitResult;
+        Terminate terminate() -> UnitResult;
+    }
+}
