@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: a step of gyrator against a C loop over the same FMU.
 //!
 //! Both run in turn, several times each, because machines differ more between days than these two do. A cell is CPU time,
-//! which other programs change less than the time on the clock, and [by slope](slope).
+//! which other programs change less than the time on the clock, and by slope.
 
 mod document;
 mod instructions;

@@ -158,6 +158,10 @@ impl Observer for Needle {
         }
         Ok(ControlFlow::Continue(()))
     }
+
+    fn can_miss_a_point(&self) -> bool {
+        !self.0.wanted.load(Ordering::Relaxed)
+    }
 }
 
 /// Form of the display, with the period of the run.

@@ -210,7 +210,7 @@ impl Audit {
         };
         let bonds: Vec<AuditedBond> = state.graph.bonds.iter().enumerate().map(entry).collect();
         Self {
-            is_needed: state.exchange.modes.contains(&Exchange::STALE)
+            is_needed: (state.exchange.modes.contains(&Exchange::STALE) && !bonds.is_empty())
                 || bonds.iter().any(|bond| !bond.is_known),
             bonds,
         }

@@ -127,6 +127,12 @@ pub trait Observer: Send {
     /// Ends the run; other observers still finish.
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError>;
 
+    /// Whether it can do without the next communication point, as a display that looks now and then: macro-steps may then be
+    /// made in a row, which takes less time, until it says otherwise. It sees the last point of each row. No by default.
+    fn can_miss_a_point(&self) -> bool {
+        false
+    }
+
     /// The run has ended, well or not; called once in either case.
     ///
     /// # Errors
@@ -153,6 +159,10 @@ impl Observer for Box<dyn Observer> {
 
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         (**self).step(view)
+    }
+
+    fn can_miss_a_point(&self) -> bool {
+        (**self).can_miss_a_point()
     }
 
     fn finish(&mut self, report: &Report) -> Result<(), ObserverError> {

@@ -116,11 +116,11 @@ impl Columns {
 }
 
 impl Ledger {
-    /// Whether it can observe macro-steps in a row: all bonds are as in [`BondAccount::observe_copies`], and their inputs
+    /// Whether it can observe macro-steps in a row: there are no bonds, or all of them are as in [`BondAccount::observe_copies`], and their inputs
     /// are copies of their own outputs.
     #[inline(always)]
     pub(crate) fn takes_rows(&self, state: &SystemState) -> bool {
-        self.copies_own_outputs && state.units.uniform
+        self.bonds.is_empty() || (self.copies_own_outputs && state.units.uniform)
     }
 
     /// Whether the inputs of all bonds copy the outputs of the same bond.

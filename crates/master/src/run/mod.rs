@@ -124,7 +124,7 @@ pub fn check_senses(run: &mut Run) {
 /// Takes the simulated time of a communication point, s, and the number of macro-steps before it.
 pub type Tracker = Box<dyn Fn(f64, u64) + Send>;
 
-/// Gives `tracker` the present communication point, and each that follows, before any observer sees it. It sees no values, so
+/// Gives `tracker` the present communication point, and each that follows, some of them twice, before any observer sees it. It sees no values, so
 /// that macro-steps can be made in a row.
 pub fn track(run: &mut Run, tracker: Tracker) {
     run.tracker = Some(tracker);
@@ -388,13 +388,7 @@ fn make_macro_step(run: &mut Run, probe: &mut impl Probe) -> Result<bool, RunErr
         Ok(made) => run.timeline.advance(&made),
         Err(fault) => return Err(fail_by(run, fault)),
     }
-    track_point(run);
-    if !run.observers.is_empty() {
-        notify_observers(run, probe)?;
-    }
-    if !run.has_ended() {
-        end_if_due(run)?;
-    }
+    reach_point(run, probe)?;
     Ok(!run.has_ended())
 }
 
@@ -435,6 +429,19 @@ fn account(run: &mut Run, step: &Step, begins: bool) {
     run.audit.observe(&run.state, step, begins);
     run.defects.observe(&run.state, step);
     run.alarms.observe(&run.ledger, step.time + step.size);
+}
+
+/// Shows the communication point after a macro-step to those who look, and ends the run if there is a reason.
+#[inline(always)]
+fn reach_point(run: &mut Run, probe: &mut impl Probe) -> Result<(), RunError> {
+    track_point(run);
+    if !run.observers.is_empty() {
+        notify_observers(run, probe)?;
+    }
+    if !run.has_ended() {
+        end_if_due(run)?;
+    }
+    Ok(())
 }
 
 /// Ends the run because of a fault in a step.

@@ -1,9 +1,10 @@
 //! Macro-steps in a row, while nothing looks between them.
 
-use super::ending::{end_if_due, is_interrupted};
-use super::{Run, account, fail_by, track_point};
+use super::ending::is_interrupted;
+use super::{Observing, Run, account, fail_by, reach_point};
 use crate::engine::lane;
 use crate::fault::RunError;
+use crate::profile::Unprofiled;
 use crate::state::Together;
 
 /// The last macro-steps of a run are made one by one: its trials begin with the last but one.
@@ -25,6 +26,7 @@ pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
         timeline,
         interrupt,
         tracker,
+        observers,
         ..
     } = run;
     let next = |made: usize| {
@@ -32,36 +34,46 @@ pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
         if made == 0 {
             return Some(step);
         }
-        let is_last = made as u64 == most || step.time >= until;
-        if is_last || is_interrupted(interrupt.as_deref()) {
+        if made as u64 == most || step.time >= until || !can_all_miss_a_point(observers) {
             return None;
         }
         if let Some(tracker) = tracker {
             tracker(step.time, step.index);
+        }
+        if is_interrupted(interrupt.as_deref()) {
+            return None;
         }
         Some(step)
     };
     let Some(ended) = lane::steps_in_a_row(state, true, next) else {
         return Ok(false);
     };
+    // First, since an interrupted call may have left other control words of the floating-point unit.
+    let last = ended.step();
+    let completed = lane::complete(&mut run.state, ended);
     account_rows(run);
-    if let Some(step) = ended.step() {
-        let made = lane::complete(&mut run.state, ended);
-        if let Err(fault) = made {
-            return Err(fail_by(run, fault));
-        }
+    if let Err(fault) = completed {
+        return Err(fail_by(run, fault));
+    }
+    if let Some(step) = last {
         account(run, &step, true);
         run.timeline.advance(&step);
     }
-    track_point(run);
-    end_if_due(run)?;
+    reach_point(run, &mut Unprofiled)?;
     Ok(true)
+}
+
+#[inline(always)]
+fn can_all_miss_a_point(observers: &[Observing]) -> bool {
+    let mut observers = observers.iter();
+    observers
+        .all(|Observing { observer, watched }| watched.is_empty() && observer.can_miss_a_point())
 }
 
 /// How many macro-steps may be made in a row now.
 #[inline(always)]
 fn most_steps(run: &Run) -> u64 {
-    let looks_between = !run.observers.is_empty()
+    let looks_between = !can_all_miss_a_point(&run.observers)
         || run.acts.is_some()
         || run.checkpoint.is_some()
         || run.audit.is_needed()
