@@ -29,6 +29,8 @@
 //! conformance (C) and of faults to survive (R).
 
 mod archive;
+#[cfg(target_os = "linux")]
+mod code_pages;
 mod compiling;
 mod description;
 mod elf_head;

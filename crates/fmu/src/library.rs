@@ -17,6 +17,7 @@ use fmi2_abi::signature as f;
 use fmi2_abi::{Boolean, Integer, Real};
 
 use crate::error::LoadError;
+use crate::library_file::LibraryFile;
 use crate::needs::{Binary, Loading, Needs};
 use crate::packages;
 use crate::python;
@@ -122,7 +123,7 @@ pub(crate) struct Library {
 /// Library to be loaded.
 pub(crate) struct Source<'a> {
     pub(crate) model: &'a str,
-    pub(crate) file: &'a Path,
+    pub(crate) file: &'a LibraryFile,
     pub(crate) loading: Loading<'a>,
 }
 
@@ -137,17 +138,9 @@ impl Library {
             load_python(&reason).ok_or(reason)?;
             open_with_needed(source)
         });
-        let handle = opened.map_err(|reason| {
-            let (model, file) = source.names();
-            let hint = source.hint(&reason);
-            LoadError::Library {
-                model,
-                file,
-                reason,
-                hint,
-            }
-        })?;
+        let handle = opened.map_err(|reason| source.error(reason))?;
         let handle = ManuallyDrop::new(handle);
+        share_pages(&handle, source.file).map_err(|reason| source.error(reason))?;
         check_version(&handle, warnings);
         let functions = Functions::look_up(&handle).map_err(|functions| {
             let (model, file) = source.names();
@@ -165,9 +158,20 @@ impl Library {
 }
 
 impl Source<'_> {
+    fn error(&self, reason: String) -> LoadError {
+        let (model, file) = self.names();
+        let hint = self.hint(&reason);
+        LoadError::Library {
+            model,
+            file,
+            reason,
+            hint,
+        }
+    }
+
     /// Advice on a message of the dynamic loader.
     fn hint(&self, reason: &str) -> String {
-        let needs = Needs::of(self.file, &self.loading);
+        let needs = Needs::of(self.file.path(), &self.loading);
         match needs.map(|needs| needs.advice()) {
             Ok(advice) if !advice.is_empty() => advice,
             _ => hint(reason),
@@ -177,6 +181,7 @@ impl Source<'_> {
     fn names(&self) -> (String, String) {
         let file = self
             .file
+            .path()
             .file_name()
             .unwrap_or_default()
             .to_string_lossy()
@@ -193,6 +198,16 @@ unsafe fn symbol<T: Copy>(handle: &Handle, name: &str) -> Option<T> {
     // SAFETY: the type is right by the contract of this function; a NULL symbol is an error.
     let symbol = unsafe { handle.get::<Option<T>>(name) };
     symbol.ok().and_then(|symbol| *symbol)
+}
+
+/// Lets a copy use the pages of the unpacked library where they are equal, before any of its functions is called.
+fn share_pages(handle: &Handle, file: &LibraryFile) -> Result<(), String> {
+    // SAFETY: the address of the function is not followed.
+    let function = unsafe { symbol::<f::DoStep>(handle, "fmi2DoStep") };
+    match function {
+        Some(function) => file.share_pages(function as *const std::ffi::c_void),
+        None => Ok(()),
+    }
 }
 
 /// `fmi2GetTypesPlatform` and `fmi2GetVersion` have to return fixed texts; a deviation is worth a
@@ -312,9 +327,9 @@ pub(crate) fn is_loaded(_name: &str) -> bool {
 fn open_with_needed(source: &Source<'_>) -> Result<Handle, String> {
     let mut loaded = Vec::new();
     if !source.loading.library_path.is_empty() {
-        open_from_library_path(source.file, &source.loading, &mut loaded)?;
+        open_from_library_path(source.file.path(), &source.loading, &mut loaded)?;
     }
-    open_with_siblings(source.file, &mut loaded)
+    open_with_siblings(source.file.path(), &mut loaded)
 }
 
 /// Loads what `file` needs and the library path has; the innermost first.

@@ -13,6 +13,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/capi/src/interface_model.rs",
     "crates/capi/src/run.rs",
     "crates/capi/src/system.rs",
+    "crates/fmu/src/code_pages.rs",
     "crates/fmu/src/float_control.rs",
     "crates/fmu/src/instance/calls.rs",
     "crates/fmu/src/instance/derivatives.rs",

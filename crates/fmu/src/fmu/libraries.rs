@@ -124,7 +124,7 @@ impl Fmu {
                 .and_then(|file| {
                     let source = Source {
                         model,
-                        file: file.path(),
+                        file: &file,
                         loading: inner.loading(),
                     };
                     let loaded = Library::load(&source, Arc::clone(&inner.unpacked), warnings);
