@@ -43,7 +43,7 @@ use crate::provenance::{Hashing, Provenance};
 use crate::recorder::{ResultFile, recorder};
 use crate::report_page;
 use crate::screen;
-use crate::session_warnings::warning;
+use crate::session_warnings::{costly_copies, warning};
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
@@ -117,7 +117,21 @@ struct Running {
     warned: usize,
     /// How well it has kept step with the clock.
     timing: Option<Timing>,
+    /// FMUs with copies of their library.
+    copied: Vec<(PathBuf, usize)>,
     stepping_since: Instant,
+}
+
+impl Running {
+    /// The report of a run that has come to its end.
+    fn report(&mut self) -> Report {
+        self.clock.stepping = self.stepping_since.elapsed().as_secs_f64();
+        let mut report = self.run.report();
+        let advice = costly_copies(&self.copied, &report, self.clock.stepping);
+        report.notes.extend(self.resumed.take());
+        report.notes.extend(advice);
+        report
+    }
 }
 
 impl<'a> Session<'a> {
@@ -179,9 +193,7 @@ impl Session<'_> {
         } else {
             self.observe_and_step(&mut running, &interrupt)
         };
-        running.clock.stepping = running.stepping_since.elapsed().as_secs_f64();
-        let mut report = running.run.report();
-        report.notes.extend(running.resumed.take());
+        let mut report = running.report();
         let unsaved = match running.saving.take().filter(|_| outcome.is_ok()) {
             Some(mut saving) => match saving.conclude(&mut running.run, &report) {
                 Ok(note) => {
@@ -391,6 +403,7 @@ impl Session<'_> {
             live: None,
             warned: 0,
             timing: None,
+            copied: gyrator::system::copied_libraries(&system),
             stepping_since: Instant::now(),
         })
     }

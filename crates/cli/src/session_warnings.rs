@@ -1,5 +1,7 @@
 //! Warnings about a run that neither its system nor its engine gives.
 
+use std::path::PathBuf;
+
 use gyrator::{Report, Run, StopReason};
 use gyrator_system::{Problem, SystemFile};
 
@@ -45,6 +47,40 @@ pub(crate) fn shortened_step(system: &SystemFile, report: &Report) -> Option<Str
     })
 }
 
+/// Copies of a library that evict each other from the caches.
+const MANY_COPIES: usize = 32;
+
+/// Time of a step of one FMU, s, below which the copies take longer than the FMU: they cost some 0.1 µs.
+const SHORT_STEP: f64 = 0.25e-6;
+
+/// Least time that is a measurement, s.
+const MEASURABLE: f64 = 0.1;
+
+/// Advice where the copies of libraries have taken longer than the FMUs, in a run that has stepped for so long.
+pub(crate) fn costly_copies(
+    copied: &[(PathBuf, usize)],
+    report: &Report,
+    seconds: f64,
+) -> Option<String> {
+    let fmu_steps = report.steps as f64 * report.components.len() as f64;
+    advice_on_copies(copied, fmu_steps, seconds)
+}
+
+fn advice_on_copies(copied: &[(PathBuf, usize)], fmu_steps: f64, seconds: f64) -> Option<String> {
+    let (path, copies) = copied.iter().max_by_key(|(_, copies)| *copies)?;
+    let step = seconds / fmu_steps;
+    let is_costly = *copies >= MANY_COPIES && seconds > MEASURABLE && step < SHORT_STEP;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    is_costly.then(|| {
+        format!(
+            "{name} has {copies} copies of its library, one an instance; a step of an FMU takes {} µs here, and most of it \
+             goes into fetching the copies from memory. If the FMU keeps nothing outside of its instances, \
+             `library = \"shared\"` in `[defaults]` loads it once; else that makes results wrong",
+            short(step * 1e6)
+        )
+    })
+}
+
 /// A problem of the file that is no error, with its place.
 pub(crate) fn warning(system: &SystemFile, problem: &Problem) -> String {
     let source = &system.source;
@@ -59,4 +95,33 @@ pub(crate) fn warning(system: &SystemFile, problem: &Problem) -> String {
         .map_or(String::new(), |help| format!("; {help}"));
     let path = source.file_at(start).0.display();
     format!("{path}{place}: {}{help}", problem.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_that_cost_more_than_the_fmu_are_worth_a_note() {
+        let copied = [("few.fmu".into(), 31), ("a/many.fmu".into(), 32)];
+        let note = advice_on_copies(&copied, 1e7, 1.0).unwrap();
+        assert!(note.starts_with("many.fmu has 32 copies"), "{note}");
+        assert!(
+            note.contains("takes 0.1 µs") && note.contains("library = \"shared\""),
+            "{note}"
+        );
+        assert_eq!(advice_on_copies(&copied[..1], 1e7, 1.0), None);
+        assert_eq!(
+            advice_on_copies(&copied, 1e6, 1.0),
+            None,
+            "the FMUs take longer"
+        );
+        assert_eq!(
+            advice_on_copies(&copied, 1e6, 0.05),
+            None,
+            "too short to say"
+        );
+        assert_eq!(advice_on_copies(&copied, 0.0, 1.0), None);
+        assert_eq!(advice_on_copies(&[], 1e7, 1.0), None);
+    }
 }

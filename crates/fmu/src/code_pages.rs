@@ -21,10 +21,7 @@ use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader as _};
 use rustix::mm::{MapFlags, MremapFlags, ProtFlags};
 
-#[cfg(target_pointer_width = "64")]
 type Elf = elf::FileHeader64<NativeEndian>;
-#[cfg(target_pointer_width = "32")]
-type Elf = elf::FileHeader32<NativeEndian>;
 
 /// Bytes of a file that are looked at: linkers put all headers there.
 const HEAD: u64 = 4096;
@@ -80,12 +77,12 @@ fn segments(library: &Path) -> Option<(File, Vec<Segment>)> {
         }
         let flags = entry.p_flags(endian);
         let is_writable = flags.contains(elf::PF_W);
-        let start: u64 = entry.p_vaddr(endian).into();
+        let start = entry.p_vaddr(endian);
         let (offset, bytes) = entry.file_range(endian);
         let before = start % page;
         let is_plain = flags.contains(elf::PF_R)
             && offset % page == before
-            && (is_writable || bytes == entry.p_memsz(endian).into());
+            && (is_writable || bytes == entry.p_memsz(endian));
         if !is_plain {
             return None;
         }

@@ -29,7 +29,7 @@
 //! conformance (C) and of faults to survive (R).
 
 mod archive;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod code_pages;
 mod compiling;
 mod description;

@@ -116,14 +116,14 @@ impl LibraryFile {
     /// # Errors
     /// If the copy cannot be called any more.
     pub(crate) fn share_pages(&self, function: *const std::ffi::c_void) -> Result<(), String> {
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
         if let Some(original) = &self.original {
             let used = crate::code_pages::share(&self.path, function, original)?;
             if let (Some(memory), Some(used)) = (&self.memory, used) {
                 memory.keep_only(&used);
             }
         }
-        #[cfg(not(target_os = "linux"))]
+        #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
         let _ = function;
         Ok(())
     }

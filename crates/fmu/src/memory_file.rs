@@ -36,6 +36,7 @@ impl MemoryFile {
     }
 
     /// Gives the memory of all bytes back that lie outside of these ranges, which are whole pages in their order.
+    #[cfg(target_pointer_width = "64")]
     pub(crate) fn keep_only(&self, ranges: &[Range<u64>]) {
         let Ok(length) = self.file.metadata().map(|metadata| metadata.len()) else {
             return;

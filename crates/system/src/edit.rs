@@ -229,6 +229,7 @@ impl Component {
             preload: Vec::new(),
             library_path: Vec::new(),
             step_halvings: None,
+            library: None,
             isolate: None,
             restart: None,
             propagate_initial_inputs: true,

@@ -18,6 +18,6 @@ pub use edit::MissingTime;
 pub use problem::{Problem, Problems, Severity, Source, Spanned, closest};
 pub use scenario::{Scenario, TimedAction};
 pub use system_file::{
-    Bond, Choice, Component, Connection, Experiment, InterfaceModel, NumberConversion, Port,
-    Restart, SystemFile, TypeConversion, Unpacked, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, LibraryUse, NumberConversion,
+    Port, Restart, SystemFile, TypeConversion, Unpacked, Value,
 };

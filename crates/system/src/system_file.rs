@@ -99,12 +99,34 @@ pub struct Component {
     pub library_path: Vec<Spanned<PathBuf>>,
     /// How often a step that the FMU discards may be halved and tried again; `None` ends the run.
     pub step_halvings: Option<Spanned<u32>>,
+    /// Whether the instances of the FMU share one load of its library; `None` leaves it to the program.
+    pub library: Option<Spanned<LibraryUse>>,
     /// Whether the FMU gets a process of its own; `None` leaves it to the program.
     pub isolate: Option<Spanned<bool>>,
     /// Restart policy when that process dies; `None` ends the run.
     pub restart: Option<Spanned<Restart>>,
     /// `false` keeps the component's own start values instead of propagating its inputs at the start.
     pub propagate_initial_inputs: bool,
+}
+
+/// Whether the instances of an FMU share one load of its library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LibraryUse {
+    /// Where that is proved, or declared by the FMU.
+    Auto,
+    /// All of those that say so, on the user's word.
+    Shared,
+    /// Never.
+    Copied,
+}
+
+impl LibraryUse {
+    /// All, with their words in a system file.
+    pub const WORDS: [(&'static str, Self); 3] = [
+        ("auto", Self::Auto),
+        ("shared", Self::Shared),
+        ("copied", Self::Copied),
+    ];
 }
 
 /// How the process of an isolated component is started anew when it dies: `restart = 3`, or

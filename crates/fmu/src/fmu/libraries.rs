@@ -1,6 +1,6 @@
 //! Which library an instance of an FMU has.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::Fmu;
@@ -37,6 +37,7 @@ pub(super) struct Libraries {
     keeps_nothing: OnceLock<bool>,
     /// Whether the library was found to be one that this machine can load.
     is_checked: AtomicBool,
+    copies: AtomicUsize,
 }
 
 /// Libraries that may serve several instances.
@@ -49,6 +50,12 @@ struct Loaded {
 }
 
 impl Fmu {
+    /// How many copies of its library were loaded.
+    #[must_use]
+    pub fn copies(&self) -> usize {
+        self.0.libraries.copies.load(Ordering::Relaxed)
+    }
+
     /// The library for a new instance, and whether it is its own.
     pub(super) fn library(
         &self,
@@ -128,7 +135,10 @@ impl Fmu {
                         loading: inner.loading(),
                     };
                     let loaded = Library::load(&source, Arc::clone(&inner.unpacked), warnings);
-                    loaded.map_err(LoadFailure::of_library(&file))
+                    let loaded = loaded.map_err(LoadFailure::of_library(&file))?;
+                    let copies = &inner.libraries.copies;
+                    copies.fetch_add(usize::from(place != Place::Unpacked), Ordering::Relaxed);
+                    Ok(loaded)
                 })
         })
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gyrator_fmu::{Fmu, OpenError, OpenOptions};
-use gyrator_system::{Component, Problem, Problems, Spanned, SystemFile};
+use gyrator_system::{Component, LibraryUse, Problem, Problems, Spanned, SystemFile};
 
 use super::{System, UnitSource, rest, scenario};
 use crate::block;
@@ -189,6 +189,20 @@ impl System {
     }
 }
 
+/// FMUs whose library was copied for instances, with the numbers of copies, in the order of the components.
+pub fn copied_libraries(system: &System) -> Vec<(PathBuf, usize)> {
+    let mut found: Vec<(PathBuf, usize)> = Vec::new();
+    for part in &system.parts {
+        if let UnitSource::Fmu(fmu, _) = part
+            && fmu.copies() > 0
+            && !found.iter().any(|(path, _)| path == fmu.path())
+        {
+            found.push((fmu.path().to_owned(), fmu.copies()));
+        }
+    }
+    found
+}
+
 /// A message with the path of the archive in place of the folder where it is unpacked.
 fn with_archive(message: String, file: &SystemFile) -> String {
     match (file.unpacked.folder(), file.source.path.parent()) {
@@ -257,6 +271,7 @@ impl OpenedParts {
                 if met.insert(key) {
                     warn(component, &fmu, &mut self.warnings);
                 }
+                self.problems.extend(unshared_library(component, &fmu));
                 Some(UnitSource::Fmu(fmu, description))
             }
             Err(error) => {
@@ -280,6 +295,24 @@ impl OpenedParts {
         problems.extend(rest::problems(file, described.collect()));
         (self.errors, problems)
     }
+}
+
+/// The wish for a shared library, of an FMU that bears one instance per process.
+fn unshared_library(component: &Component, fmu: &Fmu) -> Option<Problem> {
+    let library = component.library.as_ref()?;
+    let claims = fmu.description().co_simulation.as_ref()?;
+    let is_refused =
+        library.value == LibraryUse::Shared && claims.can_be_instantiated_only_once_per_process;
+    let message = format!(
+        "the library of `{}` cannot be shared: the FMU says that it can be instantiated only once per process \
+         (canBeInstantiatedOnlyOncePerProcess)",
+        component.name.value
+    );
+    is_refused.then(|| {
+        Problem::error("library-for-one-instance", message)
+            .at(&library.span)
+            .help("strike `library = \"shared\"`: each instance then has a copy")
+    })
 }
 
 /// Adds the warnings of an FMU. One that another FMU has given is not repeated, but counted.

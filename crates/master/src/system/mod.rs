@@ -17,7 +17,7 @@ mod suggested_connections;
 mod unit_source;
 mod word;
 
-pub use assemble::{FmuCache, further_problems};
+pub use assemble::{FmuCache, copied_libraries, further_problems};
 pub use patterns::expand_patterns;
 pub use planning::drafted_plan;
 pub(crate) use resolved::graph_and_steps;

@@ -284,6 +284,7 @@ fn fixed_text(system: &SystemFile) -> String {
         component.start_values.clear();
         component.library_path.clear();
         component.preload.clear();
+        component.library = None;
         component.isolate = None;
         component.restart = None;
     }

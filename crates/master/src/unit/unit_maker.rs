@@ -1,7 +1,7 @@
 //! Creation of the units of FMUs when a system starts: the place to wrap or relocate them.
 
-use gyrator_fmu::Fmu;
-use gyrator_system::Component;
+use gyrator_fmu::{Fmu, InstanceOptions};
+use gyrator_system::{Component, LibraryUse};
 
 use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, LoadErrorKind};
@@ -34,7 +34,15 @@ impl UnitOrder<'_> {
     /// As [`Fmu::instantiate`].
     pub fn instantiate(&self) -> Result<FmuUnit, LoadError> {
         let description = self.description.clone();
-        let options = self.options.of_instances();
+        let library = self.component.library.as_ref();
+        let options = InstanceOptions {
+            library: match library.map_or(LibraryUse::Auto, |library| library.value) {
+                LibraryUse::Auto => gyrator_fmu::LibraryUse::Auto,
+                LibraryUse::Shared => gyrator_fmu::LibraryUse::Shared,
+                LibraryUse::Copied => gyrator_fmu::LibraryUse::Copied,
+            },
+            ..self.options.of_instances()
+        };
         FmuUnit::instantiate(self.fmu, self.name(), description, &options)
             .map_err(|error| self.refuse(error.to_string()))
     }

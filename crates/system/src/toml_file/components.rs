@@ -6,8 +6,8 @@ use toml::Spanned as Placed;
 use toml::de::{DeTable, DeValue};
 
 use super::section::{Reader, Section};
-use crate::problem::Spanned;
-use crate::system_file::{Component, Restart, Value};
+use crate::problem::{Problem, Spanned, closest};
+use crate::system_file::{Component, LibraryUse, Restart, Value};
 
 /// Reads `[components.NAME]`, each with what `[defaults]` says of all of them.
 pub(super) fn read(root: &mut Section<'_>, reader: &mut Reader) -> Vec<Component> {
@@ -84,6 +84,10 @@ fn component(
                 Some(Spanned::new(count, value.span()))
             })
             .or(default.step_halvings),
+        library: section
+            .take("library")
+            .and_then(|value| library(value, reader))
+            .or(default.library),
         isolate: section.boolean("isolate", reader).or(default.isolate),
         restart: section
             .take("restart")
@@ -111,6 +115,27 @@ fn with_start_values(
         }
     }
     component
+}
+
+/// `library = "shared"`.
+fn library(value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<Spanned<LibraryUse>> {
+    let word = reader.text("library", value)?;
+    let known = LibraryUse::WORDS.iter();
+    let found = known.clone().find(|(name, _)| *name == word.value);
+    if found.is_none() {
+        let names: Vec<_> = known.map(|(name, _)| *name).collect();
+        let help = match closest(&word.value, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("one of {}", names.join(", ")),
+        };
+        let message = format!("unknown use of a library, `{}`", word.value);
+        reader.problems.push(
+            Problem::error("unknown-library-use", message)
+                .at(&word.span)
+                .help(help),
+        );
+    }
+    Some(Spanned::new(found?.1, word.span))
 }
 
 /// `restart = 3`, or `restart = { times = 3, every = 100 }`.

@@ -7,8 +7,8 @@ use toml_writer::{ToTomlKey, ToTomlValue, TomlStringBuilder};
 
 use crate::problem::Spanned;
 use crate::system_file::{
-    Bond, Choice, Component, Connection, Experiment, InterfaceModel, NumberConversion, SystemFile,
-    TypeConversion, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, LibraryUse, NumberConversion,
+    SystemFile, TypeConversion, Value,
 };
 
 /// The system as the text of a system file, which [`parse`](super::parse) reads back as the same
@@ -130,6 +130,11 @@ impl Text {
             component.step_halvings.as_ref(),
             u32::to_string,
         );
+        self.optional("library", component.library.as_ref(), |library| {
+            let mut words = LibraryUse::WORDS.iter();
+            let word = words.find(|(_, known)| known == library);
+            string(word.map_or("auto", |(word, _)| word))
+        });
         self.optional("isolate", component.isolate.as_ref(), bool::to_string);
         self.optional("restart", component.restart.as_ref(), |restart| {
             format!("{{ times = {}, every = {} }}", restart.times, restart.every)

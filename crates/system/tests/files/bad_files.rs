@@ -270,6 +270,28 @@ restart = { time = 3, every = 2.5 }
 }
 
 #[test]
+fn uses_of_libraries() {
+    insta::assert_snapshot!(problems(
+        r#"
+[defaults]
+library = "copied"
+[components.a]
+fmu = "a.fmu"
+library = "share"
+[components.b]
+fmu = "b.fmu"
+library = true
+[components.c]
+fmu = "c.fmu"
+library = "none"
+[components.d]
+fmu = "d.fmu"
+libary = "shared"
+"#
+    ));
+}
+
+#[test]
 fn interface_models() {
     insta::assert_snapshot!(wired(
         r#"

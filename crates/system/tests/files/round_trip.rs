@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gyrator_system::toml_file::{parse, to_toml};
 use gyrator_system::{
-    Bond, Choice, Component, Connection, Experiment, InterfaceModel, NumberConversion, Port,
-    Restart, Source, Spanned, SystemFile, TypeConversion, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, LibraryUse, NumberConversion,
+    Port, Restart, Source, Spanned, SystemFile, TypeConversion, Value,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -35,6 +35,7 @@ exchange = "fresh"
 preload = ["libblas.so", 'C:\lib\a.dll']
 library_path = ["libraries", "/opt/lib"]
 step_halvings = 4
+library = "shared"
 isolate = true
 restart = { times = 2, every = 50 }
 propagate_initial_inputs = false
@@ -169,6 +170,7 @@ fn without_places(mut system: SystemFile) -> SystemFile {
         component.preload.iter_mut().for_each(forget);
         component.library_path.iter_mut().for_each(forget);
         component.step_halvings.iter_mut().for_each(forget);
+        component.library.iter_mut().for_each(forget);
         component.isolate.iter_mut().for_each(forget);
         component.restart.iter_mut().for_each(forget);
         forget_choice(&mut component.extrapolation);
@@ -466,6 +468,7 @@ fn component() -> impl Strategy<Value = Component> {
                         .map(|path| Spanned::unplaced(PathBuf::from("folder").join(path.value)))
                         .collect(),
                     step_halvings,
+                    library: isolation.2,
                     isolate: isolation.0,
                     restart: isolation.1,
                     propagate_initial_inputs: flag,
@@ -474,15 +477,27 @@ fn component() -> impl Strategy<Value = Component> {
         )
 }
 
-fn isolation() -> impl Strategy<Value = (Option<Spanned<bool>>, Option<Spanned<Restart>>)> {
-    (option::of(any::<bool>()), option::of(1_u32..9), 1_u32..1000).prop_map(
-        |(isolate, times, every)| {
+/// Keys about libraries and processes.
+type Isolation = (
+    Option<Spanned<bool>>,
+    Option<Spanned<Restart>>,
+    Option<Spanned<LibraryUse>>,
+);
+
+fn isolation() -> impl Strategy<Value = Isolation> {
+    (
+        option::of(any::<bool>()),
+        option::of(1_u32..9),
+        1_u32..1000,
+        option::of(0..LibraryUse::WORDS.len()),
+    )
+        .prop_map(|(isolate, times, every, library)| {
             let restart = times.map(|times| Spanned::unplaced(Restart { times, every }));
             // A component that is not isolated cannot be restarted.
             let isolate = isolate.map(|isolate| isolate || restart.is_some());
-            (isolate.map(Spanned::unplaced), restart)
-        },
-    )
+            let library = library.map(|index| Spanned::unplaced(LibraryUse::WORDS[index].1));
+            (isolate.map(Spanned::unplaced), restart, library)
+        })
 }
 
 /// Wires of a system: bonds and lone connections between components picked at random.

@@ -1,10 +1,10 @@
 //! Which components get a process of their own without being asked.
 
 use gyrator::{RunOptions, System};
-use gyrator_system::{Spanned, SystemFile};
+use gyrator_system::{LibraryUse, Spanned, SystemFile};
 use gyrator_testkit::fmu;
 
-use crate::bench::{altered, isolated, isolation, start, system};
+use crate::bench::{altered, isolated, isolation, run, start, system};
 use crate::losses::workers_of;
 
 /// Two components of an FMU that may be instantiated only once per process, with or without a
@@ -54,6 +54,44 @@ fn a_private_copy_is_enough_for_an_fmu_without_other_libraries() {
     let run = start(twins(folder.path(), "alone", None), 1);
     assert_eq!(workers_of("alone-second").len(), 0);
     drop(run);
+}
+
+#[test]
+fn a_shared_library_is_refused_where_the_fmu_bears_one_instance() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = twins(folder.path(), "refused", None);
+    file.components[1].library = Some(Spanned::unplaced(LibraryUse::Shared));
+    let error = System::from_file(file).err().unwrap().to_string();
+    let expected = "the library of `refused-second` cannot be shared";
+    assert!(error.contains(expected), "{error}");
+    assert!(error.contains("strike `library = \"shared\"`"), "{error}");
+}
+
+/// Two pairs of oscillators, whose FMUs declare that they may share libraries.
+#[test]
+fn shared_and_copied_libraries_give_the_same_bits() {
+    let pair = |name: &str, library: &str| {
+        format!(
+            "[components.force{name}]\nfmu = \"<OscillatorForce>\"\nlibrary = \"{library}\"\n\
+             [components.motion{name}]\nfmu = \"<OscillatorMotion>\"\nlibrary = \"{library}\"\n\
+             [[bonds]]\nname = \"pair{name}\"\n\
+             effort = {{ from = \"force{name}.f\", to = \"motion{name}.f\" }}\n\
+             flow = {{ from = \"motion{name}.v\", to = \"force{name}.v2\" }}\n"
+        )
+    };
+    let rows = |library: &str| {
+        let experiment = "[experiment]\nstep_size = 1e-3\nstop_time = 0.5\n";
+        let file = system(&format!(
+            "{experiment}{}{}",
+            pair("1", library),
+            pair("2", library)
+        ));
+        run(file, 1).0
+    };
+    let shared = rows("shared");
+    assert!(shared.reals.len() > 500);
+    assert_eq!(rows("copied"), shared);
+    assert_eq!(rows("auto"), shared);
 }
 
 #[test]
