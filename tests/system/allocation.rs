@@ -347,3 +347,27 @@ fn scenarios_with_steps_that_may_be_made_again() {
     let ecco = Word::new("ecco").with("maximum_step", 2e-3);
     expect_none(with_actions("hold", "jacobi", ecco));
 }
+
+/// On several threads, too: the steps before have measured the units and started the threads.
+#[test]
+fn steps_on_several_threads() {
+    let mut system = System::new(0.1);
+    for name in ["a", "b", "c", "d"] {
+        let lag = LinearUnit::new(&[1.0], &["u"], &["y"], [&[-1.0], &[1.0], &[1.0], &[0.0]]);
+        system.add(name, lag);
+    }
+    for (from, to) in [
+        ("a.y", "b.u"),
+        ("b.y", "c.u"),
+        ("c.y", "d.u"),
+        ("d.y", "a.u"),
+    ] {
+        system.connect(from, to);
+    }
+    let options = RunOptions {
+        threads: 2,
+        step_clock: gyrator_testkit::ticking(),
+        ..RunOptions::default()
+    };
+    expect_none_in(&mut system.start(&options).unwrap());
+}

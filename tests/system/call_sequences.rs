@@ -614,6 +614,7 @@ fn record(words: Words, threads: usize, keeps_text: bool) -> Option<Record> {
     let Draft { system, calls, .. } = draft;
     let options = RunOptions {
         threads,
+        step_clock: gyrator_testkit::ticking(),
         ..RunOptions::default()
     };
     let mut run = match system.start(&options) {

@@ -487,6 +487,7 @@ fn units_without_inputs_or_outputs_run() {
     let mut run = system
         .start(&RunOptions {
             threads: 2,
+            step_clock: gyrator_testkit::ticking(),
             ..RunOptions::default()
         })
         .unwrap();

@@ -47,6 +47,7 @@ fn sixteen_fmus() -> SystemFile {
 fn run(file: SystemFile, threads: usize) -> (Vec<u64>, Report) {
     let options = RunOptions {
         threads,
+        step_clock: gyrator_testkit::ticking(),
         ..RunOptions::default()
     };
     let mut run = System::from_file(file).unwrap().start(&options).unwrap();

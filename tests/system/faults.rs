@@ -121,6 +121,7 @@ fn the_first_fault_does_not_depend_on_threads() {
             .start("fault_time", 0.05);
         let options = RunOptions {
             threads,
+            step_clock: gyrator_testkit::ticking(),
             ..RunOptions::default()
         };
         let error = system.start(&options).unwrap().run().unwrap_err();

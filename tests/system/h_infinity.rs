@@ -92,6 +92,7 @@ fn threads_change_nothing() {
             let system = dual_mass(word(variant), "auto", [0.005; 2], force(), velocity());
             let options = RunOptions {
                 threads,
+                step_clock: gyrator_testkit::ticking(),
                 ..RunOptions::default()
             };
             let mut run = system.start(&options).unwrap();

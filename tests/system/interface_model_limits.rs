@@ -317,6 +317,7 @@ fn outcome(threads: usize, change: impl FnOnce(&mut System)) -> (Vec<u64>, Repor
     change(&mut system);
     let options = RunOptions {
         threads,
+        step_clock: gyrator_testkit::ticking(),
         ..RunOptions::default()
     };
     let mut run = system.start(&options).unwrap();

@@ -49,5 +49,6 @@ mod step_limits;
 mod steps_beside_each_other;
 mod stop_time;
 mod systems_in_code;
+mod threads;
 mod verdicts;
 mod wrappers;

@@ -285,6 +285,7 @@ fn bits(mut system: System, scenario: Option<Scenario>, threads: usize) -> (Vec<
     }
     let options = RunOptions {
         threads,
+        step_clock: gyrator_testkit::ticking(),
         ..RunOptions::default()
     };
     let mut run = system.start(&options).unwrap();

@@ -255,7 +255,7 @@ pub(crate) struct ExecutionOptions {
     /// Most memory that the run may use; an FMU that needs more ends it [Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub(crate) memory_limit: Option<u64>,
-    /// Threads that step the FMUs [default: 1]
+    /// Threads that may step the FMUs, where that is faster [default: 1]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) worker_threads: Option<u16>,
     /// Pass NaN and infinite values on, instead of ending the run

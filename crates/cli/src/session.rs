@@ -17,7 +17,7 @@ use gyrator::record::Selection;
 use gyrator::run::divergence_advice;
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
-use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, System, Value};
+use gyrator::{Recorder, Report, Run, RunError, RunOptions, StepClock, StopReason, System, Value};
 use gyrator_assess::{Checks, Judging, at_other_step};
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
@@ -464,6 +464,7 @@ impl Session<'_> {
             interrupt: Some(interrupt.requested()),
             pending_timeout: Some(self.options.execution.timeout().unwrap_or(Duration::MAX)),
             open_end: self.saves_state(),
+            step_clock: StepClock::default(),
         }
     }
 

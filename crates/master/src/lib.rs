@@ -56,6 +56,7 @@ pub mod correction;
 mod counters;
 mod curve;
 mod defect;
+mod dispatch;
 mod elimination;
 mod engine;
 pub mod exchange;
@@ -118,6 +119,7 @@ pub mod record {
     pub use gyrator_record::*;
 }
 
+pub use dispatch::StepClock;
 pub use error::{RunError, StartError};
 pub use observer::{Observer, View};
 pub use recorder::Recorder;

@@ -5,13 +5,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use gyrator_fmu::InstanceOptions;
-use gyrator_system::Problem;
+
+use crate::dispatch::StepClock;
 
 /// How a run is made; none of it changes a result.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// Threads that step the units; 0 and 1 step them on the caller's.
+    /// Threads that may step the units, where that is faster; 0 and 1 step them on the caller's.
     pub threads: usize,
+    /// The clock by which it is found whether several threads are faster.
+    pub step_clock: StepClock,
     /// FMUs log all that they can, not only what they must.
     pub log_fmu_calls: bool,
     /// NaN and infinite values are passed on instead of ending the run.
@@ -29,18 +32,6 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// The threads that step the units besides the caller's.
-    pub(crate) fn pool(&self, problems: &mut Vec<Problem>) -> Option<rayon::ThreadPool> {
-        let threads = self.threads;
-        if threads <= 1 {
-            return None;
-        }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let failed = |error| format!("{threads} threads could not be started: {error}");
-        pool.map_err(|error| problems.push(Problem::warning("no-threads", failed(error))))
-            .ok()
-    }
-
     /// The options of the instances of FMUs in this process.
     pub(crate) fn of_instances(&self) -> InstanceOptions {
         let usual = InstanceOptions::default();

@@ -15,6 +15,7 @@ mod model_unit;
 mod random_system;
 mod spy;
 mod step_outputs;
+mod ticking;
 mod trace;
 
 pub use combination::Combination;
@@ -25,4 +26,5 @@ pub use model_unit::ModelUnit;
 pub use random_system::RandomSystem;
 pub use spy::{GivenInputs, Spied, Spy};
 pub use step_outputs::StepOutputs;
+pub use ticking::ticking;
 pub use trace::Trace;

@@ -24,6 +24,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/fmu/src/instance/values.rs",
     "crates/fmu/src/library.rs",
     "crates/fmu/src/logger.rs",
+    "crates/thread-team/src/team.rs",
     "crates/worker/src/board.rs",
     "crates/worker/src/crash_handler.rs",
     "crates/worker/src/leaving.rs",

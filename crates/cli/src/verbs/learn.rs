@@ -11,7 +11,7 @@ use gyrator::learning::{
 };
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
-use gyrator::{Run, RunError, RunOptions, StopReason};
+use gyrator::{Run, RunError, RunOptions, StepClock, StopReason};
 use gyrator_system::MissingTime;
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
@@ -188,6 +188,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         log_fmu_calls: options.execution.log_level >= LogLevel::Info,
         pending_timeout: Some(options.execution.timeout().unwrap_or(Duration::MAX)),
         open_end: false,
+        step_clock: StepClock::default(),
     };
     let mut table = Table {
         is_shown: !options.json && options.show.has_closing_lines(),

@@ -1,10 +1,15 @@
 //! Communication steps of the units. Nothing becomes visible by them.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::counters::Counters;
+use crate::dispatch::{Dispatch, Way};
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::state::{Courses, InputCourse, Member, SystemState, Units, advance_in_parallel};
+use crate::state::{Courses, InputCourse, Member, SystemState, Units};
 use crate::step::Step;
+use crate::time::Clock;
 use crate::unit::StepOutcome;
 
 /// Steps all components where each makes one communication step a macro-step.
@@ -16,9 +21,13 @@ pub(crate) fn step_straight(state: &mut SystemState, step: &Step) -> Result<(), 
         counters,
         ..
     } = state;
-    if units.overlap {
+    if units.overlap || units.dispatch.is_some() {
         let all = 0..units.members.len();
-        return step_beside_each_other(graph, units, &mut state.courses, counters, all, step);
+        let dispatch = units.dispatch.as_mut();
+        let way = dispatch.and_then(|dispatch| dispatch.next_of_all(all.len()));
+        if units.overlap || way.is_some() {
+            return step_at_once(graph, units, &mut state.courses, counters, all, step, way);
+        }
     }
     let Units {
         members,
@@ -39,7 +48,7 @@ pub(crate) fn step_straight(state: &mut SystemState, step: &Step) -> Result<(), 
     Ok(())
 }
 
-/// Steps the due components among `components`, on the pool's threads if there is one.
+/// Steps the due components among `components`, on several threads where that is faster.
 ///
 /// # Errors
 /// The first refused call, in the order of the components, whatever thread saw it first.
@@ -51,14 +60,31 @@ pub(crate) fn step(
     components: &[usize],
     step: &Step,
 ) -> Result<(), Fault> {
-    if units.pool.is_some() && components.len() > 1 {
-        step_in_parallel(graph, units, courses, counters, components, step)
-    } else if units.overlap && components.len() > 1 {
-        let components = components.iter().copied();
-        step_beside_each_other(graph, units, courses, counters, components, step)
-    } else {
-        step_due(graph, units, courses, counters, components, step)
+    if components.len() > 1 && (units.overlap || units.dispatch.is_some()) {
+        let Units {
+            members, dispatch, ..
+        } = &mut *units;
+        let cycle = || cycle(members, components);
+        let dispatch = dispatch.as_mut();
+        let way = dispatch.and_then(|dispatch| dispatch.next(components, cycle));
+        if units.overlap || way.is_some() {
+            let components = components.iter().copied();
+            return step_at_once(graph, units, courses, counters, components, step, way);
+        }
     }
+    step_due(graph, units, courses, counters, components, step)
+}
+
+/// Macro-steps after which all components are due alike.
+fn cycle(members: &[Member], components: &[usize]) -> u32 {
+    // Measurements of more steps would come too late.
+    const LONGEST: u64 = 64;
+    let every = components.iter().map(|component| members[*component].every);
+    let cycle = every.fold(1, |cycle: u64, every| match cycle.is_multiple_of(every) {
+        true => cycle,
+        false => cycle.saturating_mul(every),
+    });
+    cycle.min(LONGEST) as u32
 }
 
 /// Steps the due components among `components` on this thread.
@@ -95,40 +121,38 @@ fn inputs_of<'a>(
     )
 }
 
-/// Steps the due components among `components`: first those begin whose units make their steps beside others, in other
-/// processes for example, and they are waited for when all others have made theirs.
+/// Steps the due components among `components` in a [`Way`]: first those begin whose units make their steps beside others, in
+/// other processes for example, and they are waited for when all others have made theirs, on one thread or on several.
 #[cold]
 #[inline(never)]
-fn step_beside_each_other(
+fn step_at_once(
     graph: &Graph,
     units: &mut Units,
     courses: &mut Courses,
     counters: &mut Counters,
     components: impl Iterator<Item = usize> + Clone,
     step: &Step,
+    way: Option<(usize, Way)>,
 ) -> Result<(), Fault> {
-    let (members, clock) = (&mut units.members, &graph.clock);
+    let now = |units: &Units| units.dispatch.as_ref().map_or(0, Dispatch::now);
+    let timed = way.filter(|(_, way)| way.is_timed);
+    let begin = timed.map_or(0, |_| now(units));
+    let clock = &graph.clock;
     for component in components.clone() {
-        let member = &mut members[component];
+        let member = &mut units.members[component];
         if member.overlaps {
             let (inputs, values) = inputs_of(courses, member);
             member.fault = member.begin(inputs, values, step, clock).err();
         }
     }
-    for component in components.clone() {
-        let member = &mut members[component];
-        if !member.overlaps {
-            let (inputs, values) = inputs_of(courses, member);
-            member.fault = member.advance(inputs, values, step, clock).err();
-            if member.fault.is_some() {
-                break;
-            }
-        }
+    match way {
+        Some((group, way)) if way.is_parallel => share_out(units, courses, group, step, clock),
+        way => step_in_turn(units, courses, components.clone(), step, clock, way),
     }
     let mut are_stepping = true;
     while std::mem::take(&mut are_stepping) {
         for component in components.clone() {
-            let member = &mut members[component];
+            let member = &mut units.members[component];
             if member.is_stepping {
                 let (inputs, values) = inputs_of(courses, member);
                 member.fault = member.finish(inputs, values, step, clock).err();
@@ -136,7 +160,69 @@ fn step_beside_each_other(
             }
         }
     }
+    if let (Some((group, _)), Some(dispatch)) = (timed, &mut units.dispatch) {
+        let time = dispatch.now().saturating_sub(begin);
+        let members = &units.members;
+        dispatch.record(group, time, |component| !members[component].overlaps);
+    }
     conclude(graph, units, counters, components, step)
+}
+
+/// Steps the units that make their steps here, one after the other, up to the first fault; measures them where that is the way.
+fn step_in_turn(
+    units: &mut Units,
+    courses: &mut Courses,
+    components: impl Iterator<Item = usize>,
+    step: &Step,
+    clock: &Clock,
+    way: Option<(usize, Way)>,
+) {
+    let Units {
+        members,
+        dispatch,
+        overlap,
+        ..
+    } = units;
+    let mut measured = dispatch.as_mut().zip(way);
+    let mut before = measured.as_ref().map_or(0, |(dispatch, _)| dispatch.now());
+    for (place, component) in components.enumerate() {
+        let member = &mut members[component];
+        if member.overlaps {
+            continue;
+        }
+        let (inputs, values) = inputs_of(courses, member);
+        member.fault = member.advance(inputs, values, step, clock).err();
+        *overlap |= member.overlaps;
+        if member.fault.is_some() {
+            break;
+        }
+        if let Some((dispatch, (group, _))) = &mut measured {
+            let after = dispatch.now();
+            dispatch.record_unit(*group, place, after.saturating_sub(before));
+            before = after;
+        }
+    }
+}
+
+/// Steps the units of a group on several threads: each takes the longest piece that is left.
+fn share_out(units: &mut Units, courses: &mut Courses, group: usize, step: &Step, clock: &Clock) {
+    let Units {
+        members,
+        dispatch,
+        jobs,
+        ..
+    } = units;
+    let Some((deal, team)) = dispatch.as_mut().and_then(|dispatch| dispatch.team(group)) else {
+        return;
+    };
+    let lent = jobs.lend(members, courses, &deal.pieces);
+    let next = AtomicUsize::new(0);
+    team.run(&|| {
+        while let Some(piece) = deal.order.get(next.fetch_add(1, Relaxed)) {
+            lent.step(*piece, step, clock);
+        }
+    });
+    jobs.take_back(lent);
 }
 
 /// Finds the first fault of the steps that were made, and counts those before it.
@@ -154,28 +240,6 @@ fn conclude(
         count(units, counters, component, step);
     }
     Ok(())
-}
-
-fn step_in_parallel(
-    graph: &Graph,
-    units: &mut Units,
-    courses: &mut Courses,
-    counters: &mut Counters,
-    components: &[usize],
-    step: &Step,
-) -> Result<(), Fault> {
-    for member in &mut units.members {
-        member.selected = false;
-    }
-    for &component in components {
-        units.members[component].selected = true;
-    }
-    let (inputs, values) = (&mut courses.inputs, &mut courses.values);
-    if let Some(pool) = &units.pool {
-        let members = &mut units.members;
-        pool.install(|| advance_in_parallel(members, inputs, values, step, &graph.clock));
-    }
-    conclude(graph, units, counters, components.iter().copied(), step)
 }
 
 /// Counts the calls of a component's step, and records the time at which it ended the simulation.

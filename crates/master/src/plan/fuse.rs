@@ -27,14 +27,13 @@ pub(super) fn fuse(operations: Vec<Operation>, state: &SystemState) -> Vec<Opera
     };
     let mut fused: Vec<Operation> = operations[..at].to_vec();
     let rest = &operations[at + feed.len()..];
-    let has_threads = state.units.pool.is_some();
     match rest.strip_prefix(&step_and_read) {
-        Some(rest) if !has_threads => {
+        Some(rest) => {
             let checks = rest.first() == Some(&Operation::Check);
             fused.push(Operation::Lane { checks });
             fused.extend_from_slice(&rest[usize::from(checks)..]);
         }
-        _ => {
+        None => {
             fused.push(Operation::Feed);
             fused.extend_from_slice(rest);
         }

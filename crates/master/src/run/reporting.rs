@@ -4,6 +4,7 @@ use super::judgement::Judgement;
 use super::{Run, divergence_advice};
 use crate::audit::CorrectionVerdict;
 use crate::defect::Defect;
+use crate::dispatch::Dispatch;
 use crate::exchange::{loop_reports, loop_warnings};
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond, Component};
@@ -110,6 +111,9 @@ fn warnings(run: &Run) -> Vec<String> {
 /// Notes of the start, and those that the bonds have given since.
 fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
     let mut notes = run.notes.clone();
+    let dispatch = run.state.units.dispatch.as_ref();
+    let failure = dispatch.and_then(Dispatch::failure);
+    notes.extend(failure.map(str::to_owned));
     notes.extend(judgement.unknown_feedthrough());
     for index in 0..run.state.graph.bonds.len() {
         let bond = bond_report(run, judgement, index);

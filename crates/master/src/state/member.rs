@@ -29,7 +29,6 @@ pub(crate) struct Member {
     derivatives: Box<Derivatives>,
     /// Outputs that are wanted at each communication step.
     pub(crate) trace: Option<Box<Trace>>,
-    pub(crate) selected: bool,
     /// It makes a communication step that was begun and is not finished.
     pub(crate) is_stepping: bool,
     /// Its unit makes steps beside others, as it has shown.
@@ -74,7 +73,6 @@ impl Member {
             takes_derivatives: node.description.capabilities.input_derivatives,
             derivatives: Box::default(),
             trace: None,
-            selected: true,
             is_stepping: false,
             overlaps: false,
             part: 0,
@@ -364,29 +362,4 @@ impl Member {
             .unit()
             .set_input_derivatives(handles, orders, values)
     }
-}
-
-/// Steps the selected members, halving the work over the threads of the pool. Each member keeps
-/// its own fault, so that the outcome does not depend on which thread was first.
-pub(crate) fn advance_in_parallel(
-    members: &mut [Member],
-    inputs: &mut [InputCourse],
-    values: &mut [f64],
-    step: &Step,
-    clock: &Clock,
-) {
-    if members.len() <= 1 {
-        for member in members.iter_mut().filter(|member| member.selected) {
-            member.fault = member.advance(inputs, values, step, clock).err();
-        }
-        return;
-    }
-    let (left, right) = members.split_at_mut(members.len() / 2);
-    let of_left: usize = left.iter().map(|member| member.inputs.len()).sum();
-    let (left_inputs, right_inputs) = inputs.split_at_mut(of_left);
-    let (left_values, right_values) = values.split_at_mut(of_left);
-    rayon::join(
-        || advance_in_parallel(left, left_inputs, left_values, step, clock),
-        || advance_in_parallel(right, right_inputs, right_values, step, clock),
-    );
 }

@@ -8,6 +8,7 @@ mod corrector;
 mod held_value;
 mod input;
 mod interface_model;
+mod job;
 mod jump;
 mod member;
 mod pass;
@@ -25,7 +26,8 @@ pub(crate) use corrector::Corrector;
 pub(crate) use held_value::HeldValue;
 pub(crate) use input::{FeedForwardSignal, InputCourse};
 pub(crate) use interface_model::{Drive, FastInput, ReducedModel};
-pub(crate) use member::{Member, advance_in_parallel};
+pub(crate) use job::Jobs;
+pub(crate) use member::Member;
 pub(crate) use pass::{Pass, StepResponse};
 pub(crate) use saved::{Saved, restore, save};
 pub(crate) use scenario::{
@@ -37,6 +39,7 @@ pub(crate) use stored::{facts, transfer};
 pub(crate) use trace::Trace;
 
 use crate::counters::Counters;
+use crate::dispatch::Dispatch;
 use crate::exchange_mode::Exchange;
 use crate::fault::RunError;
 use crate::graph::{Axis, Graph};
@@ -63,7 +66,10 @@ pub(crate) struct SystemState {
 /// The units in their places.
 pub(crate) struct Units {
     pub(crate) members: Vec<Member>,
-    pub(crate) pool: Option<rayon::ThreadPool>,
+    /// Several threads, where they are asked for.
+    pub(crate) dispatch: Option<Dispatch>,
+    /// Room for the pieces that threads take.
+    pub(crate) jobs: Jobs,
     /// Units make their steps beside others, as they have shown.
     pub(crate) overlap: bool,
     /// All components are fed by plain copies and make one communication step a macro-step, so the
@@ -146,11 +152,7 @@ pub(crate) struct ReducedModels {
 
 impl SystemState {
     /// The state of a system whose units have not been initialised.
-    pub(crate) fn new(
-        graph: Arc<Graph>,
-        members: Vec<Member>,
-        pool: Option<rayon::ThreadPool>,
-    ) -> Self {
+    pub(crate) fn new(graph: Arc<Graph>, members: Vec<Member>, dispatch: Option<Dispatch>) -> Self {
         let of = |(component, node): (usize, &crate::graph::Component)| {
             let inputs = node.inputs.clone();
             let course = |input: usize| InputCourse::new(component, &graph.inputs[input], &graph);
@@ -205,7 +207,8 @@ impl SystemState {
                     .take(members.len())
                     .collect(),
                 members,
-                pool,
+                dispatch,
+                jobs: Jobs::default(),
                 overlap: false,
                 uniform: false,
                 replaces_courses: false,

@@ -51,7 +51,8 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     let super::Units {
         members,
         terminated,
-        pool: _,
+        dispatch: _,
+        jobs: _,
         overlap: _,
         uniform: _,
         replaces_courses: _,

@@ -6,6 +6,7 @@ use gyrator_system::{Problem, Problems, Severity, SystemFile};
 
 use super::resolved::{Resolved, joined_scenario, resolved};
 use super::{System, UnitSource};
+use crate::dispatch::Dispatch;
 use crate::engine;
 use crate::feed_forward::FeedForward;
 use crate::halving_unit::HalvingUnit;
@@ -48,9 +49,9 @@ impl System {
             }));
         };
         let joined = joined_scenario(self, &resolved.graph)?;
-        let pool = options.pool(&mut problems);
         let members = members(&self.file, &self.parts, &resolved, options, maker)?;
-        let mut state = SystemState::new(Arc::new(resolved.graph), members, pool);
+        let dispatch = Dispatch::new(options.threads.min(members.len()), &options.step_clock);
+        let mut state = SystemState::new(Arc::new(resolved.graph), members, dispatch);
         interface_order::set_up(&mut state);
         engine::set_up(&mut state, &resolved.plan);
         state.signals.accepts_non_finite = options.accept_not_finite;

@@ -23,6 +23,7 @@ fn run(
     let system = draft.assemble(assembly, combination);
     let options = RunOptions {
         threads,
+        step_clock: crate::ticking(),
         ..RunOptions::default()
     };
     let mut run = system.start(&options).map_err(|error| error.to_string())?;

@@ -66,6 +66,7 @@ pub(crate) fn start_with(
 ) -> Result<Run, StartError> {
     let options = RunOptions {
         threads,
+        step_clock: gyrator_testkit::ticking(),
         ..RunOptions::default()
     };
     System::from_file(file)?.start_with(&options, &mut isolation)

@@ -1,7 +1,9 @@
 //! Random systems with words of all registries: their plans keep the rules before and after they are finished, and their
 //! units get the calls that the plan lists.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::correction::CORRECTIONS;
 use crate::exchange_mode::Exchange;
@@ -16,7 +18,7 @@ use crate::run::{Run, plan};
 use crate::state::SystemState;
 use crate::step_control::STEP_CONTROLS;
 use crate::unit::{Handle, StepOutcome, UnitResult, UnitWrapper};
-use crate::{ClosureUnit, LinearUnit, RunOptions, System, Unit};
+use crate::{ClosureUnit, LinearUnit, RunOptions, StepClock, System, Unit};
 
 /// Macro-step, s.
 const H: f64 = 1e-3;
@@ -225,6 +227,12 @@ fn add_effects(
     }
 }
 
+/// A millisecond passes between two looks: several threads are always worth it.
+fn ticking() -> StepClock {
+    let looks = AtomicU64::new(0);
+    StepClock::new(move || Duration::from_millis(looks.fetch_add(1, Ordering::Relaxed)))
+}
+
 #[test]
 fn units_get_the_calls_of_the_plan_and_every_plan_keeps_the_rules() {
     let (mut started, mut steps, mut with_slow, mut fused, mut iterated) = (0, 0, 0, 0, 0);
@@ -233,6 +241,7 @@ fn units_get_the_calls_of_the_plan_and_every_plan_keeps_the_rules() {
         let threads = 1 + (seed % 2) as usize;
         let options = RunOptions {
             threads,
+            step_clock: ticking(),
             ..RunOptions::default()
         };
         // Words that do not go together are refused.

@@ -1,0 +1,203 @@
+//! Steps of units on one thread or on several.
+//!
+//! What is done depends on the clock here, and never a result: units step in an order that nothing sees, and each has a fault of
+//! its own. The threads start when several are tried for the first time.
+
+mod choice;
+mod deal;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gyrator_thread_team::ThreadTeam;
+
+use choice::Choice;
+pub(crate) use choice::Way;
+pub(crate) use deal::Deal;
+
+/// The clock by which a run chooses how it makes its steps: on one thread or on several. No result depends on it.
+///
+/// By default it is that of the machine, which never goes back. A test gives another one, and has the same choice every time.
+#[derive(Clone)]
+pub struct StepClock(Arc<dyn Fn() -> Duration + Send + Sync>);
+
+impl StepClock {
+    /// A clock with the time since any fixed moment.
+    pub fn new(now: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+}
+
+impl Default for StepClock {
+    fn default() -> Self {
+        let begin = Instant::now();
+        Self::new(move || begin.elapsed())
+    }
+}
+
+impl fmt::Debug for StepClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StepClock").finish_non_exhaustive()
+    }
+}
+
+/// The threads of a run, and the groups of units that step at once.
+#[derive(Debug)]
+pub(crate) struct Dispatch {
+    /// Threads, this one too.
+    threads: usize,
+    clock: StepClock,
+    team: Option<ThreadTeam>,
+    /// Why there are no threads.
+    failure: Option<String>,
+    groups: Vec<Group>,
+    /// The group of all components.
+    all: Option<usize>,
+}
+
+/// Units that step at once.
+#[derive(Debug)]
+struct Group {
+    /// Ascending.
+    components: Vec<usize>,
+    choice: Choice,
+    /// Time of each in the cycle that is measured, and the shortest of a cycle, ns.
+    cycle_times: Vec<u64>,
+    times: Vec<u64>,
+    deal: Deal,
+}
+
+impl Dispatch {
+    /// On so many threads; `None` where one is enough.
+    pub(crate) fn new(threads: usize, clock: &StepClock) -> Option<Self> {
+        (threads > 1).then(|| Self {
+            threads,
+            clock: clock.clone(),
+            team: None,
+            failure: None,
+            groups: Vec::new(),
+            all: None,
+        })
+    }
+
+    /// Why several threads were wanted and could not be started.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// The group of these components and how it makes its next step; `None` where that is as usual, on one thread. `cycle` is
+    /// the number of steps after which all of them are due alike.
+    #[inline]
+    pub(crate) fn next(
+        &mut self,
+        components: &[usize],
+        cycle: impl FnOnce() -> u32,
+    ) -> Option<(usize, Way)> {
+        let mut groups = self.groups.iter();
+        let group = match groups.position(|group| group.components == components) {
+            Some(group) => group,
+            None => self.add(components, cycle()),
+        };
+        self.next_of(group)
+    }
+
+    /// As [`next`](Self::next) for all of so many components, which are due in every step.
+    #[inline]
+    pub(crate) fn next_of_all(&mut self, count: usize) -> Option<(usize, Way)> {
+        let group = match self.all {
+            Some(group) => group,
+            None => self.add_all(count),
+        };
+        self.next_of(group)
+    }
+
+    #[inline]
+    fn next_of(&mut self, group: usize) -> Option<(usize, Way)> {
+        let mut way = self.groups[group].choice.next();
+        if way.is_parallel && self.team.is_none() {
+            way = self.start(group);
+        }
+        (way.is_parallel || way.is_timed).then_some((group, way))
+    }
+
+    #[cold]
+    fn add_all(&mut self, count: usize) -> usize {
+        let all: Vec<usize> = (0..count).collect();
+        let group = self.add(&all, 1);
+        self.all = Some(group);
+        group
+    }
+
+    #[cold]
+    fn add(&mut self, components: &[usize], cycle: u32) -> usize {
+        self.groups.push(Group {
+            components: components.to_vec(),
+            choice: Choice::new(cycle),
+            cycle_times: vec![0; components.len()],
+            times: vec![u64::MAX; components.len()],
+            deal: Deal::default(),
+        });
+        self.groups.len() - 1
+    }
+
+    /// Starts the threads. Where there can be none, all steps are made on this one.
+    #[cold]
+    fn start(&mut self, group: usize) -> Way {
+        if self.failure.is_none() {
+            match ThreadTeam::start(self.threads - 1) {
+                Ok(team) => self.team = Some(team),
+                Err(error) => {
+                    let threads = self.threads;
+                    self.failure = Some(format!("{threads} threads could not be started: {error}"));
+                }
+            }
+        }
+        if self.team.is_none() {
+            self.groups[group].choice.stay_serial();
+        }
+        Way {
+            is_parallel: self.team.is_some(),
+            is_timed: false,
+        }
+    }
+
+    /// Nanoseconds since a fixed moment.
+    pub(crate) fn now(&self) -> u64 {
+        (self.clock.0)().as_nanos() as u64
+    }
+
+    /// The pieces of a group, and the threads that take them.
+    pub(crate) fn team(&mut self, group: usize) -> Option<(&Deal, &mut ThreadTeam)> {
+        Some((&self.groups[group].deal, self.team.as_mut()?))
+    }
+
+    /// Records the time that a unit has taken on this thread, by its place in the group, ns.
+    pub(crate) fn record_unit(&mut self, group: usize, place: usize, time: u64) {
+        self.groups[group].cycle_times[place] += time;
+    }
+
+    /// Records the time of a step that was timed, ns, and chooses how the next ones are made. `is_dealt` says of a component
+    /// whether threads step it.
+    pub(crate) fn record(&mut self, group: usize, time: u64, is_dealt: impl Fn(usize) -> bool) {
+        let Group {
+            components,
+            choice,
+            cycle_times,
+            times,
+            deal,
+        } = &mut self.groups[group];
+        if choice.record(time) {
+            for (shortest, time) in times.iter_mut().zip(&mut *cycle_times) {
+                *shortest = (*shortest).min(std::mem::take(time));
+            }
+        }
+        let has_measured = choice.measures_units();
+        choice.decide(self.threads, times);
+        if has_measured && !choice.measures_units() {
+            let units = components.iter().copied().zip(times.iter().copied());
+            *deal = Deal::new(units.filter(|(unit, _)| is_dealt(*unit)), self.threads);
+            times.fill(u64::MAX);
+        }
+    }
+}
