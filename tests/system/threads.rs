@@ -103,8 +103,8 @@ fn the_clock_decides_which_threads_step() {
     let (_, threads) = finished(4, &on(2, StepClock::new(|| Duration::ZERO)));
     assert!(threads.iter().all(|thread| *thread == current().id()));
     let (_, threads) = finished(4, &on(2, ticking()));
-    // Five macro-steps are measured on one thread.
-    let (first, others) = threads.split_at(5 * 4);
+    // Eight macro-steps are measured on one thread.
+    let (first, others) = threads.split_at(8 * 4);
     assert!(first.iter().all(|thread| *thread == current().id()));
     assert!(others.iter().any(|thread| *thread != current().id()));
 }

@@ -1,10 +1,13 @@
 //! The choice between one thread and several, by measured times.
 //!
 //! The first steps are made on one thread, and each unit's time is measured. Where several threads promise to be faster, some
-//! steps are made on them and measured, too. The faster way is taken; it is looked at now and then, and left where it has become
-//! the slower one, because the machine has other work or units have less. No result depends on any of this.
+//! steps are made as usual on one thread and some on several, and measured as wholes. The faster way is taken; it is looked at
+//! now and then, and left where it has become the slower one, because the machine has other work or units have less. No result
+//! depends on any of this.
 
-/// Measurements of which the median counts.
+/// Measurements of each unit, of which the shortest counts.
+const UNIT_SAMPLES: u32 = 3;
+/// Measurements of whole steps, of which the median counts.
 const SAMPLES: usize = 5;
 /// Measurements of several threads before those: the threads start, and units come into other caches.
 const WARM_UP: usize = 3;
@@ -25,15 +28,21 @@ const PAUSES: (u32, u32) = (1_000, 64_000);
 
 /// How a step is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Way {
-    pub(crate) is_parallel: bool,
-    pub(crate) is_timed: bool,
+pub(crate) enum Way {
+    /// On one thread.
+    Usual,
+    /// On one thread, each unit measured.
+    Measuring,
+    /// On several threads.
+    Parallel,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// On one thread, each unit measured.
     Measuring,
+    /// On one thread as usual, measured.
+    Comparing,
     /// On one thread.
     Serial,
     /// On several threads, measured.
@@ -55,14 +64,13 @@ pub(crate) struct Choice {
     /// The measurement in progress: its steps and their time, ns.
     measured: (u32, u64),
     samples: Vec<u64>,
+    /// Cycles of units that were measured.
+    cycles: u32,
     /// Time of a cycle on one thread, ns.
     serial: u64,
     looks: u32,
     slow_looks: u32,
 }
-
-/// Time of the units of a group in a cycle, ns: each alone, in the order of the group.
-pub(crate) type UnitTimes<'a> = &'a [u64];
 
 impl Choice {
     /// For units of which each is due alike after `cycle` steps.
@@ -74,35 +82,48 @@ impl Choice {
             pause: PAUSES.0,
             measured: (0, 0),
             samples: Vec::with_capacity(WARM_UP + SAMPLES),
+            cycles: 0,
             serial: 0,
             looks: 0,
             slow_looks: 0,
         }
     }
 
-    /// How the next step is made.
+    /// How the next step is made, and whether it is timed.
     #[inline]
-    pub(crate) fn next(&mut self) -> Way {
-        let is_parallel = matches!(self.phase, Phase::Trying | Phase::Parallel);
-        if self.rest > 0 {
+    pub(crate) fn next(&mut self) -> (Way, bool) {
+        let is_timed = self.rest == 0;
+        if !is_timed {
             self.rest -= 1;
-            return Way {
-                is_parallel,
-                is_timed: false,
-            };
-        }
-        if self.phase == Phase::Serial {
+        } else if self.phase == Phase::Serial {
             self.begin(Phase::Measuring);
         }
-        Way {
-            is_parallel,
-            is_timed: true,
+        let way = match self.phase {
+            Phase::Measuring => Way::Measuring,
+            Phase::Comparing | Phase::Serial => Way::Usual,
+            Phase::Trying | Phase::Parallel => Way::Parallel,
+        };
+        (way, is_timed)
+    }
+
+    /// Whether units are measured.
+    pub(crate) fn is_measuring(&self) -> bool {
+        self.phase == Phase::Measuring
+    }
+
+    /// Steps from now on that are made as usual, and not timed.
+    pub(crate) fn usual_steps(&self) -> u64 {
+        match self.phase {
+            Phase::Serial => self.rest.into(),
+            _ => 0,
         }
     }
 
-    /// Whether units are measured in the steps that are made now.
-    pub(crate) fn measures_units(&self) -> bool {
-        self.phase == Phase::Measuring
+    /// So many of these have been made.
+    pub(crate) fn pass(&mut self, steps: u64) {
+        self.rest = self
+            .rest
+            .saturating_sub(u32::try_from(steps).unwrap_or(u32::MAX));
     }
 
     /// Records the time of a step that was timed, ns. Returns whether a cycle of measured units has ended with it.
@@ -116,22 +137,28 @@ impl Choice {
         let (_, time) = std::mem::take(&mut self.measured);
         match self.phase {
             Phase::Parallel => self.look(time),
-            _ => self.samples.push(time),
+            Phase::Comparing | Phase::Trying => self.samples.push(time),
+            Phase::Measuring => self.cycles += 1,
+            Phase::Serial => {}
         }
         self.phase == Phase::Measuring
     }
 
-    /// Decides on the way of the next steps, where enough was measured. `times` are those of the units.
-    pub(crate) fn decide(&mut self, threads: usize, times: UnitTimes<'_>) {
+    /// Decides on the way of the next steps, where enough was measured. `times` are those of the units in a cycle, ns, each alone.
+    /// Returns whether several threads are to be tried.
+    pub(crate) fn decide(&mut self, threads: usize, times: &[u64]) -> bool {
         match self.phase {
-            Phase::Measuring if self.samples.len() == SAMPLES => {
-                self.serial = median(&mut self.samples);
-                let promised = promised(self.serial, self.cycle, threads, times);
-                if (promised as f64) < PROMISED * self.serial as f64 {
-                    self.begin(Phase::Trying);
-                } else {
-                    self.stay_serial();
+            Phase::Measuring if self.cycles == UNIT_SAMPLES => {
+                let (serial, parallel) = promised(self.cycle, threads, times);
+                if (parallel as f64) < PROMISED * serial as f64 {
+                    self.begin(Phase::Comparing);
+                    return true;
                 }
+                self.stay_serial();
+            }
+            Phase::Comparing if self.samples.len() == SAMPLES => {
+                self.serial = median(&mut self.samples);
+                self.begin(Phase::Trying);
             }
             Phase::Trying if self.samples.len() == WARM_UP + SAMPLES => {
                 let parallel = median(&mut self.samples[WARM_UP..]);
@@ -145,6 +172,7 @@ impl Choice {
             }
             _ => {}
         }
+        false
     }
 
     /// Looks at a cycle on several threads.
@@ -173,17 +201,18 @@ impl Choice {
     fn begin(&mut self, phase: Phase) {
         self.phase = phase;
         (self.rest, self.looks, self.slow_looks) = (0, 0, 0);
-        self.measured = (0, 0);
+        (self.measured, self.cycles) = ((0, 0), 0);
         self.samples.clear();
     }
 }
 
-/// Time of a cycle on several threads as the times of the units promise it, ns: none is faster than its longest unit, nor than an
-/// equal share of all.
-fn promised(serial: u64, cycle: u32, threads: usize, times: UnitTimes<'_>) -> u64 {
-    let (sum, longest): (u64, u64) = (times.iter().sum(), times.iter().copied().max().unwrap_or(0));
-    let units = longest.max(sum / threads.max(1) as u64);
-    serial.saturating_sub(sum) + units + HAND_OVER * u64::from(cycle)
+/// Times of a cycle on one thread and on several as the times of the units promise them, ns: several are no faster than the
+/// longest unit, nor than an equal share of all.
+fn promised(cycle: u32, threads: usize, times: &[u64]) -> (u64, u64) {
+    let sum = times.iter().sum();
+    let longest = times.iter().copied().max().unwrap_or(0);
+    let share = sum / threads.max(1) as u64;
+    (sum, longest.max(share) + HAND_OVER * u64::from(cycle))
 }
 
 fn median(samples: &mut [u64]) -> u64 {
@@ -195,16 +224,23 @@ fn median(samples: &mut [u64]) -> u64 {
 mod tests {
     use super::*;
 
+    /// Steps before several threads are tried.
+    const FIRST: usize = UNIT_SAMPLES as usize + SAMPLES;
+
     /// Makes steps of units with these times, ns; `parallel` is the time on several threads. Returns how many of the steps were
     /// made on several.
     fn make(choice: &mut Choice, steps: usize, times: &[u64], parallel: u64) -> usize {
         let mut count = 0;
         for _ in 0..steps {
-            let way = choice.next();
-            count += usize::from(way.is_parallel);
-            if way.is_timed {
-                let serial: u64 = times.iter().sum();
-                choice.record(if way.is_parallel { parallel } else { serial });
+            let (way, is_timed) = choice.next();
+            count += usize::from(way == Way::Parallel);
+            if is_timed {
+                choice.record(match way {
+                    Way::Usual => times.iter().sum(),
+                    // The clock takes time, too.
+                    Way::Measuring => 2 * times.iter().sum::<u64>(),
+                    Way::Parallel => parallel,
+                });
                 choice.decide(2, times);
             }
         }
@@ -215,8 +251,7 @@ mod tests {
     fn long_steps_are_made_on_several_threads() {
         let mut choice = Choice::new(1);
         let times = [40_000; 4];
-        let first = SAMPLES;
-        assert_eq!(make(&mut choice, first, &times, 82_000), 0);
+        assert_eq!(make(&mut choice, FIRST, &times, 82_000), 0);
         assert_eq!(make(&mut choice, 10_000, &times, 82_000), 10_000);
         // Now and then some steps measure the units anew.
         let count = make(&mut choice, 100_000, &times, 82_000);
@@ -229,6 +264,21 @@ mod tests {
             let mut choice = Choice::new(1);
             assert_eq!(make(&mut choice, 200_000, times, 1), 0, "{times:?}");
         }
+    }
+
+    /// Steps that are made in a row, without being asked for one by one, count.
+    #[test]
+    fn usual_steps_can_be_passed() {
+        let mut choice = Choice::new(1);
+        assert_eq!(choice.usual_steps(), 0);
+        make(&mut choice, 3, &[50; 100], 1);
+        assert_eq!(choice.usual_steps(), 1_000);
+        choice.pass(400);
+        assert_eq!(choice.usual_steps(), 600);
+        choice.pass(u64::MAX);
+        assert_eq!(choice.next(), (Way::Measuring, true));
+        make(&mut choice, 100, &[40_000; 4], 85_000);
+        assert_eq!(choice.usual_steps(), 0);
     }
 
     /// A machine without a core to spare: what the times promise is not kept.
@@ -274,19 +324,19 @@ mod tests {
         let mut choice = Choice::new(2);
         let mut parallel = 0;
         for index in 0..1_000_u64 {
-            let way = choice.next();
-            parallel += usize::from(way.is_parallel);
-            let is_both = index % 2 == 0;
-            let time = match (is_both, way.is_parallel) {
+            let (way, is_timed) = choice.next();
+            let is_parallel = way == Way::Parallel;
+            parallel += usize::from(is_parallel);
+            let time = match (index % 2 == 0, is_parallel) {
                 (true, false) => 60_000,
                 (true, true) => 31_000,
                 (false, _) => 30_000,
             };
-            if way.is_timed {
+            if is_timed {
                 choice.record(time);
                 choice.decide(2, &[60_000, 30_000]);
             }
         }
-        assert_eq!(parallel, 1_000 - 2 * SAMPLES);
+        assert_eq!(parallel, 1_000 - 2 * FIRST);
     }
 }

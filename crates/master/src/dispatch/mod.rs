@@ -56,6 +56,15 @@ pub(crate) struct Dispatch {
     all: Option<usize>,
 }
 
+/// A step of a group.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
+    group: usize,
+    pub(crate) way: Way,
+    /// Its begin by the clock, ns, where it is timed.
+    begin: Option<u64>,
+}
+
 /// Units that step at once.
 #[derive(Debug)]
 struct Group {
@@ -86,14 +95,10 @@ impl Dispatch {
         self.failure.as_deref()
     }
 
-    /// The group of these components and how it makes its next step; `None` where that is as usual, on one thread. `cycle` is
-    /// the number of steps after which all of them are due alike.
+    /// How the group of these components makes its next step; `cycle` is the number of steps after which all of them are due
+    /// alike.
     #[inline]
-    pub(crate) fn next(
-        &mut self,
-        components: &[usize],
-        cycle: impl FnOnce() -> u32,
-    ) -> Option<(usize, Way)> {
+    pub(crate) fn next(&mut self, components: &[usize], cycle: impl FnOnce() -> u32) -> Turn {
         let mut groups = self.groups.iter();
         let group = match groups.position(|group| group.components == components) {
             Some(group) => group,
@@ -104,7 +109,7 @@ impl Dispatch {
 
     /// As [`next`](Self::next) for all of so many components, which are due in every step.
     #[inline]
-    pub(crate) fn next_of_all(&mut self, count: usize) -> Option<(usize, Way)> {
+    pub(crate) fn next_of_all(&mut self, count: usize) -> Turn {
         let group = match self.all {
             Some(group) => group,
             None => self.add_all(count),
@@ -112,13 +117,27 @@ impl Dispatch {
         self.next_of(group)
     }
 
-    #[inline]
-    fn next_of(&mut self, group: usize) -> Option<(usize, Way)> {
-        let mut way = self.groups[group].choice.next();
-        if way.is_parallel && self.team.is_none() {
-            way = self.start(group);
+    /// Steps of all components from now on that are made as usual, on one thread.
+    pub(crate) fn usual_steps(&self) -> u64 {
+        let all = self.all.map(|group| &self.groups[group]);
+        all.map_or(0, |group| group.choice.usual_steps())
+    }
+
+    /// So many of [these](Self::usual_steps) have been made.
+    pub(crate) fn pass(&mut self, steps: u64) {
+        if let Some(group) = self.all {
+            self.groups[group].choice.pass(steps);
         }
-        (way.is_parallel || way.is_timed).then_some((group, way))
+    }
+
+    #[inline]
+    fn next_of(&mut self, group: usize) -> Turn {
+        let (mut way, mut is_timed) = self.groups[group].choice.next();
+        if way == Way::Parallel && self.team.is_none() {
+            (way, is_timed) = (self.start(group), false);
+        }
+        let begin = is_timed.then(|| self.now());
+        Turn { group, way, begin }
     }
 
     #[cold]
@@ -153,12 +172,12 @@ impl Dispatch {
                 }
             }
         }
-        if self.team.is_none() {
-            self.groups[group].choice.stay_serial();
-        }
-        Way {
-            is_parallel: self.team.is_some(),
-            is_timed: false,
+        match self.team {
+            Some(_) => Way::Parallel,
+            None => {
+                self.groups[group].choice.stay_serial();
+                Way::Usual
+            }
         }
     }
 
@@ -168,35 +187,39 @@ impl Dispatch {
     }
 
     /// The pieces of a group, and the threads that take them.
-    pub(crate) fn team(&mut self, group: usize) -> Option<(&Deal, &mut ThreadTeam)> {
-        Some((&self.groups[group].deal, self.team.as_mut()?))
+    pub(crate) fn team(&mut self, turn: &Turn) -> Option<(&Deal, &mut ThreadTeam)> {
+        Some((&self.groups[turn.group].deal, self.team.as_mut()?))
     }
 
     /// Records the time that a unit has taken on this thread, by its place in the group, ns.
-    pub(crate) fn record_unit(&mut self, group: usize, place: usize, time: u64) {
-        self.groups[group].cycle_times[place] += time;
+    pub(crate) fn record_unit(&mut self, turn: &Turn, place: usize, time: u64) {
+        self.groups[turn.group].cycle_times[place] += time;
     }
 
-    /// Records the time of a step that was timed, ns, and chooses how the next ones are made. `is_dealt` says of a component
-    /// whether threads step it.
-    pub(crate) fn record(&mut self, group: usize, time: u64, is_dealt: impl Fn(usize) -> bool) {
+    /// Records the end of a step that was timed, and chooses how the next ones are made. `is_dealt` says of a component whether
+    /// threads may step it.
+    pub(crate) fn end(&mut self, turn: &Turn, is_dealt: impl Fn(usize) -> bool) {
+        let Some(begin) = turn.begin else {
+            return;
+        };
+        let time = self.now().saturating_sub(begin);
         let Group {
             components,
             choice,
             cycle_times,
             times,
             deal,
-        } = &mut self.groups[group];
+        } = &mut self.groups[turn.group];
         if choice.record(time) {
             for (shortest, time) in times.iter_mut().zip(&mut *cycle_times) {
                 *shortest = (*shortest).min(std::mem::take(time));
             }
         }
-        let has_measured = choice.measures_units();
-        choice.decide(self.threads, times);
-        if has_measured && !choice.measures_units() {
+        if choice.decide(self.threads, times) {
             let units = components.iter().copied().zip(times.iter().copied());
             *deal = Deal::new(units.filter(|(unit, _)| is_dealt(*unit)), self.threads);
+        }
+        if !choice.is_measuring() {
             times.fill(u64::MAX);
         }
     }

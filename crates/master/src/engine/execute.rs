@@ -3,6 +3,7 @@
 use super::held_values::{give_held, hold_signals};
 use super::lane::step_in_lane;
 use super::{corrections, feed_forward, inputs, outputs, scenario, slopes, steps, substeps};
+use crate::dispatch::Way;
 use crate::exchange::refresh;
 use crate::fault::{Cause, Fault, UnitFault};
 use crate::plan::{Declared, Operation, Phase, Stage, StageView, StepPlan, Store};
@@ -45,11 +46,16 @@ pub(crate) fn execute(
 /// registers.
 #[inline(never)]
 fn lane(state: &mut SystemState, checks: bool, step: &Step) -> Result<(), Fault> {
-    if !step_in_lane(state, step)? {
+    let count = state.units.members.len();
+    let dispatch = state.units.dispatch.as_mut();
+    let turn = dispatch.map(|dispatch| dispatch.next_of_all(count));
+    let own = turn.as_ref().filter(|turn| turn.way != Way::Usual);
+    if own.is_some() || !step_in_lane(state, step)? {
         inputs::feed_straight(state, step)?;
-        steps::step_straight(state, step)?;
+        steps::step_straight(state, step, own)?;
         outputs::publish_straight(state, step)?;
     }
+    steps::end_turn(&mut state.units, turn.as_ref());
     if checks {
         outputs::check_finite(&state.graph, &state.signals, step)?;
     }

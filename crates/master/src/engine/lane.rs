@@ -88,7 +88,7 @@ pub(crate) fn steps_in_a_row(
     Some(ended)
 }
 
-/// A lane of all components, if they are FMUs in this process that one thread calls.
+/// A lane of all components, if they are FMUs in this process.
 #[cold]
 fn together(units: &Units, courses: &Courses) -> Together {
     let (mut first_input, mut first_output) = (0, 0);
@@ -97,7 +97,7 @@ fn together(units: &Units, courses: &Courses) -> Together {
         (first_input, first_output) = (member.inputs.end, member.outputs.end);
         begins && member.slot.instance().is_some()
     });
-    if !follow_each_other || units.pool.is_some() {
+    if !follow_each_other {
         return Together::Never;
     }
     let members = units.members.iter();

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::counters::Counters;
-use crate::dispatch::{Dispatch, Way};
+use crate::dispatch::{Turn, Way};
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::state::{Courses, InputCourse, Member, SystemState, Units};
@@ -14,20 +14,20 @@ use crate::unit::StepOutcome;
 
 /// Steps all components where each makes one communication step a macro-step.
 #[inline(always)]
-pub(crate) fn step_straight(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+pub(crate) fn step_straight(
+    state: &mut SystemState,
+    step: &Step,
+    turn: Option<&Turn>,
+) -> Result<(), Fault> {
     let SystemState {
         graph,
         units,
         counters,
         ..
     } = state;
-    if units.overlap || units.dispatch.is_some() {
+    if units.overlap || turn.is_some() {
         let all = 0..units.members.len();
-        let dispatch = units.dispatch.as_mut();
-        let way = dispatch.and_then(|dispatch| dispatch.next_of_all(all.len()));
-        if units.overlap || way.is_some() {
-            return step_at_once(graph, units, &mut state.courses, counters, all, step, way);
-        }
+        return step_at_once(graph, units, &mut state.courses, counters, all, step, turn);
     }
     let Units {
         members,
@@ -60,19 +60,34 @@ pub(crate) fn step(
     components: &[usize],
     step: &Step,
 ) -> Result<(), Fault> {
-    if components.len() > 1 && (units.overlap || units.dispatch.is_some()) {
-        let Units {
-            members, dispatch, ..
-        } = &mut *units;
-        let cycle = || cycle(members, components);
-        let dispatch = dispatch.as_mut();
-        let way = dispatch.and_then(|dispatch| dispatch.next(components, cycle));
-        if units.overlap || way.is_some() {
-            let components = components.iter().copied();
-            return step_at_once(graph, units, courses, counters, components, step, way);
-        }
+    if components.len() < 2 || !(units.overlap || units.dispatch.is_some()) {
+        return step_due(graph, units, courses, counters, components, step);
     }
-    step_due(graph, units, courses, counters, components, step)
+    let Units {
+        members, dispatch, ..
+    } = &mut *units;
+    let cycle = || cycle(members, components);
+    let turn = dispatch
+        .as_mut()
+        .map(|dispatch| dispatch.next(components, cycle));
+    let here = components.iter().copied();
+    let own = turn.as_ref().filter(|turn| turn.way != Way::Usual);
+    match units.overlap || own.is_some() {
+        true => step_at_once(graph, units, courses, counters, here, step, own),
+        false => step_due(graph, units, courses, counters, components, step),
+    }?;
+    end_turn(units, turn.as_ref());
+    Ok(())
+}
+
+/// Ends the measurement of a step that was made in its turn.
+pub(super) fn end_turn(units: &mut Units, turn: Option<&Turn>) {
+    let Units {
+        members, dispatch, ..
+    } = units;
+    if let (Some(turn), Some(dispatch)) = (turn, dispatch) {
+        dispatch.end(turn, |component| !members[component].overlaps);
+    }
 }
 
 /// Macro-steps after which all components are due alike.
@@ -121,7 +136,7 @@ fn inputs_of<'a>(
     )
 }
 
-/// Steps the due components among `components` in a [`Way`]: first those begin whose units make their steps beside others, in
+/// Steps the due components among `components` in their turn: first those begin whose units make their steps beside others, in
 /// other processes for example, and they are waited for when all others have made theirs, on one thread or on several.
 #[cold]
 #[inline(never)]
@@ -132,11 +147,8 @@ fn step_at_once(
     counters: &mut Counters,
     components: impl Iterator<Item = usize> + Clone,
     step: &Step,
-    way: Option<(usize, Way)>,
+    turn: Option<&Turn>,
 ) -> Result<(), Fault> {
-    let now = |units: &Units| units.dispatch.as_ref().map_or(0, Dispatch::now);
-    let timed = way.filter(|(_, way)| way.is_timed);
-    let begin = timed.map_or(0, |_| now(units));
     let clock = &graph.clock;
     for component in components.clone() {
         let member = &mut units.members[component];
@@ -145,9 +157,9 @@ fn step_at_once(
             member.fault = member.begin(inputs, values, step, clock).err();
         }
     }
-    match way {
-        Some((group, way)) if way.is_parallel => share_out(units, courses, group, step, clock),
-        way => step_in_turn(units, courses, components.clone(), step, clock, way),
+    match turn {
+        Some(turn) if turn.way == Way::Parallel => share_out(units, courses, step, clock, turn),
+        turn => step_one_by_one(units, courses, components.clone(), step, clock, turn),
     }
     let mut are_stepping = true;
     while std::mem::take(&mut are_stepping) {
@@ -160,22 +172,17 @@ fn step_at_once(
             }
         }
     }
-    if let (Some((group, _)), Some(dispatch)) = (timed, &mut units.dispatch) {
-        let time = dispatch.now().saturating_sub(begin);
-        let members = &units.members;
-        dispatch.record(group, time, |component| !members[component].overlaps);
-    }
     conclude(graph, units, counters, components, step)
 }
 
-/// Steps the units that make their steps here, one after the other, up to the first fault; measures them where that is the way.
-fn step_in_turn(
+/// Steps the units that make their steps here, one after the other, up to the first fault; measures them in a turn of their own.
+fn step_one_by_one(
     units: &mut Units,
     courses: &mut Courses,
     components: impl Iterator<Item = usize>,
     step: &Step,
     clock: &Clock,
-    way: Option<(usize, Way)>,
+    turn: Option<&Turn>,
 ) {
     let Units {
         members,
@@ -183,7 +190,7 @@ fn step_in_turn(
         overlap,
         ..
     } = units;
-    let mut measured = dispatch.as_mut().zip(way);
+    let mut measured = dispatch.as_mut().zip(turn);
     let mut before = measured.as_ref().map_or(0, |(dispatch, _)| dispatch.now());
     for (place, component) in components.enumerate() {
         let member = &mut members[component];
@@ -196,23 +203,23 @@ fn step_in_turn(
         if member.fault.is_some() {
             break;
         }
-        if let Some((dispatch, (group, _))) = &mut measured {
+        if let Some((dispatch, turn)) = &mut measured {
             let after = dispatch.now();
-            dispatch.record_unit(*group, place, after.saturating_sub(before));
+            dispatch.record_unit(turn, place, after.saturating_sub(before));
             before = after;
         }
     }
 }
 
 /// Steps the units of a group on several threads: each takes the longest piece that is left.
-fn share_out(units: &mut Units, courses: &mut Courses, group: usize, step: &Step, clock: &Clock) {
+fn share_out(units: &mut Units, courses: &mut Courses, step: &Step, clock: &Clock, turn: &Turn) {
     let Units {
         members,
         dispatch,
         jobs,
         ..
     } = units;
-    let Some((deal, team)) = dispatch.as_mut().and_then(|dispatch| dispatch.team(group)) else {
+    let Some((deal, team)) = dispatch.as_mut().and_then(|dispatch| dispatch.team(turn)) else {
         return;
     };
     let lent = jobs.lend(members, courses, &deal.pieces);

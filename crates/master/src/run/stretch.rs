@@ -1,7 +1,13 @@
 //! Macro-steps in a row, while nothing looks between them.
 
+<<<<<<< HEAD
 use super::ending::is_interrupted;
 use super::{Observing, Run, account, fail_by, reach_point};
+=======
+use super::ending::{end_if_due, is_interrupted};
+use super::{Run, account, fail_by, track_point};
+use crate::dispatch::Dispatch;
+>>>>>>> 377cb6d2 (Decide between one thread and several by fewer looks)
 use crate::engine::lane;
 use crate::fault::RunError;
 use crate::profile::Unprofiled;
@@ -86,7 +92,10 @@ fn most_steps(run: &Run) -> u64 {
     if !run.ledger.takes_rows(&run.state) {
         return 0;
     }
+    let dispatch = run.state.units.dispatch.as_ref();
+    let on_one_thread = dispatch.map_or(u64::MAX, Dispatch::usual_steps);
     let whole = run.timeline.whole_steps().saturating_sub(STEPS_AT_END);
+    let whole = whole.min(on_one_thread);
     whole.min(run.defects.steps_until_look(run.timeline.steps()))
 }
 
@@ -113,5 +122,9 @@ fn account_rows(run: &mut Run) {
     run.defects
         .observe_rows(rows, &run.state.courses.sources, size);
     run.written = false;
-    run.timeline.advance_by(rows.steps() as u64);
+    let steps = rows.steps() as u64;
+    run.timeline.advance_by(steps);
+    if let Some(dispatch) = &mut run.state.units.dispatch {
+        dispatch.pass(steps);
+    }
 }
