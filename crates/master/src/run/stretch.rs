@@ -1,13 +1,8 @@
 //! Macro-steps in a row, while nothing looks between them.
 
-<<<<<<< HEAD
 use super::ending::is_interrupted;
 use super::{Observing, Run, account, fail_by, reach_point};
-=======
-use super::ending::{end_if_due, is_interrupted};
-use super::{Run, account, fail_by, track_point};
 use crate::dispatch::Dispatch;
->>>>>>> 377cb6d2 (Decide between one thread and several by fewer looks)
 use crate::engine::lane;
 use crate::fault::RunError;
 use crate::profile::Unprofiled;
