@@ -135,7 +135,7 @@ fn what_crashes_again_and_again_ends_the_run() {
 stop_time = 1.0
 step_size = 0.1
 
-[components.again]
+[components.crashing]
 fmu = "<Faulty>"
 restart = 2
 start_values = { fault_time = 0.5 }
@@ -143,14 +143,14 @@ start_values = { fault_time = 0.5 }
     );
     set(
         &mut file,
-        "again",
+        "crashing",
         "fault",
         Value::String("segfault".to_owned()),
     );
     let (rows, result) = finish(start(file, 1));
     let error = result.unwrap_err().to_string();
     let expected =
-        "again: SIGSEGV in fmi2DoStep, after 2 restarts at t = 0.4 s (step 4), in Faulty.so";
+        "crashing: SIGSEGV in fmi2DoStep, after 2 restarts at t = 0.4 s (step 4), in Faulty.so";
     assert_eq!(error, expected);
     assert_eq!(rows.reals.len(), 5);
 }
