@@ -14,7 +14,7 @@ use crate::{elf_head, stateless};
 /// Whether the instances of an FMU share one load of its library, or each has a copy with data of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LibraryUse {
-    /// They share it where the FMU [declares](ModelDescription::declares_shared_library) it safe, or where
+    /// They share it where the FMU [declares](crate::ModelDescription::declares_shared_library) it safe, or where
     /// the library proves to keep nothing outside of its instances.
     #[default]
     Auto,
