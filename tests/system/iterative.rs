@@ -14,17 +14,17 @@ use nalgebra::{DMatrix, DVector, Matrix2, Vector2};
 /// ẋ = A·x + B·u, y = C·x + D·u with one input and one output, exact for an input that is held or, if it `follows`, moves
 /// on a line.
 #[derive(Clone)]
-struct Linear {
-    a: DMatrix<f64>,
-    b: DVector<f64>,
-    c: DVector<f64>,
-    d: f64,
+pub(crate) struct Linear {
+    pub(crate) a: DMatrix<f64>,
+    pub(crate) b: DVector<f64>,
+    pub(crate) c: DVector<f64>,
+    pub(crate) d: f64,
     x: DVector<f64>,
     follows: bool,
     input: f64,
     slope: f64,
     /// Steps that it discards: those with an input beyond this.
-    limit: f64,
+    pub(crate) limit: f64,
     /// The output is computed within a step, and does not follow the input between steps.
     computed: Option<f64>,
     /// Its transition over steps of this length.
@@ -34,7 +34,13 @@ struct Linear {
 type Transition = (DMatrix<f64>, DVector<f64>, DVector<f64>);
 
 impl Linear {
-    fn new(a: DMatrix<f64>, b: DVector<f64>, c: DVector<f64>, d: f64, x: DVector<f64>) -> Self {
+    pub(crate) fn new(
+        a: DMatrix<f64>,
+        b: DVector<f64>,
+        c: DVector<f64>,
+        d: f64,
+        x: DVector<f64>,
+    ) -> Self {
         Self {
             a,
             b,
@@ -50,7 +56,7 @@ impl Linear {
         }
     }
 
-    fn following(mut self, follows: bool) -> Self {
+    pub(crate) fn following(mut self, follows: bool) -> Self {
         self.follows = follows;
         self
     }
@@ -170,22 +176,22 @@ fn description(follows: bool, feeds_through: bool) -> UnitDescription {
     UnitDescription::new(variables, feedthrough.into(), capabilities)
 }
 
-const K1: f64 = 10.0;
-const KC: f64 = 100.0;
-const K2: f64 = 1000.0;
-const START: [f64; 2] = [100.0, -100.0];
+pub(crate) const K1: f64 = 10.0;
+pub(crate) const KC: f64 = 100.0;
+pub(crate) const K2: f64 = 1000.0;
+pub(crate) const START: [f64; 2] = [100.0, -100.0];
 
-fn matrix(size: usize, values: &[f64]) -> DMatrix<f64> {
+pub(crate) fn matrix(size: usize, values: &[f64]) -> DMatrix<f64> {
     DMatrix::from_row_slice(size, size, values)
 }
 
-fn vector(values: &[f64]) -> DVector<f64> {
+pub(crate) fn vector(values: &[f64]) -> DVector<f64> {
     DVector::from_row_slice(values)
 }
 
 /// Mass 1 on its spring, with the spring and the damper between the masses: states x₁, v₁ and the length of the spring, input
 /// v₂, output force.
-fn force(damping: f64) -> Linear {
+pub(crate) fn force(damping: f64) -> Linear {
     let a = matrix(3, &[0.0, 1.0, 0.0, -K1, -damping, -KC, 0.0, 1.0, 0.0]);
     let b = vector(&[0.0, damping, -1.0]);
     let start = vector(&[0.0, START[0], 0.0]);
@@ -193,13 +199,13 @@ fn force(damping: f64) -> Linear {
 }
 
 /// Mass 2 of this mass on its spring: states x₂, v₂, input force, output v₂.
-fn motion(mass: f64) -> Linear {
+pub(crate) fn motion(mass: f64) -> Linear {
     let a = matrix(2, &[0.0, 1.0, -K2 / mass, 0.0]);
     let b = vector(&[0.0, 1.0 / mass]);
     Linear::new(a, b, vector(&[0.0, 1.0]), 0.0, vector(&[0.0, START[1]]))
 }
 
-fn system(units: [Linear; 2], h: f64, method: Choice) -> System {
+pub(crate) fn system(units: [Linear; 2], h: f64, method: Choice) -> System {
     let [force, motion] = units;
     let mut system = System::new(h);
     system.add("force", force).exchange("stale");
@@ -220,16 +226,16 @@ fn iterative(parameters: &[(&str, Value)]) -> Choice {
     })
 }
 
-fn word(text: &str) -> Value {
+pub(crate) fn word(text: &str) -> Value {
     Value::String(text.to_owned())
 }
 
-fn start(system: &System) -> Run {
+pub(crate) fn start(system: &System) -> Run {
     system.start(&RunOptions::default()).unwrap()
 }
 
 /// Outputs of both units after each macro-step of the implicit coupling, whose equations are solved at once.
-fn implicit(mut units: [Linear; 2], h: f64, steps: usize, held: &str) -> Vec<[f64; 2]> {
+pub(crate) fn implicit(mut units: [Linear; 2], h: f64, steps: usize, held: &str) -> Vec<[f64; 2]> {
     // The outputs at the start, of consistent inputs.
     let mut outputs = [0.0, units[1].c.dot(&units[1].x)];
     outputs[0] = units[0].c.dot(&units[0].x) + units[0].d * outputs[1];
@@ -251,7 +257,7 @@ fn implicit(mut units: [Linear; 2], h: f64, steps: usize, held: &str) -> Vec<[f6
 }
 
 /// Greatest difference of a run to these outputs, over the greatest of them.
-fn difference(run: &mut Run, expected: &[[f64; 2]]) -> f64 {
+pub(crate) fn difference(run: &mut Run, expected: &[[f64; 2]]) -> f64 {
     let scale = [0, 1].map(|unit| {
         expected
             .iter()
@@ -314,7 +320,7 @@ fn a_converged_step_solves_the_equations_of_the_implicit_coupling() {
 
 /// ẋ = u and y = −g·x, whose fixed point in Gauss-Seidel order diverges by the factor g·H a pass (half of that with lines).
 /// Converged, a step is x/(1 + g·H), or x·(1 − g·H/2)/(1 + g·H/2): backward Euler and the trapezoidal rule.
-fn stiff_pair(gain: f64, follows: bool, method: Choice) -> System {
+pub(crate) fn stiff_pair(gain: f64, follows: bool, method: Choice) -> System {
     let still = |d: f64| {
         Linear::new(
             matrix(1, &[0.0]),
@@ -444,7 +450,7 @@ fn models_that_integrate_by_themselves_converge_to_the_reference() {
 }
 
 /// Greatest error at 1 s against the exact solution of the whole, relative to its greatest value.
-fn error_at_one_second(units: [Linear; 2], steps: usize, held: &str) -> f64 {
+pub(crate) fn error_at_one_second(units: [Linear; 2], steps: usize, method: Choice) -> f64 {
     let [force, motion] = &units;
     let mut whole = DMatrix::zeros(5, 5);
     whole.view_mut((0, 0), (3, 3)).copy_from(&force.a);
@@ -463,11 +469,7 @@ fn error_at_one_second(units: [Linear; 2], steps: usize, held: &str) -> f64 {
     let exact = whole.exp() * start;
     let velocity = exact[4];
     let spring = KC * exact[2] - force.d * (exact[1] - velocity);
-    let mut run = self::start(&system(
-        units,
-        1.0 / steps as f64,
-        iterative(&[("held", word(held))]),
-    ));
+    let mut run = self::start(&system(units, 1.0 / steps as f64, method));
     run.run_until(1.0).unwrap();
     let found = ["force.y", "motion.y"].map(|name| run.read_real(name).unwrap());
     // Greatest force and velocity: those of the energy at the start.
@@ -494,7 +496,8 @@ fn lines_and_means_are_of_second_order_and_end_values_of_first() {
                 motion(1.0).following(follows),
             ]
         };
-        let error = |steps| error_at_one_second(units(), steps, held);
+        let method = || iterative(&[("held", word(held))]);
+        let error = |steps| error_at_one_second(units(), steps, method());
         for steps in [1600, 3200] {
             let order = (error(steps) / error(2 * steps)).log2();
             assert!(
@@ -554,7 +557,7 @@ impl UnitWrapper for Ends {
 }
 
 /// y = gain·u + drive of the time at the end of the step, without states.
-fn gain(gain: f64, drive: fn(f64) -> f64) -> impl Unit + 'static {
+pub(crate) fn gain(gain: f64, drive: fn(f64) -> f64) -> impl Unit + 'static {
     ClosureUnit::new(&[("u", 0.0)], &[("y", 0.0)], move |call| {
         call.outputs[0] = gain * call.inputs[0] + drive(call.time + call.step);
     })

@@ -26,6 +26,7 @@ mod iterative;
 mod lanes;
 mod learning;
 mod learning_feed_forward;
+mod linear_implicit;
 mod methods;
 mod nominal;
 mod packed;

@@ -8,8 +8,8 @@
 //! (`canGetAndSetFMUstate`) and step with the macro-step; each pass costs a step of each; no real time. Units outside of
 //! loops step once, in the order in which they feed each other.
 
-use super::serial::{self, Held, Led, Lines, Order, Turn};
-use super::{Method, MethodFacts};
+use super::serial::{Held, Led, Lines, Turn};
+use super::{Method, MethodFacts, loops};
 use crate::fault::{Cause, Fault};
 use crate::graph::Graph;
 use crate::plan::{Draft, Effect, Instant, Phase, Stage, StageView, Store};
@@ -83,11 +83,7 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
             1.0,
             (1e-6, 2.0),
         ),
-        ParameterInfo {
-            name: "held",
-            summary: "input of a unit that follows no lines: the value of the end of the step, or the mean of its start and its end",
-            kind: ParameterKind::Word(&["end", "mean"]),
-        },
+        Held::PARAMETER,
         ParameterInfo {
             name: "on_failure",
             summary: "without convergence: stop the run, or accept the last pass and count the step",
@@ -96,24 +92,17 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
     ],
     facts: |arguments, ()| MethodFacts {
         looks_ahead: true,
-        passes_means: held(arguments) == Held::Mean,
+        passes_means: Held::of(arguments) == Held::Mean,
         iterates: true,
     },
     build: |arguments| Box::new(Iterative::new(arguments)),
 };
 
-fn held(arguments: &Arguments) -> Held {
-    match arguments.word("held") {
-        "mean" => Held::Mean,
-        _ => Held::End,
-    }
-}
-
 impl Iterative {
     fn new(arguments: &Arguments) -> Self {
         Self {
             steps_at_once: arguments.word("order") == "jacobi",
-            held: held(arguments),
+            held: Held::of(arguments),
             settings: Settings {
                 accelerator: match arguments.word("accelerator") {
                     "fixed-point" => Accelerator::FixedPoint,
@@ -136,28 +125,11 @@ impl Iterative {
         let mut members = order.clone();
         members.sort_unstable();
         let place = |component: usize| order.iter().position(|known| *known == component);
-        let estimated = |receiver: usize, led: &Led| {
+        let turns = loops::lead_by_each_other(turns, graph);
+        let inputs = loops::estimated(&turns, |receiver, led| {
             let sender = place(led.sender);
             sender.is_some() && (self.steps_at_once || sender >= place(receiver))
-        };
-        let mut inputs: Vec<Led> = Vec::new();
-        let turns: Vec<Turn> = turns
-            .into_iter()
-            .map(|mut turn| {
-                for input in draft.inputs(turn.component) {
-                    let led = Led::of(input, graph);
-                    let is_known = turn.led.iter().any(|known| known.input == input);
-                    if !is_known && place(led.sender).is_some() {
-                        turn.led.push(led);
-                    }
-                    inputs.extend(estimated(turn.component, &led).then_some(led));
-                }
-                turn.led.sort_unstable_by_key(|led| led.input);
-                turn
-            })
-            .collect();
-        inputs.sort_unstable_by_key(|led| (led.source, led.input));
-        inputs.dedup_by_key(|led| led.source);
+        });
         draft.prepare(&members);
         draft.give_signals(&members);
         let test = Convergence::new(self.settings, &inputs, graph);
@@ -181,58 +153,14 @@ impl Iterative {
     }
 }
 
-/// Why a component cannot take part in an iteration.
-fn lack(component: usize, graph: &Graph) -> Option<String> {
-    let node = &graph.components[component];
-    let name = &node.name;
-    if !node.description.capabilities.save_and_restore {
-        return Some(format!(
-            "`{name}` is in a loop and cannot save its state (canGetAndSetFMUstate), so that it cannot make a step again; \
-             use method `jacobi` or `gauss-seidel`"
-        ));
-    }
-    let every = node.rate.every();
-    (every > 1).then(|| {
-        format!(
-            "`{name}` is in a loop and communicates every {every} macro-steps; give it the macro-step as its `step_size`, \
-             or use method `jacobi` or `gauss-seidel`"
-        )
-    })
-}
-
 impl Method for Iterative {
     fn plan(&self, draft: &mut Draft<'_>) {
-        let graph = draft.graph();
-        let sequence = Order::FeedthroughLast.components(graph);
-        let groups = serial::groups(graph);
-        let loops = groups.iter().filter(|group| group.is_loop);
-        let lacks = loops.flat_map(|group| &group.members);
-        let lacks: Vec<String> = lacks.filter_map(|member| lack(*member, graph)).collect();
-        if !lacks.is_empty() {
-            lacks.into_iter().for_each(|reason| draft.refuse(reason));
-            return;
-        }
-        let place = |component: usize| sequence.iter().position(|known| *known == component);
-        let groups = groups.into_iter().map(|mut group| {
-            group.members.sort_unstable_by_key(|member| place(*member));
-            group
+        let lack = |component: usize, graph: &Graph| {
+            loops::no_way_back(component, graph).or_else(|| loops::is_slow(component, graph))
+        };
+        loops::plan(draft, self.held, lack, |draft, turns| {
+            self.add_loop(draft, turns);
         });
-        let groups: Vec<_> = groups.collect();
-        let order = groups.iter().flat_map(|group| group.members.clone());
-        let mut turns = serial::turns(graph, &order.collect::<Vec<_>>()).into_iter();
-        draft.head();
-        for group in groups {
-            let members: Vec<Turn> = turns.by_ref().take(group.members.len()).collect();
-            if group.is_loop {
-                self.add_loop(draft, members);
-            } else {
-                for turn in members {
-                    serial::add(draft, turn, |turn| Lines::new(turn, self.held));
-                }
-            }
-        }
-        draft.show();
-        draft.tail();
     }
 }
 

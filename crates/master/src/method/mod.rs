@@ -3,6 +3,8 @@
 mod gauss_seidel;
 mod iterative;
 mod jacobi;
+mod linear_implicit;
+mod loops;
 mod mean_force;
 mod serial;
 
@@ -59,4 +61,5 @@ pub const METHODS: &[Entry<dyn Method>] = &[
     gauss_seidel::ENTRY,
     mean_force::ENTRY,
     iterative::ENTRY,
+    linear_implicit::ENTRY,
 ];

@@ -6,6 +6,7 @@ use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::order::{Group, dependency_order};
 use crate::plan::{Draft, Effect, Phase, Stage, StageView, Store};
+use crate::registry::{Arguments, ParameterInfo, ParameterKind};
 use crate::state_stream::StateStream;
 
 /// Components with direct feed-through come after those that feed them; fast ones before slow ones.
@@ -254,6 +255,21 @@ pub(super) enum Held {
     End,
     /// The mean of those of its start and its end.
     Mean,
+}
+
+impl Held {
+    pub(super) const PARAMETER: ParameterInfo = ParameterInfo {
+        name: "held",
+        summary: "input of a unit that follows no lines: the value of the end of the step, or the mean of its start and its end",
+        kind: ParameterKind::Word(&["end", "mean"]),
+    };
+
+    pub(super) fn of(arguments: &Arguments) -> Self {
+        match arguments.word("held") {
+            "mean" => Self::Mean,
+            _ => Self::End,
+        }
+    }
 }
 
 /// The inputs of a component follow lines to the values that their sources have ahead of their time.

@@ -1,0 +1,100 @@
+//! Implicit methods: components that feed each other make a macro-step from outputs that are estimated for its end;
+//! the others step once, in the order in which they feed each other.
+
+use super::serial::{self, Held, Led, Lines, Order, Turn};
+use crate::graph::Graph;
+use crate::plan::Draft;
+
+/// Writes the plan: each loop of components by `add_loop`, which gets them in their order. The components of loops for
+/// which `lack` has a reason are refused with it.
+pub(super) fn plan(
+    draft: &mut Draft<'_>,
+    held: Held,
+    lack: impl Fn(usize, &Graph) -> Option<String>,
+    add_loop: impl Fn(&mut Draft<'_>, Vec<Turn>),
+) {
+    let graph = draft.graph();
+    let sequence = Order::FeedthroughLast.components(graph);
+    let groups = serial::groups(graph);
+    let loops = groups.iter().filter(|group| group.is_loop);
+    let lacks = loops.flat_map(|group| &group.members);
+    let lacks: Vec<String> = lacks.filter_map(|member| lack(*member, graph)).collect();
+    if !lacks.is_empty() {
+        lacks.into_iter().for_each(|reason| draft.refuse(reason));
+        return;
+    }
+    let place = |component: usize| sequence.iter().position(|known| *known == component);
+    let groups = groups.into_iter().map(|mut group| {
+        group.members.sort_unstable_by_key(|member| place(*member));
+        group
+    });
+    let groups: Vec<_> = groups.collect();
+    let order = groups.iter().flat_map(|group| group.members.clone());
+    let mut turns = serial::turns(graph, &order.collect::<Vec<_>>()).into_iter();
+    draft.head();
+    for group in groups {
+        let members: Vec<Turn> = turns.by_ref().take(group.members.len()).collect();
+        if group.is_loop {
+            add_loop(draft, members);
+        } else {
+            for turn in members {
+                serial::add(draft, turn, |turn| Lines::new(turn, held));
+            }
+        }
+    }
+    draft.show();
+    draft.tail();
+}
+
+/// Why a component cannot go back to the start of a macro-step.
+pub(super) fn no_way_back(component: usize, graph: &Graph) -> Option<String> {
+    let node = &graph.components[component];
+    let name = &node.name;
+    (!node.description.capabilities.save_and_restore).then(|| {
+        format!(
+            "`{name}` is in a loop and cannot save its state (canGetAndSetFMUstate), so that it cannot make a step again; \
+             use method `jacobi` or `gauss-seidel`"
+        )
+    })
+}
+
+/// Why a component does not end its communication step with each macro-step.
+pub(super) fn is_slow(component: usize, graph: &Graph) -> Option<String> {
+    let node = &graph.components[component];
+    let (name, every) = (&node.name, node.rate.every());
+    (every > 1).then(|| {
+        format!(
+            "`{name}` is in a loop and communicates every {every} macro-steps; give it the macro-step as its `step_size`, \
+             or use method `jacobi` or `gauss-seidel`"
+        )
+    })
+}
+
+/// The components of a loop, each led by all that feed it within the loop, too.
+pub(super) fn lead_by_each_other(turns: Vec<Turn>, graph: &Graph) -> Vec<Turn> {
+    let members: Vec<usize> = turns.iter().map(|turn| turn.component).collect();
+    let lead = |mut turn: Turn| {
+        for input in graph.components[turn.component].inputs.clone() {
+            let led = Led::of(input, graph);
+            let is_known = turn.led.iter().any(|known| known.input == input);
+            if !is_known && members.contains(&led.sender) {
+                turn.led.push(led);
+            }
+        }
+        turn.led.sort_unstable_by_key(|led| led.input);
+        turn
+    };
+    turns.into_iter().map(lead).collect()
+}
+
+/// The inputs of a loop whose sources `is_estimated` says are estimated, one of each source, by their sources.
+pub(super) fn estimated(turns: &[Turn], is_estimated: impl Fn(usize, &Led) -> bool) -> Vec<Led> {
+    let led = turns.iter().flat_map(|turn| {
+        let led = turn.led.iter();
+        led.filter(|led| is_estimated(turn.component, led)).copied()
+    });
+    let mut inputs: Vec<Led> = led.collect();
+    inputs.sort_unstable_by_key(|led| (led.source, led.input));
+    inputs.dedup_by_key(|led| led.source);
+    inputs
+}
