@@ -73,6 +73,12 @@ struct LawOptions {
     /// Share of the error that is added to the feed-forward after each run
     #[arg(long, value_name = "NUMBER", value_parser = positive, default_value_t = 1.0)]
     gain: f64,
+    /// How often the gain is halved where learning diverges, to go on from the best run, before it ends
+    #[arg(long, value_name = "NUMBER", default_value_t = Learning::default().gain_halvings)]
+    gain_halvings: u32,
+    /// Feed-forward that was learned before on the same system, to go on with
+    #[arg(long, value_name = "FILE.csv")]
+    start_from: Option<PathBuf>,
     /// Greatest error, in the units of the inputs, at which learning ends
     #[arg(long, value_name = "NUMBER", value_parser = finite)]
     #[arg(default_value_t = Learning::default().tolerance)]
@@ -136,15 +142,18 @@ impl ValueEnum for Word<Interpolation> {
 }
 
 impl LawOptions {
-    fn learning(&self) -> Learning {
-        Learning {
+    fn learning(&self) -> Result<Learning, Failure> {
+        let start = self.start_from.as_deref().map(read).transpose()?;
+        Ok(Learning {
+            start,
             iterations: self.iterations,
             gain: self.gain,
+            gain_halvings: self.gain_halvings,
             tolerance: self.max_error,
             base: self.base.0,
             interpolation: self.interpolation.0,
             ..Learning::default()
-        }
+        })
     }
 }
 
@@ -152,6 +161,7 @@ impl LawOptions {
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let output = options.output_file.as_deref();
     let outputs = Vec::from_iter(output.map(|path| ("--output-file", path)));
+    // What was learned before may be replaced: it is read at the start.
     overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
     overwriting::refuse_without_folder(&outputs)?;
     let plan = Plan {
@@ -167,6 +177,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     if let Some(outcome) = plan.carry_out() {
         return outcome;
     }
+    let learning = options.law.learning()?;
     let (mut system, warnings) =
         system_input::read(&options.system, &options.input, options.fmus.limits())?;
     overwriting::refuse_files_of(&system, &outputs)?;
@@ -201,10 +212,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         cache.system(system.clone())
     };
     let describe = || surroundings::in_own(open);
-    let learned = options
-        .law
-        .learning()
-        .learn(&run_options, describe, &mut table);
+    let learned = learning.learn(&run_options, describe, &mut table);
     if let Some(error) = table.failed {
         return Err(error.into());
     }
@@ -267,22 +275,33 @@ impl LearningObserver for Table {
             for note in run.report().notes {
                 screen::message(&format!("note: {note}\n"));
             }
-            self.show(&format!(
-                "{:>5}  {:>12}  {:>12}\n",
-                "run", "‖e‖₂", "max |e|"
-            ));
+            self.show(&line([
+                "run", "‖e‖₂", "max |e|", "ratio", "gain", "runs to go",
+            ]));
         }
         Ok(())
     }
 
     fn end(&mut self, iteration: &Iteration) -> bool {
-        let (norm_2, max) = (scientific(iteration.norm_2), scientific(iteration.max));
-        self.show(&format!(
-            "{:>5}  {norm_2:>12}  {max:>12}\n",
-            iteration.number
-        ));
+        let ratio = iteration.contraction;
+        let needed = iteration.runs_needed;
+        let unknown = || "-".to_owned();
+        let cells = [
+            iteration.number.to_string(),
+            scientific(iteration.norm_2),
+            scientific(iteration.max),
+            ratio.map_or_else(unknown, |ratio| format!("{ratio:.3}")),
+            iteration.gain.to_string(),
+            needed.map_or_else(unknown, |needed| needed.to_string()),
+        ];
+        self.show(&line(cells.each_ref().map(String::as_str)));
         self.failed.is_none()
     }
+}
+
+/// A line of the table.
+fn line([run, norm_2, max, ratio, gain, needed]: [&str; 6]) -> String {
+    format!("{run:>5}  {norm_2:>12}  {max:>12}  {ratio:>8}  {gain:>8}  {needed:>10}\n")
 }
 
 fn scientific(value: f64) -> String {
@@ -372,6 +391,7 @@ impl From<LearningError> for Failure {
             LearningError::Option { .. } => Self::usage(error.to_string()),
             LearningError::NoStopTime
             | LearningError::NoChannel
+            | LearningError::Misfit(_)
             | LearningError::TooLong { .. } => {
                 Self::new(Exit::InvalidInput, Message::error(error.to_string()))
             }

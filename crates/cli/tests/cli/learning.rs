@@ -46,6 +46,40 @@ fn the_errors_of_all_runs_as_json() {
     let norms: Vec<f64> = norms.collect();
     assert_eq!(norms.len(), 4);
     assert!(norms[3] < 1e-2 * norms[0], "{norms:?}");
+    assert!(runs[0]["contraction"].is_null());
+    for (run, pair) in runs[1..].iter().zip(norms.windows(2)) {
+        assert_eq!(run["contraction"], pair[1] / pair[0]);
+        assert_eq!(run["gain"], 1.0);
+        // No error is within a tolerance of 0.
+        assert!(run["runs_needed"].is_null());
+    }
+}
+
+#[test]
+fn learning_goes_on_from_a_file() {
+    let bench = Bench::new();
+    let norms = |options: &[&str]| {
+        let outcome = learn(&bench, &[options, &["--json"]].concat());
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let learned: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let runs = learned["iterations"].as_array().unwrap().clone();
+        runs.iter().map(|run| run["norm_2"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let whole = norms(&["-n", "5", "--max-error", "0"]);
+    let first = norms(&["-n", "3", "--max-error", "0", "-o", "learned.csv"]);
+    assert_eq!(first, whole[..4]);
+    // The file has the feed-forward of run 3.
+    let rest = norms(&["-n", "2", "--max-error", "0", "--start-from", "learned.csv"]);
+    assert_eq!(rest, whole[3..]);
+    let outcome = learn(&bench, &["--start-from", "learned.csv", "--step-size", "2e-3"]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("the feed-forward to start from does not fit"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome = learn(&bench, &["--start-from", "none.csv"]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
 }
 
 #[test]
@@ -99,7 +133,8 @@ fn divergence_ends_learning_and_keeps_the_best_run() {
         "--start-value",
         "left.m=10",
     ];
-    let outcome = learn(&bench, &[&stiff[..], &["-o", "learned.csv"]].concat());
+    let last = ["--gain-halvings", "0", "-o", "learned.csv"];
+    let outcome = learn(&bench, &[&stiff[..], &last].concat());
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("diverges"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("--gain"), "{}", outcome.stderr);

@@ -164,6 +164,52 @@ impl FeedForward {
         }
     }
 
+    /// Fills the channels of `other`, in which nothing was learned yet, so that learning goes on; or says why it cannot.
+    pub(crate) fn continue_as(&self, other: &mut Self) -> Result<(), String> {
+        if !same(self.macro_step, other.macro_step) {
+            return Err(format!(
+                "it was learned with a macro-step of {} s and the system has {} s",
+                self.macro_step, other.macro_step
+            ));
+        }
+        if (self.start_time - other.start_time).abs() > 1e-9 * self.macro_step {
+            return Err(format!(
+                "it was learned from the start time {} s on and the system starts at {} s",
+                self.start_time, other.start_time
+            ));
+        }
+        if self.steps < other.steps {
+            return Err(format!(
+                "it covers {} macro-steps and the system makes {}",
+                self.steps, other.steps
+            ));
+        }
+        let names = |of: &Self| of.inputs().collect::<Vec<_>>().join(", ");
+        if names(self) != names(other) {
+            return Err(format!(
+                "it is for {}, and {} learn",
+                names(self),
+                names(other)
+            ));
+        }
+        for (known, channel) in self.channels.iter().zip(&mut other.channels) {
+            let input = &channel.input;
+            if known.output != channel.output || !same(known.step, channel.step) {
+                return Err(format!(
+                    "`{input}` was fed by `{}` every {} s and is fed by `{}` every {} s",
+                    known.output, known.step, channel.output, channel.step
+                ));
+            }
+            if known.is_delayed != channel.is_delayed {
+                return Err(format!("`{input}` was learned from another base"));
+            }
+            let curves = known.curves.iter().take(other.steps);
+            channel.curves = curves.map(|curve| curve.truncated(channel.degree)).collect();
+            channel.curves.resize(other.steps, Curve::default());
+        }
+        Ok(())
+    }
+
     /// c ← c + gain·e (Thielemans 2023 eq. 6). The paper's index of c is one higher because there c
     /// goes through the delay; here it is added behind it.
     pub(crate) fn learn(&mut self, gain: f64, errors: &[Vec<(usize, Curve)>]) {

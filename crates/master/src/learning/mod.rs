@@ -82,6 +82,8 @@ pub struct Learning {
     pub iterations: u32,
     /// Gain of the law; smaller than 1 where learning diverges.
     pub gain: f64,
+    /// How often the gain is halved, and learning goes on from the best run, before it is given up as diverging.
+    pub gain_halvings: u32,
     /// Greatest error, in the units of the inputs, at which learning ends.
     pub tolerance: f64,
     /// Learning diverges where ‖e‖₂ exceeds this many times the best in two runs one after the other,
@@ -91,19 +93,24 @@ pub struct Learning {
     pub base: Base,
     /// How references go on between communication points.
     pub interpolation: Interpolation,
+    /// Feed-forward of the first run, learned before on the same system; `None`: none.
+    pub start: Option<FeedForward>,
 }
 
 impl Default for Learning {
     /// 20 iterations with gain 1 from the delayed outputs, until no error exceeds 1e-6: the accuracy
-    /// that Thielemans 2023 §4 reports, after 12 iterations. `divergence` is a choice.
+    /// that Thielemans 2023 §4 reports, after 12 iterations. `divergence` and `gain_halvings`, down to a gain of
+    /// 1/32, are choices.
     fn default() -> Self {
         Self {
             iterations: 20,
             gain: 1.0,
+            gain_halvings: 5,
             tolerance: 1e-6,
             divergence: 10.0,
             base: Base::Delay,
             interpolation: Interpolation::Cubic,
+            start: None,
         }
     }
 }
@@ -120,12 +127,18 @@ pub struct ChannelError {
 /// One run.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Iteration {
-    /// 0 is the run without feed-forward.
+    /// 0 is the run without feed-forward, or with the one of [`start`](Learning::start).
     pub number: u32,
+    /// Gain with which its feed-forward was learned.
+    pub gain: f64,
     /// ‖e‖₂ over all learning inputs, each in its unit.
     pub norm_2: f64,
     /// max |e| over all learning inputs.
     pub max: f64,
+    /// Contraction: ‖e‖₂ over that of the run from which its feed-forward was learned; `None` in run 0.
+    pub contraction: Option<f64>,
+    /// Runs until max |e| is within the tolerance, if it shrinks as in this run; `None` where it does not, and in run 0.
+    pub runs_needed: Option<u32>,
     /// The errors, in the order of [`FeedForward::inputs`].
     pub channels: Vec<ChannelError>,
 }
@@ -181,6 +194,9 @@ pub enum LearningError {
         /// Macro-steps of a run.
         steps: usize,
     },
+    /// The feed-forward to start from was learned on another system, or in another way.
+    #[error("the feed-forward to start from does not fit: {0}")]
+    Misfit(String),
     /// No input of the system learns.
     #[error(
         "there is nothing to learn: no power bond has an end with direct feed-through, or one that steps within the macro-step"
@@ -237,7 +253,7 @@ impl Learning {
     ///
     /// # Errors
     /// A system that cannot learn or be started, or whose first run fails. Later failures end
-    /// learning as [`LearningOutcome::Diverged`].
+    /// learning as [`LearningOutcome::Diverged`], once the gain was halved often enough.
     pub fn learn(
         &self,
         options: &RunOptions,
@@ -255,7 +271,10 @@ impl Learning {
         if steps > MAX_CURVES / learners.len() {
             return Err(LearningError::TooLong { steps });
         }
-        feed_forward.clear();
+        match &self.start {
+            None => feed_forward.clear(),
+            Some(start) => start.continue_as(&mut feed_forward).map_err(LearningError::Misfit)?,
+        }
         let mut sequence = Sequence::new(self, options, learners, feed_forward);
         sequence.run(system, watch)?;
         while sequence.outcome.is_none() {
@@ -263,7 +282,7 @@ impl Learning {
             let described = describe().map_err(LearningError::from);
             if let Err(error) = described.and_then(|system| sequence.run(system, watch)) {
                 let text = format!("run {number} failed: {error}");
-                sequence.outcome = Some(LearningOutcome::Diverged(text));
+                sequence.lower_gain(text);
             }
         }
         Ok(sequence.learned())

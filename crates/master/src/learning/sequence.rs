@@ -6,25 +6,49 @@ use super::{
     ChannelError, FeedForward, Iteration, Learned, Learning, LearningError, LearningObserver,
     LearningOutcome,
 };
+use crate::curve::Curve;
 use crate::report::StopReason;
 use crate::run_options::RunOptions;
 use crate::system::System;
 
 impl Iteration {
-    fn new(number: u32, channels: Vec<ChannelError>) -> Self {
+    /// A run with this gain, whose feed-forward was learned from the run `before`.
+    fn new(
+        number: u32,
+        channels: Vec<ChannelError>,
+        (gain, tolerance): (f64, f64),
+        before: Option<&Self>,
+    ) -> Self {
         let squares = channels
             .iter()
             .map(|channel| channel.norm_2 * channel.norm_2);
+        let norm_2 = squares.sum::<f64>().sqrt();
+        let max = channels.iter().fold(0.0, |max: f64, channel| max.max(channel.max));
+        let ratio = |now: f64, before: f64| Some(now / before).filter(|ratio| ratio.is_finite());
         Self {
             number,
-            norm_2: squares.sum::<f64>().sqrt(),
-            max: channels
-                .iter()
-                .fold(0.0, |max, channel| max.max(channel.max)),
+            gain,
+            norm_2,
+            max,
+            contraction: before.and_then(|before| ratio(norm_2, before.norm_2)),
+            runs_needed: before.and_then(|before| runs_needed(max, ratio(max, before.max)?, tolerance)),
             channels,
         }
     }
 }
+
+/// Runs until an error that shrinks by this ratio from run to run is within the tolerance.
+fn runs_needed(max: f64, ratio: f64, tolerance: f64) -> Option<u32> {
+    if max <= tolerance {
+        return Some(0);
+    }
+    let runs = (tolerance / max).ln() / ratio.ln();
+    // A thousand runs are no forecast.
+    (ratio < 1.0 && runs < 1000.0).then(|| runs.ceil() as u32)
+}
+
+/// The errors of each learning input, by step.
+type Errors = Vec<Vec<(usize, Curve)>>;
 
 /// The runs that learn.
 pub(super) struct Sequence<'a> {
@@ -34,8 +58,14 @@ pub(super) struct Sequence<'a> {
     iterations: Vec<Iteration>,
     /// Index of the best run.
     best: usize,
-    /// Feed-forward of the best run.
+    /// Feed-forward of the best run, and its errors.
     kept: FeedForward,
+    errors: Errors,
+    /// Gain of the next run, and how often it may be halved.
+    gain: f64,
+    halvings: u32,
+    /// Index of the run from which the next one is learned.
+    before: usize,
     /// Feed-forward of the next run.
     next: FeedForward,
     /// Runs one after the other whose errors are large and do not grow more slowly.
@@ -60,6 +90,10 @@ impl<'a> Sequence<'a> {
             iterations: Vec::new(),
             best: 0,
             kept: feed_forward.clone(),
+            errors: Vec::new(),
+            gain: learning.gain,
+            halvings: learning.gain_halvings,
+            before: 0,
             next: feed_forward,
             growing: 0,
             growth: 0.0,
@@ -99,39 +133,67 @@ impl<'a> Sequence<'a> {
             });
         }
         let errors = record.errors();
-        let iteration = Iteration::new(self.number(), record.sizes(&errors));
+        let iteration = Iteration::new(
+            self.number(),
+            record.sizes(&errors),
+            (self.gain, self.learning.tolerance),
+            self.iterations.get(self.before),
+        );
         let goes_on = watch.end(&iteration);
-        self.judge(iteration);
-        self.next.learn(self.learning.gain, &errors);
+        let diverges = self.judge(iteration, &errors);
+        if let Some(reason) = diverges {
+            self.lower_gain(reason);
+        } else {
+            self.before = self.iterations.len() - 1;
+            self.next.learn(self.gain, &errors);
+        }
         if self.outcome.is_none() && !goes_on {
             self.outcome = Some(LearningOutcome::Interrupted);
         }
         Ok(())
     }
 
-    /// Adds a run that was given `next`, keeps it if it is the best, and decides on the end.
-    fn judge(&mut self, iteration: Iteration) {
+    /// Goes on from the best run with half of the gain; ends learning where it was halved often enough.
+    pub(super) fn lower_gain(&mut self, reason: String) {
+        let is_last = self.number() > self.learning.iterations;
+        if self.halvings == 0 || is_last || self.errors.is_empty() {
+            self.outcome = Some(LearningOutcome::Diverged(reason));
+            return;
+        }
+        self.halvings -= 1;
+        self.gain *= 0.5;
+        self.before = self.best;
+        (self.growing, self.growth) = (0, 0.0);
+        self.next = self.kept.clone();
+        self.next.learn(self.gain, &self.errors);
+    }
+
+    /// Adds a run that was given `next`, keeps it if it is the best, and decides on the end. Returns the reason where
+    /// learning diverges.
+    fn judge(&mut self, iteration: Iteration, errors: &Errors) -> Option<String> {
         let norm = |iteration: &Iteration| iteration.norm_2;
-        let last = self.iterations.last().map_or(f64::INFINITY, norm);
+        let last = self.iterations.get(self.before).map_or(f64::INFINITY, norm);
         let best = self.iterations.get(self.best).map_or(f64::INFINITY, norm);
         let (number, norm_2, max) = (iteration.number, iteration.norm_2, iteration.max);
         if norm_2 < best {
             self.best = self.iterations.len();
             self.kept = self.next.clone();
+            self.errors.clone_from(errors);
         }
         self.iterations.push(iteration);
         let diverges = self.diverges(norm_2 / best, norm_2 / last) || !norm_2.is_finite();
-        self.outcome = if max <= self.learning.tolerance {
-            Some(LearningOutcome::Converged)
+        if max <= self.learning.tolerance {
+            self.outcome = Some(LearningOutcome::Converged);
         } else if diverges {
             let best = &self.iterations[self.best];
-            Some(LearningOutcome::Diverged(format!(
+            return Some(format!(
                 "the error of run {number} is {norm_2:.3e} after {:.3e} in run {}",
                 best.norm_2, best.number
-            )))
-        } else {
-            (number >= self.learning.iterations).then_some(LearningOutcome::Iterations)
-        };
+            ));
+        } else if number >= self.learning.iterations {
+            self.outcome = Some(LearningOutcome::Iterations);
+        }
+        None
     }
 
     /// Errors may grow a hundredfold in the first runs and vanish later; then they grow more and more
