@@ -96,7 +96,7 @@ impl<'a> Assembly<'a> {
         let fmu = self.roles.fmu(role)?;
         let component = self.file.add_component(name, fmu);
         component.step_size = Some(Spanned::unplaced(step));
-        component.extrapolation = Some(Choice::new(place.extrapolation));
+        component.extrapolation = Some(extrapolation(place.extrapolation));
         component.exchange = Some(Spanned::unplaced(place.exchange.to_owned()));
         for (parameter, value) in parameters {
             if let Some(theirs) = self.roles.name(role, parameter) {
@@ -171,5 +171,14 @@ impl<'a> Assembly<'a> {
     /// The system.
     pub(crate) fn into_file(self) -> SystemFile {
         self.file
+    }
+}
+
+/// An extrapolation by its word. The figures of polynomials in the data files are those with a past that ends at jumps.
+fn extrapolation(word: &str) -> Choice {
+    let choice = Choice::new(word);
+    match word {
+        "linear" | "quadratic" => choice.with("on_jump", Value::String("forget".to_owned())),
+        _ => choice,
     }
 }

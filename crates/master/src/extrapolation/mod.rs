@@ -125,6 +125,12 @@ pub trait Extrapolation: Send {
     /// Forgets the past, all but the newest value: after a discontinuity.
     fn clear(&mut self);
 
+    /// The newest value differs from the prediction as it only does at a discontinuity that no event has announced. Forgets
+    /// the past by default.
+    fn jumped(&mut self) {
+        self.clear();
+    }
+
     /// Order of the prediction that is in use now; a curve may keep less of it.
     fn order(&self) -> usize;
 

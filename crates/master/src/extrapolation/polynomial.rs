@@ -5,12 +5,14 @@
 //!
 //! Source: Rodríguez et al. (2022) §2; Sadjina & Pedersen (2019) §2. Use them for smooth signals
 //! and receivers that take derivatives or sub-steps. Limits: error O(H^(degree + 1)); the largest
-//! stable step shrinks with the degree, and noise is amplified. A discontinuity clears the history.
+//! stable step shrinks with the degree, and noise is amplified. After a jump the published polynomials still go through the
+//! values before it, and overshoot for as many steps as they have degrees; with `on_jump = "forget"` (own) the past ends where
+//! a prediction fails as it only does at a discontinuity.
 
 use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
-use crate::registry::Entry;
+use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 use crate::state_stream::{StateStream, stored};
 
 /// The polynomial through the newest `degree + 1` published values; of lower degree until the
@@ -18,32 +20,52 @@ use crate::state_stream::{StateStream, stored};
 #[derive(Debug, Clone)]
 struct Polynomial {
     degree: usize,
+    forgets_jumps: bool,
     history: History,
 }
+
+const PARAMETERS: &[ParameterInfo] = &[ParameterInfo {
+    name: "on_jump",
+    summary: "where the values show a jump: keep the past, as published, or forget it; known events end it in any case",
+    kind: ParameterKind::Word(&["keep", "forget"]),
+}];
 
 pub(super) const LINEAR: Entry<dyn Extrapolation> = Entry {
     name: "linear",
     summary: "the line through the last two values (first-order hold)",
     source: "Rodríguez 2022 §2; Sadjina 2019 §2",
-    parameters: &[],
+    parameters: PARAMETERS,
     facts: |_, _| ExtrapolationFacts::polynomial(1),
-    build: |_| Box::new(Polynomial::new(1)),
+    build: |arguments| Box::new(Polynomial::of(1, arguments)),
 };
 
 pub(super) const QUADRATIC: Entry<dyn Extrapolation> = Entry {
     name: "quadratic",
     summary: "the parabola through the last three values (second-order hold)",
     source: "Rodríguez 2022 §2; Sadjina 2019 §2",
-    parameters: &[],
+    parameters: PARAMETERS,
     facts: |_, _| ExtrapolationFacts::polynomial(2),
-    build: |_| Box::new(Polynomial::new(2)),
+    build: |arguments| Box::new(Polynomial::of(2, arguments)),
 };
+
+/// The parabola without parameters, for extrapolations that build on it.
+pub(super) fn quadratic() -> Box<dyn Extrapolation> {
+    Box::new(Polynomial::new(2))
+}
 
 impl Polynomial {
     fn new(degree: usize) -> Self {
         Self {
             degree,
+            forgets_jumps: false,
             history: History::default(),
+        }
+    }
+
+    fn of(degree: usize, arguments: &Arguments) -> Self {
+        Self {
+            forgets_jumps: arguments.word("on_jump") == "forget",
+            ..Self::new(degree)
         }
     }
 }
@@ -61,6 +83,12 @@ impl Extrapolation for Polynomial {
         self.history.clear();
     }
 
+    fn jumped(&mut self) {
+        if self.forgets_jumps {
+            self.clear();
+        }
+    }
+
     fn order(&self) -> usize {
         self.history.degree().min(self.degree)
     }
@@ -74,11 +102,14 @@ impl Extrapolation for Polynomial {
     }
 }
 
-stored!(Polynomial { history; degree });
+stored!(Polynomial { history; degree, forgets_jumps });
 
 #[cfg(test)]
 mod tests {
+    use gyrator_system::{Choice, Value};
+
     use super::*;
+    use crate::registry::look_up;
 
     fn after(degree: usize, times: &[f64], signal: fn(f64) -> f64) -> Polynomial {
         let mut polynomial = Polynomial::new(degree);
@@ -115,6 +146,25 @@ mod tests {
         let mut cleared = after(2, &[1.0, 2.0, 3.0], signal);
         cleared.clear();
         assert_eq!(cleared.curve(3.0, 0.1), Curve::constant(9.0));
+    }
+
+    #[test]
+    fn the_past_of_a_jump_is_kept_unless_it_is_to_be_forgotten() {
+        for (word, line) in [("keep", Curve::line(2.0, 1.0)), ("forget", Curve::constant(2.0))] {
+            let choice = Choice::new("linear").with("on_jump", Value::String(word.to_owned()));
+            let mut made = look_up(&[LINEAR], &choice).unwrap().build();
+            for (time, value) in [(0.0, 1.0), (1.0, 2.0)] {
+                made.observe(Sample {
+                    time,
+                    value,
+                    slope: None,
+                });
+            }
+            made.jumped();
+            assert_eq!(made.curve(1.0, 0.1), line);
+            made.clear();
+            assert_eq!(made.curve(1.0, 0.1), Curve::constant(2.0));
+        }
     }
 
     #[test]

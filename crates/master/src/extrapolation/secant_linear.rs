@@ -30,7 +30,10 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     },
     build: |arguments| {
         Box::new(SecantLinear {
-            prediction: (predicted(arguments).build)(&Arguments::default()),
+            prediction: match arguments.word("of") {
+                "quadratic" => polynomial::quadratic(),
+                _ => (predicted(arguments).build)(&Arguments::default()),
+            },
         })
     },
 };

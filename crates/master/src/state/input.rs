@@ -137,8 +137,10 @@ impl InputCourse {
         let is_jump = !is_forgotten && self.jumps.is_jump(extrapolation.as_ref(), value, time);
         let slope = (!slope.is_nan()).then_some(slope * self.factor);
         extrapolation.observe(Sample { time, value, slope });
-        if is_jump || is_forgotten || self.is_discrete {
+        if is_forgotten || self.is_discrete {
             extrapolation.clear();
+        } else if is_jump {
+            extrapolation.jumped();
         }
         is_jump
     }
