@@ -358,7 +358,11 @@ fn a_gain_is_halved_from_the_best_run_before_learning_is_given_up() {
     let gains: Vec<f64> = runs.iter().map(|run| run.gain).collect();
     assert!(gains[..5].iter().all(|gain| *gain == 1.0), "{gains:?}");
     assert_eq!(gains[5], 0.5);
-    assert!(gains.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == 0.5 * pair[0]));
+    assert!(
+        gains
+            .windows(2)
+            .all(|pair| pair[1] == pair[0] || pair[1] == 0.5 * pair[0])
+    );
     assert_eq!(runs[5].contraction, Some(runs[5].norm_2 / runs[0].norm_2));
     assert!(runs[5].norm_2 < runs[1].norm_2);
     let halvings = Learning {
@@ -393,7 +397,10 @@ fn the_runs_that_are_still_needed_are_said() {
     for (number, run) in runs.iter().enumerate().skip(last / 2) {
         let needed = f64::from(run.runs_needed.unwrap());
         let left = (last - number) as f64;
-        assert!((needed - left).abs() <= 1.0 + 0.25 * left, "{needed} and {left}");
+        assert!(
+            (needed - left).abs() <= 1.0 + 0.25 * left,
+            "{needed} and {left}"
+        );
     }
 }
 

@@ -276,7 +276,12 @@ impl LearningObserver for Table {
                 screen::message(&format!("note: {note}\n"));
             }
             self.show(&line([
-                "run", "‖e‖₂", "max |e|", "ratio", "gain", "runs to go",
+                "run",
+                "‖e‖₂",
+                "max |e|",
+                "ratio",
+                "gain",
+                "runs to go",
             ]));
         }
         Ok(())

@@ -63,7 +63,9 @@ fn learning_goes_on_from_a_file() {
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
         let learned: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
         let runs = learned["iterations"].as_array().unwrap().clone();
-        runs.iter().map(|run| run["norm_2"].as_f64().unwrap()).collect::<Vec<_>>()
+        runs.iter()
+            .map(|run| run["norm_2"].as_f64().unwrap())
+            .collect::<Vec<_>>()
     };
     let whole = norms(&["-n", "5", "--max-error", "0"]);
     let first = norms(&["-n", "3", "--max-error", "0", "-o", "learned.csv"]);
@@ -71,10 +73,15 @@ fn learning_goes_on_from_a_file() {
     // The file has the feed-forward of run 3.
     let rest = norms(&["-n", "2", "--max-error", "0", "--start-from", "learned.csv"]);
     assert_eq!(rest, whole[3..]);
-    let outcome = learn(&bench, &["--start-from", "learned.csv", "--step-size", "2e-3"]);
+    let outcome = learn(
+        &bench,
+        &["--start-from", "learned.csv", "--step-size", "2e-3"],
+    );
     assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
     assert!(
-        outcome.stderr.contains("the feed-forward to start from does not fit"),
+        outcome
+            .stderr
+            .contains("the feed-forward to start from does not fit"),
         "{}",
         outcome.stderr
     );

@@ -150,7 +150,10 @@ mod tests {
 
     #[test]
     fn the_past_of_a_jump_is_kept_unless_it_is_to_be_forgotten() {
-        for (word, line) in [("keep", Curve::line(2.0, 1.0)), ("forget", Curve::constant(2.0))] {
+        for (word, line) in [
+            ("keep", Curve::line(2.0, 1.0)),
+            ("forget", Curve::constant(2.0)),
+        ] {
             let choice = Choice::new("linear").with("on_jump", Value::String(word.to_owned()));
             let mut made = look_up(&[LINEAR], &choice).unwrap().build();
             for (time, value) in [(0.0, 1.0), (1.0, 2.0)] {

@@ -204,7 +204,9 @@ impl FeedForward {
                 return Err(format!("`{input}` was learned from another base"));
             }
             let curves = known.curves.iter().take(other.steps);
-            channel.curves = curves.map(|curve| curve.truncated(channel.degree)).collect();
+            channel.curves = curves
+                .map(|curve| curve.truncated(channel.degree))
+                .collect();
             channel.curves.resize(other.steps, Curve::default());
         }
         Ok(())

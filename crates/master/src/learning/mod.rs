@@ -273,7 +273,9 @@ impl Learning {
         }
         match &self.start {
             None => feed_forward.clear(),
-            Some(start) => start.continue_as(&mut feed_forward).map_err(LearningError::Misfit)?,
+            Some(start) => start
+                .continue_as(&mut feed_forward)
+                .map_err(LearningError::Misfit)?,
         }
         let mut sequence = Sequence::new(self, options, learners, feed_forward);
         sequence.run(system, watch)?;

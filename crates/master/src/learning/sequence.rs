@@ -23,7 +23,9 @@ impl Iteration {
             .iter()
             .map(|channel| channel.norm_2 * channel.norm_2);
         let norm_2 = squares.sum::<f64>().sqrt();
-        let max = channels.iter().fold(0.0, |max: f64, channel| max.max(channel.max));
+        let max = channels
+            .iter()
+            .fold(0.0, |max: f64, channel| max.max(channel.max));
         let ratio = |now: f64, before: f64| Some(now / before).filter(|ratio| ratio.is_finite());
         Self {
             number,
@@ -31,7 +33,8 @@ impl Iteration {
             norm_2,
             max,
             contraction: before.and_then(|before| ratio(norm_2, before.norm_2)),
-            runs_needed: before.and_then(|before| runs_needed(max, ratio(max, before.max)?, tolerance)),
+            runs_needed: before
+                .and_then(|before| runs_needed(max, ratio(max, before.max)?, tolerance)),
             channels,
         }
     }
