@@ -323,16 +323,16 @@ fn check_bonds(system: &SystemFile, problems: &mut Vec<Problem>) {
                     .help("a factor between the units is a `gain` of the pair"),
             );
         }
-        if let Some(limit) = bond
-            .max_residual_energy
-            .as_ref()
-            .filter(|limit| limit.value.is_nan() || limit.value <= 0.0)
-        {
-            let message = format!(
-                "`max_residual_energy` is {} J; it must be positive",
-                limit.value
-            );
-            problems.push(Problem::error("invalid-limit", message).at(&limit.span));
+        for (key, unit, number) in [
+            ("max_residual_energy", " J", &bond.max_residual_energy),
+            ("energy_tolerance", "", &bond.energy_tolerance),
+            ("energy_scale", " J", &bond.energy_scale),
+        ] {
+            let is_wrong = |number: &&Spanned<f64>| number.value.is_nan() || number.value <= 0.0;
+            if let Some(number) = number.as_ref().filter(is_wrong) {
+                let message = format!("`{key}` is {}{unit}; it must be positive", number.value);
+                problems.push(Problem::error("invalid-limit", message).at(&number.span));
+            }
         }
         problems.extend(check_axes(bond));
     }

@@ -304,6 +304,8 @@ impl Bond {
             sense: Spanned::unplaced(1.0),
             correction: None,
             max_residual_energy: None,
+            energy_tolerance: None,
+            energy_scale: None,
         }
     }
 

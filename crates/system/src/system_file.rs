@@ -224,6 +224,10 @@ pub struct Bond {
     pub correction: Option<Choice>,
     /// Greatest magnitude of the residual energy, J; beyond it the run ends.
     pub max_residual_energy: Option<Spanned<f64>>,
+    /// Relative tolerance r of its residual energy for the step control `ecco`; `None`: that of the step control.
+    pub energy_tolerance: Option<Spanned<f64>>,
+    /// Typical energy E₀ for the step control `ecco`, J; `None`: that of the step control.
+    pub energy_scale: Option<Spanned<f64>>,
 }
 
 /// A reduced model of a multibody component at its bonds, with which the fast components at their

@@ -48,11 +48,6 @@ pub(super) const QUADRATIC: Entry<dyn Extrapolation> = Entry {
     build: |arguments| Box::new(Polynomial::of(2, arguments)),
 };
 
-/// The parabola without parameters, for extrapolations that build on it.
-pub(super) fn quadratic() -> Box<dyn Extrapolation> {
-    Box::new(Polynomial::new(2))
-}
-
 impl Polynomial {
     fn new(degree: usize) -> Self {
         Self {
@@ -64,7 +59,7 @@ impl Polynomial {
 
     fn of(degree: usize, arguments: &Arguments) -> Self {
         Self {
-            forgets_jumps: arguments.word("on_jump") == "forget",
+            forgets_jumps: arguments.has_word("on_jump", "forget"),
             ..Self::new(degree)
         }
     }

@@ -30,10 +30,7 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     },
     build: |arguments| {
         Box::new(SecantLinear {
-            prediction: match arguments.word("of") {
-                "quadratic" => polynomial::quadratic(),
-                _ => (predicted(arguments).build)(&Arguments::default()),
-            },
+            prediction: (predicted(arguments).build)(&Arguments::default()),
         })
     },
 };

@@ -138,8 +138,19 @@ pub(crate) struct Bond {
     pub(crate) every: u32,
     /// Greatest magnitude of its residual energy before the run ends, J.
     pub(crate) max_residual_energy: Option<f64>,
+    /// Relative tolerance of its residual energy, and its typical energy, J, for step controls that judge by them.
+    pub(crate) energy_limits: EnergyLimits,
     /// False where effort × flow is known not to be a power.
     pub(crate) is_power: bool,
+}
+
+/// Limits of the residual energy of a bond that a system file gives, in place of those of the step control.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EnergyLimits {
+    /// Tolerance r relative to the energy.
+    pub tolerance: Option<f64>,
+    /// Typical energy E₀, J.
+    pub scale: Option<f64>,
 }
 
 /// One axis of a bond: indices into the graph's inputs and outputs.

@@ -183,6 +183,12 @@ impl Arguments {
             .expect("a declared word")
             .1
     }
+
+    /// Whether the parameter `name` is this word; false in arguments without it, as those of an extrapolation that another one
+    /// builds on.
+    pub(crate) fn has_word(&self, name: &str, word: &str) -> bool {
+        self.words.contains(&(name, word))
+    }
 }
 
 pub(super) fn suggestion(word: &str, known: &[&str]) -> String {

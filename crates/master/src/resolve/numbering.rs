@@ -7,7 +7,9 @@ use gyrator_system::{self as file, Port, Problem, SystemFile};
 use super::wires::{Link, Wire};
 use crate::correction::Correction;
 use crate::extrapolation::{Extrapolation, ExtrapolationFacts};
-use crate::graph::{Axis, Bond, Component, Graph, Input, Output, Signal, SignalSource, SignalWire};
+use crate::graph::{
+    Axis, Bond, Component, EnergyLimits, Graph, Input, Output, Signal, SignalSource, SignalWire,
+};
 use crate::registry::Chosen;
 use crate::time::common_macro_steps;
 use crate::unit::{Causality, VariableType};
@@ -149,6 +151,10 @@ pub(super) fn bonds(
             flow_side,
             every: common_macro_steps(every(effort_side), every(flow_side)),
             max_residual_energy: bond.max_residual_energy.as_ref().map(|limit| limit.value),
+            energy_limits: EnergyLimits {
+                tolerance: bond.energy_tolerance.as_ref().map(|r| r.value),
+                scale: bond.energy_scale.as_ref().map(|energy| energy.value),
+            },
             is_power: axes.iter().all(|axis| is_power(graph, axis)),
             axes,
             correction,

@@ -178,9 +178,12 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
     };
     engine::begin_scenario(&mut state, &start).map_err(RunError::Fault)?;
     let plan = planning::Planned::new(method, plan, &state)?;
+    let bonds = state.graph.bonds.iter();
+    let energy_limits = Vec::from_iter(bonds.map(|bond| bond.energy_limits));
     let first = control.1.first(&ControlledSystem {
         macro_step: state.graph.macro_step,
         has_bonds: !state.graph.bonds.is_empty(),
+        energy_limits: &energy_limits,
         outputs: &ControlledOutput::all(&state.graph),
         values: &state.signals.reals,
     });

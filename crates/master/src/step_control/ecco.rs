@@ -1,6 +1,6 @@
 //! ECCO, energy-conservation-based co-simulation: the residual energy ΔE = δP·H that a step leaves
 //! at the N power bonds sets the size of the next. Indicator and controller are ε = √(Σ (ΔE/(r·(E₀
-//! + |P·H|)))²/N) and H′ = H·α·ε^(−k_I)·(ε₋₁/ε)^k_P, within limits of size and change.
+//! + |P·H|)))²/N), r and E₀ of each bond where it has its own, and H′ = H·α·ε^(−k_I)·(ε₋₁/ε)^k_P, within limits of size and change.
 //!
 //! Source: Sadjina & Pedersen (2019) §4, eqs 13–14. Use it where activity comes in bursts: steps
 //! are small there only. Limits: all units need variable steps; r has to be chosen anew for each
@@ -11,7 +11,7 @@
 //! unless `reject_above` is given.
 
 use super::sizes::{self, Sizes, keeps_its_state};
-use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
+use super::{ControlledSystem, Decision, EnergyLimits, StepAudit, StepControl, StepControlFacts};
 use crate::ledger::BondEnergy;
 use crate::registry::{Arguments, Entry, POSITIVE, ParameterInfo, ParameterKind};
 use crate::state_stream::{StateStream, Stored};
@@ -21,6 +21,8 @@ use crate::state_stream::{StateStream, Stored};
 struct Ecco {
     tolerance: f64,
     energy_scale: f64,
+    /// Limits of the bonds' own.
+    limits: Vec<EnergyLimits>,
     safety: f64,
     integral_gain: Option<f64>,
     proportional_gain: f64,
@@ -129,6 +131,7 @@ impl Ecco {
         Self {
             tolerance: arguments.number("tolerance"),
             energy_scale: arguments.number("energy_scale"),
+            limits: Vec::new(),
             safety: arguments.number("safety"),
             integral_gain: arguments.number_or_auto("k_i"),
             proportional_gain: arguments.number("k_p"),
@@ -153,14 +156,16 @@ impl Ecco {
         }
         let bonds = audit.ledger.bonds();
         let count = bonds.len() as f64;
-        let squares = bonds.zip(audit.ledger.macro_steps()).map(|(bond, every)| {
+        let squares = bonds.zip(audit.ledger.macro_steps()).enumerate();
+        let squares = squares.map(|(index, (bond, every))| {
             let length = audit.step.size * every as f64;
-            self.of_bond(bond, length).powi(2)
+            let limits = self.limits.get(index).copied().unwrap_or_default();
+            self.of_bond(bond, length, limits).powi(2)
         });
         (squares.sum::<f64>() / count).sqrt()
     }
 
-    fn of_bond(&self, bond: &BondEnergy, length: f64) -> f64 {
+    fn of_bond(&self, bond: &BondEnergy, length: f64, limits: EnergyLimits) -> f64 {
         let residual = if self.indicator == Indicator::Signed {
             bond.applied_residual_power.abs()
         } else {
@@ -170,7 +175,9 @@ impl Ecco {
             return 0.0;
         }
         let transferred = (bond.output_power * length).abs();
-        residual * length / (self.tolerance * (self.energy_scale + transferred))
+        let tolerance = limits.tolerance.unwrap_or(self.tolerance);
+        let scale = limits.scale.unwrap_or(self.energy_scale);
+        residual * length / (tolerance * (scale + transferred))
     }
 
     /// The ratio of the next step to the one that was made (eq. 13, with a proportional part).
@@ -196,6 +203,7 @@ impl StepControl for Ecco {
     fn first(&mut self, system: &ControlledSystem<'_>) -> f64 {
         let macro_step = system.macro_step;
         self.macro_step = macro_step;
+        self.limits = system.energy_limits.to_vec();
         let first = self.sizes.begin(macro_step, 0.0);
         match system.has_bonds || self.indicator == Indicator::Defect {
             true => first,
@@ -252,6 +260,7 @@ impl Stored for Ecco {
             sizes: _,
             tolerance: _,
             energy_scale: _,
+            limits: _,
             safety: _,
             integral_gain: _,
             proportional_gain: _,

@@ -9,6 +9,7 @@ mod sizes;
 mod zero_crossing;
 
 use crate::defect::Defects;
+pub use crate::graph::EnergyLimits;
 use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::need::{Facts, Need, where_true};
@@ -58,6 +59,8 @@ pub struct ControlledSystem<'a> {
     pub macro_step: f64,
     /// There are power bonds.
     pub has_bonds: bool,
+    /// Limits of their residual energies, in the order of [`Ledger::bonds`].
+    pub energy_limits: &'a [EnergyLimits],
     /// All real outputs.
     pub outputs: &'a [ControlledOutput],
     /// Their values at the start, in the same order.

@@ -152,6 +152,16 @@ impl BondSettings<'_> {
         self
     }
 
+    /// Relative tolerance r of its residual energy and typical energy E₀, J, for step control `ecco`, in place of those of the
+    /// step control (Sadjina & Pedersen 2019, eq. 14).
+    pub fn energy_limits(mut self, tolerance: f64, joules: f64) -> Self {
+        if let Some(bond) = self.last() {
+            bond.energy_tolerance = Some(Spanned::unplaced(tolerance));
+            bond.energy_scale = Some(Spanned::unplaced(joules));
+        }
+        self
+    }
+
     /// Correction: a word of [`CORRECTIONS`](crate::correction::CORRECTIONS).
     pub fn correction(mut self, word: impl Into<Word>) -> Self {
         let choice = word.into().into_choice();

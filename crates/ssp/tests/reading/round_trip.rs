@@ -45,6 +45,8 @@ flow = [{ from = "right.v", to = "left.arm.u", gain = 2.0 }]
 sense = -1.0
 correction = { name = "residual-power", mu = 0.5 }
 max_residual_energy = 100.0
+energy_tolerance = 1e-6
+energy_scale = 10.0
 "#;
 
 const DEFINITIONS: &str = r#"<UnitDefinitions><Unit name="km/h"><BaseUnit m="1" s="-1" factor="0.2777777777777778"/></Unit></UnitDefinitions>

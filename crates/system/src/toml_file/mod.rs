@@ -53,6 +53,8 @@
 //! sense = -1                                        # default 1
 //! correction = { name = "residual-power", mu = 0.5 }  # default "off"
 //! max_residual_energy = 100.0                       # J; beyond it the run ends
+//! energy_tolerance = 1e-6                           # r and E₀, J, of step control ecco; default: its own
+//! energy_scale = 10.0
 //!
 //! [[interface_models]]
 //! name = "arm"

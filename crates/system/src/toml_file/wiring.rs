@@ -65,6 +65,8 @@ fn bond(
         .choice("correction", reader)
         .filter(|choice| !is_off(choice));
     let max_residual_energy = section.number("max_residual_energy", reader);
+    let energy_tolerance = section.number("energy_tolerance", reader);
+    let energy_scale = section.number("energy_scale", reader);
     section.finish(reader);
     Some(Bond {
         name: name?,
@@ -73,6 +75,8 @@ fn bond(
         sense,
         correction,
         max_residual_energy,
+        energy_tolerance,
+        energy_scale,
     })
 }
 

@@ -159,11 +159,13 @@ impl Text {
             self.entry("sense", real(bond.sense.value));
         }
         self.choice("correction", bond.correction.as_ref());
-        self.optional(
-            "max_residual_energy",
-            bond.max_residual_energy.as_ref(),
-            |limit| real(*limit),
-        );
+        for (key, number) in [
+            ("max_residual_energy", &bond.max_residual_energy),
+            ("energy_tolerance", &bond.energy_tolerance),
+            ("energy_scale", &bond.energy_scale),
+        ] {
+            self.optional(key, number.as_ref(), |number| real(*number));
+        }
     }
 
     fn interface_model(&mut self, model: &InterfaceModel) {
