@@ -1,7 +1,7 @@
 //! Linearly implicit coupling, against closed forms of the coupled equations and against `iterative`.
 
 use gyrator::{ClosureUnit, RunOptions, StartError, System, Unit};
-use gyrator_system::{Choice, Value};
+use gyrator_system::Choice;
 
 use crate::iterative::{
     K1, K2, KC, Linear, START, difference, force, gain, implicit, matrix, motion, start,

@@ -15,6 +15,7 @@ mod coupling_faults;
 mod descriptions;
 mod determinism;
 mod embedding;
+mod energy_limits;
 mod error_bars;
 mod faults;
 mod fmus;
