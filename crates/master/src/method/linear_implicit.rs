@@ -47,7 +47,7 @@ pub(super) const ENTRY: Entry<dyn Method> = Entry {
             "drift",
             "share of the change of an output that the linearisation may miss before it is measured again",
             0.1,
-            (0.0, f64::MAX),
+            (0.0, f64::INFINITY),
         ),
     ],
     facts: |arguments, ()| MethodFacts {
