@@ -88,6 +88,13 @@ impl Draw {
     }
 }
 
+/// Whether the units of loops make steps again.
+fn iterates(method: &str) -> bool {
+    let entry = METHODS.iter().find(|entry| entry.name == method);
+    let chosen = entry.and_then(|entry| entry.chosen(&gyrator_system::Choice::new(method)).ok());
+    chosen.is_some_and(|chosen| chosen.usual_facts().iterates)
+}
+
 /// Two to six units at random rates in a ring, with further connections; every second one has direct feed-through. The
 /// words of the registries are random. `is_reversed`: the same in the opposite order.
 fn system(seed: u64, is_reversed: bool) -> (System, Vec<(String, Calls)>) {
@@ -97,9 +104,7 @@ fn system(seed: u64, is_reversed: bool) -> (System, Vec<(String, Calls)>) {
     let names: Vec<&str> = METHODS.iter().map(|entry| entry.name).collect();
     let method = draw.word(&names);
     let order = ["", "fast-first", "u2, u0"][draw.below(3)];
-    let entry = METHODS.iter().find(|entry| entry.name == method);
-    let chosen = entry.and_then(|entry| entry.chosen(&gyrator_system::Choice::new(method)).ok());
-    let is_iterative = chosen.is_some_and(|chosen| chosen.usual_facts().iterates);
+    let is_iterative = iterates(method);
     if method == "iterative" {
         system.method((
             method,
