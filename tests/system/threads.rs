@@ -63,14 +63,20 @@ fn on(threads: usize, step_clock: StepClock) -> RunOptions {
     }
 }
 
-/// The bits of a run, and the threads that made its steps.
-fn finished(count: usize, options: &RunOptions) -> (Vec<u64>, Vec<ThreadId>) {
+/// The bits of a run, and the threads that made its steps. A step lasts `alone` where none but its own thread has made steps yet:
+/// the other threads come while it is made.
+fn finished(count: usize, options: &RunOptions, alone: Duration) -> (Vec<u64>, Vec<ThreadId>) {
     let threads = Threads::default();
     let of_unit = Arc::clone(&threads);
     let system = ring(count, move |_, _| {
-        of_unit.lock().unwrap().push(current().id());
-        // The other threads come while this step is made.
-        std::thread::sleep(Duration::from_micros(100));
+        let mut threads = of_unit.lock().unwrap();
+        threads.push(current().id());
+        let is_alone = threads.iter().all(|thread| *thread == current().id());
+        drop(threads);
+        std::thread::sleep(match is_alone {
+            true => alone,
+            false => Duration::from_micros(100),
+        });
         Ok(())
     });
     let mut run = system.start(options).unwrap();
@@ -82,7 +88,8 @@ fn finished(count: usize, options: &RunOptions) -> (Vec<u64>, Vec<ThreadId>) {
 
 #[test]
 fn threads_and_clocks_change_no_bit() {
-    let (expected, own) = finished(5, &RunOptions::default());
+    let short = Duration::from_micros(100);
+    let (expected, own) = finished(5, &RunOptions::default(), short);
     assert!(own.iter().all(|thread| *thread == current().id()));
     // Steps take no time, take time on one thread only, or less and less.
     let still = || StepClock::new(|| Duration::ZERO);
@@ -92,7 +99,7 @@ fn threads_and_clocks_change_no_bit() {
     };
     for threads in [2, 3, 64] {
         for clock in [still(), ticking(), backwards(), StepClock::default()] {
-            let (bits, _) = finished(5, &on(threads, clock));
+            let (bits, _) = finished(5, &on(threads, clock), short);
             assert!(bits == expected, "{threads} threads");
         }
     }
@@ -100,9 +107,10 @@ fn threads_and_clocks_change_no_bit() {
 
 #[test]
 fn the_clock_decides_which_threads_step() {
-    let (_, threads) = finished(4, &on(2, StepClock::new(|| Duration::ZERO)));
+    let (_, threads) = finished(4, &on(2, StepClock::new(|| Duration::ZERO)), Duration::ZERO);
     assert!(threads.iter().all(|thread| *thread == current().id()));
-    let (_, threads) = finished(4, &on(2, ticking()));
+    // Long enough in all for a thread that waits for a processor beside many others.
+    let (_, threads) = finished(4, &on(2, ticking()), Duration::from_millis(10));
     // Eight macro-steps are measured on one thread.
     let (first, others) = threads.split_at(8 * 4);
     assert!(first.iter().all(|thread| *thread == current().id()));
@@ -198,7 +206,7 @@ fn a_run_ends_while_its_threads_wait() {
 /// A run goes on where it went on several threads, on another thread of the program, too.
 #[test]
 fn a_run_on_threads_goes_to_another_thread() {
-    let (expected, _) = finished(4, &RunOptions::default());
+    let (expected, _) = finished(4, &RunOptions::default(), Duration::ZERO);
     let mut run = ring(4, |_, _| Ok(())).start(&on(2, ticking())).unwrap();
     let trace = Trace::of(&mut run).unwrap();
     for _ in 0..30 {
