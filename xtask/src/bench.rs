@@ -29,7 +29,7 @@ const HEADER: &str = "\
 /// Ratios of pairs that lie further apart than this, in parts of their median, are no measurement to rely on.
 const UNSTEADY: f64 = 0.15;
 
-/// What is measured, and where it goes.
+/// The rows to measure, and the place of the results.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Only rows with these words, as '100 plain copied'; repeatable. Combinations that the table leaves out

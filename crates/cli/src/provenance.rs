@@ -23,7 +23,7 @@ pub(crate) struct Provenance {
     system: HashedFile,
     /// One entry a component that has an FMU.
     fmus: Option<Vec<FmuFile>>,
-    /// What else was read.
+    /// The other files that were read.
     files: Option<Vec<OtherFile>>,
     settings: Option<serde_json::Value>,
 }
@@ -51,7 +51,7 @@ struct OtherFile {
 }
 
 impl Provenance {
-    /// What the parent of a run knows by itself.
+    /// The part that the parent of a run knows.
     pub(crate) fn of_system_file(path: &Path) -> Self {
         Self {
             gyrator: env!("CARGO_PKG_VERSION"),

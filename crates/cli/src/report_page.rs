@@ -64,7 +64,7 @@ impl Shown {
         })
     }
 
-    /// What a reader should know about the choice.
+    /// Remarks on the choice, for the reader.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let remark = |count| {
             format!(

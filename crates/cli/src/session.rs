@@ -79,7 +79,7 @@ pub(crate) struct Session<'a> {
     pub(crate) begin: Instant,
 }
 
-/// What is known of a run when it has ended.
+/// The facts of a run that has ended.
 struct Ending<'a> {
     report: &'a Report,
     assessed: Option<&'a Assessed>,

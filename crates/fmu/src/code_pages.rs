@@ -142,7 +142,7 @@ fn replace(start: *mut c_void, segment: &Segment, file: &File) -> Result<bool, S
     };
     // SAFETY: the pages were mapped above, readable, and are the file's.
     let wanted = unsafe { std::slice::from_raw_parts(new.cast::<u8>(), length) };
-    // SAFETY: the dynamic loader has mapped the segment of the copy here, readable, and nobody writes there.
+    // SAFETY: the dynamic loader has mapped the segment of the copy here, readable, and no code writes there.
     let found = unsafe { std::slice::from_raw_parts(place.cast::<u8>(), length) };
     if wanted != found {
         // SAFETY: the pages were mapped above and are not used any more.

@@ -42,7 +42,7 @@ impl Place {
     /// Places from which a library that shares nothing can be loaded. The first that works is to be
     /// taken: the system may forbid programs on the disk (`noexec`) or in memory (`vm.memfd_noexec`).
     pub(crate) fn of(binary: &UnpackedBinary, unpacked: &Unpacked) -> Vec<Self> {
-        // What lies beside a library may be written to, or loaded by its path.
+        // Files beside a library may be written to, or loaded by its path.
         if !binary.is_alone() {
             return vec![Self::Disk];
         }

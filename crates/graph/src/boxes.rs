@@ -24,7 +24,7 @@ pub(crate) enum Side {
     Right,
 }
 
-/// What a line ends at.
+/// The end of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Wire {
     /// A place in [`Diagram::signals`].

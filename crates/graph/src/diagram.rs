@@ -1,4 +1,4 @@
-//! What a picture shows, by name.
+//! The contents of a picture, by name.
 
 use std::collections::BTreeMap;
 

@@ -296,7 +296,7 @@ impl Scene {
     }
 }
 
-/// What the places of boxes have in common.
+/// The common part of the places of boxes.
 struct Shifts<'a> {
     column: &'a [usize],
     /// Left and right edge of each column.

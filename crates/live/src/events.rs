@@ -114,7 +114,7 @@ impl Events {
         self.lock().end.is_some()
     }
 
-    /// What the run is and how it stood, by its last messages.
+    /// The description and the last state of the run, as its messages.
     pub(crate) fn last_state(&self) -> (Option<Begin>, Option<State>) {
         let published = self.lock();
         let state = match &published.state {

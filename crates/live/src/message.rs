@@ -33,7 +33,7 @@ pub enum Message {
     End(End),
 }
 
-/// What a run is.
+/// The description of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Begin {
     /// The system file or the FMU.

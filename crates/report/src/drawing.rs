@@ -126,7 +126,7 @@ impl Drawing {
         (VALUES / columns.max(1)).clamp(LEAST, MOST) / 2
     }
 
-    /// What the script of the page draws: the times, and by plot its series, as compressed 32-bit floats; the signals
+    /// The data that the script of the page draws: the times, and by plot its series, as compressed 32-bit floats; the signals
     /// that have one value all the time by their names.
     #[must_use]
     pub fn json(&self) -> Value {

@@ -1,4 +1,4 @@
-//! What a summary says, where it says it: any key may be missing or null.
+//! The values of a summary, as far as it has them: any key may be missing or null.
 
 use serde_json::Value;
 

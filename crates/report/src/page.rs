@@ -89,7 +89,7 @@ impl Page<'_> {
     }
 }
 
-/// What a page that follows a run puts in place of its own: the sections by the names of their elements, and the
+/// The parts that a page that follows a run replaces: the sections by the names of their elements, and the
 /// drawing; `replace` of `assets/page.js` takes it.
 #[must_use]
 pub fn update(summary: &Value, drawing: &Drawing) -> Value {

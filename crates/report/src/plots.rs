@@ -79,7 +79,7 @@ fn is_alike(one: (f64, f64), other: (f64, f64)) -> bool {
     size(both) <= RANGES * size(one) && size(both) <= RANGES * size(other)
 }
 
-/// What a signal is of, and its unit: those of the same may share a plot.
+/// The quantity of a signal, and its unit: those of the same may share a plot.
 fn subject(signal: &Signal) -> (String, Option<String>) {
     let of_bond = signal
         .name

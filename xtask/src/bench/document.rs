@@ -87,7 +87,7 @@ mod tests {
             "# Speed\n\n<!-- bench plain copied 2 -->\n{HEADER}\n| 2 | plain | copied | off | 9.0 |\n\nMore.\n"
         );
         assert_eq!(page, expected);
-        // What was not measured stays.
+        // Rows that were not measured stay.
         assert_eq!(updated(&page, &[]).unwrap(), expected);
     }
 

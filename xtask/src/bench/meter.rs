@@ -1,4 +1,4 @@
-//! What a run of a program costs: CPU time, or instructions.
+//! The cost of a run of a program: CPU time, or instructions.
 
 use std::ffi::OsString;
 use std::fs;
@@ -33,7 +33,7 @@ impl Call {
     }
 }
 
-/// What is counted of a program and all processes that it starts.
+/// The quantity that is counted, of a program and all processes that it starts.
 #[derive(Debug)]
 pub(super) enum Meter {
     /// User and system time, s: by a small program that starts it.

@@ -15,7 +15,7 @@ pub(super) enum Mode {
     Isolated,
 }
 
-/// What the library of the FMU says and holds.
+/// The properties of the library of the FMU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Library {
     /// No writable state, and gyrator's annotation that says so.
@@ -26,7 +26,7 @@ pub(super) enum Library {
     Copied,
 }
 
-/// What is written of each step.
+/// The values that are written of each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Recording {
     Off,

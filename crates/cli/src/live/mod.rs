@@ -121,7 +121,7 @@ impl LivePage {
     pub(crate) fn close(&self, outcome: &Result<Exit, Failure>) {
         if !self.serving.wait_for_run() {
             let (begin, state) = self.serving.last_state();
-            // What an FMU may have written in place of a report is none.
+            // A value that an FMU may have written in place of a report is dropped.
             let report = state.map(|state| state.report).filter(Value::is_object);
             let report = report.map(|report| summary_so_far(&begin.unwrap_or_default(), report));
             let crash = self.crash.get().cloned();
@@ -240,7 +240,7 @@ fn page() -> String {
     .html()
 }
 
-/// What the page does to end a run in another process.
+/// Returns the act by which the page ends a run in another process.
 pub(crate) fn request(stop: &Stop) -> impl Fn() + Send + Sync + use<> {
     let stop = stop.clone();
     move || {

@@ -53,7 +53,7 @@ impl SessionOptions {
         outputs
     }
 
-    /// What the parent of the run of a system needs.
+    /// The options that the parent of the run of a system needs.
     pub(crate) fn plan<'a>(
         &'a self,
         system: &'a Path,

@@ -1,4 +1,4 @@
-//! What it takes to repeat the run bit for bit.
+//! The section with all that is needed to repeat the run bit for bit.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What was run: the system, its components, the settings.
+//! The section about the run: the system, its components, the settings.
 
 use serde_json::Value;
 
