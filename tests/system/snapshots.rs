@@ -11,7 +11,7 @@ use gyrator::run::{deserialize, serialize};
 use gyrator::step_control::STEP_CONTROLS;
 use gyrator::{ClosureUnit, Run, RunError, RunOptions, System};
 use gyrator_system::{Problem, Severity};
-use gyrator_testkit::{Coupling, ModelUnit, TABLE_1, fmu};
+use gyrator_testkit::{Combination, Coupling, ModelUnit, TABLE_1, fmu};
 
 /// The bits of all that observers see at the present communication point.
 fn bits(run: &Run) -> Vec<u64> {
@@ -66,54 +66,55 @@ fn expect_same(systems: [System; 3]) {
     }
 }
 
-/// Every combination of words that a system accepts, at equal and at unlike communication steps.
+/// Communication steps of both masses, s: equal and unlike ones.
+const STEP_SIZES: [(f64, f64); 4] = [(1e-3, 1e-3), (1e-3, 1e-4), (4e-3, 1e-3), (1e-3, 2e-3)];
+
+fn system_of(combination: &Combination, (force_step, motion_step): (f64, f64)) -> System {
+    let correction = combination.correction;
+    let coupling = Coupling {
+        force_step,
+        motion_step,
+        extrapolation: combination.extrapolation,
+        exchange: combination.exchange,
+        correction: (correction != "off").then_some((correction, &[][..])),
+        ..Coupling::default()
+    };
+    let force = ModelUnit::new().with_input_derivatives(2);
+    let mut system = TABLE_1[1].system_of(&coupling, force, ModelUnit::new());
+    system.method(combination.method);
+    system.step_control(combination.step_control);
+    system
+}
+
+/// Every combination of words that a system accepts. Two words meet at all communication steps, three and four at one of
+/// them, each in its turn.
 fn for_all_words(mut check: impl FnMut(&dyn Fn() -> System)) {
-    let corrections = CORRECTIONS.iter().map(|entry| Some(entry.name));
-    let corrections: Vec<_> = [None].into_iter().chain(corrections).collect();
     let mut seen = BTreeSet::new();
-    for (force_step, motion_step) in [(1e-3, 1e-3), (1e-3, 1e-4), (4e-3, 1e-3), (1e-3, 2e-3)] {
-        for extrapolation in EXTRAPOLATIONS {
-            for correction in &corrections {
-                for method in METHODS {
-                    for control in STEP_CONTROLS {
-                        for exchange in Exchange::WORDS {
-                            let unusual = [
-                                extrapolation.name != EXTRAPOLATIONS[0].name,
-                                correction.is_some(),
-                                method.name != METHODS[0].name,
-                                exchange != Exchange::WORDS[0],
-                            ];
-                            let unusual = unusual.into_iter().filter(|unusual| *unusual).count();
-                            // Those that make steps again take several times as long.
-                            if !["fixed", "ecco"].contains(&control.name) && unusual > 1 {
-                                continue;
-                            }
-                            let coupling = Coupling {
-                                force_step,
-                                motion_step,
-                                extrapolation: extrapolation.name,
-                                exchange,
-                                correction: correction.map(|word| (word, &[][..])),
-                                ..Coupling::default()
-                            };
-                            let system = || {
-                                let force = ModelUnit::new().with_input_derivatives(2);
-                                let mut system =
-                                    TABLE_1[1].system_of(&coupling, force, ModelUnit::new());
-                                system.method(method.name).step_control(control.name);
-                                system
-                            };
-                            let is_error = |problem: &Problem| problem.severity == Severity::Error;
-                            if system().check().iter().any(is_error) {
-                                continue;
-                            }
-                            check(&system);
-                            seen.extend([extrapolation.name, method.name, control.name]);
-                            seen.extend(correction.iter());
-                        }
-                    }
-                }
-            }
+    for (index, combination) in Combination::all().into_iter().enumerate() {
+        let step_control = STEP_CONTROLS[0].name;
+        let unusual = Combination {
+            step_control,
+            ..combination
+        }
+        .unusual_words();
+        // Those that make steps again take several times as long.
+        if !["fixed", "ecco"].contains(&combination.step_control) && unusual > 1 {
+            continue;
+        }
+        // Each exchange mode, the fastest to change but for the step control, has its turn at all steps.
+        let turn = index / STEP_CONTROLS.len();
+        let turn = turn + turn / Exchange::WORDS.len();
+        let sizes = (turn..).map(|turn| STEP_SIZES[turn % STEP_SIZES.len()]);
+        let is_error = |problem: &Problem| problem.severity == Severity::Error;
+        let accepted = sizes.take(STEP_SIZES.len()).filter(|sizes| {
+            let problems = system_of(&combination, *sizes).check();
+            !problems.iter().any(is_error)
+        });
+        let most = if unusual > 2 { 1 } else { STEP_SIZES.len() };
+        for sizes in accepted.take(most) {
+            check(&|| system_of(&combination, sizes));
+            seen.extend([combination.extrapolation, combination.method]);
+            seen.extend([combination.step_control, combination.correction]);
         }
     }
     let words = EXTRAPOLATIONS.iter().map(|entry| entry.name);

@@ -55,8 +55,9 @@ impl Combination {
         pairs
     }
 
-    /// Where at most two words are not the first of their registry, every pair of words meets.
-    pub(crate) fn unusual_words(&self) -> usize {
+    /// Number of words that are not the first of their registry. Where it is at most two, every pair of words meets.
+    #[must_use]
+    pub fn unusual_words(&self) -> usize {
         let words = [
             self.method != METHODS[0].name,
             self.extrapolation != EXTRAPOLATIONS[0].name,
