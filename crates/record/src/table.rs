@@ -39,6 +39,21 @@ impl Values {
         }
     }
 
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Numbers(numbers) => numbers.len(),
+            Self::Text(texts) => texts.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Appends values; false where numbers meet texts.
     pub(crate) fn append(&mut self, more: &Self) -> bool {
         match (self, more) {

@@ -37,11 +37,79 @@ impl Distribution {
             }
         }
     }
+
+    /// The value below which lies this share of the probability, 0 ≤ share ≤ 1. Choices are taken in their order.
+    pub(crate) fn quantile(&self, share: f64) -> Literal {
+        match self {
+            Self::Uniform(least, greatest) => Literal::number(least + (greatest - least) * share),
+            Self::LogUniform(least, greatest) => {
+                Literal::number(least * libm::pow(greatest / least, share))
+            }
+            Self::Normal(mean, deviation) => {
+                Literal::number(mean + deviation * normal_quantile(share))
+            }
+            Self::Choice(values) => {
+                let index = (values.len() as f64 * share) as usize;
+                values[index.min(values.len() - 1)].clone()
+            }
+        }
+    }
+}
+
+/// The quantile of the standard normal distribution: Φ(x) = share, by Halley's method from the tail's approximation
+/// 26.2.23 of Abramowitz and Stegun 1964, whose error of 4.5e-4 three steps take below rounding.
+fn normal_quantile(share: f64) -> f64 {
+    if share <= 0.0 || share >= 1.0 {
+        return if share <= 0.0 {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        };
+    }
+    let tail = share.min(1.0 - share);
+    let t = libm::sqrt(-2.0 * libm::log(tail));
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
+    // The quantile of the upper tail, so that small tails keep their digits.
+    let mut x = t - above / below;
+    for _ in 0..3 {
+        let error = tail - 0.5 * libm::erfc(x / std::f64::consts::SQRT_2);
+        let density = libm::exp(-0.5 * x * x) / libm::sqrt(std::f64::consts::TAU);
+        let newton = -error / density;
+        x += newton / (1.0 - 0.5 * x * newton);
+    }
+    if share < 0.5 { -x } else { x }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `scipy.stats.norm.ppf` of SciPy 1.17.
+    #[test]
+    fn quantiles_of_the_normal_distribution() {
+        for (share, expected) in [
+            (1e-300, -37.0470962993612),
+            (1e-16, -8.222082216130435),
+            (1e-05, -4.264890793922825),
+            (0.02, -2.053748910631823),
+            (0.3, -0.5244005127080409),
+            (0.49, -0.02506890825871106),
+            (0.501, 0.0025066308995717666),
+            (0.75, 0.6744897501960817),
+            (0.975, 1.959963984540054),
+            (0.999999, 4.753424308817087),
+        ] {
+            let found = normal_quantile(share);
+            assert!(
+                (found - expected).abs() <= 4e-15 * f64::abs(expected).max(1.0),
+                "{share}: {found} for {expected}"
+            );
+        }
+        assert!(normal_quantile(0.5).abs() < 1e-17);
+        assert_eq!(normal_quantile(0.0), f64::NEG_INFINITY);
+        assert_eq!(normal_quantile(1.0), f64::INFINITY);
+    }
 
     #[test]
     fn moments() {

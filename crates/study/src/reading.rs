@@ -12,6 +12,7 @@ use toml::de::DeValue;
 
 use crate::metrics::{Metric, Quantity, Window};
 use crate::requirement::Requirement;
+use crate::sensitivity::Design;
 use crate::study_file::{Point, Reference, StudyFile, Variant};
 use crate::variation;
 
@@ -39,8 +40,8 @@ fn read_study(mut root: Section<'_>, reader: &mut Reader) -> Option<StudyFile> {
     let system = system.and_then(|value| reader.text("system", value));
     let resume = root.take("resume");
     let resume = resume.and_then(|value| reader.text("resume", value));
-    let blocks = blocks(&mut root, &source.text, reader);
-    let requirements = requirements(&mut root, &blocks, reader);
+    let (blocks, design) = blocks(&mut root, &source.text, reader);
+    let requirements = requirements(&mut root, &blocks, design.is_some(), reader);
     let variants = variants(&mut root, &source.text, reader);
     let reference = root.take("reference");
     let reference = reference.and_then(|value| self::reference(value, &variants, reader));
@@ -64,6 +65,7 @@ fn read_study(mut root: Section<'_>, reader: &mut Reader) -> Option<StudyFile> {
         resume: resume.map(|path| reader.path(path).value),
         settings: Vec::new(),
         blocks,
+        design,
         requirements,
         variants,
         reference,
@@ -75,13 +77,19 @@ fn read_study(mut root: Section<'_>, reader: &mut Reader) -> Option<StudyFile> {
     })
 }
 
-fn blocks(root: &mut Section<'_>, text: &str, reader: &mut Reader) -> Vec<Vec<Point>> {
+fn blocks(
+    root: &mut Section<'_>,
+    text: &str,
+    reader: &mut Reader,
+) -> (Vec<Vec<Point>>, Option<Design>) {
     let Some(value) = root.take("vary") else {
-        return Vec::new();
+        return (Vec::new(), None);
     };
-    let mut blocks = Vec::new();
+    let (mut blocks, mut designs) = (Vec::new(), Vec::new());
     for mut section in reader.tables("vary", value) {
-        blocks.push(variation::points(&mut section, text, reader));
+        let block = variation::block(&mut section, text, reader);
+        designs.extend(block.design.map(|design| (blocks.len(), design)));
+        blocks.push(block.points);
         section.finish(reader);
     }
     let rows = blocks
@@ -92,10 +100,21 @@ fn blocks(root: &mut Section<'_>, text: &str, reader: &mut Reader) -> Vec<Vec<Po
         reader
             .problems
             .push(Problem::error("too-many-cases", message).at(&value.span()));
-        return Vec::new();
+        return (Vec::new(), None);
     }
     report_twice(&blocks, value, reader);
-    blocks
+    let design = designs.pop();
+    if let Some((place, design)) = &design {
+        let is_other = |(index, block): (usize, &Vec<Point>)| index != *place && block.len() > 1;
+        if blocks.iter().enumerate().any(is_other) {
+            let name = design.sampling.name;
+            let message = format!("a `{name}` sampling is not crossed with other points");
+            let problem = Problem::error("crossed-design", message).at(&value.span());
+            let help = "leave one point in each other block, or use [variants]";
+            reader.problems.push(problem.help(help));
+        }
+    }
+    (blocks, design.map(|(_, design)| design))
 }
 
 /// A key that two blocks vary, or a point twice, would be set by the last one only.
@@ -122,11 +141,17 @@ fn report_twice(blocks: &[Vec<Point>], value: &Placed<DeValue<'_>>, reader: &mut
 fn requirements(
     root: &mut Section<'_>,
     blocks: &[Vec<Point>],
+    has_design: bool,
     reader: &mut Reader,
 ) -> Vec<Requirement> {
     let Some(value) = root.take("require") else {
         return Vec::new();
     };
+    if has_design {
+        let message = "`require` would leave gaps among the points of a sensitivity analysis";
+        let problem = Problem::error("incomplete-design", message).at(&value.span());
+        reader.problems.push(problem);
+    }
     let points = blocks.iter().flatten().flatten();
     let known: BTreeSet<&str> = points.map(|(key, _)| key.as_str()).collect();
     let list = match value.get_ref() {

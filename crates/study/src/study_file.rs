@@ -9,6 +9,7 @@ use gyrator_system::{Source, Spanned};
 use crate::literal::Literal;
 use crate::metrics::Metric;
 use crate::requirement::Requirement;
+use crate::sensitivity::Design;
 
 /// A study: which system, what varies, what is measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +24,8 @@ pub struct StudyFile {
     pub settings: Vec<Setting>,
     /// Variations: blocks of points, which are crossed; the last one varies fastest.
     pub blocks: Vec<Vec<Point>>,
+    /// How the points of one of the blocks lie, where they are made for sensitivities; every other block then has one point.
+    pub design: Option<Design>,
     /// Points that do not meet all of these are left out.
     pub requirements: Vec<Requirement>,
     /// Each case is run with each of these; empty means once, as it is.

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use gyrator::random::SplitMix64;
 use gyrator_system::toml_file::section::{Reader, Section};
-use gyrator_system::{Problem, Value};
+use gyrator_system::{Problem, Value, closest};
 use toml::Spanned as Placed;
 use toml::de::{DeTable, DeValue};
 
 use crate::literal::Literal;
 use crate::random::Distribution;
+use crate::sampling::{self, Request, SAMPLINGS, Sampling};
+use crate::sensitivity::Design;
 use crate::study_file::Point;
 
 /// Points of one block, and rows of a table, beyond which a study counts as a mistake.
@@ -17,16 +18,36 @@ pub(crate) const MOST: usize = 10_000_000;
 
 type PlacedValue<'a> = &'a Placed<DeValue<'a>>;
 
-/// The points of a block.
-pub(crate) fn points(section: &mut Section<'_>, text: &str, reader: &mut Reader) -> Vec<Point> {
+/// The points of a block, and their design where they are made for sensitivities.
+#[derive(Debug, Default)]
+pub(crate) struct Block {
+    pub(crate) points: Vec<Point>,
+    pub(crate) design: Option<Design>,
+}
+
+impl From<Vec<Point>> for Block {
+    fn from(points: Vec<Point>) -> Self {
+        Self {
+            points,
+            design: None,
+        }
+    }
+}
+
+/// Reads a block.
+pub(crate) fn block(section: &mut Section<'_>, text: &str, reader: &mut Reader) -> Block {
     let grid = section.take("grid");
     let zip = section.take("zip");
     let list = section.take("list");
     let random = section.take("random");
     let (count, seed) = (section.take("count"), section.take("seed"));
+    let sampling = section.take("sampling");
+    if let (None, Some(sampling)) = (random, sampling) {
+        wrong(reader, sampling, "`sampling` belongs to `random`");
+    }
     let file = section.text("file", reader);
     let columns = section.take("columns");
-    match (grid, zip, list, random, file) {
+    let points = match (grid, zip, list, random, file) {
         (Some(grid), None, None, None, None) => product(&series(grid, text, reader), reader, grid),
         (None, Some(zip), None, None, None) => {
             side_by_side(&series(zip, text, reader), reader, zip)
@@ -38,7 +59,10 @@ pub(crate) fn points(section: &mut Section<'_>, text: &str, reader: &mut Reader)
                 .unwrap_or(1);
             let count = count.and_then(|count| whole("count", count, reader));
             let count = count.and_then(|count| usize::try_from(count).ok());
-            drawn(random, (count, seed), text, reader)
+            let sampling = sampling.map_or(Some(SAMPLINGS[0]), |word| sampled(word, reader));
+            return sampling.map_or_else(Block::default, |sampling| {
+                drawn(random, (count, seed), sampling, text, reader)
+            });
         }
         (None, None, None, None, Some(file)) => {
             let path = reader.path(file.clone()).value;
@@ -63,7 +87,26 @@ pub(crate) fn points(section: &mut Section<'_>, text: &str, reader: &mut Reader)
             });
             Vec::new()
         }
+    };
+    points.into()
+}
+
+/// The sampling of a word.
+fn sampled(value: PlacedValue<'_>, reader: &mut Reader) -> Option<&'static Sampling> {
+    let word = reader.text("sampling", value)?;
+    let found = sampling::find(&word.value);
+    if found.is_none() {
+        let names = SAMPLINGS.iter().map(|sampling| sampling.name);
+        let message = format!("there is no sampling `{}`", word.value);
+        let problem = Problem::error("unknown-sampling", message).at(&word.span);
+        reader
+            .problems
+            .push(match closest(&word.value, names.clone()) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem.help(format!("write {}", names.collect::<Vec<_>>().join(", "))),
+            });
     }
+    found
 }
 
 fn wrong(reader: &mut Reader, value: PlacedValue<'_>, message: impl Into<String>) {
@@ -275,39 +318,62 @@ fn side_by_side(
     (0..count).map(point).collect()
 }
 
-/// `count` points of one stream: for each point, a value of each key in the order of the file.
+/// The points of a sampling: for each, a value of each key in the order of the file.
 fn drawn(
     random: PlacedValue<'_>,
     (count, seed): (Option<usize>, u64),
+    sampling: &'static Sampling,
     text: &str,
     reader: &mut Reader,
-) -> Vec<Point> {
-    let Some(count) = count.filter(|count| *count <= MOST) else {
-        wrong(
-            reader,
-            random,
-            format!("`random` needs a `count` of at most {MOST}"),
-        );
-        return Vec::new();
-    };
+) -> Block {
     const WORDS: [&str; 4] = ["uniform", "log_uniform", "normal", "choice"];
     let is_value = |table: &DeTable<'_>| {
         is_choice(table) || WORDS.iter().any(|word| table.contains_key(*word))
     };
-    let mut keys = Vec::new();
+    let (mut keys, mut distributions) = (Vec::new(), Vec::new());
     for (key, value) in entries(random, &is_value, reader) {
         match distribution(value, text) {
-            Ok(distribution) => keys.push((key, distribution)),
+            Ok(distribution) => {
+                keys.push(key);
+                distributions.push(distribution);
+            }
             Err(message) => wrong(reader, value, format!("`{key}`: {message}")),
         }
     }
-    let mut stream = SplitMix64::new(seed);
-    let point = |_| {
-        keys.iter()
-            .map(|(key, distribution)| (key.clone(), distribution.draw(&mut stream)))
-            .collect()
+    let group = sampling.analysis.map_or(1, |a| (a.group)(keys.len()));
+    let is_possible = |count: &usize| count.saturating_mul(group) <= MOST;
+    let Some(count) = count.filter(is_possible) else {
+        let most = MOST / group;
+        wrong(
+            reader,
+            random,
+            format!("`random` needs a `count` of at most {most}"),
+        );
+        return Block::default();
     };
-    (0..count).map(point).collect()
+    let request = Request {
+        count,
+        seed,
+        distributions: &distributions,
+    };
+    match (sampling.points)(&request) {
+        Ok(points) => Block {
+            points: points
+                .into_iter()
+                .map(|values| keys.iter().cloned().zip(values).collect())
+                .collect(),
+            design: sampling.analysis.map(|_| Design {
+                sampling,
+                count,
+                seed,
+                keys,
+            }),
+        },
+        Err(message) => {
+            wrong(reader, random, message);
+            Block::default()
+        }
+    }
 }
 
 fn distribution(value: PlacedValue<'_>, text: &str) -> Result<Distribution, String> {

@@ -19,6 +19,7 @@ mod epas_vehicle;
 mod faulty;
 mod hydraulic_circuit;
 mod hydraulic_piston;
+mod ishigami;
 mod oscillator_elements;
 mod oscillator_force;
 mod oscillator_motion;
@@ -49,6 +50,7 @@ pub use epas_steering::{
 pub use epas_vehicle::{EpasVehicle, TieRod, VehicleState, vehicle_rates};
 pub use faulty::Faulty;
 pub use hydraulic_circuit::HydraulicCircuit;
+pub use ishigami::Ishigami;
 pub use oscillator_force::OscillatorForce;
 pub use oscillator_motion::{OscillatorHub, OscillatorMotion};
 pub use pendulum_force::PendulumForce;
@@ -98,6 +100,7 @@ pub const MODELS: &[ModelInfo] = &[
     model::<Faulty>("faulty"),
     model::<HydraulicCircuit>("hydraulic-circuit"),
     model::<InterpolatingCraneCylinder>("interpolating-crane-cylinder"),
+    model::<Ishigami>("ishigami"),
     model::<OscillatorForce>("oscillator-force"),
     model::<OscillatorHub>("oscillator-hub"),
     model::<OscillatorMotion>("oscillator-motion"),

@@ -11,6 +11,7 @@ use gyrator::need::{Facts, Need};
 use gyrator::registry::{Entry, EntryKind, ParameterInfo, ParameterKind};
 use gyrator::scenario::ACTIONS;
 use gyrator_assess::checks::{KINDS, Kind};
+use gyrator_study::{SAMPLINGS, Sampling};
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
@@ -122,7 +123,25 @@ fn listed_registries() -> Vec<Listed> {
             ACTIONS,
         ),
         checks(),
+        samplings(),
     ]
+}
+
+fn samplings() -> Listed {
+    let word = |sampling: &&Sampling| Word {
+        name: sampling.name,
+        aliases: Vec::new(),
+        summary: sampling.summary,
+        source: sampling.source,
+        parameters: Vec::new(),
+        needs: Vec::new(),
+        withholds: Vec::new(),
+    };
+    Listed {
+        registry: "samplings",
+        key: "sampling of [[vary]] of a study file, beside `random`",
+        entries: SAMPLINGS.iter().map(word).collect(),
+    }
 }
 
 fn checks() -> Listed {

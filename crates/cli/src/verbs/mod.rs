@@ -22,6 +22,7 @@ mod run;
 mod simulate;
 mod study;
 mod study_plot;
+mod study_sensitivity;
 mod validate;
 
 use clap::{Command, CommandFactory as _, Parser, Subcommand};

@@ -16,7 +16,7 @@ use gyrator_system::{SystemFile, Value};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
-use super::study_plot;
+use super::{study_plot, study_sensitivity};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
@@ -103,6 +103,8 @@ enum Verb {
     },
     /// Draw the table: metrics over one parameter, or one metric over two
     Plot(study_plot::Options),
+    /// Print how much each parameter matters: Sobol indices, or elementary effects
+    Sensitivity(study_sensitivity::Options),
     /// Join the parts that `--shard` has made into one table
     Merge {
         /// The parts: the tables that were written, or their journals
@@ -122,6 +124,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     match (&options.verb, &options.study) {
         (Some(Verb::List { study }), _) => list(study, options),
         (Some(Verb::Plot(plot)), _) => study_plot::run(plot),
+        (Some(Verb::Sensitivity(sensitivity)), _) => study_sensitivity::run(sensitivity),
         (
             Some(Verb::Merge {
                 parts,

@@ -1,0 +1,80 @@
+//! Direction numbers of Sobol sequences: `new-joe-kuo-6` of S. Joe and F. Y. Kuo, Constructing Sobol sequences with
+//! better two-dimensional projections, SIAM J. Sci. Comput. 30, 2635 (2008).
+
+/// A primitive polynomial over two elements, of the degree of `m`'s length; the bits of `a` are its inner coefficients, and `m` are the
+/// first direction numbers.
+pub(super) struct Polynomial {
+    pub(super) a: u32,
+    pub(super) m: &'static [u32],
+}
+
+const fn polynomial(a: u32, m: &'static [u32]) -> Polynomial {
+    Polynomial { a, m }
+}
+
+/// Those of the second dimension and of all others; the first dimension needs none.
+pub(super) const POLYNOMIALS: [Polynomial; 63] = [
+    polynomial(0, &[1]),
+    polynomial(1, &[1, 3]),
+    polynomial(1, &[1, 3, 1]),
+    polynomial(2, &[1, 1, 1]),
+    polynomial(1, &[1, 1, 3, 3]),
+    polynomial(4, &[1, 3, 5, 13]),
+    polynomial(2, &[1, 1, 5, 5, 17]),
+    polynomial(4, &[1, 1, 5, 5, 5]),
+    polynomial(7, &[1, 1, 7, 11, 19]),
+    polynomial(11, &[1, 1, 5, 1, 1]),
+    polynomial(13, &[1, 1, 1, 3, 11]),
+    polynomial(14, &[1, 3, 5, 5, 31]),
+    polynomial(1, &[1, 3, 3, 9, 7, 49]),
+    polynomial(13, &[1, 1, 1, 15, 21, 21]),
+    polynomial(16, &[1, 3, 1, 13, 27, 49]),
+    polynomial(19, &[1, 1, 1, 15, 7, 5]),
+    polynomial(22, &[1, 3, 1, 15, 13, 25]),
+    polynomial(25, &[1, 1, 5, 5, 19, 61]),
+    polynomial(1, &[1, 3, 7, 11, 23, 15, 103]),
+    polynomial(4, &[1, 3, 7, 13, 13, 15, 69]),
+    polynomial(7, &[1, 1, 3, 13, 7, 35, 63]),
+    polynomial(8, &[1, 3, 5, 9, 1, 25, 53]),
+    polynomial(14, &[1, 3, 1, 13, 9, 35, 107]),
+    polynomial(19, &[1, 3, 1, 5, 27, 61, 31]),
+    polynomial(21, &[1, 1, 5, 11, 19, 41, 61]),
+    polynomial(28, &[1, 3, 5, 3, 3, 13, 69]),
+    polynomial(31, &[1, 1, 7, 13, 1, 19, 1]),
+    polynomial(32, &[1, 3, 7, 5, 13, 19, 59]),
+    polynomial(37, &[1, 1, 3, 9, 25, 29, 41]),
+    polynomial(41, &[1, 3, 5, 13, 23, 1, 55]),
+    polynomial(42, &[1, 3, 7, 3, 13, 59, 17]),
+    polynomial(50, &[1, 3, 1, 3, 5, 53, 69]),
+    polynomial(55, &[1, 1, 5, 5, 23, 33, 13]),
+    polynomial(56, &[1, 1, 7, 7, 1, 61, 123]),
+    polynomial(59, &[1, 1, 7, 9, 13, 61, 49]),
+    polynomial(62, &[1, 3, 3, 5, 3, 55, 33]),
+    polynomial(14, &[1, 3, 1, 15, 31, 13, 49, 245]),
+    polynomial(21, &[1, 3, 5, 15, 31, 59, 63, 97]),
+    polynomial(22, &[1, 3, 1, 11, 11, 11, 77, 249]),
+    polynomial(38, &[1, 3, 1, 11, 27, 43, 71, 9]),
+    polynomial(47, &[1, 1, 7, 15, 21, 11, 81, 45]),
+    polynomial(49, &[1, 3, 7, 3, 25, 31, 65, 79]),
+    polynomial(50, &[1, 3, 1, 1, 19, 11, 3, 205]),
+    polynomial(52, &[1, 1, 5, 9, 19, 21, 29, 157]),
+    polynomial(56, &[1, 3, 7, 11, 1, 33, 89, 185]),
+    polynomial(67, &[1, 3, 3, 3, 15, 9, 79, 71]),
+    polynomial(70, &[1, 3, 7, 11, 15, 39, 119, 27]),
+    polynomial(84, &[1, 1, 3, 1, 11, 31, 97, 225]),
+    polynomial(97, &[1, 1, 1, 3, 23, 43, 57, 177]),
+    polynomial(103, &[1, 3, 7, 7, 17, 17, 37, 71]),
+    polynomial(115, &[1, 3, 1, 5, 27, 63, 123, 213]),
+    polynomial(122, &[1, 1, 3, 5, 11, 43, 53, 133]),
+    polynomial(8, &[1, 3, 5, 5, 29, 17, 47, 173, 479]),
+    polynomial(13, &[1, 3, 3, 11, 3, 1, 109, 9, 69]),
+    polynomial(16, &[1, 1, 1, 5, 17, 39, 23, 5, 343]),
+    polynomial(22, &[1, 3, 1, 5, 25, 15, 31, 103, 499]),
+    polynomial(25, &[1, 1, 1, 11, 11, 17, 63, 105, 183]),
+    polynomial(44, &[1, 1, 5, 11, 9, 29, 97, 231, 363]),
+    polynomial(47, &[1, 1, 5, 15, 19, 45, 41, 7, 383]),
+    polynomial(52, &[1, 3, 7, 7, 31, 19, 83, 137, 221]),
+    polynomial(55, &[1, 1, 1, 3, 23, 15, 111, 223, 83]),
+    polynomial(59, &[1, 1, 5, 13, 31, 15, 55, 25, 161]),
+    polynomial(62, &[1, 1, 3, 13, 25, 47, 39, 87, 257]),
+];

@@ -1,0 +1,4 @@
+//! The FMU Ishigami.
+#![forbid(unsafe_code)]
+
+fmu_kit::export!(fmu_models::Ishigami);
