@@ -23,6 +23,7 @@ mod reading;
 mod reference;
 mod requirement;
 mod run;
+mod samples;
 mod sampling;
 mod saved_state;
 mod sensitivity;

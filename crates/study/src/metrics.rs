@@ -8,6 +8,7 @@ use gyrator_system::closest;
 
 use crate::cell::{Column, ColumnKind};
 use crate::reference::{Cursor, ReferenceTrajectory};
+use crate::samples::Samples;
 
 /// Statistic of a variable. Means are taken over the communication points of the run, as
 /// they are, the first one included.
@@ -25,6 +26,8 @@ pub enum Quantity {
     ErrorRms,
     /// [`ErrorRms`](Self::ErrorRms) over the greatest less the least value of the reference in the window.
     Nrms,
+    /// The value at a given time, on the straight line between two communication points.
+    Value,
 }
 
 impl Quantity {
@@ -36,6 +39,7 @@ impl Quantity {
         ("rms", Self::Rms),
         ("error_rms", Self::ErrorRms),
         ("nrms", Self::Nrms),
+        ("value", Self::Value),
     ];
 
     /// Whether it needs a reference.
@@ -78,19 +82,22 @@ pub struct Metric {
     pub variable: String,
     /// When; always where `None`.
     pub window: Option<Window>,
+    /// The time of a [`Quantity::Value`], s.
+    pub at: Option<f64>,
     /// Name of the group it belongs to.
     pub name: Option<String>,
 }
 
 impl Metric {
-    /// Name of its column: `nrms.left.f`, or `late.nrms.left.f` in the group `late`.
+    /// Name of its column: `nrms.left.f`, or `late.nrms.left.f` in the group `late`; `value.left.f@0.5` of a time.
     #[must_use]
     pub fn column(&self) -> String {
+        let at = self.at.map_or(String::new(), |time| format!("@{time}"));
         let name = self
             .name
             .as_ref()
             .map_or(String::new(), |name| format!("{name}."));
-        format!("{name}{}.{}", self.quantity.key(), self.variable)
+        format!("{name}{}.{}{at}", self.quantity.key(), self.variable)
     }
 
     pub(crate) fn table_column(&self, unit: Option<String>) -> Column {
@@ -163,6 +170,15 @@ impl Probe {
 /// Measures a run.
 pub(crate) struct Meter {
     gauges: Vec<Gauge>,
+    samples: Samples,
+    /// For each metric, its place among the gauges or among the samples.
+    places: Vec<MeterPlace>,
+}
+
+#[derive(Clone, Copy)]
+enum MeterPlace {
+    Gauge(usize),
+    Sample(usize),
 }
 
 struct Gauge {
@@ -185,7 +201,7 @@ impl Meter {
         let tracks = tracks(metrics);
         let gauge = |metric: &Metric| {
             let (probe, _) = Probe::find(&metric.variable, graph)?;
-            Ok(Gauge {
+            Ok::<_, String>(Gauge {
                 quantity: metric.quantity,
                 probe,
                 window: metric.window,
@@ -203,8 +219,23 @@ impl Meter {
                 is_uncovered: false,
             })
         };
-        let gauges: Result<Vec<_>, String> = metrics.iter().map(gauge).collect();
-        Ok(Self { gauges: gauges? })
+        let (mut gauges, mut samples) = (Vec::new(), Samples::new(graph.macro_step()));
+        let mut places = Vec::new();
+        for metric in metrics {
+            places.push(match metric.at {
+                Some(time) => MeterPlace::Sample(samples.add(&metric.variable, time, graph)?),
+                None => {
+                    gauges.push(gauge(metric)?);
+                    MeterPlace::Gauge(gauges.len() - 1)
+                }
+            });
+        }
+        samples.sort();
+        Ok(Self {
+            gauges,
+            samples,
+            places,
+        })
     }
 
     /// Takes a communication point.
@@ -213,13 +244,14 @@ impl Meter {
             Some(cursor) => cursor.seek(view.time),
             None => None,
         };
+        self.samples.update(view);
         for gauge in &mut self.gauges {
             if !gauge.is_due(view.time) {
                 continue;
             }
             let value = gauge.probe.value(view);
             match gauge.quantity {
-                Quantity::Final => gauge.value = value,
+                Quantity::Final | Quantity::Value => gauge.value = value,
                 // A NaN counts: the comparison of `f64::min` would pass over it.
                 Quantity::Minimum if value < gauge.value || value.is_nan() => gauge.value = value,
                 Quantity::Maximum if value > gauge.value || value.is_nan() => gauge.value = value,
@@ -239,10 +271,11 @@ impl Meter {
 
     /// Measured values; `None` where there was no point, or the reference ends too early.
     pub(crate) fn results(&self, reference: Option<&ReferenceTrajectory>) -> Vec<Option<f64>> {
-        self.gauges
-            .iter()
-            .map(|gauge| gauge.result(reference))
-            .collect()
+        let result = |place: &MeterPlace| match place {
+            MeterPlace::Gauge(place) => self.gauges[*place].result(reference),
+            MeterPlace::Sample(place) => self.samples.value(*place),
+        };
+        self.places.iter().map(result).collect()
     }
 }
 
@@ -258,7 +291,9 @@ impl Gauge {
         }
         let rms = || (self.value / self.points as f64).sqrt();
         match self.quantity {
-            Quantity::Final | Quantity::Minimum | Quantity::Maximum => Some(self.value),
+            Quantity::Final | Quantity::Value | Quantity::Minimum | Quantity::Maximum => {
+                Some(self.value)
+            }
             Quantity::Rms | Quantity::ErrorRms => Some(rms()),
             Quantity::Nrms => {
                 let span = reference?.span(self.track, &|time| self.is_due(time));

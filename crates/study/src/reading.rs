@@ -247,13 +247,18 @@ fn metrics(
                     .problems
                     .push(Problem::error("no-reference", message).at(&value.span()));
             }
+            let times: Vec<Option<f64>> = match quantity {
+                Quantity::Value => times(&mut section, value, reader),
+                _ => vec![None],
+            };
             for variable in texts(key, value, reader) {
-                metrics.push(Metric {
+                metrics.extend(times.iter().map(|at| Metric {
                     quantity: *quantity,
-                    variable,
-                    window,
+                    variable: variable.clone(),
+                    window: window.filter(|_| at.is_none()),
+                    at: *at,
                     name: name.clone(),
-                });
+                }));
             }
         }
         if let Some(value) = section.take("energies") {
@@ -304,6 +309,44 @@ fn window(value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<Window> {
     let from = reader.number("window", &ends[0])?.value;
     let to = reader.number("window", &ends[1])?.value;
     Some(Window { from, to })
+}
+
+/// The times of `value`: a list, one time, or the times of a result file.
+fn times(
+    section: &mut Section<'_>,
+    value: &Placed<DeValue<'_>>,
+    reader: &mut Reader,
+) -> Vec<Option<f64>> {
+    let Some(at) = section.take("at") else {
+        let message = "`value` needs `at`, the times at which the values are taken";
+        let problem = Problem::error("no-times", message).at(&value.span());
+        let help = "write at = [0.5, 1.0], or { file = \"measured.csv\" }";
+        reader.problems.push(problem.help(help));
+        return Vec::new();
+    };
+    if let DeValue::Table(table) = at.get_ref() {
+        let mut section = Section::new("`at`", table, at.span());
+        let file = section.required("file", reader);
+        let file = file.and_then(|value| reader.text("file", value));
+        section.finish(reader);
+        let Some(file) = file.map(|file| reader.path(file)) else {
+            return Vec::new();
+        };
+        return match gyrator_record::read_table(&file.value) {
+            Ok(table) => table.time.into_iter().map(Some).collect(),
+            Err(error) => {
+                let problem = Problem::error("unreadable-times", error.to_string());
+                reader.problems.push(problem.at(&file.span));
+                Vec::new()
+            }
+        };
+    }
+    let list = match at.get_ref() {
+        DeValue::Array(list) => &list[..],
+        _ => std::slice::from_ref(at),
+    };
+    let times = list.iter().filter_map(|value| reader.number("at", value));
+    times.map(|time| Some(time.value)).collect()
 }
 
 /// A list of texts, or one of them.
