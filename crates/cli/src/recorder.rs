@@ -154,14 +154,10 @@ impl ResultFile {
             }
             std::thread::sleep(PAUSE);
         }
-        // The rows of a form that is made in the end.
-        let rows = match gyrator_record::is_written_by_rows(&self.path) {
-            true => self.path.to_path_buf(),
-            false => rows_path(&self.path),
-        };
-        let (path, rows) = (self.path.display(), rows.display());
+        let (path, rows) = (self.path.display(), rows_path(&self.path));
+        let rows = rows.display();
         Err(format!(
-            "{path} was still being written and is not ended: its rows are in {rows} or {rows}.part"
+            "{path} was still being written and is not ended: its rows are in {rows} or {path}"
         ))
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use gyrator::Run;
 use gyrator_graph::Diagram;
-use gyrator_record::{PartFile, remove_unfinished, rows_path};
+use gyrator_record::{PartFile, RecordError, finish_rows, rows_path};
 use gyrator_system::SystemFile;
 use gyrator_worker::{
     Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome, signals,
@@ -186,7 +186,7 @@ impl Plan<'_> {
         file: Option<KeptResults>,
         is_silenced: bool,
     ) -> Result<Exit, Failure> {
-        // The rows of a Parquet file are gone where it was made; nothing was recorded where there are no names.
+        // The rows of a Parquet file are gone where it was made; nothing was recorded where there are no columns.
         let is_there = |file: &KeptResults| {
             let is_output = Some(Path::new(&file.name)) == self.output;
             (is_output || is_silenced && exit == Exit::Failed) && file.length != Some(0)
@@ -194,18 +194,18 @@ impl Plan<'_> {
         let Some(file) = file.filter(is_there) else {
             return Ok(exit);
         };
-        let (length, error) = (file.length, file.error);
-        let kept = format!("{} kept in {}\n", count(file.rows, "row"), file.name);
-        let mut part = part_file(&file.name, file.file);
+        let (rows, error) = (count(file.rows, "row"), file.error.is_some());
+        let mut result = Rest::of(file, self.output);
         if exit != Exit::Failed {
-            let published = part.publish(length).map(|()| exit);
+            let published = result.finish().map(|()| exit);
             return published.map_err(|error| self.write_summary_of(error.into()));
         }
         // The worker has reported the reason. Where an FMU has closed its descriptors, it could not save what it
         // had.
-        if error.is_none() && !part.is_published() {
-            match part.publish(length) {
-                Ok(()) => screen::message(&kept),
+        if !error && !result.is_finished() {
+            let place = result.place.display().to_string();
+            match result.finish() {
+                Ok(()) => screen::message(&format!("{rows} kept in {place}\n")),
                 Err(error) if is_silenced => screen::message(&format!("error: {error}\n")),
                 Err(_) => {}
             }
@@ -220,17 +220,7 @@ impl Plan<'_> {
         page: Option<&LivePage>,
     ) -> Failure {
         let mut text = death.to_string();
-        if let Some(output) = self.output.filter(|output| *output != Path::new("-")) {
-            // A Parquet file that was being made of the rows.
-            let rows = rows_path(output);
-            if file
-                .as_ref()
-                .is_some_and(|file| Path::new(&file.name) == rows)
-            {
-                remove_unfinished(output);
-            }
-        }
-        let output = file.and_then(|file| keep(file, &mut text));
+        let output = file.and_then(|file| keep(file, self.output, &mut text));
         let mut failure = Failure::new(Exit::after(&death.cause), Message::error(text));
         if let Some(advice) = advice(&death.cause) {
             failure = failure.help(advice);
@@ -248,40 +238,79 @@ fn warn(text: &str) {
     screen::message(&format!("warning: {}\n", screen::harmless(text)));
 }
 
-/// The result file, to give it its name or to remove it.
-fn part_file(name: &str, file: File) -> PartFile {
-    let part = PartFile::adopt(Path::new(name), file);
-    if !part.is_published() {
-        // In place of the worker. Where it fails, the rows are there until the power goes.
-        let _ = part.file().sync_data();
-    }
-    part
+/// A result as its worker has left it.
+struct Rest {
+    /// The name of the result.
+    place: PathBuf,
+    part: PartFile,
+    /// The bytes that the file should have.
+    length: Option<u64>,
+    /// It is a file of rows, of which the result is made.
+    is_of_rows: bool,
 }
 
-/// Gives the rows of a crashed run their name; says where they are, and how many.
-fn keep(results: KeptResults, text: &mut String) -> Option<(PathBuf, u64)> {
-    let KeptResults {
-        name,
-        rows,
-        error,
-        length,
-        file,
-    } = results;
-    let mut part = part_file(&name, file);
+impl Rest {
+    fn of(results: KeptResults, output: Option<&Path>) -> Self {
+        let name = Path::new(&results.name);
+        let of_rows = output.filter(|output| name == rows_path(output));
+        let place = of_rows.unwrap_or(name).to_owned();
+        let part = PartFile::adopt(&place, results.file);
+        if !part.is_published() {
+            // In place of the worker. Where it fails, the rows are there until the power goes.
+            let _ = part.file().sync_data();
+        }
+        Self {
+            is_of_rows: of_rows.is_some(),
+            length: results.length,
+            place,
+            part,
+        }
+    }
+
+    /// Whether there is nothing to do any more.
+    fn is_finished(&self) -> bool {
+        match self.is_of_rows {
+            // They are removed when the result is there.
+            true => !self.part.is_unnamed(),
+            false => self.part.is_published(),
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), RecordError> {
+        match self.is_of_rows {
+            true => finish_rows(&self.part).map(drop),
+            false => self.part.publish(self.length),
+        }
+    }
+}
+
+/// Gives the rows of a crashed run their name, or makes the result of them; says where they are, and how many.
+fn keep(
+    mut results: KeptResults,
+    output: Option<&Path>,
+    text: &mut String,
+) -> Option<(PathBuf, u64)> {
+    let (error, name) = (results.error.take(), PathBuf::from(&results.name));
+    let (rows, counted) = (results.rows, count(results.rows, "row"));
+    let mut result = Rest::of(results, output);
     // Nothing was recorded where there are no names of columns.
-    if length == Some(0) {
-        part.discard();
+    if result.length == Some(0) {
+        result.part.discard();
         return None;
     }
-    let counted = count(rows, "row");
-    match part.publish(length) {
-        Ok(()) => text.push_str(&format!("; {counted} kept in {name}")),
+    let finished = result.finish();
+    let place = match &finished {
+        Err(_) if result.is_of_rows => name,
+        _ => result.place,
+    };
+    match finished {
+        Ok(()) => text.push_str(&format!("; {counted} kept in {}", place.display())),
         Err(error) => text.push_str(&format!("; {counted} recorded; {error}")),
     }
     if let Some(error) = error {
         text.push_str(&format!("; the last ones are lost: {error}"));
     }
-    Some((PathBuf::from(name), rows))
+    Some((place, rows))
 }
 
 /// Summary of a run whose worker has died.

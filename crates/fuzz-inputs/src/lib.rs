@@ -38,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     ("saved_state", saved_state),
     ("parquet_result", parquet_result),
     ("arrow_result", arrow_result),
+    ("part_result", part_result),
     ("live_request", live_request),
 ];
 
@@ -334,6 +335,20 @@ pub fn parquet_result(bytes: &[u8]) {
 /// If the reader does not hold what it has to.
 pub fn arrow_result(bytes: &[u8]) {
     in_blocks(bytes, ".arrow");
+}
+
+/// Rows that a run has left: those that are read are whole, and no more than the file holds.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn part_result(bytes: &[u8]) {
+    let (rows, end, is_whole) = gyrator_record::count_rows(bytes);
+    assert!(end <= bytes.len() as u64);
+    assert!(!is_whole || end == bytes.len() as u64);
+    in_blocks(bytes, ".part");
+    // What is left where the file is cut after its whole rows.
+    let end = usize::try_from(end).unwrap_or(bytes.len());
+    assert_eq!(gyrator_record::count_rows(&bytes[..end]).0, rows);
 }
 
 /// Reads a result as a whole, and what a picture shows of it; whether that could be read. `None` without a file.

@@ -5,11 +5,12 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_buffer::NullBuffer;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
-use crate::columnar::{self, Cells, ColumnarWriter};
-use crate::sink::{Column, ColumnType};
+use crate::columnar::{self, CellValues, Cells, ColumnarWriter, TableHead};
+use crate::sink::ColumnType;
 
 /// Writes a table as a file of Arrow's IPC format, which is Feather of version 2: a column a column, not compressed,
 /// with the metadata of [`ParquetWriter`](crate::ParquetWriter).
@@ -19,24 +20,21 @@ pub(crate) struct ArrowWriter<W: Write> {
 }
 
 impl<W: Write> ArrowWriter<W> {
-    pub(crate) fn new(
-        output: W,
-        columns: &[Column],
-        further: &BTreeMap<String, String>,
-    ) -> io::Result<Self> {
-        let fields: Vec<Field> = columns
-            .iter()
+    pub(crate) fn new(output: W, head: TableHead<'_>) -> io::Result<Self> {
+        let fields = head.columns.iter();
+        let fields: Vec<Field> = fields
             .map(|column| Field::new(&column.name, data_type(column.kind), true))
             .collect();
-        let metadata: BTreeMap<String, String> =
-            columnar::metadata(columns, further).into_iter().collect();
+        let metadata: BTreeMap<String, String> = columnar::metadata(head.columns, head.metadata)
+            .into_iter()
+            .collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
         let writer = FileWriter::try_new_buffered(output, &schema).map_err(io_error)?;
         Ok(Self { writer, schema })
     }
 }
 
-impl<W: Write> ColumnarWriter for ArrowWriter<W> {
+impl<W: Write + Send> ColumnarWriter for ArrowWriter<W> {
     fn write(&mut self, columns: &[Cells]) -> io::Result<()> {
         let arrays = columns.iter().map(array).collect();
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays);
@@ -45,7 +43,7 @@ impl<W: Write> ColumnarWriter for ArrowWriter<W> {
             .map_err(io_error)
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<()> {
+    fn finish_with(mut self: Box<Self>, _: &BTreeMap<String, String>) -> io::Result<()> {
         self.writer.finish().map_err(io_error)?;
         self.writer.get_mut().flush()
     }
@@ -61,12 +59,18 @@ fn data_type(kind: ColumnType) -> DataType {
 }
 
 fn array(cells: &Cells) -> ArrayRef {
-    match cells {
-        Cells::Real(values) => Arc::new(Float64Array::from_iter(values.iter().copied())),
-        Cells::Integer(values) => Arc::new(Int64Array::from_iter(values.iter().copied())),
-        Cells::Boolean(values) => Arc::new(BooleanArray::from_iter(values.iter().copied())),
-        Cells::Text(values) => {
-            Arc::new(StringArray::from_iter(values.iter().map(Option::as_deref)))
+    let missing = cells.is_missing();
+    let is_there = |row: usize| !missing.get(row).copied().unwrap_or(false);
+    let validity = (!missing.is_empty()).then(|| (0..cells.len()).map(is_there).collect());
+    let nulls = validity.map(|there: Vec<bool>| NullBuffer::from(there));
+    match cells.values() {
+        CellValues::Real(values) => Arc::new(Float64Array::new(values.clone().into(), nulls)),
+        CellValues::Integer(values) => Arc::new(Int64Array::new(values.clone().into(), nulls)),
+        CellValues::Boolean(values) => Arc::new(BooleanArray::new(values.clone().into(), nulls)),
+        CellValues::Text(values) => {
+            let texts = values.iter().enumerate();
+            let texts = texts.map(|(row, text)| is_there(row).then_some(text));
+            Arc::new(StringArray::from_iter(texts))
         }
     }
 }

@@ -7,10 +7,16 @@ use std::path::Path;
 
 use crate::arrow_writer::ArrowWriter;
 use crate::parquet_writer::ParquetWriter;
-use crate::sink::{Column, ColumnType};
+use crate::sink::{Cell, Column, ColumnType};
+
+/// Most rows of a [group](group_rows).
+const ROWS: usize = 10_000;
+
+/// Bytes of a [group](group_rows), about.
+pub(crate) const GROUP: usize = 64 << 20;
 
 /// Writes a table to a file, with units and further texts in its metadata.
-pub trait ColumnarWriter {
+pub trait ColumnarWriter: Send {
     /// Appends rows: as many values of each column.
     ///
     /// # Errors
@@ -23,45 +29,60 @@ pub trait ColumnarWriter {
     /// # Errors
     ///
     /// The error of the operating system.
-    fn finish(self: Box<Self>) -> io::Result<()>;
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.finish_with(&BTreeMap::new())
+    }
+
+    /// Ends the file, with further metadata where the form takes [any in the end](ColumnarForm::takes_metadata_last).
+    ///
+    /// # Errors
+    ///
+    /// The error of the operating system.
+    fn finish_with(self: Box<Self>, further: &BTreeMap<String, String>) -> io::Result<()>;
 }
 
-/// Begins a file with these columns and further metadata.
-type Begin = for<'a> fn(
-    &'a mut File,
-    &[Column],
-    &BTreeMap<String, String>,
-) -> io::Result<Box<dyn ColumnarWriter + 'a>>;
+/// The facts of a table that are known before its first row.
+#[derive(Debug, Clone, Copy)]
+pub struct TableHead<'a> {
+    /// All columns. The first one of a result is the time.
+    pub columns: &'a [Column],
+    /// Further metadata: keys and texts.
+    pub metadata: &'a BTreeMap<String, String>,
+    /// Whether each row has a value of each column.
+    pub is_complete: bool,
+}
+
+/// Begins a file. The writer may have a copy of the file.
+type Begin = fn(&File, TableHead<'_>) -> io::Result<Box<dyn ColumnarWriter>>;
 
 /// A form of tables.
 #[derive(Debug)]
 pub struct ColumnarForm {
     ending: &'static str,
     begin: Begin,
+    takes_metadata_last: bool,
 }
 
 /// Apache Parquet.
 pub const PARQUET: ColumnarForm = ColumnarForm {
     ending: "parquet",
-    begin: |file, columns, further| {
-        Ok(Box::new(ParquetWriter::with_metadata(
-            file, columns, further,
-        )?))
-    },
+    begin: |file, head| Ok(Box::new(ParquetWriter::with_head(file.try_clone()?, head)?)),
+    takes_metadata_last: true,
 };
 
-const ARROW: Begin =
-    |file, columns, further| Ok(Box::new(ArrowWriter::new(file, columns, further)?));
+const ARROW: Begin = |file, head| Ok(Box::new(ArrowWriter::new(file.try_clone()?, head)?));
 
 static FORMS: [ColumnarForm; 3] = [
     PARQUET,
     ColumnarForm {
         ending: "arrow",
         begin: ARROW,
+        takes_metadata_last: false,
     },
     ColumnarForm {
         ending: "feather",
         begin: ARROW,
+        takes_metadata_last: false,
     },
 ];
 
@@ -75,19 +96,26 @@ impl ColumnarForm {
             .find(|form| ending.eq_ignore_ascii_case(form.ending))
     }
 
-    /// Begins a file. The first column of a result is the time.
+    /// Whether metadata may come when all rows are written.
+    #[must_use]
+    pub fn takes_metadata_last(&self) -> bool {
+        self.takes_metadata_last
+    }
+
+    /// Begins a file.
     ///
     /// # Errors
     ///
     /// The error of the operating system.
-    pub fn begin<'a>(
-        &self,
-        file: &'a mut File,
-        columns: &[Column],
-        further: &BTreeMap<String, String>,
-    ) -> io::Result<Box<dyn ColumnarWriter + 'a>> {
-        (self.begin)(file, columns, further)
+    pub fn begin(&self, file: &File, head: TableHead<'_>) -> io::Result<Box<dyn ColumnarWriter>> {
+        (self.begin)(file, head)
     }
+}
+
+/// Rows that are written at a time for so many columns: 10 000, or as many as have 64 MiB of doubles. They are in memory until
+/// then, and in the file they are what a reader takes at a time.
+pub(crate) fn group_rows(columns: usize) -> usize {
+    ROWS.min(GROUP / size_of::<f64>() / columns.max(1)).max(1)
 }
 
 /// The column of the time, before the others.
@@ -101,53 +129,144 @@ pub(crate) fn with_time(columns: &[Column]) -> Vec<Column> {
         .collect()
 }
 
-/// Values of one column, row by row; `None` where a row has none.
+/// Values of one column, row by row.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cells {
+pub struct Cells {
+    values: CellValues,
+    /// Whether a row has no value; empty where all have one. Such a row has any value in its place.
+    is_missing: Vec<bool>,
+}
+
+/// The values of [`Cells`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum CellValues {
     /// Of a [`ColumnType::Real`] column.
-    Real(Vec<Option<f64>>),
+    Real(Vec<f64>),
     /// Of a [`ColumnType::Integer`] or [`ColumnType::Enumeration`] column.
-    Integer(Vec<Option<i64>>),
+    Integer(Vec<i64>),
     /// Of a [`ColumnType::Boolean`] column.
-    Boolean(Vec<Option<bool>>),
+    Boolean(Vec<bool>),
     /// Of a [`ColumnType::String`] column.
-    Text(Vec<Option<String>>),
+    Text(Vec<String>),
+}
+
+impl From<CellValues> for Cells {
+    /// A value in each row.
+    fn from(values: CellValues) -> Self {
+        let is_missing = Vec::new();
+        Self { values, is_missing }
+    }
 }
 
 impl Cells {
     /// No values of this kind.
     #[must_use]
     pub fn new(kind: ColumnType) -> Self {
-        match kind {
-            ColumnType::Real => Self::Real(Vec::new()),
-            ColumnType::Integer | ColumnType::Enumeration => Self::Integer(Vec::new()),
-            ColumnType::Boolean => Self::Boolean(Vec::new()),
-            ColumnType::String => Self::Text(Vec::new()),
+        Self::with_room(kind, 0)
+    }
+
+    /// No values of this kind, and memory for so many.
+    #[must_use]
+    pub fn with_room(kind: ColumnType, rows: usize) -> Self {
+        Self::from(match kind {
+            ColumnType::Real => CellValues::Real(Vec::with_capacity(rows)),
+            ColumnType::Integer | ColumnType::Enumeration => {
+                CellValues::Integer(Vec::with_capacity(rows))
+            }
+            ColumnType::Boolean => CellValues::Boolean(Vec::with_capacity(rows)),
+            ColumnType::String => CellValues::Text(Vec::with_capacity(rows)),
+        })
+    }
+
+    /// The values, also those in place of missing ones.
+    #[must_use]
+    pub fn values(&self) -> &CellValues {
+        &self.values
+    }
+
+    /// Whether a row has no value; empty where all have one.
+    #[must_use]
+    pub fn is_missing(&self) -> &[bool] {
+        &self.is_missing
+    }
+
+    /// For values that are not missing.
+    pub(crate) fn values_mut(&mut self) -> &mut CellValues {
+        &mut self.values
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match &self.values {
+            CellValues::Real(values) => values.len(),
+            CellValues::Integer(values) => values.len(),
+            CellValues::Boolean(values) => values.len(),
+            CellValues::Text(values) => values.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Removes all rows, and keeps their memory.
+    pub fn clear(&mut self) {
+        self.is_missing.clear();
+        match &mut self.values {
+            CellValues::Real(values) => values.clear(),
+            CellValues::Integer(values) => values.clear(),
+            CellValues::Boolean(values) => values.clear(),
+            CellValues::Text(values) => values.clear(),
+        }
+    }
+
+    /// Appends a row without a value.
+    pub(crate) fn push_missing(&mut self) {
+        let rows = self.len();
+        self.is_missing.resize(rows, false);
+        self.is_missing.push(true);
+        match &mut self.values {
+            CellValues::Real(values) => values.push(f64::NAN),
+            CellValues::Integer(values) => values.push(0),
+            CellValues::Boolean(values) => values.push(false),
+            CellValues::Text(values) => values.push(String::new()),
         }
     }
 
     /// Appends the value that a cell of comma-separated values says, as [`CsvSink`](crate::CsvSink)
     /// writes it; an empty cell is no value. False where it is none of this kind.
     pub fn push_text(&mut self, text: &str) -> bool {
-        let is_empty = text.is_empty();
-        match self {
-            Self::Real(values) if is_empty => values.push(None),
-            Self::Integer(values) if is_empty => values.push(None),
-            Self::Boolean(values) if is_empty => values.push(None),
-            Self::Text(values) => values.push((!is_empty).then(|| text.to_owned())),
-            Self::Real(values) => match text.parse() {
-                Ok(number) => values.push(Some(number)),
-                Err(_) => return false,
+        if text.is_empty() {
+            self.push_missing();
+            return true;
+        }
+        let cell = match &self.values {
+            CellValues::Real(_) => text.parse().ok().map(Cell::Real),
+            CellValues::Integer(_) => text.parse().ok().map(Cell::Integer),
+            CellValues::Boolean(_) => match text {
+                "0" => Some(Cell::Boolean(false)),
+                "1" => Some(Cell::Boolean(true)),
+                _ => None,
             },
-            Self::Integer(values) => match text.parse() {
-                Ok(number) => values.push(Some(number)),
-                Err(_) => return false,
-            },
-            Self::Boolean(values) => match text {
-                "0" => values.push(Some(false)),
-                "1" => values.push(Some(true)),
-                _ => return false,
-            },
+            CellValues::Text(_) => Some(Cell::String(text)),
+        };
+        cell.is_some_and(|cell| self.push(cell))
+    }
+
+    /// Appends a value; false where it is none of this kind.
+    pub(crate) fn push(&mut self, cell: Cell<'_>) -> bool {
+        match (&mut self.values, cell) {
+            (CellValues::Real(values), Cell::Real(number)) => values.push(number),
+            (CellValues::Integer(values), Cell::Integer(number)) => values.push(number),
+            (CellValues::Boolean(values), Cell::Boolean(boolean)) => values.push(boolean),
+            (CellValues::Text(values), Cell::String(text)) => values.push(text.to_owned()),
+            _ => return false,
+        }
+        if !self.is_missing.is_empty() {
+            self.is_missing.resize(self.len(), false);
         }
         true
     }

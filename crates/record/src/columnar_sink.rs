@@ -1,38 +1,78 @@
-//! Rows of a run as a Parquet file or one of Arrow's.
-
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
-use crate::columnar::{Cells, ColumnarForm, with_time};
+use crate::columnar::ColumnarForm;
 use crate::csv_sink::{CsvSink, Output};
-use crate::part_file::{rows_path, write_whole};
+use crate::group_writer::{AddedColumns, GroupWriter, write_groups};
+use crate::part_file::{PartFile, rows_path};
 use crate::sink::{Cell, Column, RecordError, RowSink};
-
-/// Cells that are turned from rows into columns at a time.
-const BLOCK: usize = 1 << 20;
+use crate::spool::SpoolRows;
+use crate::spool_reader::{SpoolError, SpoolReader};
 
 /// Writes `time` and the columns to a file that is [written by columns](ColumnarForm).
 ///
-/// Such a file cannot be read before its end is written. Until then the rows are in a CSV file
-/// with `.csv.part` after its name, where other programs can read them. It becomes `.csv` if the run
-/// dies. [`finish`](RowSink::finish) turns the rows into the other form and removes the other one.
+/// Such a file cannot be read before its end is written. Until then the rows are in `NAME.part`, too, whole row by whole row; a thread
+/// writes the columns to `NAME.new` meanwhile, where the form allows it. [`finish`](RowSink::finish) ends
+/// that file, gives it its name, and removes the other one. Where the run dies, [`finish_rows`](crate::finish_rows) does it in another process.
 #[derive(Debug)]
 pub struct ColumnarSink<W: Output = File> {
     form: &'static ColumnarForm,
     path: PathBuf,
-    rows_path: PathBuf,
-    rows: CsvSink<W>,
-    columns: Vec<Column>,
+    part: PartFile,
+    rows: CsvSink<Both<W>>,
+    /// The file that the thread writes.
+    new: Option<PartFile>,
+    added: AddedColumns,
     is_finished: bool,
     warning: Option<String>,
     metadata: BTreeMap<String, String>,
 }
 
+/// The file of rows, and the thread that has its bytes as well.
+#[derive(Debug)]
+struct Both<W> {
+    output: W,
+    thread: Option<GroupWriter>,
+}
+
+impl<W: Output> Write for Both<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.output.write(bytes)?;
+        if let Some(thread) = &mut self.thread {
+            thread.push(&bytes[..count]);
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
+
+impl<W: Output> Output for Both<W> {
+    /// After an error: the thread leaves a row out that is not whole.
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.output.truncate(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.output.sync()
+    }
+
+    fn stage(&mut self, row: &[u8]) -> bool {
+        self.output.stage(row)
+    }
+
+    fn is_taken_over(&self) -> bool {
+        self.output.is_taken_over()
+    }
+}
+
 impl ColumnarSink {
-    /// Creates the file of rows; the file of this form itself is made in the end. An older one of its
-    /// name is removed: it must not be mistaken for the result of a run that dies.
+    /// Creates the file of rows. An older result of its name
+    /// is removed: it must not be mistaken for the result of a run that dies.
     ///
     /// # Errors
     ///
@@ -53,76 +93,176 @@ impl<W: Output> ColumnarSink<W> {
         form: &'static ColumnarForm,
         wrap: impl FnOnce(File) -> W,
     ) -> Result<Self, RecordError> {
-        let rows_path = rows_path(path);
-        let rows = CsvSink::create_with(&rows_path, wrap)?;
-        // A file that cannot be removed cannot be replaced either: `finish` reports it.
-        let _ = std::fs::remove_file(path);
+        let part = PartFile::create(path)?;
+        let create = |source: io::Error| RecordError::Create {
+            path: path.to_owned(),
+            reason: source.to_string(),
+            source,
+        };
+        let output = Both {
+            output: wrap(part.file().try_clone().map_err(create)?),
+            thread: None,
+        };
         Ok(Self {
             form,
             path: path.to_owned(),
-            rows,
-            rows_path,
-            columns: Vec::new(),
+            rows: CsvSink::new(output, path).as_spool(SpoolRows::default()),
+            // With the rights that are given to files now: FMUs change them.
+            new: form
+                .takes_metadata_last()
+                .then(|| part.second())
+                .and_then(Result::ok),
+            part,
+            added: AddedColumns::default(),
             is_finished: false,
             warning: None,
             metadata: BTreeMap::new(),
         })
     }
 
-    fn convert(&self) -> io::Result<()> {
-        let columns = with_time(&self.columns);
-        let mut rows = csv::Reader::from_path(&self.rows_path)?;
-        write_whole(&self.path, |file| {
-            let mut writer = self.form.begin(file, &columns, &self.metadata)?;
-            let empty = || -> Vec<Cells> {
-                columns
-                    .iter()
-                    .map(|column| Cells::new(column.kind))
-                    .collect()
-            };
-            let (mut block, mut length) = (empty(), 0);
-            let mut row = csv::StringRecord::new();
-            while rows.read_record(&mut row)? {
-                for (cells, text) in block.iter_mut().zip(&row) {
-                    push(cells, text)?;
-                }
-                length += 1;
-                if length * columns.len() >= BLOCK {
-                    writer.write(&std::mem::replace(&mut block, empty()))?;
-                    length = 0;
-                }
+    /// Lets a thread write the columns from the first row on. Without one they are written in the end.
+    fn start_thread(&mut self) {
+        let file = self.new.as_ref().map(|new| new.file().try_clone());
+        let thread = file.map(|file| GroupWriter::start(self.form, file?));
+        self.rows.output().thread = thread.and_then(Result::ok);
+    }
+
+    /// An error of the thread, which ends the run; `finish` says which one it was.
+    fn check_thread(&mut self) -> Result<(), RecordError> {
+        let thread = &self.rows.output().thread;
+        if !thread.as_ref().is_some_and(GroupWriter::has_failed) {
+            return Ok(());
+        }
+        let thread = self.rows.output().thread.take();
+        let outcome = thread.map(GroupWriter::finish);
+        let error = match outcome {
+            Some(Err(error)) => error.into(),
+            _ => io::Error::other("the columns cannot be written"),
+        };
+        self.new.iter().for_each(PartFile::discard);
+        self.new = None;
+        Err(self.not_written(error))
+    }
+
+    fn not_written(&self, source: io::Error) -> RecordError {
+        RecordError::Write {
+            path: self.path.clone(),
+            rows: self.rows.rows(),
+            source,
+        }
+    }
+
+    /// Makes the file of columns, gives it its name, and removes the rows.
+    fn make(&mut self) -> Result<(), RecordError> {
+        let thread = self.rows.output().thread.take();
+        let by_thread = thread.zip(self.new.take()).and_then(|(thread, new)| {
+            let rows = finish_thread(thread, &new, &self.metadata).ok()?;
+            Some((new, rows))
+        });
+        let written = match by_thread {
+            Some(written) if self.added.columns.is_empty() => Ok(written),
+            // Columns were added, there is no thread or it has failed, or the form has its metadata at the beginning.
+            _ => write_anew(&self.part, self.form, &self.added, &self.metadata),
+        };
+        let expected = self.rows.rows();
+        let complete = written.and_then(|(new, rows)| match rows == expected {
+            true => Ok(new),
+            false => {
+                new.discard();
+                let text = format!(
+                    "its rows were changed by an FMU or another program: {rows} of {expected} can be read"
+                );
+                Err(io::Error::other(text))
             }
-            if length > 0 {
-                writer.write(&block)?;
-            }
-            writer.finish()
-        })
+        });
+        let new = complete.map_err(|source| RecordError::NotConverted {
+            path: self.path.clone(),
+            rows_path: rows_path(&self.path),
+            source,
+        })?;
+        self.warning = publish(new, &self.part)?;
+        Ok(())
     }
 }
 
-/// Removes the file of rows, all of which the result has; returns a warning if it stays.
-fn remove_rows(path: &Path) -> Option<String> {
-    let removed = std::fs::remove_file(path).or_else(|_| std::fs::remove_file(path));
-    let error = removed.err()?;
-    let path = path.display();
-    Some(format!(
-        "{path} cannot be removed: {error}; its rows are those of the result"
-    ))
+/// Ends the file that a thread has written; returns the number of rows.
+fn finish_thread(
+    thread: GroupWriter,
+    new: &PartFile,
+    metadata: &BTreeMap<String, String>,
+) -> io::Result<u64> {
+    let written = thread.finish().map_err(io::Error::from);
+    let written = written.and_then(|(writer, rows)| {
+        writer.finish_with(metadata)?;
+        Ok(rows)
+    });
+    written.inspect_err(|_| new.discard())
 }
 
-/// A recorded text is a value also where it is empty.
-fn push(cells: &mut Cells, text: &str) -> io::Result<()> {
-    if let Cells::Text(texts) = cells {
-        texts.push(Some(text.to_owned()));
-    } else if !cells.push_text(text) {
-        return Err(io::Error::other(format!("`{text}` has become no number")));
+/// Writes a file of columns of the rows in a file; returns it and the number of rows.
+fn write_anew(
+    part: &PartFile,
+    form: &ColumnarForm,
+    added: &AddedColumns,
+    metadata: &BTreeMap<String, String>,
+) -> io::Result<(PartFile, u64)> {
+    let mut file = part.file();
+    file.rewind()?;
+    let reader = SpoolReader::new(file)?;
+    let new = part.second()?;
+    let written = write_groups(reader, form, new.file(), added, metadata);
+    let written = written.map_err(io::Error::from).and_then(|(writer, rows)| {
+        writer.finish()?;
+        Ok(rows)
+    });
+    match written {
+        Ok(rows) => Ok((new, rows)),
+        Err(error) => {
+            new.discard();
+            Err(error)
+        }
     }
-    Ok(())
+}
+
+/// Gives the file of columns its name, and removes that of rows; returns a warning where it stays.
+fn publish(mut new: PartFile, part: &PartFile) -> Result<Option<String>, RecordError> {
+    // Some file systems report only now that there is no space.
+    let synced = new.file().sync_data();
+    let length = new.file().metadata().map(|file| file.len()).ok();
+    synced.map_err(|source| {
+        new.discard();
+        new.not_converted(source)
+    })?;
+    new.publish(length)?;
+    Ok(part.remove())
+}
+
+/// As [`finish_rows`](crate::finish_rows).
+pub(crate) fn finish(part: &PartFile) -> Result<u64, RecordError> {
+    let path = part.shown();
+    let form = ColumnarForm::of(path).ok_or_else(|| RecordError::UnknownEnding {
+        path: path.to_owned(),
+    })?;
+    let (added, metadata) = (AddedColumns::default(), BTreeMap::new());
+    let written = write_anew(part, form, &added, &metadata);
+    let (new, rows) = written.map_err(|source| part.not_converted(source))?;
+    // A file of rows that stays is one that `gyrator convert` reads.
+    publish(new, part)?;
+    Ok(rows)
+}
+
+impl From<SpoolError> for io::Error {
+    fn from(error: SpoolError) -> Self {
+        match error {
+            SpoolError::Io(error) => error,
+            SpoolError::Content(text) => Self::new(io::ErrorKind::InvalidData, text),
+        }
+    }
 }
 
 impl<W: Output> RowSink for ColumnarSink<W> {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
-        self.columns = columns.to_vec();
+        self.start_thread();
         self.rows.begin(columns)
     }
 
@@ -138,8 +278,7 @@ impl<W: Output> RowSink for ColumnarSink<W> {
         };
         if !parameters.is_empty() {
             let values = serde_json::Value::Object(parameters.iter().map(pair).collect());
-            let key = "gyrator.parameters".to_owned();
-            self.metadata.insert(key, values.to_string());
+            self.rows.keep("gyrator.parameters", values.to_string());
         }
     }
 
@@ -157,10 +296,12 @@ impl<W: Output> RowSink for ColumnarSink<W> {
         time: f64,
         cells: &mut dyn Iterator<Item = Cell<'_>>,
     ) -> Result<(), RecordError> {
+        self.check_thread()?;
         self.rows.row(time, cells)
     }
 
     fn real_row(&mut self, time: f64, values: &[f64]) -> Result<(), RecordError> {
+        self.check_thread()?;
         self.rows.real_row(time, values)
     }
 
@@ -170,6 +311,7 @@ impl<W: Output> RowSink for ColumnarSink<W> {
         reals: &[f64],
         others: &mut dyn Iterator<Item = Cell<'_>>,
     ) -> Result<(), RecordError> {
+        self.check_thread()?;
         self.rows.mixed_row(time, reals, others)
     }
 
@@ -181,14 +323,24 @@ impl<W: Output> RowSink for ColumnarSink<W> {
         if std::mem::replace(&mut self.is_finished, true) {
             return Ok(());
         }
-        self.rows.finish()?;
-        self.convert().map_err(|source| RecordError::NotConverted {
-            path: self.path.clone(),
-            rows_path: self.rows_path.clone(),
-            source,
-        })?;
-        self.warning = remove_rows(&self.rows_path);
-        Ok(())
+        let flushed = self.rows.flush();
+        if !self.rows.has_written() {
+            // Not even the header.
+            drop(self.rows.output().thread.take());
+            self.new.iter().for_each(PartFile::discard);
+            self.part.discard();
+            return flushed;
+        }
+        // From now on they outlast a power loss, which the result does not yet. Where that fails, the result may do.
+        let _ = self.rows.output().sync();
+        self.part.sync_name();
+        // The rows that were not written are still in the memory that another process has.
+        if self.rows.output().is_taken_over() {
+            return flushed;
+        }
+        // Where rows are missing, there is a result of those that are kept.
+        let made = self.make();
+        made.and(flushed)
     }
 
     fn take_warning(&mut self) -> Option<String> {
@@ -196,11 +348,17 @@ impl<W: Output> RowSink for ColumnarSink<W> {
     }
 
     fn add_columns(&mut self, columns: &[Column], values: &[&[f64]]) -> Result<bool, RecordError> {
-        let is_added = self.rows.add_columns(columns, values)?;
-        if is_added {
-            self.columns.extend_from_slice(columns);
+        let rows = usize::try_from(self.rows.rows()).unwrap_or(usize::MAX);
+        if let Some(values) = values.iter().find(|values| values.len() != rows) {
+            return Err(RecordError::WrongRow {
+                expected: rows,
+                found: values.len(),
+            });
         }
-        Ok(is_added)
+        self.added.columns.extend_from_slice(columns);
+        let values = values.iter().map(|values| values.to_vec());
+        self.added.values.extend(values);
+        Ok(true)
     }
 
     fn rows(&self) -> u64 {
@@ -208,24 +366,17 @@ impl<W: Output> RowSink for ColumnarSink<W> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn r70_rows_that_cannot_be_removed_are_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let rows = folder.path().join("out.parquet.csv");
-        // A folder in its place: even the administrator cannot remove it as a file.
-        std::fs::create_dir(&rows).unwrap();
-        let warning = remove_rows(&rows).unwrap();
-        assert!(
-            warning.contains("out.parquet.csv cannot be removed: "),
-            "{warning}"
-        );
-        std::fs::remove_dir(&rows).unwrap();
-        std::fs::write(&rows, "time\n").unwrap();
-        assert_eq!(remove_rows(&rows), None);
-        assert!(!rows.exists());
+impl<W: Output> Drop for ColumnarSink<W> {
+    fn drop(&mut self) {
+        if self.is_finished {
+            return;
+        }
+        if self.rows.has_begun() {
+            // The caller can no longer receive an error here; `finish` reports it.
+            let _ = self.finish();
+        } else {
+            self.new.iter().for_each(PartFile::discard);
+            self.part.discard();
+        }
     }
 }

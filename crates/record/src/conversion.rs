@@ -5,16 +5,13 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::columnar::{Cells, ColumnarForm, with_time};
+use crate::columnar::{CellValues, Cells, ColumnarForm, TableHead, group_rows, with_time};
 use crate::csv_sink::CsvSink;
 use crate::part_file::write_whole;
 use crate::result_file::ResultFile;
 use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink, is_doubles};
 use crate::table::Values;
 use crate::table_reader::ReadTableError;
-
-/// Cells that are written at a time; see [`ResultFile::blocks`] for those that are read.
-const BLOCK: usize = 1 << 20;
 
 /// Beyond it, doubles are not all whole numbers (2⁵³).
 const MOST: f64 = 9_007_199_254_740_992.0;
@@ -131,7 +128,12 @@ fn write_columns(
     file: &mut File,
     metadata: &BTreeMap<String, String>,
 ) -> Result<u64, Failed> {
-    let mut writer = form.begin(file, &with_time(columns), metadata)?;
+    let head = TableHead {
+        columns: &with_time(columns),
+        metadata,
+        is_complete: false,
+    };
+    let mut writer = form.begin(file, head)?;
     let rows = copy(input, columns, |cells| Ok(writer.write(cells)?))?;
     writer.finish()?;
     Ok(rows)
@@ -150,18 +152,20 @@ fn copy(
     };
     let places: Vec<usize> = (0..columns.len()).collect();
     let mut blocks = input.blocks(&places)?;
+    let group = group_rows(columns.len() + 1);
     let (mut cells, mut waiting, mut rows) = (empty(), 0, 0);
     while let Some(block) = blocks.next_block()? {
-        if let Cells::Real(times) = &mut cells[0] {
-            times.extend(block.time.iter().copied().map(Some));
+        if let CellValues::Real(times) = cells[0].values_mut() {
+            times.extend(&block.time);
         }
         for ((column, values), cells) in columns.iter().zip(&block.columns).zip(&mut cells[1..]) {
             append(column, values, cells)?;
         }
         waiting += block.time.len();
         rows += block.time.len() as u64;
-        if waiting * cells.len() >= BLOCK {
-            write(&std::mem::replace(&mut cells, empty()))?;
+        if waiting >= group {
+            write(&cells)?;
+            cells.iter_mut().for_each(Cells::clear);
             waiting = 0;
         }
     }
@@ -215,27 +219,39 @@ fn cell<'a>(column: &Column, values: &'a Values, row: usize) -> Result<Cell<'a>,
 }
 
 fn append(column: &Column, values: &Values, cells: &mut Cells) -> Result<(), Failed> {
-    match (values, cells) {
-        (Values::Numbers(numbers), Cells::Real(all)) => {
-            all.extend(numbers.iter().copied().map(Some));
-        }
-        (Values::Numbers(numbers), Cells::Integer(all)) => {
+    match values {
+        Values::Text(texts) => match cells.values_mut() {
+            CellValues::Text(all) => all.extend(texts.iter().cloned()),
+            _ => return Err(lossy(column, texts.first().map_or("text", |text| text))),
+        },
+        Values::Numbers(numbers) => {
+            if let CellValues::Real(all) = cells.values_mut() {
+                all.extend(numbers);
+                return Ok(());
+            }
             for number in numbers {
-                all.push(whole(column, *number)?);
+                append_number(column, *number, cells)?;
             }
         }
-        (Values::Numbers(numbers), Cells::Boolean(all)) => {
-            for number in numbers {
-                all.push(truth(column, *number)?);
-            }
-        }
-        (Values::Text(texts), Cells::Text(all)) => all.extend(texts.iter().cloned().map(Some)),
-        (Values::Text(texts), _) => {
-            return Err(lossy(column, texts.first().map_or("text", |text| text)));
-        }
-        (Values::Numbers(_), Cells::Text(_)) => return Err(lossy(column, "a number")),
     }
     Ok(())
+}
+
+/// Appends a number to a column of another type.
+fn append_number(column: &Column, number: f64, cells: &mut Cells) -> Result<(), Failed> {
+    if number.is_nan() {
+        cells.push_missing();
+        return Ok(());
+    }
+    let cell = match cells.values() {
+        CellValues::Integer(_) => whole(column, number)?.map(Cell::Integer),
+        CellValues::Boolean(_) => truth(column, number)?.map(Cell::Boolean),
+        CellValues::Real(_) | CellValues::Text(_) => None,
+    };
+    match cell.is_some_and(|cell| cells.push(cell)) {
+        true => Ok(()),
+        false => Err(lossy(column, "a number")),
+    }
 }
 
 /// `None` where there is no value.

@@ -8,7 +8,7 @@ use crate::part_file::PartFile;
 use crate::row_buffer::RowBuffer;
 use crate::row_encoding::{Encoding, first_line};
 use crate::row_text::{Texts, push_name};
-use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink};
+use crate::sink::{Cell, Column, RecordError, RowSink};
 
 /// Bytes that are collected before they go to the operating system.
 const BLOCK: usize = 256 * 1024;
@@ -165,6 +165,38 @@ impl<W: Output> CsvSink<W> {
         self
     }
 
+    /// Writes rows in the form in which they wait to become columns.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn as_spool(mut self, rows: crate::spool::SpoolRows) -> Self {
+        self.encoding = Encoding::Spool(rows);
+        self
+    }
+
+    /// Keeps a text in the header, where the form has a place for it.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn keep(&mut self, key: &str, text: String) {
+        if let Encoding::Spool(rows) = &mut self.encoding {
+            rows.metadata.push((key.to_owned(), text));
+        }
+    }
+
+    #[cfg(feature = "parquet")]
+    pub(crate) fn output(&mut self) -> &mut W {
+        &mut self.output
+    }
+
+    /// Whether the output has taken anything.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn has_written(&self) -> bool {
+        self.written > 0
+    }
+
+    /// Whether the columns are known.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
     /// Appends a row, takes it back where it does not fit, and hands a full block over.
     #[inline]
     fn push_row(
@@ -237,7 +269,8 @@ impl<W: Output> CsvSink<W> {
             self.buffer.push(b',');
             push_name(&mut self.buffer, &column.name);
         }
-        self.end_names()?;
+        self.buffer.push(b'\n');
+        self.hand_over_header()?;
         let mut row = 0;
         while place < before.len() {
             let rest = &before[place..];
@@ -252,9 +285,7 @@ impl<W: Output> CsvSink<W> {
         self.flush()
     }
 
-    /// Ends the line of names, and hands it over.
-    fn end_names(&mut self) -> Result<(), RecordError> {
-        self.buffer.push(b'\n');
+    fn hand_over_header(&mut self) -> Result<(), RecordError> {
         self.complete = self.buffer.len();
         self.hand_over()
     }
@@ -283,8 +314,9 @@ impl<W: Output> CsvSink<W> {
             return self.error(source);
         }
         let whole_rows = |bytes: &[u8]| match &self.encoding {
-            // Names are handed over by themselves, and their length says nothing.
-            Encoding::Doubles if self.written == 0 => (0, 0),
+            // A header is handed over by itself, and its length says nothing.
+            Encoding::Text(_) => self.encoding.whole_rows(bytes, self.columns),
+            _ if self.written == 0 => (0, 0),
             encoding => encoding.whole_rows(bytes, self.columns),
         };
         let (rows, _) = whole_rows(&self.buffer.as_slice()[..self.complete]);
@@ -332,17 +364,10 @@ impl<W: Output> RowSink for CsvSink<W> {
         self.check_usable()?;
         self.has_begun = true;
         self.columns = columns.len();
-        let is_text = |column: &Column| column.kind == ColumnType::String;
-        if columns.iter().any(is_text) || matches!(self.encoding, Encoding::Text(_)) {
-            self.encoding = Encoding::Text(Texts::new(columns.len()));
-        }
-        self.encoding.start_names(&mut self.buffer);
-        for column in columns {
-            self.buffer.push(b',');
-            push_name(&mut self.buffer, &column.name);
-        }
+        self.encoding.begin(columns);
+        self.encoding.push_header(&mut self.buffer, columns);
         // At once, so that a full disk shows before the first step.
-        self.end_names()
+        self.hand_over_header()
     }
 
     fn row(

@@ -23,6 +23,8 @@ mod csv_reader;
 mod csv_sink;
 mod decimated;
 mod decimating_sink;
+#[cfg(feature = "parquet")]
+mod group_writer;
 mod lookup;
 mod memory_sink;
 #[cfg(feature = "parquet")]
@@ -35,11 +37,15 @@ mod row_encoding;
 mod row_text;
 mod same_time;
 mod sink;
+#[cfg(feature = "parquet")]
+mod spool;
+#[cfg(feature = "parquet")]
+mod spool_reader;
 mod table;
 mod table_reader;
 
 #[cfg(feature = "parquet")]
-pub use columnar::{Cells, ColumnarForm, ColumnarWriter, PARQUET};
+pub use columnar::{CellValues, Cells, ColumnarForm, ColumnarWriter, PARQUET, TableHead};
 #[cfg(feature = "parquet")]
 pub use columnar_sink::ColumnarSink;
 pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
@@ -55,7 +61,7 @@ pub use memory_sink::{
 };
 #[cfg(feature = "parquet")]
 pub use parquet_writer::ParquetWriter;
-pub use part_file::{PartFile, is_same, remove_unfinished, rows_path, write_whole};
+pub use part_file::{PartFile, finish_rows, is_same, rows_path, write_whole};
 pub use queued_sink::QueuedSink;
 pub use result_file::{Block, Blocks, ResultFile};
 pub use row_encoding::{DoublesHeader, count_rows};

@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 
-use crate::columnar::{self, Cells, ColumnarWriter};
+use crate::columnar::{self, CellValues, Cells, ColumnarWriter, TableHead};
 use crate::sink::{Column, ColumnType};
 
-/// Writes a table as a Parquet file: a column a column, Snappy compression. The units are in the
+/// Writes a table as a Parquet file: a column a column, numbers as streams of their first bytes, of their second bytes and so
+/// on (`BYTE_STREAM_SPLIT`), of which Snappy then makes much less. The units are in the
 /// file's metadata as `gyrator.units`, a JSON object by column; the names of the power bonds whose
 /// columns begin with `bond.<name>.` as `gyrator.bonds`, a JSON list; further texts stand by their keys.
 ///
@@ -25,29 +26,35 @@ pub struct ParquetWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins a file.
+    /// Begins a file of columns in which values may be missing.
     ///
     /// # Errors
     ///
     /// The error of the operating system.
     pub fn new(output: W, columns: &[Column]) -> io::Result<Self> {
-        Self::with_metadata(output, columns, &BTreeMap::new())
+        let head = TableHead {
+            columns,
+            metadata: &BTreeMap::new(),
+            is_complete: false,
+        };
+        Self::with_head(output, head)
     }
 
-    /// Begins a file with further metadata: keys and texts.
+    /// Begins a file.
     ///
     /// # Errors
     ///
     /// The error of the operating system.
-    pub fn with_metadata(
-        output: W,
-        columns: &[Column],
-        further: &BTreeMap<String, String>,
-    ) -> io::Result<Self> {
-        let fields: Result<Vec<_>, ParquetError> = columns.iter().map(field).collect();
+    pub fn with_head(output: W, head: TableHead<'_>) -> io::Result<Self> {
+        let repetition = match head.is_complete {
+            true => Repetition::REQUIRED,
+            false => Repetition::OPTIONAL,
+        };
+        let fields = head.columns.iter().map(|column| field(column, repetition));
+        let fields: Result<Vec<_>, ParquetError> = fields.collect();
         let schema = Type::group_type_builder("table").with_fields(fields.map_err(io_error)?);
         let schema = schema.build().map_err(io_error)?;
-        let metadata = columnar::metadata(columns, further).into_iter();
+        let metadata = columnar::metadata(head.columns, head.metadata).into_iter();
         let metadata = metadata
             .map(|(key, text)| KeyValue::new(key, text))
             .collect();
@@ -55,12 +62,21 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_created_by(concat!("gyrator ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(None)
-            .set_key_value_metadata(Some(metadata));
-        for column in columns {
-            // Texts repeat; numbers seldom do.
+            .set_key_value_metadata(Some(metadata))
+            // Ranges of whole groups are enough: those of each page would be a large part of the file's end.
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_offset_index_disabled(true)
+            .set_dictionary_enabled(false);
+        for column in head.columns {
             let path = ColumnPath::new(vec![column.name.clone()]);
-            let is_text = column.kind == ColumnType::String;
-            properties = properties.set_column_dictionary_enabled(path, is_text);
+            properties = match column.kind {
+                ColumnType::Real | ColumnType::Integer | ColumnType::Enumeration => {
+                    properties.set_column_encoding(path, Encoding::BYTE_STREAM_SPLIT)
+                }
+                ColumnType::Boolean => properties,
+                // Texts repeat; numbers seldom do.
+                ColumnType::String => properties.set_column_dictionary_enabled(path, true),
+            };
         }
         let writer =
             SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties.build()));
@@ -81,14 +97,14 @@ impl<W: Write + Send> ParquetWriter<W> {
             let Some(column) = group.next_column().map_err(io_error)? else {
                 break;
             };
-            match cells {
-                Cells::Real(values) => write::<DoubleType>(column, values.iter().copied()),
-                Cells::Integer(values) => write::<Int64Type>(column, values.iter().copied()),
-                Cells::Boolean(values) => write::<BoolType>(column, values.iter().copied()),
-                Cells::Text(values) => {
-                    let bytes = |text: &String| ByteArray::from(text.as_str());
-                    let texts = values.iter().map(|text| text.as_ref().map(bytes));
-                    write::<ByteArrayType>(column, texts)
+            let missing = cells.is_missing();
+            match cells.values() {
+                CellValues::Real(values) => write::<DoubleType>(column, values, missing),
+                CellValues::Integer(values) => write::<Int64Type>(column, values, missing),
+                CellValues::Boolean(values) => write::<BoolType>(column, values, missing),
+                CellValues::Text(values) => {
+                    let texts = values.iter().map(|text| ByteArray::from(text.as_str()));
+                    write::<ByteArrayType>(column, &texts.collect::<Vec<_>>(), missing)
                 }
             }
             .map_err(io_error)?;
@@ -112,27 +128,39 @@ impl<W: Write + Send> ColumnarWriter for ParquetWriter<W> {
         Self::write(self, columns)
     }
 
-    fn finish(self: Box<Self>) -> io::Result<()> {
+    fn finish_with(mut self: Box<Self>, further: &BTreeMap<String, String>) -> io::Result<()> {
+        for (key, text) in further {
+            let entry = KeyValue::new(key.clone(), text.clone());
+            self.writer.append_key_value_metadata(entry);
+        }
         Self::finish(*self).map(|_| ())
     }
 }
 
+/// Writes a column of a group. `is_missing` is empty where no value is.
 fn write<T: DataType>(
     mut column: SerializedColumnWriter<'_>,
-    cells: impl Iterator<Item = Option<T::T>>,
+    values: &[T::T],
+    is_missing: &[bool],
 ) -> Result<(), ParquetError> {
-    let (mut values, mut levels) = (Vec::new(), Vec::new());
-    for cell in cells {
-        levels.push(i16::from(cell.is_some()));
-        values.extend(cell);
+    let writer = column.typed::<T>();
+    if writer.get_descriptor().max_def_level() == 0 {
+        writer.write_batch(values, None, None)?;
+    } else if is_missing.is_empty() {
+        writer.write_batch(values, Some(&vec![1; values.len()]), None)?;
+    } else {
+        let levels: Vec<i16> = is_missing.iter().map(|missing| (!missing).into()).collect();
+        let there = values
+            .iter()
+            .zip(is_missing)
+            .filter(|(_, missing)| !**missing);
+        let there: Vec<T::T> = there.map(|(value, _)| value.clone()).collect();
+        writer.write_batch(&there, Some(&levels), None)?;
     }
-    column
-        .typed::<T>()
-        .write_batch(&values, Some(&levels), None)?;
     column.close()
 }
 
-fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
+fn field(column: &Column, repetition: Repetition) -> Result<Arc<Type>, ParquetError> {
     let (physical, logical) = match column.kind {
         ColumnType::Real => (PhysicalType::DOUBLE, None),
         ColumnType::Integer | ColumnType::Enumeration => (PhysicalType::INT64, None),
@@ -140,7 +168,7 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
         ColumnType::String => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
     };
     let field = Type::primitive_type_builder(&column.name, physical)
-        .with_repetition(Repetition::OPTIONAL)
+        .with_repetition(repetition)
         .with_logical_type(logical)
         .build()?;
     Ok(Arc::new(field))

@@ -91,6 +91,20 @@ impl PartFile {
         }
     }
 
+    /// A second form of a result while this file, which has its rows, is written: it is called `NAME.new`, is locked
+    /// as well, and takes the name in the end. An older one is replaced.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn second(&self) -> io::Result<Self> {
+        let part = with_ending(&self.name, UNFINISHED);
+        // No other run has it: that would have this file.
+        match std::fs::remove_file(&part) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let (file, _) = open_part(&part)?;
+        Ok(Self::new(&self.shown, self.name.clone(), part, file, true))
+    }
+
     /// The open file.
     #[must_use]
     pub fn file(&self) -> &File {
@@ -101,6 +115,18 @@ impl PartFile {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.is_plain
+    }
+
+    /// Whether it still has the name of a file that is not whole.
+    #[must_use]
+    pub fn is_unnamed(&self) -> bool {
+        self.is_plain && is_at(&self.file, &self.part).unwrap_or(false)
+    }
+
+    /// The path as it was given.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn shown(&self) -> &Path {
+        &self.shown
     }
 
     /// Its first `length` bytes.
@@ -121,10 +147,40 @@ impl PartFile {
 
     /// Removes the file without giving it its name.
     pub fn discard(&self) {
-        if self.is_plain && is_at(&self.file, &self.part).unwrap_or(false) {
+        if self.is_unnamed() {
             // A file that stays is empty, and no result.
             let _ = std::fs::remove_file(&self.part);
         }
+    }
+
+    /// Removes the file, all of whose rows the result has; returns a warning if it stays.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn remove(&self) -> Option<String> {
+        if !self.is_unnamed() {
+            return None;
+        }
+        let remove = || std::fs::remove_file(&self.part);
+        let error = remove().or_else(|_| remove()).err()?;
+        Some(format!(
+            "{}.part cannot be removed: {error}; its rows are those of the result",
+            self.shown.display()
+        ))
+    }
+
+    /// An error of a result that is made of the rows in this file.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn not_converted(&self, source: io::Error) -> RecordError {
+        RecordError::NotConverted {
+            path: self.shown.clone(),
+            rows_path: rows_path(&self.shown),
+            source,
+        }
+    }
+
+    /// Sees to it that the name which the file has outlasts a power loss.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn sync_name(&self) {
+        sync_folder(&self.part);
     }
 
     /// Gives the file its name, if it does not have it. Once it was written anew, nothing more is done.
@@ -272,7 +328,10 @@ impl PartFile {
     }
 }
 
-/// Writes a file that is whole or, where that fails, is not changed: under its name with `.part` after
+/// After the name of a file that is not whole, and has no rows that anybody could read.
+const UNFINISHED: &str = ".new";
+
+/// Writes a file that is whole or, where that fails, is not changed: under its name with `.new` after
 /// it until then. Anything but a plain file is written in place.
 ///
 /// # Errors
@@ -283,7 +342,7 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     if name.metadata().is_ok_and(|found| !found.is_file()) {
         return write(&mut File::create(&name)?);
     }
-    let part = with_ending(&name, ".part");
+    let part = with_ending(&name, UNFINISHED);
     let (mut file, is_locked) = open_part(&part)
         .map_err(|error| io::Error::new(error.kind(), why_not_created(path, &error)))?;
     if !is_locked {
@@ -298,19 +357,6 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
         Err(_) => drop(std::fs::remove_file(&part)),
     }
     written
-}
-
-/// Removes the unfinished file that a process has left which ended in [`write_whole`].
-pub fn remove_unfinished(path: &Path) {
-    let name = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let part = with_ending(&name, ".part");
-    let Ok(file) = File::open(&part) else {
-        return;
-    };
-    // Another program may write it.
-    if !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-        let _ = std::fs::remove_file(part);
-    }
 }
 
 /// Sees to it that a new name outlasts a power loss. Where that fails, or the file system knows no such
@@ -345,11 +391,24 @@ fn is_locked_by_another(path: &Path) -> bool {
     matches!(lock, Ok(Err(TryLockError::WouldBlock)))
 }
 
-/// The file of rows, as CSV, for a result that can be made of them in the end only: that of
-/// `out.parquet` is `out.parquet.csv`.
+/// The file of the rows of a result until it is whole: that of `out.parquet` is `out.parquet.part`.
 #[must_use]
 pub fn rows_path(path: &Path) -> PathBuf {
-    with_ending(path, ".csv")
+    with_ending(path, ".part")
+}
+
+/// Makes the result of the [rows](rows_path) that a run has left which died, and removes them; returns their number.
+///
+/// # Errors
+///
+/// [`RecordError::NotConverted`], errors of the name, and [`RecordError::UnknownEnding`] for a result that is not made of such rows.
+pub fn finish_rows(rows: &PartFile) -> Result<u64, RecordError> {
+    #[cfg(feature = "parquet")]
+    return crate::columnar_sink::finish(rows);
+    #[cfg(not(feature = "parquet"))]
+    Err(RecordError::UnknownEnding {
+        path: rows.shown.clone(),
+    })
 }
 
 /// Renames a file, but replaces none.
@@ -559,15 +618,17 @@ mod tests {
     }
 
     #[test]
-    fn r49_an_unfinished_file_of_a_dead_process_is_removed() {
+    fn r49_a_second_form_takes_the_name() {
         let bench = Bench::new();
-        let file = bench.create();
-        remove_unfinished(&bench.path("out.csv"));
-        assert_eq!(bench.files(), ["out.csv.part"], "a program writes it");
-        drop(file);
-        remove_unfinished(&bench.path("out.csv"));
-        assert!(bench.files().is_empty());
-        remove_unfinished(&bench.path("out.csv"));
+        write(bench.path("out.csv.new"), "of a run that was killed").unwrap();
+        let rows = bench.create();
+        let mut second = rows.second().unwrap();
+        assert_eq!(bench.files(), ["out.csv.new", "out.csv.part"]);
+        second.file().write_all(b"whole").unwrap();
+        second.publish(Some(5)).unwrap();
+        rows.discard();
+        assert_eq!(bench.files(), ["out.csv"]);
+        assert_eq!(read(bench.path("out.csv")).unwrap(), b"whole");
     }
 
     #[test]

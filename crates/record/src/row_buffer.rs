@@ -31,6 +31,22 @@ impl RowBuffer {
         &self.bytes[..self.length]
     }
 
+    /// The bytes from a place on.
+    pub(crate) fn tail_mut(&mut self, begin: usize) -> &mut [u8] {
+        &mut self.bytes[begin..self.length]
+    }
+
+    /// Appends doubles as the memory has them, little-endian.
+    #[inline]
+    pub(crate) fn push_doubles(&mut self, numbers: &[f64]) {
+        let length = size_of_val(numbers);
+        let (room, _) = self.room(length).as_chunks_mut();
+        for (target, number) in room.iter_mut().zip(numbers) {
+            *target = number.to_le_bytes();
+        }
+        self.advance(length);
+    }
+
     /// At least so many bytes after the end, for [`advance`](Self::advance).
     #[inline]
     pub(crate) fn room(&mut self, count: usize) -> &mut [u8] {

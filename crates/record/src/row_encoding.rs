@@ -4,8 +4,12 @@ use std::io::{self, BufRead};
 
 use crate::csv_reader::{Rows, read_names};
 use crate::row_buffer::RowBuffer;
-use crate::row_text::Texts;
-use crate::sink::Cell;
+use crate::row_text::{Texts, push_name};
+use crate::sink::{Cell, Column, ColumnType};
+#[cfg(feature = "parquet")]
+use crate::spool::{self, SpoolRows};
+#[cfg(feature = "parquet")]
+use crate::spool_reader::SpoolReader;
 
 /// The first byte of a file of doubles; no text begins with it.
 const MARK: u8 = 0;
@@ -20,15 +24,37 @@ pub(crate) enum Encoding {
     Text(Texts),
     /// Little-endian doubles, after a line with the names. Whole numbers and booleans are doubles, too.
     Doubles,
+    /// Rows that become columns in the end.
+    #[cfg(feature = "parquet")]
+    Spool(SpoolRows),
 }
 
 impl Encoding {
-    /// Begins the line of names.
-    pub(crate) fn start_names(&self, buffer: &mut RowBuffer) {
-        if matches!(self, Self::Doubles) {
-            buffer.push(MARK);
+    /// Learns the columns.
+    pub(crate) fn begin(&mut self, columns: &[Column]) {
+        match self {
+            #[cfg(feature = "parquet")]
+            Self::Spool(rows) => rows.begin(columns),
+            // Doubles have no place for texts.
+            Self::Doubles if !columns.iter().any(|c| c.kind == ColumnType::String) => {}
+            Self::Doubles | Self::Text(_) => *self = Self::Text(Texts::new(columns.len())),
+        }
+    }
+
+    /// Appends the header of the file: the line of names, or all facts of the columns.
+    pub(crate) fn push_header(&self, buffer: &mut RowBuffer, columns: &[Column]) {
+        match self {
+            #[cfg(feature = "parquet")]
+            Self::Spool(rows) => return rows.push_header(buffer, columns),
+            Self::Doubles => buffer.push(MARK),
+            Self::Text(_) => {}
         }
         buffer.extend_from_slice(b"time");
+        for column in columns {
+            buffer.push(b',');
+            push_name(buffer, &column.name);
+        }
+        buffer.push(b'\n');
     }
 
     /// Appends a row: reals, then cells of any type; returns the number of cells after the time.
@@ -48,11 +74,13 @@ impl Encoding {
                 reals.len() + count
             }
             Self::Doubles => {
-                push_doubles(buffer, &[time]);
-                push_doubles(buffer, reals);
-                let others = others.map(|cell| push_doubles(buffer, &[double(cell)]));
+                buffer.push_doubles(&[time]);
+                buffer.push_doubles(reals);
+                let others = others.map(|cell| buffer.push_doubles(&[cell.as_real()]));
                 reals.len() + others.count()
             }
+            #[cfg(feature = "parquet")]
+            Self::Spool(rows) => rows.push_row(buffer, time, reals, others),
         }
     }
 
@@ -64,7 +92,10 @@ impl Encoding {
                 texts.push_cells(buffer, reals.map(Cell::Real));
                 buffer.replace_last(b'\n');
             }
-            Self::Doubles => reals.for_each(|number| push_doubles(buffer, &[number])),
+            Self::Doubles => reals.for_each(|number| buffer.push_doubles(&[number])),
+            // Columns are added where its rows become columns.
+            #[cfg(feature = "parquet")]
+            Self::Spool(_) => {}
         }
     }
 
@@ -76,6 +107,8 @@ impl Encoding {
                 let length = row_length(columns + 1).min(rows.len());
                 (length, length)
             }
+            #[cfg(feature = "parquet")]
+            Self::Spool(_) => (rows.len(), rows.len()),
         }
     }
 
@@ -92,6 +125,8 @@ impl Encoding {
                 let rows = block.len() as u64 / length;
                 (rows, rows * length)
             }
+            #[cfg(feature = "parquet")]
+            Self::Spool(_) => spool::whole_rows(block),
         }
     }
 }
@@ -198,6 +233,10 @@ impl DoublesHeader {
 /// returns the number of whole rows, the bytes up to the end of the last one, and whether there are none after it.
 #[must_use]
 pub fn count_rows(mut reader: impl BufRead) -> (u64, u64, bool) {
+    #[cfg(feature = "parquet")]
+    if reader.fill_buf().is_ok_and(spool::is_spool) {
+        return SpoolReader::new(reader).map_or((0, 0, false), SpoolReader::count);
+    }
     if !reader.fill_buf().is_ok_and(DoublesHeader::is_at) {
         let mut lines = Lines::default();
         each_block(&mut reader, |block| {
@@ -222,25 +261,6 @@ fn each_block(reader: &mut impl BufRead, mut see: impl FnMut(&[u8])) {
         see(block);
         let length = block.len();
         reader.consume(length);
-    }
-}
-
-fn push_doubles(buffer: &mut RowBuffer, numbers: &[f64]) {
-    let length = size_of_val(numbers);
-    let (room, _) = buffer.room(length).as_chunks_mut();
-    for (target, number) in room.iter_mut().zip(numbers) {
-        *target = number.to_le_bytes();
-    }
-    buffer.advance(length);
-}
-
-/// Doubles have no place for texts: a sink with columns of texts writes text.
-fn double(cell: Cell<'_>) -> f64 {
-    match cell {
-        Cell::Real(number) => number,
-        Cell::Integer(number) => number as f64,
-        Cell::Boolean(boolean) => f64::from(u8::from(boolean)),
-        Cell::String(_) => f64::NAN,
     }
 }
 

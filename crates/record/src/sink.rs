@@ -59,6 +59,26 @@ pub enum Cell<'a> {
     String(&'a str),
 }
 
+impl Cell<'_> {
+    /// As a number; a text is none.
+    pub(crate) fn as_real(self) -> f64 {
+        match self {
+            Self::Real(number) => number,
+            Self::Integer(number) => number as f64,
+            Self::Boolean(boolean) => f64::from(u8::from(boolean)),
+            Self::String(_) => f64::NAN,
+        }
+    }
+
+    /// As a whole number.
+    pub(crate) fn as_integer(self) -> i64 {
+        match self {
+            Self::Integer(number) => number,
+            other => other.as_real() as i64,
+        }
+    }
+}
+
 /// Where the rows of a run go: [`begin`](Self::begin) once, then rows, then
 /// [`finish`](Self::finish). Rows allocate nothing after warm-up, unless the sink is in memory.
 ///
@@ -254,14 +274,14 @@ pub enum RecordError {
     },
     /// The rows are recorded, but not in the form that was asked for.
     #[error(
-        "cannot write the result file {}: {source}; all rows are kept in {}",
+        "cannot write the result file {}: {source}; all rows are kept in {}, of which `gyrator convert` makes it",
         path.display(),
         rows_path.display()
     )]
     NotConverted {
         /// The path as it was given.
         path: PathBuf,
-        /// Where the rows are, as CSV.
+        /// Where the rows are.
         rows_path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -306,13 +326,13 @@ pub const SINKS: &[SinkInfo] = &[
     #[cfg(feature = "parquet")]
     SinkInfo {
         ending: "parquet",
-        about: "Apache Parquet, with units; as CSV until the run has ended",
+        about: "Apache Parquet, with units",
         create: create_columnar,
     },
     #[cfg(feature = "parquet")]
     SinkInfo {
         ending: "arrow",
-        about: "Apache Arrow IPC, with units; as CSV until the run has ended",
+        about: "Apache Arrow IPC, with units",
         create: create_columnar,
     },
     #[cfg(feature = "parquet")]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gyrator_record::write_whole;
 #[cfg(feature = "parquet")]
-use gyrator_record::{Cells, ColumnType, ColumnarForm};
+use gyrator_record::{Cells, ColumnType, ColumnarForm, TableHead};
 
 #[cfg(feature = "parquet")]
 use crate::cell::ColumnKind;
@@ -144,7 +144,12 @@ fn write_columnar(
     /// Rows of a group: the same whatever part of them came from where.
     const GROUP: usize = 1 << 16;
     let recorded: Vec<gyrator_record::Column> = columns.iter().map(recorded).collect();
-    let mut writer = form.begin(file, &recorded, &BTreeMap::new())?;
+    let head = TableHead {
+        columns: &recorded,
+        metadata: &BTreeMap::new(),
+        is_complete: false,
+    };
+    let mut writer = form.begin(file, head)?;
     let rows: Vec<&RowText> = rows.values().collect();
     for group in rows.chunks(GROUP) {
         let mut cells: Vec<Cells> = recorded.iter().map(|c| Cells::new(c.kind)).collect();

@@ -119,7 +119,7 @@ impl Recorder {
         CsvSink::create(path.as_ref()).map(Self::new)
     }
 
-    /// Writes a Parquet file; its rows are in a CSV file beside it until the run ends.
+    /// Writes a Parquet file; until the run ends, its rows are in a file beside it with `.part` after the name, too.
     ///
     /// # Errors
     /// A file that cannot be made.

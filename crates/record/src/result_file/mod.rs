@@ -6,6 +6,8 @@ mod csv;
 mod doubles;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod part;
 
 use std::path::{Path, PathBuf};
 
@@ -76,6 +78,12 @@ const FORMS: &[FormInfo] = &[
         open: doubles::open,
         columns: doubles::columns,
     },
+    #[cfg(feature = "parquet")]
+    FormInfo {
+        ending: "part",
+        open: part::open,
+        columns: doubles::columns,
+    },
 ];
 
 /// The form of a file; `None` for comma-separated values.
@@ -104,7 +112,7 @@ mod parquet {
 use parquet as arrow;
 
 impl ResultFile {
-    /// Opens a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) or of doubles (`.rows`) where its name ends so, else comma-separated values as
+    /// Opens a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) of doubles (`.rows`), or what a run has left (`.part`) where its name ends so, else comma-separated values as
     /// [`read_csv`](crate::read_csv) reads them. Of nested Parquet columns and of types that are neither numbers, booleans nor texts there is none in
     /// [`columns`](Self::columns). Whether a CSV column is text is decided by the first MiB of the file.
     ///

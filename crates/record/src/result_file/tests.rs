@@ -180,8 +180,9 @@ proptest! {
 #[cfg(feature = "parquet")]
 mod of_parquet {
     use super::*;
-    use crate::columnar::Cells;
+    use crate::columnar::{CellValues, Cells, TableHead};
     use crate::parquet_writer::ParquetWriter;
+    use crate::sink::Cell;
     use crate::table_reader::read_table;
 
     fn columns() -> Vec<Column> {
@@ -201,17 +202,34 @@ mod of_parquet {
     /// Two groups of rows, the second shorter, with missing values.
     fn write(rows: usize) -> Vec<u8> {
         let parameters = [("gyrator.parameters".into(), r#"{"a.m":1.5}"#.into())].into();
-        let mut writer = ParquetWriter::with_metadata(Vec::new(), &columns(), &parameters).unwrap();
+        let head = TableHead {
+            columns: &columns(),
+            metadata: &parameters,
+            is_complete: false,
+        };
+        let mut writer = ParquetWriter::with_head(Vec::new(), head).unwrap();
         for rows in [0..rows, rows..rows + rows / 3] {
-            let text = |row: usize| (!row.is_multiple_of(7)).then(|| format!("ü{row}"));
-            let real = |row: usize| (!row.is_multiple_of(5)).then_some((row as f64).sin());
+            let mut x = Cells::new(ColumnType::Real);
+            let mut text = Cells::new(ColumnType::String);
+            for row in rows.clone() {
+                match row.is_multiple_of(5) {
+                    true => x.push_missing(),
+                    false => assert!(x.push(Cell::Real((row as f64).sin()))),
+                }
+                let word = format!("ü{row}");
+                let is_missing = row.is_multiple_of(7);
+                assert!(text.push_text(if is_missing { "" } else { &word }));
+            }
+            let time = rows.clone().map(|row| row as f64).collect();
+            let n = rows.clone().map(|row| row as i64).collect();
+            let on = rows.clone().map(|row| row % 2 == 1).collect();
             writer
                 .write(&[
-                    Cells::Real(rows.clone().map(real).collect()),
-                    Cells::Real(rows.clone().map(|row| Some(row as f64)).collect()),
-                    Cells::Integer(rows.clone().map(|row| Some(row as i64)).collect()),
-                    Cells::Boolean(rows.clone().map(|row| Some(row % 2 == 1)).collect()),
-                    Cells::Text(rows.clone().map(text).collect()),
+                    x,
+                    CellValues::Real(time).into(),
+                    CellValues::Integer(n).into(),
+                    CellValues::Boolean(on).into(),
+                    text,
                 ])
                 .unwrap();
         }
@@ -247,7 +265,7 @@ mod of_parquet {
         let columns = [Column::new("time", ColumnType::Real)];
         let mut writer = ParquetWriter::new(Vec::new(), &columns).unwrap();
         writer
-            .write(&[Cells::Real(vec![Some(1.0), Some(0.5)])])
+            .write(&[CellValues::Real(vec![1.0, 0.5]).into()])
             .unwrap();
         let (_folder, path) = file_of(&writer.finish().unwrap());
         let error = read_all(&ResultFile::open(&path).unwrap()).unwrap_err();

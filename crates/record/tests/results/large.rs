@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gyrator_record::{Cells, Column, ColumnType, Decimated, ParquetWriter, ResultFile};
+use gyrator_record::{CellValues, Cells, Column, ColumnType, Decimated, ParquetWriter, ResultFile};
 
 const ROWS: usize = 10_000_000;
 const COLUMNS: usize = 40;
@@ -32,13 +32,12 @@ fn eight_of_forty_columns_of_ten_million_rows() {
     let mut writer = ParquetWriter::new(file, &columns).unwrap();
     for start in (0..ROWS).step_by(GROUP) {
         let rows = start..(start + GROUP).min(ROWS);
-        let times = rows.clone().map(|row| Some(row as f64 * 1e-3)).collect();
-        let mut cells = vec![Cells::Real(times)];
-        cells.extend(
-            (0..COLUMNS).map(|column| {
-                Cells::Real(rows.clone().map(|row| Some(value(row, column))).collect())
-            }),
-        );
+        let times = rows.clone().map(|row| row as f64 * 1e-3).collect();
+        let mut cells = vec![Cells::from(CellValues::Real(times))];
+        cells.extend((0..COLUMNS).map(|column| {
+            let values = rows.clone().map(|row| value(row, column)).collect();
+            CellValues::Real(values).into()
+        }));
         writer.write(&cells).unwrap();
     }
     writer.finish().unwrap();

@@ -1,10 +1,8 @@
 //! Parquet files: written rows are read back, and a run that is killed leaves its rows.
 
-use std::path::Path;
-
 use gyrator_record::{
-    Cell, Column, ColumnType, QueuedSink, RecordError, ResultFile, RowSink, Series, Table, Values,
-    create_sink, read_csv, read_table,
+    Cell, Column, ColumnType, PartFile, QueuedSink, RecordError, ResultFile, RowSink, Series,
+    Table, Values, create_sink, finish_rows, read_table,
 };
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
@@ -106,7 +104,7 @@ fn parameters_are_in_the_schema() {
 
 /// A sink that is never finished is what a killed process leaves.
 #[test]
-fn an_unfinished_file_is_readable_as_csv() {
+fn an_unfinished_file_has_all_rows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.parquet");
     std::fs::write(&path, "the result of an earlier run").unwrap();
@@ -115,23 +113,86 @@ fn an_unfinished_file_is_readable_as_csv() {
     sink.flush().unwrap();
     std::mem::forget(sink);
     assert!(!path.exists());
-    let table = read_csv(Path::new(&format!("{}.csv.part", path.display()))).unwrap();
+    let rows = folder.path().join("out.parquet.part");
+    let table = read_table(&rows).unwrap();
     assert_eq!(table.time.len(), 4);
-    assert_eq!(bits(&table, "left.x")[0], NUMBERS[0].to_bits());
+    assert_eq!(bits(&table, "left.x"), NUMBERS.map(f64::to_bits));
+    // The other process is gone, and another one makes the result.
+    let result = ResultFile::open(&rows).unwrap();
+    assert_eq!(result.columns(), columns());
+    let rows = std::fs::OpenOptions::new().read(true).open(&rows).unwrap();
+    assert_eq!(finish_rows(&PartFile::adopt(&path, rows)).unwrap(), 4);
+    let files = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 1, "the rows and the unfinished file are gone");
+    assert_eq!(
+        bits(&read_table(&path).unwrap(), "left.x"),
+        NUMBERS.map(f64::to_bits)
+    );
 }
 
 #[test]
-fn rows_are_kept_where_the_file_cannot_be_made() {
+fn rows_are_kept_where_the_file_does_not_get_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.parquet");
-    std::fs::create_dir(&path).unwrap();
     let mut sink = create_sink(&path).unwrap();
     write(&mut *sink);
+    std::fs::create_dir(&path).unwrap();
     let error = sink.finish().unwrap_err();
-    let RecordError::NotConverted { rows_path, .. } = &error else {
-        panic!("{error}");
-    };
-    assert_eq!(read_csv(rows_path).unwrap().time.len(), 4);
+    assert!(matches!(error, RecordError::NotNamed { .. }), "{error}");
+    assert!(
+        error.to_string().contains("all rows are kept in "),
+        "{error}"
+    );
+    let rows = folder.path().join("out.parquet.part");
+    assert_eq!(read_table(&rows).unwrap().time.len(), 4);
+}
+
+/// Somebody else cuts the file of rows, of which the result has to be made in the end.
+#[test]
+fn rows_that_are_gone_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.arrow");
+    let mut sink = create_sink(&path).unwrap();
+    write(&mut *sink);
+    sink.flush().unwrap();
+    let rows = folder.path().join("out.arrow.part");
+    let length = rows.metadata().unwrap().len();
+    let file = std::fs::OpenOptions::new().write(true).open(&rows).unwrap();
+    file.set_len(length - 1).unwrap();
+    let error = sink.finish().unwrap_err();
+    assert!(matches!(error, RecordError::NotConverted { .. }), "{error}");
+    assert!(error.to_string().contains("3 of 4 can be read"), "{error}");
+    assert!(!path.exists());
+    assert_eq!(read_table(&rows).unwrap().time.len(), 3);
+}
+
+/// Numbers whose bits text would not keep.
+#[test]
+fn groups_have_all_rows_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.parquet");
+    let columns: Vec<Column> = (0..3)
+        .map(|place| Column::new(format!("c{place}"), ColumnType::Real))
+        .collect();
+    let value = |row: u64| f64::from_bits(row.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut sink = create_sink(&path).unwrap();
+    sink.begin(&columns).unwrap();
+    for row in 0..25_000 {
+        let values = [value(row), value(row + 1), value(row + 2)];
+        sink.real_row(row as f64, &values).unwrap();
+    }
+    sink.finish().unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+    let groups = reader.metadata().row_groups().iter();
+    let rows: Vec<i64> = groups.map(|group| group.num_rows()).collect();
+    assert_eq!(rows, [10_000, 10_000, 5_000]);
+    let table = read_table(&path).unwrap();
+    for (place, column) in (0..).zip(&columns) {
+        let expected: Vec<u64> = (0..25_000)
+            .map(|row| value(row + place).to_bits())
+            .collect();
+        assert!(bits(&table, &column.name) == expected);
+    }
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn disturb(bench: &Bench, plan: &Plan, child: &Child, arguments: &[&str]) -> Met
     let wait = |time: u64| std::thread::sleep(Duration::from_millis(time));
     let part = match plan.output {
         Output::Csv => bench.path("out.csv.part"),
-        Output::Parquet => bench.path("out.parquet.csv.part"),
+        Output::Parquet => bench.path("out.parquet.part"),
     };
     let mut met = Met::default();
     let is_from_outside = !matches!(
@@ -401,7 +401,7 @@ fn judge(
 fn no_zeros(bench: &Bench, found: Vec<String>) -> Vec<String> {
     let mut found = found;
     found.retain(|text| !text.contains("differs from") && !text.contains(" rows"));
-    for name in ["out.csv", "out.parquet.csv"] {
+    for name in ["out.csv"] {
         if std::fs::read(bench.path(name)).is_ok_and(|bytes| bytes.contains(&0)) {
             found.push(format!("{name} has bytes that were never written"));
         }

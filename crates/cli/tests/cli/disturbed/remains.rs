@@ -24,11 +24,11 @@ impl Output {
         }
     }
 
-    /// The file of rows while the run goes on, without `.part`.
+    /// The file of rows while the run goes on.
     fn rows_name(self) -> &'static str {
         match self {
-            Self::Csv => "out.csv",
-            Self::Parquet => "out.parquet.csv",
+            Self::Csv => "out.csv.part",
+            Self::Parquet => "out.parquet.part",
         }
     }
 }
@@ -73,7 +73,7 @@ impl Reference {
         Ok(lines(bytes).saturating_sub(1))
     }
 
-    /// Counts the rows of a Parquet file in the same way.
+    /// Counts the rows of a Parquet file, or of those that become one, in the same way.
     fn count_in_table(&self, path: &Path) -> Result<u64, String> {
         let table = gyrator_record::read_table(path).map_err(|error| error.to_string())?;
         let all = gyrator_record::parse_csv(&self.csv, path).map_err(|error| error.to_string())?;
@@ -119,17 +119,20 @@ impl Remains {
         is_killed: bool,
     ) -> Self {
         let mut remains = Self::default();
-        let rows_name = output.rows_name();
-        let part = format!("{rows_name}.part");
-        for name in [&*part, rows_name, output.name()] {
+        let part = output.rows_name();
+        for name in [part, output.name()] {
             let path = bench.path(name);
             let Ok(bytes) = read(&path) else {
                 continue;
             };
-            let counted = if name == "out.parquet" {
-                reference.count_in_table(&path)
-            } else {
-                reference.count(&bytes, name == &*part && is_killed)
+            let may_be_cut = name == part && is_killed;
+            let counted = match output {
+                // Not even its header.
+                Output::Parquet if may_be_cut && gyrator_record::count_rows(&*bytes).1 == 0 => {
+                    Ok(0)
+                }
+                Output::Parquet => reference.count_in_table(&path),
+                Output::Csv => reference.count(&bytes, may_be_cut),
             };
             match counted {
                 Ok(rows) => remains.rows = Some((name.to_owned(), rows)),
