@@ -3,7 +3,6 @@
 //! The parent starts this program once more with the same arguments; that worker reads, runs,
 //! records and prints as it would by itself. The parent speaks up only if the worker cannot.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use gyrator::Run;

@@ -415,6 +415,45 @@ fn r38_full_disk() {
     assert!(stderr.contains(&kept), "{stderr}");
 }
 
+/// R-38: there is room neither for all rows nor for the file of those that were written.
+#[cfg(feature = "parquet")]
+#[test]
+fn r38_rows_of_a_parquet_file_outlast_a_full_disk() {
+    const NO_RIGHT: i32 = 77;
+    let bench = Bench::new();
+    let script = "mkdir small && mount -t tmpfs -o size=64k none small || exit 77
+        \"$0\" simulate fmus/Faulty.fmu --step-size 0.1 -o small/out.parquet -e 20000
+        code=$?; ls small > files; cp small/out.parquet.part .; exit $code";
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(env!("CARGO_BIN_EXE_gyrator"))
+        .current_dir(bench.path(""))
+        .output();
+    let Ok(output) = output else {
+        return;
+    };
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let code = output.status.code();
+    if code == Some(NO_RIGHT) || stderr.starts_with("unshare: ") {
+        return;
+    }
+    assert_eq!(code, Some(1), "{stderr}");
+    let expected = "cannot write the result file small/out.parquet: No space left on device";
+    assert!(stderr.contains(expected), "{stderr}");
+    assert_eq!(bench.read("files"), "out.parquet.part\n", "{stderr}");
+    let outcome = bench.run(["convert", "out.parquet.part", "-o", "out.parquet"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let rows = gyrator_record::read_table(&bench.path("out.parquet"));
+    let rows = rows.unwrap().time.len();
+    assert!(rows > 500, "{rows}");
+    let kept = "rows are kept in small/out.parquet.part, of which `gyrator convert` makes it";
+    assert!(stderr.contains(kept), "{stderr}");
+    assert!(
+        stderr.contains(&format!("{rows} rows are kept")),
+        "{stderr}"
+    );
+}
+
 /// The rows that had not been written when the FMU crashed are more than a buffer holds.
 #[test]
 fn many_rows_survive() {

@@ -14,6 +14,11 @@ const MOMENTS: [u64; 5] = [1, 7, 53, 211, 601];
 
 /// A run without end that writes some hundred rows a second.
 fn start(bench: &Bench) -> Child {
+    start_with(bench, "out.csv", || lines(&bench.path("out.csv.part")) > 1)
+}
+
+/// As [`start`], with another result.
+fn start_with(bench: &Bench, output: &str, has_rows: impl Fn() -> bool) -> Child {
     let arguments = [
         "simulate",
         "fmus/Faulty.fmu",
@@ -26,7 +31,7 @@ fn start(bench: &Bench) -> Child {
         "--stop-time",
         "1e6",
         "-o",
-        "out.csv",
+        output,
     ];
     let child = bench
         .command(arguments)
@@ -35,9 +40,7 @@ fn start(bench: &Bench) -> Child {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    wait_until("rows are on disk", || {
-        lines(&bench.path("out.csv.part")) > 1
-    });
+    wait_until("rows are on disk", has_rows);
     child
 }
 
@@ -155,6 +158,43 @@ fn r40_the_parent_is_killed() {
             .unwrap();
         assert!(next.status.success());
         assert_eq!(entries(&bench.path("tmp")), 0, "swept");
+    }
+}
+
+/// All rows until then, of which the parent makes the result, or the user where the parent is gone as well.
+#[cfg(feature = "parquet")]
+#[test]
+fn r40_rows_of_a_parquet_file_outlast_worker_and_parent() {
+    for is_worker in [true, false] {
+        for moment in MOMENTS {
+            let bench = bench();
+            let part = bench.path("out.parquet.part");
+            let mut child = start_with(&bench, "out.parquet", || {
+                part.metadata().is_ok_and(|part| part.len() > 1000)
+            });
+            std::thread::sleep(Duration::from_millis(moment));
+            let worker = worker_of(child.id());
+            if is_worker {
+                kill("-KILL", worker);
+                let output = child.wait_with_output().unwrap();
+                let stderr = String::from_utf8(output.stderr).unwrap();
+                assert_eq!(output.status.code(), Some(5), "{stderr}");
+                assert!(stderr.contains(" rows kept in out.parquet"), "{stderr}");
+                assert!(!part.exists(), "{stderr}");
+                assert!(!bench.path("out.parquet.new").exists(), "{stderr}");
+            } else {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                wait_until("the worker has died with its parent", || !is_alive(worker));
+                let outcome = bench.run(["convert", "out.parquet.part", "-o", "out.parquet"]);
+                assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+            }
+            let table = gyrator_record::read_table(&bench.path("out.parquet")).unwrap();
+            assert!(table.time.len() > 10);
+            for (row, time) in table.time.iter().enumerate() {
+                assert!((time - 0.1 * row as f64).abs() < 1e-9, "{time} at {row}");
+            }
+        }
     }
 }
 
