@@ -178,6 +178,17 @@ impl Cells {
         })
     }
 
+    /// Makes the system give the memory for which there is room.
+    pub(crate) fn touch(&mut self) {
+        match &mut self.values {
+            CellValues::Real(values) => values.resize(values.capacity(), 0.0),
+            CellValues::Integer(values) => values.resize(values.capacity(), 0),
+            CellValues::Boolean(values) => values.resize(values.capacity(), false),
+            CellValues::Text(values) => values.resize(values.capacity(), String::new()),
+        }
+        self.clear();
+    }
+
     /// The values, also those in place of missing ones.
     #[must_use]
     pub fn values(&self) -> &CellValues {

@@ -14,9 +14,9 @@ use crate::columnar::{
 use crate::sink::Column;
 use crate::spool_reader::{SpoolError, SpoolReader};
 
-/// Blocks of rows that wait for the thread: of 256 KiB, 16 MiB in all. More would only be more memory, since a disk that is
-/// too slow stays so; fewer, and the run would wait while a group is compressed.
-const BLOCKS: usize = 64;
+/// Blocks of rows that wait for the thread: of 256 KiB, 8 MiB in all. More would only be more memory, since a disk that is
+/// too slow stays so; fewer, and the run would wait longer while a group is compressed.
+const BLOCKS: usize = 32;
 
 /// Columns that join the rows when all of them are there: one list of values for each.
 #[derive(Debug, Default)]
@@ -53,6 +53,10 @@ pub(crate) fn write_groups<R: Read>(
         .iter()
         .map(|column| Cells::with_room(column.kind, most));
     let mut cells: Vec<Cells> = cells.collect();
+    if rows.comes_from_a_run() {
+        // Now: memory that a process takes while it steps is held against its FMUs.
+        cells.iter_mut().for_each(Cells::touch);
+    }
     let (mut done, mut waiting, mut bytes) = (0, 0, 0);
     loop {
         let (count, length) = rows.read(most - waiting, &mut cells[..own])?;
@@ -112,7 +116,7 @@ impl GroupWriter {
                 block: Vec::new(),
                 taken: 0,
             };
-            let rows = SpoolReader::new(blocks).map(SpoolReader::unchecked);
+            let rows = SpoolReader::new(blocks).map(SpoolReader::of_a_run);
             let written = rows.and_then(|rows| {
                 let (added, metadata) = (AddedColumns::default(), BTreeMap::new());
                 write_groups(rows, form, &file, &added, &metadata)

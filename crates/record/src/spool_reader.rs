@@ -80,10 +80,14 @@ impl<R: Read> SpoolReader<R> {
         })
     }
 
-    /// Takes rows for what they say: they come from memory of this process.
-    pub(crate) fn unchecked(mut self) -> Self {
+    /// Takes rows for what they say: they come from a run in this process, as it makes them.
+    pub(crate) fn of_a_run(mut self) -> Self {
         self.is_checked = false;
         self
+    }
+
+    pub(crate) fn comes_from_a_run(&self) -> bool {
+        !self.is_checked
     }
 
     pub(crate) fn header(&self) -> &SpoolHeader {
