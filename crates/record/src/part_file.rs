@@ -156,15 +156,8 @@ impl PartFile {
     /// Removes the file, all of whose rows the result has; returns a warning if it stays.
     #[cfg(feature = "parquet")]
     pub(crate) fn remove(&self) -> Option<String> {
-        if !self.is_unnamed() {
-            return None;
-        }
-        let remove = || std::fs::remove_file(&self.part);
-        let error = remove().or_else(|_| remove()).err()?;
-        Some(format!(
-            "{}.part cannot be removed: {error}; its rows are those of the result",
-            self.shown.display()
-        ))
+        let is_there = self.is_unnamed();
+        is_there.then(|| remove_rows(&self.part, &self.shown))?
     }
 
     /// An error of a result that is made of the rows in this file.
@@ -411,6 +404,17 @@ pub fn finish_rows(rows: &PartFile) -> Result<u64, RecordError> {
     })
 }
 
+/// Removes the file of rows of a result; returns a warning if it stays.
+#[cfg(feature = "parquet")]
+fn remove_rows(part: &Path, shown: &Path) -> Option<String> {
+    let remove = || std::fs::remove_file(part);
+    let error = remove().or_else(|_| remove()).err()?;
+    Some(format!(
+        "{}.part cannot be removed: {error}; its rows are those of the result",
+        shown.display()
+    ))
+}
+
 /// Renames a file, but replaces none.
 fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
     match std::fs::hard_link(from, to) {
@@ -617,6 +621,23 @@ mod tests {
         assert_eq!(read(bench.path("out.csv")).unwrap(), b"time\n");
     }
 
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn r70_rows_that_cannot_be_removed_are_named() {
+        let bench = Bench::new();
+        let (part, shown) = (bench.path("out.parquet.part"), Path::new("out.parquet"));
+        // A folder in its place: even the administrator cannot remove it as a file.
+        std::fs::create_dir(&part).unwrap();
+        let warning = remove_rows(&part, shown).unwrap();
+        let expected = "out.parquet.part cannot be removed: ";
+        assert!(warning.starts_with(expected), "{warning}");
+        std::fs::remove_dir(&part).unwrap();
+        write(&part, "rows").unwrap();
+        assert_eq!(remove_rows(&part, shown), None);
+        assert!(!part.exists());
+    }
+
+    #[cfg(feature = "parquet")]
     #[test]
     fn r49_a_second_form_takes_the_name() {
         let bench = Bench::new();
