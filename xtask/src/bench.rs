@@ -10,6 +10,7 @@ mod peers;
 mod programs;
 mod rows;
 mod slope;
+mod start;
 mod tiny;
 
 use std::num::NonZeroUsize;
@@ -45,6 +46,9 @@ pub struct Options {
     /// Count instructions by valgrind, against the kept counts; fails where they are 5 % more
     #[arg(long, conflicts_with = "peers")]
     instructions: bool,
+    /// Measure short runs as a whole, against a C program that unzips with libzip and does the same
+    #[arg(long, conflicts_with_all = ["write", "instructions", "peers", "only"])]
+    start: bool,
     /// Measure other masters in place of gyrator, those that are installed for Python
     #[arg(long)]
     peers: bool,
@@ -70,6 +74,9 @@ pub fn run(root: &Path, target: &Path, options: &Options) -> Result<(), String> 
         return peers::table(&peers, &floor, &meter, options);
     }
     let gyrator = Gyrator::build(root, target, &work, &fmus)?;
+    if options.start {
+        return start::run(root, &work, &fmus, &gyrator, options.repetitions.get());
+    }
     println!("{HEADER}");
     let mut lines = Vec::new();
     let mut remarks = Vec::new();

@@ -26,6 +26,13 @@ impl Call {
         self
     }
 
+    /// The call by itself.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(self.0.first().map_or("".as_ref(), OsString::as_os_str));
+        command.args(self.0.iter().skip(1));
+        command
+    }
+
     fn name(&self) -> String {
         self.0
             .first()

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::meter::{Call, Measured, Meter};
 use super::rows::{Library, Mode, Recording, Row};
@@ -131,11 +132,40 @@ impl<'a> Gyrator<'a> {
     }
 }
 
-impl Master for Gyrator<'_> {
-    fn run(&self, meter: &Meter, row: Row, steps: usize) -> Result<f64, String> {
+impl Gyrator<'_> {
+    /// Writes the system of a row.
+    fn system(&self, row: Row, steps: usize) -> Result<PathBuf, String> {
         let system = self.work.join("bench.toml");
         let text = system_file(&self.fmus.of(row.library).fmu, row.units, steps);
         std::fs::write(&system, text).map_err(|error| format!("{}: {error}", system.display()))?;
+        Ok(system)
+    }
+
+    /// A run of a row.
+    pub(super) fn command(&self, row: Row, steps: usize) -> Result<Command, String> {
+        let system = self.system(row, steps)?;
+        Ok(self
+            .call(row, &system, &self.work.join("summary.json"))
+            .command())
+    }
+
+    /// A simulation of one FMU.
+    pub(super) fn simulate(&self, fmu: &Path, steps: usize) -> Command {
+        let mut command = Command::new(&self.program);
+        let stop_time = steps as f64 * STEP_SIZE;
+        command
+            .arg("simulate")
+            .arg(fmu)
+            .arg("--stop-time")
+            .arg(stop_time.to_string());
+        command.arg("--step-size").arg(STEP_SIZE.to_string());
+        command
+    }
+}
+
+impl Master for Gyrator<'_> {
+    fn run(&self, meter: &Meter, row: Row, steps: usize) -> Result<f64, String> {
+        let system = self.system(row, steps)?;
         let summary = self.work.join("summary.json");
         let done = meter.measure(&self.call(row, &system, &summary))?;
         let text = std::fs::read_to_string(&summary)
