@@ -36,6 +36,11 @@ struct Copies(TempDir);
 
 impl Copies {
     fn new() -> Self {
+        Self::with_dependencies("")
+    }
+
+    /// Outputs declare to depend on these variables.
+    fn with_dependencies(indices: &str) -> Self {
         let copies = Self(tempfile::tempdir().unwrap());
         for name in ["OscillatorMotion", "Faulty"] {
             let fmu = File::open(gyrator_testkit::fmu(name)).unwrap();
@@ -50,7 +55,7 @@ impl Copies {
                     let text = String::from_utf8(bytes).unwrap();
                     let text = without_attribute(&text, "unit");
                     bytes = text
-                        .replace("dependencies=\"1\"", "dependencies=\"\"")
+                        .replace("dependencies=\"1\"", &format!("dependencies=\"{indices}\""))
                         .into_bytes();
                 }
                 copy.start_file(place, SimpleFileOptions::default())
@@ -197,6 +202,30 @@ fn macro_steps_in_a_row_are_the_same_to_the_last_bit() {
         expect_rows(copies.bonds(pairs));
         let text = expect_one_course(|| copies.bonds(pairs));
         assert!(text.contains("stop-time 300 "), "{text}");
+    }
+}
+
+/// Outputs that are stale: the ledger looks at them macro-step by macro-step.
+#[test]
+fn macro_steps_in_a_row_with_stale_outputs_are_the_same_to_the_last_bit() {
+    let copies = Copies::with_dependencies("1");
+    for pairs in [1, 7] {
+        let stale = || {
+            let mut system = copies.bonds(pairs);
+            system.exchange("stale");
+            system
+        };
+        expect_rows(stale());
+        let text = expect_one_course(stale);
+        assert!(text.contains("stop-time 300 "), "{text}");
+    }
+    for fault in ["nan", "error", "discard_once"] {
+        let text = expect_one_course(|| {
+            let mut system = copies.faulty(2, fault, "do_step", 1.5);
+            system.exchange("stale");
+            system
+        });
+        assert!(text.contains("bad"), "{fault}: {text}");
     }
 }
 

@@ -328,6 +328,7 @@ impl SlotGuard {
     }
 
     /// The slot.
+    #[inline(always)]
     #[must_use]
     pub fn slot(&self) -> &'static Slot {
         self.0

@@ -101,13 +101,13 @@ impl FloatControl {
             // SAFETY: reads sixteen bytes of each of three places that have them, and are aligned.
             unsafe {
                 asm!(
-                    "movaps {sums}, [{terms}]",
-                    "addps {sums}, [{terms} + 16]",
+                    "movaps {sums}, [rip + {terms}]",
+                    "addps {sums}, [rip + {terms} + 16]",
                     "pcmpeqd {sums}, [{own}]",
                     "pmovmskb {equal:e}, {sums}",
                     sums = out(xmm_reg) _,
-                    equal = out(reg) equal_bytes,
-                    terms = in(reg) &raw const TERMS,
+                    equal = lateout(reg) equal_bytes,
+                    terms = sym TERMS,
                     own = in(reg) &raw const self.sums,
                     options(nostack, readonly, preserves_flags)
                 );

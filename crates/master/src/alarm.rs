@@ -94,25 +94,43 @@ impl Alarms {
         }
     }
 
-    /// Looks at the residual and the transferred power of one bond, W, at some points in a row; [`pass`](Self::pass) counts
-    /// them. `time_of` gives their times, s.
+    /// Looks at the residual and the transferred power of one bond, W, at some points in a row, of which their greatest magnitudes
+    /// are given, too; [`pass`](Self::pass) counts them. The levels may fade at the last of them only
+    /// ([`points_until_fading`](Self::points_until_fading)). `time_of` gives their times, s.
     #[inline]
-    pub(crate) fn observe_rows_of_bond<'a>(
+    pub(crate) fn observe_rows_of_bond(
         &mut self,
         bond: usize,
-        powers: impl Iterator<Item = (&'a f64, &'a f64)>,
+        [residual, transferred]: [&[f64]; 2],
+        [most_residual, most_transferred]: [f64; 2],
         time_of: &dyn Fn(usize) -> f64,
     ) {
-        let Some(detector) = self.bonds.get_mut(bond) else {
+        let until_fading = self.points_until_fading();
+        let last = residual.len().checked_sub(1);
+        let (Some(detector), Some(last)) = (self.bonds.get_mut(bond), last) else {
             return;
         };
-        let mut until_fading = FADE_EVERY - 1 - self.points % FADE_EVERY;
-        for (point, (residual, transferred)) in powers.enumerate() {
-            let fades = until_fading == 0;
-            until_fading = until_fading.checked_sub(1).unwrap_or(FADE_EVERY - 1);
-            let may_raise = self.points + point as u64 >= WARM_UP;
-            detector.look(*residual, *transferred, || time_of(point), may_raise, fades);
+        let fades = until_fading == last as u64;
+        if most_residual > detector.usual || detector.is_raised {
+            for (point, (residual, transferred)) in residual.iter().zip(transferred).enumerate() {
+                let may_raise = self.points + point as u64 >= WARM_UP;
+                let fades = fades && point == last;
+                detector.look(*residual, *transferred, || time_of(point), may_raise, fades);
+            }
+            return;
         }
+        detector.power = greater(most_transferred, detector.power);
+        if fades {
+            let may_raise = self.points + last as u64 >= WARM_UP;
+            let (residual, transferred) = (residual[last], transferred[last]);
+            detector.look(residual, transferred, || time_of(last), may_raise, true);
+        }
+    }
+
+    /// Points before that at which the levels fade next.
+    #[inline(always)]
+    pub(crate) fn points_until_fading(&self) -> u64 {
+        FADE_EVERY - 1 - self.points % FADE_EVERY
     }
 
     /// Counts points at which all bonds were looked at.

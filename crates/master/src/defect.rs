@@ -6,6 +6,8 @@
 //! connection defect; Kyllingstad et al. (2025), who control the step by it. Limits: an output that is
 //! stale is compared as it was published, and an error that source and receiver share is not seen.
 
+use gyrator_thread_team::{Loops, with_wide_registers};
+
 use crate::extremes::{greater, less};
 use crate::rows::Rows;
 use crate::single_steps::SingleSteps;
@@ -67,8 +69,8 @@ impl Defect {
 /// The defects of all connections of real variables, in the order of the graph.
 #[derive(Debug, Clone, Default)]
 pub struct Defects {
-    /// The accounts of two connections side by side; the last one may be half used.
-    pairs: Vec<Pair>,
+    /// The accounts of some connections side by side; the last ones may not be used.
+    groups: Vec<Group>,
     connections: usize,
     /// The macro-steps that are over, for receivers that step with each of them, s.
     time: f64,
@@ -81,13 +83,13 @@ pub struct Defects {
     has_slow: bool,
 }
 
-/// Connections of which one instruction adds to all accounts: two numbers fill a register of every x86-64 and
-/// AArch64 processor.
-const LANES: usize = 2;
+/// Connections of which one instruction, or two, add to all accounts: two numbers fill a register of every x86-64 and
+/// AArch64 processor, four one of most.
+const LANES: usize = 4;
 
 /// The accounts of some connections, sum by sum.
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct Group {
     last: [f64; LANES],
     /// Sums of the squares times the lengths of the steps.
     squares: [f64; LANES],
@@ -111,7 +113,7 @@ struct Account {
     work: f64,
 }
 
-impl Pair {
+impl Group {
     const EMPTY: Self = Self {
         last: [0.0; LANES],
         squares: [0.0; LANES],
@@ -140,6 +142,7 @@ impl Pair {
         // Registers.
         let mut sums = *self;
         sums.add(used, given, length);
+        let mut last = sums.last;
         for next in values {
             let used = std::mem::replace(&mut given, next);
             for lane in 0..LANES {
@@ -150,10 +153,10 @@ impl Pair {
                 sums.squares[lane] += square * length;
                 sums.max[lane] = greater(defect.abs(), sums.max[lane]);
                 sums.see(lane, next[lane]);
-                sums.last[lane] = defect;
+                last[lane] = defect;
             }
         }
-        sums.given = given;
+        (sums.given, sums.last) = (given, last);
         *self = sums;
     }
 
@@ -192,18 +195,53 @@ impl Pair {
     }
 }
 
+/// Macro-steps in a row, which are added to the accounts of all connections.
+struct Observation<'a> {
+    groups: &'a mut [Group],
+    rows: &'a Rows,
+    sources: &'a [u32],
+    length: f64,
+}
+
+impl Loops for Observation<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (rows, length) = (self.rows, self.length);
+        let (sources, last_sources) = self.sources.as_chunks::<LANES>();
+        for (group, sources) in self.groups.iter_mut().zip(sources) {
+            let [a, b, c, d] = sources.map(|source| source as usize);
+            // So that no index is checked in the loop.
+            assert!(a.max(b).max(c.max(d)) < rows.width());
+            let values = rows.all().map(|row| [row[a], row[b], row[c], row[d]]);
+            group.add_in_a_row(values, length);
+        }
+        if let Some(group) = self.groups.last_mut() {
+            for (lane, source) in last_sources.iter().enumerate() {
+                let mut values = rows.all().map(|row| row[*source as usize]);
+                let mut used = values.next().unwrap_or(0.0);
+                for given in values {
+                    group.add_one(lane, used, used, given, length);
+                    used = given;
+                }
+            }
+        }
+    }
+}
+
 impl Defects {
     pub(crate) fn new(state: &SystemState) -> Self {
         let connections = state.courses.inputs.len();
-        let mut pairs = vec![Pair::EMPTY; connections.div_ceil(LANES)];
+        let mut groups = vec![Group::EMPTY; connections.div_ceil(LANES)];
         for (index, input) in state.courses.inputs.iter().enumerate() {
-            let (pair, lane) = (&mut pairs[index / LANES], index % LANES);
+            let (group, lane) = (&mut groups[index / LANES], index % LANES);
             let given = input.fed(&state.signals.reals);
-            pair.see(lane, given);
-            pair.given[lane] = given;
+            group.see(lane, given);
+            group.given[lane] = given;
         }
         Self {
-            pairs,
+            groups,
             connections,
             time: 0.0,
             earlier: [(); KEPT].map(|()| (0, vec![0.0; connections])),
@@ -233,12 +271,12 @@ impl Defects {
         let (used, last_used) = courses.values.as_chunks::<LANES>();
         let (sources, last_sources) = courses.sources.as_chunks::<LANES>();
         let given = |source: u32| reals[source as usize];
-        for (pair, (used, sources)) in self.pairs.iter_mut().zip(used.iter().zip(sources)) {
-            pair.add(*used, sources.map(given), length);
+        for (group, (used, sources)) in self.groups.iter_mut().zip(used.iter().zip(sources)) {
+            group.add(*used, sources.map(given), length);
         }
-        if let Some(pair) = self.pairs.last_mut() {
+        if let Some(group) = self.groups.last_mut() {
             for (lane, (used, source)) in last_used.iter().zip(last_sources).enumerate() {
-                pair.add_one(lane, *used, *used, given(*source), length);
+                group.add_one(lane, *used, *used, given(*source), length);
             }
         }
     }
@@ -255,17 +293,12 @@ impl Defects {
         for _ in 0..rows.steps() {
             self.time += length;
         }
-        let (sources, last_sources) = sources.as_chunks::<LANES>();
-        for (pair, [first, second]) in self.pairs.iter_mut().zip(sources) {
-            let (first, second) = (rows.column(*first as usize), rows.column(*second as usize));
-            pair.add_in_a_row(first.iter().zip(second).map(|(a, b)| [*a, *b]), length);
-        }
-        if let (Some(pair), [source]) = (self.pairs.last_mut(), last_sources) {
-            let column = rows.column(*source as usize);
-            for (used, given) in column.iter().zip(&column[1..]) {
-                pair.add_one(0, *used, *used, *given, length);
-            }
-        }
+        with_wide_registers(Observation {
+            groups: &mut self.groups,
+            rows,
+            sources,
+            length,
+        });
     }
 
     fn observe_courses(&mut self, state: &SystemState, step: &Step) {
@@ -283,8 +316,8 @@ impl Defects {
                 length *= receiver.every.max(source.every) as f64;
             }
             let start = input_at_start(state, index);
-            let pair = &mut self.pairs[index / LANES];
-            pair.add_one(index % LANES, start, *used, input.fed(reals), length);
+            let group = &mut self.groups[index / LANES];
+            group.add_one(index % LANES, start, *used, input.fed(reals), length);
         }
     }
 
@@ -312,13 +345,13 @@ impl Defects {
         let (steps, ranges) = &mut self.earlier[KEPT - 1];
         *steps = step;
         for (index, kept) in ranges.iter_mut().enumerate() {
-            *kept = self.pairs[index / LANES].account(index % LANES).range;
+            *kept = self.groups[index / LANES].account(index % LANES).range;
         }
     }
 
     fn account(&self, index: usize) -> Option<Account> {
         let is_known = index < self.connections;
-        is_known.then(|| self.pairs[index / LANES].account(index % LANES))
+        is_known.then(|| self.groups[index / LANES].account(index % LANES))
     }
 
     /// The range of the values that the source of a connection had given when at most so many `steps` were made, as
@@ -336,7 +369,7 @@ impl Defects {
 
     /// The defects of all connections, in the order of [`Graph::real_connections`](crate::graph::Graph::real_connections).
     pub fn connections(&self) -> impl ExactSizeIterator<Item = Defect> {
-        let account = |index: usize| self.pairs[index / LANES].account(index % LANES);
+        let account = |index: usize| self.groups[index / LANES].account(index % LANES);
         (0..self.connections).map(move |index| self.of(&account(index)))
     }
 
@@ -357,8 +390,8 @@ impl Defects {
     }
 }
 
-stored!(Defects { pairs, time, earlier, next, single_steps; connections, has_slow });
-stored!(Pair {
+stored!(Defects { groups, time, earlier, next, single_steps; connections, has_slow });
+stored!(Group {
     last,
     squares,
     max,
@@ -423,12 +456,12 @@ mod tests {
     /// takes no slopes holds them.
     #[test]
     fn the_mean_defect_is_that_of_both_ends() {
-        let mut pair = Pair::EMPTY;
-        pair.given[0] = 1.0;
+        let mut group = Group::EMPTY;
+        group.given[0] = 1.0;
         for (start, used, given) in [(1.0, 1.0, 3.0), (3.0, 5.0, 2.0), (2.0, 1.0, 5.0)] {
-            pair.add_one(0, start, used, given, H);
+            group.add_one(0, start, used, given, H);
         }
-        assert_eq!(pair.work, [2.0 * 2.0 + 3.0 * 1.0 + 4.0 * 3.0, 0.0]);
+        assert_eq!(group.work, [2.0 * 2.0 + 3.0 * 1.0 + 4.0 * 3.0, 0.0]);
     }
 
     #[test]

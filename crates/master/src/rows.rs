@@ -1,16 +1,15 @@
 //! Published real outputs at successive communication points.
 
-/// Most macro-steps in a row. More gain nothing: measured with FMUs that do nothing.
-pub(crate) const MOST_STEPS: usize = 32;
-/// Values of all rows together that stay in a second-level cache of 256 KiB, beside the columns.
-const MOST_VALUES: usize = 12 * 1024;
+/// Most macro-steps in a row: those from one fading of the [alarms](crate::alarm) to the next. More gain nothing: measured with FMUs that do
+/// nothing.
+pub(crate) const MOST_STEPS: usize = 50;
+/// Values of all rows together that stay in a second-level cache of 256 KiB.
+const MOST_VALUES: usize = 24 * 1024;
 
 /// The outputs before some macro-steps, and after each of them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rows {
     values: Vec<f64>,
-    /// The same by output; made by [`transpose`](Self::transpose).
-    columns: Vec<f64>,
     width: usize,
     most_steps: usize,
     /// Macro-steps made.
@@ -20,10 +19,11 @@ pub(crate) struct Rows {
 impl Rows {
     /// Room for rows of so many outputs.
     pub(crate) fn new(width: usize) -> Self {
-        let steps = (MOST_VALUES / width.max(1)).clamp(1, MOST_STEPS);
+        let most = (MOST_VALUES / width.max(1)).clamp(1, MOST_STEPS);
+        // As many as the others in each part of the most.
+        let steps = MOST_STEPS.div_ceil(MOST_STEPS.div_ceil(most));
         Self {
             values: vec![0.0; (steps + 1) * width],
-            columns: vec![0.0; (steps + 1) * width],
             width,
             most_steps: steps,
             steps: 0,
@@ -62,30 +62,21 @@ impl Rows {
         self.steps += 1;
     }
 
-    /// The outputs after the last macro-step.
-    pub(crate) fn last(&self) -> &[f64] {
-        self.row(self.steps)
-    }
-
-    fn row(&self, steps: usize) -> &[f64] {
+    /// The outputs after so many of the macro-steps; after one more, as far as they were read.
+    #[inline]
+    pub(crate) fn after(&self, steps: usize) -> &[f64] {
         &self.values[steps * self.width..][..self.width]
     }
 
-    /// Makes the columns.
-    pub(crate) fn transpose(&mut self) {
-        let height = self.most_steps + 1;
-        let rows = self.values.chunks_exact(self.width.max(1));
-        for (step, row) in rows.take(self.steps + 1).enumerate() {
-            for (column, value) in self.columns.chunks_exact_mut(height).zip(row) {
-                column[step] = *value;
-            }
-        }
+    /// Outputs in a row.
+    #[inline(always)]
+    pub(crate) fn width(&self) -> usize {
+        self.width
     }
 
-    /// The values of an output before the first macro-step and after each, as they were when the columns were made.
+    /// The outputs before the first macro-step, and after each.
     #[inline(always)]
-    pub(crate) fn column(&self, output: usize) -> &[f64] {
-        let height = self.most_steps() + 1;
-        &self.columns[output * height..][..=self.steps]
+    pub(crate) fn all(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.values[..(self.steps + 1) * self.width].chunks_exact(self.width.max(1))
     }
 }

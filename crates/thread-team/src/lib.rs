@@ -2,7 +2,8 @@
 //!
 //! Between two rounds of work they spin for a short time and then sleep, so that a machine with other work keeps its cores. The
 //! thread that hands out the work does it, too, and never waits for one that has not come: a helper that sleeps or has lost its
-//! core costs no more than the attempt to wake it.
+//! core costs no more than the attempt to wake it. Each thread can use [wide registers](with_wide_registers) for loops over many
+//! numbers.
 
 #![doc = include_str!("../README.md")]
 
@@ -10,6 +11,8 @@ mod gate;
 mod platform;
 mod team;
 mod wait_policy;
+mod wide;
 
 pub use team::ThreadTeam;
 pub use wait_policy::WaitPolicy;
+pub use wide::{Loops, with_wide_registers};

@@ -25,6 +25,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/fmu/src/library.rs",
     "crates/fmu/src/logger.rs",
     "crates/thread-team/src/team.rs",
+    "crates/thread-team/src/wide.rs",
     "crates/worker/src/board.rs",
     "crates/worker/src/crash_handler.rs",
     "crates/worker/src/leaving.rs",

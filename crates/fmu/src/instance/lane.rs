@@ -31,6 +31,9 @@ pub struct Ports<'a> {
     pub outputs: &'a [u32],
 }
 
+/// In place of a source: the inputs do not copy outputs that follow each other.
+const GATHERED: u32 = u32::MAX;
+
 /// Data that the calls of one instance need: one cache line.
 #[repr(C, align(64))]
 struct Record {
@@ -44,6 +47,8 @@ struct Record {
     first_output: u32,
     outputs: u32,
     tag: Tag,
+    /// The output that its first input copies, where the others copy those after it: the values are passed from where they are.
+    source: u32,
     no_set_state_prior: Boolean,
 }
 
@@ -53,8 +58,11 @@ pub struct Lane {
     /// Value references of the inputs of all instances, and of their outputs.
     inputs: Box<[u32]>,
     outputs: Box<[u32]>,
-    /// All are below the number of outputs.
-    sources: Box<[u32]>,
+    /// Inputs that are gathered from the outputs, with the output that each copies. All are below the numbers of inputs and
+    /// outputs.
+    gathered: Box<[(u32, u32)]>,
+    /// Values of all inputs, of which those that are gathered are used.
+    values: Box<[f64]>,
     /// Those of all instances.
     float_control: FloatControl,
     cursor: Cursor,
@@ -106,12 +114,17 @@ impl Lane {
         let fit = sources
             .iter()
             .all(|source| (*source as usize) < outputs.len());
-        let can_be_counted = inputs.len().max(outputs.len()) <= u32::MAX as usize;
+        let can_be_counted = inputs.len().max(outputs.len()) < GATHERED as usize;
         if !are_alike || !fit || !can_be_counted {
             return None;
         }
         let (mut first_input, mut first_output) = (0, 0);
+        let mut gathered = Vec::new();
         let records = members.map(|(instance, ports)| {
+            let source = first_of_neighbours(ports.sources);
+            if source.is_none() {
+                gathered.extend((first_input..).zip(ports.sources.iter().copied()));
+            }
             let record = Record {
                 component: instance.component,
                 set_real: instance.set_real,
@@ -122,6 +135,7 @@ impl Lane {
                 first_output,
                 outputs: ports.outputs.len() as u32,
                 tag: Tag::of(instance.slot),
+                source: source.unwrap_or(GATHERED),
                 no_set_state_prior: fmi2_abi::TRUE,
             };
             first_input += record.inputs;
@@ -130,9 +144,10 @@ impl Lane {
         });
         Some(Self {
             records: records.collect(),
+            values: vec![0.0; inputs.len()].into(),
+            gathered: gathered.into(),
             inputs,
             outputs,
-            sources,
             float_control,
             cursor: Cursor::new(),
             steps: 0,
@@ -172,7 +187,7 @@ impl Lane {
 
 impl Held<'_> {
     /// Makes a step of all instances from `time` by `size`, both in their unit of time: copies the outputs `before` it to
-    /// the `inputs`, and reads the outputs `after` it.
+    /// the inputs, and reads the outputs `after` it.
     ///
     /// # Errors
     /// The first call that is not simply well. The outputs of the instances before it are in `after`; the calls of the others
@@ -184,7 +199,6 @@ impl Held<'_> {
     pub fn step(
         &mut self,
         before: &[f64],
-        inputs: &mut [f64],
         after: &mut [f64],
         (time, size): (f64, f64),
     ) -> Result<(), Interruption> {
@@ -192,34 +206,41 @@ impl Held<'_> {
             records,
             inputs: input_refs,
             outputs: output_refs,
-            sources,
+            gathered,
+            values,
             float_control,
             cursor,
             steps,
         } = &mut *self.lane;
-        assert!(inputs.len() == input_refs.len() && sources.len() == input_refs.len());
         assert!(before.len() == output_refs.len() && after.len() == output_refs.len());
         assert!(size > 0.0 && (time + size).is_finite());
-        for (input, source) in inputs.iter_mut().zip(&**sources) {
+        for (input, source) in &**gathered {
             // SAFETY: `new` has seen that all sources are below the number of outputs.
-            *input = unsafe { *before.get_unchecked(*source as usize) };
+            let value = unsafe { *before.get_unchecked(*source as usize) };
+            // SAFETY: `new` has counted the inputs, and made a value for each.
+            let input = unsafe { values.get_unchecked_mut(*input as usize) };
+            *input = value;
         }
         cursor.set_time(time);
         *steps = steps.wrapping_add(1);
         let looks_closely = float_control::is_due(*steps);
         let (input_refs, output_refs) = (input_refs.as_ptr(), output_refs.as_ptr());
-        let (inputs, after) = (inputs.as_ptr(), after.as_mut_ptr());
+        let (before, values, after) = (before.as_ptr(), values.as_ptr(), after.as_mut_ptr());
         for record in &**records {
             let (input, output) = (record.first_input as usize, record.first_output as usize);
+            let given = match record.source {
+                GATHERED => values.wrapping_add(input),
+                source => before.wrapping_add(source as usize),
+            };
             cursor.call(record.tag, Function::SetReal);
             // SAFETY: `hold` has seen the component alive and between two steps; the counts of all records add up to the
-            // lengths of the lists.
+            // lengths of the lists, and where there is a source, it and those of the other inputs are outputs.
             let status = unsafe {
                 (record.set_real)(
                     record.component,
                     input_refs.wrapping_add(input),
                     record.inputs as usize,
-                    inputs.wrapping_add(input),
+                    given,
                 )
             };
             if status != fmi2_abi::OK {
@@ -257,6 +278,14 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         self.lane.cursor.rest();
     }
+}
+
+/// The first of these outputs, if the others follow it in their order.
+fn first_of_neighbours(sources: &[u32]) -> Option<u32> {
+    let first = sources.first().copied().unwrap_or(0);
+    let mut both = sources.iter().zip(first..);
+    both.all(|(source, expected)| *source == expected)
+        .then_some(first)
 }
 
 #[cold]

@@ -5,7 +5,7 @@ use gyrator_fmu::{Function, Interruption, Lane, Ports};
 use super::{outputs, steps};
 use crate::fault::Fault;
 use crate::rows::Rows;
-use crate::state::{Courses, Member, SystemState, Together, Units};
+use crate::state::{Courses, Member, Signals, SystemState, Together, Units};
 use crate::step::Step;
 
 /// How the last of some macro-steps ended that were to be made in a row.
@@ -70,7 +70,7 @@ pub(crate) fn steps_in_a_row(
     {
         let (before, after) = rows.last_and_next();
         let times = (step.time, step.size);
-        if let Err(interruption) = held.step(before, &mut courses.values, after, times) {
+        if let Err(interruption) = held.step(before, after, times) {
             ended = Ended::Interrupted(interruption, step);
             break;
         }
@@ -80,12 +80,33 @@ pub(crate) fn steps_in_a_row(
         }
         rows.add();
     }
-    signals.reals.copy_from_slice(rows.last());
+    let steps = rows.steps();
+    if steps > 0 {
+        show_row(rows, courses, signals, steps);
+    }
     let calls = (rows.steps() * count) as u64;
     counters.set_calls += calls;
     counters.unit_steps += calls;
     counters.get_calls += calls;
     Some(ended)
+}
+
+/// Gives inputs and outputs the values that they have after so many macro-steps in a row.
+#[inline]
+fn show_row(rows: &Rows, courses: &mut Courses, signals: &mut Signals, steps: usize) {
+    let before = rows.after(steps - 1);
+    for (value, source) in courses.values.iter_mut().zip(&*courses.sources) {
+        *value = before[*source as usize];
+    }
+    signals.reals.copy_from_slice(rows.after(steps));
+}
+
+/// Gives inputs and outputs the values that they have after so many of the macro-steps in a row, or after one more, which was
+/// completed by itself.
+pub(crate) fn show(state: &mut SystemState, steps: usize) {
+    if let Together::Lane(_, rows) = &state.units.together {
+        show_row(rows, &mut state.courses, &mut state.signals, steps);
+    }
 }
 
 /// A lane of all components, if they are FMUs in this process.
@@ -124,8 +145,9 @@ pub(crate) fn complete(state: &mut SystemState, ended: Ended) -> Result<(), Faul
     match ended {
         Ended::Well => Ok(()),
         Ended::NotFinite(step) => {
-            if let Together::Lane(_, rows) = &mut state.units.together {
-                state.signals.reals.copy_from_slice(rows.last_and_next().1);
+            if let Together::Lane(_, rows) = &state.units.together {
+                let steps = rows.steps() + 1;
+                show_row(rows, &mut state.courses, &mut state.signals, steps);
             }
             outputs::check_finite(&state.graph, &state.signals, &step)
         }

@@ -134,13 +134,39 @@ fn first_non_finite(graph: &Graph, signals: &Signals, step: &Step) -> Result<(),
     Err(graph.fault(graph.outputs[output].component, &ended, cause))
 }
 
-/// Whether no value is NaN or infinite. Compared as integers, so that no comparison waits for
-/// another one.
+/// Whether no value is NaN or infinite. In integers: where all bits of an exponent are set, one more carries into the bit
+/// before it.
 #[inline]
 pub(super) fn all_finite(values: &[f64]) -> bool {
-    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
-    let is_non_finite = |value: &f64| value.to_bits() & EXPONENT == EXPONENT;
-    !values
-        .iter()
-        .fold(false, |any, value| any | is_non_finite(value))
+    const SIGN: u64 = 1 << 63;
+    const LAST_OF_EXPONENT: u64 = 1 << 52;
+    let carried = |value: &f64| (value.to_bits() & !SIGN) + LAST_OF_EXPONENT;
+    let any = values.iter().fold(0, |any, value| any | carried(value));
+    any & SIGN == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all_finite;
+
+    #[test]
+    fn nan_and_infinity_are_found_in_every_place() {
+        let finite = [
+            0.0,
+            -0.0,
+            1.0,
+            f64::MAX,
+            f64::MIN,
+            f64::MIN_POSITIVE,
+            5e-324,
+        ];
+        assert!(all_finite(&finite) && all_finite(&[]));
+        for other in [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for place in 0..finite.len() {
+                let mut values = finite;
+                values[place] = other;
+                assert!(!all_finite(&values), "{other} in {place}");
+            }
+        }
+    }
 }

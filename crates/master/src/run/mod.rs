@@ -263,6 +263,8 @@ impl Run {
     /// # Errors
     /// A fault of a unit or an observer, after which the run has ended: the observers have finished
     /// what they recorded, and [`report`](Self::report) holds the rest.
+    // Compiled as this crate asks, not as a small part of a program that calls it.
+    #[inline(never)]
     pub fn step(&mut self) -> Result<bool, RunError> {
         match &self.acts {
             None => make_macro_step(self, &mut Unprofiled),

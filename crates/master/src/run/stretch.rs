@@ -17,6 +17,8 @@ const STEPS_AT_END: u64 = 3;
 ///
 /// # Errors
 /// As [`Run::step`].
+// Compiled as this crate asks, not as a part of a program that is compiled for size.
+#[inline(never)]
 pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
     let most = most_steps(run);
     if most < 2 {
@@ -52,7 +54,11 @@ pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
     // First, since an interrupted call may have left other control words of the floating-point unit.
     let last = ended.step();
     let completed = lane::complete(&mut run.state, ended);
-    account_rows(run);
+    let is_complete = last.is_some() && completed.is_ok();
+    match run.ledger.takes_rows(&run.state) {
+        true => account_rows(run),
+        false => account_one_by_one(run, is_complete),
+    }
     if let Err(fault) = completed {
         return Err(fail_by(run, fault));
     }
@@ -84,13 +90,16 @@ fn most_steps(run: &Run) -> u64 {
     if looks_between || !run.timeline.is_regular() || !run.plan.is_checked_lane() {
         return 0;
     }
-    if !run.ledger.takes_rows(&run.state) {
+    // The ledger looks at inputs and outputs, and at nothing that only a unit has.
+    if !run.state.units.uniform || !run.state.exchange.passes.is_empty() {
         return 0;
     }
     let dispatch = run.state.units.dispatch.as_ref();
     let on_one_thread = dispatch.map_or(u64::MAX, Dispatch::usual_steps);
     let whole = run.timeline.whole_steps().saturating_sub(STEPS_AT_END);
     let whole = whole.min(on_one_thread);
+    // The levels of the alarms fade after a macro-step that is the last one in a row.
+    let whole = whole.min(run.alarms.points_until_fading() + 1);
     whole.min(run.defects.steps_until_look(run.timeline.steps()))
 }
 
@@ -99,20 +108,19 @@ fn account_rows(run: &mut Run) {
     let Together::Lane(_, rows) = &mut run.state.units.together else {
         return;
     };
-    rows.transpose();
     let (timeline, clock) = (&run.timeline, &run.state.graph.clock);
     let size = timeline.next_step().size;
     let step_of = |row: usize| timeline.step_after(row as u64);
     let end_of = |row: usize| step_of(row).end(clock);
     let alarms = &mut run.alarms;
-    let look = |bond: usize, residual: &[f64], given: &[f64]| {
+    let mut look = |bond: usize, powers: [&[f64]; 2], greatest: [f64; 2]| {
         let time_of = |row: usize| {
             let step = step_of(row);
             step.time + step.size
         };
-        alarms.observe_rows_of_bond(bond, residual.iter().zip(given), &time_of);
+        alarms.observe_rows_of_bond(bond, powers, greatest, &time_of);
     };
-    run.ledger.observe_rows(rows, size, &end_of, look);
+    run.ledger.observe_rows(rows, size, &end_of, &mut look);
     alarms.pass(rows.steps() as u64);
     run.defects
         .observe_rows(rows, &run.state.courses.sources, size);
@@ -121,5 +129,26 @@ fn account_rows(run: &mut Run) {
     run.timeline.advance_by(steps);
     if let Some(dispatch) = &mut run.state.units.dispatch {
         dispatch.pass(steps);
+    }
+}
+
+/// As [`account_rows`] for bonds with outputs that are stale: the ledger looks at one macro-step after the other. If the macro-step after
+/// them `is_complete`, its values are those of inputs and outputs in the end.
+fn account_one_by_one(run: &mut Run, is_complete: bool) {
+    let Together::Lane(_, rows) = &run.state.units.together else {
+        return;
+    };
+    let steps = rows.steps();
+    for row in 1..=steps {
+        let step = run.timeline.step_after(0);
+        lane::show(&mut run.state, row);
+        account(run, &step, true);
+        run.timeline.advance(&step);
+    }
+    if is_complete {
+        lane::show(&mut run.state, steps + 1);
+    }
+    if let Some(dispatch) = &mut run.state.units.dispatch {
+        dispatch.pass(steps as u64);
     }
 }
