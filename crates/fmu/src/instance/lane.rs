@@ -1,4 +1,4 @@
-//! Instances that step together: each is given its inputs, makes its step and gives its outputs, one after the other.
+//! Instances that step together: all are given their inputs, then all make their step, then all give their outputs.
 //!
 //! An [`Instance`] checks before and after each call what hardly ever changes. A [`Lane`] checks the same once before
 //! some macro-steps in a row, and keeps for the calls one compact record an instance, side by side. What is not the
@@ -81,13 +81,16 @@ impl std::fmt::Debug for Lane {
     }
 }
 
-/// A call of a step that did not return OK, or one of the calls of an instance that left other control words behind.
+/// A call of a step that did not return OK, or calls that left other control words of the floating-point unit behind. The calls
+/// before it, of this function and those before it, were well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interruption {
-    /// Number of the instance in the lane. Those before it have made the step, those after it were not called.
+    /// Number of the instance in the lane.
     pub instance: usize,
-    /// The call: `fmi2SetReal`, `fmi2DoStep` or `fmi2GetReal`. The calls of the instance before it were well.
+    /// The call: `fmi2SetReal`, `fmi2DoStep` or `fmi2GetReal`.
     pub function: Function,
+    /// The calls of this function have to be made again: one of them left other control words behind, which were put back.
+    pub is_repeated: bool,
     status: fmi2_abi::Status,
 }
 
@@ -190,8 +193,7 @@ impl Held<'_> {
     /// the inputs, and reads the outputs `after` it.
     ///
     /// # Errors
-    /// The first call that is not simply well. The outputs of the instances before it are in `after`; the calls of the others
-    /// have to be made through the instances.
+    /// The first call that is not simply well. The calls after it have to be made through the instances.
     ///
     /// # Panics
     /// If the lengths are not those of the lane, or the step is no positive number or leads to no finite time.
@@ -202,75 +204,99 @@ impl Held<'_> {
         after: &mut [f64],
         (time, size): (f64, f64),
     ) -> Result<(), Interruption> {
-        let Lane {
-            records,
-            inputs: input_refs,
-            outputs: output_refs,
-            gathered,
-            values,
-            float_control,
-            cursor,
-            steps,
-        } = &mut *self.lane;
-        assert!(before.len() == output_refs.len() && after.len() == output_refs.len());
+        let lane = &mut *self.lane;
+        let outputs = lane.outputs.len();
+        assert!(before.len() == outputs && after.len() == outputs);
         assert!(size > 0.0 && (time + size).is_finite());
-        for (input, source) in &**gathered {
+        for (input, source) in &lane.gathered {
             // SAFETY: `new` has seen that all sources are below the number of outputs.
             let value = unsafe { *before.get_unchecked(*source as usize) };
             // SAFETY: `new` has counted the inputs, and made a value for each.
-            let input = unsafe { values.get_unchecked_mut(*input as usize) };
+            let input = unsafe { lane.values.get_unchecked_mut(*input as usize) };
             *input = value;
         }
-        cursor.set_time(time);
-        *steps = steps.wrapping_add(1);
-        let looks_closely = float_control::is_due(*steps);
-        let (input_refs, output_refs) = (input_refs.as_ptr(), output_refs.as_ptr());
-        let (before, values, after) = (before.as_ptr(), values.as_ptr(), after.as_mut_ptr());
-        for record in &**records {
-            let (input, output) = (record.first_input as usize, record.first_output as usize);
+        lane.cursor.set_time(time);
+        lane.steps = lane.steps.wrapping_add(1);
+        let (before, values) = (before.as_ptr(), lane.values.as_ptr());
+        let (inputs, outputs) = (lane.inputs.as_ptr(), lane.outputs.as_ptr());
+        let after = after.as_mut_ptr();
+        let set = |record: &Record| {
+            let first = record.first_input as usize;
             let given = match record.source {
-                GATHERED => values.wrapping_add(input),
+                GATHERED => values.wrapping_add(first),
                 source => before.wrapping_add(source as usize),
             };
-            cursor.call(record.tag, Function::SetReal);
+            let refs = inputs.wrapping_add(first);
             // SAFETY: `hold` has seen the component alive and between two steps; the counts of all records add up to the
             // lengths of the lists, and where there is a source, it and those of the other inputs are outputs.
-            let status = unsafe {
-                (record.set_real)(
-                    record.component,
-                    input_refs.wrapping_add(input),
-                    record.inputs as usize,
-                    given,
-                )
-            };
-            if status != fmi2_abi::OK {
-                return Err(interruption(records, record, Function::SetReal, status));
-            }
-            cursor.call(record.tag, Function::DoStep);
+            unsafe { (record.set_real)(record.component, refs, record.inputs as usize, given) }
+        };
+        lane.each(Function::SetReal, set, || true)?;
+        lane.compare_float_control(Function::SetReal)?;
+        let looks_closely = float_control::is_due(lane.steps);
+        let float_control = lane.float_control;
+        let step = |record: &Record| {
             // SAFETY: as above.
-            let status = unsafe {
-                (record.do_step)(record.component, time, size, record.no_set_state_prior)
-            };
-            if status != fmi2_abi::OK {
-                return Err(interruption(records, record, Function::DoStep, status));
-            }
-            cursor.call(record.tag, Function::GetReal);
+            unsafe { (record.do_step)(record.component, time, size, record.no_set_state_prior) }
+        };
+        let is_well = || {
+            float_control.seems_to_hold()
+                && !(looks_closely && FloatControl::current() != float_control)
+        };
+        lane.each(Function::DoStep, step, is_well)?;
+        let get = |record: &Record| {
+            let first = record.first_output as usize;
+            let (refs, values) = (outputs.wrapping_add(first), after.wrapping_add(first));
             // SAFETY: as above.
-            let status = unsafe {
-                (record.get_real)(
-                    record.component,
-                    output_refs.wrapping_add(output),
-                    record.outputs as usize,
-                    after.wrapping_add(output),
-                )
-            };
-            let is_well = status == fmi2_abi::OK && float_control.seems_to_hold();
-            if !is_well || (looks_closely && FloatControl::current() != *float_control) {
-                return Err(interruption(records, record, Function::GetReal, status));
+            unsafe { (record.get_real)(record.component, refs, record.outputs as usize, values) }
+        };
+        lane.each(Function::GetReal, get, || true)?;
+        lane.compare_float_control(Function::GetReal)?;
+        lane.cursor.rest();
+        Ok(())
+    }
+}
+
+impl Lane {
+    /// Calls a function of each instance, and asks after each call whether it `is_well`.
+    #[inline(always)]
+    fn each(
+        &self,
+        function: Function,
+        call: impl Fn(&Record) -> fmi2_abi::Status,
+        is_well: impl Fn() -> bool,
+    ) -> Result<(), Interruption> {
+        for record in &self.records {
+            self.cursor.call(record.tag, function);
+            let status = call(record);
+            if status != fmi2_abi::OK || !is_well() {
+                return Err(interruption(&self.records, record, function, status));
             }
         }
-        cursor.rest();
         Ok(())
+    }
+
+    /// Calls that only pass values on can be made again, so that the control words are compared once for all of them.
+    #[inline(always)]
+    fn compare_float_control(&self, function: Function) -> Result<(), Interruption> {
+        match self.float_control.seems_to_hold() {
+            true => Ok(()),
+            false => Err(self.repetition(function)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn repetition(&self, function: Function) -> Interruption {
+        self.float_control.restore();
+        // Whose call it was is found when they are made again, or the next time.
+        float_control::watch_all();
+        Interruption {
+            instance: 0,
+            function,
+            is_repeated: true,
+            status: fmi2_abi::OK,
+        }
     }
 }
 
@@ -302,6 +328,7 @@ fn interruption(
             .position(|record| std::ptr::eq(record, at))
             .unwrap_or(0),
         function,
+        is_repeated: false,
         status,
     }
 }
@@ -320,11 +347,6 @@ impl Instance {
         let Interruption {
             function, status, ..
         } = *interruption;
-        if status == fmi2_abi::OK {
-            // The control words are looked at once for the three calls.
-            self.restore_float_control("a call of fmi2SetReal, fmi2DoStep or fmi2GetReal");
-            return Ok(());
-        }
         match values {
             Some((refs, values)) => {
                 let value = |index: usize| values[index].to_string();

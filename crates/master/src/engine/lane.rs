@@ -183,47 +183,42 @@ fn conclude(
     for (value, source) in courses.values.iter_mut().zip(&*courses.sources) {
         *value = signals.reals[*source as usize];
     }
-    let (count, function) = (members.len() as u64, interruption.function);
+    let count = members.len() as u64;
     counters.set_calls += count;
     counters.unit_steps += count;
-    let mut member_calls = |component: usize, member: &mut Member, from: Function| {
+    let mut call = |function: Function, component: usize, member: &mut Member| {
+        let is_it = function == interruption.function && component == interruption.instance;
+        let interrupted = (is_it && !interruption.is_repeated).then_some(interruption);
         let values = &courses.values[member.inputs.clone()];
-        let is_interrupted = component == interruption.instance;
-        let mut outcome = None;
-        if from == Function::SetReal {
-            match is_interrupted {
-                true => member
-                    .slot
-                    .conclude_set(interruption, &member.input_handles, values),
-                false => member.slot.set_reals(&member.input_handles, values),
-            }?;
-        }
-        if from != Function::GetReal {
-            outcome = Some(match is_interrupted && from == Function::DoStep {
-                true => member
-                    .slot
-                    .conclude_step(interruption, step.time, step.size),
-                false => member.step(step.time, step.size),
-            }?);
-        }
         let outputs = &mut after[member.outputs.clone()];
-        match is_interrupted && from == Function::GetReal {
-            true => member.slot.conclude_get(interruption),
-            false => member.slot.get_reals(&member.output_handles, outputs),
-        }?;
-        if let Some(outcome) = outcome {
-            steps::record(terminated, outcome);
+        let slot = &mut member.slot;
+        match (function, interrupted) {
+            (Function::SetReal, None) => slot.set_reals(&member.input_handles, values),
+            (Function::SetReal, Some(own)) => slot.conclude_set(own, &member.input_handles, values),
+            (Function::DoStep, own) => {
+                let outcome = match own {
+                    None => member.step(step.time, step.size),
+                    Some(own) => slot.conclude_step(own, step.time, step.size),
+                }?;
+                steps::record(terminated, outcome);
+                Ok(())
+            }
+            (_, None) => slot.get_reals(&member.output_handles, outputs),
+            (_, Some(own)) => slot.conclude_get(own),
         }
-        Ok(())
     };
-    for (component, member) in members.iter_mut().enumerate().skip(interruption.instance) {
-        let from = match component == interruption.instance {
-            true => function,
-            false => Function::SetReal,
-        };
-        if let Err(cause) = member_calls(component, member, from) {
-            return Err(graph.fault(component, step, cause));
+    let functions = [Function::SetReal, Function::DoStep, Function::GetReal];
+    let mut first = interruption.instance;
+    for function in functions
+        .into_iter()
+        .skip_while(|it| *it != interruption.function)
+    {
+        for (component, member) in members.iter_mut().enumerate().skip(first) {
+            if let Err(cause) = call(function, component, member) {
+                return Err(graph.fault(component, step, cause));
+            }
         }
+        first = 0;
     }
     counters.get_calls += count;
     signals.reals.copy_from_slice(after);

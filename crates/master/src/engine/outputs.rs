@@ -141,8 +141,16 @@ pub(super) fn all_finite(values: &[f64]) -> bool {
     const SIGN: u64 = 1 << 63;
     const LAST_OF_EXPONENT: u64 = 1 << 52;
     let carried = |value: &f64| (value.to_bits() & !SIGN) + LAST_OF_EXPONENT;
-    let any = values.iter().fold(0, |any, value| any | carried(value));
-    any & SIGN == 0
+    // Four at a time: few values need no loop then.
+    let (chunks, rest) = values.as_chunks::<4>();
+    let mut any = [0; 4];
+    for chunk in chunks {
+        for (any, value) in any.iter_mut().zip(chunk) {
+            *any |= carried(value);
+        }
+    }
+    let any = any.into_iter().chain(rest.iter().map(carried));
+    any.fold(0, |any, other| any | other) & SIGN == 0
 }
 
 #[cfg(test)]
