@@ -15,6 +15,7 @@ mod failed_run;
 pub mod failure;
 mod fmu_log;
 mod fmu_options;
+mod hosts;
 mod initial_values;
 mod input_file;
 mod input_kind;

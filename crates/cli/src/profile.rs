@@ -154,13 +154,41 @@ pub(crate) fn table(report: &ProfileReport) -> String {
         ]);
     }
     let cost = report.measuring_seconds;
+    let sums = sums(report);
     format!(
         "profile: {:.3} s in {} macro-steps, of which measuring took about {cost:.3} s ({} %)\n{}",
         report.seconds,
         report.macro_steps,
         share(cost),
         table.render()
-    )
+    ) + &sums
+}
+
+/// Sums of the components, where the run waits for some: which of them compute, and on which way it waits for messages.
+fn sums(report: &ProfileReport) -> String {
+    if report
+        .components
+        .iter()
+        .all(|component| component.wait == 0.0)
+    {
+        return String::new();
+    }
+    let mut table = Aligned::new(&[
+        ("component", Align::Left),
+        ("compute, s", Align::Right),
+        ("wait, s", Align::Right),
+        ("transfer, s", Align::Right),
+    ]);
+    for component in &report.components {
+        let transfer = component.transfer;
+        table.row([
+            component.component.clone(),
+            format!("{:.6}", component.compute),
+            format!("{:.6}", component.wait),
+            transfer.map_or(String::new(), |seconds| format!("{seconds:.6}")),
+        ]);
+    }
+    format!("\n{}", table.render())
 }
 
 /// An event of the format that Chrome's tracing has defined and Perfetto reads: complete, with begin and duration in

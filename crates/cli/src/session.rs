@@ -32,6 +32,7 @@ use crate::error_bars::{Assessed, Assessment};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
+use crate::hosts;
 use crate::initial_values::initial_values;
 use crate::input_file::{InputFile, InputTable};
 use crate::interrupt::Interrupt;
@@ -415,7 +416,13 @@ impl Session<'_> {
             .timeout(self.options.execution.timeout())
             .arguments(["isolated".into()])
             .profile(profile.clone());
-        let maker = ProfiledUnits::new(isolation, profile);
+        let units = hosts::units(
+            &self.system,
+            &self.options.execution,
+            profile.as_ref(),
+            isolation,
+        );
+        let maker = ProfiledUnits::new(units, profile);
         Ok(match &self.options.calls.record_calls {
             None => Box::new(maker),
             Some(folder) => {

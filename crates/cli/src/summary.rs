@@ -26,6 +26,7 @@ use crate::aligned::{Align, Aligned};
 use crate::checks;
 use crate::error_bars::Assessed;
 use crate::failure::Failure;
+use crate::hosts;
 use crate::initial_values::json;
 use crate::numbers::{count, short};
 use crate::profile::{self, Times};
@@ -104,6 +105,9 @@ pub(crate) struct Summary<'a> {
     method: Option<&'a str>,
     step_control: Option<&'a str>,
     components: &'a [ComponentReport],
+    /// Addresses of the machines that have hosted components, by the names of these.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    hosts: BTreeMap<String, String>,
     /// Components that were in a call when the run crashed.
     components_in_call: Vec<String>,
     /// The energy that the coupling has made at all power bonds together, where it had the greatest magnitude, J.
@@ -204,6 +208,7 @@ impl<'a> Summary<'a> {
             method: Some(report.method),
             step_control: Some(report.step_control),
             components: &report.components,
+            hosts: hosts::named(system),
             components_in_call: Vec::new(),
             peak_residual_energy_integrated: Some(report.peak_residual_energy_integrated),
             peak_residual_energy_integrated_time: Some(report.peak_residual_energy_integrated_time),
@@ -452,6 +457,7 @@ impl<'a> Summary<'a> {
             ("component", Align::Left),
             ("step, s", Align::Right),
             ("exchange", Align::Left),
+            ("host", Align::Left),
         ];
         let mut table = Aligned::new(&headings);
         for component in self.components {
@@ -459,14 +465,12 @@ impl<'a> Summary<'a> {
                 Exchange::NO_FEEDTHROUGH => "",
                 mode => mode.word(),
             };
-            table.row([
-                component.name.as_str(),
-                &match self.variable_steps() {
-                    Some(_) => "varies".to_owned(),
-                    None => short(component.step_size),
-                },
-                exchange,
-            ]);
+            let step = match self.variable_steps() {
+                Some(_) => "varies".to_owned(),
+                None => short(component.step_size),
+            };
+            let host = self.hosts.get(&component.name).map_or("", String::as_str);
+            table.row([component.name.as_str(), &step, exchange, host]);
         }
         table.render()
     }

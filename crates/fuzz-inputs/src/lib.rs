@@ -35,6 +35,7 @@ pub const TARGETS: &[Target] = &[
     ("csv_input", csv_input),
     ("recorded_calls", recorded_calls),
     ("worker_protocol", worker_protocol),
+    ("remote_messages", remote_messages),
     ("saved_state", saved_state),
     ("parquet_result", parquet_result),
     ("arrow_result", arrow_result),
@@ -300,6 +301,24 @@ pub fn worker_protocol(bytes: &[u8]) {
         {
             assert!(count as usize <= bytes.len());
         }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = bytes;
+}
+
+/// A frame between a run and a host, as either side reads it.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn remote_messages(bytes: &[u8]) {
+    #[cfg(target_os = "linux")]
+    {
+        use std::path::Component;
+        if let Ok(Some(fmu)) = gyrator_remote::check_to_host(bytes) {
+            let mut parts = fmu.components();
+            assert!(parts.all(|part| matches!(part, Component::Normal(_))));
+        }
+        let _ = gyrator_remote::check_from_host(bytes);
     }
     #[cfg(not(target_os = "linux"))]
     let _ = bytes;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::host::check_hosts;
 use crate::problem::{Problem, Source, Spanned, closest};
 use crate::system_file::{Bond, Component, Connection, Experiment, Port, SystemFile};
 
@@ -22,6 +23,7 @@ pub fn check(system: &SystemFile) -> Vec<Problem> {
         );
     }
     check_components(system, &mut problems);
+    check_hosts(system, &mut problems);
     check_connections(system, &mut problems);
     check_inputs_fed_once(system, &mut problems);
     check_bonds(system, &mut problems);
@@ -128,7 +130,7 @@ fn check_restart(component: &Component, problems: &mut Vec<Problem>) {
     let Some(restart) = &component.restart else {
         return;
     };
-    if !component.is_isolated() {
+    if !component.is_isolated() && component.host.is_none() {
         let message = format!(
             "`{}` is not isolated and cannot be restarted",
             component.name.value

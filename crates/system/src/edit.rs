@@ -31,6 +31,7 @@ impl SystemFile {
             connections: Vec::new(),
             bonds: Vec::new(),
             interface_models: Vec::new(),
+            hosts: Vec::new(),
             unpacked: Unpacked::default(),
         }
     }
@@ -231,6 +232,7 @@ impl Component {
             step_halvings: None,
             library: None,
             isolate: None,
+            host: None,
             restart: None,
             propagate_initial_inputs: true,
         }
@@ -248,7 +250,7 @@ impl Component {
     #[must_use]
     pub fn is_isolated(&self) -> bool {
         let isolate = self.isolate.as_ref().map(|isolate| isolate.value);
-        isolate.unwrap_or(self.restart.is_some())
+        isolate.unwrap_or(self.restart.is_some() && self.host.is_none())
     }
 
     /// Sets a start value, or replaces the one that is there.

@@ -9,15 +9,17 @@ pub mod toml_file;
 
 mod check;
 mod edit;
+mod host;
 mod problem;
 mod scenario;
 mod system_file;
 
 pub use check::{EXCHANGES, check};
 pub use edit::MissingTime;
+pub use host::HostUrl;
 pub use problem::{Problem, Problems, Severity, Source, Spanned, closest};
 pub use scenario::{Scenario, TimedAction};
 pub use system_file::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, LibraryUse, NumberConversion,
-    Port, Restart, SystemFile, TypeConversion, Unpacked, Value,
+    Port, RemoteHost, Restart, SystemFile, TypeConversion, Unpacked, Value,
 };

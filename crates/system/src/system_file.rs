@@ -21,6 +21,8 @@ pub struct SystemFile {
     pub bonds: Vec<Bond>,
     /// Interface models on bonds.
     pub interface_models: Vec<InterfaceModel>,
+    /// Machines that host components.
+    pub hosts: Vec<RemoteHost>,
     /// Files of the system that were unpacked from an archive.
     pub unpacked: Unpacked,
 }
@@ -103,10 +105,27 @@ pub struct Component {
     pub library: Option<Spanned<LibraryUse>>,
     /// Whether the FMU gets a process of its own; `None` leaves it to the program.
     pub isolate: Option<Spanned<bool>>,
+    /// The machine that hosts the component: the name of a table under `[hosts]`, or an address. `None` is this one.
+    pub host: Option<Spanned<String>>,
     /// Restart policy when that process dies; `None` ends the run.
     pub restart: Option<Spanned<Restart>>,
     /// `false` keeps the component's own start values instead of propagating its inputs at the start.
     pub propagate_initial_inputs: bool,
+}
+
+/// A machine that hosts components: a table under `[hosts]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RemoteHost {
+    /// The name by which components mean it.
+    pub name: Spanned<String>,
+    /// Its address, such as `https://lab.example:7443`.
+    pub url: Spanned<String>,
+    /// Folder with the certificates and the token that admit to it, joined to the folder of the system file.
+    pub access: Option<Spanned<PathBuf>>,
+    /// Interval of signs of life, s; `None` is one second.
+    pub keep_alive: Option<Spanned<f64>>,
+    /// Whether FMUs that it does not have are sent to it.
+    pub upload: Option<Spanned<bool>>,
 }
 
 /// Whether the instances of an FMU share one load of its library.

@@ -12,7 +12,7 @@ use gyrator::learning::{
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
 use gyrator::{Run, RunError, RunOptions, StepClock, StopReason};
-use gyrator_system::MissingTime;
+use gyrator_system::{MissingTime, SystemFile};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 use serde::Serialize;
@@ -21,6 +21,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
+use crate::hosts;
 use crate::interrupt::Interrupt;
 use crate::options::{
     CouplingOptions, ExecutionOptions, ExperimentOptions, assignment, finite, positive,
@@ -203,7 +204,8 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     };
     let mut table = Table {
         is_shown: !options.json && options.show.has_closing_lines(),
-        timeout: options.execution.timeout(),
+        system: &system,
+        execution: &options.execution,
         failed: None,
     };
     // Each run has libraries of its own.
@@ -242,15 +244,15 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
 }
 
 /// Shows the errors of each run as soon as it has ended.
-struct Table {
+struct Table<'a> {
     is_shown: bool,
-    /// Longest time that a call may take.
-    timeout: Option<Duration>,
+    system: &'a SystemFile,
+    execution: &'a ExecutionOptions,
     /// An error of the standard output.
     failed: Option<std::io::Error>,
 }
 
-impl Table {
+impl Table<'_> {
     fn show(&mut self, text: &str) {
         if self.is_shown && self.failed.is_none() {
             self.failed = screen::print(text).err();
@@ -258,10 +260,12 @@ impl Table {
     }
 }
 
-impl LearningObserver for Table {
+impl LearningObserver for Table<'_> {
     fn maker(&mut self) -> Box<dyn UnitMaker> {
-        let isolation = Isolation::new().timeout(self.timeout);
-        Box::new(isolation.arguments(["isolated".into()]))
+        let isolation = Isolation::new().timeout(self.execution.timeout());
+        let isolation = isolation.arguments(["isolated".into()]);
+        let units = hosts::units(self.system, self.execution, None, isolation);
+        Box::new(units)
     }
 
     fn begin(&mut self, number: u32, run: &mut Run) -> Result<(), RunError> {

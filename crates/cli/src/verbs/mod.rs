@@ -19,6 +19,8 @@ mod plot;
 mod replay;
 mod report;
 mod run;
+#[cfg(feature = "remote")]
+mod serve;
 mod simulate;
 mod study;
 mod study_plot;
@@ -77,6 +79,9 @@ enum Verb {
     Learn(learn::Options),
     /// Run a system thousands of times with other values, and write a table of what came of it
     Study(study::Options),
+    /// Run FMUs for runs on other machines, each in a process of its own
+    #[cfg(feature = "remote")]
+    Serve(serve::Options),
     /// List methods, extrapolations, corrections, step controls, exchange modes and blocks
     List(list::Options),
     /// Design the compensator of H-infinity coupling, and show what it leaves of the coupling error
@@ -121,6 +126,8 @@ impl Cli {
             Verb::Report(options) => report::run(&options),
             Verb::Learn(options) => learn::run(options),
             Verb::Study(options) => study::run(&options),
+            #[cfg(feature = "remote")]
+            Verb::Serve(options) => serve::run(&options),
             Verb::List(options) => list::run(&options),
             Verb::DesignHinfinity(options) => design_hinfinity::run(&options),
             Verb::Benchmark(options) => benchmark::run(&options),

@@ -39,6 +39,8 @@ mod plots;
 mod profile;
 mod real_time;
 mod recording;
+#[cfg(target_os = "linux")]
+mod remote;
 mod replay;
 mod reports;
 mod results;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{OperationTime, Stretch, seconds};
+use super::{ComponentTime, OperationTime, Stretch, seconds};
 
 /// Purpose of a call.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +56,9 @@ pub(super) struct Calls {
     number: u32,
     tallies: [Tally; CALLS.len()],
     is_initialized: AtomicBool,
+    /// Time that another process has measured for its calls, ns, where one does.
+    elsewhere: AtomicU64,
+    measures_elsewhere: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -71,6 +74,8 @@ impl Calls {
             number,
             tallies: Default::default(),
             is_initialized: AtomicBool::new(false),
+            elsewhere: AtomicU64::new(0),
+            measures_elsewhere: AtomicBool::new(false),
         }
     }
 
@@ -92,6 +97,39 @@ impl Calls {
     #[inline]
     pub(super) fn add_time(&self, call: Call, stretch: Stretch) {
         add(&self.tallies[call as usize].nanoseconds, stretch.own);
+    }
+
+    /// Adds time that another process has measured, ns.
+    pub(super) fn add_elsewhere(&self, nanoseconds: u64) {
+        self.measures_elsewhere.store(true, Ordering::Relaxed);
+        let sum = self.elsewhere.load(Ordering::Relaxed);
+        // The number is another process's.
+        let sum = sum.saturating_add(nanoseconds);
+        self.elsewhere.store(sum, Ordering::Relaxed);
+    }
+
+    /// Its sums over the macro-steps.
+    pub(super) fn sums(&self) -> ComponentTime {
+        let time = |call: Call| {
+            let tally = &self.tallies[call as usize];
+            seconds(tally.nanoseconds.load(Ordering::Relaxed))
+        };
+        let calls = [
+            Call::Set,
+            Call::Step,
+            Call::Get,
+            Call::Derivative,
+            Call::State,
+        ];
+        let wait = time(Call::Wait);
+        let is_elsewhere = self.measures_elsewhere.load(Ordering::Relaxed);
+        let elsewhere = is_elsewhere.then(|| seconds(self.elsewhere.load(Ordering::Relaxed)));
+        ComponentTime {
+            component: self.component.clone(),
+            compute: elsewhere.unwrap_or_else(|| calls.map(time).iter().sum()),
+            wait,
+            transfer: elsewhere.map(|compute| (wait - compute).max(0.0)),
+        }
     }
 
     /// Initialization Mode has ended.

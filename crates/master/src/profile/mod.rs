@@ -110,6 +110,21 @@ pub struct OperationTime {
     pub seconds: f64,
 }
 
+/// Sums of a component over the macro-steps, s.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ComponentTime {
+    /// The component.
+    pub component: String,
+    /// Time of its calls: on the machine that hosts it where that has measured it, and else in this process, without
+    /// what it waits for.
+    pub compute: f64,
+    /// Time in which the run waits for another process or machine.
+    pub wait: f64,
+    /// Part of the waiting in which the other machine does not compute; `None` for components on this machine.
+    pub transfer: Option<f64>,
+}
+
 /// Where the time of a run went.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -123,6 +138,8 @@ pub struct ProfileReport {
     pub measuring_seconds: f64,
     /// Times of the components, in the order in which they were made, then those of the run itself.
     pub operations: Vec<OperationTime>,
+    /// Sums of the components, in the order in which they were made.
+    pub components: Vec<ComponentTime>,
 }
 
 impl Default for Profile {
@@ -200,6 +217,7 @@ impl Profile {
         let components = lock(&self.0.components);
         let mut operations: Vec<OperationTime> =
             components.iter().flat_map(|calls| calls.times()).collect();
+        let sums = components.iter().map(|calls| calls.sums()).collect();
         drop(components);
         let acts = lock(&self.0.acts);
         operations.extend(acts.times());
@@ -209,6 +227,7 @@ impl Profile {
             seconds: acts.seconds(),
             measuring_seconds: 1e-9 * self.0.price * calls as f64,
             operations,
+            components: sums,
         }
     }
 

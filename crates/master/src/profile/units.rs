@@ -65,6 +65,13 @@ impl Waits {
         }
         measured(&self.profile, &self.calls, Call::Wait, wait)
     }
+
+    /// Adds the time in which the other process computed, by its own clock, ns.
+    pub fn add_computing(&self, nanoseconds: u64) {
+        if self.calls.is_initialized() {
+            self.calls.add_elsewhere(nanoseconds);
+        }
+    }
 }
 
 #[inline]

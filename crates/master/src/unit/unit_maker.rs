@@ -31,8 +31,14 @@ impl UnitOrder<'_> {
     /// Loads the FMU's library into this process and makes an instance.
     ///
     /// # Errors
-    /// As [`Fmu::instantiate`].
+    /// As [`Fmu::instantiate`]; a component of another machine.
     pub fn instantiate(&self) -> Result<FmuUnit, LoadError> {
+        if self.component.host.is_some() {
+            return Err(self.refuse(
+                "`host` asks for another machine, which this program does not offer: run the system with \
+                 `gyrator run`, or start it with the maker of gyrator-remote",
+            ));
+        }
         let description = self.description.clone();
         let library = self.component.library.as_ref();
         let options = InstanceOptions {

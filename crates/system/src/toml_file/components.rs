@@ -56,6 +56,8 @@ fn component(
         (None, None) => (default.fmu, default.block),
         (fmu, block) => (fmu.unwrap_or(none), block),
     };
+    // Blocks run where the run does, also where all FMUs run elsewhere.
+    let default_host = default.host.filter(|_| block.is_none());
     let component = Component {
         name,
         fmu,
@@ -89,6 +91,7 @@ fn component(
             .and_then(|value| library(value, reader))
             .or(default.library),
         isolate: section.boolean("isolate", reader).or(default.isolate),
+        host: section.text("host", reader).or(default_host),
         restart: section
             .take("restart")
             .and_then(|value| restart(value, reader))

@@ -30,6 +30,13 @@
 //!
 //! [components.right]
 //! fmu = "Right.fmu"
+//! host = "lab"                  # another machine runs it: a name below `[hosts]`, or an address
+//!
+//! [hosts.lab]
+//! url = "https://lab:7443"      # where `gyrator serve` listens
+//! access = "lab-access"         # folder with its certificates and its token
+//! keep_alive = 1.0              # s; default 1
+//! upload = false                # whether FMUs that it lacks are sent to it
 //!
 //! [components.road]
 //! block = { name = "sine", amplitude = 0.05 }         # a source or a function: a word of a registry
@@ -72,6 +79,7 @@
 mod components;
 mod document;
 mod experiment;
+mod hosts;
 mod include;
 mod interface_models;
 mod scenario;
@@ -255,6 +263,7 @@ fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader
     let connections = wiring::connections(&mut root, "connections", &names, reader);
     let bonds = wiring::bonds(&mut root, &names, reader);
     let interface_models = interface_models::read(&mut root, &names, reader);
+    let hosts = hosts::read(&mut root, reader);
     root.finish(reader);
     SystemFile {
         source: Arc::clone(source),
@@ -264,6 +273,7 @@ fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader
         connections,
         bonds,
         interface_models,
+        hosts,
         components,
         unpacked: Unpacked::default(),
     }

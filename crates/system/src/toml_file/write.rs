@@ -24,6 +24,12 @@ pub fn to_toml(system: &SystemFile) -> String {
     for component in &system.components {
         text.component(component, folder);
     }
+    for host in &system.hosts {
+        text.header(&format!("[hosts.{}]", host.name.value.to_toml_key()));
+        for (key, value) in super::hosts::keys_of(host, folder) {
+            text.entry(key, value);
+        }
+    }
     for connection in &system.connections {
         text.header("[[connections]]");
         for (key, value) in keys_of(connection) {
@@ -136,6 +142,7 @@ impl Text {
             string(word.map_or("auto", |(word, _)| word))
         });
         self.optional("isolate", component.isolate.as_ref(), bool::to_string);
+        self.optional("host", component.host.as_ref(), |host| string(host));
         self.optional("restart", component.restart.as_ref(), |restart| {
             format!("{{ times = {}, every = {} }}", restart.times, restart.every)
         });
@@ -285,7 +292,7 @@ pub fn literal(value: &Value) -> String {
 }
 
 /// A double as TOML writes it: the fewest digits that read back as the same double.
-fn real(number: f64) -> String {
+pub(super) fn real(number: f64) -> String {
     if number.is_nan() {
         "nan".to_owned()
     } else {
@@ -294,12 +301,12 @@ fn real(number: f64) -> String {
 }
 
 /// A path as it stands in a file in `folder`.
-fn path(path: &Path, folder: &Path) -> String {
+pub(super) fn path(path: &Path, folder: &Path) -> String {
     let path = path.strip_prefix(folder).unwrap_or(path);
     // Slashes are understood on every platform.
     string(&path.to_string_lossy().replace(MAIN_SEPARATOR, "/"))
 }
 
-fn string(text: &str) -> String {
+pub(super) fn string(text: &str) -> String {
     TomlStringBuilder::new(text).as_basic().to_toml_value()
 }

@@ -5,17 +5,20 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Child;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use gyrator_fmu::flight_recorder::{Activity, Slot};
+use gyrator_fmu::flight_recorder::Slot;
 use gyrator_fmu::leftovers;
 use rustix::process::{Pid, Signal};
 
 use super::bytes::{Malformed, Put as _};
 use super::host::CANNOT_GO_ON;
+use super::link::{Host, Link, Loss, LossCause, NotStarted};
 use super::mailbox::{Mailbox, MailboxError, Side};
+use super::reply::{Ending, Head};
 use super::request::Request;
 use super::wait_policy::{Spinning, WaitPolicy};
 use super::{ROLE, layout, log_lines};
@@ -29,6 +32,9 @@ use crate::shared_memory::SharedMemory;
 /// less time than that. It may be unpacking an archive, or wait for a core.
 const IDLE: Duration = Duration::from_secs(60);
 
+/// How long an instance may take to be freed where calls may take for ever.
+const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+
 /// How a worker is started and talked to.
 #[derive(Debug, Clone)]
 pub(super) struct Terms {
@@ -38,6 +44,44 @@ pub(super) struct Terms {
     /// `None` is for ever.
     pub(super) timeout: Option<Duration>,
     pub(super) spinning: Spinning,
+    /// Bytes of memory that the worker may take.
+    pub(super) memory_limit: Option<u64>,
+    /// Keeps log lines for [`Connection::take_log`] in place of passing them on.
+    pub(super) keeps_log: bool,
+    /// Becomes true when no reply is wanted any more: the worker is ended.
+    pub(super) abandoned: Option<Arc<AtomicBool>>,
+}
+
+/// Starts workers on this machine.
+pub(super) struct OwnProcess {
+    terms: Terms,
+    start: Request,
+}
+
+impl OwnProcess {
+    /// Workers for the FMU that `start`, their first request, names.
+    pub(super) const fn new(terms: Terms, start: Request) -> Self {
+        Self { terms, start }
+    }
+}
+
+impl Host for OwnProcess {
+    type Link = Connection;
+
+    fn open(&mut self) -> Result<Connection, NotStarted> {
+        let no_process =
+            |error| NotStarted::NotLoaded(format!("it gets no process of its own: {error}"));
+        let mut connection = Connection::open(&self.terms).map_err(no_process)?;
+        let mut reply = Vec::new();
+        let asked = connection.ask(&self.start, &mut reply);
+        asked.map_err(NotStarted::Lost)?;
+        match Head::read(&reply).map(|head| head.ending) {
+            Ok(Ending::Done) => Ok(connection),
+            Ok(Ending::NotLoaded(message)) => Err(NotStarted::NotLoaded(message)),
+            Ok(Ending::Failed { fault, .. }) => Err(NotStarted::NotLoaded(fault.message)),
+            Err(malformed) => Err(NotStarted::Lost(connection.lose_for(malformed))),
+        }
+    }
 }
 
 /// A worker process that hosts an instance, or is about to.
@@ -48,78 +92,11 @@ pub(super) struct Connection {
     timeout: Option<Duration>,
     /// Last log line that came through.
     last_log: Option<String>,
+    abandoned: Option<Arc<AtomicBool>>,
+    /// Log lines as they have come, where they are kept.
+    kept_log: Option<Vec<u8>>,
     /// The process is gone, and its number may be another one's.
     is_gone: bool,
-}
-
-/// The end of a worker before its time.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Loss {
-    cause: LossCause,
-    /// Activity at that time; `None` between calls.
-    activity: Option<Activity>,
-    /// Whether another thread than the called one has crashed.
-    is_other_thread: bool,
-    /// Where the crash was, if it is known.
-    pub(super) place: Option<String>,
-    /// Its last log line.
-    pub(super) log: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum LossCause {
-    Death(Cause),
-    /// It has written why, and the FMU is not to blame.
-    CannotGoOn,
-    /// It lives, but what it says makes no sense.
-    Nonsense(String),
-}
-
-impl Loss {
-    /// Whether a call did not return in time.
-    pub(super) fn is_timeout(&self) -> bool {
-        matches!(self.cause, LossCause::Death(Cause::Timeout(_)))
-    }
-
-    /// Whether the process could not do its work, whatever the FMU.
-    pub(super) fn is_of_process(&self) -> bool {
-        self.cause == LossCause::CannotGoOn
-    }
-
-    /// Everything about it but the simulated time, in words.
-    pub(super) fn sentence(&self) -> String {
-        match &self.place {
-            Some(place) => format!("{self}, {place}"),
-            None => self.to_string(),
-        }
-    }
-
-    /// The call, such as `fmi2DoStep`.
-    pub(super) fn call(&self) -> &'static str {
-        self.activity.map_or("its process", Activity::name)
-    }
-}
-
-impl std::fmt::Display for Loss {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let cause = match &self.cause {
-            LossCause::Death(cause) => cause,
-            LossCause::Nonsense(text) => return f.write_str(text),
-            LossCause::CannotGoOn => return f.write_str("its process cannot go on"),
-        };
-        write!(f, "{cause}")?;
-        if self.is_other_thread {
-            f.write_str(" in another thread")?;
-        }
-        match (self.activity, cause) {
-            (None, _) => f.write_str(" between two calls"),
-            (Some(activity), Cause::Timeout(_)) => write!(f, " from {}", activity.name()),
-            (Some(activity), _) if self.is_other_thread => {
-                write!(f, " during {}", activity.name())
-            }
-            (Some(activity), _) => write!(f, " in {}", activity.name()),
-        }
-    }
 }
 
 /// Why there is no answer.
@@ -128,6 +105,7 @@ enum Silence {
     Ended(std::process::ExitStatus),
     Timeout(Duration),
     Mailbox(MailboxError),
+    Abandoned,
 }
 
 impl From<MailboxError> for Silence {
@@ -140,55 +118,41 @@ impl Connection {
     pub(super) fn open(terms: &Terms) -> io::Result<Self> {
         let memory = SharedMemory::create("gyrator-isolated", layout::LENGTH)?;
         let (mut child, channel) = spawn(terms.arguments.clone())?;
+        if let Some(limit) = terms.memory_limit {
+            limit_memory(&child, limit).inspect_err(|_| end(&mut child))?;
+        }
         let mut message = Vec::new();
         message.long(u64::try_from(terms.spinning.worker.as_nanos()).unwrap_or(u64::MAX));
         let sent = channel.send_first(&message, &[memory.as_fd()]);
-        sent.inspect_err(|_| {
-            // It may have ended by itself.
-            let _ = child.kill();
-            let _ = child.wait();
-        })?;
+        sent.inspect_err(|_| end(&mut child))?;
         let wait_policy = WaitPolicy::new(terms.spinning.run);
         Ok(Self {
             child,
             mailbox: Mailbox::new(Arc::new(memory), Side::Run, wait_policy)?,
             timeout: terms.timeout,
             last_log: None,
+            abandoned: terms.abandoned.clone(),
+            kept_log: terms.keeps_log.then(Vec::new),
             is_gone: false,
         })
     }
 
-    /// Sends a request and waits for the reply. After a loss the process is gone.
-    #[inline]
-    pub(super) fn ask(&mut self, request: &Request, reply: &mut Vec<u8>) -> Result<(), Box<Loss>> {
-        self.ask_within(self.timeout, request, reply)
+    /// Whether the reply has come, after a short while in which it may.
+    pub(super) fn has_reply(&mut self) -> bool {
+        self.mailbox.spin()
     }
 
-    /// As [`Self::ask`], with a time of its own.
-    pub(super) fn ask_within(
-        &mut self,
-        timeout: Option<Duration>,
-        request: &Request,
-        reply: &mut Vec<u8>,
-    ) -> Result<(), Box<Loss>> {
-        self.post_within(timeout, request)?;
-        self.receive_within(timeout, request, reply)
+    /// The memory that the worker shares.
+    pub(super) fn memory(&self) -> &Arc<SharedMemory> {
+        self.mailbox.memory()
     }
 
-    /// Sends a request whose reply is [received](Self::receive) later. After a loss the process is gone.
-    #[inline]
-    pub(super) fn post(&mut self, request: &Request) -> Result<(), Box<Loss>> {
-        self.post_within(self.timeout, request)
-    }
-
-    /// Waits for the reply to a request that was [sent](Self::post). After a loss the process is gone.
-    #[inline]
-    pub(super) fn receive(
-        &mut self,
-        request: &Request,
-        reply: &mut Vec<u8>,
-    ) -> Result<(), Box<Loss>> {
-        self.receive_within(self.timeout, request, reply)
+    /// Takes the log lines that were kept.
+    pub(super) fn take_log(&mut self) -> Vec<u8> {
+        self.kept_log
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
     }
 
     #[inline]
@@ -231,12 +195,16 @@ impl Connection {
         act: impl FnOnce(&mut Mailbox, &mut dyn FnMut() -> Result<(), Silence>) -> Result<(), Silence>,
     ) -> Result<(), Silence> {
         let (child, memory) = (&mut self.child, Arc::clone(self.mailbox.memory()));
+        let abandoned = &self.abandoned;
         // The clock is not looked at before anything takes long.
         let mut watch = None;
         let mut while_quiet = || {
             let watch = watch.get_or_insert_with(|| CallWatch::begin(&memory));
             if let Ok(Some(status)) = child.try_wait() {
                 return Err(Silence::Ended(status));
+            }
+            if abandoned.as_ref().is_some_and(|flag| flag.load(Relaxed)) {
+                return Err(Silence::Abandoned);
             }
             match timeout.filter(|timeout| watch.is_longer_than(*timeout, &memory)) {
                 Some(timeout) => Err(Silence::Timeout(timeout)),
@@ -248,15 +216,13 @@ impl Connection {
 
     #[cold]
     fn pass_log_on(&mut self) {
-        if let Some(last) = log_lines::pass_on(self.mailbox.memory(), layout::LOG) {
-            self.last_log = Some(last);
+        let Some(lines) = log_lines::take(self.mailbox.memory(), layout::LOG) else {
+            return;
+        };
+        match &mut self.kept_log {
+            Some(kept) => kept.extend_from_slice(&lines),
+            None => self.last_log = log_lines::pass_on(&lines).or(self.last_log.take()),
         }
-    }
-
-    /// Reports the loss of a worker whose answer makes no sense.
-    #[cold]
-    pub(super) fn lose_for(&mut self, malformed: Malformed) -> Box<Loss> {
-        self.lose(&Silence::Mailbox(malformed.into()))
     }
 
     #[cold]
@@ -275,6 +241,7 @@ impl Connection {
             Silence::Ended(status) => LossCause::Death(self.cause_of(*status)),
             Silence::Timeout(timeout) => LossCause::Death(Cause::Timeout(*timeout)),
             Silence::Mailbox(error) => LossCause::Nonsense(error.to_string()),
+            Silence::Abandoned => LossCause::Nonsense("its run has ended".to_owned()),
         };
         self.kill();
         self.pass_log_on();
@@ -319,10 +286,50 @@ impl Connection {
     }
 }
 
+impl Link for Connection {
+    #[inline]
+    fn post(&mut self, request: &Request) -> Result<(), Box<Loss>> {
+        self.post_within(self.timeout, request)
+    }
+
+    #[inline]
+    fn receive(&mut self, request: &Request, reply: &mut Vec<u8>) -> Result<(), Box<Loss>> {
+        self.receive_within(self.timeout, request, reply)
+    }
+
+    fn take_leave(&mut self, request: &Request, reply: &mut Vec<u8>) -> Result<(), Box<Loss>> {
+        let timeout = Some(self.timeout.unwrap_or(LONGEST_FAREWELL));
+        self.post_within(timeout, request)?;
+        self.receive_within(timeout, request, reply)
+    }
+
+    #[cold]
+    fn lose_for(&mut self, malformed: Malformed) -> Box<Loss> {
+        self.lose(&Silence::Mailbox(malformed.into()))
+    }
+}
+
 impl Drop for Connection {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Ends a worker that has got no message; it may have ended by itself.
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Refuses a worker memory beyond so many bytes: what it asks for and not what it shares (`RLIMIT_DATA`).
+fn limit_memory(child: &Child, limit: u64) -> io::Result<()> {
+    let limit = rustix::process::Rlimit {
+        current: Some(limit),
+        maximum: Some(limit),
+    };
+    let process = Pid::from_raw(child.id().cast_signed());
+    rustix::process::prlimit(process, rustix::process::Resource::Data, limit)?;
+    Ok(())
 }
 
 fn place(crash: &Crash, silence: &Silence) -> Option<String> {

@@ -1,29 +1,23 @@
 //! The worker that hosts an FMU, and a new one where it is lost and may be started anew.
 
-use std::time::Duration;
-
 use gyrator::error::{Cause, UnitFault};
 use gyrator::profile::Waits;
 use gyrator::unit::UnitResult;
 use gyrator_fmu::flight_recorder::{Activity, SlotGuard};
 
 use super::bytes::Malformed;
-use super::connection::{Connection, Loss, Terms};
 use super::journal::Journal;
+use super::link::{Host, Link, Loss, NotStarted};
 use super::reply::{Ending, Head};
 use super::request::Request;
 
-/// How long an instance may take to be freed where calls may take for ever.
-const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
-
 /// The worker, and what to do when it is lost.
-pub(super) struct Hosted {
+pub(super) struct Hosted<H: Host> {
     name: String,
     /// Shows a watching process that this one waits for the worker.
     claim: SlotGuard,
-    connection: Connection,
-    terms: Terms,
-    start: Request,
+    link: H::Link,
+    host: H,
     pub(super) journal: Option<Journal>,
     /// Why there is no worker any more.
     lost: Option<Box<UnitFault>>,
@@ -31,46 +25,20 @@ pub(super) struct Hosted {
     pub(super) waits: Option<Waits>,
 }
 
-/// Why a worker does not host the FMU.
-pub(super) enum NotStarted {
-    /// There can be no process, or the FMU cannot be loaded.
-    NotLoaded(String),
-    /// The process was lost while it loaded the FMU.
-    Lost(Box<Loss>),
-}
-
-/// Starts a worker that hosts the FMU.
-fn load(terms: &Terms, start: &Request, reply: &mut Vec<u8>) -> Result<Connection, NotStarted> {
-    let no_process =
-        |error| NotStarted::NotLoaded(format!("it gets no process of its own: {error}"));
-    let mut connection = Connection::open(terms).map_err(no_process)?;
-    connection.ask(start, reply).map_err(NotStarted::Lost)?;
-    match Head::read(reply).map(|head| head.ending) {
-        Ok(Ending::Done) => Ok(connection),
-        Ok(Ending::NotLoaded(message)) => Err(NotStarted::NotLoaded(message)),
-        Ok(Ending::Failed { fault, .. }) => Err(NotStarted::NotLoaded(fault.message)),
-        Err(malformed) => Err(NotStarted::Lost(connection.lose_for(malformed))),
-    }
-}
-
-impl Hosted {
-    /// Starts a worker and lets it load the FMU. `start` is the request for that.
+impl<H: Host> Hosted<H> {
+    /// Starts a worker and lets it load the FMU.
     pub(super) fn start(
         name: &str,
-        start: Request,
-        terms: Terms,
+        mut host: H,
         journal: Option<Journal>,
-        reply: &mut Vec<u8>,
     ) -> Result<Self, NotStarted> {
         let claim = SlotGuard::new(name);
-        let load = || load(&terms, &start, reply);
-        let connection = claim.slot().during(Activity::OwnProcess, load)?;
+        let link = claim.slot().during(Activity::OwnProcess, || host.open())?;
         Ok(Self {
             name: name.to_owned(),
             claim,
-            connection,
-            terms,
-            start,
+            link,
+            host,
             journal,
             lost: None,
             waits: None,
@@ -83,8 +51,8 @@ impl Hosted {
         if self.lost.is_some() {
             return Ok(());
         }
-        let (slot, connection) = (self.claim.slot(), &mut self.connection);
-        slot.during(Activity::OwnProcess, || connection.post(request))
+        let (slot, link) = (self.claim.slot(), &mut self.link);
+        slot.during(Activity::OwnProcess, || link.post(request))
     }
 
     /// Waits for the reply to a request that was sent; where the worker is lost, a new one is asked if that is allowed.
@@ -98,17 +66,20 @@ impl Hosted {
         if let Some(lost) = &self.lost {
             return Err(lost.clone());
         }
-        let (slot, connection) = (self.claim.slot(), &mut self.connection);
-        let receive = || connection.receive(request, reply);
+        let (slot, link) = (self.claim.slot(), &mut self.link);
+        let receive = || link.receive(request, reply);
         let receive = || slot.during(Activity::OwnProcess, receive);
         let received = sent.and_then(|()| match &self.waits {
             None => receive(),
             Some(waits) => waits.during(receive),
         });
+        if let (Some(waits), Some(computing)) = (&self.waits, self.link.computing()) {
+            waits.add_computing(computing);
+        }
         let loss = match received {
             Ok(()) => match Head::read(reply) {
                 Ok(head) => return Ok(head),
-                Err(malformed) => self.connection.lose_for(malformed),
+                Err(malformed) => self.link.lose_for(malformed),
             },
             Err(loss) => loss,
         };
@@ -132,8 +103,8 @@ impl Hosted {
                 return Err(self.give_up(&loss));
             };
             self.report_restart(&loss);
-            self.connection = match load(&self.terms, &self.start, reply) {
-                Ok(connection) => connection,
+            self.link = match self.host.open() {
+                Ok(link) => link,
                 Err(NotStarted::NotLoaded(message)) => {
                     let fault = lost(&loss, &format!("; it cannot be started anew: {message}"));
                     return Err(self.lost.insert(fault).clone());
@@ -164,15 +135,15 @@ impl Hosted {
         request: &Request,
         reply: &mut Vec<u8>,
     ) -> Result<Head, BringUp> {
-        self.connection.ask(replay, reply)?;
-        let read = |connection: &mut Connection, reply: &[u8]| {
-            Head::read(reply).map_err(|malformed| connection.lose_for(malformed))
+        self.link.ask(replay, reply)?;
+        let read = |link: &mut H::Link, reply: &[u8]| {
+            Head::read(reply).map_err(|malformed| link.lose_for(malformed))
         };
-        if let Ending::Failed { fault, .. } = read(&mut self.connection, reply)?.ending {
+        if let Ending::Failed { fault, .. } = read(&mut self.link, reply)?.ending {
             return Err(BringUp::Fault(fault));
         }
-        self.connection.ask(request, reply)?;
-        Ok(read(&mut self.connection, reply)?)
+        self.link.ask(request, reply)?;
+        Ok(read(&mut self.link, reply)?)
     }
 
     fn report_restart(&self, loss: &Loss) {
@@ -198,7 +169,7 @@ impl Hosted {
     /// The worker says what it cannot say.
     #[cold]
     pub(super) fn nonsense(&mut self, malformed: Malformed) -> Box<UnitFault> {
-        let loss = self.connection.lose_for(malformed);
+        let loss = self.link.lose_for(malformed);
         self.lost.insert(lost(&loss, "")).clone()
     }
 
@@ -207,9 +178,8 @@ impl Hosted {
         if self.lost.is_some() {
             return;
         }
-        let timeout = self.terms.timeout.unwrap_or(LONGEST_FAREWELL);
-        let (slot, connection) = (self.claim.slot(), &mut self.connection);
-        let leave = || connection.ask_within(Some(timeout), farewell, reply);
+        let (slot, link) = (self.claim.slot(), &mut self.link);
+        let leave = || link.take_leave(farewell, reply);
         if let Err(loss) = slot.during(Activity::OwnProcess, leave) {
             tracing::warn!(
                 target: "gyrator",

@@ -87,8 +87,8 @@ fn views(memory: &SharedMemory, offset: usize) -> Option<(&Ends, &[AtomicU8])> {
     memory.view(offset).zip(memory.views(offset + ENDS, RING))
 }
 
-/// Reads what has come and passes it on; returns the text of the last line.
-pub(super) fn pass_on(memory: &SharedMemory, offset: usize) -> Option<String> {
+/// Takes the lines that have come, as bytes.
+pub(super) fn take(memory: &SharedMemory, offset: usize) -> Option<Vec<u8>> {
     let (ends, ring) = views(memory, offset)?;
     let (written, read) = (ends.written.load(Acquire), ends.read.load(Relaxed));
     if written == read {
@@ -96,9 +96,14 @@ pub(super) fn pass_on(memory: &SharedMemory, offset: usize) -> Option<String> {
     }
     let count = (written.wrapping_sub(read) as usize).min(RING);
     let positions = (0..count).map(|index| (read as usize).wrapping_add(index) % RING);
-    let bytes: Vec<u8> = positions.map(|index| ring[index].load(Relaxed)).collect();
+    let bytes = positions.map(|index| ring[index].load(Relaxed)).collect();
     ends.read.store(written, Release);
-    let mut cursor = Cursor::new(&bytes);
+    Some(bytes)
+}
+
+/// Passes lines on to `tracing`; returns the text of the last one.
+pub fn pass_on(lines: &[u8]) -> Option<String> {
+    let mut cursor = Cursor::new(lines);
     let mut last = None;
     while let Ok(line) = Line::take(&mut cursor) {
         line.emit();
@@ -224,6 +229,10 @@ mod tests {
 
     const LENGTH: usize = ENDS + RING;
 
+    fn pass_all_on(memory: &SharedMemory) -> Option<String> {
+        take(memory, 0).and_then(|lines| pass_on(&lines))
+    }
+
     fn line(message: String) -> Line {
         Line {
             message,
@@ -240,9 +249,9 @@ mod tests {
         for number in 0..20 {
             writer.write(&line(format!("{number} {}", "x".repeat(RING / 8))));
             assert!(has_come(&memory, 0));
-            let last = pass_on(&memory, 0).unwrap();
+            let last = pass_all_on(&memory).unwrap();
             assert!(last.starts_with(&format!("{number} x")));
-            assert_eq!(pass_on(&memory, 0), None);
+            assert_eq!(pass_all_on(&memory), None);
         }
     }
 
@@ -253,11 +262,11 @@ mod tests {
         for _ in 0..100 {
             writer.write(&line("x".repeat(LONGEST_MESSAGE + 9)));
         }
-        assert_eq!(pass_on(&memory, 0).unwrap().len(), LONGEST_MESSAGE);
+        assert_eq!(pass_all_on(&memory).unwrap().len(), LONGEST_MESSAGE);
         let lost = *writer.lost.lock().unwrap();
         assert!(lost > 90, "{lost}");
         writer.write(&line("room again".to_owned()));
-        assert_eq!(pass_on(&memory, 0).as_deref(), Some("room again"));
+        assert_eq!(pass_all_on(&memory).as_deref(), Some("room again"));
     }
 
     #[test]
@@ -268,7 +277,7 @@ mod tests {
             byte.store((index % 7 * 41) as u8, Relaxed);
         }
         ends.written.store(0xffff_fff0, Relaxed);
-        assert_eq!(pass_on(&memory, 0), None);
+        assert_eq!(pass_all_on(&memory), None);
         assert!(!has_come(&memory, 0));
     }
 }

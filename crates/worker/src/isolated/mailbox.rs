@@ -146,6 +146,16 @@ impl Mailbox {
         Ok(())
     }
 
+    /// Spins for a message or part; whether it is there.
+    pub(super) fn spin(&mut self) -> bool {
+        let before = self.received;
+        let Ok((lane, _)) = Self::direction(&self.memory, self.other()) else {
+            return false;
+        };
+        self.wait_policy
+            .spin(|| lane.sequence.load(SeqCst) != before)
+    }
+
     /// Receives a message of at most `longest` bytes into `message`, in place of what is in there.
     /// `while_quiet` is called as by [`Self::send`], and between two parts.
     #[inline]

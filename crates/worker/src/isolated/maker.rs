@@ -2,18 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
 use gyrator::Unit;
-use gyrator::error::{LoadError, LoadErrorKind};
+use gyrator::error::LoadError;
 use gyrator::profile::Profile;
 use gyrator::unit::{UnitMaker, UnitOrder};
 
-use super::connection::Terms;
-use super::hosted::NotStarted;
-use super::journal::Journal;
-use super::request::{CompilerOf, Rare, Request, Start};
+use super::connection::{OwnProcess, Terms};
+use super::request::{Rare, Request, Start};
 use super::unit::IsolatedUnit;
 use super::wait_policy::Spinning;
 
@@ -78,42 +75,23 @@ impl Isolation {
         self
     }
 
-    fn start(&self, order: &UnitOrder<'_>, spinning: Spinning) -> Result<IsolatedUnit, LoadError> {
-        let journal = order
-            .component
-            .restart
-            .as_ref()
-            .map(|restart| restart.value);
-        if journal.is_some() && !can_serialize(order) {
-            return Err(order.refuse(
-                "`restart` needs an FMU that can put its state into bytes \
-                 (canSerializeFMUstate); this one says that it cannot",
-            ));
-        }
+    fn start(
+        &self,
+        order: &UnitOrder<'_>,
+        spinning: Spinning,
+    ) -> Result<IsolatedUnit<OwnProcess>, LoadError> {
         let mut arguments = self.arguments.clone();
         arguments.push(order.name().into());
         let terms = Terms {
             arguments,
             timeout: self.timeout,
             spinning,
+            memory_limit: None,
+            keeps_log: false,
+            abandoned: None,
         };
-        let description = order.description.clone();
-        let journal = journal.map(Journal::new);
-        let unit = IsolatedUnit::start(order.name(), description, request(order), terms, journal);
-        let mut unit = unit.map_err(|error| match error {
-            NotStarted::NotLoaded(message) => order.refuse(message),
-            NotStarted::Lost(loss) => LoadError {
-                kind: match loss.is_of_process() {
-                    true => LoadErrorKind::NotLoaded,
-                    false => LoadErrorKind::Lost,
-                },
-                ..order.refuse(loss.sentence())
-            },
-        })?;
-        if let Some(profile) = &self.profile {
-            unit.measure_waits(profile.waits(order.name()));
-        }
-        Ok(unit)
+        let host = OwnProcess::new(terms, request(order));
+        IsolatedUnit::start(order, host, self.profile.as_ref())
     }
 }
 
@@ -123,6 +101,9 @@ impl UnitMaker for Isolation {
         self.chosen.clear();
         let mut met = BTreeMap::new();
         for order in orders {
+            if order.component.host.is_some() {
+                continue;
+            }
             let earlier: &mut u32 = met.entry(order.fmu.path()).or_default();
             let by_itself = *earlier > 0 && cannot_share(order)
                 || self.interpreters_apart && order.fmu.uses_python();
@@ -157,29 +138,10 @@ fn cannot_share(order: &UnitOrder<'_>) -> bool {
     only_once && order.fmu.has_companions()
 }
 
-fn can_serialize(order: &UnitOrder<'_>) -> bool {
-    let claims = order.fmu.description().co_simulation.as_ref();
-    claims.is_some_and(|claims| claims.can_serialize_fmu_state && claims.can_get_and_set_fmu_state)
-}
-
 fn request(order: &UnitOrder<'_>) -> Request {
-    let options = order.fmu.options();
     let mut request = Request::default();
-    request.rare(&Rare::Start(Start {
-        fmu: order.fmu.path().as_os_str().as_bytes(),
-        name: order.name(),
-        logging: order.options.log_fmu_calls,
-        preload: options.preload.iter().map(String::as_str).collect(),
-        library_path: options
-            .library_path
-            .iter()
-            .map(|p| p.as_os_str().as_bytes())
-            .collect(),
-        cache: options
-            .cache
-            .as_ref()
-            .map(|path| path.as_os_str().as_bytes()),
-        compiler: options.compiler.as_ref().map(CompilerOf::new),
-    }));
+    let (fmu, logging) = (order.fmu, order.options.log_fmu_calls);
+    let start = Start::new(fmu.path(), order.name(), logging, fmu.options());
+    request.rare(&Rare::Start(start));
     request
 }

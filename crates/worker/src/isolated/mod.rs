@@ -3,6 +3,8 @@
 //! | file | what it is |
 //! |---|---|
 //! | `maker.rs` | which components get a process, and how it is made: [`Isolation`] |
+//! | `link.rs` | the way to a process that hosts an FMU, which may lead to another machine |
+//! | `served.rs` | a process of this kind for a run on another machine |
 //! | `unit.rs` | the component as the run sees it; `read_ahead.rs`: the outputs that come with a step |
 //! | `journal.rs` | the requests repeated to a new worker after the old one was lost |
 //! | `connection.rs` | the worker's process as the run sees it |
@@ -24,20 +26,26 @@ mod host;
 mod hosted;
 mod journal;
 mod layout;
+mod link;
 mod log_lines;
 mod mailbox;
 mod maker;
 mod read_ahead;
 mod reply;
 mod request;
+mod served;
 mod unit;
 mod wait_policy;
 
 pub use bytes::Malformed;
 pub(crate) use host::serve_if_asked;
+pub use link::{Host, Link, Loss, NotStarted};
+pub use log_lines::pass_on as pass_log_on;
 pub use maker::Isolation;
 pub use reply::check_reply;
-pub use request::check_request;
+pub use request::{Request, check_request};
+pub use served::{Progress, ServedFmu, ServedProcess};
+pub use unit::IsolatedUnit;
 
 /// The role of a worker that hosts one component.
 const ROLE: &str = "isolated";

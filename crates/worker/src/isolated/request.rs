@@ -3,11 +3,13 @@
 //! Operations that a step may have are written by hand: numbers go in one block each, and nothing
 //! is allocated. The [rare](Rare) ones are written by postcard.
 
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gyrator::Value;
 use gyrator::unit::{Handle, VariableType};
-use gyrator_fmu::{Compiler, LONGEST_STATE};
+use gyrator_fmu::{Compiler, LONGEST_STATE, OpenOptions};
 use serde::{Deserialize, Serialize};
 
 use super::bytes::{Cursor, Malformed, Numbers, Put, length};
@@ -29,7 +31,7 @@ const STRING: u8 = 3;
 
 /// A message to a worker: operations, which it makes in this order until one fails.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Request {
+pub struct Request {
     bytes: Vec<u8>,
     operations: u32,
     /// States that are asked for.
@@ -88,6 +90,27 @@ pub(super) struct Start<'a> {
     pub(super) compiler: Option<CompilerOf<'a>>,
 }
 
+impl<'a> Start<'a> {
+    /// An FMU with the options of a run.
+    pub(super) fn new(
+        fmu: &'a Path,
+        name: &'a str,
+        logging: bool,
+        options: &'a OpenOptions,
+    ) -> Self {
+        let bytes = |path: &'a PathBuf| path.as_os_str().as_bytes();
+        Self {
+            fmu: fmu.as_os_str().as_bytes(),
+            name,
+            logging,
+            preload: options.preload.iter().map(String::as_str).collect(),
+            library_path: options.library_path.iter().map(bytes).collect(),
+            cache: options.cache.as_ref().map(bytes),
+            compiler: options.compiler.as_ref().map(CompilerOf::new),
+        }
+    }
+}
+
 /// A [`Compiler`] in a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CompilerOf<'a> {
@@ -116,9 +139,29 @@ impl<'a> CompilerOf<'a> {
 }
 
 impl Request {
+    /// Puts the request of a run on another machine in place of what is in here: any operation but the one that names
+    /// an FMU.
+    ///
+    /// # Errors
+    /// If the bytes are no such request.
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
+        self.clear();
+        let mut cursor = Cursor::new(bytes);
+        while !cursor.is_at_end() {
+            match Operation::take(&mut cursor)? {
+                Operation::Rare(Rare::Start(_)) => return Err(Malformed),
+                Operation::Rare(Rare::Serialize) => self.states += 1,
+                _ => {}
+            }
+            self.operations += 1;
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
     /// The operations as bytes.
     #[must_use]
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
@@ -130,7 +173,7 @@ impl Request {
 
     /// Bytes of the longest answer that makes sense.
     #[must_use]
-    pub(super) fn longest_answer(&self) -> usize {
+    pub fn longest_answer(&self) -> usize {
         (self.states as usize)
             .saturating_mul(LONGEST_STATE)
             .saturating_add(LONGEST_ANSWER)
@@ -487,6 +530,18 @@ mod tests {
         request.rare(&Rare::Terminate);
         request.rare(&Rare::Leave);
         request
+    }
+
+    #[test]
+    fn another_machine_names_no_fmu() {
+        let mut request = Request::default();
+        request.step(0.0, 0.5);
+        request.rare(&Rare::Serialize);
+        let mut received = Request::default();
+        received.receive(request.bytes()).unwrap();
+        assert_eq!(received, request);
+        let start = every_operation(&[1.0], &[2], "text");
+        assert!(received.receive(start.bytes()).is_err());
     }
 
     proptest! {

@@ -1,26 +1,28 @@
 //! An FMU in a process of its own, as a unit.
 
-use gyrator::error::{Cause, UnitFault};
-use gyrator::profile::Waits;
-use gyrator::unit::{Handle, Period, SavedState, StepOutcome, UnitDescription, UnitResult};
+use gyrator::error::{Cause, LoadError, LoadErrorKind, UnitFault};
+use gyrator::profile::Profile;
+use gyrator::unit::{
+    Handle, Period, SavedState, StepOutcome, UnitDescription, UnitOrder, UnitResult,
+};
 use gyrator::{Unit, Value};
 
 use super::bytes::{Cursor, Malformed};
-use super::connection::{Loss, Terms};
-use super::hosted::{Hosted, NotStarted};
+use super::hosted::Hosted;
 use super::journal::Journal;
+use super::link::{Host, Loss, NotStarted};
 use super::read_ahead::{Known, ReadAhead};
 use super::reply::{Answer, Ending, Head};
 use super::request::{Rare, Request};
 
-/// An FMU in a process of its own.
+/// An FMU in a process of its own, on this machine or another.
 ///
 /// Operations that change the instance are collected and sent with the next call that needs an
 /// answer: one message takes the inputs and their derivatives, makes a step, and brings the outputs
 /// back. A refused input is therefore reported by the step.
-pub(super) struct IsolatedUnit {
+pub struct IsolatedUnit<H: Host> {
     description: Box<UnitDescription>,
-    hosted: Hosted,
+    hosted: Hosted<H>,
     /// Operations that are not sent yet.
     queue: Request,
     question: Request,
@@ -50,33 +52,48 @@ struct KeptState(u32);
 /// A state as bytes, which outlives the worker.
 struct SerializedState(Vec<u8>);
 
-impl IsolatedUnit {
-    /// Starts a worker and lets it load the FMU. `start` is the request for that.
-    pub(super) fn start(
-        name: &str,
-        description: UnitDescription,
-        start: Request,
-        terms: Terms,
-        journal: Option<Journal>,
-    ) -> Result<Self, NotStarted> {
-        let mut reply = Vec::new();
-        let hosted = Hosted::start(name, start, terms, journal, &mut reply)?;
+impl<H: Host> IsolatedUnit<H> {
+    /// Lets `host` start a process that loads the FMU of the component `name`, and anew as `restart` says where it is
+    /// lost; its time is measured by `profile`.
+    ///
+    /// # Errors
+    /// In the words of the run where there is no such process.
+    pub fn start(
+        order: &UnitOrder<'_>,
+        host: H,
+        profile: Option<&Profile>,
+    ) -> Result<Self, LoadError> {
+        let restart = order.component.restart.as_ref();
+        if restart.is_some() && !can_serialize(order) {
+            return Err(order.refuse(
+                "`restart` needs an FMU that can put its state into bytes \
+                 (canSerializeFMUstate); this one says that it cannot",
+            ));
+        }
+        let journal = restart.map(|restart| Journal::new(restart.value));
+        let hosted = Hosted::start(order.name(), host, journal);
+        let mut hosted = hosted.map_err(|error| match error {
+            NotStarted::NotLoaded(message) => order.refuse(message),
+            NotStarted::Lost(loss) => LoadError {
+                kind: match loss.is_of_process() {
+                    true => LoadErrorKind::NotLoaded,
+                    false => LoadErrorKind::Lost,
+                },
+                ..order.refuse(loss.sentence())
+            },
+        })?;
+        hosted.waits = profile.map(|profile| profile.waits(order.name()));
         Ok(Self {
-            description: Box::new(description),
+            description: Box::new(order.description.clone()),
             hosted,
             queue: Request::default(),
             question: Request::default(),
-            reply,
+            reply: Vec::new(),
             ahead: ReadAhead::default(),
             warnings: 0,
             states: 0,
             begun: None,
         })
-    }
-
-    /// Measures the time in which it waits for its process, from here on.
-    pub(super) fn measure_waits(&mut self, waits: Waits) {
-        self.hosted.waits = Some(waits);
     }
 
     /// Sends the collected operations. One that has failed is identified by its number.
@@ -236,6 +253,11 @@ impl IsolatedUnit {
     }
 }
 
+fn can_serialize(order: &UnitOrder<'_>) -> bool {
+    let claims = order.fmu.description().co_simulation.as_ref();
+    claims.is_some_and(|claims| claims.can_serialize_fmu_state && claims.can_get_and_set_fmu_state)
+}
+
 /// The state that stands after so many other answers.
 fn last_state<'a>(mut cursor: Cursor<'a>, skipped: u32) -> Option<&'a [u8]> {
     for _ in 0..skipped {
@@ -247,7 +269,7 @@ fn last_state<'a>(mut cursor: Cursor<'a>, skipped: u32) -> Option<&'a [u8]> {
     }
 }
 
-impl Unit for IsolatedUnit {
+impl<H: Host> Unit for IsolatedUnit<H> {
     fn description(&self) -> &UnitDescription {
         &self.description
     }
@@ -399,7 +421,7 @@ impl Unit for IsolatedUnit {
     }
 }
 
-impl Drop for IsolatedUnit {
+impl<H: Host> Drop for IsolatedUnit<H> {
     /// Frees the instance, as the run's own process would.
     fn drop(&mut self) {
         // One that still makes a step answers no farewell; its process ends with the connection.

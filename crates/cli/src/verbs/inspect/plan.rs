@@ -11,6 +11,7 @@ use super::{Options, json};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fmu_log;
+use crate::hosts;
 use crate::screen;
 use crate::supervision::Plan;
 
@@ -46,7 +47,7 @@ pub(super) fn print(
     let not_started = |error| Failure::not_started(error, &of_failure);
     let system = System::from_file(file).map_err(not_started)?;
     let plan = if options.start {
-        started(options, &system).map_err(not_started)?
+        started(options, &of_failure, &system).map_err(not_started)?
     } else {
         drafted_plan(&system).map_err(not_started)?
     };
@@ -62,17 +63,18 @@ pub(super) fn print(
 }
 
 /// The plan of a system that is started and ends at once.
-fn started(options: &Options, system: &System) -> Result<PlanText, StartError> {
+fn started(options: &Options, file: &SystemFile, system: &System) -> Result<PlanText, StartError> {
     fmu_log::start(options.execution.log_level);
-    let mut isolation = Isolation::new()
+    let isolation = Isolation::new()
         .timeout(options.execution.timeout())
         .arguments(["isolated".into()]);
+    let mut units = hosts::units(file, &options.execution, None, isolation);
     let run_options = RunOptions {
         threads: options.execution.worker_threads.map_or(0, usize::from),
         accept_not_finite: options.execution.no_nan_check,
         ..RunOptions::default()
     };
-    let mut run = system.start_with(&run_options, &mut isolation)?;
+    let mut run = system.start_with(&run_options, &mut units)?;
     let plan = gyrator::run::plan(&run);
     run.stop()?;
     Ok(plan)

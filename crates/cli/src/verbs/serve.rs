@@ -1,0 +1,244 @@
+//! `gyrator serve`: the host of components of runs on other machines.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use gyrator_remote::Server;
+use gyrator_remote::access::{self, Access, AccessError, Tokens, Validity};
+use gyrator_remote::server::{Admission, ServerOptions};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::interrupt::on_signal;
+use crate::options::{not_negative, time_limit};
+use crate::screen;
+
+/// Options of `gyrator serve`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// Folder of the FMUs that runs may load
+    #[arg(value_name = "FOLDER", required_unless_present = "init")]
+    folder: Option<PathBuf>,
+    /// Make an authority, certificates and a token in this folder, or renew the certificates that are there; hand its
+    /// folder `client` to those who may run FMUs here
+    #[arg(
+        long,
+        value_name = "KEYS",
+        conflicts_with = "folder",
+        help_heading = "Certificates"
+    )]
+    init: Option<PathBuf>,
+    /// Name or address by which runs reach this machine, for its certificate [repeatable] [default: the name of this
+    /// machine, localhost, 127.0.0.1 and ::1]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "init",
+        help_heading = "Certificates"
+    )]
+    name: Vec<String>,
+    /// Days until the certificates expire
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        requires = "init",
+        default_value = "365",
+        help_heading = "Certificates"
+    )]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=3650))]
+    valid_days: u32,
+    /// The folder that --init has made
+    #[arg(long, value_name = "KEYS", required_unless_present = "init")]
+    keys: Option<PathBuf>,
+    /// Address and port to listen at; 0.0.0.0 is all addresses of this machine, and port 0 any free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7443")]
+    listen: SocketAddr,
+    /// Neither encrypt nor ask for certificates, but for the token alone: at an address of this machine alone
+    #[arg(long)]
+    plain_text: bool,
+    /// SHA-256 of an FMU that runs may send [repeatable]
+    #[arg(long, value_name = "SHA256", value_parser = hash, help_heading = "FMUs")]
+    allow: Vec<[u8; 32]>,
+    /// Let runs send any FMU: those who hold the token may then run programs of theirs on this machine
+    #[arg(long, help_heading = "FMUs")]
+    allow_upload: bool,
+    /// Largest FMU that is sent
+    #[arg(long, value_name = "MIB", default_value = "512", help_heading = "FMUs")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    largest_upload: u64,
+    /// Directory where unpacked FMUs are kept for later
+    #[arg(long, value_name = "DIRECTORY", help_heading = "FMUs")]
+    fmu_cache: Option<PathBuf>,
+    /// Most components at a time
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "64",
+        help_heading = "Limits"
+    )]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=4096))]
+    components: u16,
+    /// Longest time of a call, also where a run allows more; 0 is as long as the run allows
+    #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "0", help_heading = "Limits")]
+    timeout: f64,
+    /// Most memory of the process of a component
+    #[arg(long, value_name = "MIB", help_heading = "Limits")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    memory_limit: Option<u64>,
+}
+
+/// A SHA-256 in hexadecimal digits.
+fn hash(text: &str) -> Result<[u8; 32], String> {
+    let wrong = || "a SHA-256 has 64 hexadecimal digits".to_owned();
+    let mut hash = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return Err(wrong());
+    }
+    for (byte, place) in hash.iter_mut().zip((0..64).step_by(2)) {
+        *byte = u8::from_str_radix(&text[place..place + 2], 16).map_err(|_| wrong())?;
+    }
+    Ok(hash)
+}
+
+/// Serves until it is interrupted.
+pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    match (&options.init, &options.folder, &options.keys) {
+        (Some(keys), ..) => init(keys, options),
+        (None, Some(folder), Some(keys)) => serve(folder, keys, options),
+        // The command line has refused it.
+        (None, ..) => Err(Failure::usage("a folder of FMUs and --keys are needed")),
+    }
+}
+
+fn failed(error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Exit::Failed, Message::error(error.to_string()))
+}
+
+fn init(keys: &Path, options: &Options) -> Result<Exit, Failure> {
+    let mut names = options.name.clone();
+    if names.is_empty() {
+        let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let own = Some(own.trim().to_owned()).filter(|name| !name.is_empty());
+        names.extend(own.filter(|name| name != "localhost"));
+        names.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
+    }
+    let validity = Validity::days(options.valid_days);
+    access::init(keys, &names, validity).map_err(|error| failed(&error))?;
+    let text = format!(
+        "keys of a host that is reached as {}, valid for {} days\n  {}: for gyrator serve --keys {}\n  {}: hand it to those \
+         who may run FMUs here, as `access` of the host in their system files\n",
+        names.join(", "),
+        options.valid_days,
+        keys.display(),
+        keys.display(),
+        keys.join("client").display(),
+    );
+    screen::print(&text).map_err(|error| failed(&error))?;
+    Ok(Exit::Success)
+}
+
+fn serve(folder: &Path, keys: &Path, options: &Options) -> Result<Exit, Failure> {
+    let refused = |error: AccessError| {
+        failed(&error).help("make keys with `gyrator serve --init KEYS`, and name that folder")
+    };
+    let admission = match options.plain_text {
+        true => Admission::PlainText(Tokens::read(&keys.join("host")).map_err(refused)?),
+        false => Admission::Tls(Access::of_host(keys).map_err(refused)?),
+    };
+    let server_options = ServerOptions {
+        allowed: options.allow.clone(),
+        allow_upload: options.allow_upload,
+        largest_upload: options.largest_upload << 20,
+        components: usize::from(options.components),
+        timeout: time_limit(options.timeout),
+        memory_limit: options.memory_limit.map(|limit| limit << 20),
+        cache: options.fmu_cache.clone(),
+        ..ServerOptions::new(folder)
+    };
+    let server = Server::bind(options.listen, server_options, admission, Box::new(note));
+    let server = server.map_err(|error| failed(&error))?;
+    let address = server.address().map_err(|error| failed(&error))?;
+    let stop = server.stop_handle();
+    let heard = move || {
+        note("stopped");
+        stop.stop();
+        gyrator_worker::end_orphans();
+        gyrator_worker::program_ends();
+        std::process::exit(Exit::Success.code().into());
+    };
+    if let Err(error) = on_signal(heard) {
+        screen::message(&format!(
+            "warning: Ctrl-C may leave files behind: {error}\n"
+        ));
+    }
+    let scheme = if options.plain_text { "http" } else { "https" };
+    note(&format!(
+        "serving the FMUs of {} at {scheme}://{address}",
+        folder.display()
+    ));
+    server.serve()
+}
+
+/// A line of the log, with the time in UTC.
+fn note(text: &str) {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let time = utc(since.unwrap_or_default());
+    // A log without a reader ends no run.
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "{time} {}",
+        screen::harmless(text)
+    );
+}
+
+/// A time in UTC, as ISO 8601 has it. The days are those of the civil calendar (H. Hinnant, chrono-compatible low-level
+/// date algorithms, `civil_from_days`).
+fn utc(since: Duration) -> String {
+    let seconds = since.as_secs();
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times of GNU date 9.7: `date -u -d @SECONDS +%FT%TZ`.
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_709_251_199, "2024-02-29T23:59:59Z"),
+            (1_798_761_600, "2027-01-01T00:00:00Z"),
+        ] {
+            assert_eq!(utc(Duration::from_secs(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn a_hash_has_64_digits() {
+        assert_eq!(hash(&"0f".repeat(32)), Ok([15; 32]));
+        for wrong in ["", "0f", &"0g".repeat(32), &"ä".repeat(32)] {
+            assert!(hash(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Components on other machines: the host that runs their FMUs, and the way to it from a run.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `message.rs` | what the two sides say; `frame.rs`: as frames of a gRPC stream |
+//! | `access.rs` | certificates and tokens: making, reading; `tls.rs`: their use |
+//! | `client/` | the way from a run to a host: [`RemoteUnits`] |
+//! | `server/` | the host: [`Server`] |
+//!
+//! A component has a stream, which a TLS connection of its own carries. On it are the messages that an
+//! [isolated](gyrator_worker::isolated) component exchanges with its process, which the host passes on to one: a step
+//! is one message there and one back. Neither side believes what the other one sends: it is read as the bytes of a
+//! process are that an FMU has broken.
+//!
+//! Works on Linux; elsewhere there is nothing here yet.
+
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+pub mod access;
+pub mod client;
+mod frame;
+mod message;
+pub mod server;
+mod tls;
+
+pub use client::RemoteUnits;
+pub use message::{Hash, check_from_host, check_to_host};
+pub use server::Server;
+
+/// The method that a stream calls.
+const METHOD: &str = "/gyrator.remote.v1.Host/Component";
+
+/// Version of the messages. Both sides compare it, and the version of the program.
+const PROTOCOL: u32 = 1;
+
+/// The version of the program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Limits of HTTP/2: bytes under way on a stream, and of the headers.
+const WINDOW: u32 = 1 << 20;
+const LONGEST_HEADERS: u32 = 16 << 10;
+
+/// Bytes as hexadecimal digits.
+#[must_use]
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// SHA-256 of a file, and its length in bytes.
+///
+/// # Errors
+/// Errors of the operating system.
+pub fn hash_of(path: &std::path::Path) -> std::io::Result<([u8; 32], u64)> {
+    use sha2::Digest as _;
+    use std::io::Read as _;
+    let mut file = std::fs::File::open(path)?;
+    let mut hasher = sha2::Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    let mut length = 0;
+    loop {
+        let count = file.read(&mut buffer)?;
+        if count == 0 {
+            return Ok((hasher.finalize().into(), length));
+        }
+        hasher.update(&buffer[..count]);
+        length += count as u64;
+    }
+}

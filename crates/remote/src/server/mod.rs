@@ -1,0 +1,279 @@
+//! The host: runs FMUs for runs on other machines, each in a process of its own.
+
+mod connection;
+mod session;
+mod store;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+pub(crate) use store::path_in_folder;
+
+use crate::access::{Access, Tokens};
+use crate::message::Hash;
+use crate::tls;
+use store::Store;
+
+/// Connections beyond those of components: such as shake hands, or are refused.
+const SPARE_CONNECTIONS: usize = 64;
+/// Pause after a connection that could not be accepted, for want of descriptors for example.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Time for all connections to end.
+const LONGEST_STOP: Duration = Duration::from_secs(2);
+
+/// How FMUs are hosted.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// Folder of FMUs that may be loaded.
+    pub folder: PathBuf,
+    /// Hashes of FMUs that may be sent besides.
+    pub allowed: Vec<Hash>,
+    /// All FMUs may be sent.
+    pub allow_upload: bool,
+    /// Most bytes of an FMU that is sent.
+    pub largest_upload: u64,
+    /// Most components at a time.
+    pub components: usize,
+    /// Longest time of a call, where the run allows more.
+    pub timeout: Option<Duration>,
+    /// Most bytes of memory for the process of a component.
+    pub memory_limit: Option<u64>,
+    /// Directory where unpacked FMUs are kept.
+    pub cache: Option<PathBuf>,
+}
+
+impl ServerOptions {
+    /// Of the FMUs in a folder, and no others.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            allowed: Vec::new(),
+            allow_upload: false,
+            largest_upload: 512 << 20,
+            components: 64,
+            timeout: None,
+            memory_limit: None,
+            cache: None,
+        }
+    }
+}
+
+/// How runs are admitted.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Admission {
+    /// By certificate and token, encrypted.
+    Tls(Access),
+    /// By token alone, not encrypted: for this machine alone.
+    PlainText(Tokens),
+}
+
+/// Receives what a host notes: who came, what was started, what was refused and why.
+pub type Notes = Box<dyn Fn(&str) + Send + Sync>;
+
+/// Why a host does not begin.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The folder of FMUs is none.
+    #[error("{}: {error}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The address cannot be listened to.
+    #[error("cannot listen at {0}: {1}")]
+    Listen(SocketAddr, io::Error),
+    /// Only this machine may be served in plain text.
+    #[error(
+        "{0} is reached from other machines, and plain text is for this one alone; give an address such as \
+         127.0.0.1, or certificates"
+    )]
+    PlainText(SocketAddr),
+    /// The certificates cannot be used.
+    #[error("the certificates cannot be used: {0}")]
+    Certificates(String),
+}
+
+/// A host that listens.
+pub struct Server {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+}
+
+/// What all connections share.
+struct Shared {
+    options: ServerOptions,
+    store: Store,
+    tokens: Tokens,
+    acceptor: Option<TlsAcceptor>,
+    components: AtomicUsize,
+    connections: AtomicUsize,
+    notes: Notes,
+    /// Ends all connections.
+    stop: watch::Sender<()>,
+}
+
+/// Ends a host.
+#[derive(Clone)]
+pub struct Stop(Arc<Shared>);
+
+impl Stop {
+    /// Ends all connections with their processes, and removes what was sent.
+    pub fn stop(&self) {
+        // Where there is no connection, it reaches none.
+        let _ = self.0.stop.send(());
+        let begin = Instant::now();
+        while self.0.connections.load(Ordering::Relaxed) > 0 && begin.elapsed() < LONGEST_STOP {
+            std::thread::sleep(PAUSE);
+        }
+        std::thread::sleep(PAUSE);
+        self.0.store.remove();
+    }
+}
+
+impl Server {
+    /// Listens at an address.
+    ///
+    /// # Errors
+    /// If it cannot, or must not in plain text.
+    pub fn bind(
+        address: SocketAddr,
+        options: ServerOptions,
+        admission: Admission,
+        notes: Notes,
+    ) -> Result<Self, ServerError> {
+        let (tokens, acceptor) = match admission {
+            Admission::Tls(access) => {
+                let acceptor = tls::acceptor(&access);
+                let acceptor =
+                    acceptor.map_err(|error| ServerError::Certificates(error.to_string()))?;
+                (access.tokens, Some(acceptor))
+            }
+            Admission::PlainText(_) if !address.ip().is_loopback() => {
+                return Err(ServerError::PlainText(address));
+            }
+            Admission::PlainText(tokens) => (tokens, None),
+        };
+        let store = Store::open(
+            &options.folder,
+            options.allowed.clone(),
+            options.allow_upload,
+            options.largest_upload,
+        );
+        let store = store.map_err(|error| ServerError::Folder {
+            folder: options.folder.clone(),
+            error,
+        })?;
+        let listener = TcpListener::bind(address);
+        let listener = listener.map_err(|error| ServerError::Listen(address, error))?;
+        Ok(Self {
+            listener,
+            shared: Arc::new(Shared {
+                options,
+                store,
+                tokens,
+                acceptor,
+                components: AtomicUsize::new(0),
+                connections: AtomicUsize::new(0),
+                notes,
+                stop: watch::Sender::new(()),
+            }),
+        })
+    }
+
+    /// The address, with the port that the system has chosen where 0 was asked for.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Ends the host from another thread.
+    #[must_use]
+    pub fn stop_handle(&self) -> Stop {
+        Stop(Arc::clone(&self.shared))
+    }
+
+    /// Serves, for as long as the process lives.
+    pub fn serve(&self) -> ! {
+        loop {
+            match self.listener.accept() {
+                Ok((stream, peer)) => self.admit(stream, peer),
+                Err(error) => {
+                    self.shared
+                        .note(&format!("no connection is accepted: {error}"));
+                    std::thread::sleep(PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Serves a connection in a thread of its own.
+    fn admit(&self, stream: TcpStream, peer: SocketAddr) {
+        let shared = &self.shared;
+        let most = shared.options.components + SPARE_CONNECTIONS;
+        let Some(claim) = Claim::new(shared, |shared| &shared.connections, most) else {
+            return shared.note(&format!("{peer}: refused: there are {most} connections"));
+        };
+        let serve = {
+            let shared = Arc::clone(shared);
+            move || {
+                let _claim = claim;
+                connection::serve(stream, peer, &shared);
+            }
+        };
+        let thread = std::thread::Builder::new().name("connection".to_owned());
+        if let Err(error) = thread.spawn(serve) {
+            shared.note(&format!("{peer}: refused: {error}"));
+        }
+    }
+}
+
+impl Shared {
+    fn note(&self, text: &str) {
+        (self.notes)(text);
+    }
+}
+
+/// One of a limited number, given back when it is dropped.
+struct Claim {
+    shared: Arc<Shared>,
+    counter: fn(&Shared) -> &AtomicUsize,
+    /// How many there are with this one.
+    number: usize,
+}
+
+impl Claim {
+    fn new(
+        shared: &Arc<Shared>,
+        counter: fn(&Shared) -> &AtomicUsize,
+        most: usize,
+    ) -> Option<Self> {
+        let number = counter(shared).fetch_add(1, Ordering::Relaxed) + 1;
+        // Gives it back.
+        let claim = Self {
+            shared: Arc::clone(shared),
+            counter,
+            number,
+        };
+        (number <= most).then_some(claim)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        (self.counter)(&self.shared).fetch_sub(1, Ordering::Relaxed);
+    }
+}

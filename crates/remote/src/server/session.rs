@@ -1,0 +1,356 @@
+//! One component: finds its FMU, starts its process, and passes messages on.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use gyrator_fmu::{Fmu, LONGEST_STATE, OpenOptions};
+use gyrator_worker::isolated::{
+    Loss, Malformed, NotStarted, Progress, Request, ServedFmu, ServedProcess,
+};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
+use tonic::{Status, Streaming};
+
+use super::store::{Place, Refusal, Wish};
+use super::{Claim, Shared};
+use crate::frame::Frame;
+use crate::message::{self, ToHost};
+use crate::{PROTOCOL, VERSION};
+
+/// Time for the first message, and between two parts of an FMU that is sent.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Signs of life for each interval of keep-alive, and the shortest and longest distance between them.
+const SIGNS: u32 = 3;
+const DISTANCES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(60));
+/// Longest request, bytes: a state, and some million numbers.
+const LONGEST_REQUEST: usize = LONGEST_STATE + (1 << 26);
+
+/// Why a session ends.
+enum Farewell {
+    /// The run has closed it.
+    Closed,
+    /// The run is refused.
+    Refused(Status),
+    /// The process was lost.
+    Lost(Box<Loss>),
+}
+
+impl From<Status> for Farewell {
+    fn from(status: Status) -> Self {
+        Self::Refused(status)
+    }
+}
+
+impl From<Malformed> for Farewell {
+    fn from(_: Malformed) -> Self {
+        Self::Refused(Status::invalid_argument("a message is malformed"))
+    }
+}
+
+impl From<Refusal> for Farewell {
+    fn from(refusal: Refusal) -> Self {
+        let text = refusal.to_string();
+        Self::Refused(match refusal {
+            Refusal::System(..) => Status::internal(text),
+            Refusal::OtherFile { .. } => Status::failed_precondition(text),
+            _ => Status::permission_denied(text),
+        })
+    }
+}
+
+/// Ends the process of the FMU when the session is over, whatever it does.
+struct Abandon(Arc<AtomicBool>);
+
+impl Drop for Abandon {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The run at the other end.
+struct Talk {
+    incoming: Streaming<Frame>,
+    outgoing: UnboundedSender<Result<Frame, Status>>,
+    /// Distance between signs of life.
+    distance: Duration,
+}
+
+/// What a run has asked for.
+struct Order {
+    component: String,
+    wish: Wish,
+    logging: bool,
+    timeout: Option<Duration>,
+}
+
+/// Serves a component until its run ends.
+pub(super) async fn run(
+    incoming: Streaming<Frame>,
+    outgoing: UnboundedSender<Result<Frame, Status>>,
+    peer: SocketAddr,
+    shared: Arc<Shared>,
+) {
+    let mut talk = Talk {
+        incoming,
+        outgoing,
+        distance: Duration::from_secs(1),
+    };
+    let mut name = None;
+    let farewell = match serve(&mut talk, peer, &shared, &mut name).await {
+        Err(farewell) => farewell,
+        Ok(()) => Farewell::Closed,
+    };
+    let who = match &name {
+        Some(name) => format!("{peer}: `{name}`"),
+        None => peer.to_string(),
+    };
+    match farewell {
+        Farewell::Closed => shared.note(&format!("{who}: ended")),
+        Farewell::Refused(status) => {
+            shared.note(&format!("{who}: refused: {}", status.message()));
+            let _ = talk.outgoing.send(Err(status));
+        }
+        Farewell::Lost(loss) => {
+            shared.note(&format!("{who}: lost: {}", loss.sentence()));
+            let _ = talk.outgoing.send(Ok(message::lost(&loss)));
+        }
+    }
+}
+
+async fn serve(
+    talk: &mut Talk,
+    peer: SocketAddr,
+    shared: &Arc<Shared>,
+    name: &mut Option<String>,
+) -> Result<(), Farewell> {
+    let order = talk.first().await?;
+    *name = Some(order.component.clone());
+    let most = shared.options.components;
+    let claim = Claim::new(shared, |shared| &shared.components, most);
+    let claim = claim.ok_or_else(|| {
+        Status::resource_exhausted(format!("this host runs {most} components already"))
+    })?;
+    let place = {
+        let (shared, wish) = (Arc::clone(shared), order.wish.clone());
+        let find = move || shared.store.find(&wish);
+        talk.while_alive(None, find).await??
+    };
+    let path = match place {
+        Place::Here(path) => path,
+        Place::Wanted => talk.receive_fmu(shared, &order.wish).await?,
+    };
+    let abandoned = Arc::new(AtomicBool::new(false));
+    let _abandon = Abandon(Arc::clone(&abandoned));
+    let process = {
+        let (component, logging) = (order.component.clone(), order.logging);
+        let limits = (
+            least(order.timeout, shared.options.timeout),
+            shared.options.memory_limit,
+            shared.options.cache.clone(),
+        );
+        let components = claim.number;
+        let start = move || start(&path, &component, logging, limits, components, &abandoned);
+        talk.while_alive(None, start).await?
+    };
+    let process = process.map_err(|error| match error {
+        NotStarted::NotLoaded(message) => Farewell::Refused(Status::failed_precondition(message)),
+        NotStarted::Lost(loss) => Farewell::Lost(loss),
+    })?;
+    let (component, fmu) = (&order.component, &order.wish.name);
+    shared.note(&format!("{peer}: `{component}`: started {fmu}"));
+    let mut process = process;
+    talk.send_log(&mut process)?;
+    talk.send(message::welcome())?;
+    talk.pass_on(process).await
+}
+
+fn least(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Starts the process of an FMU. The archive is looked at before, with the usual limits: it may have been sent.
+fn start(
+    path: &Path,
+    component: &str,
+    logging: bool,
+    (timeout, memory_limit, cache): (Option<Duration>, Option<u64>, Option<PathBuf>),
+    components: usize,
+    abandoned: &Arc<AtomicBool>,
+) -> Result<ServedProcess, NotStarted> {
+    let options = OpenOptions {
+        cache,
+        ..OpenOptions::default()
+    };
+    let opened = Fmu::open_with(path, &options);
+    let fmu = opened.map_err(|error| NotStarted::NotLoaded(error.to_string()))?;
+    ServedProcess::start(&ServedFmu {
+        path,
+        component,
+        logging,
+        options: fmu.options(),
+        timeout,
+        memory_limit,
+        components,
+        abandoned,
+    })
+}
+
+impl Talk {
+    fn send(&self, frame: Frame) -> Result<(), Farewell> {
+        let sent = self.outgoing.send(Ok(frame));
+        sent.map_err(|_| Farewell::Closed)
+    }
+
+    /// The next frame; a run that is gone has closed.
+    async fn next(&mut self) -> Result<Bytes, Farewell> {
+        match self.incoming.message().await {
+            Ok(Some(frame)) => Ok(frame.content),
+            Ok(None) => Err(Farewell::Closed),
+            Err(status) if status.code() == tonic::Code::InvalidArgument => Err(status.into()),
+            Err(_) => Err(Farewell::Closed),
+        }
+    }
+
+    /// The next frame, which has to come soon.
+    async fn next_soon(&mut self) -> Result<Bytes, Farewell> {
+        let late = |_| Status::deadline_exceeded("the run is silent");
+        timeout(PATIENCE, self.next()).await.map_err(late)?
+    }
+
+    /// The first message.
+    async fn first(&mut self) -> Result<Order, Farewell> {
+        let content = self.next_soon().await?;
+        let ToHost::Hello(hello) = ToHost::read(&content)? else {
+            return Err(Malformed.into());
+        };
+        if (hello.protocol, hello.version) != (PROTOCOL, VERSION) {
+            let text = format!(
+                "this host is gyrator {VERSION}, and the run is gyrator {}; both need the same version",
+                hello.version
+            );
+            return Err(Status::failed_precondition(text).into());
+        }
+        let distance = hello.keep_alive / SIGNS;
+        self.distance = distance.clamp(DISTANCES.0, DISTANCES.1);
+        Ok(Order {
+            component: hello.component.to_owned(),
+            wish: Wish {
+                name: hello.fmu.to_owned(),
+                hash: hello.hash,
+                size: hello.size,
+                upload: hello.upload,
+            },
+            logging: hello.logging,
+            timeout: hello.timeout,
+        })
+    }
+
+    async fn receive_fmu(&mut self, shared: &Shared, wish: &Wish) -> Result<PathBuf, Farewell> {
+        let failed = |error| Farewell::from(Refusal::System(wish.name.clone(), error));
+        let mut arriving = shared.store.begin().map_err(failed)?;
+        self.send(message::wanted())?;
+        loop {
+            let content = self.next_soon().await?;
+            let ToHost::Upload(part) = ToHost::read(&content)? else {
+                return Err(Malformed.into());
+            };
+            if arriving.add(part, wish.size).map_err(failed)? {
+                return Ok(shared.store.take(arriving, wish)?);
+            }
+            if part.is_empty() {
+                return Err(Refusal::Altered(wish.name.clone()).into());
+            }
+        }
+    }
+
+    /// Does work that may take long in another thread, and gives signs of life meanwhile.
+    async fn while_alive<T: Send + 'static>(
+        &mut self,
+        progress: Option<&Progress>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Farewell> {
+        let mut work = tokio::task::spawn_blocking(work);
+        loop {
+            match timeout(self.distance, &mut work).await {
+                Ok(done) => {
+                    return done.map_err(|error| Status::internal(error.to_string()).into());
+                }
+                Err(_) => {
+                    let (calls, call) = progress.map_or((0, None), Progress::read);
+                    self.send(message::progress(&message::Progress { calls, call }))?;
+                }
+            }
+        }
+    }
+
+    fn send_log(&self, process: &mut ServedProcess) -> Result<(), Farewell> {
+        let lines = process.take_log();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.send(message::log(&lines))
+    }
+
+    /// The next request.
+    async fn request(&mut self, request: &mut Request) -> Result<(), Farewell> {
+        let mut parts = Vec::new();
+        loop {
+            let content = self.next().await?;
+            match ToHost::read(&content)? {
+                ToHost::RequestPart(part) if parts.len() + part.len() <= LONGEST_REQUEST => {
+                    parts.extend_from_slice(part);
+                }
+                ToHost::Request(part) if parts.is_empty() => return Ok(request.receive(part)?),
+                ToHost::Request(part) => {
+                    parts.extend_from_slice(part);
+                    return Ok(request.receive(&parts)?);
+                }
+                _ => return Err(Malformed.into()),
+            }
+        }
+    }
+
+    /// Passes requests on to the process, and its replies back.
+    async fn pass_on(&mut self, mut process: ServedProcess) -> Result<(), Farewell> {
+        let progress = process.progress();
+        let (mut request, mut reply) = (Request::default(), Vec::new());
+        loop {
+            self.request(&mut request).await?;
+            let begin = Instant::now();
+            let lost = Farewell::Lost;
+            let received = match process.post(&request) {
+                Ok(()) if process.has_reply() => process.receive(&request, &mut reply),
+                Ok(()) => {
+                    let mut memory = std::mem::take(&mut reply);
+                    let asked = std::mem::take(&mut request);
+                    let wait = move || {
+                        let received = process.receive(&asked, &mut memory);
+                        (process, asked, memory, received)
+                    };
+                    let waited = self.while_alive(Some(&progress), wait).await?;
+                    let received;
+                    (process, request, reply, received) = waited;
+                    received
+                }
+                Err(loss) => Err(loss),
+            };
+            let nanoseconds = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.send_log(&mut process)?;
+            received.map_err(lost)?;
+            let mut sent = Ok(());
+            message::reply(&reply, nanoseconds, |frame| {
+                if sent.is_ok() {
+                    sent = self.send(frame);
+                }
+            });
+            sent?;
+        }
+    }
+}
