@@ -16,6 +16,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
 };
+use sha2::Digest as _;
 use subtle::ConstantTimeEq as _;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -261,24 +262,30 @@ pub fn init(folder: &Path, names: &[String], validity: Validity) -> Result<(), A
 /// The authority of a folder, and its certificate.
 fn authority(folder: &Path) -> Result<(Issuer<'static, KeyPair>, String), AccessError> {
     let not_made = |error: rcgen::Error| AccessError::NotMade(error.to_string());
+    let (key_path, path) = (folder.join("ca.key"), folder.join("ca.pem"));
+    let is_new = !key_path.exists();
+    let key = match is_new {
+        true => KeyPair::generate().map_err(not_made)?,
+        false => {
+            let text = String::from_utf8_lossy(&file(&key_path)?).into_owned();
+            let key = KeyPair::from_pem(&text);
+            key.map_err(|error| invalid(&key_path, error.to_string()))?
+        }
+    };
     let mut params = CertificateParams::default();
-    params
-        .distinguished_name
-        .push(DnType::CommonName, "gyrator serve");
+    // A name of its own, by which others are told apart.
+    let digest = sha2::Sha256::digest(key.public_key_raw());
+    let name = format!("gyrator serve {}", crate::hexadecimal(&digest[..4]));
+    params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let now = SystemTime::now();
     params.not_before = (now - BEFORE).into();
     params.not_after = (now + DAY * 365 * u32::try_from(YEARS_OF_AUTHORITY).unwrap_or(1)).into();
-    let (key_path, path) = (folder.join("ca.key"), folder.join("ca.pem"));
-    if key_path.exists() {
-        let text = String::from_utf8_lossy(&file(&key_path)?).into_owned();
-        let key = KeyPair::from_pem(&text);
-        let key = key.map_err(|error| invalid(&key_path, error.to_string()))?;
+    if !is_new {
         let certificate = String::from_utf8_lossy(&file(&path)?).into_owned();
         return Ok((Issuer::new(params, key), certificate));
     }
-    let key = KeyPair::generate().map_err(not_made)?;
     let certificate = params.self_signed(&key).map_err(not_made)?.pem();
     write(&path, &certificate)?;
     write(&key_path, &key.serialize_pem())?;

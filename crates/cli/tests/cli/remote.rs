@@ -86,7 +86,7 @@ fn on_host(system: &str, names: &[&str], url: &str) -> String {
         let header = format!("[components.{name}]\n");
         text = text.replace(&header, &format!("{header}host = \"lab\"\n"));
     }
-    format!("{text}\n[hosts.lab]\nurl = \"{url}\"\naccess = \"keys/client\"\n")
+    format!("{text}\n[hosts.lab]\nurl = \"{url}\"\naccess = \"keys/client\"\nkeep_alive = 60\n")
 }
 
 fn run(bench: &Bench, system: &str, more: &[&str]) -> ProgramOutcome {
@@ -258,7 +258,8 @@ fn a_silent_host_ends_the_run() {
     let slow = FAULTY
         .replace("stop_time = 1.0", "stop_time = 1000.0")
         .replace("fault_time = 0.5", "fault_time = 0.0");
-    bench.write("system.toml", &on_host(&slow, &["bad"], &served.url));
+    let remote = on_host(&slow, &["bad"], &served.url).replace("keep_alive = 60", "keep_alive = 1");
+    bench.write("system.toml", &remote);
     let arguments = [
         "run",
         "system.toml",
@@ -296,8 +297,11 @@ fn a_silent_host_ends_the_run() {
 fn a_long_call_is_no_loss() {
     let bench = bench();
     let served = Served::start(&bench, &[]);
-    let slow = FAULTY.replace("sleep_time = 0.01", "sleep_time = 0.5");
-    let remote = on_host(&slow, &["bad"], &served.url) + "keep_alive = 0.1\n";
+    // The last step.
+    let slow = FAULTY
+        .replace("fault_time = 0.5", "fault_time = 1.0")
+        .replace("sleep_time = 0.01", "sleep_time = 2.0");
+    let remote = on_host(&slow, &["bad"], &served.url).replace("keep_alive = 60", "keep_alive = 1");
     let fault = ["--start-value", "bad.fault=sleep"];
     let outcome = run(&bench, &remote, &fault);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
@@ -377,8 +381,21 @@ fn runs_without_the_right_keys_are_refused_and_logged() {
     refusal(with("expired/client"));
     served.note_with("refused: invalid peer certificate: certificate expired");
     // Of a host, a certificate that has expired.
-    let expired = Served::start(&bench, &["--keys", "expired"].map(|text| text));
-    drop(expired);
+    let arguments = [
+        "serve",
+        "fmus",
+        "--keys",
+        "expired",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let old = Served::of(bench.command(arguments));
+    let text = refusal(Opener {
+        url: HostUrl::parse(&old.url).unwrap(),
+        ..good
+    });
+    assert!(text.contains("certificate expired"), "{text}");
+    old.note_with("refused");
 }
 
 #[test]
@@ -583,7 +600,9 @@ fn two_hosts_and_the_cable_between_them() {
     );
     assert!(bench.read("out.csv") == expected);
     let long = system.replace("stop_time = 2.0", "stop_time = 1e6");
-    bench.write("system.toml", &on_host(&long, &["left"], &served.url));
+    let remote =
+        on_host(&long, &["left"], &served.url).replace("keep_alive = 60", "keep_alive = 1");
+    bench.write("system.toml", &remote);
     let child = hosts
         .on(0, &command)
         .stderr(Stdio::piped())
