@@ -19,9 +19,11 @@ mod dual_mass;
 mod epas;
 mod figures;
 mod learned_oscillator;
+mod linear_unit;
 mod metrics;
 mod multiple_oscillator;
 mod nonlinear_oscillator;
+mod oscillator_order;
 mod oscillators;
 mod pendula;
 mod published;
@@ -48,6 +50,7 @@ pub static BENCHMARKS: &[Benchmark] = &[
     double_oscillator::BENCHMARK,
     residual_share::BENCHMARK,
     random_oscillators::BENCHMARK,
+    oscillator_order::BENCHMARK,
     multiple_oscillator::BENCHMARK,
     nonlinear_oscillator::BENCHMARK,
     pendula::BENCHMARK,

@@ -22,6 +22,10 @@ static FILES: &[(&str, &str)] = &[
         "nonlinear-oscillator",
         include_str!("../data/nonlinear-oscillator.csv"),
     ),
+    (
+        "oscillator-order",
+        include_str!("../data/oscillator-order.csv"),
+    ),
     ("residual-share", include_str!("../data/residual-share.csv")),
     ("pendula", include_str!("../data/pendula.csv")),
     ("crane-energy", include_str!("../data/crane-energy.csv")),

@@ -289,3 +289,10 @@ fn sweep_signal() {
 fn power_steering() {
     expect_good(&rows("epas-stand-in", &["R-3Hz"]), 34);
 }
+
+/// The partitioned oscillator of the tutorials of preCICE.
+#[test]
+fn order_of_methods_and_extrapolations() {
+    let rows = rows("oscillator-order", &["curves", "lines", "values"]);
+    expect_good(&rows, 86);
+}
