@@ -32,6 +32,7 @@ mod methods;
 mod nominal;
 mod packed;
 mod quarter_car;
+mod random_choices;
 mod random_corrections;
 mod random_verdicts;
 mod real_time;

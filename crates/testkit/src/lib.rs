@@ -23,7 +23,7 @@ pub use double_oscillator::{Coupling, DoubleOscillator, Metrics, OscillatorState
 pub use extrapolations::{extrapolations_of_any_step, needs_substeps};
 pub use fmu_fixture::fmu;
 pub use model_unit::ModelUnit;
-pub use random_system::RandomSystem;
+pub use random_system::{Abilities, RandomSystem};
 pub use spy::{GivenInputs, Spied, Spy};
 pub use step_outputs::StepOutputs;
 pub use ticking::ticking;

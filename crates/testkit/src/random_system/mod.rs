@@ -1,12 +1,11 @@
 //! Seeded random systems of coupled masses, with their solution without a coupling error.
 
-use gyrator::error::{Cause, UnitFault};
+mod mass_unit;
+
 use gyrator::random::SplitMix64;
-use gyrator::unit::{
-    Capabilities, Causality, Feedthrough, Handle, SavedState, StepOutcome, UnitDescription,
-    UnitResult, Variable,
-};
-use gyrator::{Run, RunOptions, System, Unit, Word};
+use gyrator::{Run, RunOptions, System, Word};
+
+use mass_unit::MassUnit;
 
 /// Longest inner step, s. The fastest oscillation that is drawn has some 200 rad/s, and a Runge-Kutta step of
 /// this length misses it by less than 1e-7 of its amplitude.
@@ -33,12 +32,37 @@ pub struct RandomSystem {
     pub sense: f64,
     /// Correction of the bonds.
     pub correction: Option<Word>,
+    /// Whether the choice of method, exchange and extrapolation is left to the program.
+    pub is_untuned: bool,
     nodes: Vec<Node>,
+}
+
+/// What a unit offers to its master.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities {
+    /// Outputs are computed at the end of a step only, and again read as they were.
+    pub caches_outputs: bool,
+    /// Directional derivatives.
+    pub has_derivatives: bool,
+    /// States can be saved and restored.
+    pub has_states: bool,
+    /// Order up to which derivatives of inputs are taken, at most 3; with 0 inputs are held.
+    pub input_derivatives: u32,
+}
+
+impl Abilities {
+    const ALL: Self = Self {
+        caches_outputs: false,
+        has_derivatives: true,
+        has_states: true,
+        input_derivatives: 1,
+    };
 }
 
 /// A mass with its springs, dampers, friction and drive.
 #[derive(Debug, Clone)]
 struct Node {
+    abilities: Abilities,
     parent: Option<usize>,
     /// Communication steps to a macro-step.
     rate: u32,
@@ -130,6 +154,7 @@ impl RandomSystem {
             let is_driven = draw.below(4) == 0;
             let is_rough = !is_linear && is_damped && draw.flip();
             Node {
+                abilities: Abilities::ALL,
                 parent,
                 rate: if is_single_rate { 1 } else { rate },
                 mass: draw.between(0.3, 10.0),
@@ -156,8 +181,54 @@ impl RandomSystem {
             has_bonds,
             sense: 1.0,
             correction: None,
+            is_untuned: false,
             nodes,
         }
+    }
+
+    /// The system of a seed, whose units lack some of the abilities, as vendors' FMUs do.
+    #[must_use]
+    pub fn with_drawn_abilities(seed: u64) -> Self {
+        let mut system = Self::of_seed(seed);
+        // Another stream, so that the system is that of the seed.
+        let first = SplitMix64::new(!seed).next_bits();
+        let mut draw = Draw(SplitMix64::new(first));
+        for node in &mut system.nodes {
+            let [caches_outputs, has_derivatives, has_states] = [(); 3].map(|()| draw.flip());
+            node.abilities = Abilities {
+                caches_outputs,
+                has_derivatives,
+                has_states,
+                input_derivatives: [0, 0, 1, 3][draw.below(4)],
+            };
+        }
+        system
+    }
+
+    /// The abilities of the units.
+    pub fn abilities(&self) -> impl Iterator<Item = Abilities> {
+        self.nodes.iter().map(|node| node.abilities)
+    }
+
+    /// Whether all forces are linear in positions and velocities.
+    #[must_use]
+    pub fn is_linear(&self) -> bool {
+        let springs = |node: &Node| node.wall.k3 == 0.0 && node.coupling.k3 == 0.0;
+        self.nodes
+            .iter()
+            .all(|node| springs(node) && node.friction == 0.0)
+    }
+
+    /// Whether something takes energy out of the system.
+    #[must_use]
+    pub fn is_damped(&self) -> bool {
+        self.nodes.iter().any(|node| node.wall.c > 0.0)
+    }
+
+    /// Whether units step at several rates.
+    #[must_use]
+    pub fn is_multi_rate(&self) -> bool {
+        self.nodes.iter().any(|node| node.rate != 1)
     }
 
     /// The system with all communication steps `factor` times as long.
@@ -168,11 +239,16 @@ impl RandomSystem {
         system.stop_time(self.step_size * self.steps as f64);
         for (index, node) in self.nodes.iter().enumerate() {
             let name = format!("n{index}");
-            system
+            let settings = system
                 .add(&name, MassUnit::new(node.clone(), self.children(index)))
-                .step_size(step / f64::from(node.rate))
-                .extrapolation(self.extrapolation)
-                .exchange(self.exchange);
+                .step_size(step / f64::from(node.rate));
+            if self.is_untuned {
+                settings.extrapolation("auto").exchange("auto");
+            } else {
+                settings
+                    .extrapolation(self.extrapolation)
+                    .exchange(self.exchange);
+            }
         }
         for (index, node) in self.nodes.iter().enumerate() {
             let Some(parent) = node.parent else { continue };
@@ -299,159 +375,4 @@ fn runge_kutta(
     };
     let means: Vec<[f64; 2]> = (0..states.len()).map(mean).collect();
     after(step, &means)
-}
-
-/// A mass as a unit. Inputs: position and velocity of the parent, then the forces of the children; they take
-/// first derivatives.
-struct MassUnit {
-    description: UnitDescription,
-    node: Node,
-    state: [f64; 2],
-    /// Values and slopes at `set_at`.
-    inputs: Vec<[f64; 2]>,
-}
-
-impl MassUnit {
-    fn new(node: Node, children: Vec<usize>) -> Self {
-        let mut inputs = Vec::new();
-        if node.parent.is_some() {
-            inputs.extend(["x_parent".to_owned(), "v_parent".to_owned()]);
-        }
-        inputs.extend(children.iter().map(|child| format!("f{child}")));
-        let mut outputs = vec!["x", "v"];
-        outputs.extend(node.parent.map(|_| "f"));
-        let names = inputs.iter().map(|name| (name.as_str(), Causality::Input));
-        let names = names.chain(outputs.iter().map(|name| (*name, Causality::Output)));
-        let variables = names
-            .zip(0..)
-            .map(|((name, causality), handle)| Variable::real(name, handle, causality));
-        let force = inputs.len() + 2;
-        let feedthrough: Feedthrough = node
-            .parent
-            .map(|_| (force, vec![0, 1]))
-            .into_iter()
-            .collect();
-        let capabilities = Capabilities {
-            input_derivatives: 1,
-            output_derivatives: 0,
-            fresh_outputs: true,
-            directional_derivatives: true,
-            variable_step: true,
-            save_and_restore: true,
-            serialize: false,
-        };
-        Self {
-            description: UnitDescription::new(variables.collect(), feedthrough, capabilities),
-            state: node.start,
-            inputs: vec![[0.0; 2]; inputs.len()],
-            node,
-        }
-    }
-
-    /// Inputs of the parent and the sum of the forces of the children, some time after they were set.
-    fn inputs_after(&self, time: f64) -> ([f64; 2], f64) {
-        let value = |input: &[f64; 2]| input[0] + time * input[1];
-        let (parent, children) = match self.node.parent {
-            Some(_) => self.inputs.split_at(2),
-            None => (&[][..], &self.inputs[..]),
-        };
-        let parent = match parent {
-            [x, v] => [value(x), value(v)],
-            _ => [0.0; 2],
-        };
-        (parent, children.iter().map(value).sum())
-    }
-}
-
-impl Unit for MassUnit {
-    fn description(&self) -> &UnitDescription {
-        &self.description
-    }
-
-    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
-        for (handle, value) in handles.iter().zip(values) {
-            self.inputs[*handle as usize] = [*value, 0.0];
-        }
-        Ok(())
-    }
-
-    fn set_input_derivatives(
-        &mut self,
-        handles: &[Handle],
-        _: &[i32],
-        values: &[f64],
-    ) -> UnitResult {
-        for (handle, value) in handles.iter().zip(values) {
-            self.inputs[*handle as usize][1] = *value;
-        }
-        Ok(())
-    }
-
-    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
-        let inputs = self.inputs.len();
-        for (handle, value) in handles.iter().zip(values) {
-            *value = match (*handle as usize).checked_sub(inputs) {
-                None => self.inputs[*handle as usize][0],
-                Some(0) => self.state[0],
-                Some(1) => self.state[1],
-                Some(_) => {
-                    let (parent, _) = self.inputs_after(0.0);
-                    self.node.coupling_force(self.state, parent)
-                }
-            };
-        }
-        Ok(())
-    }
-
-    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
-        let inner = (step / INNER_STEP).ceil();
-        let inner_step = step / inner;
-        for part in 0..inner as usize {
-            let since = part as f64 * inner_step;
-            let next = runge_kutta(since, inner_step, &[self.state], |since, state| {
-                let (parent, children) = self.inputs_after(since);
-                vec![self.node.slope(time + since, state[0], parent, children)]
-            });
-            self.state = next[0];
-        }
-        // The next inputs begin at the end of this step.
-        for input in &mut self.inputs {
-            *input = [input[0] + step * input[1], 0.0];
-        }
-        Ok(StepOutcome::Done)
-    }
-
-    fn directional_derivative(
-        &mut self,
-        _: &[Handle],
-        knowns: &[Handle],
-        seed: &[f64],
-        values: &mut [f64],
-    ) -> UnitResult {
-        let (parent, _) = self.inputs_after(0.0);
-        let spring = self.node.coupling;
-        let stretch = self.state[0] - parent[0];
-        let by_position = -(spring.k + 3.0 * spring.k3 * stretch * stretch);
-        let of = |known: &Handle| if *known == 0 { by_position } else { -spring.c };
-        values[0] = knowns
-            .iter()
-            .zip(seed)
-            .map(|(known, seed)| of(known) * seed)
-            .sum();
-        Ok(())
-    }
-
-    fn save(&mut self, _: Option<SavedState>) -> UnitResult<SavedState> {
-        Ok(Box::new((self.state, self.inputs.clone())))
-    }
-
-    fn restore(&mut self, state: &SavedState) -> UnitResult {
-        let Some((state, inputs)) = state.downcast_ref::<([f64; 2], Vec<[f64; 2]>)>() else {
-            let text = "the state is another unit's";
-            return Err(UnitFault::new("restore", Cause::Error, text));
-        };
-        self.state = *state;
-        self.inputs.clone_from(inputs);
-        Ok(())
-    }
 }

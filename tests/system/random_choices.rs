@@ -1,0 +1,273 @@
+//! What a run chooses by itself against held, stale inputs, on random systems: the coupling error of each signal, and whether
+//! runs stay bounded.
+
+use std::ops::Range;
+
+use gyrator_testkit::RandomSystem;
+use rayon::prelude::*;
+
+use super::error_bars::result;
+
+/// Errors are compared where hold's is below this part of the signal's root mean square.
+const COMPARED_BELOW: f64 = 0.3;
+/// An error may be so many times that of hold.
+const ALLOWED: f64 = 1.05;
+/// Errors below this part of a signal's root mean square are equal: the truth is computed with an inner step of its own.
+const EQUAL_BELOW: f64 = 1e-6;
+/// A run is bounded while no signal is greater than so many times the truth's greatest magnitude.
+const BOUND: f64 = 10.0;
+
+/// A signal of a run against the truth.
+#[derive(Debug, Clone, Copy)]
+struct SignalError {
+    /// Root mean square of the error over that of the truth.
+    relative: f64,
+    /// Greatest magnitude over that of the truth; infinite where a value is not finite.
+    greatest: f64,
+}
+
+impl SignalError {
+    fn of(run: &[f64], truth: &[f64]) -> Self {
+        let errors = run.iter().zip(truth).map(|(value, truth)| value - truth);
+        Self {
+            relative: rms(errors) / rms(truth.iter().copied()),
+            greatest: greatest(run) / greatest(truth),
+        }
+    }
+}
+
+/// Infinite where a value is not finite.
+fn rms(values: impl Iterator<Item = f64>) -> f64 {
+    let (count, squares) = values.fold((0.0, 0.0), |(count, squares), value| {
+        (count + 1.0, squares + value * value)
+    });
+    let rms = f64::sqrt(squares / count);
+    if rms.is_finite() { rms } else { f64::INFINITY }
+}
+
+/// Infinite where a value is not finite.
+fn greatest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |greatest, value| {
+        if value.is_finite() {
+            f64::max(greatest, value.abs())
+        } else {
+            f64::INFINITY
+        }
+    })
+}
+
+/// A signal of a system, with what the run chose and with hold.
+#[derive(Debug)]
+struct Compared {
+    seed: u64,
+    signal: String,
+    hold: SignalError,
+    chosen: SignalError,
+}
+
+impl Compared {
+    fn is_compared(&self) -> bool {
+        self.hold.relative < COMPARED_BELOW
+    }
+
+    fn ratio(&self) -> f64 {
+        self.chosen.relative.max(EQUAL_BELOW) / self.hold.relative.max(EQUAL_BELOW)
+    }
+
+    fn is_worse(&self) -> bool {
+        self.is_compared() && self.ratio() > ALLOWED
+    }
+
+    /// Hold stays bounded and the choice does not.
+    fn is_unbounded(&self) -> bool {
+        let limit = f64::max(BOUND, ALLOWED * self.hold.greatest);
+        self.hold.greatest <= BOUND && self.chosen.greatest > limit
+    }
+}
+
+/// A system of the sample and its signals.
+struct Judged {
+    system: RandomSystem,
+    signals: Vec<Compared>,
+}
+
+/// The coupling error of each signal of a system with hold, and with what the run chooses.
+fn judge(seed: u64, steps: usize) -> Judged {
+    let mut system = RandomSystem::with_drawn_abilities(seed);
+    system.steps = steps;
+    (system.exchange, system.extrapolation) = ("stale", "hold");
+    let names = system.outputs();
+    let truth = system.truth();
+    let errors = |system: &RandomSystem| -> Vec<SignalError> {
+        let table = result(system, &names, 1.0);
+        let columns = table.series.iter().map(|series| series.numbers().unwrap());
+        let pairs = columns.zip(&truth);
+        pairs
+            .map(|(run, truth)| SignalError::of(run, truth))
+            .collect()
+    };
+    let hold = errors(&system);
+    system.is_untuned = true;
+    let chosen = errors(&system);
+    let pairs = hold.into_iter().zip(chosen).zip(&names);
+    let signals = pairs.map(|((hold, chosen), signal)| Compared {
+        seed,
+        signal: signal.clone(),
+        hold,
+        chosen,
+    });
+    Judged {
+        signals: signals.collect(),
+        system,
+    }
+}
+
+/// Whether a system is of a kind.
+type Kind<'a> = &'a dyn Fn(&RandomSystem) -> bool;
+
+/// Quantiles of the ratio of the errors, over the signals of the systems that are meant.
+fn distribution(name: &str, all: &[Judged], is_meant: Kind<'_>) {
+    let meant = all.iter().filter(|judged| is_meant(&judged.system));
+    let signals: Vec<&Compared> = meant.clone().flat_map(|judged| &judged.signals).collect();
+    let compared = signals.iter().filter(|signal| signal.is_compared());
+    let mut ratios: Vec<f64> = compared.map(|signal| signal.ratio()).collect();
+    ratios.sort_by(f64::total_cmp);
+    let quantiles = [0.0, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0].map(|part| {
+        let last = ratios.len().saturating_sub(1) as f64;
+        let value = ratios.get((part * last).round() as usize);
+        format!("{:>9.3e}", value.copied().unwrap_or(f64::NAN))
+    });
+    let worse = signals.iter().filter(|signal| signal.is_worse()).count();
+    let unbounded = signals.iter().filter(|signal| signal.is_unbounded());
+    println!(
+        "{name:22} {:>7} {:>7} {:>7} {} {worse:>6} {:>9}",
+        meant.count(),
+        signals.len(),
+        ratios.len(),
+        quantiles.join(" "),
+        unbounded.count()
+    );
+}
+
+/// Prints the distribution of the ratio of the errors, as a whole and by kinds of systems, and the worst signals.
+fn print(all: &[Judged]) {
+    println!(
+        "{:22} {:>7} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>9}",
+        "error / error of hold",
+        "systems",
+        "signals",
+        "< 30 %",
+        "least",
+        "1 %",
+        "10 %",
+        "median",
+        "90 %",
+        "99 %",
+        "99.9 %",
+        "greatest",
+        "> 1.05",
+        "unbounded"
+    );
+    let is_held =
+        |system: &RandomSystem| system.abilities().all(|unit| unit.input_derivatives == 0);
+    let follows = |system: &RandomSystem| system.abilities().all(|unit| unit.input_derivatives > 0);
+    let caches = |system: &RandomSystem| system.abilities().any(|unit| unit.caches_outputs);
+    let derives = |system: &RandomSystem| system.abilities().all(|unit| unit.has_derivatives);
+    let saves = |system: &RandomSystem| system.abilities().all(|unit| unit.has_states);
+    let kinds: [(&str, Kind<'_>); 14] = [
+        ("all", &|_| true),
+        ("single-rate", &|system| !system.is_multi_rate()),
+        ("multi-rate", &RandomSystem::is_multi_rate),
+        ("linear", &RandomSystem::is_linear),
+        ("not linear", &|system| !system.is_linear()),
+        ("damped", &RandomSystem::is_damped),
+        ("undamped", &|system| !system.is_damped()),
+        ("all values only", &is_held),
+        ("all follow curves", &follows),
+        ("mixed", &|system| !is_held(system) && !follows(system)),
+        ("outputs cached", &caches),
+        ("none cached", &|system| !caches(system)),
+        ("all with derivatives", &derives),
+        ("all with states", &saves),
+    ];
+    for (name, is_meant) in kinds {
+        distribution(name, all, is_meant);
+    }
+    let signals = || all.iter().flat_map(|judged| &judged.signals);
+    let mut worst: Vec<&Compared> = signals().filter(|signal| signal.is_compared()).collect();
+    worst.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
+    println!(
+        "\nworst signals: seed, signal, ratio, error of hold and chosen over the signal's rms"
+    );
+    for signal in worst.iter().take(15).filter(|signal| signal.is_worse()) {
+        print_signal(signal);
+    }
+    println!("\nbounded with hold only: seed, signal, greatest value over the truth's");
+    for signal in signals().filter(|signal| signal.is_unbounded()).take(15) {
+        let Compared {
+            seed,
+            signal,
+            hold,
+            chosen,
+        } = signal;
+        println!(
+            "{seed:6} {signal:6} {:9.3e} {:9.3e}",
+            hold.greatest, chosen.greatest
+        );
+    }
+    let seeds = |is_meant: &dyn Fn(&Compared) -> bool| {
+        let has = |judged: &&Judged| judged.signals.iter().any(is_meant);
+        all.iter().filter(has).count()
+    };
+    println!(
+        "\nsystems with a signal that is worse: {}, that is unbounded: {}, of {}",
+        seeds(&Compared::is_worse),
+        seeds(&Compared::is_unbounded),
+        all.len()
+    );
+}
+
+fn print_signal(signal: &Compared) {
+    let ratio = signal.ratio();
+    let Compared {
+        seed,
+        signal,
+        hold,
+        chosen,
+    } = signal;
+    println!(
+        "{seed:6} {signal:6} {ratio:9.3e} {:9.3e} {:9.3e}",
+        hold.relative, chosen.relative
+    );
+}
+
+/// Judges the systems of these seeds and prints the distribution: nothing may be unbounded that is bounded with hold.
+fn judge_all(seeds: Range<u64>, steps: usize) {
+    let seeds = chosen_seeds().unwrap_or(seeds);
+    let all: Vec<Judged> = seeds
+        .into_par_iter()
+        .map(|seed| judge(seed, steps))
+        .collect();
+    print(&all);
+    let mut signals = all.iter().flat_map(|judged| &judged.signals);
+    let unbounded = signals.find(|signal| signal.is_unbounded());
+    assert!(unbounded.is_none(), "{unbounded:#?}");
+}
+
+/// `GYRATOR_RANDOM_SEEDS=FIRST..END`: other systems.
+fn chosen_seeds() -> Option<Range<u64>> {
+    let text = std::env::var("GYRATOR_RANDOM_SEEDS").ok()?;
+    let (first, end) = text.split_once("..")?;
+    Some(first.parse().ok()?..end.parse().ok()?)
+}
+
+#[test]
+fn choices_are_no_worse_than_hold() {
+    judge_all(0..50, 100);
+}
+
+#[test]
+#[ignore = "study: 2000 random systems, two runs and the truth each"]
+fn choices_are_no_worse_than_hold_on_2000_random_systems() {
+    judge_all(0..2000, 2000);
+}
