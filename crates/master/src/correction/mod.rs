@@ -1,5 +1,6 @@
 //! Corrections of the inputs of a power bond.
 
+mod equal_displacement;
 mod nepce;
 mod residual_power;
 
@@ -44,6 +45,8 @@ pub struct Side {
     /// Values of the receiving inputs in effect at k, at the end of the step from k − 1 (ũ),
     /// corrections included.
     pub used: Vec<f64>,
+    /// Means of the receiving inputs over the step from k − 1 to k, as their units received them.
+    pub applied: Vec<f64>,
     /// Correction of the receiving inputs over the step from k − 1 to k, at its end.
     pub correction: Vec<f64>,
 }
@@ -161,8 +164,12 @@ impl Clone for Box<dyn Correction> {
 }
 
 /// Every correction, by its word in a system file.
-pub const CORRECTIONS: &[Entry<dyn Correction>] =
-    &[residual_power::ENTRY, nepce::ENTRY, nepce::WITH_FEEDTHROUGH];
+pub const CORRECTIONS: &[Entry<dyn Correction>] = &[
+    residual_power::ENTRY,
+    nepce::ENTRY,
+    nepce::WITH_FEEDTHROUGH,
+    equal_displacement::ENTRY,
+];
 
 stored!(BondPoint {
     index,
@@ -181,7 +188,8 @@ stored!(Side {
     previous_error,
     fed,
     used,
-    correction
+    correction;
+    applied
 });
 stored!(Increments { effort, flow });
 
@@ -228,6 +236,7 @@ mod tests {
             previous_error: vec![0.0; axes],
             fed: vec![0.0; axes],
             used: vec![0.0; axes],
+            applied: vec![0.0; axes],
             correction: vec![0.0; axes],
         };
         BondPoint {
@@ -266,6 +275,7 @@ mod tests {
             ("residual-power", false, true),
             ("nepce", false, false),
             ("nepce-feedthrough", true, false),
+            ("equal-displacement", false, false),
         ] {
             let expected = CorrectionFacts {
                 degree: 0,

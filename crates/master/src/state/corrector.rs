@@ -12,6 +12,8 @@ pub(crate) struct Corrector {
     pub(crate) facts: CorrectionFacts,
     pub(crate) correction: Box<dyn Correction>,
     pub(crate) axes: Vec<Axis>,
+    /// How the inputs of the effort and of the flow are received, axis by axis.
+    receptions: Vec<[Reception; 2]>,
     pub(crate) every: u64,
     pub(crate) point: BondPoint,
     increments: Increments,
@@ -45,12 +47,14 @@ impl Corrector {
                 previous_error: vec![0.0; axes],
                 fed: vec![0.0; axes],
                 used: vec![0.0; axes],
+                applied: vec![0.0; axes],
                 correction: vec![0.0; axes],
             };
             correctors.push(Self {
                 bond: index,
                 facts: chosen.facts(&()),
                 correction,
+                receptions: receptions(graph, bond),
                 axes: bond.axes.clone(),
                 every: u64::from(bond.every),
                 point: BondPoint {
@@ -71,6 +75,41 @@ impl Corrector {
         }
         correctors
     }
+}
+
+/// How the receiver of an input follows its course over a step.
+#[derive(Debug, Clone, Copy)]
+struct Reception {
+    /// Derivatives that it takes.
+    derivatives: usize,
+    /// Its communication steps within the step, each with a value of its own.
+    parts: u32,
+}
+
+impl Reception {
+    /// Mean over the step that was prepared, of what the receiver makes of it.
+    fn mean(self, input: &InputCourse) -> f64 {
+        let part = input.length / f64::from(self.parts);
+        let mean = |index: u32| {
+            let curve = input.curve.shifted(f64::from(index) * part);
+            curve.truncated(self.derivatives).mean(part)
+        };
+        (0..self.parts).map(mean).sum::<f64>() / f64::from(self.parts)
+    }
+}
+
+fn receptions(graph: &Graph, bond: &Bond) -> Vec<[Reception; 2]> {
+    let reception = |side: usize| {
+        let component = &graph.components[side];
+        let parts = f64::from(bond.every) / component.rate.ratio();
+        Reception {
+            derivatives: component.description.capabilities.input_derivatives as usize,
+            parts: parts.round().max(1.0) as u32,
+        }
+    };
+    // The effort goes to the side that gives the flow, and back.
+    let both = [reception(bond.flow_side), reception(bond.effort_side)];
+    vec![both; bond.axes.len()]
 }
 
 fn facts(graph: &Graph, bond: &Bond) -> BondFacts {
@@ -120,14 +159,21 @@ impl Corrector {
     pub(crate) fn read_values(&mut self, outputs: &[f64], used: &[f64], inputs: &[InputCourse]) {
         let point = &mut self.point;
         for (index, axis) in self.axes.iter().enumerate() {
-            for (side, output, input) in [
-                (&mut point.effort, axis.effort_output, axis.effort_input),
-                (&mut point.flow, axis.flow_output, axis.flow_input),
+            let [of_effort, of_flow] = self.receptions[index];
+            for (side, output, input, reception) in [
+                (
+                    &mut point.effort,
+                    axis.effort_output,
+                    axis.effort_input,
+                    of_effort,
+                ),
+                (&mut point.flow, axis.flow_output, axis.flow_input, of_flow),
             ] {
                 side.previous_output[index] = side.output[index];
                 side.output[index] = outputs[output];
                 side.fed[index] = inputs[input].fed(outputs);
                 side.used[index] = used[input];
+                side.applied[index] = reception.mean(&inputs[input]);
             }
         }
     }
@@ -207,6 +253,7 @@ impl Stored for Corrector {
             bond: _,
             facts: _,
             axes: _,
+            receptions: _,
             every: _,
             group: _,
         } = self;

@@ -230,6 +230,7 @@ fn point(index: u64, held: f64, jacobian: f64, added: &Increments) -> BondPoint 
             previous_error: vec![0.1 * at(index as f64 - 1.0)],
             fed: vec![now],
             used: vec![now - held],
+            applied: vec![now - held],
             correction: vec![increment.at(h)],
         }
     };
