@@ -5,10 +5,12 @@ use rayon::prelude::*;
 
 use crate::assembly::{COMPENSATED, FRESH, REFINED, STALE};
 use crate::cranes;
+use crate::macro_steps;
 use crate::published;
 use crate::reference::NotConverged;
 use crate::role::{Role, RoleAssignment, RoleError};
 use crate::row::{Bar, BenchmarkRow, Figure};
+use crate::untuned;
 use gyrator_chart::Chart;
 
 /// A system with a known solution, in several cases, and what co-simulations of it should show.
@@ -29,6 +31,13 @@ pub struct Benchmark {
         fn(&RoleAssignment, &'static Case, &Progress<'_>) -> Result<(), MeasureError>,
     /// Draws the counterparts of the figures of its source.
     pub(crate) figures: fn(&RoleAssignment) -> Result<Vec<Chart>, MeasureError>,
+    /// Makes further rows of those of all cases that were run; judged where that is all of them.
+    pub(crate) conclude: fn(&[BenchmarkRow]) -> Vec<BenchmarkRow>,
+}
+
+/// No further rows.
+pub(crate) fn nothing_more(_: &[BenchmarkRow]) -> Vec<BenchmarkRow> {
+    Vec::new()
 }
 
 /// A case of a benchmark.
@@ -70,6 +79,9 @@ pub enum MeasureError {
     /// An FMU has no such output.
     #[error("the run has no real output `{0}`")]
     NoOutput(String),
+    /// A word of the benchmark's own does not fit.
+    #[error("{0}")]
+    NoEntry(String),
     /// There is no compensator.
     #[error(transparent)]
     Synthesis(#[from] gyrator_h_infinity::SynthesisError),
@@ -193,7 +205,22 @@ impl Benchmark {
                 .into_inner()
                 .unwrap_or_else(std::sync::PoisonError::into_inner))
         };
-        cases.par_iter().map(run).collect()
+        let mut results: Vec<Result<Vec<BenchmarkRow>, BenchmarkError>> =
+            cases.par_iter().map(run).collect();
+        let all: Vec<BenchmarkRow> = results.iter().flatten().flatten().cloned().collect();
+        let is_whole = cases.len() == self.cases.len() && results.iter().all(Result::is_ok);
+        if let Some(Ok(last)) = results.last_mut() {
+            for row in (self.conclude)(&all) {
+                let row = BenchmarkRow {
+                    benchmark: self.name,
+                    ..row
+                };
+                let row = if is_whole { row } else { row.not_judged() };
+                show(&row);
+                last.push(row);
+            }
+        }
+        results
     }
 
     /// The counterparts of the figures of its source.
@@ -215,11 +242,19 @@ impl Benchmark {
         self.cases.iter().find(|case| case.name == name)
     }
 
-    /// Whether a case takes a minute or more, so that it is to be run only where it or its benchmark is
-    /// asked for.
+    /// Whether a case takes a minute or more, or judges by bars that are not the benchmark's own, so that it is to be run only where
+    /// it or its benchmark is asked for.
     #[must_use]
     pub fn is_long(&self, case: &Case) -> bool {
-        self.name == cranes::BENCHMARK.name && case.name.starts_with(cranes::MAX_STEP)
+        let is_search =
+            self.name == cranes::BENCHMARK.name && case.name.starts_with(cranes::MAX_STEP);
+        is_search || self.judges_choices()
+    }
+
+    /// Whether it judges what runs choose by themselves.
+    #[must_use]
+    pub fn judges_choices(&self) -> bool {
+        [untuned::BENCHMARK.name, macro_steps::BENCHMARK.name].contains(&self.name)
     }
 
     /// The role of that name.

@@ -14,7 +14,7 @@ use gyrator_system::SystemFile;
 use crate::assembly::{
     Assembly, COMPENSATED, Configuration, FRESH, Place, REFINED, REFINEMENT, STALE,
 };
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::figures;
 use crate::metrics::rms;
 use crate::recording::Recording;
@@ -55,6 +55,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::crane::figures,
+    conclude: nothing_more,
 };
 
 /// μ = 0.5·R of eq. 21 with R = 1/40, and the limits of the paper.

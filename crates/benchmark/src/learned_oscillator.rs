@@ -11,7 +11,7 @@ use gyrator::{Run, RunError, RunOptions, System};
 use gyrator_system::SystemFile;
 
 use crate::assembly::STALE;
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::crane;
 use crate::double_oscillator::{multi_rate, table_1};
 use crate::figures;
@@ -59,6 +59,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::learning::figures,
+    conclude: nothing_more,
 };
 
 /// Iterations that are learned for the tables.

@@ -20,6 +20,7 @@ mod epas;
 mod figures;
 mod learned_oscillator;
 mod linear_unit;
+mod macro_steps;
 mod metrics;
 mod multiple_oscillator;
 mod nonlinear_oscillator;
@@ -38,7 +39,9 @@ pub mod reference;
 mod residual_share;
 mod role;
 mod row;
+mod step_changes;
 mod sweep_signal;
+mod untuned;
 
 pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
 pub use dual_mass::{DUAL_MASS_PARAMETERS, dual_mass_systems};
@@ -60,5 +63,8 @@ pub static BENCHMARKS: &[Benchmark] = &[
     learned_oscillator::BENCHMARK,
     dual_mass::BENCHMARK,
     sweep_signal::BENCHMARK,
+    step_changes::BENCHMARK,
     epas::BENCHMARK,
+    untuned::BENCHMARK,
+    macro_steps::BENCHMARK,
 ];

@@ -14,7 +14,7 @@ const ORDERS: usize = 4;
 /// Steps that differ by this part are equal: they are differences of times.
 const ROUNDING: f64 = 1e-11;
 
-/// ẋ = A·x + B·u(t), y = C·x, advanced by matrix exponentials: without an error for inputs that are cubic in time. Handles count
+/// ẋ = A·x + B·u(t), y = C·x + D·u, advanced by matrix exponentials: without an error for inputs that are cubic in time. Handles count
 /// inputs, then outputs.
 #[derive(Debug, Clone)]
 pub(crate) struct LinearUnit {
@@ -22,6 +22,8 @@ pub(crate) struct LinearUnit {
     /// Rates of the states and of each input's value and derivatives, by all of these.
     rates: DMatrix<f64>,
     outputs: DMatrix<f64>,
+    /// D; an output with an element that is not zero feeds through.
+    direct: DMatrix<f64>,
     /// States, then each input's value and derivatives.
     state: DVector<f64>,
     states: usize,
@@ -38,6 +40,8 @@ pub(crate) struct LinearSystem<'a> {
     pub(crate) b: &'a [f64],
     /// C, a row an output.
     pub(crate) c: &'a [f64],
+    /// D, a row an output; empty where there is none.
+    pub(crate) d: &'a [f64],
     pub(crate) inputs: &'a [&'a str],
     pub(crate) outputs: &'a [&'a str],
     pub(crate) start: &'a [f64],
@@ -67,6 +71,10 @@ impl LinearUnit {
             description: describe(system, input_derivatives),
             rates,
             outputs: DMatrix::from_row_slice(system.outputs.len(), states, system.c),
+            direct: DMatrix::from_fn(system.outputs.len(), inputs, |output, input| {
+                let element = system.d.get(output * inputs + input);
+                element.copied().unwrap_or(0.0)
+            }),
             state,
             states,
             propagator: None,
@@ -89,12 +97,19 @@ fn describe(system: &LinearSystem<'_>, input_derivatives: u32) -> UnitDescriptio
         input_derivatives,
         output_derivatives: 0,
         fresh_outputs: true,
-        directional_derivatives: false,
+        directional_derivatives: true,
         variable_step: true,
         save_and_restore: true,
         serialize: false,
     };
-    UnitDescription::new(variables.collect(), Feedthrough::default(), capabilities)
+    let inputs = system.inputs.len();
+    let rows = system.d.chunks(inputs.max(1)).enumerate();
+    let feedthrough = rows.filter_map(|(output, row)| {
+        let from: Vec<usize> = (0..inputs).filter(|input| row[*input] != 0.0).collect();
+        (!from.is_empty()).then_some((inputs + output, from))
+    });
+    let feedthrough: Feedthrough = feedthrough.collect();
+    UnitDescription::new(variables.collect(), feedthrough, capabilities)
 }
 
 impl Unit for LinearUnit {
@@ -125,12 +140,18 @@ impl Unit for LinearUnit {
     }
 
     fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
-        let inputs = (self.state.len() - self.states) / ORDERS;
+        let inputs = self.direct.ncols();
         let states = self.state.rows(0, self.states);
         for (handle, value) in handles.iter().zip(values) {
             *value = match (*handle as usize).checked_sub(inputs) {
                 None => self.state[self.place(*handle, 0)],
-                Some(output) => self.outputs.row(output).transpose().dot(&states),
+                Some(output) => {
+                    let of_states = self.outputs.row(output).transpose().dot(&states);
+                    let direct = |input: Handle| self.direct[(output, input as usize)];
+                    let value = |input: Handle| direct(input) * self.state[self.place(input, 0)];
+                    let of_inputs = (0..inputs as Handle).map(value);
+                    of_states + of_inputs.sum::<f64>()
+                }
             };
         }
         Ok(())
@@ -143,6 +164,26 @@ impl Unit for LinearUnit {
         self.state = &propagator * &self.state;
         self.propagator = Some((size, propagator));
         Ok(StepOutcome::Done)
+    }
+
+    fn directional_derivative(
+        &mut self,
+        unknowns: &[Handle],
+        knowns: &[Handle],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> UnitResult {
+        let inputs = self.direct.ncols();
+        for (unknown, value) in unknowns.iter().zip(values) {
+            let row = (*unknown as usize).checked_sub(inputs);
+            let along = knowns.iter().zip(seed);
+            *value = along
+                .map(|(known, seed)| {
+                    row.map_or(0.0, |row| self.direct[(row, *known as usize)] * seed)
+                })
+                .sum();
+        }
+        Ok(())
     }
 
     fn save(&mut self, _previous: Option<SavedState>) -> UnitResult<SavedState> {
@@ -174,6 +215,7 @@ mod tests {
             a: &[0.0, 1.0, -1.0, 0.0],
             b: &[0.0, 1.0],
             c: &[1.0, 0.0],
+            d: &[],
             inputs: &["u"],
             outputs: &["x"],
             start: &[1.0, 0.0],

@@ -6,7 +6,7 @@
 //! displacements of the last and the first mass.
 
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::figures;
 use crate::oscillators::{FORCE, HUB_PARAMETERS, Oscillators, Plan};
 use crate::reference::StarOscillator;
@@ -46,9 +46,10 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::none,
+    conclude: nothing_more,
 };
 
-const CORRECTED: Configuration =
+pub(crate) const CORRECTED: Configuration =
     Configuration::corrected("corrected", &[("mu", 0.5), ("limit", 0.25)]);
 
 /// Case `name` of table 2.

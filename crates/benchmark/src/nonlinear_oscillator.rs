@@ -6,7 +6,7 @@
 //! there, for several μ and ν of the correction.
 
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::figures;
 use crate::oscillators::{FORCE, MOTION, Oscillators, Plan};
 use crate::reference::{Damper, Spring, StarOscillator};
@@ -30,6 +30,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::nonlinear_oscillator::figures,
+    conclude: nothing_more,
 };
 
 pub(crate) const CORRECTED: Configuration = Configuration::corrected("corrected", &[("mu", 0.5)]);

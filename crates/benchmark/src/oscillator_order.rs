@@ -11,7 +11,7 @@ use std::f64::consts::PI;
 
 use gyrator::{RunOptions, System, Word};
 
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::figures;
 use crate::linear_unit::{LinearSystem, LinearUnit};
 use crate::metrics::rms;
@@ -40,6 +40,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::none,
+    conclude: nothing_more,
 };
 
 const ORDER: Metric = Metric::figure("order", "");
@@ -115,6 +116,7 @@ fn half(start: f64, input_derivatives: u32) -> LinearUnit {
         a: &[0.0, 1.0, -(K + K_12), 0.0],
         b: &[0.0, 1.0],
         c: &[1.0, 0.0, K_12, 0.0, 0.0, K_12],
+        d: &[],
         inputs: &["f_other"],
         outputs: &["x", "f", "f_rate"],
         start: &[start, 0.0],

@@ -11,7 +11,7 @@ use gyrator_system::{SystemFile, Value};
 use crate::assembly::{
     Assembly, COMPENSATED, Configuration, FRESH, Place, REFINED, REFINEMENT, STALE,
 };
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::figures;
 use crate::metrics::{ENERGY_END, ENERGY_LAST, ENERGY_MAX, energy_metrics, rms};
 use crate::recording::Recording;
@@ -52,6 +52,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::pendula::figures,
+    conclude: nothing_more,
 };
 
 /// The correction needs the whole of its integral term, as the paper says.
@@ -69,7 +70,7 @@ const POSITIVE: Metric = Metric::figure("steps with residual power > 0", "%");
 const REMOVED: Metric = Metric::figure("excess energy removed", "%");
 
 const STOP: f64 = 10.0;
-const H: f64 = 1e-3;
+pub(crate) const H: f64 = 1e-3;
 
 /// The pendula of a case.
 pub(crate) fn table_4(case: &str) -> CoupledPendula {

@@ -34,6 +34,7 @@ static FILES: &[(&str, &str)] = &[
     ("learning", include_str!("../data/learning.csv")),
     ("dual-mass", include_str!("../data/dual-mass.csv")),
     ("sweep-signal", include_str!("../data/sweep-signal.csv")),
+    ("step-changes", include_str!("../data/step-changes.csv")),
     ("epas-stand-in", include_str!("../data/epas-stand-in.csv")),
 ];
 

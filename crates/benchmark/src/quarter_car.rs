@@ -7,7 +7,7 @@
 //! against the exact solution. Limit: eq. 15b counts held inputs twice, so the integrated energy
 //! stands beside it (docs/energy-sums.md).
 
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::figures;
 use crate::quarter_car_run::CUTS;
 use crate::role::{Role, RoleAssignment};
@@ -40,7 +40,7 @@ const WHEEL_SUSPENSION: Role = Role {
     ],
 };
 
-const CHASSIS_SUSPENSION: Role = Role {
+pub(crate) const CHASSIS_SUSPENSION: Role = Role {
     name: "chassis-suspension",
     model: "QuarterCarChassisSuspension",
     summary: "chassis, with spring and damper to the wheel; reticulation 2",
@@ -55,7 +55,7 @@ const CHASSIS_SUSPENSION: Role = Role {
     ],
 };
 
-const WHEEL: Role = Role {
+pub(crate) const WHEEL: Role = Role {
     name: "wheel",
     model: "QuarterCarWheel",
     summary: "wheel on its tyre, pressed down by the suspension force; reticulation 2",
@@ -96,6 +96,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::quarter_car::figures,
+    conclude: nothing_more,
 };
 
 /// The roles of S1 and S2 in a reticulation.

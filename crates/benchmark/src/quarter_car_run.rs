@@ -74,6 +74,8 @@ pub(crate) enum Correction {
     Nepce(Option<f64>),
     /// NEPCE with α and the interface Jacobian (eq. 12).
     WithFeedthrough(f64),
+    /// Where steps change, the flow makes good what it was ahead by.
+    EqualDisplacement,
 }
 
 /// Parameters of ECCO.
@@ -135,6 +137,7 @@ impl Correction {
     fn choice(self) -> Option<Choice> {
         match self {
             Self::Off => None,
+            Self::EqualDisplacement => Some(Choice::new("equal-displacement")),
             Self::Nepce(None) => Some(Choice::new("nepce")),
             Self::Nepce(Some(alpha)) => {
                 Some(Choice::new("nepce").with("alpha", Value::Real(alpha)))
@@ -165,7 +168,7 @@ impl Ecco {
 
 impl Cut {
     /// The coupled system, and the recorded names of force and velocity at the cut.
-    fn system(
+    pub(crate) fn system(
         &self,
         roles: &RoleAssignment,
         coupling: &Coupling,

@@ -124,6 +124,12 @@ impl TableRow {
     }
 }
 
+/// The paper's couplings of a case, by the names of their rows.
+pub(crate) fn couplings(cut: &Cut) -> impl Iterator<Item = (&'static str, Coupling)> + use<'_> {
+    let of_case = ROWS.iter().filter(|row| row.case == cut.name);
+    of_case.map(|row| (row.configuration, row.coupling(cut)))
+}
+
 /// Runs the rows of a case.
 pub(crate) fn measure(
     roles: &RoleAssignment,

@@ -9,7 +9,7 @@ use gyrator::report::CorrectionVerdict;
 use rayon::prelude::*;
 
 use crate::assembly::{Configuration, STALE};
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::figures;
 use crate::metrics::energy_metrics;
 use crate::oscillators::{FORCE, MOTION, Oscillators, mass};
@@ -34,6 +34,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::none,
+    conclude: nothing_more,
 };
 
 const COUNT: usize = 300;

@@ -7,7 +7,7 @@
 //! Limit: at R = 100, and by case, the rule is off by more than 5 %.
 
 use crate::assembly::STALE;
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::double_oscillator::table_1;
 use crate::figures;
 use crate::oscillators::{FORCE, H, MOTION, Oscillators};
@@ -43,6 +43,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::none,
+    conclude: nothing_more,
 };
 
 const SHARE: Metric = Metric::figure("mu", "");

@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 
 use gyrator_h_infinity::{Complex, Specification, TransferFunction};
 
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::channel::{Channel, Steps};
 use crate::figures;
 use crate::metrics::rms;
@@ -37,6 +37,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::h_infinity::figures,
+    conclude: nothing_more,
 };
 
 const ERROR: Metric = Metric::figure("NRMS", "");

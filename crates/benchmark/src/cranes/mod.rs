@@ -17,7 +17,7 @@ pub(crate) mod sweep;
 
 use fmu_models::{Crane, Throttle};
 
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::crane;
 use crate::figures;
 use crate::role::{Role, RoleAssignment};
@@ -162,6 +162,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::cranes::figures,
+    conclude: nothing_more,
 };
 
 const RODRIGUEZ: &str = "rodriguez";

@@ -128,6 +128,17 @@ impl<'a> FmuPool<'a> {
         Ok(file)
     }
 
+    /// The system with pulses of so many micro-steps.
+    pub(crate) fn pulsed(
+        &self,
+        system: &DualMass,
+        setup: &Setup,
+        pulse: usize,
+    ) -> Result<SystemFile, RoleError> {
+        let width = pulse as f64 * MICRO_STEP;
+        self.file(system, setup, (width, 4.0, MICRO_STEPS as f64 * MICRO_STEP))
+    }
+
     /// The coupling variables at each micro-step, which has to be the communication step.
     pub(crate) fn course(
         &self,
@@ -135,8 +146,7 @@ impl<'a> FmuPool<'a> {
         setup: &Setup,
         pulse: usize,
     ) -> Result<Course, MeasureError> {
-        let width = pulse as f64 * MICRO_STEP;
-        let file = self.file(system, setup, (width, 4.0, MICRO_STEPS as f64 * MICRO_STEP))?;
+        let file = self.pulsed(system, setup, pulse)?;
         let mut outputs = StepStartOutputs::default();
         let options = RunOptions {
             accept_not_finite: true,

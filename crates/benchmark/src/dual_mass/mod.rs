@@ -13,17 +13,19 @@ mod methods;
 mod stability;
 mod system;
 
+use gyrator_system::SystemFile;
 use rayon::prelude::*;
 
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::figures;
-use crate::role::RoleAssignment;
+use crate::role::{RoleAssignment, RoleError};
 use crate::row::{BenchmarkRow, Metric};
 use coupling::{Coupling, errors};
 use engine::{measure_fmus, measure_one_sided};
-use fmus::{FORCE as FORCE_SIDE, VELOCITY as VELOCITY_SIDE};
+use fmus::{FORCE as FORCE_SIDE, FmuPool, Setup, VELOCITY as VELOCITY_SIDE};
 use methods::{Designs, METHODS, Method, PULSES, THRESHOLDS};
-use system::{Course, DualMass, MICRO_STEP};
+pub(crate) use system::MICRO_STEP;
+use system::{Course, DualMass};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
     name: "dual-mass",
@@ -62,6 +64,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::dual_mass::figures,
+    conclude: nothing_more,
 };
 
 /// Start values of the FMUs in [`dual_mass_systems`], as a study file names them.
@@ -84,6 +87,20 @@ pub fn dual_mass_systems() -> Vec<[f64; 8]> {
         [m[0], k[0], d[0], k_c, d_c, m[1], k[1], d[1]]
     };
     DualMass::random(COUNT).into_iter().map(values).collect()
+}
+
+/// The system of a figure, from 0, with pulses of 200 ms and the couplings that the engine has of the paper's.
+pub(crate) fn published_files(
+    roles: &RoleAssignment,
+    figure: usize,
+) -> Result<Vec<(&'static str, SystemFile)>, RoleError> {
+    let pool = FmuPool::new(roles);
+    let names = ["hold, stale", "h-infinity, stale"];
+    let setups = names
+        .into_iter()
+        .filter_map(|name| Some((name, Setup::of(name, MICRO_STEP)?)));
+    let file = |(name, setup)| Ok((name, pool.pulsed(&DualMass::FIGURES[figure], &setup, 200)?));
+    setups.map(file).collect()
 }
 
 const RADIUS: Metric = Metric::figure("spectral radius", "");

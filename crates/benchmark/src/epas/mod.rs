@@ -13,7 +13,7 @@ use fmu_models::TieRod;
 use gyrator_h_infinity::{Design, Specification};
 use rayon::prelude::*;
 
-use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::channel::Channel;
 use crate::figures;
 use crate::metrics::{distance, greatest, nrms};
@@ -55,6 +55,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     ],
     measure,
     figures: figures::epas::figures,
+    conclude: nothing_more,
 };
 
 const PROJECT: &str = "bar of this project";

@@ -1,0 +1,127 @@
+//! The papers' methods with the papers' own tuning, beside runs whose file chooses nothing.
+//!
+//! A row is a system of another benchmark. Its published methods, and the same file without method, exchange, extrapolation and
+//! correction, make the same number of macro-steps; interface models and step controls are part of both. The error is that of
+//! the coupling alone: against the same units, exchanged at every inner step and with fresh outputs, or, for the quarter car,
+//! whose step control changes the steps, against the exact solution of units with a solver of order 4. For that, all units of a row have
+//! one inner step, the least in its file. Rows: error of the published method that has the least, error without a choice,
+//! and their ratio; errors below 1e-9 are equal. The error is the root mean square, over the signals, of each one's rms error
+//! relative to its rms. Not compared: learning over runs, sweeps, radii, largest steps, and the steering, whose published
+//! couplings run in one process only.
+
+mod comparison;
+mod quarter_car;
+mod systems;
+
+use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
+use crate::figures;
+use crate::role::RoleAssignment;
+use crate::row::{Bar, BenchmarkRow, Figure, Metric};
+
+pub(crate) const BENCHMARK: Benchmark = Benchmark {
+    name: "auto",
+    summary: "runs whose file chooses nothing beside each benchmark's best published method: errors of the coupling",
+    source: "the benchmarks' own; the comparison is of this project",
+    roles: &[],
+    cases: &[
+        case(DOUBLE, "14 cases against the correction by residual power"),
+        case("multiple-oscillator", "4 cases against the same"),
+        case(
+            "nonlinear-oscillator",
+            "2 cases against the same, with three tunings",
+        ),
+        case("pendula", "2 cases against the same"),
+        case("crane-energy", "2 cases against the same, inputs on lines"),
+        case(
+            "dual-mass",
+            "4 systems against H-infinity coupling and hold",
+        ),
+        case("quarter-car", "4 cases against NEPCE and ECCO"),
+        case(
+            CRANE,
+            "4 cranes at 1 ms against polynomials and the interface model",
+        ),
+    ],
+    measure,
+    figures: figures::none,
+    conclude,
+};
+
+const fn case(name: &'static str, summary: &'static str) -> Case {
+    Case { name, summary }
+}
+
+const DOUBLE: &str = "double-oscillator";
+const CRANE: &str = "crane";
+
+const PROJECT: &str = "bar of this project";
+
+const PUBLISHED: Metric = Metric::mean_error("error, published", "");
+const OWN: Metric = Metric::mean_error("error, auto", "");
+const RATIO: Metric = Metric::figure("published / auto", "");
+const MEDIAN: Metric = Metric::figure("median of published / auto", "");
+
+/// Errors below this are equal.
+const EQUAL_BELOW: f64 = 1e-9;
+
+fn measure(
+    roles: &RoleAssignment,
+    case: &'static Case,
+    progress: &Progress<'_>,
+) -> Result<(), MeasureError> {
+    let comparisons = match case.name {
+        DOUBLE => systems::double_oscillator(roles)?,
+        "multiple-oscillator" => systems::multiple_oscillator(roles)?,
+        "nonlinear-oscillator" => systems::nonlinear_oscillator(roles)?,
+        "pendula" => systems::pendula(roles)?,
+        "crane-energy" => systems::crane_energy(roles)?,
+        "dual-mass" => systems::dual_mass(roles)?,
+        CRANE => systems::cranes(roles)?,
+        _ => return quarter_car::measure(roles, progress),
+    };
+    for comparison in comparisons {
+        let (published, error, own) = comparison.judge()?;
+        add(progress, comparison.name, (published, error), own);
+    }
+    Ok(())
+}
+
+/// The rows of a system.
+fn add(
+    progress: &Progress<'_>,
+    name: &'static str,
+    (published, error): (&'static str, f64),
+    own: f64,
+) {
+    let ratio = error.max(EQUAL_BELOW) / own.max(EQUAL_BELOW);
+    let rows = [
+        BenchmarkRow::new(PUBLISHED, error).note(published),
+        BenchmarkRow::new(OWN, own),
+        BenchmarkRow::new(RATIO, ratio).within(Bar::AtLeast(1.0), PROJECT),
+    ];
+    progress.add(name, rows);
+}
+
+/// The median over all rows.
+fn conclude(rows: &[BenchmarkRow]) -> Vec<BenchmarkRow> {
+    let ratios = rows.iter().filter(|row| row.metric == RATIO.name);
+    let mut ratios: Vec<f64> = ratios
+        .filter_map(|row| match row.measured {
+            Figure::Number(ratio) => Some(ratio),
+            Figure::Word(_) => None,
+        })
+        .collect();
+    ratios.sort_by(f64::total_cmp);
+    let (Some(low), Some(high)) = (
+        ratios.get(ratios.len().saturating_sub(1) / 2),
+        ratios.get(ratios.len() / 2),
+    ) else {
+        return Vec::new();
+    };
+    let row = BenchmarkRow {
+        case: "all",
+        configuration: "all rows",
+        ..BenchmarkRow::new(MEDIAN, (low * high).sqrt())
+    };
+    vec![row.within(Bar::AtLeast(10.0), PROJECT)]
+}
