@@ -1,7 +1,7 @@
 //! `gyrator export`: a system with its FMUs, for other tools.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gyrator::block::block_files;
@@ -52,12 +52,22 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     for problem in &warnings {
         screen::message(&format!("warning: {}\n", problem.message));
     }
-    let cache = FmuCache::new(options.fmus.open_options());
-    let system = expand_patterns(system, &cache)?;
-    let (system, files) = with_files(system);
-    gyrator_ssp::write_with(&system, &files, target, limits)?;
+    package(system, target, &options.fmus)?;
     screen::print(&format!("{}\n", target.display()))?;
     Ok(Exit::Success)
+}
+
+/// Writes the package of a system.
+pub(super) fn package(system: SystemFile, target: &Path, fmus: &FmuOptions) -> Result<(), Failure> {
+    let cache = FmuCache::new(fmus.open_options());
+    let system = expand_patterns(system, &cache)?;
+    let (system, files) = with_files(system);
+    Ok(gyrator_ssp::write_with(
+        &system,
+        &files,
+        target,
+        fmus.limits(),
+    )?)
 }
 
 /// The system with the names that its scenario and the tables of its blocks have in the archive, by their paths.

@@ -7,6 +7,7 @@ mod completions;
 #[cfg(feature = "parquet")]
 mod convert;
 mod design_hinfinity;
+mod doctor;
 mod export;
 mod inspect;
 mod learn;
@@ -53,6 +54,8 @@ enum Verb {
     /// Show the contents of an FMU or a system file
     #[command(visible_alias = "info")]
     Inspect(inspect::Options),
+    /// Examine how a system is coupled, by short runs: stable up to which macro-step, how accurate, which method is better
+    Doctor(Box<doctor::Options>),
     /// Write a system with its FMUs as an SSP package, for other tools
     Export(export::Options),
     /// Pack a system with its FMUs as one FMU, with the master inside
@@ -113,6 +116,7 @@ impl Cli {
             Verb::New(options) => new_system::run(&options),
             Verb::Simulate(options) => simulate::run(options),
             Verb::Inspect(options) => inspect::run(&options),
+            Verb::Doctor(options) => doctor::run(*options),
             Verb::Export(options) => export::run(options),
             Verb::Pack(options) => pack::run(options, packed_fmu),
             Verb::NewFmu(options) => new_fmu::run(&options),

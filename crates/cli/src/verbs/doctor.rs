@@ -1,0 +1,205 @@
+//! `gyrator doctor`: examines how a system is coupled.
+
+mod table;
+mod writing;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use gyrator::system::FmuCache;
+use gyrator::{Registries, Run, RunOptions, StartError, StepClock};
+use gyrator_doctor::{Diagnosis, ExamineError, Limits, StartRuns, examine};
+use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
+use gyrator_worker::isolated::Isolation;
+use gyrator_worker::{Worker, surroundings};
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Message};
+use crate::fmu_log::{self, LogLevel};
+use crate::fmu_options::FmuOptions;
+use crate::interrupt::Interrupt;
+use crate::options::{
+    ExecutionOptions, ExperimentOptions, assignment, positive, set_start_values, time_limit,
+};
+use crate::supervision::{self, Plan};
+use crate::system_input::{self, SystemOptions};
+use crate::{overwriting, screen};
+
+/// Options of `gyrator doctor`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The system file: TOML, or SSP as .ssp, .ssd or a folder
+    #[arg(value_name = "SYSTEM")]
+    system: PathBuf,
+    /// Look for the macro-step and the coupling with the least cost for this error of each signal, relative to its
+    /// root of the mean square [default: the macro-step stays]
+    #[arg(long, value_name = "RELATIVE_ERROR", value_parser = positive, help_heading = "Examination")]
+    error: Option<f64>,
+    /// Macro-steps of all probe runs together, at most; longer ones count as several
+    #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "5000")]
+    #[arg(help_heading = "Examination")]
+    probe_steps: f64,
+    /// Time after which no further probe run is begun; 0 is for ever
+    #[arg(long, value_name = "SECONDS", value_parser = crate::options::not_negative, default_value = "60")]
+    #[arg(help_heading = "Examination")]
+    time_limit: f64,
+    /// Write the system with the proposed coupling, or as it is where none is better: a .toml, with the comments of the
+    /// file, or an .ssp
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    write: Option<PathBuf>,
+    /// Print JSON, for programs
+    #[arg(long, help_heading = "Results")]
+    json: bool,
+    #[command(flatten)]
+    experiment: ExperimentOptions,
+    #[command(flatten)]
+    input: SystemOptions,
+    /// Start value of a variable, in place of what the system file says [repeatable]
+    #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
+    #[arg(help_heading = "Experiment")]
+    start_value: Vec<(String, String)>,
+    #[command(flatten)]
+    fmus: FmuOptions,
+    #[command(flatten)]
+    execution: ExecutionOptions,
+}
+
+/// Examines the system, and prints the findings.
+pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    let outputs = Vec::from_iter(options.write.as_deref().map(|path| ("--write", path)));
+    overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
+    overwriting::refuse_without_folder(&outputs)?;
+    writing::check(options.write.as_deref())?;
+    let plan = Plan {
+        system: &options.system,
+        live: None,
+        execution: &options.execution,
+        output: None,
+        summary: None,
+        report: None,
+        read: None,
+        checks: None,
+    };
+    plan.carry_out().unwrap_or_else(|| examine_here(&options))
+}
+
+fn examine_here(options: &Options) -> Result<Exit, Failure> {
+    let limits = options.fmus.limits();
+    let (given, warnings) = system_input::read(&options.system, &options.input, limits)?;
+    let mut system = given.clone();
+    let outputs = Vec::from_iter(options.write.as_deref().map(|path| ("--write", path)));
+    overwriting::refuse_files_of(&system, &outputs)?;
+    options.experiment.apply(&mut system.experiment)?;
+    set_start_values(&mut system, options.start_value.iter().cloned())?;
+    options.execution.isolate(&mut system)?;
+    fmu_log::start(options.execution.log_level);
+    for problem in &warnings {
+        let path = options.system.display();
+        screen::message(&format!("warning: {path}: {}\n", problem.message));
+    }
+    let interrupt = Interrupt::listen();
+    let deadline =
+        time_limit(options.time_limit).and_then(|limit| Instant::now().checked_add(limit));
+    let wanted = gyrator_doctor::Options {
+        wanted: options.error,
+        limits: Limits {
+            steps: options.probe_steps,
+            deadline,
+            interrupt: Some(interrupt.requested()),
+        },
+        registries: Registries::default(),
+    };
+    let mut probes = Probes {
+        options,
+        interrupt: &interrupt,
+        cache: FmuCache::new(options.fmus.open_options()),
+    };
+    let diagnosis = match examine(&mut probes, &system, &wanted) {
+        Ok(diagnosis) => diagnosis,
+        Err(ExamineError::Interrupted) => return Ok(Exit::Interrupted),
+        Err(error) => return Err(not_examined(error, &system)),
+    };
+    let text = match options.json {
+        true => format!(
+            "{}\n",
+            serde_json::to_string_pretty(&diagnosis).map_err(std::io::Error::from)?
+        ),
+        false => table::of(&diagnosis),
+    };
+    screen::print(&text)?;
+    if let Some(path) = &options.write {
+        surroundings::in_own(|| writing::write(path, &given, &diagnosis, options))?;
+        if !options.json {
+            screen::print(&format!("{}\n", path.display()))?;
+        }
+    }
+    let exit = exit(&diagnosis, options.write.is_some());
+    if let Some(worker) = Worker::current() {
+        worker.results_complete(exit.code());
+    }
+    Ok(exit)
+}
+
+/// A coupling that is unstable is a finding like a check that does not hold, unless a stable one was written.
+fn exit(diagnosis: &Diagnosis, is_written: bool) -> Exit {
+    let is_changed = diagnosis.proposal.factor != 1.0 || !diagnosis.proposal.coupling.is_given();
+    match diagnosis.stability.is_stable {
+        Some(false) if !(is_written && is_changed) => Exit::CheckFailed,
+        _ => Exit::Success,
+    }
+}
+
+/// Starts probe runs.
+struct Probes<'a> {
+    options: &'a Options,
+    interrupt: &'a Interrupt,
+    cache: FmuCache,
+}
+
+impl StartRuns for Probes<'_> {
+    fn start(&mut self, system: SystemFile) -> Result<Run, StartError> {
+        let execution = &self.options.execution;
+        let run_options = RunOptions {
+            waits_at_stop_time: false,
+            interrupt: Some(self.interrupt.requested()),
+            threads: execution.worker_threads.map_or(1, usize::from),
+            accept_not_finite: false,
+            log_fmu_calls: execution.log_level >= LogLevel::Info,
+            pending_timeout: Some(execution.timeout().unwrap_or(Duration::MAX)),
+            open_end: false,
+            step_clock: StepClock::default(),
+        };
+        let mut isolation = Isolation::new()
+            .timeout(execution.timeout())
+            .arguments(["isolated".into()]);
+        surroundings::in_own(|| {
+            let system = self.cache.system(system)?;
+            let mut run = system.start_with(&run_options, &mut isolation)?;
+            if let Some(worker) = Worker::current() {
+                supervision::track(&mut run, worker);
+            }
+            Ok(run)
+        })
+    }
+
+    fn renew(&mut self) {
+        self.cache.renew();
+    }
+}
+
+fn not_examined(error: ExamineError, system: &SystemFile) -> Failure {
+    match error {
+        ExamineError::Start(error) => Failure::not_started(error, system),
+        ExamineError::NoStepSize => {
+            let problem = Problem::error("no-step-size", "no macro-step is given");
+            let list = vec![problem.help(system.advice_on_missing(MissingTime::StepSize))];
+            Problems {
+                source: system.source.clone(),
+                list,
+            }
+            .into()
+        }
+        error => Failure::new(Exit::Failed, Message::error(error.to_string())),
+    }
+}

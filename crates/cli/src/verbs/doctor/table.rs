@@ -1,0 +1,175 @@
+//! The findings of an examination, for people.
+
+use gyrator_doctor::{Candidate, Diagnosis, Level, Stability};
+
+use crate::aligned::{Align, Aligned};
+use crate::numbers::short;
+
+/// Candidates that are shown, the best ones; JSON has all.
+const SHOWN: usize = 12;
+
+/// All findings.
+pub(super) fn of(diagnosis: &Diagnosis) -> String {
+    let mut text = format!(
+        "macro-step  {} s; {} probe runs of {} macro-steps\n",
+        short(diagnosis.step_size),
+        diagnosis.runs,
+        short(diagnosis.steps.ceil()),
+    );
+    text.push_str(&format!(
+        "stability   {}\n",
+        stability(&diagnosis.stability)
+    ));
+    text.push_str(&format!("error       {}\n", error(diagnosis)));
+    for bond in &diagnosis.bonds {
+        text.push_str(&format!(
+            "bond        {}: residual power {} W, at half the macro-step {} W\n",
+            bond.name,
+            number(bond.residual_power),
+            number(bond.at_half)
+        ));
+    }
+    text.push_str(&levels(&diagnosis.stability.levels));
+    text.push_str(&candidates(diagnosis));
+    text.push_str(&format!("proposal    {}\n", proposal(diagnosis)));
+    for note in &diagnosis.notes {
+        text.push_str(&format!("note: {note}\n"));
+    }
+    text
+}
+
+fn stability(stability: &Stability) -> String {
+    let largest = stability.largest_step.map(number);
+    let up_to = match (largest, stability.is_open) {
+        (Some(largest), true) => format!("up to {largest} s at least"),
+        (Some(largest), false) => format!("up to about {largest} s"),
+        (None, _) => "no macro-step that was looked at is stable".to_owned(),
+    };
+    match stability.is_stable {
+        Some(true) => format!("stable; {up_to}"),
+        Some(false) => format!("UNSTABLE at this macro-step; {up_to}"),
+        None => "not known".to_owned(),
+    }
+}
+
+fn error(diagnosis: &Diagnosis) -> String {
+    let Some(accuracy) = &diagnosis.accuracy else {
+        return "not known".to_owned();
+    };
+    let window = number(accuracy.window);
+    let (Some(error), Some(worst)) = (accuracy.relative_error, &accuracy.worst) else {
+        return format!("nothing moves in the first {window} s");
+    };
+    let order = accuracy
+        .order
+        .map_or_else(String::new, |order| format!(" of order {order:.1}"));
+    let mut text = format!(
+        "{} of the RMS of {worst}{order}, in the first {window} s",
+        percent(error)
+    );
+    let wanted = diagnosis.wanted.unwrap_or(0.01);
+    if let Some(step) = accuracy.step_for(wanted, diagnosis.step_size) {
+        text.push_str(&format!("; {} at {} s", percent(wanted), number(step)));
+    }
+    text
+}
+
+fn levels(levels: &[Level]) -> String {
+    let mut table = Aligned::new(&[
+        ("macro-step, s", Align::Right),
+        ("spectral radius", Align::Right),
+        ("growth over the run", Align::Right),
+        ("", Align::Left),
+    ]);
+    for level in levels {
+        let reason = level.reason.clone();
+        table.row([
+            number(level.step_size),
+            level
+                .spectral_radius
+                .map(|radius| format!("{radius:.6}"))
+                .unwrap_or_default(),
+            level.growth.map(number).unwrap_or_default(),
+            match level.is_stable {
+                true => "stable".to_owned(),
+                false => reason.map_or_else(
+                    || "unstable".to_owned(),
+                    |reason| format!("unstable: {reason}"),
+                ),
+            },
+        ]);
+    }
+    table.render()
+}
+
+fn candidates(diagnosis: &Diagnosis) -> String {
+    let wanted = format!("H for {}, s", percent(diagnosis.wanted.unwrap_or(0.01)));
+    let mut table = Aligned::new(&[
+        ("coupling", Align::Left),
+        ("error", Align::Right),
+        ("steps of units", Align::Right),
+        ("µs a macro-step", Align::Right),
+        (&wanted, Align::Right),
+    ]);
+    let Some((given, others)) = diagnosis.candidates.split_first() else {
+        return String::new();
+    };
+    let mut others: Vec<&Candidate> = others
+        .iter()
+        .filter(|other| other.relative_error.is_some() && other.same_as.is_none())
+        .collect();
+    let error = |candidate: &Candidate| candidate.relative_error.unwrap_or(f64::INFINITY);
+    others.sort_by(|a, b| error(a).total_cmp(&error(b)));
+    let more = others.len().saturating_sub(SHOWN);
+    for candidate in std::iter::once(given).chain(others.into_iter().take(SHOWN)) {
+        table.row([
+            candidate.coupling.to_string(),
+            candidate.relative_error.map(percent).unwrap_or_default(),
+            candidate.unit_steps.map(number).unwrap_or_default(),
+            candidate
+                .seconds_per_step
+                .map(|seconds| number(1e6 * seconds))
+                .unwrap_or_default(),
+            candidate.step_for.map(number).unwrap_or_default(),
+        ]);
+    }
+    match more {
+        0 => table.render(),
+        more => format!("{}  and {more} more, which --json lists\n", table.render()),
+    }
+}
+
+fn proposal(diagnosis: &Diagnosis) -> String {
+    let proposal = &diagnosis.proposal;
+    let step = match proposal.factor == 1.0 {
+        true => String::new(),
+        false => format!(", macro-step {} s", short(proposal.step_size)),
+    };
+    let verified = proposal
+        .verification
+        .as_ref()
+        .map_or_else(String::new, |verification| {
+            let given = verification
+                .given
+                .map_or_else(|| "not finite".to_owned(), percent);
+            format!(
+                "; verified over {} s: {} where the given system has {given}",
+                number(verification.window),
+                percent(verification.proposed)
+            )
+        });
+    format!("{}{step}: {}{verified}", proposal.coupling, proposal.reason)
+}
+
+fn percent(part: f64) -> String {
+    format!("{} %", number(100.0 * part))
+}
+
+/// Three digits: estimates.
+fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return short(value);
+    }
+    let scale = 10_f64.powf(value.abs().log10().floor() - 2.0);
+    short((value / scale).round() * scale)
+}

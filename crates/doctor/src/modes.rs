@@ -1,0 +1,165 @@
+//! Modes of a sampled signal: the eigenvalues of the linear map from one sample to the next.
+//!
+//! Dynamic mode decomposition of delayed samples (Schmid 2010, doi 10.1017/S0022112010001217; with delays: Tu et al. 2014,
+//! doi 10.3934/jcd.2014.1.391): least squares for the map from each column of a Hankel matrix to the next one, in the
+//! space of its largest singular values.
+
+use nalgebra::{Complex, DMatrix, DVector};
+
+/// Rows that the delayed samples have at least, where there are samples enough: of few signals, delays tell the states.
+const ROWS: usize = 40;
+/// Singular values below this part of the largest are rounding, and what solvers of FMUs leave.
+const NOISE: f64 = 1e-9;
+/// Most states that are told apart.
+const MOST_STATES: usize = 30;
+/// A mode that has less of the samples' last third, as root of the mean square, is one of noise.
+const SIGNIFICANT: f64 = 1e-3;
+/// Magnitude below which samples are nothing, relative to the scale that they are given in.
+const NOTHING: f64 = 1e-13;
+
+/// The largest magnitude of an eigenvalue of the map from one sample to the next; 0 where the samples vanish, `None` where
+/// there are too few. `samples` has a row for each sample; columns are scaled by the caller, and 1 is a sizeable value.
+pub(crate) fn spectral_radius(samples: &[Vec<f64>]) -> Option<f64> {
+    let signals = samples.first()?.len();
+    let greatest = |samples: &[Vec<f64>]| {
+        let values = samples.iter().flatten();
+        values.fold(0.0, |greatest: f64, value| greatest.max(value.abs()))
+    };
+    let all = greatest(samples);
+    if all == 0.0 || greatest(&samples[samples.len() / 2..]) <= NOTHING * all.max(1.0) {
+        return Some(0.0);
+    }
+    let delays = (ROWS.div_ceil(signals)).clamp(1, samples.len() / 3);
+    let columns = samples.len() + 1 - delays;
+    if columns < 6 {
+        return None;
+    }
+    let hankel = DMatrix::from_fn(delays * signals, columns, |row, column| {
+        samples[column + row / signals][row % signals]
+    });
+    let map = reduced_map(&hankel)?;
+    let eigenvalues = map.complex_eigenvalues();
+    Some(significant(&eigenvalues, samples))
+}
+
+/// The map from each column to the next one, in the space of the largest singular values.
+fn reduced_map(hankel: &DMatrix<f64>) -> Option<DMatrix<f64>> {
+    let columns = hankel.ncols();
+    let before = hankel.columns(0, columns - 1).into_owned();
+    let after = hankel.columns(1, columns - 1);
+    let svd = before.try_svd(true, true, f64::EPSILON, 10_000)?;
+    let (left, right) = (svd.u?, svd.v_t?);
+    let values = svd.singular_values;
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
+    let most = MOST_STATES.min(columns / 3);
+    let greatest = values.max();
+    let is_kept = |index: &usize| values[*index] > NOISE * greatest;
+    let kept: Vec<usize> = order.into_iter().take(most).filter(is_kept).collect();
+    let left = left.select_columns(&kept);
+    let right = right.select_rows(&kept).transpose();
+    let inverse = DVector::from_iterator(kept.len(), kept.iter().map(|i| values[*i].recip()));
+    let map = left.transpose() * after * right * DMatrix::from_diagonal(&inverse);
+    map.iter().all(|value| value.is_finite()).then_some(map)
+}
+
+/// The largest magnitude of those whose modes have a part in the last third of the samples.
+fn significant(eigenvalues: &DVector<Complex<f64>>, samples: &[Vec<f64>]) -> f64 {
+    let mut by_size: Vec<Complex<f64>> = eigenvalues.iter().copied().collect();
+    by_size.sort_by(|a, b| b.norm().total_cmp(&a.norm()));
+    let largest = by_size.first().map_or(0.0, |value| value.norm());
+    let Some(shares) = shares(&by_size, samples) else {
+        return largest;
+    };
+    let found = by_size.iter().zip(shares);
+    let mut found = found.filter(|(_, share)| *share >= SIGNIFICANT);
+    found.next().map_or(largest, |(value, _)| value.norm())
+}
+
+/// The part that each mode has in the last third of the samples: by least squares for the amplitudes.
+fn shares(eigenvalues: &[Complex<f64>], samples: &[Vec<f64>]) -> Option<Vec<f64>> {
+    let (count, signals) = (samples.len(), samples[0].len());
+    // Each power is scaled by its greatest one, so that none overflows.
+    let scaled = |value: Complex<f64>, row: usize| {
+        let from = if value.norm() > 1.0 { count - 1 } else { 0 };
+        value.powi(row as i32 - from as i32)
+    };
+    let powers = DMatrix::from_fn(count, eigenvalues.len(), |row, mode| {
+        scaled(eigenvalues[mode], row)
+    });
+    let values = DMatrix::from_fn(count, signals, |row, signal| {
+        Complex::new(samples[row][signal], 0.0)
+    });
+    let svd = powers.clone().try_svd(true, true, f64::EPSILON, 10_000)?;
+    let amplitudes = svd.solve(&values, 1e-12).ok()?;
+    let late = count - count / 3..count;
+    let size = |part: &dyn Fn(usize, usize) -> f64| {
+        let rows = late.clone();
+        let squares = rows.flat_map(|row| (0..signals).map(move |signal| (row, signal)));
+        squares
+            .map(|(row, signal)| part(row, signal).powi(2))
+            .sum::<f64>()
+            .sqrt()
+    };
+    let whole = size(&|row, signal| samples[row][signal]);
+    let share = |mode: usize| {
+        let part =
+            |row: usize, signal: usize| (powers[(row, mode)] * amplitudes[(mode, signal)]).norm();
+        size(&part) / whole
+    };
+    let shares: Vec<f64> = (0..eigenvalues.len()).map(share).collect();
+    shares
+        .iter()
+        .all(|share| share.is_finite())
+        .then_some(shares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums of rⁿ·cos(φ·n): the radius is the greatest r.
+    #[test]
+    fn the_radius_of_sums_of_oscillations_is_found() {
+        for (modes, expected) in [
+            (&[(0.9, 0.3), (0.5, 2.0)][..], 0.9),
+            (&[(1.001, 0.1), (0.7, 0.0), (0.99, 1.5)], 1.001),
+            (&[(1.3, 3.0), (1.0, 0.05)], 1.3),
+            (&[(1.0, 0.02)], 1.0),
+        ] {
+            let sample = |n: usize| {
+                let of = |shift: f64| {
+                    let modes = modes.iter();
+                    let values = modes.map(|(r, phi): &(f64, f64)| {
+                        r.powi(n as i32) * (phi * n as f64 + shift).cos()
+                    });
+                    values.sum::<f64>()
+                };
+                vec![of(0.0), of(0.7)]
+            };
+            let samples: Vec<Vec<f64>> = (0..90).map(sample).collect();
+            let found = spectral_radius(&samples).unwrap();
+            assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn what_vanishes_has_no_radius_and_few_samples_tell_nothing() {
+        let samples: Vec<Vec<f64>> = (0..60)
+            .map(|n| vec![if n < 3 { 1.0 } else { 0.0 }])
+            .collect();
+        assert_eq!(spectral_radius(&samples), Some(0.0));
+        assert_eq!(spectral_radius(&samples[..2]), None);
+        assert_eq!(spectral_radius(&[]), None);
+    }
+
+    /// Noise of the last digits, 1e-8 of the signal, does not make an eigenvalue outside of the unit circle significant.
+    #[test]
+    fn noise_makes_no_growth() {
+        let noise = |n: usize| ((n * 7919 % 104_729) as f64 / 104_729.0 - 0.5) * 1e-8;
+        let sample = |n: usize| vec![0.98_f64.powi(n as i32) * (0.4 * n as f64).cos() + noise(n)];
+        let samples: Vec<Vec<f64>> = (0..96).map(sample).collect();
+        let found = spectral_radius(&samples).unwrap();
+        assert!((found - 0.98).abs() < 1e-3, "{found}");
+    }
+}

@@ -1,0 +1,252 @@
+//! Probe runs: short runs of a system at other macro-steps, some of them disturbed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use gyrator::error::Cause;
+use gyrator::{Run, RunError, StartError};
+use gyrator_assess::at_other_step;
+use gyrator_system::{Scenario, SystemFile};
+
+/// Starts runs of variants of a system.
+pub trait StartRuns {
+    /// Starts a run: loads the FMUs, in this process or others.
+    ///
+    /// # Errors
+    /// A system that does not start.
+    fn start(&mut self, system: SystemFile) -> Result<Run, StartError>;
+
+    /// A unit has failed fatally: the libraries of its FMU are to be loaded anew (FMI 2.0.5, section 2.1.3).
+    fn renew(&mut self) {}
+}
+
+/// Limits of an examination.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Simulated time of all probe runs together, in macro-steps of the system, and macro-steps: whichever is more of each run.
+    pub steps: f64,
+    /// When no further run is begun, and the run in progress ends.
+    pub deadline: Option<Instant>,
+    /// Ends it once it is true.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+/// Why a system is not examined.
+#[derive(Debug, thiserror::Error)]
+pub enum ExamineError {
+    /// It does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// It has no macro-step.
+    #[error("no macro-step is given")]
+    NoStepSize,
+    /// It fails in its first steps, whatever their size.
+    #[error("no probe run comes to its end: {0}")]
+    Fails(String),
+    /// The user has interrupted it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Why a probe run has no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ProbeFailure {
+    /// The system with these words is refused.
+    Refused(String),
+    /// It has ended before its time, or a value is not finite.
+    Failed(String),
+    /// The examination has no steps or no time left.
+    Spent,
+    /// The user has interrupted it.
+    Interrupted,
+}
+
+/// The course of a probe run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Course {
+    /// Names of the real outputs.
+    pub(crate) names: Vec<String>,
+    /// A row for each communication point, with a value for each output.
+    pub(crate) rows: Vec<Vec<f64>>,
+    /// Communication steps of units in a macro-step, those that were made again, too.
+    pub(crate) unit_steps: f64,
+    /// Mean time of a macro-step, s.
+    pub(crate) seconds: f64,
+    /// Residual energy of each bond at the end, J.
+    pub(crate) residual_energy: Vec<f64>,
+}
+
+/// A disturbance of the inputs: each gets so much more, over a number of macro-steps.
+#[derive(Debug, Clone)]
+pub(crate) struct Pulse {
+    /// Macro-steps before it.
+    pub(crate) after: usize,
+    /// Macro-steps of it.
+    pub(crate) length: usize,
+    /// Inputs, `component.variable`, and what is added.
+    pub(crate) inputs: Vec<(String, f64)>,
+}
+
+/// Makes probe runs, as long as there are steps left.
+pub(crate) struct Prober<'a> {
+    start: &'a mut dyn StartRuns,
+    limits: Limits,
+    /// Steps that were made, as they count.
+    pub(crate) spent: f64,
+    /// Steps that are kept for later.
+    pub(crate) reserved: f64,
+    pub(crate) runs: usize,
+}
+
+impl<'a> Prober<'a> {
+    pub(crate) fn new(start: &'a mut dyn StartRuns, limits: Limits) -> Self {
+        Self {
+            start,
+            limits,
+            spent: 0.0,
+            reserved: 0.0,
+            runs: 0,
+        }
+    }
+
+    /// Steps that are left.
+    pub(crate) fn left(&self) -> f64 {
+        match self.is_late() {
+            true => 0.0,
+            false => self.limits.steps - self.spent - self.reserved,
+        }
+    }
+
+    /// Whether the time is over.
+    pub(crate) fn is_late(&self) -> bool {
+        self.limits
+            .deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Starts the system at so many times its macro-step.
+    pub(crate) fn started(&mut self, system: &SystemFile, factor: f64) -> Result<Run, StartError> {
+        let mut system = at_other_step(system, factor);
+        system.experiment.step_control = None;
+        self.runs += 1;
+        self.start.start(system)
+    }
+
+    /// Runs the system at so many times its macro-step for a number of macro-steps; fewer where its stop time comes first.
+    pub(crate) fn run(
+        &mut self,
+        system: &SystemFile,
+        factor: f64,
+        steps: usize,
+        pulse: Option<&Pulse>,
+    ) -> Result<Course, ProbeFailure> {
+        let cost = steps as f64 * factor.max(1.0);
+        if cost > self.left() {
+            return Err(ProbeFailure::Spent);
+        }
+        self.check()?;
+        let mut run = self
+            .started(system, factor)
+            .map_err(|error| refusal(&error))?;
+        let begin = Instant::now();
+        let mut course = Course {
+            names: run
+                .graph()
+                .real_outputs()
+                .into_iter()
+                .map(|output| output.name)
+                .collect(),
+            rows: vec![run.view().reals.to_vec()],
+            unit_steps: 0.0,
+            seconds: 0.0,
+            residual_energy: Vec::new(),
+        };
+        if let Some(pulse) = pulse {
+            let scenario = pulse.scenario(&run);
+            run.act(&scenario).map_err(|error| refusal(&error))?;
+        }
+        let mut made = 0;
+        let outcome = loop {
+            if made == steps || run.has_ended() {
+                break Ok(());
+            }
+            if let Err(failure) = self.check() {
+                break Err(failure);
+            }
+            match run.step() {
+                Ok(_) => course.rows.push(run.view().reals.to_vec()),
+                Err(error) => {
+                    if matches!(&error, RunError::Fault(fault) if fault.unit.cause == Cause::Fatal)
+                    {
+                        self.start.renew();
+                    }
+                    break Err(failure(&error));
+                }
+            }
+            made += 1;
+        };
+        self.spent += made as f64 * factor.max(1.0);
+        outcome?;
+        if made < steps {
+            let text = format!("it ended by itself after {made} macro-steps");
+            return Err(ProbeFailure::Failed(text));
+        }
+        course.seconds = begin.elapsed().as_secs_f64() / made.max(1) as f64;
+        let counters = run.report().counters;
+        course.unit_steps = counters.unit_steps as f64 / made.max(1) as f64;
+        let bonds = run.ledger().bonds();
+        course.residual_energy = bonds.map(|bond| bond.residual_energy_integrated).collect();
+        if course.rows.iter().flatten().any(|value| !value.is_finite()) {
+            return Err(ProbeFailure::Failed("a value is not finite".to_owned()));
+        }
+        // The units are terminated; a failure there says nothing about the steps.
+        let _ = run.stop();
+        Ok(course)
+    }
+
+    fn check(&self) -> Result<(), ProbeFailure> {
+        let interrupt = self.limits.interrupt.as_ref();
+        if interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed)) {
+            return Err(ProbeFailure::Interrupted);
+        }
+        match self.is_late() {
+            true => Err(ProbeFailure::Spent),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Pulse {
+    fn scenario(&self, run: &Run) -> Scenario {
+        let (start, step) = (run.time(), run.graph().macro_step());
+        // Half a step earlier: rounding of the times does not matter.
+        let at = |steps: usize| start + (steps as f64 - 0.5).max(0.0) * step;
+        let mut scenario = Scenario::new();
+        for (input, more) in &self.inputs {
+            let bias = gyrator_system::Choice::new("bias");
+            let bias = bias.with("value", gyrator_system::Value::Real(*more));
+            let action = scenario.act(at(self.after), input, bias);
+            action.until(at(self.after + self.length));
+        }
+        scenario
+    }
+}
+
+fn refusal(error: &StartError) -> ProbeFailure {
+    match error {
+        StartError::Invalid(problems) => {
+            let errors = problems.list.iter();
+            let errors =
+                errors.filter(|problem| problem.severity == gyrator_system::Severity::Error);
+            let texts: Vec<&str> = errors.map(|problem| problem.message.as_str()).collect();
+            ProbeFailure::Refused(texts.join("; "))
+        }
+        StartError::Run(error) => failure(error),
+        error => ProbeFailure::Refused(error.to_string()),
+    }
+}
+
+fn failure(error: &RunError) -> ProbeFailure {
+    ProbeFailure::Failed(error.to_string())
+}
