@@ -34,15 +34,16 @@ pub(crate) struct Response {
     pub(crate) radius: Option<f64>,
 }
 
-/// Runs the system at so many times its macro-step, with and without a pulse.
+/// Runs the system at so many times its macro-step, with and without a pulse, for a number of points, and macro-steps
+/// at most.
 pub(crate) fn response(
     prober: &mut Prober<'_>,
     system: &SystemFile,
     wiring: &Wiring,
     factor: f64,
-    points: usize,
+    (points, most): (usize, usize),
 ) -> Result<Response, ProbeFailure> {
-    let steps = (points + BEFORE + AFTER + 1) * wiring.stride;
+    let steps = ((points + BEFORE + AFTER + 1) * wiring.stride).min(most);
     let course = prober.run(system, factor, steps, None)?;
     let sources: Vec<usize> = wiring
         .connections

@@ -1,5 +1,7 @@
 //! The course of an examination.
 
+use std::cmp::Ordering;
+
 use gyrator::{Registries, Run};
 use gyrator_assess::at_other_step;
 use gyrator_system::SystemFile;
@@ -14,16 +16,27 @@ use crate::verification::{Verification, verify};
 
 /// Macro-steps of the runs that are compared, times those of the slowest component.
 const POINTS: usize = 48;
+/// Fewest points, and the part of all steps that runs at H, H/2 and H/4 take, seven points of H each.
+const FEWEST_POINTS: usize = 8;
+const COMPARED: f64 = 0.2;
+/// Difference of the runs at H/2 and H/4, relative to the signals, from which they show no solution to compare with.
+const UNLIKE: f64 = 0.3;
 /// The same where nothing moves within fewer.
 const LONGER: usize = 4;
 /// Macro-steps of the runs that verify a proposal.
 const VERIFIED: usize = 96;
 /// Steps that are kept for the proposals while the limit of stability is looked for, in parts of all.
-const RESERVED: f64 = 0.5;
+const RESERVED: f64 = 0.6;
 /// A coupling whose error at the same cost is not smaller by this factor is not proposed: choices that hardly differ.
 const BETTER: f64 = 0.8;
 /// The macro-step that is proposed over the largest stable one, at most.
 const MARGIN: f64 = 0.5;
+/// The macro-step for a wanted error over the one that its order gives.
+const MARGIN_OF_ERROR: f64 = 0.9;
+/// Factors of the macro-step that are proposed, at most and, inverted, at least.
+const FURTHEST: f64 = 16.0;
+/// Candidates whose stability is looked at.
+const FINALISTS: usize = 4;
 /// Words of each key that are tried together.
 const TOGETHER: usize = 2;
 
@@ -53,6 +66,8 @@ pub struct Candidate {
     pub step_for: Option<f64>,
     /// The words of a candidate with the same results.
     pub same_as: Option<String>,
+    /// How much a disturbance grows over the run, where it was looked at.
+    pub growth: Option<f64>,
     /// Why it cannot be used.
     pub refusal: Option<String>,
 }
@@ -145,7 +160,9 @@ pub fn examine<'a>(
     );
     let _ = run.stop();
     drop(run);
-    let points = (POINTS * wiring.stride).min(whole_steps(duration, step, wiring.stride));
+    let affordable = (options.limits.steps * COMPARED / 7.0 / wiring.stride as f64) as usize;
+    let points = POINTS.min(affordable.max(FEWEST_POINTS)) * wiring.stride;
+    let points = points.min(whole_steps(duration, step, wiring.stride));
     let mut examination = Examination {
         prober,
         given,
@@ -217,8 +234,8 @@ impl Examination<'_, '_> {
         let given = self.given.clone();
         let stability = self.stability(&given, 1.0, true)?;
         self.prober.reserved = 0.0;
-        let candidates = self.candidates()?;
-        let proposal = self.proposal(&candidates, &stability)?;
+        let mut candidates = self.candidates()?;
+        let proposal = self.proposal(&mut candidates, &stability)?;
         let accuracy = self
             .courses
             .as_ref()
@@ -271,6 +288,17 @@ impl Examination<'_, '_> {
             None,
             window,
         );
+        let fewer = Course {
+            rows: quarter.rows.iter().step_by(2).cloned().collect(),
+            ..quarter.clone()
+        };
+        let unlike = error_against(&half, 1, &fewer);
+        if !(unlike <= UNLIKE) {
+            self.notes.push(format!(
+                "the error is not known, and nothing is compared: the runs at half and a quarter of the macro-step differ by {unlike:.2} of a signal"
+            ));
+            return Ok(());
+        }
         let truth = reference([&half, &quarter], &accuracy);
         self.courses = Some(Courses {
             at,
@@ -361,6 +389,7 @@ impl Examination<'_, '_> {
             seconds_per_step: None,
             step_for: None,
             same_as: None,
+            growth: None,
             refusal: None,
         };
         let known = self.courses.as_ref().and_then(|courses| courses.at.clone());
@@ -406,36 +435,150 @@ impl Examination<'_, '_> {
     /// The best candidate that is stable and, in runs beside the given system, no worse than it.
     fn proposal(
         &mut self,
-        candidates: &[Candidate],
+        candidates: &mut [Candidate],
         stability: &Stability,
     ) -> Result<Proposal, ExamineError> {
-        let given = &candidates[0];
         let order = self
             .courses
             .as_ref()
             .and_then(|courses| courses.accuracy.order);
         let order = order.unwrap_or(1.0);
-        let usual = given.unit_steps.unwrap_or(1.0);
-        // The error at the same cost: with macro-steps that are longer by as much as each costs more.
-        let score = |candidate: &Candidate| {
-            let cost = candidate.unit_steps? / usual;
-            Some(candidate.relative_error? * cost.powf(order))
+        let Some((given, others)) = candidates.split_first_mut() else {
+            return Ok(self.unchanged(stability));
         };
-        let of_given = score(given).filter(|_| stability.is_stable != Some(false));
-        let mut ranked: Vec<(f64, &Candidate)> = candidates
-            .iter()
-            .skip(1)
-            .filter(|candidate| candidate.same_as.is_none())
-            .filter_map(|candidate| Some((score(candidate)?, candidate)))
-            .filter(|(score, _)| of_given.is_none_or(|given| *score < BETTER * given))
+        given.growth = growth_at(stability, self.step);
+        let usual = given.unit_steps.unwrap_or(1.0);
+        // With macro-steps that are longer by as much as each costs more.
+        let at_same_cost = |error: f64, candidate: &Candidate| {
+            Some(error * (candidate.unit_steps? / usual).powf(order))
+        };
+        let score = |candidate: &Candidate| at_same_cost(candidate.relative_error?, candidate);
+        let mut ranked: Vec<&mut Candidate> = others
+            .iter_mut()
+            .filter(|candidate| candidate.same_as.is_none() && score(candidate).is_some())
             .collect();
-        ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (_, candidate) in ranked.into_iter().take(3) {
-            if let Some(proposal) = self.verified(&candidate.coupling, stability)? {
+        ranked.sort_by(|a, b| score(a).partial_cmp(&score(b)).unwrap_or(Ordering::Equal));
+        let of_given = over_run(given).filter(|_| stability.is_stable != Some(false));
+        let given_copy = given.clone();
+        let mut found: Vec<(f64, Coupling)> = Vec::new();
+        let mut finalists = Vec::new();
+        for candidate in ranked.into_iter().take(FINALISTS) {
+            let system = candidate.coupling.applied(&self.given);
+            let found_stability = self.stability(&system, 1.0, false)?;
+            candidate.growth = growth_at(&found_stability, self.step);
+            let score = over_run(candidate).and_then(|error| at_same_cost(error, candidate));
+            if let Some(score) = score.filter(|_| found_stability.is_stable == Some(true)) {
+                found.push((score, candidate.coupling.clone()));
+            }
+            finalists.push(candidate.clone());
+        }
+        if let Some(wanted) = self.options.wanted {
+            finalists.push(given_copy);
+            return self.proposal_for(wanted, &finalists, stability);
+        }
+        found.retain(|(score, ..)| of_given.is_none_or(|given| *score < BETTER * given));
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, coupling) in found {
+            if let Some(proposal) = self.verified(&coupling, stability)? {
                 return Ok(proposal);
             }
         }
         Ok(self.unchanged(stability))
+    }
+
+    /// The coupling and the macro-step with the least cost that have the wanted error.
+    fn proposal_for(
+        &mut self,
+        wanted: f64,
+        finalists: &[Candidate],
+        stability: &Stability,
+    ) -> Result<Proposal, ExamineError> {
+        let mut plans: Vec<(f64, f64, Coupling)> = Vec::new();
+        for candidate in finalists {
+            let Some((factor, cost)) = self.factor_for(wanted, candidate, stability)? else {
+                continue;
+            };
+            plans.push((cost, factor, candidate.coupling.clone()));
+        }
+        plans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, factor, coupling) in plans {
+            let system = coupling.applied(&self.given);
+            if self.stability(&system, factor, false)?.is_stable != Some(true) {
+                continue;
+            }
+            let steps = self.verified_steps();
+            let found = verify(
+                &mut self.prober,
+                &self.given,
+                (&system, factor),
+                steps,
+                self.step,
+            );
+            let verification = match found {
+                Ok(verification) => verification,
+                Err(ProbeFailure::Interrupted) => return Err(ExamineError::Interrupted),
+                Err(_) => continue,
+            };
+            if verification.proposed > wanted {
+                continue;
+            }
+            return Ok(Proposal {
+                coupling,
+                step_size: factor * self.step,
+                factor,
+                reason: "the least cost that was found for the wanted error".to_owned(),
+                verification: Some(verification),
+            });
+        }
+        let reason = "nothing was found that has the wanted error";
+        Ok(Proposal {
+            reason: reason.to_owned(),
+            ..self.unchanged(stability)
+        })
+    }
+
+    /// The macro-step of a candidate for a wanted error, over that of the system, and its cost.
+    fn factor_for(
+        &mut self,
+        wanted: f64,
+        candidate: &Candidate,
+        stability: &Stability,
+    ) -> Result<Option<(f64, f64)>, ExamineError> {
+        let (Some(error), Some(steps)) = (candidate.relative_error, candidate.unit_steps) else {
+            return Ok(None);
+        };
+        let system = candidate.coupling.applied(&self.given);
+        let half = match self.prober.run(&system, 0.5, 2 * self.points, None) {
+            Ok(half) => half,
+            Err(ProbeFailure::Interrupted) => return Err(ExamineError::Interrupted),
+            Err(_) => return Ok(None),
+        };
+        let Some(courses) = &self.courses else {
+            return Ok(None);
+        };
+        let order = (error / error_against(&half, 2, &courses.truth)).log2();
+        // Where the order is not seen, that of held inputs.
+        let order = if order.is_finite() && order > 0.5 {
+            order.min(4.0)
+        } else {
+            1.0
+        };
+        let ratio = MARGIN_OF_ERROR * (wanted / error).powf(order.recip());
+        let mut factor = match ratio >= 1.0 {
+            true => ratio.floor().min(FURTHEST),
+            false => ratio.recip().ceil().min(FURTHEST).recip(),
+        };
+        if candidate.coupling.is_given()
+            && let Some(largest) = stability.largest_step
+        {
+            factor = factor.min((largest / self.step).floor().max(FURTHEST.recip()));
+        }
+        Ok(Some((factor, steps / factor)))
+    }
+
+    fn verified_steps(&self) -> usize {
+        let all = whole_steps(self.duration, self.step, self.wiring.stride);
+        (VERIFIED.min(2 * self.points / self.wiring.stride) * self.wiring.stride).min(all)
     }
 
     fn verified(
@@ -444,15 +587,7 @@ impl Examination<'_, '_> {
         of_given: &Stability,
     ) -> Result<Option<Proposal>, ExamineError> {
         let system = coupling.applied(&self.given);
-        let stability = self.stability(&system, 1.0, false)?;
-        if stability.is_stable != Some(true) {
-            return Ok(None);
-        }
-        let steps = (VERIFIED * self.wiring.stride).min(whole_steps(
-            self.duration,
-            self.step,
-            self.wiring.stride,
-        ));
+        let steps = self.verified_steps();
         let verified = verify(
             &mut self.prober,
             &self.given,
@@ -472,16 +607,14 @@ impl Examination<'_, '_> {
             return Ok(None);
         }
         let reason = match (of_given.is_stable, verification.given) {
-            (Some(false), _) | (_, None) => {
-                "stable at this macro-step, as the given system is not".to_owned()
-            }
-            (_, Some(given)) => format!("{:.3} of the given error", verification.proposed / given),
+            (Some(false), _) | (_, None) => "stable at this macro-step, as the given system is not",
+            _ => "a smaller error over the run at the same cost",
         };
         Ok(Some(Proposal {
             coupling: coupling.clone(),
             step_size: self.step,
             factor: 1.0,
-            reason,
+            reason: reason.to_owned(),
             verification: Some(verification),
         }))
     }
@@ -503,6 +636,18 @@ impl Examination<'_, '_> {
             verification: None,
         }
     }
+}
+
+/// Growth at one macro-step.
+fn growth_at(stability: &Stability, step: f64) -> Option<f64> {
+    let mut levels = stability.levels.iter();
+    let level = levels.find(|level| (level.step_size / step - 1.0).abs() < 1e-9);
+    level.and_then(|level| level.growth)
+}
+
+/// The error over the run: that of the first steps, and what the coupling makes the signals grow until the end.
+fn over_run(candidate: &Candidate) -> Option<f64> {
+    Some(candidate.relative_error? + (candidate.growth? - 1.0))
 }
 
 /// The best words of each key together.

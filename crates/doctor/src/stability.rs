@@ -19,6 +19,10 @@ const RESOLUTION: f64 = 1e-7;
 /// Points of a probe at the macro-step of the system, and at least; larger macro-steps take fewer.
 const POINTS: f64 = 72.0;
 const FEWEST_POINTS: f64 = 24.0;
+/// The macro-step after one that is stable, over a guess of the limit: just on the other side.
+const GUESSED: f64 = 1.12;
+/// Points of a probe that confirms a slow growth, over those of an ordinary one.
+const LONGER: f64 = 3.0;
 /// From one probe to the next, until one is on the other side.
 const STRIDE: f64 = 4.0;
 /// How near the two sides are in the end.
@@ -65,7 +69,7 @@ pub(crate) struct Search<'s, 'p, 'a> {
     pub(crate) step: f64,
     /// Time from start to stop, s.
     pub(crate) duration: Option<f64>,
-    /// Rates of growth, 1/s, by the factor of the macro-step.
+    /// Rates of growth, 1/s, by the factor of the macro-step, from small to large.
     rates: Vec<(f64, f64)>,
     found: Vec<(f64, Level)>,
 }
@@ -117,7 +121,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         if self.is_stable(factor)? {
             loop {
                 below = factor;
-                factor *= STRIDE;
+                factor = self.next_above(below);
                 // Of a run with few steps a larger one shows nothing.
                 let is_beyond = self
                     .duration
@@ -153,6 +157,18 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         Ok(false)
     }
 
+    /// The macro-step after a stable one: just above the limit where growth shows one, since its rate is about
+    /// proportional to the macro-step, else much larger.
+    fn next_above(&self, below: f64) -> f64 {
+        let rate = self.rates.iter().find(|(factor, _)| *factor == below);
+        let exponent = rate.map_or(0.0, |(_, rate)| rate * self.duration());
+        let guess = below * GROWTH.ln() / exponent;
+        match exponent > 0.0 && guess < STRIDE * below {
+            true => (GUESSED * guess).max(NEAR * below),
+            false => STRIDE * below,
+        }
+    }
+
     fn is_stable(&mut self, factor: f64) -> Result<bool, ProbeFailure> {
         let level = self.level(factor)?;
         let is_stable = level.is_stable;
@@ -181,15 +197,13 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
                 "the response to a disturbance has no clear modes".to_owned(),
             ));
         };
-        let steps = self.duration() / step_size;
-        let rate = self.rate(radius, step_size);
-        let exceeds = |rate: f64| rate * self.duration() > GROWTH.ln();
-        let natural = match exceeds(rate) {
-            true => self.natural_rate(factor, rate)?,
+        let radius = self.confirmed(radius, factor)?;
+        let rate = self.keep_rate(radius, factor);
+        let natural = match rate * self.duration() > GROWTH.ln() {
+            true => self.natural_rate(factor)?,
             false => 0.0,
         };
         let growth = ((rate - natural) * self.duration()).exp();
-        let _ = steps;
         Ok(Level {
             step_size,
             spectral_radius: Some(radius),
@@ -199,40 +213,57 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         })
     }
 
-    /// Growth in a second, as a rate.
-    fn rate(&self, radius: f64, step_size: f64) -> f64 {
-        match radius <= 1.0 + RESOLUTION {
-            true => 0.0,
-            false => radius.ln() / step_size,
+    /// The radius of a longer probe, where growth over the run was inferred from a probe that hardly shows it: in a system that is not
+    /// linear it is that of one phase of its course.
+    fn confirmed(&mut self, radius: f64, factor: f64) -> Result<f64, ProbeFailure> {
+        let steps = self.duration() / (factor * self.step);
+        let grows = steps * radius.ln() > GROWTH.ln();
+        if !grows || POINTS * radius.ln() > GROWTH.ln() {
+            return Ok(radius);
+        }
+        match self.response_over(factor, LONGER) {
+            Ok(longer) => Ok(longer.radius.unwrap_or(radius)),
+            Err(ProbeFailure::Spent | ProbeFailure::Failed(_)) => Ok(radius),
+            Err(failure) => Err(failure),
         }
     }
 
-    /// The rate at which the system grows by itself: that at a macro-step of nothing, continued from two small ones.
-    fn natural_rate(&mut self, factor: f64, rate: f64) -> Result<f64, ProbeFailure> {
-        let mut rates = [rate; 2];
-        for (part, found) in [0.5, 0.25].into_iter().zip(&mut rates) {
-            let smaller = factor * part;
-            let known = self.rates.iter().find(|(other, _)| *other == smaller);
-            if let Some((_, known)) = known {
-                *found = *known;
-                continue;
+    /// Growth in a second, as a rate.
+    fn keep_rate(&mut self, radius: f64, factor: f64) -> f64 {
+        let rate = match radius <= 1.0 + RESOLUTION {
+            true => 0.0,
+            false => radius.ln() / (factor * self.step),
+        };
+        self.rates.push((factor, rate));
+        self.rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+        rate
+    }
+
+    /// The rate at which the system grows by itself: that at a macro-step of nothing, on a line through those at the two
+    /// smallest macro-steps; two more are made where there are no smaller ones.
+    fn natural_rate(&mut self, factor: f64) -> Result<f64, ProbeFailure> {
+        for part in [0.5, 0.25] {
+            if self.rates.len() < 3 {
+                let smaller = part * factor;
+                let found = self.response(smaller)?;
+                self.keep_rate(found.radius.unwrap_or(0.0), smaller);
             }
-            let Ok(Response {
-                radius: Some(radius),
-                ..
-            }) = self.response(smaller)
-            else {
-                return Ok(0.0);
-            };
-            *found = self.rate(radius, smaller * self.step);
-            self.rates.push((smaller, *found));
         }
-        let [half, quarter] = rates;
-        Ok((2.0 * quarter - half).clamp(0.0, quarter))
+        let [(one, slow), (other, fast)] = [self.rates[0], self.rates[1]];
+        let at_nothing = slow - (fast - slow) * one / (other - one);
+        Ok(at_nothing.clamp(0.0, slow))
     }
 
     fn response(&mut self, factor: f64) -> Result<Response, ProbeFailure> {
-        let points = (POINTS / factor.max(1.0).sqrt()).max(FEWEST_POINTS) as usize;
+        self.response_over(factor, 1.0)
+    }
+
+    fn response_over(&mut self, factor: f64, times: f64) -> Result<Response, ProbeFailure> {
+        let points = times * (POINTS / factor.max(1.0).sqrt()).max(FEWEST_POINTS);
+        let most = self.duration.map_or(f64::MAX, |duration| {
+            (duration / (factor * self.step) * (1.0 + 1e-9)).floor()
+        });
+        let points = (points as usize, most as usize);
         response(self.prober, self.system, self.wiring, factor, points)
     }
 
@@ -241,17 +272,38 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         let given = self.found.iter().find(|(factor, _)| *factor == 1.0);
         let first_unstable = self.found.iter().position(|(_, level)| !level.is_stable);
         let stable = &self.found[..first_unstable.unwrap_or(self.found.len())];
-        let largest = stable.last().map(|(_, level)| level.step_size);
-        let next = first_unstable.map(|index| self.found[index].1.step_size);
+        let largest = stable.last().map(|(_, level)| level);
+        let next = first_unstable.map(|index| &self.found[index].1);
+        let largest_step = match (largest, next) {
+            (Some(below), Some(above)) => Some(between(below, above)),
+            (below, _) => below.map(|level| level.step_size),
+        };
         Stability {
             is_stable: given.map(|(_, level)| level.is_stable),
-            largest_step: match (largest, next) {
-                (Some(below), Some(above)) if !is_open => Some((below * above).sqrt()),
-                (largest, _) => largest,
-            },
+            largest_step,
             is_open: is_open && first_unstable.is_none(),
             duration: self.duration(),
             levels: self.found.into_iter().map(|(_, level)| level).collect(),
         }
+    }
+}
+
+/// The macro-step between two at which growth reaches its limit, on a line of logarithms.
+fn between(below: &Level, above: &Level) -> f64 {
+    let exponent = |level: &Level| {
+        level
+            .growth
+            .map(f64::ln)
+            .filter(|found| found.is_finite() && *found > 0.0)
+    };
+    let (small, large) = (below.step_size, above.step_size);
+    let middle = (small * large).sqrt();
+    let (Some(least), Some(most)) = (exponent(below), exponent(above)) else {
+        return middle;
+    };
+    let slope = (most / least).ln() / (large / small).ln();
+    match slope > 0.0 {
+        true => (small * (GROWTH.ln() / least).powf(slope.recip())).clamp(small, large),
+        false => middle,
     }
 }

@@ -4,7 +4,7 @@ use gyrator_system::SystemFile;
 use serde::Serialize;
 
 use crate::accuracy::{accuracy, error_against, reference};
-use crate::probe::{ProbeFailure, Prober};
+use crate::probe::{Course, ProbeFailure, Prober};
 
 /// The coupling errors of the given system and of a proposal, measured alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,24 +45,26 @@ pub(crate) fn verify(
         None => rough,
     };
     let truth = reference([&half, &quarter], &known);
-    let (of_proposed, every) = match factor >= 1.0 {
-        true => (steps as f64 / factor, factor),
-        false => (steps as f64 / factor, factor.recip()),
-    };
-    let found = prober.run(proposed, factor, of_proposed.floor() as usize, None)?;
-    let every = every.round() as usize;
-    let proposed = match factor > 1.0 {
-        // Fewer points than the reference has.
-        true => {
-            let mut fewer = truth.clone();
-            fewer.rows = truth.rows.iter().step_by(every).cloned().collect();
-            error_against(&found, 1, &fewer)
-        }
-        false => error_against(&found, every, &truth),
-    };
+    let of_proposed = (steps as f64 / factor * (1.0 + 1e-9)).floor() as usize;
+    let found = prober.run(proposed, factor, of_proposed, None)?;
+    let proposed = error_at_factor(&found, factor, &truth);
     Ok(Verification {
         window,
         given: course.map(|course| error_against(&course, 1, &truth)),
         proposed,
     })
+}
+
+/// The error of a course at so many times the macro-step of the reference, a whole number or the inverse of one.
+pub(crate) fn error_at_factor(course: &Course, factor: f64, truth: &Course) -> f64 {
+    if factor <= 1.0 {
+        return error_against(course, factor.recip().round() as usize, truth);
+    }
+    // Fewer points than the reference has.
+    let rows = truth.rows.iter().step_by(factor.round() as usize);
+    let fewer = Course {
+        rows: rows.cloned().collect(),
+        ..truth.clone()
+    };
+    error_against(course, 1, &fewer)
 }
