@@ -26,7 +26,7 @@ const LONGER: usize = 4;
 /// Macro-steps of the runs that verify a proposal.
 const VERIFIED: usize = 96;
 /// Steps that are kept for the proposals while the limit of stability is looked for, in parts of all.
-const RESERVED: f64 = 0.6;
+const RESERVED: f64 = 0.65;
 /// A coupling whose error at the same cost is not smaller by this factor is not proposed: choices that hardly differ.
 const BETTER: f64 = 0.8;
 /// The macro-step that is proposed over the largest stable one, at most.
@@ -463,6 +463,10 @@ impl Examination<'_, '_> {
         let mut found: Vec<(f64, Coupling)> = Vec::new();
         let mut finalists = Vec::new();
         for candidate in ranked.into_iter().take(FINALISTS) {
+            finalists.push(candidate.clone());
+            if self.options.wanted.is_some() {
+                continue;
+            }
             let system = candidate.coupling.applied(&self.given);
             let found_stability = self.stability(&system, 1.0, false)?;
             candidate.growth = growth_at(&found_stability, self.step);
@@ -470,7 +474,6 @@ impl Examination<'_, '_> {
             if let Some(score) = score.filter(|_| found_stability.is_stable == Some(true)) {
                 found.push((score, candidate.coupling.clone()));
             }
-            finalists.push(candidate.clone());
         }
         if let Some(wanted) = self.options.wanted {
             finalists.push(given_copy);

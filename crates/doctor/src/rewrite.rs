@@ -126,3 +126,55 @@ fn elements<'t>(root: &'t mut Table, list: &str) -> Vec<&'t mut dyn TableLike> {
         None => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use gyrator_system::toml_file;
+
+    use super::*;
+    use crate::Coupling;
+
+    fn proposal(factor: f64) -> Proposal {
+        Proposal {
+            coupling: Coupling {
+                method: Some("gauss-seidel".to_owned()),
+                exchange: Some("auto".to_owned()),
+                extrapolation: None,
+                correction: Some("off".to_owned()),
+            },
+            step_size: 0.01 * factor,
+            factor,
+            reason: String::new(),
+            verification: None,
+        }
+    }
+
+    #[test]
+    fn keys_change_and_comments_stay() {
+        let text = "# A pair.\n[experiment]\nstep_size = 0.01   # s\nexchange = \"stale\"  # as delivered\n\n\
+                    [components.a]\nfmu = \"a.fmu\"\nstep_size = 1e-3 # its own\nexchange = \"stale\"\n\n\
+                    [components.b]\nfmu = \"b.fmu\"\n\n[[bonds]]  # the cut\nname = \"c\"\n\
+                    effort = [\"a.f\", \"b.f\"]\nflow = [\"b.v\", \"a.v\"]\ncorrection = \"nepce\"\n";
+        let (system, _) = toml_file::parse(text, "pair.toml").unwrap();
+        let changed = rewrite(&system, &proposal(0.5)).unwrap();
+        let expected = "# A pair.\n[experiment]\nstep_size = 0.005   # s\nexchange = \"auto\"  # as delivered\n\
+                        method = \"gauss-seidel\"\n\n\
+                        [components.a]\nfmu = \"a.fmu\"\nstep_size = 0.0005 # its own\n\n\
+                        [components.b]\nfmu = \"b.fmu\"\n\n[[bonds]]  # the cut\nname = \"c\"\n\
+                        effort = [\"a.f\", \"b.f\"]\nflow = [\"b.v\", \"a.v\"]\ncorrection = \"off\"\n";
+        assert_eq!(changed, expected);
+        let (read, _) = toml_file::parse(changed, "pair.toml").unwrap();
+        assert_eq!(read.experiment.step_size.unwrap().value, 0.005);
+    }
+
+    #[test]
+    fn a_file_that_says_nothing_gets_the_keys() {
+        let text = "[components.a]\nfmu = \"a.fmu\"\n";
+        let (system, _) = toml_file::parse(text, "pair.toml").unwrap();
+        let changed = rewrite(&system, &proposal(1.0)).unwrap();
+        assert!(changed.starts_with(text), "{changed}");
+        assert!(changed.contains("[experiment]\n"), "{changed}");
+        let (read, _) = toml_file::parse(changed, "pair.toml").unwrap();
+        assert_eq!(read.experiment.method.unwrap().name.value, "gauss-seidel");
+    }
+}

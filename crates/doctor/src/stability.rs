@@ -259,7 +259,8 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
     }
 
     fn response_over(&mut self, factor: f64, times: f64) -> Result<Response, ProbeFailure> {
-        let points = times * (POINTS / factor.max(1.0).sqrt()).max(FEWEST_POINTS);
+        let length = factor.max(1.0) * self.wiring.stride as f64;
+        let points = times * (POINTS / length.sqrt()).max(FEWEST_POINTS);
         let most = self.duration.map_or(f64::MAX, |duration| {
             (duration / (factor * self.step) * (1.0 + 1e-9)).floor()
         });

@@ -1,0 +1,114 @@
+//! Loops whose stability is known in closed form.
+
+use gyrator::{LinearUnit, Registries, Run, RunOptions, StartError, System, Word};
+use gyrator_doctor::{Diagnosis, ExamineError, Limits, Options, StartRuns, examine};
+use gyrator_system::SystemFile;
+
+/// ẋ = −u, y = x, and u = y one way or another: x(n+1) = x(n) − h·x(n) with fresh values, stable below h = 2 s, and
+/// x(n+1) = x(n) − h·x(n−1) with stale ones, stable below h = 1 s.
+struct Loop;
+
+impl StartRuns for Loop {
+    fn start(&mut self, file: SystemFile) -> Result<Run, StartError> {
+        let experiment = &file.experiment;
+        let mut system = described(experiment.step_size.as_ref().unwrap().value);
+        if let Some(word) = &experiment.method {
+            system.method(Word::from(&*word.name.value));
+        }
+        if let Some(word) = &experiment.extrapolation {
+            system.extrapolation(Word::from(&*word.name.value));
+        }
+        if let Some(word) = &experiment.exchange {
+            system.exchange(&word.value);
+        }
+        system.start(&RunOptions::default())
+    }
+}
+
+fn described(step: f64) -> System {
+    let mut system = System::new(step);
+    let state: [&[f64]; 4] = [&[0.0], &[-1.0], &[1.0], &[0.0]];
+    system.add("integrator", LinearUnit::new(&[1.0], &["u"], &["y"], state));
+    let gain: [&[f64]; 4] = [&[-1.0], &[0.0], &[0.0], &[1.0]];
+    system.add("gain", LinearUnit::new(&[0.0], &["u"], &["y"], gain));
+    system.connect("integrator.y", "gain.u");
+    system.connect("gain.y", "integrator.u");
+    system.stop_time(100.0);
+    system
+}
+
+fn diagnose(step: f64, exchange: &str, wanted: Option<f64>) -> Result<Diagnosis, ExamineError> {
+    let mut system = described(step);
+    system.exchange(exchange);
+    let options = Options {
+        wanted,
+        limits: Limits {
+            steps: 5000.0,
+            deadline: None,
+            interrupt: None,
+        },
+        registries: Registries::default(),
+    };
+    examine(&mut Loop, system.description(), &options)
+}
+
+#[test]
+fn the_largest_stable_step_is_that_of_the_closed_form() {
+    for (exchange, limit) in [("stale", 1.0), ("fresh", 2.0)] {
+        for step in [0.1, 0.5] {
+            let stability = diagnose(step, exchange, None).unwrap().stability;
+            assert_eq!(stability.is_stable, Some(true), "{stability:?}");
+            let found = stability.largest_step.unwrap();
+            assert!(
+                (found / limit).ln().abs() < 1.25_f64.ln(),
+                "{exchange} {step}: {found}"
+            );
+        }
+    }
+    let unstable = diagnose(1.5, "stale", None).unwrap();
+    assert_eq!(unstable.stability.is_stable, Some(false));
+    // |λ| = √h for the complex pair of λ² − λ + h = 0.
+    let levels = &unstable.stability.levels;
+    let level = levels.iter().find(|level| level.step_size == 1.5).unwrap();
+    let radius = level.spectral_radius.unwrap();
+    assert!((radius - 1.5_f64.sqrt()).abs() < 1e-3, "{level:?}");
+}
+
+/// ẋ = −x by held values is 1 − h in place of e^−h.
+#[test]
+fn a_better_coupling_is_proposed_verified_and_the_same_each_time() {
+    let diagnosis = diagnose(0.1, "stale", None).unwrap();
+    let proposal = &diagnosis.proposal;
+    assert!(!proposal.coupling.is_given(), "{diagnosis:#?}");
+    let verification = proposal.verification.as_ref().unwrap();
+    assert!(
+        verification.proposed < 0.5 * verification.given.unwrap(),
+        "{proposal:?}"
+    );
+    assert!(diagnosis.steps <= 5000.0);
+    assert_eq!(diagnose(0.1, "stale", None).unwrap().proposal, *proposal);
+    let coarser = diagnose(0.1, "stale", Some(0.05)).unwrap().proposal;
+    assert!(
+        coarser
+            .verification
+            .is_some_and(|found| found.proposed <= 0.05),
+        "{coarser:?}"
+    );
+}
+
+#[test]
+fn an_examination_without_steps_says_so() {
+    let system = described(0.1);
+    let options = Options {
+        wanted: None,
+        limits: Limits {
+            steps: 0.0,
+            deadline: None,
+            interrupt: None,
+        },
+        registries: Registries::default(),
+    };
+    let diagnosis = examine(&mut Loop, system.description(), &options).unwrap();
+    assert_eq!(diagnosis.stability.is_stable, None);
+    assert!(diagnosis.proposal.coupling.is_given() && diagnosis.accuracy.is_none());
+}
