@@ -260,7 +260,7 @@ mod tests {
             (r#""left.m""#, "left.m", "no-start"),
         ] {
             let problems = FitFile::parse(TEXT.replace(from, to), "fit.toml").unwrap_err();
-            let codes: Vec<_> = problems.list.iter().map(|problem| problem.code).collect();
+            let codes: Vec<_> = problems.list.iter().map(|problem| problem.rule).collect();
             assert!(codes.contains(&fault), "{to}: {codes:?}");
         }
     }

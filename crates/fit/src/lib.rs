@@ -11,7 +11,7 @@ mod parameter;
 mod residuals;
 
 pub use fit_file::{FitFile, Signal};
-pub use least_squares::{Fitted, FittedParameter, Round, fit};
+pub use least_squares::{Fitted, FittedParameter, MakeRuns, Round, fit};
 pub use parameter::Parameter;
 pub use residuals::{Measured, MeasuredError};
 
