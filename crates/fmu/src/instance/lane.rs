@@ -270,7 +270,7 @@ impl Lane {
             self.cursor.call(record.tag, function);
             let status = call(record);
             if status != fmi2_abi::OK || !is_well() {
-                return Err(interruption(&self.records, record, function, status));
+                return Err(self.interruption(record, function, status));
             }
         }
         Ok(())
@@ -282,6 +282,29 @@ impl Lane {
         match self.float_control.seems_to_hold() {
             true => Ok(()),
             false => Err(self.repetition(function)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn interruption(
+        &self,
+        at: &Record,
+        function: Function,
+        status: fmi2_abi::Status,
+    ) -> Interruption {
+        if function != Function::DoStep && !self.float_control.seems_to_hold() {
+            // By this call or one before it.
+            return self.repetition(function);
+        }
+        let mut records = self.records.iter();
+        Interruption {
+            instance: records
+                .position(|record| std::ptr::eq(record, at))
+                .unwrap_or(0),
+            function,
+            is_repeated: false,
+            status,
         }
     }
 
@@ -312,25 +335,6 @@ fn first_of_neighbours(sources: &[u32]) -> Option<u32> {
     let mut both = sources.iter().zip(first..);
     both.all(|(source, expected)| *source == expected)
         .then_some(first)
-}
-
-#[cold]
-#[inline(never)]
-fn interruption(
-    records: &[Record],
-    at: &Record,
-    function: Function,
-    status: fmi2_abi::Status,
-) -> Interruption {
-    let mut records = records.iter();
-    Interruption {
-        instance: records
-            .position(|record| std::ptr::eq(record, at))
-            .unwrap_or(0),
-        function,
-        is_repeated: false,
-        status,
-    }
 }
 
 impl Instance {
