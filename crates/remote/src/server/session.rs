@@ -99,36 +99,40 @@ pub(super) async fn run(
         outgoing,
         distance: Duration::from_secs(1),
     };
-    let mut name = None;
-    let farewell = match serve(&mut talk, peer, &shared, &mut name).await {
-        Err(farewell) => farewell,
-        Ok(()) => Farewell::Closed,
+    let mut ending = Ending {
+        shared: Arc::clone(&shared),
+        who: peer.to_string(),
+        how: "ended".to_owned(),
     };
-    let who = match &name {
-        Some(name) => format!("{peer}: `{name}`"),
-        None => peer.to_string(),
-    };
-    match farewell {
-        Farewell::Closed => shared.note(&format!("{who}: ended")),
-        Farewell::Refused(status) => {
-            shared.note(&format!("{who}: refused: {}", status.message()));
+    match serve(&mut talk, &shared, &mut ending.who).await {
+        Err(Farewell::Refused(status)) => {
+            ending.how = format!("refused: {}", status.message());
             let _ = talk.outgoing.send(Err(status));
         }
-        Farewell::Lost(loss) => {
-            shared.note(&format!("{who}: lost: {}", loss.sentence()));
+        Err(Farewell::Lost(loss)) => {
+            ending.how = format!("lost: {}", loss.sentence());
             let _ = talk.outgoing.send(Ok(message::lost(&loss)));
         }
+        Err(Farewell::Closed) | Ok(()) => {}
     }
 }
 
-async fn serve(
-    talk: &mut Talk,
-    peer: SocketAddr,
-    shared: &Arc<Shared>,
-    name: &mut Option<String>,
-) -> Result<(), Farewell> {
+/// Notes the end of a session, also where its connection is gone.
+struct Ending {
+    shared: Arc<Shared>,
+    who: String,
+    how: String,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.shared.note(&format!("{}: {}", self.who, self.how));
+    }
+}
+
+async fn serve(talk: &mut Talk, shared: &Arc<Shared>, who: &mut String) -> Result<(), Farewell> {
     let order = talk.first().await?;
-    *name = Some(order.component.clone());
+    *who = format!("{who}: `{}`", order.component);
     let most = shared.options.components;
     let claim = Claim::new(shared, |shared| &shared.components, most);
     let claim = claim.ok_or_else(|| {
@@ -160,8 +164,7 @@ async fn serve(
         NotStarted::NotLoaded(message) => Farewell::Refused(Status::failed_precondition(message)),
         NotStarted::Lost(loss) => Farewell::Lost(loss),
     })?;
-    let (component, fmu) = (&order.component, &order.wish.name);
-    shared.note(&format!("{peer}: `{component}`: started {fmu}"));
+    shared.note(&format!("{who}: started {}", order.wish.name));
     let mut process = process;
     talk.send_log(&mut process)?;
     talk.send(message::welcome())?;
