@@ -18,7 +18,7 @@ const STEPS_WITHOUT_END: f64 = 1e4;
 const RESOLUTION: f64 = 1e-7;
 /// Points of a probe at the macro-step of the system, and at least; larger macro-steps take fewer.
 const POINTS: f64 = 72.0;
-const FEWEST_POINTS: f64 = 24.0;
+const FEWEST_POINTS: f64 = 20.0;
 /// The macro-step after one that is stable, over a guess of the limit: just on the other side.
 const GUESSED: f64 = 1.12;
 /// Points of a probe that confirms a slow growth, over those of an ordinary one.
