@@ -13,8 +13,8 @@ use gyrator::{RunOptions, System};
 use nalgebra::{DMatrix, DVector};
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
+use crate::curve_unit::{CurveUnit, LinearSystem};
 use crate::figures;
-use crate::linear_unit::{LinearSystem, LinearUnit};
 use crate::metrics::nrms;
 use crate::recording::Recording;
 use crate::role::RoleAssignment;
@@ -325,7 +325,7 @@ impl Halves {
             system.exchange(word);
         }
         for (name, half) in self.halves() {
-            system.add(name, LinearUnit::new(half, derivatives));
+            system.add(name, CurveUnit::new(half, derivatives));
         }
         for (from, to) in self.connections {
             system.connect(from, to);

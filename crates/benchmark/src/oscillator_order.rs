@@ -12,8 +12,8 @@ use std::f64::consts::PI;
 use gyrator::{RunOptions, System, Word};
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
+use crate::curve_unit::{CurveUnit, LinearSystem};
 use crate::figures;
-use crate::linear_unit::{LinearSystem, LinearUnit};
 use crate::metrics::rms;
 use crate::recording::Recording;
 use crate::role::RoleAssignment;
@@ -111,7 +111,7 @@ const K: f64 = 4.0 * PI * PI;
 const K_12: f64 = 16.0 * PI * PI;
 
 /// A half: its position at the start, m.
-fn half(start: f64, input_derivatives: u32) -> LinearUnit {
+fn half(start: f64, input_derivatives: u32) -> CurveUnit {
     let system = LinearSystem {
         a: &[0.0, 1.0, -(K + K_12), 0.0],
         b: &[0.0, 1.0],
@@ -121,7 +121,7 @@ fn half(start: f64, input_derivatives: u32) -> LinearUnit {
         outputs: &["x", "f", "f_rate"],
         start: &[start, 0.0],
     };
-    LinearUnit::new(&system, input_derivatives)
+    CurveUnit::new(&system, input_derivatives)
 }
 
 fn word(name: &str, of: Option<&str>) -> Word {

@@ -12,8 +12,8 @@ use gyrator::step_control::{ControlledSystem, Decision, StepAudit, StepControl, 
 use gyrator::{RunOptions, System};
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
+use crate::curve_unit::{CurveUnit, LinearSystem};
 use crate::figures;
-use crate::linear_unit::{LinearSystem, LinearUnit};
 use crate::metrics::greatest;
 use crate::quarter_car::{CHASSIS_SUSPENSION, WHEEL};
 use crate::quarter_car_run::{Correction, Coupling, Ecco, LIN2, PLAIN};
@@ -169,8 +169,8 @@ fn measure(
         let mut system = System::new(STEP);
         system.stop_time(STOP);
         system.extrapolation(case.name);
-        system.add("first", LinearUnit::new(&FIRST, 3));
-        system.add("second", LinearUnit::new(&SECOND, 3));
+        system.add("first", CurveUnit::new(&FIRST, 3));
+        system.add("second", CurveUnit::new(&SECOND, 3));
         let bond = system.bond("flow", ("first.x", "second.x"), ("second.v", "first.v"));
         if is_corrected {
             bond.correction("equal-displacement");

@@ -328,7 +328,9 @@ fn list(chosen: &[Chosen]) -> String {
                 table.row(["", "", &format!("{name}: {meaning}{comma}{unit}")]);
             }
         }
-        text.push_str(&table.render());
+        if !benchmark.roles.is_empty() {
+            text.push_str(&table.render());
+        }
         text.push('\n');
     }
     text

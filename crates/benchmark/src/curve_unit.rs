@@ -1,4 +1,4 @@
-//! A linear unit in this process, whose steps are exact.
+//! A linear unit in this process that follows the curves of its inputs, with exact steps; `gyrator::LinearUnit` holds them.
 
 use gyrator::Unit;
 use gyrator::error::{Cause, UnitFault};
@@ -17,7 +17,7 @@ const ROUNDING: f64 = 1e-11;
 /// ẋ = A·x + B·u(t), y = C·x + D·u, advanced by matrix exponentials: without an error for inputs that are cubic in time. Handles count
 /// inputs, then outputs.
 #[derive(Debug, Clone)]
-pub(crate) struct LinearUnit {
+pub(crate) struct CurveUnit {
     description: UnitDescription,
     /// Rates of the states and of each input's value and derivatives, by all of these.
     rates: DMatrix<f64>,
@@ -31,7 +31,7 @@ pub(crate) struct LinearUnit {
     propagator: Option<(f64, DMatrix<f64>)>,
 }
 
-/// The matrices of a [`LinearUnit`], row by row, with names of inputs and outputs, and the state at the start.
+/// The matrices of a [`CurveUnit`], row by row, with names of inputs and outputs, and the state at the start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LinearSystem<'a> {
     /// A, as many rows as states.
@@ -47,7 +47,7 @@ pub(crate) struct LinearSystem<'a> {
     pub(crate) start: &'a [f64],
 }
 
-impl LinearUnit {
+impl CurveUnit {
     /// A unit that takes derivatives of its inputs up to order `input_derivatives`, at most 3.
     pub(crate) fn new(system: &LinearSystem<'_>, input_derivatives: u32) -> Self {
         let LinearSystem { start, .. } = system;
@@ -112,7 +112,7 @@ fn describe(system: &LinearSystem<'_>, input_derivatives: u32) -> UnitDescriptio
     UnitDescription::new(variables.collect(), feedthrough, capabilities)
 }
 
-impl Unit for LinearUnit {
+impl Unit for CurveUnit {
     fn description(&self) -> &UnitDescription {
         &self.description
     }
@@ -220,7 +220,7 @@ mod tests {
             outputs: &["x"],
             start: &[1.0, 0.0],
         };
-        let mut unit = LinearUnit::new(&system, 3);
+        let mut unit = CurveUnit::new(&system, 3);
         unit.set_reals(&[0], &[0.0]).unwrap();
         unit.set_input_derivatives(&[0], &[1], &[1.0]).unwrap();
         for time in [0.0, 1.25] {
