@@ -91,6 +91,7 @@ fn a_better_coupling_is_proposed_verified_and_the_same_each_time() {
     assert!(
         coarser
             .verification
+            .as_ref()
             .is_some_and(|found| found.proposed <= 0.05),
         "{coarser:?}"
     );

@@ -469,6 +469,7 @@ fn component() -> impl Strategy<Value = Component> {
                         .collect(),
                     step_halvings,
                     library: isolation.2,
+                    host: None,
                     isolate: isolation.0,
                     restart: isolation.1,
                     propagate_initial_inputs: flag,
