@@ -102,6 +102,7 @@ class Signal:
         self.is_auto = "auto" in word
         self.degree = self.DEGREES.get(of or word, 0)
         self.past = []  # times and values, newest first
+        self.values = 0
         self.errors = [None] * 4  # averaged squares of the errors that each degree made
 
     def through(self, degree, now):
@@ -119,31 +120,54 @@ class Signal:
         return polynomial
 
     def observe(self, t, y):
-        if self.is_auto:
+        if self.is_auto and self.past:
             for degree in range(len(self.past)):
                 square = (y - self.through(degree, t)[0]) ** 2
                 before = self.errors[degree]
-                self.errors[degree] = square if before is None else 0.9 * before + 0.1 * square
-            if self.past:
-                self.choose()
+                self.errors[degree] = square if before is None else 0.6 * before + 0.4 * square
+            self.choose()
+        self.values += 1
         self.past = ([(t, y)] + self.past)[:4]
+        if self.is_auto:
+            self.try_next()
 
     def choose(self):
-        """Down to the nearest lower degree that is as good; else up by one, where that halves the squared error."""
+        """Down to the nearest lower degree that is as good; else up by one, where that has less than 0.9 of the squared error."""
         present = self.errors[self.degree]
         for lower in reversed(range(self.degree)):
             if self.errors[lower] <= present:
                 self.degree = lower
                 return
         higher = self.errors[self.degree + 1] if self.degree < 3 else None
-        if higher is not None and higher < 0.5 * present:
+        if higher is not None and higher < 0.9 * present:
             self.degree += 1
+
+    def try_next(self):
+        """Up by one with a value that makes a new degree possible, unless the degree below has shown that it is no better."""
+        next_degree = len(self.past) - 1
+        if next_degree != self.degree + 1 or self.errors[next_degree] is not None:
+            return
+        if next_degree < 2 or self.errors[next_degree - 1] < 0.9 * self.errors[next_degree - 2]:
+            self.degree = next_degree
+
+    def missed(self):
+        """Impulse of the first two steps that a constant and a line have missed, by the step, once there are three values."""
+        if not self.is_auto or self.values != 3:
+            return 0.0
+        (t2, y2), (t1, y1), (t0, y0) = self.past
+        on_line = (y1 - y0) / (t1 - t0) * (t2 - t1)
+        if abs(y2 - y1 - on_line) > 0.5 * abs(y2 - y1):
+            return 0.0
+        passed = mean(self.through(2, t0), t2 - t0) * (t2 - t0)
+        given = y0 * (t1 - t0) + (y1 + 0.5 * on_line) * (t2 - t1)
+        return (passed - given) / (t2 - t1)
 
     def order(self):
         return 0 if self.shape == "mean" else min(self.degree, len(self.past) - 1)
 
     def course(self, dt):
         predicted = self.through(self.degree, self.past[0][0])
+        predicted[0] += self.missed()
         if self.shape == "mean":
             return [mean(predicted, dt)]
         if self.shape == "secant":

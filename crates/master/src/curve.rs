@@ -66,6 +66,17 @@ impl Curve {
         curve
     }
 
+    /// The line with the mean m and the end value e over the first `s` seconds, (2m − e) + (2·(e − m)/s)·t; the tangent
+    /// where that is no time.
+    #[must_use]
+    pub fn secant(&self, s: f64) -> Self {
+        if s <= 0.0 {
+            return self.truncated(1);
+        }
+        let (mean, end) = (self.mean(s), self.at(s));
+        Self::line(2.0 * mean - end, 2.0 * (end - mean) / s)
+    }
+
     /// The derivative of order 1, 2 or 3 at the start of the step, per secondⁿ; else 0.
     pub fn derivative(&self, order: usize) -> f64 {
         const FACTORIAL: [f64; 4] = [1.0, 1.0, 2.0, 6.0];

@@ -320,6 +320,7 @@ mod tests {
         source_parts: 10,
         receiver_parts: 10,
         takes_slopes: false,
+        follows: usize::MAX,
         feeds_through: false,
     };
 

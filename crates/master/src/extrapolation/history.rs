@@ -34,6 +34,11 @@ impl History {
         self.samples[..self.filled].get(1)
     }
 
+    /// All of them.
+    pub(super) fn newest_values(&self) -> &[Sample] {
+        &self.samples[..self.filled]
+    }
+
     /// Highest degree of a polynomial through the values.
     pub(super) fn degree(&self) -> usize {
         self.filled.saturating_sub(1)

@@ -37,6 +37,9 @@ pub struct SignalSteps {
     pub receiver_parts: u32,
     /// The receiver accepts derivatives of its inputs.
     pub takes_slopes: bool,
+    /// Highest degree of curves that the receiver follows in one of its communication steps, or from one of several to the
+    /// next; 0 where it takes one value a step.
+    pub follows: usize,
     /// The signal depends directly on an input of its source.
     pub feeds_through: bool,
 }
@@ -94,6 +97,7 @@ impl EntryKind for dyn Extrapolation {
         source_parts: 10,
         receiver_parts: 10,
         takes_slopes: true,
+        follows: usize::MAX,
         feeds_through: false,
     };
 }

@@ -49,12 +49,7 @@ impl Extrapolation for SecantLinear {
     }
 
     fn curve(&self, now: f64, step: f64) -> Curve {
-        let prediction = self.prediction.curve(now, step);
-        if step <= 0.0 {
-            return prediction.truncated(1);
-        }
-        let (mean, end) = (prediction.mean(step), prediction.at(step));
-        Curve::line(2.0 * mean - end, 2.0 * (end - mean) / step)
+        self.prediction.curve(now, step).secant(step)
     }
 
     fn clear(&mut self) {

@@ -23,6 +23,10 @@ impl Graph {
             source_parts: parts(source.rate.ratio()),
             receiver_parts: parts(receiver.rate.ratio()),
             takes_slopes: receiver.description.capabilities.input_derivatives > 0,
+            follows: match receiver.rate.substeps() {
+                1 => receiver.description.capabilities.input_derivatives as usize,
+                _ => usize::MAX,
+            },
             feeds_through: !self.feedthrough(input.source, false).is_empty(),
         }
     }

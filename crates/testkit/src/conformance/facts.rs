@@ -69,7 +69,7 @@ fn degree(curve: &Curve) -> usize {
 // Extrapolations
 
 /// Steps of signals: usual ones, and others on which facts may depend.
-fn kinds_of_steps() -> [SignalSteps; 4] {
+fn kinds_of_steps() -> [SignalSteps; 6] {
     let usual = <dyn Extrapolation as EntryKind>::USUAL;
     [
         usual,
@@ -84,6 +84,14 @@ fn kinds_of_steps() -> [SignalSteps; 4] {
         SignalSteps {
             source_parts: 1,
             receiver_parts: 1,
+            ..usual
+        },
+        SignalSteps {
+            follows: 0,
+            ..usual
+        },
+        SignalSteps {
+            follows: 1,
             ..usual
         },
     ]

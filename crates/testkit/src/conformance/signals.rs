@@ -1,6 +1,6 @@
-use gyrator::extrapolation::EXTRAPOLATIONS;
+use gyrator::extrapolation::{EXTRAPOLATIONS, Extrapolation, SignalSteps};
 use gyrator::method::METHODS;
-use gyrator::registry::look_up;
+use gyrator::registry::{EntryKind, look_up};
 use gyrator::{ClosureUnit, LinearUnit, RunOptions};
 
 use super::draft::{Assembly, Draft, STEPS, choice};
@@ -160,15 +160,19 @@ pub(super) fn polynomials_pass(combination: &Combination) -> Result<(), String> 
     let name = choice(combination.extrapolation);
     let extrapolation =
         look_up(EXTRAPOLATIONS, &name).map_err(|problems| format!("{problems:?}"))?;
-    let facts = extrapolation.usual_facts();
-    let (degree, values) = (facts.degree, facts.values_until_exact);
-    let signal = move |t: f64| match degree {
-        0 => 2.0,
-        1 => 2.0 - 3.0 * t,
-        2 => 2.0 - 3.0 * t + 5.0 * t * t,
-        _ => 2.0 - 3.0 * t + 5.0 * t * t + 7.0 * t * t * t,
-    };
     for &rates in rates(combination) {
+        // The receiver follows curves from one of its communication steps to the next.
+        let facts = extrapolation.facts(&SignalSteps {
+            follows: if rates.1 < 1.0 { usize::MAX } else { 0 },
+            ..<dyn Extrapolation as EntryKind>::USUAL
+        });
+        let (degree, values) = (facts.degree, facts.values_until_exact);
+        let signal = move |t: f64| match degree {
+            0 => 2.0,
+            1 => 2.0 - 3.0 * t,
+            2 => 2.0 - 3.0 * t + 5.0 * t * t,
+            _ => 2.0 - 3.0 * t + 5.0 * t * t + 7.0 * t * t * t,
+        };
         let [direct, _] = received(combination, rates, signal)?;
         let full = values as f64 * rates.0.max(1.0) * MACRO_STEP - 1e-9;
         let (mut compared, mut value) = (0, f64::NAN);
