@@ -389,3 +389,120 @@ fn half_square(residuals: &[f64]) -> f64 {
 fn misfit(residuals: &[f64]) -> f64 {
     libm::sqrt(2.0 * half_square(residuals) / residuals.len() as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter::Parameter;
+
+    /// A decaying oscillation, p₀·e^(−p₁·t)·cos(p₂·t), at 200 times.
+    fn model(p: &[f64]) -> Vec<f64> {
+        let at = |index: i32| {
+            let t = 0.05 * f64::from(index);
+            p[0] * libm::exp(-p[1] * t) * libm::cos(p[2] * t)
+        };
+        (0..200).map(at).collect()
+    }
+
+    fn file(most_runs: usize) -> FitFile {
+        let text = format!(
+            "system = \"s.toml\"\nmeasured = \"m.csv\"\nsignals = [\"a.y\"]\nmax_runs = {most_runs}\n\
+             [parameters]\n\"a.p\" = {{ start = 1.0 }}\n\
+             \"a.d\" = {{ start = 0.5, minimum = 0.0, maximum = 2.0 }}\n\"a.w\" = {{ start = 2.0, scale = \"log\" }}\n"
+        );
+        FitFile::parse(text, "fit.toml").unwrap()
+    }
+
+    fn table(values: &[f64]) -> gyrator_record::Table {
+        let mut text = "time,a.y\n".to_owned();
+        for (index, value) in values.iter().enumerate() {
+            text += &format!("{},{value}\n", 0.05 * index as f64);
+        }
+        gyrator_record::parse_csv(&text, "m.csv").unwrap()
+    }
+
+    const TRUE: [f64; 3] = [1.7, 0.3, 2.6];
+
+    #[test]
+    fn parameters_of_a_closed_form_are_found() {
+        let file = file(300);
+        let measured = Measured::of(&table(&model(&TRUE)), &file).unwrap();
+        let mut rounds = Vec::new();
+        let mut make = |number: usize, points: &[Vec<f64>]| {
+            rounds.push((number, points.to_vec()));
+            Ok(points.iter().map(|point| Ok(model(point))).collect())
+        };
+        let found = fit(&file, &measured, &mut make, &mut |_| {}).unwrap();
+        assert!(found.has_converged && found.runs <= 100, "{found:?}");
+        for (found, exact) in found.parameters.iter().zip(TRUE) {
+            assert!((found.value / exact - 1.0).abs() < 1e-6, "{found:?}");
+        }
+        // Asked again, the same rounds come.
+        let first = rounds.clone();
+        rounds.clear();
+        let mut make = |number: usize, points: &[Vec<f64>]| {
+            rounds.push((number, points.to_vec()));
+            Ok(points.iter().map(|point| Ok(model(point))).collect())
+        };
+        assert_eq!(
+            fit(&file, &measured, &mut make, &mut |_| {}).unwrap(),
+            found
+        );
+        assert_eq!(rounds, first);
+    }
+
+    /// Noise of one per cent: the parameters lie within four of the standard deviations that the fit gives.
+    #[test]
+    fn deviations_are_those_of_the_noise() {
+        let file = file(300);
+        let mut state = 1_u64;
+        let noise = |value: &f64| {
+            // Numerical Recipes' generator, as noise that needs no other package.
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let unit = (state >> 11) as f64 / (1_u64 << 53) as f64;
+            value + 0.02 * (unit - 0.5)
+        };
+        let values: Vec<f64> = model(&TRUE).iter().map(noise).collect();
+        let measured = Measured::of(&table(&values), &file).unwrap();
+        let mut make =
+            |_: usize, points: &[Vec<f64>]| Ok(points.iter().map(|p| Ok(model(p))).collect());
+        let found = fit(&file, &measured, &mut make, &mut |_| {}).unwrap();
+        for (found, exact) in found.parameters.iter().zip(TRUE) {
+            let error = (found.value - exact).abs();
+            assert!(
+                error < 4.0 * found.deviation && found.deviation < 0.01 * exact,
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn failures_are_named() {
+        let all = file(300);
+        let measured = Measured::of(&table(&model(&TRUE)), &all).unwrap();
+        let mut fails = |_: usize, points: &[Vec<f64>]| {
+            Ok(points.iter().map(|_| Err("it broke".to_owned())).collect())
+        };
+        let error = fit(&all, &measured, &mut fails, &mut |_| {})
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            error,
+            "the run with a.p = 1, a.d = 0.5, a.w = 2 failed: it broke"
+        );
+        let mut constant =
+            |_: usize, points: &[Vec<f64>]| Ok(points.iter().map(|_| Ok(vec![1.0; 200])).collect());
+        let error = fit(&all, &measured, &mut constant, &mut |_| {}).unwrap_err();
+        assert!(matches!(error, FitError::NotDetermined(_)), "{error}");
+        let few = file(4);
+        let mut make =
+            |_: usize, points: &[Vec<f64>]| Ok(points.iter().map(|p| Ok(model(p))).collect());
+        assert!(
+            !fit(&few, &measured, &mut make, &mut |_| {})
+                .unwrap()
+                .has_converged
+        );
+    }
+}

@@ -36,6 +36,12 @@ impl Measured {
 
     fn of(table: &Table, file: &FitFile) -> Result<Self, MeasuredError> {
         let place = file.measured.display();
+        if let Some(row) = table.time.windows(2).position(|pair| pair[0] >= pair[1]) {
+            let row = row + 2;
+            return Err(MeasuredError::Column(format!(
+                "{place}: the time does not rise in row {row}"
+            )));
+        }
         let mut signals = Vec::new();
         for signal in &file.signals {
             let column = table.column(&signal.column).and_then(|c| c.numbers());

@@ -9,6 +9,7 @@ mod convert;
 mod design_hinfinity;
 mod doctor;
 mod export;
+mod fit;
 mod inspect;
 mod learn;
 mod list;
@@ -82,6 +83,8 @@ enum Verb {
     Learn(learn::Options),
     /// Run a system thousands of times with other values, and write a table of what came of it
     Study(study::Options),
+    /// Look for the parameters of a system whose results are nearest to measured ones
+    Fit(fit::Options),
     /// Run FMUs for runs on other machines, each in a process of its own
     #[cfg(feature = "remote")]
     Serve(serve::Options),
@@ -130,6 +133,7 @@ impl Cli {
             Verb::Report(options) => report::run(&options),
             Verb::Learn(options) => learn::run(options),
             Verb::Study(options) => study::run(&options),
+            Verb::Fit(options) => fit::run(&options),
             #[cfg(feature = "remote")]
             Verb::Serve(options) => serve::run(&options),
             Verb::List(options) => list::run(&options),
