@@ -8,7 +8,6 @@ use crate::csv_sink::{CsvSink, Output};
 use crate::group_writer::{AddedColumns, GroupWriter, write_groups};
 use crate::part_file::{PartFile, rows_path};
 use crate::sink::{Cell, Column, RecordError, RowSink};
-use crate::spool::SpoolRows;
 use crate::spool_reader::{SpoolError, SpoolReader};
 
 /// Writes `time` and the columns to a file that is [written by columns](ColumnarForm).
@@ -106,7 +105,7 @@ impl<W: Output> ColumnarSink<W> {
         Ok(Self {
             form,
             path: path.to_owned(),
-            rows: CsvSink::new(output, path).as_spool(SpoolRows::default()),
+            rows: CsvSink::for_columns(output, path),
             // With the rights that are given to files now: FMUs change them.
             new: form
                 .takes_metadata_last()

@@ -167,9 +167,10 @@ impl<W: Output> CsvSink<W> {
 
     /// Writes rows in the form in which they wait to become columns.
     #[cfg(feature = "parquet")]
-    pub(crate) fn as_spool(mut self, rows: crate::spool::SpoolRows) -> Self {
-        self.encoding = Encoding::Spool(rows);
-        self
+    pub(crate) fn for_columns(output: W, path: impl Into<PathBuf>) -> Self {
+        let mut sink = Self::new(output, path);
+        sink.encoding = Encoding::Spool(crate::spool::SpoolRows::default());
+        sink
     }
 
     /// Keeps a text in the header, where the form has a place for it.

@@ -197,8 +197,7 @@ pub(crate) fn is_spool(bytes: &[u8]) -> bool {
 
 /// The check of a row by the bytes of its length, time and cells.
 pub(crate) fn check(length: [u8; 4], contents: &[u8]) -> u32 {
-    let mut hasher = Hasher::new();
-    hasher.update(&length);
+    let mut hasher = Hasher::new_with_initial(u32::from_le_bytes(length));
     hasher.update(contents);
     hasher.finalize()
 }

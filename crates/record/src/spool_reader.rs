@@ -319,7 +319,7 @@ mod tests {
     fn file(rows: usize, has_texts: bool) -> (Vec<u8>, Vec<usize>) {
         let mut bytes = Vec::new();
         let mut ends = Vec::new();
-        let mut sink = CsvSink::new(Shared(&mut bytes), "rows").as_spool(SpoolRows::default());
+        let mut sink = CsvSink::for_columns(Shared(&mut bytes), "rows");
         sink.keep("gyrator.parameters", "{}".to_owned());
         sink.begin(&columns(has_texts)).unwrap();
         ends.push(sink.output().0.len());

@@ -1,5 +1,7 @@
 //! Parquet files: written rows are read back, and a run that is killed leaves its rows.
 
+use std::path::Path;
+
 use gyrator_record::{
     Cell, Column, ColumnType, PartFile, QueuedSink, RecordError, ResultFile, RowSink, Series,
     Table, Values, create_sink, finish_rows, read_table,
@@ -237,4 +239,21 @@ fn metadata_are_in_the_file_also_behind_a_queue() {
         assert_eq!(result.metadata("gyrator.summary"), Some("{\"a\": \"ü\"}\n"));
         assert_eq!(result.rows(), Some(4));
     }
+}
+
+/// Rows that a script has written by the description of the form: `reals.part` of `fuzz/seeds`.
+#[test]
+fn rows_of_another_writer_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/part_result");
+    let table = read_table(&folder.join("reals.part")).unwrap();
+    assert_eq!(table.time, [0.0, 1.0, 2.0, 3.0, 4.0]);
+    let squares = [0.0, 1.0, 4.0, 9.0, 16.0].map(f64::to_bits);
+    assert_eq!(bits(&table, "y"), squares);
+    let all = ResultFile::open(&folder.join("all-types.part")).unwrap();
+    assert_eq!(all.metadata("gyrator.parameters"), Some(r#"{"a.m":1.5}"#));
+    assert_eq!(all.table().unwrap().time.len(), 4);
+    let torn = read_table(&folder.join("torn.part")).unwrap();
+    assert_eq!(torn.time.len(), 3);
+    let damaged = read_table(&folder.join("damaged.part")).unwrap_err();
+    assert!(damaged.to_string().contains("row 1, at byte "), "{damaged}");
 }
