@@ -110,7 +110,7 @@ int main(int count, char **argument) {
     size_t units = (size_t)count - 3;
     const unsigned inputs[SIGNALS] = {0, 1}, outputs[SIGNALS] = {2, 3};
     const double h = 1e-3;
-    char root[] = "/tmp/start-XXXXXX";
+    char root[] = P_tmpdir "/start-XXXXXX";
     if (!mkdtemp(root)) fail("no temporary folder");
     Unit *unit = malloc(units * sizeof *unit);
     if (!unit) fail("out of memory");

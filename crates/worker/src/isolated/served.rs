@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use gyrator_fmu::OpenOptions;
-use gyrator_fmu::flight_recorder::Slot;
+use gyrator_fmu::flight_recorder::{Activity, Slot};
 
 use super::connection::{Connection, OwnProcess, Terms};
 use super::layout;
@@ -105,9 +105,6 @@ impl Progress {
         let count = slots.iter().map(|slot| slot.progress().0);
         let calls = slots.iter().filter_map(Slot::read);
         let call = calls.filter_map(|reading| reading.activity).next();
-        (
-            count.fold(0, u64::wrapping_add),
-            call.map(|activity| activity.name()),
-        )
+        (count.fold(0, u64::wrapping_add), call.map(Activity::name))
     }
 }
