@@ -32,6 +32,7 @@ impl RowBuffer {
     }
 
     /// The bytes from a place on.
+    #[cfg(feature = "parquet")]
     pub(crate) fn tail_mut(&mut self, begin: usize) -> &mut [u8] {
         &mut self.bytes[begin..self.length]
     }

@@ -71,6 +71,7 @@ impl Cell<'_> {
     }
 
     /// As a whole number.
+    #[cfg(feature = "parquet")]
     pub(crate) fn as_integer(self) -> i64 {
         match self {
             Self::Integer(number) => number,
