@@ -31,7 +31,7 @@ type Opening = Pin<Box<dyn Future<Output = Result<Streaming<Frame>, Status>> + S
 /// What comes from the host: at first the answer that there is a stream.
 enum Incoming {
     Opening(Opening),
-    Open(Streaming<Frame>),
+    Open(Box<Streaming<Frame>>),
 }
 
 /// Why there is no further message.
@@ -111,7 +111,7 @@ impl RemoteLink {
         let (incoming, longest) = (&mut self.incoming, self.longest_silence);
         let next = async {
             if let Incoming::Opening(opening) = incoming {
-                *incoming = Incoming::Open(opening.await?);
+                *incoming = Incoming::Open(Box::new(opening.await?));
             }
             match incoming {
                 Incoming::Open(frames) => frames.message().await,
