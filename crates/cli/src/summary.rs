@@ -13,7 +13,7 @@ use gyrator::profile::{OperationTime, ProfileReport};
 use gyrator::real_time::TimingReport;
 use gyrator::report::{
     ActionReport, AlgebraicLoopReport, BondReport, ComponentReport, ConnectionReport,
-    CorrectionVerdict, Counters, InterfaceModelReport,
+    CorrectionVerdict, Counters, Decision, InterfaceModelReport,
 };
 use gyrator::{Report, StopReason, Value, Verdict};
 use gyrator_assess::{ErrorBar, Finding};
@@ -117,6 +117,8 @@ pub(crate) struct Summary<'a> {
     bonds: &'a [BondReport],
     connections: &'a [ConnectionReport],
     interface_models: &'a [InterfaceModelReport],
+    /// The choices that `auto` has made.
+    decisions: &'a [Decision],
     /// The algebraic loops between steps.
     algebraic_loops: &'a [AlgebraicLoopReport],
     /// Begins and ends of the actions of a scenario.
@@ -215,6 +217,7 @@ impl<'a> Summary<'a> {
             bonds: &report.bonds,
             connections: &report.connections,
             interface_models: &report.interface_models,
+            decisions: &report.decisions,
             algebraic_loops: &report.algebraic_loops,
             actions: &report.actions,
             counters: Some(report.counters),

@@ -55,6 +55,7 @@ pub mod compatibility;
 pub mod correction;
 mod counters;
 mod curve;
+mod decision;
 mod defect;
 mod dispatch;
 mod elimination;

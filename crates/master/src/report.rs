@@ -3,6 +3,7 @@
 pub use crate::alarm::{Alarm, Alarms};
 pub use crate::audit::{Audit, BondAudit, CorrectionVerdict};
 pub use crate::counters::Counters;
+pub use crate::decision::Decision;
 pub use crate::defect::{Defect, Defects};
 use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
@@ -242,6 +243,8 @@ pub struct Report {
     pub connections: Vec<ConnectionReport>,
     /// The interface models, in the order of their names.
     pub interface_models: Vec<InterfaceModelReport>,
+    /// The choices that `auto` has made, and the last changes of each.
+    pub decisions: Vec<Decision>,
     /// The algebraic loops between steps.
     pub algebraic_loops: Vec<AlgebraicLoopReport>,
     /// The actions of a scenario that were carried out, in the order of their times.

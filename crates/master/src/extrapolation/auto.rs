@@ -15,7 +15,7 @@
 //! to show first.
 
 use super::history::History;
-use super::{Extrapolation, ExtrapolationFacts, Sample, SignalSteps};
+use super::{Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
 use crate::curve::Curve;
 use crate::registry::Entry;
 use crate::state_stream::{StateStream, Stored};
@@ -29,7 +29,13 @@ pub(super) struct Auto {
     errors: [Option<f64>; 4],
     /// Highest degree of curves that the receiver follows.
     follows: usize,
+    /// The last changes of the order, oldest first.
+    changes: [OrderChange; KEPT_CHANGES],
+    changed: usize,
 }
+
+/// Changes of the order that are kept for the report: a signal whose order swings has too many.
+const KEPT_CHANGES: usize = 4;
 
 /// Share of the past that the averages keep at each value. Measured on random oscillators: 0.5 to 0.7 have
 /// the least errors; with 0.9 a degree that has begun to ring is kept too long.
@@ -61,6 +67,8 @@ impl Default for Auto {
             order: 0,
             errors: [None; 4],
             follows: usize::MAX,
+            changes: [OrderChange::default(); KEPT_CHANGES],
+            changed: 0,
         }
     }
 }
@@ -122,6 +130,20 @@ impl Auto {
         }
     }
 
+    #[cold]
+    fn note(&mut self, before: usize, time: f64) {
+        if self.changed == KEPT_CHANGES {
+            self.changes.rotate_left(1);
+            self.changed -= 1;
+        }
+        self.changes[self.changed] = OrderChange {
+            time,
+            from: before as u32,
+            to: self.order as u32,
+        };
+        self.changed += 1;
+    }
+
     /// What the first two steps of a past that has three values missed, for each second of the step that comes.
     fn missed(&self) -> f64 {
         let [newest, middle, first] = match self.history.newest_values() {
@@ -151,7 +173,11 @@ impl Extrapolation for Auto {
         let is_later = |newest: &Sample| sample.time > newest.time;
         if self.history.newest().is_some_and(is_later) {
             self.learn(sample);
+            let before = self.order;
             self.choose();
+            if self.order != before {
+                self.note(before, sample.time);
+            }
         }
         if self.history.push(sample) {
             self.try_next();
@@ -178,6 +204,10 @@ impl Extrapolation for Auto {
         self.order.min(self.history.degree())
     }
 
+    fn changes(&self) -> &[OrderChange] {
+        &self.changes[..self.changed]
+    }
+
     fn duplicate(&self) -> Box<dyn Extrapolation> {
         Box::new(self.clone())
     }
@@ -193,11 +223,15 @@ impl Stored for Auto {
             history,
             order,
             errors,
+            changes,
+            changed,
             follows: _,
         } = self;
         stream.keep(history);
         stream.below(order, errors.len());
         stream.keep(errors);
+        stream.keep(changes);
+        stream.below(changed, KEPT_CHANGES + 1);
     }
 }
 

@@ -102,6 +102,17 @@ impl EntryKind for dyn Extrapolation {
     };
 }
 
+/// A change of the [order](Extrapolation::order) of a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct OrderChange {
+    /// Simulated time since the start, s.
+    pub time: f64,
+    /// The order before.
+    pub from: u32,
+    /// The order since then.
+    pub to: u32,
+}
+
 /// Extrapolates one input.
 pub trait Extrapolation: Send {
     /// Receives, once and before the first value, the steps of the source and of the receiver.
@@ -138,6 +149,11 @@ pub trait Extrapolation: Send {
     /// Order of the prediction that is in use now; a curve may keep less of it.
     fn order(&self) -> usize;
 
+    /// The last changes of that order which the past of the signal has caused, oldest first.
+    fn changes(&self) -> &[OrderChange] {
+        &[]
+    }
+
     /// Another one with the same past, to go back to.
     fn duplicate(&self) -> Box<dyn Extrapolation>;
 
@@ -167,6 +183,7 @@ pub const EXTRAPOLATIONS: &[Entry<dyn Extrapolation>] = &[
 ];
 
 stored!(Sample { time, value, slope });
+stored!(OrderChange { time, from, to });
 
 #[cfg(test)]
 mod tests {

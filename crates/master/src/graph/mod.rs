@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::correction::Correction;
+use crate::decision::Decision;
 use crate::exchange_mode::Exchange;
 use crate::extrapolation::{Extrapolation, ExtrapolationFacts};
 use crate::fault::{Cause, Fault, UnitFault};
@@ -38,6 +39,8 @@ pub struct Graph {
     pub(crate) has_energy_limits: bool,
     pub(crate) clock: Clock,
     pub(crate) macro_step: f64,
+    /// Choices that were made of the description alone.
+    pub(crate) decisions: Vec<Decision>,
 }
 
 /// A unit in the system.

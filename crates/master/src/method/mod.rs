@@ -1,5 +1,6 @@
 //! Methods: which units are fed, stepped and published in which order.
 
+mod auto;
 mod gauss_seidel;
 mod iterative;
 mod jacobi;
@@ -7,6 +8,8 @@ mod linear_implicit;
 mod loops;
 mod mean_force;
 mod serial;
+
+pub(crate) use auto::choice;
 
 pub use crate::curve::Curve;
 use crate::need::{Facts, Need, where_true};
@@ -62,4 +65,5 @@ pub const METHODS: &[Entry<dyn Method>] = &[
     mean_force::ENTRY,
     iterative::ENTRY,
     linear_implicit::ENTRY,
+    auto::ENTRY,
 ];

@@ -8,6 +8,7 @@
 //! A plan covers one macro-step. Components that communicate more slowly are in its operations with the
 //! [phase](Phase) of their communication step, so that no plan depends on how many macro-steps a rate takes.
 
+mod decisions;
 mod draft;
 mod effect;
 mod finish;
@@ -17,6 +18,7 @@ mod stage;
 mod verify;
 mod words;
 
+pub(crate) use decisions::decisions;
 pub use draft::Draft;
 pub use effect::{Effect, Instant, Store};
 #[cfg(test)]

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::StepPlan;
 use super::effect::{Effect, Store};
 use super::operation::{Operation, Selection};
+use super::{StepPlan, decisions};
+use crate::decision::Decision;
 use crate::exchange::{Words as PassWords, loop_words, mode_of};
 use crate::graph::Graph;
 use crate::state::{Pass, SystemState};
@@ -30,7 +31,7 @@ fn is_zero(depth: &usize) -> bool {
 }
 
 /// A step plan in words, an operation a line, in their order.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[non_exhaustive]
 pub struct PlanText {
     /// The method that wrote it.
@@ -39,6 +40,9 @@ pub struct PlanText {
     pub is_final: bool,
     /// Its operations.
     pub operations: Vec<PlanLine>,
+    /// The choices that `auto` has made, as far as they are made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<Decision>,
 }
 
 impl fmt::Display for PlanText {
@@ -59,6 +63,12 @@ impl fmt::Display for PlanText {
                 index + 1,
                 ""
             )?;
+        }
+        for Decision {
+            r#where, what, why, ..
+        } in &self.decisions
+        {
+            writeln!(f, "auto  {where}: {what}, since {why}", where = r#where)?;
         }
         Ok(())
     }
@@ -87,6 +97,7 @@ impl PlanText {
             method: method.to_owned(),
             is_final: state.is_some(),
             operations: lines,
+            decisions: decisions(graph, state),
         }
     }
 }

@@ -284,6 +284,7 @@ impl Resolver<'_> {
                 .any(|bond| bond.max_residual_energy.is_some()),
             clock,
             macro_step,
+            decisions: Vec::new(),
         };
         graph.bonds = bonds(self.file, &self.by_name, &graph, corrections);
         self.problems.extend(generalised_bonds(self.file, &graph));

@@ -8,6 +8,7 @@ use crate::dispatch::Dispatch;
 use crate::exchange::{loop_reports, loop_warnings};
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond, Component};
+use crate::plan::decisions;
 use crate::report::{
     ActionReport, BondReport, ComponentReport, ConnectionReport, FeedthroughPair,
     InterfaceModelReport, Report,
@@ -60,6 +61,7 @@ pub(super) fn report(run: &Run) -> Report {
             .collect(),
         connections: connections(run),
         interface_models: InterfaceModelReport::all(graph),
+        decisions: decisions(graph, Some(&run.state)),
         algebraic_loops: loop_reports(&run.state),
         actions: run.state.scenario.done.iter().map(action).collect(),
         counters,

@@ -6,12 +6,13 @@ use gyrator_system::{Choice, Problem, Problems, Spanned, SystemFile};
 
 use super::{System, feasibility, patterns, planning};
 use crate::compatibility::{self, Parts as Together};
+use crate::decision::Decision;
 use crate::feed_forward::macro_steps;
 use crate::graph::Graph;
 use crate::joining;
-use crate::method::Method;
+use crate::method::{self, Method};
 use crate::plan::StepPlan;
-use crate::registry::{Chosen, EntryKind, Registry};
+use crate::registry::{Arguments, Chosen, Entry, EntryKind, Registry};
 use crate::resolve::resolve;
 use crate::start_error::StartError;
 use crate::state::RunningScenario;
@@ -105,15 +106,16 @@ pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<R
         }
         feed_forward.set_exchange(&mut graph);
     }
-    let together = Together {
+    let together = |method| Together {
         file,
         graph: &graph,
-        method: method.as_ref(),
+        method,
         control: control.as_ref(),
         has_feed_forward: system.feed_forward.is_some(),
     };
-    compatibility::check(&together, problems);
-    let method = method?;
+    let (method, decision) = decided(method?, &graph, &together);
+    compatibility::check(&together(Some(&method)), problems);
+    graph.decisions.extend(decision);
     let plan = planning::draft(&method, &graph, problems);
     Some(Resolved {
         graph,
@@ -123,6 +125,38 @@ pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<R
         control: control?,
         period,
     })
+}
+
+/// The method, and why `auto` has chosen it where that was asked for.
+fn decided<'a>(
+    asked: Chosen<dyn Method>,
+    graph: &Graph,
+    together: &dyn for<'m> Fn(Option<&'m Chosen<dyn Method>>) -> Together<'m>,
+) -> (Chosen<dyn Method>, Option<Decision>) {
+    if asked.name() != "auto" {
+        return (asked, None);
+    }
+    let chosen = |entry: &Entry<dyn Method>| Chosen {
+        entry: *entry,
+        arguments: Arguments::default(),
+    };
+    let is_possible = |entry: &Entry<dyn Method>| {
+        let mut problems = Vec::new();
+        let method = chosen(entry);
+        compatibility::check(&together(Some(&method)), &mut problems);
+        if problems.is_empty() {
+            planning::draft(&method, graph, &mut problems);
+        }
+        problems.is_empty()
+    };
+    let (entry, why) = method::choice(graph, is_possible);
+    let decision = Decision {
+        r#where: "method".to_owned(),
+        what: entry.name.to_owned(),
+        why: why.to_owned(),
+        from: graph.clock.start(),
+    };
+    (chosen(entry), Some(decision))
 }
 
 /// A description without problems.

@@ -54,6 +54,10 @@ fn received(
 
 /// Whether the method passes on outputs of the end of a step that is not over.
 fn looks_ahead(combination: &Combination) -> Result<bool, String> {
+    if combination.method == "auto" {
+        // One of the units has direct feed-through.
+        return Ok(combination.exchange == "stale" && !combination.needs_substeps());
+    }
     let method = look_up(METHODS, &choice(combination.method))
         .map_err(|problems| format!("{problems:?}"))?;
     Ok(method.usual_facts().looks_ahead)

@@ -110,7 +110,7 @@ fn system(seed: u64, is_reversed: bool) -> (System, Vec<(String, Calls)>) {
             method,
             [("order", ["gauss-seidel", "jacobi"][draw.below(2)])],
         ));
-    } else if is_iterative || method == "jacobi" || order.is_empty() {
+    } else if is_iterative || ["jacobi", "auto"].contains(&method) || order.is_empty() {
         system.method(method);
     } else {
         system.method((method, [("order", order)]));
