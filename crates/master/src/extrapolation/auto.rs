@@ -47,6 +47,11 @@ const GAIN: f64 = 0.9;
 /// below some 12 values a period.
 const SMOOTH: f64 = 0.5;
 
+/// Spans between values that differ by less than this share are equal: times are rounded, t₀ + k·h.
+const EQUAL_SPANS: f64 = 1e-9;
+/// Means of the polynomials of each degree over a step that is as long as the spans, in backward differences: Adams & Bashforth.
+const MEANS: [f64; 4] = [1.0, 1.0 / 2.0, 5.0 / 12.0, 3.0 / 8.0];
+
 pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "auto",
     summary: "a polynomial of degree 0 to 3, chosen signal by signal from past prediction errors; its mean where a unit takes values only",
@@ -84,12 +89,48 @@ fn highest_degree(follows: usize) -> usize {
 
 impl Auto {
     fn learn(&mut self, sample: Sample) {
-        for degree in 0..=self.history.degree().min(highest_degree(self.follows)) {
-            let error = sample.value - self.history.polynomial(degree, sample.time).at(0.0);
-            let square = error * error;
-            let average = |past: f64| MEMORY * past + (1.0 - MEMORY) * square;
-            self.errors[degree] = Some(self.errors[degree].map_or(square, average));
+        let highest = self.history.degree().min(highest_degree(self.follows));
+        if let Some(differences) = self.differences(sample.time) {
+            let mut error = sample.value;
+            for degree in 0..=highest {
+                error -= differences[degree];
+                self.average(degree, error);
+            }
+            return;
         }
+        for degree in 0..=highest {
+            let error = sample.value - self.history.polynomial(degree, sample.time).at(0.0);
+            self.average(degree, error);
+        }
+    }
+
+    fn average(&mut self, degree: usize, error: f64) {
+        let square = error * error;
+        let average = |past: f64| MEMORY * past + (1.0 - MEMORY) * square;
+        self.errors[degree] = Some(self.errors[degree].map_or(square, average));
+    }
+
+    /// The newest value and its backward differences of orders 1 to 3, where there are four values at equal distances, and `time`
+    /// follows at the same distance. The polynomial of degree n is then the sum of the first n + 1 of them there.
+    fn differences(&self, time: f64) -> Option<[f64; 4]> {
+        let [newest, second, third, fourth] = self.history.newest_values() else {
+            return None;
+        };
+        let span = time - newest.time;
+        let is_equal = |other: f64| (other - span).abs() <= EQUAL_SPANS * span;
+        let are_equal = is_equal(newest.time - second.time)
+            && is_equal(second.time - third.time)
+            && is_equal(third.time - fourth.time);
+        if !are_equal {
+            return None;
+        }
+        let [last, middle, first] = [
+            newest.value - second.value,
+            second.value - third.value,
+            third.value - fourth.value,
+        ];
+        let bend = last - middle;
+        Some([newest.value, last, bend, bend - (middle - first)])
     }
 
     fn error(&self, degree: usize) -> Option<f64> {
@@ -185,12 +226,27 @@ impl Extrapolation for Auto {
     }
 
     fn curve(&self, now: f64, step: f64) -> Curve {
+        let newest = self.history.newest().map_or(now, |newest| newest.time);
+        if self.follows == 0
+            && now == newest
+            && let Some(differences) = self.differences(now + step)
+        {
+            let terms = differences.iter().zip(MEANS).take(self.order + 1);
+            return Curve::constant(terms.map(|(difference, weight)| weight * difference).sum());
+        }
         let mut curve = self.history.polynomial(self.order, now);
         curve.coefficients[0] += self.missed();
         match self.follows {
             0 => Curve::constant(curve.mean(step)),
             1 => curve.secant(step),
             _ => curve,
+        }
+    }
+
+    fn at(&self, time: f64) -> f64 {
+        match self.differences(time) {
+            Some(differences) => differences[..=self.order].iter().sum(),
+            None => self.curve(time, 0.0).at(0.0),
         }
     }
 
@@ -347,6 +403,26 @@ mod tests {
         let bashforth = (55.0 * y0 - 59.0 * y1 + 37.0 * y2 - 9.0 * y3) / 24.0;
         assert!((cubic.at(0.0) - bashforth).abs() < 1e-12);
         assert_eq!(cubic.truncated(0), cubic);
+    }
+
+    /// Equal spans have formulas of their own, which agree with those of any spans.
+    #[test]
+    fn equal_spans_are_no_exception() {
+        let values: Vec<f64> = (0..9).map(|k| (0.3 * f64::from(k)).exp()).collect();
+        let auto = fed(0, &values);
+        assert_eq!(auto.order(), 3);
+        let differences = auto.differences(9.0).unwrap();
+        for (degree, sum) in (0..4).zip([1, 2, 3, 4].map(|n| differences[..n].iter().sum::<f64>()))
+        {
+            let polynomial = auto.history.polynomial(degree, 9.0).at(0.0);
+            assert!((sum - polynomial).abs() < 1e-12 * polynomial.abs());
+        }
+        assert!(auto.differences(9.0 + 1e-6).is_none());
+        let uneven = auto.curve(8.0, 1.0 + 1e-6).at(0.0);
+        assert!((auto.curve(8.0, 1.0).at(0.0) - uneven).abs() < 1e-4);
+        let mean = auto.history.polynomial(3, 8.0).mean(1.0);
+        assert!((auto.curve(8.0, 1.0).at(0.0) - mean).abs() < 1e-12 * mean);
+        assert!((auto.at(9.0) - auto.history.polynomial(3, 9.0).at(0.0)).abs() < 1e-11);
     }
 
     #[test]

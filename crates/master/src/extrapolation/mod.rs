@@ -130,6 +130,11 @@ pub trait Extrapolation: Send {
     /// The course of the input from `now` (s since the start) on, for a step of length `step`, s.
     fn curve(&self, now: f64, step: f64) -> Curve;
 
+    /// The value that is predicted for `time`, s since the start.
+    fn at(&self, time: f64) -> f64 {
+        self.curve(time, 0.0).at(0.0)
+    }
+
     /// The course of the input over the next communication step of the receiver, of length `size`, s,
     /// from its start on; asked for in turn where the course
     /// [comes in pieces](ExtrapolationFacts::comes_in_pieces).

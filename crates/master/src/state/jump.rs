@@ -32,7 +32,7 @@ impl JumpDetector {
         value: f64,
         time: f64,
     ) -> bool {
-        let error = (value - extrapolation.curve(time, 0.0).at(0.0)).abs();
+        let error = (value - extrapolation.at(time)).abs();
         self.magnitude = self.magnitude.max(value.abs());
         self.predictions += 1;
         let is_jump = self.predictions > WARM_UP
