@@ -106,16 +106,18 @@ pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<R
         }
         feed_forward.set_exchange(&mut graph);
     }
-    let together = |method| Together {
+    let mut together = Together {
         file,
         graph: &graph,
-        method,
+        method: None,
         control: control.as_ref(),
         has_feed_forward: system.feed_forward.is_some(),
     };
-    let (method, decision) = decided(method?, &graph, &together);
-    compatibility::check(&together(Some(&method)), problems);
-    graph.decisions.extend(decision);
+    let (method, decision) = method.map(|asked| decided(asked, &together)).unzip();
+    together.method = method.as_ref();
+    compatibility::check(&together, problems);
+    let method = method?;
+    graph.decisions.extend(decision.flatten());
     let plan = planning::draft(&method, &graph, problems);
     Some(Resolved {
         graph,
@@ -128,33 +130,42 @@ pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<R
 }
 
 /// The method, and why `auto` has chosen it where that was asked for.
-fn decided<'a>(
+fn decided(
     asked: Chosen<dyn Method>,
-    graph: &Graph,
-    together: &dyn for<'m> Fn(Option<&'m Chosen<dyn Method>>) -> Together<'m>,
+    together: &Together<'_>,
 ) -> (Chosen<dyn Method>, Option<Decision>) {
     if asked.name() != "auto" {
         return (asked, None);
     }
-    let chosen = |entry: &Entry<dyn Method>| Chosen {
-        entry: *entry,
-        arguments: Arguments::default(),
+    let chosen = |entry: &Entry<dyn Method>| {
+        let with_defaults = entry.chosen(&Choice::new(entry.name));
+        with_defaults.unwrap_or(Chosen {
+            entry: *entry,
+            arguments: Arguments::default(),
+        })
     };
     let is_possible = |entry: &Entry<dyn Method>| {
         let mut problems = Vec::new();
         let method = chosen(entry);
-        compatibility::check(&together(Some(&method)), &mut problems);
+        let with_method = Together {
+            file: together.file,
+            graph: together.graph,
+            method: Some(&method),
+            control: together.control,
+            has_feed_forward: together.has_feed_forward,
+        };
+        compatibility::check(&with_method, &mut problems);
         if problems.is_empty() {
-            planning::draft(&method, graph, &mut problems);
+            planning::draft(&method, together.graph, &mut problems);
         }
         problems.is_empty()
     };
-    let (entry, why) = method::choice(graph, is_possible);
+    let (entry, why) = method::choice(together.graph, is_possible);
     let decision = Decision {
         r#where: "method".to_owned(),
         what: entry.name.to_owned(),
         why: why.to_owned(),
-        from: graph.clock.start(),
+        from: together.graph.clock.start(),
     };
     (chosen(entry), Some(decision))
 }
