@@ -92,8 +92,8 @@ impl Auto {
         let highest = self.history.degree().min(highest_degree(self.follows));
         if let Some(differences) = self.differences(sample.time) {
             let mut error = sample.value;
-            for degree in 0..=highest {
-                error -= differences[degree];
+            for (degree, difference) in differences.iter().enumerate().take(highest + 1) {
+                error -= difference;
                 self.average(degree, error);
             }
             return;
