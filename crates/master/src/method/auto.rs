@@ -6,7 +6,7 @@
 //! Source: own. Use it where nothing is known about a system. Limits: whether direct feed-through can be compensated is known
 //! once the units are initialised, and no earlier: with `exchange = "auto"` the units step in parallel.
 
-use super::{Method, MethodFacts, gauss_seidel, jacobi};
+use super::{Method, gauss_seidel, jacobi};
 use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
 use crate::plan::Draft;

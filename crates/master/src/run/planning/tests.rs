@@ -120,7 +120,9 @@ fn system(seed: u64, is_reversed: bool) -> (System, Vec<(String, Calls)>) {
         system.step_control(draw.word(&words));
     }
     let words: Vec<&str> = EXTRAPOLATIONS.iter().map(|entry| entry.name).collect();
-    system.extrapolation(draw.word(&words));
+    // Hold lets operations be fused.
+    let is_held = draw.below(3) == 0;
+    system.extrapolation(if is_held { "hold" } else { draw.word(&words) });
     system.exchange(draw.word(&Exchange::WORDS));
     let count = 2 + draw.below(5);
     let rates: Vec<f64> = (0..count)
