@@ -20,8 +20,12 @@ STOP = 200.0
 PAPER, EQUAL = "paper's term", "equal-displacement"
 
 
+# Masters count time in whole ticks; where the steps turn, two of them are equal, and nothing is corrected between them.
+TICK, CAR_TICK = 1e-2 / 2**20, 1e-3 / 2**20
+
+
 def swinging(t):
-    return 7.5e-3 + 2.5e-3 * np.sin(t + np.pi / 2)
+    return TICK * round((7.5e-3 + 2.5e-3 * np.sin(t + np.pi / 2)) / TICK)
 
 
 def predict(word, past, h):
@@ -109,7 +113,7 @@ def quarter_car(is_corrected, stop=4.0, tolerance=1.4e-6, longest=1e-2):
         has_changed = abs(new - dt) > 1e-9 * dt
         added = -ahead / new if is_corrected and has_changed else 0.0
         velocity, force = car.inputs(*y)
-        dt = new
+        dt = CAR_TICK * round(new / CAR_TICK)
     return greatest
 
 
