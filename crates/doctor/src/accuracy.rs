@@ -13,6 +13,8 @@ const LEAST_ORDER: f64 = 0.4;
 const GREATEST_ORDER: f64 = 4.0;
 /// Order that is taken where none was observed: that of held inputs.
 const USUAL_ORDER: f64 = 1.0;
+/// Macro-steps for a wanted error over the one that was looked at, at most: further away nothing is known.
+const FURTHEST: f64 = 64.0;
 /// A signal whose root of the mean square is below this part of the largest signal of the system is at rest.
 const AT_REST: f64 = 1e-12;
 
@@ -43,7 +45,7 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// The macro-step, s, for a relative error, where one of `step` has this error.
+    /// The macro-step, s, for a relative error, where one of `step` has this error; at most 64 times as long.
     #[must_use]
     pub fn step_for(&self, wanted: f64, step: f64) -> Option<f64> {
         let error = self.relative_error?;
@@ -51,7 +53,7 @@ impl Accuracy {
             return None;
         }
         let order = self.order.unwrap_or(USUAL_ORDER).min(GREATEST_ORDER);
-        Some(step * (wanted / error).powf(order.recip()))
+        Some(step * (wanted / error).powf(order.recip()).min(FURTHEST))
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn spectral_radius(samples: &[Vec<f64>]) -> Option<f64> {
     if all == 0.0 || greatest(&samples[samples.len() / 2..]) <= NOTHING * all.max(1.0) {
         return Some(0.0);
     }
-    let delays = (ROWS.div_ceil(signals)).clamp(1, samples.len() / 3);
+    let delays = ROWS.div_ceil(signals).min(samples.len() / 3).max(1);
     let columns = samples.len() + 1 - delays;
     if columns < 6 {
         return None;

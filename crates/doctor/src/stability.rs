@@ -234,6 +234,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             true => 0.0,
             false => radius.ln() / (factor * self.step),
         };
+        self.rates.retain(|(known, _)| *known != factor);
         self.rates.push((factor, rate));
         self.rates.sort_by(|a, b| a.0.total_cmp(&b.0));
         rate

@@ -461,7 +461,10 @@ mod tests {
         for (start, used, given) in [(1.0, 1.0, 3.0), (3.0, 5.0, 2.0), (2.0, 1.0, 5.0)] {
             group.add_one(0, start, used, given, H);
         }
-        assert_eq!(group.work[0], 2.0 * 2.0 + 3.0 * 1.0 + 4.0 * 3.0);
+        assert_eq!(
+            group.work,
+            [2.0 * 2.0 + 3.0 * 1.0 + 4.0 * 3.0, 0.0, 0.0, 0.0]
+        );
     }
 
     #[test]

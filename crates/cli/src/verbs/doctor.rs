@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
+use crate::hosts;
 use crate::interrupt::Interrupt;
 use crate::options::{
     ExecutionOptions, ExperimentOptions, assignment, positive, set_start_values, time_limit,
@@ -170,12 +171,13 @@ impl StartRuns for Probes<'_> {
             open_end: false,
             step_clock: StepClock::default(),
         };
-        let mut isolation = Isolation::new()
+        let isolation = Isolation::new()
             .timeout(execution.timeout())
             .arguments(["isolated".into()]);
+        let mut units = hosts::units(&system, execution, None, isolation);
         surroundings::in_own(|| {
             let system = self.cache.system(system)?;
-            let mut run = system.start_with(&run_options, &mut isolation)?;
+            let mut run = system.start_with(&run_options, &mut units)?;
             if let Some(worker) = Worker::current() {
                 supervision::track(&mut run, worker);
             }

@@ -61,7 +61,7 @@ fn the_largest_stable_step_is_that_of_the_closed_form() {
             let found = stability.largest_step.unwrap();
             assert!(
                 (found / limit).ln().abs() < 1.25_f64.ln(),
-                "{exchange} {step}: {found}"
+                "{exchange} {step}: {stability:#?}"
             );
         }
     }
@@ -93,7 +93,8 @@ fn a_better_coupling_is_proposed_verified_and_the_same_each_time() {
             .verification
             .as_ref()
             .is_some_and(|found| found.proposed <= 0.05),
-        "{coarser:?}"
+        "{coarser:?} {:#?}",
+        diagnose(0.1, "stale", Some(0.05))
     );
 }
 

@@ -75,6 +75,9 @@ fn error(diagnosis: &Diagnosis) -> String {
 }
 
 fn levels(levels: &[Level]) -> String {
+    if levels.is_empty() {
+        return String::new();
+    }
     let mut table = Aligned::new(&[
         ("macro-step, s", Align::Right),
         ("spectral radius", Align::Right),

@@ -50,6 +50,9 @@ struct ComponentFacts {
     exchange: String,
     extrapolation: String,
     start_values: usize,
+    /// Address of the machine that runs it; `None` for this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -145,6 +148,7 @@ impl Facts {
                 "hold",
             ),
             start_values: component.start_values.len(),
+            host: file.host_of(component).map(|host| host.url.value),
         };
         let mut facts = Self {
             path: file.source.path.clone(),
@@ -247,6 +251,7 @@ impl Facts {
             ("exchange", Align::Left),
             ("extrapolation", Align::Left),
             ("start values", Align::Right),
+            ("host", Align::Left),
         ]);
         for component in &self.components {
             table.row([
@@ -265,6 +270,7 @@ impl Facts {
                 component.exchange.clone(),
                 component.extrapolation.clone(),
                 component.start_values.to_string(),
+                component.host.clone().unwrap_or_default(),
             ]);
         }
         table.render()
