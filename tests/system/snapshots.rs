@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use fmu_models::{OscillatorForce, OscillatorMotion};
 use gyrator::correction::CORRECTIONS;
-use gyrator::exchange_mode::Exchange;
 use gyrator::extrapolation::EXTRAPOLATIONS;
 use gyrator::method::METHODS;
 use gyrator::run::{deserialize, serialize};
@@ -86,11 +85,10 @@ fn system_of(combination: &Combination, (force_step, motion_step): (f64, f64)) -
     system
 }
 
-/// Every combination of words that a system accepts. Two words meet at all communication steps, three and four at one of
-/// them, each in its turn.
+/// Every combination of words that a system accepts, at all step sizes.
 fn for_all_words(mut check: impl FnMut(&dyn Fn() -> System)) {
     let mut seen = BTreeSet::new();
-    for (index, combination) in Combination::all().into_iter().enumerate() {
+    for combination in Combination::all() {
         let step_control = STEP_CONTROLS[0].name;
         let unusual = Combination {
             step_control,
@@ -101,18 +99,13 @@ fn for_all_words(mut check: impl FnMut(&dyn Fn() -> System)) {
         if !["fixed", "ecco"].contains(&combination.step_control) && unusual > 1 {
             continue;
         }
-        // Each exchange mode, the fastest to change but for the step control, has its turn at all steps.
-        let turn = index / STEP_CONTROLS.len();
-        let turn = turn + turn / Exchange::WORDS.len();
-        let sizes = (turn..).map(|turn| STEP_SIZES[turn % STEP_SIZES.len()]);
         let is_error = |problem: &Problem| problem.severity == Severity::Error;
-        let accepted = sizes.take(STEP_SIZES.len()).filter(|sizes| {
-            let problems = system_of(&combination, *sizes).check();
-            !problems.iter().any(is_error)
-        });
-        let most = if unusual > 2 { 1 } else { STEP_SIZES.len() };
-        for sizes in accepted.take(most) {
-            check(&|| system_of(&combination, sizes));
+        for sizes in STEP_SIZES {
+            let system = || system_of(&combination, sizes);
+            if system().check().iter().any(is_error) {
+                continue;
+            }
+            check(&system);
             seen.extend([combination.extrapolation, combination.method]);
             seen.extend([combination.step_control, combination.correction]);
         }
