@@ -11,6 +11,7 @@ use nalgebra::DMatrix;
 
 use crate::FitError;
 use crate::fit_file::FitFile;
+use crate::parameter::Parameter;
 use crate::residuals::Measured;
 
 /// A step of a coordinate for a difference quotient: its error of the second derivative and that of rounding are both far below what
@@ -81,7 +82,7 @@ pub fn fit(
     if values <= parameters {
         return Err(FitError::TooFewValues { values, parameters });
     }
-    let first: Vec<f64> = file.parameters.iter().map(|p| p.first()).collect();
+    let first: Vec<f64> = file.parameters.iter().map(Parameter::first).collect();
     let search = Search {
         file,
         measured,
@@ -393,7 +394,6 @@ fn misfit(residuals: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameter::Parameter;
 
     /// A decaying oscillation, p₀·e^(−p₁·t)·cos(p₂·t), at 200 times.
     fn model(p: &[f64]) -> Vec<f64> {
@@ -418,7 +418,7 @@ mod tests {
         for (index, value) in values.iter().enumerate() {
             text += &format!("{},{value}\n", 0.05 * index as f64);
         }
-        gyrator_record::parse_csv(&text, "m.csv").unwrap()
+        gyrator_record::parse_csv(text.as_bytes(), std::path::Path::new("m.csv")).unwrap()
     }
 
     const TRUE: [f64; 3] = [1.7, 0.3, 2.6];

@@ -34,7 +34,7 @@ impl Measured {
         Self::of(&read_table(&file.measured)?, file)
     }
 
-    fn of(table: &Table, file: &FitFile) -> Result<Self, MeasuredError> {
+    pub(crate) fn of(table: &Table, file: &FitFile) -> Result<Self, MeasuredError> {
         let place = file.measured.display();
         if let Some(row) = table.time.windows(2).position(|pair| pair[0] >= pair[1]) {
             let row = row + 2;

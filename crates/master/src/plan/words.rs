@@ -65,10 +65,13 @@ impl fmt::Display for PlanText {
             )?;
         }
         for Decision {
-            r#where, what, why, ..
+            r#where: place,
+            what,
+            why,
+            ..
         } in &self.decisions
         {
-            writeln!(f, "auto  {where}: {what}, since {why}", where = r#where)?;
+            writeln!(f, "auto  {place}: {what}, since {why}")?;
         }
         Ok(())
     }

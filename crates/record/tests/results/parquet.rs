@@ -6,6 +6,7 @@ use gyrator_record::{
     Cell, Column, ColumnType, PartFile, QueuedSink, RecordError, ResultFile, RowSink, Series,
     Table, Values, create_sink, finish_rows, read_table,
 };
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
 fn columns() -> Vec<Column> {
@@ -186,7 +187,7 @@ fn groups_have_all_rows_bit_for_bit() {
     sink.finish().unwrap();
     let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     let groups = reader.metadata().row_groups().iter();
-    let rows: Vec<i64> = groups.map(|group| group.num_rows()).collect();
+    let rows: Vec<i64> = groups.map(RowGroupMetaData::num_rows).collect();
     assert_eq!(rows, [10_000, 10_000, 5_000]);
     let table = read_table(&path).unwrap();
     for (place, column) in (0..).zip(&columns) {

@@ -181,6 +181,11 @@ impl Subscriber for Lines {
     fn exit(&self, _: &Id) {}
 }
 
+/// Takes lines off the ring and passes them on.
+fn passes_on(memory: &SharedMemory) -> Option<String> {
+    log_lines::take(memory, 0).and_then(|lines| log_lines::pass_on(&lines))
+}
+
 /// Lines come out of the ring whole and in order while others are put in, around its end as well.
 pub fn log_lines() {
     LINES.with_borrow_mut(Vec::clear);
@@ -202,10 +207,10 @@ pub fn log_lines() {
     };
     tracing::subscriber::with_default(Lines, || {
         if log_lines::has_come(&memory, 0) {
-            assert!(log_lines::pass_on(&memory, 0).is_some(), "torn");
+            assert!(passes_on(&memory).is_some(), "torn");
         }
         writer.join().expect("the writer has not panicked");
-        log_lines::pass_on(&memory, 0);
+        passes_on(&memory);
     });
     let found = LINES.take();
     // Without a reader in between there is room for two.
