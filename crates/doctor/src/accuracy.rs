@@ -57,6 +57,51 @@ impl Accuracy {
     }
 }
 
+impl Accuracy {
+    /// Of a course with points `every` so often, against a finer one, without an order.
+    pub(crate) fn of_difference(
+        course: &Course,
+        every: usize,
+        fine: &Course,
+        of_fine: usize,
+        window: f64,
+    ) -> Self {
+        let scales: Vec<f64> = (0..fine.names.len())
+            .map(|signal| rms(fine, signal))
+            .collect();
+        let greatest = scales.iter().copied().fold(0.0, f64::max);
+        let mut signals = Vec::new();
+        for (signal, name) in fine.names.iter().enumerate() {
+            let scale = scales[signal];
+            if scale <= AT_REST * greatest || scale == 0.0 || !moves(fine, signal) {
+                continue;
+            }
+            let rows = course.rows.iter().step_by(every);
+            let rows = rows.zip(fine.rows.iter().step_by(of_fine));
+            let error = root_mean_square(rows.map(|(a, b)| a[signal] - b[signal]));
+            signals.push(SignalError {
+                variable: name.clone(),
+                relative_error: error / scale,
+                order: None,
+            });
+        }
+        Self::worst_of(signals, None, window)
+    }
+
+    fn worst_of(signals: Vec<SignalError>, order: Option<f64>, window: f64) -> Self {
+        let worst = signals
+            .iter()
+            .max_by(|a, b| a.relative_error.total_cmp(&b.relative_error));
+        Self {
+            window,
+            relative_error: worst.map(|worst| worst.relative_error),
+            worst: worst.map(|worst| worst.variable.clone()),
+            order: worst.and_then(|worst| worst.order.or(order)),
+            signals,
+        }
+    }
+}
+
 /// From courses at h, h/2 and h/4; without the last one the order is taken as `order`, or as one.
 pub(crate) fn accuracy(
     [course, half]: [&Course; 2],
@@ -95,35 +140,31 @@ pub(crate) fn accuracy(
             order: observed,
         });
     }
-    let worst = signals
-        .iter()
-        .max_by(|a, b| a.relative_error.total_cmp(&b.relative_error));
-    Accuracy {
-        window,
-        relative_error: worst.map(|worst| worst.relative_error),
-        worst: worst.map(|worst| worst.variable.clone()),
-        order: worst.and_then(|worst| worst.order.or(order)),
-        signals: signals.clone(),
-    }
+    Accuracy::worst_of(signals, order, window)
 }
 
-/// The best that is known of the solution, at the points of h: y(h/4) continued to h = 0 by the order of each signal.
-pub(crate) fn reference([half, quarter]: [&Course; 2], accuracy: &Accuracy) -> Course {
-    let mut reference = quarter.clone();
-    reference.rows = quarter.rows.iter().step_by(4).cloned().collect();
-    for (row, values) in reference.rows.iter_mut().enumerate() {
-        for (signal, value) in values.iter_mut().enumerate() {
-            let name = &quarter.names[signal];
+/// The best that is known of the solution, at the points of h: y(h/2n) continued to h = 0, from courses at h/n and h/2n, by
+/// the order of each signal.
+pub(crate) fn reference([coarse, fine]: [&Course; 2], parts: usize, accuracy: &Accuracy) -> Course {
+    let rows = fine.rows.iter().step_by(2 * parts).enumerate();
+    let rows = rows.map(|(row, values)| {
+        let continued = values.iter().enumerate().map(|(signal, value)| {
             let mut known = accuracy.signals.iter();
-            let known = known.find(|known| known.variable == *name);
-            let Some(order) = known.and_then(|known| known.order) else {
-                continue;
-            };
-            let ratio = order.min(GREATEST_ORDER).exp2();
-            *value += (*value - half.rows[2 * row][signal]) / (ratio - 1.0);
-        }
+            let known = known.find(|known| known.variable == fine.names[signal]);
+            match known.and_then(|known| known.order) {
+                Some(order) => {
+                    let ratio = order.min(GREATEST_ORDER).exp2();
+                    value + (value - coarse.rows[parts * row][signal]) / (ratio - 1.0)
+                }
+                None => *value,
+            }
+        });
+        continued.collect()
+    });
+    Course {
+        rows: rows.collect(),
+        ..fine.clone()
     }
-    reference
 }
 
 /// The greatest error of a signal relative to its root of the mean square, of a course against a reference at the same points.

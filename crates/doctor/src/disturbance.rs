@@ -54,6 +54,7 @@ pub(crate) fn response(
         after: BEFORE * wiring.stride,
         length: wiring.stride,
         inputs: heights(&course, wiring, &sources),
+        frozen: Vec::new(),
     };
     if pulse.inputs.is_empty() {
         return Ok(Response {

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::accuracy::{Accuracy, accuracy, error_against, moves, reference};
 use crate::disturbance::Wiring;
+use crate::gains::{LoopGain, loop_gain};
 use crate::probe::{Course, ExamineError, Limits, ProbeFailure, Prober, StartRuns};
 use crate::stability::{Search, Stability};
 pub use candidates::Candidate;
@@ -22,10 +23,12 @@ const FEWEST_POINTS: usize = 8;
 const COMPARED: f64 = 0.2;
 /// Difference of the runs at H/2 and H/4, relative to the signals, from which they show no solution to compare with.
 const UNLIKE: f64 = 0.3;
+/// How much shorter runs at H/8 and H/16 are, which take the place of these.
+const SHORTER: usize = 3;
 /// The same where nothing moves within fewer.
 const LONGER: usize = 4;
 /// Steps that are kept for the proposals while the limit of stability is looked for, in parts of all.
-const RESERVED: f64 = 0.45;
+const RESERVED: f64 = 0.55;
 
 /// What is asked of an examination.
 #[derive(Debug, Clone)]
@@ -47,6 +50,8 @@ pub struct Diagnosis {
     pub stability: Stability,
     /// Its error; `None` where it was not found.
     pub accuracy: Option<Accuracy>,
+    /// The gain of the open loop; `None` where it was not found.
+    pub loop_gain: Option<LoopGain>,
     /// Residual energy of each bond at the end of the window, J, at H and half of H.
     pub bonds: Vec<BondSlope>,
     /// All couplings that were tried, the given one first.
@@ -79,8 +84,8 @@ pub struct BondSlope {
 ///
 /// # Errors
 /// A system that does not start, or does not come through its first steps at any macro-step.
-pub fn examine<'a>(
-    start: &'a mut dyn StartRuns,
+pub fn examine(
+    start: &mut dyn StartRuns,
     system: &SystemFile,
     options: &Options,
 ) -> Result<Diagnosis, ExamineError> {
@@ -125,6 +130,7 @@ pub fn examine<'a>(
         courses: None,
         bonds,
         notes,
+        failure: None,
     };
     examination.carry_out()
 }
@@ -157,10 +163,21 @@ fn common_multiple(a: usize, b: usize) -> usize {
     a / x * b
 }
 
+/// Why two runs are not there, in words.
+fn failed_parts(failure: ProbeFailure) -> Result<String, ExamineError> {
+    match failure {
+        ProbeFailure::Interrupted => Err(ExamineError::Interrupted),
+        ProbeFailure::Spent => Ok("there are no steps or no time left for it".to_owned()),
+        ProbeFailure::Failed(reason) | ProbeFailure::Refused(reason) => {
+            Ok(format!("a run at a smaller macro-step fails: {reason}"))
+        }
+    }
+}
+
 /// Courses of the given system at H, H/2 and H/4, and what is known of the solution.
 struct Courses {
     at: Option<Course>,
-    half: Course,
+    half: Option<Course>,
     truth: Course,
     accuracy: Accuracy,
 }
@@ -176,6 +193,8 @@ struct Examination<'a, 'o> {
     courses: Option<Courses>,
     bonds: Vec<String>,
     notes: Vec<String>,
+    /// Why the given system does not come through its first steps.
+    failure: Option<String>,
 }
 
 impl Examination<'_, '_> {
@@ -183,10 +202,22 @@ impl Examination<'_, '_> {
         self.find_courses()?;
         self.prober.reserved = RESERVED * self.options.limits.steps;
         let given = self.given.clone();
-        let stability = self.stability(&given, 1.0, true)?;
+        let stability = match self.wiring.connections.is_empty() {
+            true => Stability::default(),
+            false => self.stability(&given, 1.0, true)?,
+        };
         self.prober.reserved = 0.0;
+        let is_hopeless = stability.levels.iter().all(|level| level.reason.is_some());
+        if let Some(reason) = self
+            .failure
+            .take()
+            .filter(|_| is_hopeless && self.courses.is_none())
+        {
+            return Err(ExamineError::Fails(reason));
+        }
         let mut candidates = self.candidates()?;
         let proposal = self.proposal(&mut candidates, &stability)?;
+        let loop_gain = loop_gain(&mut self.prober, &given, &self.wiring, self.step)?;
         let accuracy = self
             .courses
             .as_ref()
@@ -198,6 +229,7 @@ impl Examination<'_, '_> {
         Ok(Diagnosis {
             step_size: self.step,
             stability,
+            loop_gain,
             bonds: self.bond_slopes(),
             accuracy,
             candidates,
@@ -209,67 +241,90 @@ impl Examination<'_, '_> {
         })
     }
 
-    /// Runs the given system at H, H/2 and H/4.
+    /// Runs the given system at H, H/2 and H/4; where these are unlike, at H/8 and H/16 for a shorter time.
     fn find_courses(&mut self) -> Result<(), ExamineError> {
         let mut at = self.prober.run(&self.given, 1.0, self.points, None);
         let still = |course: &Course| (0..course.names.len()).all(|signal| !moves(course, signal));
-        let longer =
-            (LONGER * self.points).min(whole_steps(self.duration, self.step, self.wiring.stride));
+        let all = whole_steps(self.duration, self.step, self.wiring.stride);
+        let longer = (LONGER * self.points).min(all);
         if at.as_ref().is_ok_and(still) && longer > self.points {
             self.points = longer;
             at = self.prober.run(&self.given, 1.0, self.points, None);
         }
-        let half = self.prober.run(&self.given, 0.5, 2 * self.points, None);
-        let quarter = self.prober.run(&self.given, 0.25, 4 * self.points, None);
-        let window = self.points as f64 * self.step;
-        let (half, quarter) = match (half, quarter) {
-            (Ok(half), Ok(quarter)) => (half, quarter),
-            (Err(failure), _) | (_, Err(failure)) => {
-                return self.without_courses(failure);
+        let mut failure = match self.compare_parts(at.as_ref().ok(), 2)? {
+            None => return Ok(()),
+            Some(failure) => failure,
+        };
+        let shorter = (self.points / SHORTER / self.wiring.stride).max(1) * self.wiring.stride;
+        if shorter >= FEWEST_POINTS * self.wiring.stride {
+            let points = std::mem::replace(&mut self.points, shorter);
+            at = self.prober.run(&self.given, 1.0, self.points, None);
+            match self.compare_parts(at.as_ref().ok(), 8)? {
+                None => return Ok(()),
+                Some(other) => failure = other,
             }
-        };
-        let at = match at {
-            Ok(course) => Some(course),
-            Err(ProbeFailure::Interrupted) => return Err(ExamineError::Interrupted),
-            Err(_) => None,
-        };
-        let accuracy = accuracy(
-            [at.as_ref().unwrap_or(&half), &half],
-            Some(&quarter),
-            None,
-            window,
-        );
-        let fewer = Course {
-            rows: quarter.rows.iter().step_by(2).cloned().collect(),
-            ..quarter.clone()
-        };
-        let unlike = error_against(&half, 1, &fewer);
-        if !(unlike <= UNLIKE) {
-            self.notes.push(format!(
-                "the error is not known, and nothing is compared: the runs at half and a quarter of the macro-step differ by {unlike:.2} of a signal"
-            ));
-            return Ok(());
+            self.points = points;
         }
-        let truth = reference([&half, &quarter], &accuracy);
-        self.courses = Some(Courses {
-            at,
-            half,
-            truth,
-            accuracy,
-        });
+        if let Err(ProbeFailure::Failed(reason)) = at {
+            self.failure = Some(reason);
+        }
+        self.notes.push(format!(
+            "the error is not known, and nothing is compared: {failure}"
+        ));
         Ok(())
     }
 
-    fn without_courses(&mut self, failure: ProbeFailure) -> Result<(), ExamineError> {
-        let reason = match failure {
-            ProbeFailure::Interrupted => return Err(ExamineError::Interrupted),
-            ProbeFailure::Spent => "there are no steps or no time left for it".to_owned(),
-            ProbeFailure::Failed(reason) | ProbeFailure::Refused(reason) => reason,
+    /// Compares the runs at H/n and H/2n with each other, and with that at H; says why they show no solution.
+    fn compare_parts(
+        &mut self,
+        at: Option<&Course>,
+        parts: usize,
+    ) -> Result<Option<String>, ExamineError> {
+        let factor = (parts as f64).recip();
+        let coarse = self
+            .prober
+            .run(&self.given, factor, parts * self.points, None);
+        let fine = self
+            .prober
+            .run(&self.given, 0.5 * factor, 2 * parts * self.points, None);
+        let (coarse, fine) = match (coarse, fine) {
+            (Ok(coarse), Ok(fine)) => (coarse, fine),
+            (Err(failure), _) | (_, Err(failure)) => return Ok(Some(failed_parts(failure)?)),
         };
-        self.notes.push(format!(
-            "the error is not known: the runs at half and a quarter of the macro-step failed: {reason}"
-        ));
-        Ok(())
+        let fewer = Course {
+            rows: fine.rows.iter().step_by(2).cloned().collect(),
+            ..fine.clone()
+        };
+        let unlike = error_against(&coarse, 1, &fewer);
+        if !unlike.is_finite() || unlike > UNLIKE {
+            return Ok(Some(format!(
+                "runs at {factor} and {} of the macro-step differ by {unlike:.2} of a signal",
+                0.5 * factor
+            )));
+        }
+        let window = self.points as f64 * self.step;
+        let at = at.cloned();
+        let accuracy = match (&at, parts) {
+            (Some(at), 2) => accuracy([at, &coarse], Some(&fine), None, window),
+            _ => {
+                let shown = at.as_ref().unwrap_or(&coarse);
+                Accuracy::of_difference(
+                    shown,
+                    if at.is_some() { 1 } else { parts },
+                    &fine,
+                    2 * parts,
+                    window,
+                )
+            }
+        };
+        let truth = reference([&coarse, &fine], parts, &accuracy);
+        self.courses = Some(Courses {
+            at,
+            half: (parts == 2).then_some(coarse),
+            truth,
+            accuracy,
+        });
+        Ok(None)
     }
 
     fn stability(
@@ -294,7 +349,9 @@ impl Examination<'_, '_> {
 
     fn bond_slopes(&self) -> Vec<BondSlope> {
         let Some(Courses {
-            at: Some(at), half, ..
+            at: Some(at),
+            half: Some(half),
+            ..
         }) = &self.courses
         else {
             return Vec::new();

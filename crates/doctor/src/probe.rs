@@ -86,6 +86,8 @@ pub(crate) struct Pulse {
     pub(crate) length: usize,
     /// Inputs, `component.variable`, and what is added.
     pub(crate) inputs: Vec<(String, f64)>,
+    /// Inputs that keep their values from one macro-step before it on.
+    pub(crate) frozen: Vec<String>,
 }
 
 /// Makes probe runs, as long as there are steps left.
@@ -189,6 +191,8 @@ impl<'a> Prober<'a> {
         self.spent += made as f64 * factor.max(1.0);
         outcome?;
         if made < steps {
+            // It ends by itself where the user wishes so.
+            self.check()?;
             let text = format!("it ended by itself after {made} macro-steps");
             return Err(ProbeFailure::Failed(text));
         }
@@ -223,6 +227,10 @@ impl Pulse {
         // Half a step earlier: rounding of the times does not matter.
         let at = |steps: usize| start + (steps as f64 - 0.5).max(0.0) * step;
         let mut scenario = Scenario::new();
+        for input in &self.frozen {
+            let frozen = self.after.saturating_sub(1);
+            scenario.act(at(frozen), input, "freeze");
+        }
         for (input, more) in &self.inputs {
             let bias = gyrator_system::Choice::new("bias");
             let bias = bias.with("value", gyrator_system::Value::Real(*more));

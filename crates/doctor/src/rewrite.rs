@@ -1,6 +1,9 @@
 //! A proposal in the text of a system file: its keys change, and its comments stay.
 
-use gyrator_system::SystemFile;
+use std::path::Path;
+
+use gyrator_assess::at_other_step;
+use gyrator_system::{Choice, Problems, Spanned, SystemFile, toml_file};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
 use crate::examine::Proposal;
@@ -14,13 +17,66 @@ pub enum RewriteError {
     /// A key that has to change stands in another form or another file.
     #[error("`{0}` stands where it cannot be changed, as in an included file")]
     Elsewhere(String),
+    /// With the new keys it cannot be read.
+    #[error("the text of the system file cannot be changed: {0}")]
+    Problems(#[from] Problems),
 }
 
-/// The text of the file of `system` with the words and the communication steps of a proposal.
+/// The text of the file of `system` with the words and the communication steps of a proposal, for a file at `path`: where that is in
+/// another folder, paths lead from there.
 ///
 /// # Errors
 /// A text that is no TOML, or has keys where they cannot be changed.
-pub fn rewrite(system: &SystemFile, proposal: &Proposal) -> Result<String, RewriteError> {
+pub fn rewrite(
+    system: &SystemFile,
+    proposal: &Proposal,
+    path: &Path,
+) -> Result<String, RewriteError> {
+    let text = edited(system, proposal, path)?;
+    let (read, _) = toml_file::parse(text.as_str(), path)?;
+    let wanted = at_other_step(&proposal.coupling.applied(system), proposal.factor);
+    match difference(&read, &wanted) {
+        Some(key) => Err(RewriteError::Elsewhere(key)),
+        None => Ok(text),
+    }
+}
+
+/// The first key in which two systems differ, of those that a proposal changes.
+fn difference(read: &SystemFile, wanted: &SystemFile) -> Option<String> {
+    let word = |choice: &Option<Choice>| choice.as_ref().map(|choice| choice.name.value.clone());
+    let text = |word: &Option<Spanned<String>>| word.as_ref().map(|word| word.value.clone());
+    let step = |step: &Option<Spanned<f64>>| step.as_ref().map(|step| step.value);
+    let is_near = |one: Option<f64>, other: Option<f64>| match (one, other) {
+        (Some(one), Some(other)) => (one - other).abs() <= 1e-9 * other.abs(),
+        (one, other) => one == other,
+    };
+    let (one, other) = (&read.experiment, &wanted.experiment);
+    if word(&one.method) != word(&other.method) {
+        return Some("method".to_owned());
+    }
+    let components = read.components.iter().zip(&wanted.components);
+    for (one, other) in components {
+        let name = &other.name.value;
+        if text(&one.exchange) != text(&other.exchange) {
+            return Some(format!("components.{name}.exchange"));
+        }
+        if word(&one.extrapolation) != word(&other.extrapolation) {
+            return Some(format!("components.{name}.extrapolation"));
+        }
+        if !is_near(step(&one.step_size), step(&other.step_size)) {
+            return Some(format!("components.{name}.step_size"));
+        }
+    }
+    let off = |correction: Option<String>| correction.filter(|word| word != "off");
+    for (one, other) in read.bonds.iter().zip(&wanted.bonds) {
+        if off(word(&one.correction)) != off(word(&other.correction)) {
+            return Some(format!("bonds.{}.correction", other.name.value));
+        }
+    }
+    None
+}
+
+fn edited(system: &SystemFile, proposal: &Proposal, path: &Path) -> Result<String, RewriteError> {
     let mut document: DocumentMut = system.source.own_text().parse()?;
     let root = document.as_table_mut();
     let coupling = &proposal.coupling;
@@ -43,7 +99,70 @@ pub fn rewrite(system: &SystemFile, proposal: &Proposal) -> Result<String, Rewri
             set(bond, "correction", word.as_str());
         }
     }
+    if let Some(way) = way_between(path, &system.source.path) {
+        relocate(root, &way);
+    }
     Ok(document.to_string())
+}
+
+/// The way from the folder of one file to that of another one, with `/` between its parts; `None` where it is the same.
+fn way_between(from: &Path, to: &Path) -> Option<String> {
+    let folder = |path: &Path| {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        folder.unwrap_or(Path::new(".")).canonicalize().ok()
+    };
+    let (from, to) = (folder(from)?, folder(to)?);
+    let common = from
+        .components()
+        .zip(to.components())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let up = from.components().skip(common).map(|_| "..".to_owned());
+    let down = to
+        .components()
+        .skip(common)
+        .map(|part| part.as_os_str().to_string_lossy().into_owned());
+    let parts: Vec<String> = up.chain(down).collect();
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
+/// Puts the way to another folder before all paths that are relative to that of the file.
+fn relocate(root: &mut Table, way: &str) {
+    let leads = |value: &mut toml_edit::Value| {
+        if let Some(path) = value.as_str().filter(|path| !Path::new(path).is_absolute()) {
+            let mut new = toml_edit::Value::from(format!("{way}/{path}"));
+            *new.decor_mut() = value.decor().clone();
+            *value = new;
+        }
+    };
+    let moved = |item: Option<&mut Item>| match item.and_then(Item::as_value_mut) {
+        Some(toml_edit::Value::Array(list)) => list.iter_mut().for_each(leads),
+        Some(value) => leads(value),
+        None => {}
+    };
+    moved(root.get_mut("include"));
+    if let Some(experiment) = root.get_mut("experiment").and_then(Item::as_table_like_mut) {
+        moved(experiment.get_mut("scenario"));
+    }
+    if let Some(defaults) = root.get_mut("defaults").and_then(Item::as_table_like_mut) {
+        moved(defaults.get_mut("library_path"));
+    }
+    let Some(components) = root.get_mut("components").and_then(Item::as_table_like_mut) else {
+        return;
+    };
+    for (_, component) in components.iter_mut() {
+        let Some(component) = component.as_table_like_mut() else {
+            continue;
+        };
+        for key in ["fmu", "library_path"] {
+            moved(component.get_mut(key));
+        }
+        if let Some(block) = component.get_mut("block").and_then(Item::as_table_like_mut) {
+            moved(block.get_mut("file"));
+        }
+    }
 }
 
 fn table<'t>(root: &'t mut Table, key: &str) -> Result<&'t mut dyn TableLike, RewriteError> {
@@ -156,7 +275,7 @@ mod tests {
                     [components.b]\nfmu = \"b.fmu\"\n\n[[bonds]]  # the cut\nname = \"c\"\n\
                     effort = [\"a.f\", \"b.f\"]\nflow = [\"b.v\", \"a.v\"]\ncorrection = \"nepce\"\n";
         let (system, _) = toml_file::parse(text, "pair.toml").unwrap();
-        let changed = rewrite(&system, &proposal(0.5)).unwrap();
+        let changed = rewrite(&system, &proposal(0.5), Path::new("pair.toml")).unwrap();
         let expected = "# A pair.\n[experiment]\nstep_size = 0.005   # s\nexchange = \"auto\"  # as delivered\n\
                         method = \"gauss-seidel\"\n\n\
                         [components.a]\nfmu = \"a.fmu\"\nstep_size = 0.0005 # its own\n\n\
@@ -171,10 +290,42 @@ mod tests {
     fn a_file_that_says_nothing_gets_the_keys() {
         let text = "[components.a]\nfmu = \"a.fmu\"\n";
         let (system, _) = toml_file::parse(text, "pair.toml").unwrap();
-        let changed = rewrite(&system, &proposal(1.0)).unwrap();
+        let changed = rewrite(&system, &proposal(1.0), Path::new("pair.toml")).unwrap();
         assert!(changed.starts_with(text), "{changed}");
         assert!(changed.contains("[experiment]\n"), "{changed}");
         let (read, _) = toml_file::parse(changed, "pair.toml").unwrap();
         assert_eq!(read.experiment.method.unwrap().name.value, "gauss-seidel");
+    }
+
+    #[test]
+    fn paths_lead_from_another_folder() {
+        let text =
+            "[components.a]\nfmu = \"a.fmu\" # the first\n[components.b]\nfmu = \"/tmp/b.fmu\"\n";
+        let (system, _) = toml_file::parse(text, "src/pair.toml").unwrap();
+        let proposal = Proposal {
+            coupling: Coupling::default(),
+            ..proposal(1.0)
+        };
+        let changed = rewrite(&system, &proposal, Path::new("pair.toml")).unwrap();
+        let expected = text.replace("\"a.fmu\"", "\"src/a.fmu\"");
+        assert_eq!(changed, expected);
+        let back = rewrite(&system, &proposal, Path::new("tests/pair.toml")).unwrap();
+        assert!(back.contains("\"../src/a.fmu\" # the first"), "{back}");
+    }
+
+    #[test]
+    fn a_key_of_an_included_file_is_no_key_of_the_text() {
+        let folder = std::env::temp_dir().join(format!("gyrator-rewrite-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let included = "[components.a]\nfmu = \"a.fmu\"\nexchange = \"stale\"\n";
+        std::fs::write(folder.join("more.toml"), included).unwrap();
+        let path = folder.join("pair.toml");
+        std::fs::write(&path, "include = [\"more.toml\"]\n").unwrap();
+        let (system, _) = toml_file::read(&path).unwrap();
+        let refused = rewrite(&system, &proposal(1.0), &path)
+            .unwrap_err()
+            .to_string();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(refused.contains("components.a.exchange"), "{refused}");
     }
 }

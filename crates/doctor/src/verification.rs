@@ -44,7 +44,7 @@ pub(crate) fn verify(
         Some(course) => accuracy([course, &half], Some(&quarter), None, window),
         None => rough,
     };
-    let truth = reference([&half, &quarter], &known);
+    let truth = reference([&half, &quarter], 2, &known);
     let of_proposed = (steps as f64 / factor * (1.0 + 1e-9)).floor() as usize;
     let found = prober.run(proposed, factor, of_proposed, None)?;
     let proposed = error_at_factor(&found, factor, &truth);

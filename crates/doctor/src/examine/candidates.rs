@@ -23,7 +23,7 @@ pub struct Candidate {
     pub unit_steps: Option<f64>,
     /// Time of a macro-step on this machine, s.
     pub seconds_per_step: Option<f64>,
-    /// The macro-step for the wanted error, s, as far as its order is known.
+    /// The macro-step for the wanted error, s, of those whose order was looked at.
     pub step_for: Option<f64>,
     /// The words of a candidate with the same results.
     pub same_as: Option<String>,
@@ -96,10 +96,6 @@ impl Examination<'_, '_> {
                 let error = error_against(course, 1, &courses.truth);
                 candidate.relative_error =
                     moving.then_some(error).filter(|error| error.is_finite());
-                let wanted = self.options.wanted.zip(candidate.relative_error);
-                let order = courses.accuracy.order.unwrap_or(1.0);
-                candidate.step_for =
-                    wanted.map(|(wanted, error)| self.step * (wanted / error).powf(order.recip()));
             }
         }
         tried.push((candidate, course));

@@ -1,7 +1,5 @@
 //! The coupling that is proposed: the best candidate that is stable and, in runs beside the given system, no worse.
 
-use std::cmp::Ordering;
-
 use serde::Serialize;
 
 use super::{Candidate, Examination, whole_steps};
@@ -46,48 +44,28 @@ impl Examination<'_, '_> {
         candidates: &mut [Candidate],
         stability: &Stability,
     ) -> Result<Proposal, ExamineError> {
-        let order = self
-            .courses
-            .as_ref()
-            .and_then(|courses| courses.accuracy.order);
-        let order = order.unwrap_or(1.0);
-        let Some((given, others)) = candidates.split_first_mut() else {
-            return Ok(self.unchanged(stability));
-        };
-        given.growth = growth_at(stability, self.step);
-        let usual = given.unit_steps.unwrap_or(1.0);
-        // With macro-steps that are longer by as much as each costs more.
-        let at_same_cost = |error: f64, candidate: &Candidate| {
-            Some(error * (candidate.unit_steps? / usual).powf(order))
-        };
-        let score = |candidate: &Candidate| at_same_cost(candidate.relative_error?, candidate);
-        let mut ranked: Vec<&mut Candidate> = others
-            .iter_mut()
-            .filter(|candidate| candidate.same_as.is_none() && score(candidate).is_some())
-            .collect();
-        ranked.sort_by(|a, b| score(a).partial_cmp(&score(b)).unwrap_or(Ordering::Equal));
-        let of_given = over_run(given).filter(|_| stability.is_stable != Some(false));
-        let given_copy = given.clone();
-        let mut found: Vec<(f64, Coupling)> = Vec::new();
-        let mut finalists = Vec::new();
-        for candidate in ranked.into_iter().take(FINALISTS) {
-            finalists.push(candidate.clone());
-            if self.options.wanted.is_some() {
-                continue;
-            }
-            let system = candidate.coupling.applied(&self.given);
-            let found_stability = self.stability(&system, 1.0, false)?;
-            candidate.growth = growth_at(&found_stability, self.step);
-            let score = over_run(candidate).and_then(|error| at_same_cost(error, candidate));
-            if let Some(score) = score.filter(|_| found_stability.is_stable == Some(true)) {
-                found.push((score, candidate.coupling.clone()));
-            }
+        let finalists = self.finalists(candidates);
+        if let Some(given) = candidates.first_mut() {
+            given.growth = growth_at(stability, self.step);
         }
         if let Some(wanted) = self.options.wanted {
-            finalists.push(given_copy);
-            return self.proposal_for(wanted, &finalists, stability);
+            return self.proposal_for(wanted, candidates, &finalists, stability);
         }
-        found.retain(|(score, ..)| of_given.is_none_or(|given| *score < BETTER * given));
+        let mut found: Vec<(f64, Coupling)> = Vec::new();
+        for index in finalists {
+            let coupling = candidates[index].coupling.clone();
+            let system = coupling.applied(&self.given);
+            let of_finalist = self.stability(&system, 1.0, false)?;
+            candidates[index].growth = growth_at(&of_finalist, self.step);
+            let score = over_run(&candidates[index])
+                .and_then(|error| self.at_same_cost(error, &candidates[index], &candidates[0]));
+            if let Some(score) = score.filter(|_| of_finalist.is_stable == Some(true)) {
+                found.push((score, coupling));
+            }
+        }
+        let of_given = candidates.first().and_then(over_run);
+        let of_given = of_given.filter(|_| stability.is_stable != Some(false));
+        found.retain(|(score, _)| of_given.is_none_or(|given| *score < BETTER * given));
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, coupling) in found {
             if let Some(proposal) = self.verified(&coupling, stability)? {
@@ -97,15 +75,48 @@ impl Examination<'_, '_> {
         Ok(self.unchanged(stability))
     }
 
+    /// The places of the candidates with the smallest errors at the same cost, without the given one.
+    fn finalists(&self, candidates: &[Candidate]) -> Vec<usize> {
+        let Some(given) = candidates.first() else {
+            return Vec::new();
+        };
+        let others = candidates.iter().enumerate().skip(1);
+        let others = others.filter(|(_, candidate)| candidate.same_as.is_none());
+        let mut ranked: Vec<(f64, usize)> = others
+            .filter_map(|(index, candidate)| {
+                let error = candidate.relative_error?;
+                Some((self.at_same_cost(error, candidate, given)?, index))
+            })
+            .collect();
+        // Of equal ones, the one that was tried first: errors that differ in their last digits only are equal.
+        ranked.sort_by(|a, b| rounded(a.0).total_cmp(&rounded(b.0)).then(a.1.cmp(&b.1)));
+        ranked
+            .into_iter()
+            .take(FINALISTS)
+            .map(|(_, index)| index)
+            .collect()
+    }
+
+    /// An error with macro-steps that are longer than the given ones by as much as each costs more.
+    fn at_same_cost(&self, error: f64, candidate: &Candidate, given: &Candidate) -> Option<f64> {
+        let courses = self.courses.as_ref()?;
+        let order = courses.accuracy.order.unwrap_or(1.0);
+        let usual = given.unit_steps.unwrap_or(1.0);
+        Some(error * (candidate.unit_steps? / usual).powf(order))
+    }
+
     /// The coupling and the macro-step with the least cost that have the wanted error.
     fn proposal_for(
         &mut self,
         wanted: f64,
-        finalists: &[Candidate],
+        candidates: &mut [Candidate],
+        finalists: &[usize],
         stability: &Stability,
     ) -> Result<Proposal, ExamineError> {
         let mut plans: Vec<(f64, f64, Coupling)> = Vec::new();
-        for candidate in finalists {
+        let given = (!candidates.is_empty()).then_some(0);
+        for index in finalists.iter().copied().chain(given) {
+            let candidate = &mut candidates[index];
             let Some((factor, cost)) = self.factor_for(wanted, candidate, stability)? else {
                 continue;
             };
@@ -152,7 +163,7 @@ impl Examination<'_, '_> {
     fn factor_for(
         &mut self,
         wanted: f64,
-        candidate: &Candidate,
+        candidate: &mut Candidate,
         stability: &Stability,
     ) -> Result<Option<(f64, f64)>, ExamineError> {
         let (Some(error), Some(steps)) = (candidate.relative_error, candidate.unit_steps) else {
@@ -174,7 +185,9 @@ impl Examination<'_, '_> {
         } else {
             1.0
         };
-        let ratio = MARGIN_OF_ERROR * (wanted / error).powf(order.recip());
+        let ratio = (wanted / error).powf(order.recip());
+        candidate.step_for = Some(ratio * self.step);
+        let ratio = MARGIN_OF_ERROR * ratio;
         let mut factor = match ratio >= 1.0 {
             true => ratio.floor().min(FURTHEST),
             false => ratio.recip().ceil().min(FURTHEST).recip(),
@@ -247,6 +260,15 @@ impl Examination<'_, '_> {
             verification: None,
         }
     }
+}
+
+/// Three digits.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let unit = 10_f64.powf(value.abs().log10().floor() - 2.0);
+    (value / unit).round() * unit
 }
 
 /// Growth at one macro-step.

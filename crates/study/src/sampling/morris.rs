@@ -60,18 +60,18 @@ fn places(request: &Request<'_>) -> Result<Vec<Vec<f64>>, String> {
 fn figures_of(groups: &Groups<'_>) -> Vec<Vec<f64>> {
     let size = groups.parameters + 1;
     let count = groups.values.len() / size;
-    let mut effects = vec![vec![0.0; count]; groups.parameters];
-    for group in 0..count {
-        for step in 1..size {
-            let here = group * size + step;
-            let (before, after) = (&groups.places[here - 1], &groups.places[here]);
-            let moves = before
-                .iter()
-                .zip(after)
-                .map(|(before, after)| after - before);
+    let mut effects = vec![Vec::with_capacity(count); groups.parameters];
+    let trajectories = groups
+        .values
+        .chunks_exact(size)
+        .zip(groups.places.chunks_exact(size));
+    for (values, places) in trajectories {
+        for (values, places) in values.windows(2).zip(places.windows(2)) {
+            let pairs = places[0].iter().zip(&places[1]);
+            let mut moves = pairs.map(|(before, after)| after - before).enumerate();
             // One parameter has moved.
-            if let Some((key, change)) = moves.enumerate().find(|(_, change)| *change != 0.0) {
-                effects[key][group] = (groups.values[here] - groups.values[here - 1]) / change;
+            if let Some((key, change)) = moves.find(|(_, change)| *change != 0.0) {
+                effects[key].push((values[1] - values[0]) / change);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The findings of an examination, for people.
 
-use gyrator_doctor::{Candidate, Diagnosis, Level, Stability};
+use gyrator_doctor::{Candidate, Diagnosis, Level, LoopGain, Stability};
 
 use crate::aligned::{Align, Aligned};
 use crate::numbers::short;
@@ -21,6 +21,9 @@ pub(super) fn of(diagnosis: &Diagnosis) -> String {
         stability(&diagnosis.stability)
     ));
     text.push_str(&format!("error       {}\n", error(diagnosis)));
+    if let Some(gain) = &diagnosis.loop_gain {
+        text.push_str(&format!("loop gain   {}\n", loop_gain(gain)));
+    }
     for bond in &diagnosis.bonds {
         text.push_str(&format!(
             "bond        {}: residual power {} W, at half the macro-step {} W\n",
@@ -70,6 +73,29 @@ fn error(diagnosis: &Diagnosis) -> String {
     let wanted = diagnosis.wanted.unwrap_or(0.01);
     if let Some(step) = accuracy.step_for(wanted, diagnosis.step_size) {
         text.push_str(&format!("; {} at {} s", percent(wanted), number(step)));
+    }
+    text
+}
+
+fn loop_gain(found: &LoopGain) -> String {
+    let at_least = if found.is_lasting { "at least " } else { "" };
+    let meaning = match found.gain < 1.0 && !found.is_lasting {
+        true => "stable whatever the phases are",
+        false => "phases decide",
+    };
+    let mut text = format!(
+        "{at_least}{} at {} Hz: {meaning}",
+        number(found.gain),
+        number(found.frequency)
+    );
+    for bond in &found.bonds {
+        text.push_str(&format!(
+            "; {}: {}, passivity of its ends {} and {}",
+            bond.name,
+            number(bond.gain),
+            number(bond.passivity_a),
+            number(bond.passivity_b)
+        ));
     }
     text
 }

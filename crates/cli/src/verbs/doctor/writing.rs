@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use gyrator_assess::at_other_step;
 use gyrator_doctor::{Diagnosis, rewrite};
 use gyrator_system::{Source, SystemFile, toml_file};
 
@@ -30,32 +31,30 @@ pub(super) fn write(
     options: &Options,
 ) -> Result<(), Failure> {
     let proposal = &diagnosis.proposal;
-    let is_toml = is_named(&given.source.path, "toml");
-    let system = gyrator_assess::at_other_step(&proposal.coupling.applied(given), proposal.factor);
+    let mut system = at_other_step(&proposal.coupling.applied(given), proposal.factor);
+    for (bond, given) in system.bonds.iter_mut().zip(&given.bonds) {
+        bond.max_residual_energy
+            .clone_from(&given.max_residual_energy);
+    }
     if is_named(path, "ssp") {
         return super::super::export::package(system, path, &options.fmus);
     }
-    let text = match is_toml && is_same_folder(path, &given.source.path) {
-        true => rewrite(given, proposal)
-            .map_err(|error| Failure::new(Exit::InvalidInput, Message::error(error.to_string())))?,
-        false => {
-            let mut system = system;
-            system.source = Arc::new(Source::new(path, ""));
-            toml_file::to_toml(&system)
-        }
+    if given.unpacked.folder().is_some() {
+        let text = format!(
+            "--write {}: write an .ssp, as the FMUs are in an archive",
+            path.display()
+        );
+        return Err(Failure::usage(text));
+    }
+    let text = if is_named(&given.source.path, "toml") {
+        let text = rewrite(given, proposal, path);
+        text.map_err(|error| Failure::new(Exit::InvalidInput, Message::error(error.to_string())))?
+    } else {
+        system.source = Arc::new(Source::new(path, ""));
+        toml_file::to_toml(&system)
     };
     screen::file(path, &text).map_err(|error| {
         let text = format!("cannot write {}: {error}", path.display());
         Failure::new(Exit::Failed, Message::error(text))
     })
-}
-
-fn is_same_folder(one: &Path, other: &Path) -> bool {
-    let folder = |path: &Path| {
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        folder.unwrap_or(Path::new(".")).canonicalize().ok()
-    };
-    folder(one).is_some() && folder(one) == folder(other)
 }
