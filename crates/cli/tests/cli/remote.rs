@@ -531,11 +531,11 @@ impl TwoHosts {
         ip(&[
             "link", "add", &ends[0], "type", "veth", "peer", "name", &ends[1],
         ]);
-        for side in 0..2 {
-            let (name, end) = (&hosts.names[side], &ends[side]);
+        let sides = hosts.names.iter().zip(&ends).zip(Self::ADDRESSES);
+        for ((name, end), address) in sides {
             ip(&["link", "set", end, "netns", name]);
             ip(&["-n", name, "link", "set", end, "name", "cable"]);
-            let address = format!("{}/24", Self::ADDRESSES[side]);
+            let address = format!("{address}/24");
             ip(&["-n", name, "addr", "add", &address, "dev", "cable"]);
             ip(&["-n", name, "link", "set", "cable", "up"]);
             ip(&["-n", name, "link", "set", "lo", "up"]);
