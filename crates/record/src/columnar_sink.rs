@@ -209,9 +209,15 @@ fn write_anew(
     file.rewind()?;
     let reader = SpoolReader::new(file)?;
     let new = part.second()?;
-    let written = write_groups(reader, form, new.file(), added, metadata);
+    // As the thread does: the bytes are the same.
+    let nothing = BTreeMap::new();
+    let (first, last) = match form.takes_metadata_last() {
+        true => (&nothing, metadata),
+        false => (metadata, &nothing),
+    };
+    let written = write_groups(reader, form, new.file(), added, first);
     let written = written.map_err(io::Error::from).and_then(|(writer, rows)| {
-        writer.finish()?;
+        writer.finish_with(last)?;
         Ok(rows)
     });
     match written {
@@ -232,8 +238,16 @@ fn publish(mut new: PartFile, part: &PartFile) -> Result<Option<String>, RecordE
         new.discard();
         new.not_converted(source)
     })?;
-    new.publish(length)?;
-    Ok(part.remove())
+    let published = new.publish(length);
+    let warning = match &published {
+        Ok(()) | Err(RecordError::Displaced { .. }) => part.remove(),
+        Err(_) => {
+            // The rows are in the other file.
+            new.discard();
+            None
+        }
+    };
+    published.map(|()| warning)
 }
 
 /// As [`finish_rows`](crate::finish_rows).

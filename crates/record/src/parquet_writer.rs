@@ -15,7 +15,7 @@ use parquet::schema::types::{ColumnPath, Type};
 use crate::columnar::{self, CellValues, Cells, ColumnarWriter, TableHead};
 use crate::sink::{Column, ColumnType};
 
-/// Writes a table as a Parquet file: a column a column, numbers as streams of their first bytes, of their second bytes and so
+/// Writes a table as a Parquet file: a column a column, reals as streams of their first bytes, of their second bytes and so
 /// on (`BYTE_STREAM_SPLIT`), of which Snappy then makes much less. The units are in the
 /// file's metadata as `gyrator.units`, a JSON object by column; the names of the power bonds whose
 /// columns begin with `bond.<name>.` as `gyrator.bonds`, a JSON list; further texts stand by their keys.
@@ -70,10 +70,11 @@ impl<W: Write + Send> ParquetWriter<W> {
         for column in head.columns {
             let path = ColumnPath::new(vec![column.name.clone()]);
             properties = match column.kind {
-                ColumnType::Real | ColumnType::Integer | ColumnType::Enumeration => {
+                ColumnType::Real => {
                     properties.set_column_encoding(path, Encoding::BYTE_STREAM_SPLIT)
                 }
-                ColumnType::Boolean => properties,
+                // Readers from before 2024 know that encoding of floating-point numbers only.
+                ColumnType::Integer | ColumnType::Enumeration | ColumnType::Boolean => properties,
                 // Texts repeat; numbers seldom do.
                 ColumnType::String => properties.set_column_dictionary_enabled(path, true),
             };
