@@ -36,7 +36,8 @@ impl Model for Ishigami {
 
     fn variables() -> Vec<Variable<Self>> {
         variables! { Ishigami:
-            output_real "y" = y, "sin x1 + a.sin^2 x2 + b.x3^4.sin x1";
+            output_real "y" = y, "sin x1 + a.sin^2 x2 + b.x3^4.sin x1",
+                starts_from(&["x1", "x2", "x3", "a", "b"]);
             parameter_real "x1" = x1, "first parameter";
             parameter_real "x2" = x2, "second parameter, without interaction";
             parameter_real "x3" = x3, "third parameter, of influence by interaction alone";

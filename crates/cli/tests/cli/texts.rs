@@ -114,6 +114,7 @@ fn list_for_programs() {
         ("blocks", gyrator::block::BLOCKS.len()),
         ("actions", gyrator::scenario::ACTIONS.len()),
         ("checks", gyrator_assess::checks::KINDS.len()),
+        ("samplings", gyrator_study::SAMPLINGS.len()),
     ];
     assert_eq!(
         found,
