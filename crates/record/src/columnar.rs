@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use crate::arrow_writer::ArrowWriter;
+use crate::descriptor::Descriptor;
 use crate::parquet_writer::ParquetWriter;
 use crate::sink::{Cell, Column, ColumnType};
 
@@ -66,11 +67,21 @@ pub struct ColumnarForm {
 /// Apache Parquet.
 pub const PARQUET: ColumnarForm = ColumnarForm {
     ending: "parquet",
-    begin: |file, head| Ok(Box::new(ParquetWriter::with_head(file.try_clone()?, head)?)),
+    begin: |file, head| {
+        Ok(Box::new(ParquetWriter::with_head(
+            Descriptor::from(file.try_clone()?),
+            head,
+        )?))
+    },
     takes_metadata_last: true,
 };
 
-const ARROW: Begin = |file, head| Ok(Box::new(ArrowWriter::new(file.try_clone()?, head)?));
+const ARROW: Begin = |file, head| {
+    Ok(Box::new(ArrowWriter::new(
+        Descriptor::from(file.try_clone()?),
+        head,
+    )?))
+};
 
 static FORMS: [ColumnarForm; 3] = [
     PARQUET,

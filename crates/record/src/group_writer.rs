@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use crate::columnar::{
     CellValues, Cells, ColumnarForm, ColumnarWriter, GROUP, TableHead, group_rows, with_time,
 };
+use crate::descriptor::Descriptor;
 use crate::sink::Column;
 use crate::spool_reader::{SpoolError, SpoolReader};
 
@@ -109,6 +110,7 @@ impl GroupWriter {
         let (done, used) = mpsc::channel();
         let has_failed = Arc::new(AtomicBool::new(false));
         let failed = has_failed.clone();
+        let file = Descriptor::from(file);
         let work = move || {
             let blocks = Blocks {
                 received,

@@ -23,6 +23,7 @@ mod csv_reader;
 mod csv_sink;
 mod decimated;
 mod decimating_sink;
+mod descriptor;
 #[cfg(feature = "parquet")]
 mod group_writer;
 mod lookup;

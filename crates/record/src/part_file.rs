@@ -4,6 +4,7 @@ use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
+use crate::descriptor::Descriptor;
 use crate::sink::RecordError;
 
 /// The result file `NAME` while it is written: it is called `NAME.part`, is locked against other
@@ -17,7 +18,7 @@ pub struct PartFile {
     shown: PathBuf,
     name: PathBuf,
     part: PathBuf,
-    file: File,
+    file: Descriptor,
     is_plain: bool,
     /// It was written anew, which is reported once.
     is_displaced: bool,
@@ -85,7 +86,7 @@ impl PartFile {
             shown: shown.to_owned(),
             name,
             part,
-            file,
+            file: file.into(),
             is_plain,
             is_displaced: false,
         }
@@ -135,7 +136,7 @@ impl PartFile {
     ///
     /// The error of the operating system; `UnexpectedEof` where it is shorter.
     pub fn contents(&self, length: u64) -> io::Result<Vec<u8>> {
-        let mut file = &self.file;
+        let mut file = self.file();
         file.rewind()?;
         let mut bytes = Vec::new();
         file.take(length).read_to_end(&mut bytes)?;
@@ -266,7 +267,7 @@ impl PartFile {
     }
 
     fn is_copied_to(&self, path: &Path) -> bool {
-        let mut own = &self.file;
+        let mut own = self.file();
         let Ok(other) = File::open(path) else {
             return false;
         };
@@ -313,7 +314,7 @@ impl PartFile {
     }
 
     fn copy_to(&self, mut copy: File) -> io::Result<()> {
-        let mut source = &self.file;
+        let mut source = self.file();
         // Nothing is written any more, and what is would be appended.
         source.rewind()?;
         io::copy(&mut source, &mut copy)?;

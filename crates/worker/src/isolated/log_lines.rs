@@ -102,7 +102,10 @@ pub(super) fn take(memory: &SharedMemory, offset: usize) -> Option<Vec<u8>> {
 }
 
 /// Passes lines on to `tracing`; returns the text of the last one.
-#[allow(unreachable_pub, reason = "the model check compiles this file as a private module")]
+#[allow(
+    unreachable_pub,
+    reason = "the model check compiles this file as a private module"
+)]
 pub fn pass_on(lines: &[u8]) -> Option<String> {
     let mut cursor = Cursor::new(lines);
     let mut last = None;
