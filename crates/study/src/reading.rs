@@ -237,6 +237,11 @@ fn metrics(
         let window = section
             .take("window")
             .and_then(|value| window(value, reader));
+        let at = section.take("at");
+        if let (Some(at), false) = (at, section.has("value")) {
+            let problem = Problem::error("unused-times", "`at` belongs to `value`");
+            reader.problems.push(problem.at(&at.span()));
+        }
         for (key, quantity) in Quantity::ALL {
             let Some(value) = section.take(key) else {
                 continue;
@@ -248,7 +253,7 @@ fn metrics(
                     .push(Problem::error("no-reference", message).at(&value.span()));
             }
             let times: Vec<Option<f64>> = match quantity {
-                Quantity::Value => times(&mut section, value, reader),
+                Quantity::Value => times(at, value, reader),
                 _ => vec![None],
             };
             for variable in texts(key, value, reader) {
@@ -313,11 +318,11 @@ fn window(value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<Window> {
 
 /// The times of `value`: a list, one time, or the times of a result file.
 fn times(
-    section: &mut Section<'_>,
+    at: Option<&Placed<DeValue<'_>>>,
     value: &Placed<DeValue<'_>>,
     reader: &mut Reader,
 ) -> Vec<Option<f64>> {
-    let Some(at) = section.take("at") else {
+    let Some(at) = at else {
         let message = "`value` needs `at`, the times at which the values are taken";
         let problem = Problem::error("no-times", message).at(&value.span());
         let help = "write at = [0.5, 1.0], or { file = \"measured.csv\" }";

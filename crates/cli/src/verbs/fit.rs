@@ -164,7 +164,7 @@ impl Rounds<'_> {
         let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
         let mut command = Command::new(program);
         command.arg("study").arg(&study).arg("-o").arg(&table);
-        command.args(["--progress", "never", "--quiet"]);
+        command.arg("--quiet");
         if let Some(threads) = self.threads {
             command.args(["--worker-threads", &threads.to_string()]);
         }

@@ -9,6 +9,7 @@ mod convert;
 mod design_hinfinity;
 mod doctor;
 mod export;
+#[cfg(feature = "fit")]
 mod fit;
 mod inspect;
 mod learn;
@@ -84,6 +85,7 @@ enum Verb {
     /// Run a system thousands of times with other values, and write a table of what came of it
     Study(study::Options),
     /// Look for the parameters of a system whose results are nearest to measured ones
+    #[cfg(feature = "fit")]
     Fit(fit::Options),
     /// Run FMUs for runs on other machines, each in a process of its own
     #[cfg(feature = "remote")]
@@ -133,6 +135,7 @@ impl Cli {
             Verb::Report(options) => report::run(&options),
             Verb::Learn(options) => learn::run(options),
             Verb::Study(options) => study::run(&options),
+            #[cfg(feature = "fit")]
             Verb::Fit(options) => fit::run(&options),
             #[cfg(feature = "remote")]
             Verb::Serve(options) => serve::run(&options),

@@ -227,6 +227,12 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// Whether a key is there and has not been taken.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|(name, _)| name.value == key)
+    }
+
     /// Takes the value of a key.
     pub fn take(&mut self, key: &'static str) -> Option<&'a Placed<DeValue<'a>>> {
         self.known.push(key);
