@@ -38,6 +38,8 @@ fn read(block: &Block) -> Result<(), String> {
         toml_file::parse_scenario(text, name).err()
     } else if has("[[checks]]") {
         gyrator_assess::checks::parse(text, name).err()
+    } else if has("measured =") {
+        gyrator_fit::FitFile::parse(text, name).err()
     } else if has("system =") || has("[[vary]]") || has("[variants]") {
         gyrator_study::parse(text, name).err()
     } else {
