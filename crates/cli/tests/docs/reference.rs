@@ -31,6 +31,7 @@ const SYSTEM_TABLES: &[(&str, &str)] = &[
     ("`[[connections]]`", "[[bonds]]\neffort = { '?' = 1 }\n"),
     ("`[[bonds]]`", "[[bonds]]\n'?' = 1\n"),
     ("`[[interface_models]]`", "[[interface_models]]\n'?' = 1\n"),
+    ("`[hosts.NAME]`", "[hosts.a]\n'?' = 1\n"),
 ];
 const SCENARIO_TABLES: &[(&str, &str)] = &[
     ("Scenarios: the file", "'?' = 1\n"),
