@@ -126,13 +126,17 @@ impl<W: Output> ColumnarSink<W> {
         self.rows.output().thread = thread.and_then(Result::ok);
     }
 
-    /// An error of the thread, which ends the run; `finish` says which one it was.
+    /// An error of the thread, which ends the run. Where an FMU has closed its file, the rows say so if it has closed theirs,
+    /// too; otherwise the columns are written in the end.
     fn check_thread(&mut self) -> Result<(), RecordError> {
         let thread = &self.rows.output().thread;
         if !thread.as_ref().is_some_and(GroupWriter::has_failed) {
             return Ok(());
         }
         let thread = self.rows.output().thread.take();
+        if !self.new.as_ref().is_some_and(PartFile::is_open) {
+            return Ok(());
+        }
         let outcome = thread.map(GroupWriter::finish);
         let error = match outcome {
             Some(Err(error)) => error.into(),

@@ -1,34 +1,62 @@
 //! A file whose descriptor may have been closed by somebody else in the process.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::ops::{Deref, DerefMut};
 
 /// A file that is closed when it is dropped, where it is open still. An FMU may have closed it: its number may belong to
 /// another file by now, and where debug assertions are on the standard library ends a process that closes it again.
 #[derive(Debug)]
-pub(crate) struct Descriptor(Option<File>);
+pub(crate) struct Descriptor {
+    file: Option<File>,
+    /// Of the file that was given.
+    identity: Option<Identity>,
+}
+
+/// Device and number of a file, which no other file has meanwhile.
+type Identity = (u64, u64);
 
 /// Only a value that is being dropped has no file.
 const GONE: &str = "the file is there until it is dropped";
 
 impl From<File> for Descriptor {
     fn from(file: File) -> Self {
-        Self(Some(file))
+        let identity = file.metadata().ok().map(|found| identity(&found));
+        let file = Some(file);
+        Self { file, identity }
     }
+}
+
+impl Descriptor {
+    /// Whether its number still belongs to the file that was given.
+    pub(crate) fn is_open(&self) -> bool {
+        let found = self.metadata().ok().map(|found| identity(&found));
+        found.is_some() && found == self.identity
+    }
+}
+
+#[cfg(unix)]
+fn identity(found: &Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt as _;
+    (found.dev(), found.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> Identity {
+    (0, 0)
 }
 
 impl Deref for Descriptor {
     type Target = File;
 
     fn deref(&self) -> &File {
-        self.0.as_ref().expect(GONE)
+        self.file.as_ref().expect(GONE)
     }
 }
 
 impl DerefMut for Descriptor {
     fn deref_mut(&mut self) -> &mut File {
-        self.0.as_mut().expect(GONE)
+        self.file.as_mut().expect(GONE)
     }
 }
 
@@ -44,10 +72,8 @@ impl Write for Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        if let Some(file) = self.0.take()
-            && file.metadata().is_err()
-        {
-            std::mem::forget(file);
+        if !self.is_open() {
+            std::mem::forget(self.file.take());
         }
     }
 }

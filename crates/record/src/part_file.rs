@@ -154,6 +154,12 @@ impl PartFile {
         }
     }
 
+    /// Whether nothing in this process has closed the file.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn is_open(&self) -> bool {
+        self.file.is_open()
+    }
+
     /// Removes the file, all of whose rows the result has; returns a warning if it stays.
     #[cfg(feature = "parquet")]
     pub(crate) fn remove(&self) -> Option<String> {
