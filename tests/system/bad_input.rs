@@ -1,4 +1,4 @@
-//! Whatever a program says in code, the library answers with a value or an error: it never panics.
+//! The library answers every program with a value or an error: it never panics.
 
 use gyrator::{ClosureUnit, LinearUnit, Recorder, Run, RunOptions, System, Value, Word};
 use proptest::prelude::*;

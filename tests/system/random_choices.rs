@@ -1,4 +1,4 @@
-//! What a run chooses by itself against held, stale inputs, on random systems: the coupling error of each signal, and whether
+//! The choices of a run against held, stale inputs, on random systems: the coupling error of each signal, and whether
 //! runs stay bounded.
 
 use std::ops::Range;

@@ -124,7 +124,7 @@ fn refuses(place: usize, places: &[usize], time: f64) -> UnitResult {
     }
 }
 
-/// Whatever thread is first, the fault is that of the first component, and the counters are those of one thread.
+/// With any thread first, the fault is that of the first component, and the counters are those of one thread.
 #[test]
 fn a_unit_that_fails_on_a_thread_ends_the_run() {
     for failing in [&[0][..], &[3], &[1, 4], &[0, 1, 2, 3, 4]] {

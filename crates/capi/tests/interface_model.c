@@ -23,7 +23,7 @@ static int run(gyrator_system *system, double values[2]) {
 int main(int count, char **arguments) {
     static const gyrator_text bonds[] = {"actuator1"}, positions[] = {"s1"}, mass[] = {"inverse_mass_11"},
                               acceleration[] = {"free_acceleration_1"}, forces[] = {"circuit1.f"}, nothing[] = {NULL};
-    gyrator_setting settings[] = {{"displacement_correction", 1.0, NULL}};
+    gyrator_setting settings[] = {{"displacement_correction", 0.5, NULL}};
     gyrator_interface_model model = {
         .name = "actuators",
         .component = "mechanics",

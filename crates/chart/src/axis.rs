@@ -14,7 +14,7 @@ pub(crate) struct Axis {
     scale: Scale,
     /// Values with their labels.
     pub(crate) ticks: Vec<(f64, String)>,
-    /// What the labels leave out: a power of ten, a number to add.
+    /// The part that labels leave out: a power of ten, a number to add.
     pub(crate) note: String,
 }
 

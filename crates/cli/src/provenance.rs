@@ -13,7 +13,7 @@ use serde_json::{Map, json};
 
 use crate::overwriting::{self, Named};
 
-/// What a run was made of, for it to be repeated. Of a run that crashed or never began, the FMUs, the further files
+/// The inputs of a run, for it to be repeated. Of a run that crashed or never began, the FMUs, the further files
 /// and the settings are null.
 #[derive(Debug, Serialize)]
 pub(crate) struct Provenance {

@@ -30,7 +30,7 @@ pub struct SignalError {
 }
 
 /// The error that depends on the macro-step.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Accuracy {
     /// Simulated time that was looked at, s, from the start.
     pub window: f64,

@@ -3,6 +3,7 @@
 mod candidates;
 mod proposal;
 
+use gyrator::profile::Profile;
 use gyrator::{Registries, Run};
 use gyrator_assess::at_other_step;
 use gyrator_system::SystemFile;
@@ -13,6 +14,7 @@ use crate::disturbance::Wiring;
 use crate::gains::{LoopGain, loop_gain};
 use crate::probe::{Course, ExamineError, Limits, ProbeFailure, Prober, StartRuns};
 use crate::stability::{Search, Stability};
+use crate::transfer::{HostTime, advise, host_times};
 pub use candidates::Candidate;
 pub use proposal::Proposal;
 
@@ -29,8 +31,10 @@ const SHORTER: usize = 3;
 const LONGER: usize = 4;
 /// Steps that are kept for the proposals while the limit of stability is looked for, in parts of all.
 const RESERVED: f64 = 0.55;
+/// Relative error of the macro-steps that are advised where none is wanted: that of the tables, too.
+const USUAL_ERROR: f64 = 0.01;
 
-/// What is asked of an examination.
+/// The questions of an examination.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Relative error for which a macro-step is looked for; `None` leaves the macro-step as it is.
@@ -60,6 +64,8 @@ pub struct Diagnosis {
     pub proposal: Proposal,
     /// The wanted relative error, if any.
     pub wanted: Option<f64>,
+    /// Components on other machines, with the time on the way to them.
+    pub hosts: Vec<HostTime>,
     /// Probe runs that were made.
     pub runs: usize,
     /// Their macro-steps as they count against the limit: the simulated time in macro-steps of the system, where that is
@@ -67,6 +73,18 @@ pub struct Diagnosis {
     pub steps: f64,
     /// Remarks.
     pub notes: Vec<String>,
+}
+
+impl Diagnosis {
+    /// Relative error of the macro-steps that are named: the wanted one, or a hundredth.
+    #[must_use]
+    pub fn error_of_steps(&self) -> f64 {
+        error_of_steps(self.wanted)
+    }
+}
+
+fn error_of_steps(wanted: Option<f64>) -> f64 {
+    wanted.unwrap_or(USUAL_ERROR)
 }
 
 /// How the residual energy of a bond depends on the macro-step.
@@ -129,6 +147,7 @@ pub fn examine(
         points,
         courses: None,
         bonds,
+        hosts: Vec::new(),
         notes,
         failure: None,
     };
@@ -192,6 +211,7 @@ struct Examination<'a, 'o> {
     points: usize,
     courses: Option<Courses>,
     bonds: Vec<String>,
+    hosts: Vec<HostTime>,
     notes: Vec<String>,
     /// Why the given system does not come through its first steps.
     failure: Option<String>,
@@ -226,10 +246,14 @@ impl Examination<'_, '_> {
             self.notes
                 .push("no connection of real variables: nothing is coupled".to_owned());
         }
+        let mut hosts = std::mem::take(&mut self.hosts);
+        let wanted = error_of_steps(self.options.wanted);
+        advise(&mut hosts, &given, accuracy.as_ref(), &stability, wanted);
         Ok(Diagnosis {
             step_size: self.step,
             stability,
             loop_gain,
+            hosts,
             bonds: self.bond_slopes(),
             accuracy,
             candidates,
@@ -241,9 +265,21 @@ impl Examination<'_, '_> {
         })
     }
 
+    /// The given system, with the times of its components on other machines.
+    fn measured_run(&mut self) -> Result<Course, ProbeFailure> {
+        let mut components = self.given.components.iter();
+        let has_hosts = components.any(|one| one.host.is_some());
+        self.prober.profile = has_hosts.then(Profile::new);
+        let course = self.prober.run(&self.given, 1.0, self.points, None);
+        if let Some(profile) = self.prober.profile.take() {
+            self.hosts = host_times(&profile.report());
+        }
+        course
+    }
+
     /// Runs the given system at H, H/2 and H/4; where these are unlike, at H/8 and H/16 for a shorter time.
     fn find_courses(&mut self) -> Result<(), ExamineError> {
-        let mut at = self.prober.run(&self.given, 1.0, self.points, None);
+        let mut at = self.measured_run();
         let still = |course: &Course| (0..course.names.len()).all(|signal| !moves(course, signal));
         let all = whole_steps(self.duration, self.step, self.wiring.stride);
         let longer = (LONGER * self.points).min(all);

@@ -16,6 +16,7 @@ mod modes;
 mod probe;
 mod rewrite;
 mod stability;
+mod transfer;
 mod verification;
 
 pub use accuracy::{Accuracy, SignalError};
@@ -25,4 +26,5 @@ pub use gains::{BondMargins, LoopGain};
 pub use probe::{ExamineError, Limits, StartRuns};
 pub use rewrite::{RewriteError, rewrite};
 pub use stability::{Level, Stability};
+pub use transfer::HostTime;
 pub use verification::Verification;

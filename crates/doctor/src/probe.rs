@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use gyrator::error::Cause;
+use gyrator::profile::Profile;
 use gyrator::{Run, RunError, StartError};
 use gyrator_assess::at_other_step;
 use gyrator_system::{Scenario, SystemFile};
@@ -16,6 +17,15 @@ pub trait StartRuns {
     /// # Errors
     /// A system that does not start.
     fn start(&mut self, system: SystemFile) -> Result<Run, StartError>;
+
+    /// As [`start`](Self::start), with units whose times are measured, also on other machines.
+    ///
+    /// # Errors
+    /// A system that does not start.
+    fn start_measured(&mut self, system: SystemFile, profile: &Profile) -> Result<Run, StartError> {
+        let _ = profile;
+        self.start(system)
+    }
 
     /// A unit has failed fatally: the libraries of its FMU are to be loaded anew (FMI 2.0.5, section 2.1.3).
     fn renew(&mut self) {}
@@ -99,6 +109,8 @@ pub(crate) struct Prober<'a> {
     /// Steps that are kept for later.
     pub(crate) reserved: f64,
     pub(crate) runs: usize,
+    /// Measures the runs, while it is there.
+    pub(crate) profile: Option<Profile>,
 }
 
 impl<'a> Prober<'a> {
@@ -109,6 +121,7 @@ impl<'a> Prober<'a> {
             spent: 0.0,
             reserved: 0.0,
             runs: 0,
+            profile: None,
         }
     }
 
@@ -132,7 +145,12 @@ impl<'a> Prober<'a> {
         let mut system = at_other_step(system, factor);
         system.experiment.step_control = None;
         self.runs += 1;
-        self.start.start(system)
+        let Some(profile) = &self.profile else {
+            return self.start.start(system);
+        };
+        let mut run = self.start.start_measured(system, profile)?;
+        run.profile(profile);
+        Ok(run)
     }
 
     /// Runs the system at so many times its macro-step for a number of macro-steps; fewer where its stop time comes first.

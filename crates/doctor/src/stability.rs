@@ -14,7 +14,7 @@ use crate::probe::{ProbeFailure, Prober};
 const GROWTH: f64 = 10.0;
 /// Macro-steps of a run without a stop time.
 const STEPS_WITHOUT_END: f64 = 1e4;
-/// What the spectral radius of a loop that keeps its energy differs from one by, as it is identified.
+/// Difference from one of the identified spectral radius of a loop that keeps its energy.
 const RESOLUTION: f64 = 1e-7;
 /// Points of a probe at the macro-step of the system, and at least; larger macro-steps take fewer.
 const POINTS: f64 = 72.0;

@@ -18,9 +18,9 @@ pub struct FitFile {
     pub system: PathBuf,
     /// The measured signals, a result file, joined to the folder of the fit file.
     pub measured: PathBuf,
-    /// What is looked for.
+    /// The parameters that are looked for.
     pub parameters: Vec<Parameter>,
-    /// What is compared.
+    /// The signals that are compared.
     pub signals: Vec<Signal>,
     /// Most runs.
     pub most_runs: usize,

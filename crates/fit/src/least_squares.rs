@@ -217,7 +217,7 @@ impl Search<'_, '_> {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// What a function of the runs at a point gives; `None` where the run failed.
+    /// The value of a function of the runs at a point; `None` where the run failed.
     fn at<T>(&self, point: &[f64], of: impl Fn(&Linearised) -> T) -> Result<Option<T>, Error> {
         match self.visit(point) {
             Ok(false) => Ok(None),

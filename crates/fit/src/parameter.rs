@@ -19,7 +19,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// What is wrong with the values, if anything.
+    /// The fault of the values, if there is one.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         let bounds = [self.minimum, self.maximum];

@@ -132,7 +132,7 @@ impl Unpacked {
         self.files == self.own.path() && !self.are_binaries_taken.swap(true, Ordering::Relaxed)
     }
 
-    /// What `look` finds, which is called once.
+    /// The finding of `look`, which is called once.
     pub(crate) fn uses_python(&self, look: impl FnOnce() -> bool) -> bool {
         *self.uses_python.get_or_init(look)
     }

@@ -365,7 +365,7 @@ pub fn part_result(bytes: &[u8]) {
     assert!(end <= bytes.len() as u64);
     assert!(!is_whole || end == bytes.len() as u64);
     in_blocks(bytes, ".part");
-    // What is left where the file is cut after its whole rows.
+    // The file as it is when it is cut after its whole rows.
     let end = usize::try_from(end).unwrap_or(bytes.len());
     assert_eq!(gyrator_record::count_rows(&bytes[..end]).0, rows);
 }

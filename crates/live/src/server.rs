@@ -153,7 +153,7 @@ impl Serving {
         self.0.events.publish(message);
     }
 
-    /// What the run is and how it stood, by its last messages.
+    /// The run and its state, by its last messages.
     pub fn last_state(&self) -> (Option<Begin>, Option<State>) {
         self.0.events.last_state()
     }
@@ -267,7 +267,7 @@ fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     }
 }
 
-/// What a request gets.
+/// The answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Page,

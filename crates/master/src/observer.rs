@@ -107,7 +107,7 @@ pub trait Observer: Send {
         Ok(Vec::new())
     }
 
-    /// What it does in a macro-step, in one word, for a [profile](crate::profile::Profile).
+    /// Its work in a macro-step, in one word, for a [profile](crate::profile::Profile).
     fn activity(&self) -> &'static str {
         "observe"
     }

@@ -28,7 +28,7 @@ pub struct Drawn {
     pub name: String,
     /// The columns that were chosen, error bars among them.
     pub rows: Decimated,
-    /// What its summary says.
+    /// The facts of its summary.
     pub facts: Facts,
 }
 

@@ -75,7 +75,7 @@ pub struct StudyRows {
     pub rows: Vec<Vec<String>>,
 }
 
-/// What is drawn of a study.
+/// The figures of a study.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StudyView {
     /// Metrics, by names or patterns; the first ones where there is none.

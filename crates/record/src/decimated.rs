@@ -55,7 +55,7 @@ impl Stretches {
     }
 }
 
-/// What is kept of a column.
+/// The kept points of a column.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Kept {
     /// All numbers, as long as there are few.

@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(decimated.range(3), Some((-4999.0, 0.0)));
         let (times, columns) = decimated.aligned();
         assert!(columns.iter().all(|column| column.len() == times.len()));
-        // What is the greatest at a time is the least of the negative.
+        // The greatest value at a time is the least of the negative.
         assert!(
             columns[0]
                 .iter()

@@ -4,7 +4,7 @@
 /// text is put there without a call for each.
 #[derive(Debug, Default)]
 pub(crate) struct RowBuffer {
-    /// What lies after `length` is left over.
+    /// Bytes after `length` are left over.
     bytes: Vec<u8>,
     length: usize,
 }

@@ -48,7 +48,7 @@ pub enum AccessError {
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A certificate cannot be made.

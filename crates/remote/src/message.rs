@@ -1,4 +1,4 @@
-//! What a run and a host say to each other: a kind, one byte, and what it needs. What comes once is written by
+//! Messages between a run and a host: a kind, one byte, and its contents. Those that come once are written by
 //! postcard; requests and replies are the bytes of an [isolated](gyrator_worker::isolated) component's.
 
 use std::path::PathBuf;

@@ -118,7 +118,7 @@ fn a_page_of_twenty_signals_of_2000_points_has_at_most_300_kb() {
     }
 }
 
-/// Whatever the number of columns, the data stay as large.
+/// The data stay as large with any number of columns.
 #[test]
 fn more_signals_have_fewer_points() {
     let names: Vec<String> = (0..80).map(|k| format!("c.s{k}")).collect();

@@ -21,7 +21,7 @@ impl HostUrl {
     /// Reads an address.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
             format!("`{text}` is no address of a host: {why}, as in https://lab.example:7443")

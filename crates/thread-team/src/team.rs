@@ -33,7 +33,7 @@ struct Shared {
     gate: Gate,
     /// The work of the round, a `Work` on the stack of the caller; it is there while the gate is open or a helper is inside.
     work: AtomicPtr<()>,
-    /// What a helper has panicked with.
+    /// The panic of a helper.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 

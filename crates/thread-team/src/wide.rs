@@ -7,7 +7,7 @@
 
 /// Work that consists of loops over many numbers.
 pub trait Loops {
-    /// What comes of it.
+    /// The result.
     type Output;
 
     /// Does it. Has to be `#[inline(always)]`, as all functions that it calls in its loops: only then are they compiled for wide

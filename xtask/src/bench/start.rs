@@ -1,4 +1,4 @@
-//! What a start costs: whole short runs, against a C program that unzips with libzip, loads the libraries and does the same.
+//! Cost of a start: whole short runs, against a C program that unzips with libzip, loads the libraries and does the same.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

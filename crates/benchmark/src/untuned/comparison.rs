@@ -113,7 +113,7 @@ pub(super) fn error(rows: &[Vec<f64>], reference: &[&[f64]]) -> f64 {
             .iter()
             .zip(values())
             .map(|(row, value)| row[signal] - value);
-        // What stays at zero is compared as it is.
+        // A signal that stays at zero is compared as it is.
         let size = rms(values());
         rms(errors) / if size > 0.0 { size } else { 1.0 }
     };

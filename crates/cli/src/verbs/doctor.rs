@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use gyrator::profile::{Profile, ProfiledUnits};
 use gyrator::system::FmuCache;
 use gyrator::{Registries, Run, RunOptions, StartError, StepClock};
 use gyrator_doctor::{Diagnosis, ExamineError, Limits, StartRuns, examine};
@@ -160,6 +161,20 @@ struct Probes<'a> {
 
 impl StartRuns for Probes<'_> {
     fn start(&mut self, system: SystemFile) -> Result<Run, StartError> {
+        self.run(system, None)
+    }
+
+    fn start_measured(&mut self, system: SystemFile, profile: &Profile) -> Result<Run, StartError> {
+        self.run(system, Some(profile))
+    }
+
+    fn renew(&mut self) {
+        self.cache.renew();
+    }
+}
+
+impl Probes<'_> {
+    fn run(&mut self, system: SystemFile, profile: Option<&Profile>) -> Result<Run, StartError> {
         let execution = &self.options.execution;
         let run_options = RunOptions {
             waits_at_stop_time: false,
@@ -174,7 +189,8 @@ impl StartRuns for Probes<'_> {
         let isolation = Isolation::new()
             .timeout(execution.timeout())
             .arguments(["isolated".into()]);
-        let mut units = hosts::units(&system, execution, None, isolation);
+        let units = hosts::units(&system, execution, profile, isolation);
+        let mut units = ProfiledUnits::new(units, profile.cloned());
         surroundings::in_own(|| {
             let system = self.cache.system(system)?;
             let mut run = system.start_with(&run_options, &mut units)?;
@@ -183,10 +199,6 @@ impl StartRuns for Probes<'_> {
             }
             Ok(run)
         })
-    }
-
-    fn renew(&mut self) {
-        self.cache.renew();
     }
 }
 

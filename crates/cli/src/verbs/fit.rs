@@ -94,7 +94,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
                 pairs.map(|(parameter, value)| format!("{} = {}", parameter.key, short(*value)));
             let values = values.collect::<Vec<_>>().join(", ");
             let misfit = round.misfit;
-            // What is printed here is no result.
+            // These lines are no result.
             let _ = screen::print(&format!(
                 "round {}: {runs}, misfit {misfit:.6}: {values}\n",
                 round.number

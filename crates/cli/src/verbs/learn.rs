@@ -162,7 +162,7 @@ impl LawOptions {
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let output = options.output_file.as_deref();
     let outputs = Vec::from_iter(output.map(|path| ("--output-file", path)));
-    // What was learned before may be replaced: it is read at the start.
+    // An earlier file may be replaced: it is read at the start.
     overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
     overwriting::refuse_without_folder(&outputs)?;
     let plan = Plan {

@@ -17,8 +17,9 @@ use crate::options::{ExperimentOptions, assignment, set_start_values};
 use crate::overwriting::{self, Named};
 use crate::session::{Session, SessionOptions};
 
-/// Options of `gyrator simulate`.
+/// Options of `gyrator simulate`. A single FMU has no host.
 #[derive(Debug, Args)]
+#[cfg_attr(feature = "remote", command(mut_arg("host_access", |option| option.hide(true))))]
 pub(super) struct Options {
     /// The FMU; times come from its default experiment unless they are given
     #[arg(value_name = "FMU")]

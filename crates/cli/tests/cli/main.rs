@@ -9,6 +9,7 @@ mod checks;
 mod conversion;
 mod cranes;
 mod disturbed;
+mod doctor;
 mod ends;
 mod equal_runs;
 mod error_bars;

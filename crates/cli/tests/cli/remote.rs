@@ -130,6 +130,27 @@ fn a_remote_component_changes_no_bit() {
     }
 }
 
+/// The FMU of `left` takes less than a microsecond a step, and the way two messages.
+#[test]
+fn the_doctor_names_the_time_on_the_way() {
+    let bench = bench();
+    let served = Served::start(&bench, &[]);
+    bench.write("system.toml", &on_host(OSCILLATORS, &["left"], &served.url));
+    let outcome = bench.run(["doctor", "system.toml", "--json", "--probe-steps", "300"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let found: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let [host] = &found["hosts"].as_array().unwrap()[..] else {
+        panic!("one component has a host: {}", found["hosts"]);
+    };
+    assert_eq!(host["component"], "left");
+    let [compute, wait, transfer] =
+        ["compute", "wait", "transfer"].map(|key| host[key].as_f64().unwrap());
+    assert!(
+        compute > 0.0 && wait >= transfer && transfer > 0.0,
+        "{host}"
+    );
+}
+
 /// Strings, states as bytes, states in memory, derivatives and logs.
 #[test]
 fn states_and_strings_travel() {
@@ -464,7 +485,7 @@ fn fmus_that_are_not_allowed_are_refused() {
     sending.hash[0] ^= 1;
     let text = refusal(sending.clone());
     assert!(text.contains("not allowed by its hash"), "{text}");
-    // What is sent has to be what was announced.
+    // The archive that is sent has to be the announced one.
     let all = Served::start(&bench, &["--allow-upload"]);
     sending.url = HostUrl::parse(&all.url).unwrap();
     let text = refusal(sending);

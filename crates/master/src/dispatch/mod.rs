@@ -1,6 +1,6 @@
 //! Steps of units on one thread or on several.
 //!
-//! What is done depends on the clock here, and never a result: units step in an order that nothing sees, and each has a fault of
+//! The order of work depends on the clock here, and never a result: units step in an order that nothing sees, and each has a fault of
 //! its own. The threads start when several are tried for the first time.
 
 mod choice;

@@ -185,7 +185,7 @@ impl Auto {
         self.changed += 1;
     }
 
-    /// What the first two steps of a past that has three values missed, for each second of the step that comes.
+    /// Error of the first two steps of a past that has three values, for each second of the step that comes.
     fn missed(&self) -> f64 {
         let [newest, middle, first] = match self.history.newest_values() {
             [newest, middle, first] => [newest, middle, first],

@@ -24,7 +24,7 @@ struct Order {
     entry: Entry<Schedule>,
     /// How the reduced model starts a macro-step.
     begin: &'static Act,
-    /// What follows its last exchange.
+    /// The state after its last exchange.
     end: &'static Act,
 }
 

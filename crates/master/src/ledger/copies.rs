@@ -189,7 +189,7 @@ impl Ledger {
 /// Receives the number of a bond, its residual and given power in each macro-step, W, and their greatest magnitudes.
 type Look<'a> = dyn FnMut(usize, [&[f64]; 2], [f64; 2]) + 'a;
 
-/// What [`Ledger::observe_rows`] does.
+/// Does the work of [`Ledger::observe_rows`].
 struct Observation<'a, 'b> {
     ledger: &'a mut Ledger,
     rows: &'a Rows,

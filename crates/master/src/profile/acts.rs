@@ -3,7 +3,7 @@
 use super::trace::MACRO_STEP;
 use super::{OperationTime, Profile, lock, seconds};
 
-/// What is done in a macro-step where nothing else is measured.
+/// The act of a macro-step where nothing else is measured.
 const OTHER: &str = "other";
 
 /// Measures the acts of a macro-step, or does them alone.

@@ -64,7 +64,7 @@ struct Shared {
     components: Mutex<Vec<Arc<Calls>>>,
     acts: Mutex<ActTimes>,
     trace: Option<Mutex<Trace>>,
-    /// What measuring a stretch takes, ns.
+    /// Time that measuring a stretch takes, ns.
     price: f64,
 }
 
@@ -101,7 +101,7 @@ thread_local! {
 pub struct OperationTime {
     /// The component; `None` for the run itself.
     pub component: Option<String>,
-    /// What is done: `set`, `step`, `get`, `wait` and others for a component; for the run itself an operation of the
+    /// The operation: `set`, `step`, `get`, `wait` and others for a component; for the run itself an operation of the
     /// [plan](crate::run::plan), `ledger`, what [observers](crate::observer::Observer::activity) do, or `other`.
     pub operation: &'static str,
     /// How often.
@@ -304,7 +304,7 @@ impl Shared {
         }
     }
 
-    /// What measuring a stretch takes, ns.
+    /// Time that measuring a stretch takes, ns.
     fn measured_price(&self) -> f64 {
         let calls = Calls::new("", 0);
         let before = WITHIN.get();

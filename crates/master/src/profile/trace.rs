@@ -15,7 +15,7 @@ pub(super) const MACRO_STEP: &str = "macro-step";
 pub struct TraceEvent {
     /// The component; `None` for the run itself.
     pub component: Option<String>,
-    /// What was done: as [`OperationTime::operation`](super::OperationTime::operation), or `macro-step`.
+    /// The operation: as [`OperationTime::operation`](super::OperationTime::operation), or `macro-step`.
     pub operation: &'static str,
     /// Number of the thread that did it, from 0 on in the order of their first events in this process.
     pub thread: u32,

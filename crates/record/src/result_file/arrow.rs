@@ -257,7 +257,7 @@ impl ArrowStream {
 /// Refuses what cannot be read, and lengths that would fill the memory: each buffer of a compressed batch begins with
 /// the length that it has when it is not, for which memory is made ready.
 fn check_compression(bytes: &[u8], place: &Place) -> Result<(), ArrowError> {
-    /// What comes before a message: a mark, which older files do not have, and a length.
+    /// Bytes before a message: a mark, which older files do not have, and a length.
     const MARK: [u8; 4] = [0xff; 4];
     /// A byte of LZ4 stands for 255 at most; a frame has a head.
     const RATIO: u64 = 255;

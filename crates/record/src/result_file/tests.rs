@@ -166,7 +166,7 @@ fn results_of_ecos_have_our_names() {
 }
 
 proptest! {
-    /// Whatever bytes: no panic, and a file that both readers accept has the same numbers.
+    /// Any bytes: no panic, and a file that both readers accept has the same numbers.
     #[test]
     fn any_bytes_are_read_or_refused(text in "(time|t),[ab\"]{1,2}(\r?\n(-?[0-9]|[0-9\"]{1,3}),(\"?[a1\n,]{0,3}\"?|inf|)){0,6}\n?") {
         let (_folder, path) = file_of(&text);

@@ -296,7 +296,7 @@ fn lengths_of_compressed_columns_are_not_believed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever is changed in a file, it is read or refused.
+    /// A file with any change is read or refused.
     #[test]
     fn damaged_files_end(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>(), is_cut in any::<bool>()) {
         let folder = tempfile::tempdir().unwrap();

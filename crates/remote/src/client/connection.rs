@@ -258,7 +258,7 @@ impl Opener {
             let length = rest.min(PART as u64) as usize;
             file.read_exact(&mut part[..length])?;
             link.send(message::upload(&part[..length]));
-            // What is not sent yet takes memory.
+            // Messages that are not sent yet take memory.
             link.flush();
             rest -= length as u64;
         }
@@ -269,7 +269,7 @@ impl Opener {
     }
 }
 
-/// What a host says in refusing a run, or how the connection has failed.
+/// The reason for which a host refuses a run, or the failure of the connection.
 pub(super) fn words(status: &Status) -> String {
     let mut text = match status.code() {
         Code::Unauthenticated | Code::PermissionDenied => format!("refused: {}", status.message()),

@@ -28,7 +28,7 @@ const TURNS: u32 = 64;
 
 type Opening = Pin<Box<dyn Future<Output = Result<Streaming<Frame>, Status>> + Send>>;
 
-/// What comes from the host: at first the answer that there is a stream.
+/// Messages from the host: at first the answer that there is a stream.
 enum Incoming {
     Opening(Opening),
     Open(Box<Streaming<Frame>>),

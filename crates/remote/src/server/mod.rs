@@ -111,7 +111,7 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct Shared {
     options: ServerOptions,
     store: Store,

@@ -79,7 +79,7 @@ struct Talk {
     distance: Duration,
 }
 
-/// What a run has asked for.
+/// The request of a run.
 struct Order {
     component: String,
     wish: Wish,

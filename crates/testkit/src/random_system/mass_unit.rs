@@ -20,7 +20,7 @@ pub(super) struct MassUnit {
     state: [f64; 2],
     /// Values and derivatives.
     inputs: Vec<[f64; 4]>,
-    /// What is read of a unit that caches its outputs, once it is initialised.
+    /// The outputs of a unit that caches them, once it is initialised.
     cached: Option<[f64; 3]>,
 }
 

@@ -37,7 +37,7 @@ pub struct RandomSystem {
     nodes: Vec<Node>,
 }
 
-/// What a unit offers to its master.
+/// The capabilities of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities {
     /// Outputs are computed at the end of a step only, and again read as they were.

@@ -1,6 +1,6 @@
 //! The findings of an examination, for people.
 
-use gyrator_doctor::{Candidate, Diagnosis, Level, LoopGain, Stability};
+use gyrator_doctor::{Candidate, Diagnosis, HostTime, Level, LoopGain, Stability};
 
 use crate::aligned::{Align, Aligned};
 use crate::numbers::short;
@@ -31,6 +31,9 @@ pub(super) fn of(diagnosis: &Diagnosis) -> String {
             number(bond.residual_power),
             number(bond.at_half)
         ));
+    }
+    for host in &diagnosis.hosts {
+        text.push_str(&format!("host        {}\n", host_time(host)));
     }
     text.push_str(&levels(&diagnosis.stability.levels));
     text.push_str(&candidates(diagnosis));
@@ -70,7 +73,7 @@ fn error(diagnosis: &Diagnosis) -> String {
         "{} of the RMS of {worst}{order}, in the first {window} s",
         percent(error)
     );
-    let wanted = diagnosis.wanted.unwrap_or(0.01);
+    let wanted = diagnosis.error_of_steps();
     if let Some(step) = accuracy.step_for(wanted, diagnosis.step_size) {
         text.push_str(&format!("; {} at {} s", percent(wanted), number(step)));
     }
@@ -96,6 +99,22 @@ fn loop_gain(found: &LoopGain) -> String {
             number(bond.passivity_a),
             number(bond.passivity_b)
         ));
+    }
+    text
+}
+
+fn host_time(host: &HostTime) -> String {
+    let microseconds = |seconds: f64| number(1e6 * seconds);
+    let mut text = format!(
+        "{}: {} µs of a macro-step are the way, {} µs its FMU",
+        host.component,
+        microseconds(host.transfer),
+        microseconds(host.compute)
+    );
+    for (index, advice) in host.advice.iter().enumerate() {
+        let begin = if index == 0 { ". Cheaper: " } else { "; " };
+        text.push_str(begin);
+        text.push_str(advice);
     }
     text
 }
@@ -132,7 +151,7 @@ fn levels(levels: &[Level]) -> String {
 }
 
 fn candidates(diagnosis: &Diagnosis) -> String {
-    let wanted = format!("H for {}, s", percent(diagnosis.wanted.unwrap_or(0.01)));
+    let wanted = format!("H for {}, s", percent(diagnosis.error_of_steps()));
     let mut table = Aligned::new(&[
         ("coupling", Align::Left),
         ("error", Align::Right),

@@ -1,0 +1,68 @@
+//! `gyrator doctor`.
+
+use crate::bench::{Bench, OSCILLATORS};
+
+/// The oscillators at a macro-step.
+fn at(step: &str) -> String {
+    OSCILLATORS.replace("step_size = 1e-3", &format!("step_size = {step}"))
+}
+
+#[test]
+fn the_file_that_is_written_runs_and_is_no_worse() {
+    let bench = Bench::new();
+    let given = format!("# left and right\n{}", at("1e-3"));
+    bench.write("system.toml", &given);
+    let arguments = ["doctor", "system.toml", "--json", "--write", "better.toml"];
+    let outcome = bench.run(arguments);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let found: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(found["stability"]["is_stable"], true);
+    assert!(found["steps"].as_f64().unwrap() <= 5000.0);
+    assert_eq!(found["hosts"], serde_json::json!([]));
+    let verified = &found["proposal"]["verification"];
+    let error = |name: &str| verified[name].as_f64().unwrap();
+    assert!(error("proposed") < error("given"), "{verified}");
+    assert!(bench.read("better.toml").starts_with("# left and right\n"));
+    let outcome = bench.run(["run", "better.toml", "--stop-time", "0.1", "-o", "out.csv"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+}
+
+#[test]
+fn an_unstable_coupling_fails_as_a_check_does() {
+    let bench = Bench::new();
+    bench.write("system.toml", &at("0.02"));
+    let outcome = bench.run(["doctor", "system.toml"]);
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
+    assert!(
+        outcome.stdout.contains("UNSTABLE at this macro-step"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn mistakes_are_refused_before_any_run() {
+    let bench = Bench::new();
+    bench.write("system.toml", &at("1e-3"));
+    let without = at("1e-3").replace("step_size = 1e-3", "");
+    bench.write("without.toml", &without);
+    let cases = [
+        (&["without.toml"][..], 3, "no macro-step is given"),
+        (&["absent.toml"], 3, "absent.toml"),
+        (&["system.toml", "--write", "out.txt"], 2, "write a .toml"),
+        (&["system.toml", "--write", "no/out.toml"], 1, "mkdir -p no"),
+        (&["system.toml", "--write", "system.toml"], 2, "system.toml"),
+        (&["system.toml", "--probe-steps", "0"], 2, "--probe-steps"),
+        (&["system.toml", "--error=-1"], 2, "--error"),
+    ];
+    for (arguments, code, text) in cases {
+        let outcome = bench.run(["doctor"].into_iter().chain(arguments.iter().copied()));
+        assert_eq!(
+            outcome.code,
+            Some(code),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+        assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
+    }
+}
