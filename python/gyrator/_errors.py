@@ -114,6 +114,8 @@ def message_of(messages: str, facts: dict[str, Any], code: int) -> str:
 def _errors(messages: str) -> list[str]:
     """The errors among the messages, without the warnings between and after them."""
     begins = list(re.finditer(r"^(error|warning)(?:\[[\w-]+\])?(?:: |$)", messages, re.MULTILINE))
+    if not begins:
+        return []
     ends = [begin.start() for begin in begins[1:]] + [len(messages)]
     errors: list[str] = []
     for begin, end in zip(begins, ends, strict=True):

@@ -113,7 +113,7 @@ def test_an_interrupted_study_goes_on(file: Path) -> None:
 
     def press() -> None:
         journal = file.with_name("study.csv.journal")
-        while not journal.exists() or journal.read_bytes().count(b"\n") < 3:
+        while not journal.exists() or journal.read_bytes().count(b"\n") < 4:
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -124,3 +124,10 @@ def test_an_interrupted_study_goes_on(file: Path) -> None:
     study = gyrator.study(file, accept_divergence=True)
     assert len(study["case"]) == 20
     assert study.summary["earlier"] >= 2
+
+
+def test_a_program_that_is_killed_is_named_by_its_signal() -> None:
+    from gyrator._errors import message_of
+
+    assert message_of("", {}, -9) == "the program gyrator was ended by signal 9"
+    assert message_of("warning: slow\nerror: no\n", {}, 1) == "no"
