@@ -148,7 +148,9 @@ impl Rounds<'_> {
         let study = self.folder.join(format!("round-{number:03}.toml"));
         let table = study.with_extension("csv");
         let text = self.study(number, points).map_err(failed)?;
-        match std::fs::read_to_string(&study) {
+        let earlier = std::fs::read_to_string(&study);
+        let is_new = earlier.is_err();
+        match earlier {
             Ok(earlier) if earlier != text => {
                 let study = study.display();
                 return Err(failed(format!(
@@ -178,6 +180,12 @@ impl Rounds<'_> {
             // Its messages have been printed.
             Some(Exit::Success) => {}
             other => {
+                // A fit file with a mistake leaves nothing that would refuse the mended one.
+                if is_new && number == 1 && other == Some(Exit::InvalidInput) {
+                    for ending in ["toml", "csv", "csv.journal"] {
+                        let _ = std::fs::remove_file(study.with_extension(ending));
+                    }
+                }
                 self.ended = Some(other.unwrap_or(Exit::Interrupted));
                 return Err(failed("the study did not come to its end".to_owned()));
             }

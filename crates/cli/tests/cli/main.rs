@@ -16,6 +16,7 @@ mod error_bars;
 mod errors;
 mod fault_table;
 mod faults;
+mod fit;
 mod fmu_options;
 #[cfg(target_os = "linux")]
 mod foreign_fmus;
