@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use gyrator::Verdict;
-use gyrator_study::{Group, Summary, Tally};
+use gyrator_study::{Group, Spread, Summary, Tally};
 use serde::Serialize;
 
+use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
-use crate::numbers::count;
+use crate::numbers::{count, short};
 
 /// The outcome of a study.
 #[derive(Debug, Serialize)]
@@ -25,6 +26,8 @@ pub(crate) struct StudySummary<'a> {
     earlier: usize,
     failures: Vec<Failed<'a>>,
     verdicts: Vec<Judged<'a>>,
+    /// Metrics over the cases, beside their numerical errors.
+    spreads: &'a [Spread],
     /// Runs that were made now, also those that are no rows.
     runs: usize,
     /// The computer's time, s.
@@ -54,12 +57,13 @@ struct Judged<'a> {
 
 impl<'a> StudySummary<'a> {
     /// Of a study file, whose rows were finished with this outcome: `earlier` ones before, the others within
-    /// `wall_time`, s.
+    /// `wall_time`, s. `table` is written where all are there, and its metrics have these spreads.
     pub(crate) fn new(
         study: &'a Path,
         outcome: &'a Summary,
         earlier: usize,
         table: Option<&'a Path>,
+        spreads: &'a [Spread],
         wall_time: f64,
     ) -> Self {
         let tally = &outcome.tally;
@@ -84,6 +88,7 @@ impl<'a> StudySummary<'a> {
             earlier,
             failures: tally.failures.iter().map(failed).collect(),
             verdicts: tally.verdicts.iter().map(judged).collect(),
+            spreads,
             runs: outcome.done.saturating_sub(earlier) + outcome.extra_runs,
             wall_time,
             tally,
@@ -92,7 +97,7 @@ impl<'a> StudySummary<'a> {
 
     /// The summary for people.
     pub(crate) fn for_people(&self) -> String {
-        let mut text = outcomes(self.tally);
+        let mut text = outcomes(self.tally) + &spread_table(self.spreads);
         let rows = count(self.rows as u64, "row");
         let kept = match self.earlier {
             0 => String::new(),
@@ -128,6 +133,36 @@ pub(crate) fn outcomes(tally: &Tally) -> String {
         let _ = writeln!(text, "coupling error: {}", verdicts.join(", "));
     }
     text
+}
+
+/// Metrics over the cases, beside their numerical errors; nothing where none is known.
+pub(crate) fn spread_table(spreads: &[Spread]) -> String {
+    if spreads.is_empty() {
+        return String::new();
+    }
+    let mut table = Aligned::new(&[
+        ("metric", Align::Left),
+        ("variant", Align::Left),
+        ("mean", Align::Right),
+        ("spread", Align::Right),
+        ("numerical error", Align::Right),
+        ("rows", Align::Right),
+        ("without error", Align::Right),
+    ]);
+    for spread in spreads {
+        let error = spread.numerical_error;
+        let without = Some(spread.without_error).filter(|rows| *rows > 0);
+        table.row([
+            spread.metric.clone(),
+            spread.variant.clone().unwrap_or_default(),
+            short(spread.mean),
+            short(spread.spread),
+            error.map_or_else(String::new, |error| format!("≤ {}", short(error))),
+            spread.rows.to_string(),
+            without.map_or_else(String::new, |rows| rows.to_string()),
+        ]);
+    }
+    table.render()
 }
 
 /// The failure of a study of which no run could begin; `None` where one could.

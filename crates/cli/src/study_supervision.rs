@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gyrator_study::{CrashedRun, Notes, Trial, read_journal};
+use gyrator_study::{CrashedRun, Notes, Trial, Writer, read_journal};
 use gyrator_worker::{
     Cause, Death, Ending, Stop, Supervised, Supervisor, Worker, WorkerOutcome, signals,
 };
@@ -27,6 +27,8 @@ const IDLE_DEATHS: u32 = 3;
 pub(crate) struct Job {
     /// Rows that were finished before the first worker.
     pub(crate) earlier: usize,
+    /// The process that has started all workers; the worker itself where `None`.
+    pub(crate) writer: Option<Writer>,
     /// Time since the first worker began, s.
     pub(crate) seconds: f64,
     /// Runs whose workers have died.
@@ -70,7 +72,8 @@ impl Plan<'_> {
         let begin = Instant::now();
         let mut job = Job {
             // A journal that cannot be read is the worker's to complain of.
-            earlier: read_journal(self.journal).map_or(0, |(_, rows)| rows.len()),
+            earlier: read_journal(self.journal).map_or(0, |journal| journal.rows.len()),
+            writer: Some(Writer::this_process(self.study)),
             ..Job::default()
         };
         let listener = match self.live.listen() {

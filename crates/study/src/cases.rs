@@ -83,7 +83,7 @@ impl Cases {
     }
 
     /// Rows of one case: one a variant.
-    fn per_point(&self) -> usize {
+    pub(crate) fn per_point(&self) -> usize {
         self.variants.len().max(1)
     }
 

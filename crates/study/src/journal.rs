@@ -1,11 +1,12 @@
 //! The rows of a study that are finished, on disk as soon as they are.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,10 +27,72 @@ pub struct Header {
     pub rows: usize,
     /// Columns of the table.
     pub columns: Vec<Column>,
+    /// Rows of each case: the number of variants.
+    #[serde(default = "one")]
+    pub rows_of_case: usize,
+}
+
+impl Header {
+    /// Rows of the part.
+    #[must_use]
+    pub fn rows_of_part(&self) -> usize {
+        let cases = self.rows / self.rows_of_case.max(1);
+        let Shard { index, count } = self.part;
+        let others = cases.saturating_sub(index.saturating_sub(1));
+        others.div_ceil(count.max(1)) * self.rows_of_case
+    }
+}
+
+fn one() -> usize {
+    1
 }
 
 /// The form that this program writes.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
+
+/// The beginning of every journal.
+const BEGINNING: &[u8] = b"{\"gyrator_study_journal\":";
+
+/// A process that makes rows. A line of the journal names it when its rows begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Writer {
+    /// Name of the study file.
+    pub study: String,
+    /// Name of its machine.
+    pub host: String,
+    /// Number of the process.
+    pub process: u32,
+    /// When it began, s since 1970.
+    pub begun: u64,
+}
+
+impl Writer {
+    /// This process, which begins now.
+    #[must_use]
+    pub fn this_process(study: &Path) -> Self {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
+        let host = host.or_else(|_| std::env::var("HOSTNAME"));
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Self {
+            study: study.file_name().unwrap_or_default().display().to_string(),
+            host: host.map_or_else(|_| "?".to_owned(), |name| name.trim().to_owned()),
+            process: std::process::id(),
+            begun: since.map_or(0, |since| since.as_secs()),
+        }
+    }
+}
+
+impl fmt::Display for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} on {}", self.process, self.host)
+    }
+}
+
+/// A line that names a writer.
+#[derive(Serialize, Deserialize)]
+struct WriterLine {
+    writer: Writer,
+}
 
 /// A row of the table, as comma-separated values have it, without an end of line.
 pub type RowText = String;
@@ -47,10 +110,22 @@ pub enum JournalError {
     },
     /// Another process writes it.
     #[error(
-        "the journal {} is being written by another process: wait for it, or choose another output file",
-        path.display()
+        "the journal {} is being written by another process{}: wait for it, end it, or choose another output file",
+        path.display(),
+        writer.as_ref().map_or_else(String::new, |writer| format!(" ({writer})"))
     )]
     InUse {
+        /// The path as it was given.
+        path: PathBuf,
+        /// That process, where the journal names it.
+        writer: Option<Writer>,
+    },
+    /// Another process has begun to write it, as where file systems have no locks.
+    #[error(
+        "another process has written to the journal {} in the meantime: this one ends, and the journal keeps all rows",
+        path.display()
+    )]
+    TakenOver {
         /// The path as it was given.
         path: PathBuf,
     },
@@ -66,7 +141,11 @@ pub enum JournalError {
         difference: String,
     },
     /// A line within it is damaged.
-    #[error("{}:{line}: this is no line of a journal", path.display())]
+    #[error(
+        "{}:{line}: this is no line of a journal{}",
+        path.display(),
+        if *line > 1 { "; where it is removed, its row is made again" } else { "" }
+    )]
     Damaged {
         /// The path as it was given.
         path: PathBuf,
@@ -84,6 +163,21 @@ pub struct Journal {
     done: BTreeMap<usize, RowText>,
 }
 
+/// The content of a journal.
+#[derive(Debug, Clone)]
+pub struct JournalContents {
+    /// Its first line.
+    pub header: Header,
+    /// The finished rows, by their places in the table.
+    pub rows: BTreeMap<usize, RowText>,
+    /// The last process that has made rows, or begun to.
+    pub writer: Option<Writer>,
+    /// Rows that were finished before that process.
+    pub earlier: usize,
+    /// Bytes of whole lines.
+    length: usize,
+}
+
 /// Where the next line goes.
 #[derive(Debug)]
 struct Tail {
@@ -93,6 +187,11 @@ struct Tail {
 }
 
 impl Tail {
+    /// Whether the file has grown since the last line of this process.
+    fn is_foreign(&self) -> io::Result<bool> {
+        Ok(self.file.metadata()?.len() != self.length)
+    }
+
     /// Writes a line, or nothing: a line cut short by a full disk is removed.
     fn append(&mut self, line: &str) -> io::Result<()> {
         let written = self.file.write_all(line.as_bytes());
@@ -105,12 +204,13 @@ impl Tail {
 }
 
 impl Journal {
-    /// Opens a journal, or begins one. The rest of an unfinished line is removed.
+    /// Opens a journal for this writer, or begins one. The rest of an unfinished line is removed. A journal whose writer is dead is gone on
+    /// with.
     ///
     /// # Errors
     ///
     /// [`JournalError`], also where the journal belongs to another study.
-    pub fn open(path: &Path, header: &Header) -> Result<Self, JournalError> {
+    pub fn open(path: &Path, header: &Header, writer: &Writer) -> Result<Self, JournalError> {
         let io = |source| JournalError::Io {
             path: path.to_owned(),
             source,
@@ -121,29 +221,29 @@ impl Journal {
             .append(true)
             .open(path);
         let mut file = file.map_err(io)?;
-        match lock(&file) {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(JournalError::InUse {
-                    path: path.to_owned(),
-                });
-            }
+        let is_locked = match lock(&file) {
+            Ok(()) => false,
+            Err(TryLockError::WouldBlock) => true,
             // Some network file systems have no locks.
-            Err(TryLockError::Error(_)) => {}
-        }
+            Err(TryLockError::Error(_)) => false,
+        };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
-        let read = parse(&bytes, path)?;
-        let (done, length) = match read {
-            Some((found, done, length)) => {
-                compare(&found, header).map_err(|difference| JournalError::OtherStudy {
-                    path: path.to_owned(),
-                    difference,
-                })?;
-                (done, length)
-            }
-            None => (BTreeMap::new(), 0),
-        };
+        let read = parse(&bytes, path);
+        if is_locked {
+            return Err(JournalError::InUse {
+                path: path.to_owned(),
+                writer: read.ok().flatten().and_then(|read| read.writer),
+            });
+        }
+        let read = read?;
+        if let Some(read) = &read {
+            compare(&read.header, header).map_err(|difference| JournalError::OtherStudy {
+                path: path.to_owned(),
+                difference,
+            })?;
+        }
+        let length = read.as_ref().map_or(0, |read| read.length);
         if length < bytes.len() {
             file.set_len(length as u64).map_err(io)?;
         }
@@ -151,8 +251,16 @@ impl Journal {
             file,
             length: length as u64,
         };
+        let text = |line: serde_json::Result<String>| line.map_err(|error| io(error.into()));
         if length == 0 {
-            let line = serde_json::to_string(header).map_err(|error| io(error.into()))?;
+            let line = text(serde_json::to_string(header))?;
+            tail.append(&format!("{line}\n")).map_err(io)?;
+        }
+        let (done, earlier) = read.map_or_else(Default::default, |read| (read.rows, read.writer));
+        // The workers of one process are one writer; where nothing is missing, there is none.
+        if earlier.as_ref() != Some(writer) && done.len() < header.rows_of_part() {
+            let writer = writer.clone();
+            let line = text(serde_json::to_string(&WriterLine { writer }))?;
             tail.append(&format!("{line}\n")).map_err(io)?;
         }
         Ok(Self {
@@ -172,7 +280,7 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// [`JournalError::Io`]; the row is then not in the journal.
+    /// [`JournalError::Io`] or [`JournalError::TakenOver`]; the row is then not in the journal.
     pub fn append(&self, row: usize, cells: &[Cell]) -> Result<(), JournalError> {
         let mut line = format!("{row}");
         for cell in cells {
@@ -180,11 +288,16 @@ impl Journal {
             cell.push_to(&mut line);
         }
         let line = format!("{line},{}\n", checksum(&line));
-        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        tail.append(&line).map_err(|source| JournalError::Io {
+        let io = |source| JournalError::Io {
             path: self.path.clone(),
             source,
-        })
+        };
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        if tail.is_foreign().map_err(io)? {
+            let path = self.path.clone();
+            return Err(JournalError::TakenOver { path });
+        }
+        tail.append(&line).map_err(io)
     }
 
     /// Makes sure that all rows are stored, also when the computer goes down.
@@ -198,6 +311,15 @@ impl Journal {
             path: self.path.clone(),
             source,
         })
+    }
+}
+
+/// Whether a process writes the journal; `None` where its file system has no locks.
+pub(crate) fn is_being_written(path: &Path) -> Option<bool> {
+    match File::open(path).ok()?.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
     }
 }
 
@@ -216,48 +338,59 @@ fn lock(file: &File) -> Result<(), TryLockError> {
     }
 }
 
-/// Reads a journal: its header and its rows by their place in the table. A last line that was not
-/// finished does not count.
+/// Reads a journal. A last line that was not finished does not count.
 ///
 /// # Errors
 ///
 /// [`JournalError`]; a file without a header is damaged.
-pub fn read_journal(path: &Path) -> Result<(Header, BTreeMap<usize, RowText>), JournalError> {
+pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
     let bytes = std::fs::read(path).map_err(|source| JournalError::Io {
         path: path.to_owned(),
         source,
     })?;
-    match parse(&bytes, path)? {
-        Some((header, rows, _)) => Ok((header, rows)),
-        None => Err(JournalError::Damaged {
-            path: path.to_owned(),
-            line: 1,
-        }),
-    }
+    parse(&bytes, path)?.ok_or_else(|| JournalError::Damaged {
+        path: path.to_owned(),
+        line: 1,
+    })
 }
 
-type Parsed = (Header, BTreeMap<usize, RowText>, usize);
-
-/// The header, the rows and the bytes until the end of the last whole line; `None` where not even
-/// the header is whole.
-fn parse(bytes: &[u8], path: &Path) -> Result<Option<Parsed>, JournalError> {
+/// The content of a journal; `None` where not even the header is whole.
+pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Option<JournalContents>, JournalError> {
     let damaged = |line| JournalError::Damaged {
         path: path.to_owned(),
         line,
     };
+    if !bytes
+        .iter()
+        .zip(BEGINNING)
+        .all(|(found, byte)| found == byte)
+    {
+        return Err(damaged(1));
+    }
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let whole = |line: &&[u8]| line.ends_with(b"\n");
     let Some(first) = lines.next().filter(whole) else {
         return Ok(None);
     };
-    let header: Header = serde_json::from_slice(first).map_err(|_| damaged(1))?;
-    let (mut rows, mut length) = (BTreeMap::new(), first.len());
+    let mut contents = JournalContents {
+        header: serde_json::from_slice(first).map_err(|_| damaged(1))?,
+        rows: BTreeMap::new(),
+        writer: None,
+        earlier: 0,
+        length: first.len(),
+    };
     for (line, number) in lines.take_while(whole).zip(2..) {
-        length += line.len();
+        contents.length += line.len();
+        if line.starts_with(b"{") {
+            let read: WriterLine = serde_json::from_slice(line).map_err(|_| damaged(number))?;
+            contents.writer = Some(read.writer);
+            contents.earlier = contents.rows.len();
+            continue;
+        }
         let (row, text) = row(line).ok_or_else(|| damaged(number))?;
-        rows.insert(row, text);
+        contents.rows.insert(row, text);
     }
-    Ok(Some((header, rows, length)))
+    Ok(Some(contents))
 }
 
 fn row(line: &[u8]) -> Option<(usize, RowText)> {
@@ -298,16 +431,30 @@ mod tests {
             gyrator_study_journal: VERSION,
             identity: serde_json::from_value(identity.into()).unwrap(),
             part: Shard::WHOLE,
-            rows: 3,
+            rows: 4,
             columns: Vec::new(),
+            rows_of_case: 1,
         }
+    }
+
+    fn writer(process: u32) -> Writer {
+        Writer {
+            study: "study.toml".to_owned(),
+            host: "one".to_owned(),
+            process,
+            begun: 1,
+        }
+    }
+
+    fn open(path: &Path, identity: &str) -> Result<Journal, JournalError> {
+        Journal::open(path, &header(identity), &writer(7))
     }
 
     #[test]
     fn whatever_is_cut_off_only_the_last_line_is_lost() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
-        let journal = Journal::open(&path, &header("a")).unwrap();
+        let journal = open(&path, "a").unwrap();
         let cells = [Cell::Real(0.1), Cell::Text("a, \"b\"\nc".to_owned())];
         journal.append(2, &cells).unwrap();
         journal.append(0, &[Cell::Empty, Cell::Integer(7)]).unwrap();
@@ -318,18 +465,18 @@ mod tests {
             .collect();
         for length in 0..=whole.len() {
             std::fs::write(&path, &whole[..length]).unwrap();
-            let journal = Journal::open(&path, &header("a")).unwrap();
+            let journal = open(&path, "a").unwrap();
             let lines = ends.iter().filter(|end| **end < length).count();
             assert_eq!(
                 journal.done().len(),
-                lines.saturating_sub(1),
+                lines.saturating_sub(2),
                 "{length} bytes"
             );
             drop(journal);
             let kept = std::fs::read(&path).unwrap();
-            assert_eq!(kept, whole[..=ends[lines.max(1) - 1]], "{length} bytes");
+            assert_eq!(kept, whole[..=ends[lines.max(2) - 1]], "{length} bytes");
         }
-        let (_, rows) = read_journal(&path).unwrap();
+        let rows = read_journal(&path).unwrap().rows;
         assert_eq!(rows[&2], "0.1,\"a, \"\"b\"\" c\"");
         assert_eq!(rows[&0], ",7");
     }
@@ -338,18 +485,58 @@ mod tests {
     fn other_studies_and_damage_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
-        let journal = Journal::open(&path, &header("a")).unwrap();
+        let journal = open(&path, "a").unwrap();
         journal.append(0, &[Cell::Integer(7)]).unwrap();
-        let second = Journal::open(&path, &header("a")).unwrap_err();
-        assert!(second.to_string().contains("another process"), "{second}");
+        let second = open(&path, "a").unwrap_err();
+        let said = "another process (process 7 on one)";
+        assert!(second.to_string().contains(said), "{second}");
         drop(journal);
-        let other = Journal::open(&path, &header("b")).unwrap_err();
+        let other = open(&path, "b").unwrap_err();
         assert!(other.to_string().contains("has changed"), "{other}");
         let text = std::fs::read_to_string(&path)
             .unwrap()
             .replace(",7,", ",8,");
         std::fs::write(&path, text).unwrap();
-        let damaged = Journal::open(&path, &header("a")).unwrap_err();
-        assert!(damaged.to_string().contains(":2: "), "{damaged}");
+        let damaged = open(&path, "a").unwrap_err();
+        assert!(damaged.to_string().contains(":3: "), "{damaged}");
+        std::fs::write(&path, "a letter").unwrap();
+        let foreign = open(&path, "a").unwrap_err();
+        assert!(foreign.to_string().contains(":1: "), "{foreign}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"a letter");
+    }
+
+    /// Where locks do not reach, as between two hosts, the later writer wins, and no line of either is cut.
+    #[test]
+    fn a_writer_ends_when_another_one_has_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let first = open(&path, "a").unwrap();
+        first.append(0, &[Cell::Integer(7)]).unwrap();
+        first.tail.lock().unwrap().file.unlock().unwrap();
+        let second = Journal::open(&path, &header("a"), &writer(8)).unwrap();
+        assert_eq!(second.done().len(), 1);
+        second.append(1, &[Cell::Integer(8)]).unwrap();
+        let late = first.append(2, &[Cell::Integer(9)]).unwrap_err();
+        assert!(matches!(late, JournalError::TakenOver { .. }), "{late}");
+        let read = read_journal(&path).unwrap();
+        assert_eq!((read.rows.len(), read.earlier), (2, 1));
+        assert_eq!(read.writer, Some(writer(8)));
+    }
+
+    #[test]
+    fn every_row_belongs_to_one_part() {
+        for (rows, rows_of_case, count) in [(24, 3, 5), (3, 1, 8), (8, 1, 8), (0, 1, 2)] {
+            let of_part = |index| Header {
+                part: Shard { index, count },
+                rows,
+                rows_of_case,
+                ..header("a")
+            };
+            let parts = (1..=count).map(|index| of_part(index).rows_of_part());
+            assert_eq!(parts.sum::<usize>(), rows, "{rows} rows of {count} parts");
+        }
+        let whole = Shard::WHOLE;
+        assert_eq!(header("a").part, whole);
+        assert_eq!(header("a").rows_of_part(), 4);
     }
 }

@@ -214,6 +214,7 @@ impl Study {
             part,
             rows: self.cases.len(),
             columns: self.columns.clone(),
+            rows_of_case: self.cases.per_point(),
         }
     }
 

@@ -12,7 +12,7 @@ use gyrator_record::{Cells, ColumnType, ColumnarForm, TableHead};
 #[cfg(feature = "parquet")]
 use crate::cell::ColumnKind;
 use crate::cell::{Cell, Column, csv_line};
-use crate::journal::{Header, JournalError, RowText, read_journal};
+use crate::journal::{Header, JournalContents, JournalError, RowText, read_journal};
 
 /// Why a table was not written.
 #[derive(Debug, thiserror::Error)]
@@ -195,7 +195,7 @@ pub fn merge(
 ) -> Result<(Header, BTreeMap<usize, RowText>), TableError> {
     let mut merged: Option<(Header, BTreeMap<usize, RowText>)> = None;
     for path in journals {
-        let (header, rows) = read_journal(path)?;
+        let JournalContents { header, rows, .. } = read_journal(path)?;
         match &mut merged {
             None => merged = Some((header, rows)),
             Some((first, all)) => {

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use gyrator_live::{End, Listener, Message as LiveMessage, Serving, Table};
-use gyrator_study::read_journal;
+use gyrator_study::{JournalContents, read_journal};
 
 use super::{LivePage, name};
 
@@ -92,7 +92,7 @@ impl Rows {
         if length.is_none() || length == self.length {
             return;
         }
-        let Ok((header, rows)) = read_journal(&self.journal) else {
+        let Ok(JournalContents { header, rows, .. }) = read_journal(&self.journal) else {
             return;
         };
         self.length = length;

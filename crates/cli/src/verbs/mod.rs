@@ -28,6 +28,7 @@ mod simulate;
 mod study;
 mod study_plot;
 mod study_sensitivity;
+mod study_status;
 mod validate;
 
 use clap::{Command, CommandFactory as _, Parser, Subcommand};

@@ -9,13 +9,15 @@ use clap::{Args, Subcommand};
 use gyrator::system::FmuCache;
 use gyrator_study::{
     Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, Shard, Study, StudyError,
-    StudyFile, TableError, Tally, check_ending, csv_line, merge, run as run_study, write_table,
+    StudyFile, TableError, Tally, Writer, check_ending, csv_line, merge, run as run_study, spreads,
+    write_table,
 };
 use gyrator_system::toml_file::{self, Setting};
 use gyrator_system::{SystemFile, Value};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
+use super::study_status::{self, journal_of, journals};
 use super::{study_plot, study_sensitivity};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
@@ -28,7 +30,7 @@ use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ShowOptions;
 use crate::study_progress::StudyProgress;
-use crate::study_summary::{StudySummary, divergence, outcomes, without_runs};
+use crate::study_summary::{StudySummary, divergence, outcomes, spread_table, without_runs};
 use crate::study_supervision::{Job, Plan};
 use crate::summary_file::{replace_earlier, write as write_summary};
 use crate::system_input::{self, SystemOptions};
@@ -105,9 +107,11 @@ enum Verb {
     Plot(study_plot::Options),
     /// Print how much each parameter matters: Sobol indices, or elementary effects
     Sensitivity(study_sensitivity::Options),
+    /// Print how far the parts have come, and how long they still take; also while they run
+    Status(study_status::Options),
     /// Join the parts that `--shard` has made into one table
     Merge {
-        /// The parts: the tables that were written, or their journals
+        /// The parts: their folder, the tables that were written, or their journals
         #[arg(value_name = "PART", required = true)]
         parts: Vec<PathBuf>,
         /// Write the table here
@@ -125,6 +129,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         (Some(Verb::List { study }), _) => list(study, options),
         (Some(Verb::Plot(plot)), _) => study_plot::run(plot),
         (Some(Verb::Sensitivity(sensitivity)), _) => study_sensitivity::run(sensitivity),
+        (Some(Verb::Status(status)), _) => study_status::run(status),
         (
             Some(Verb::Merge {
                 parts,
@@ -192,31 +197,18 @@ fn system(study: &StudyFile, options: &Options) -> Result<SystemFile, Failure> {
 }
 
 fn join(parts: &[PathBuf], output: &Path, allow_missing: bool) -> Result<Exit, Failure> {
-    let journals: Vec<PathBuf> = parts.iter().map(|part| journal_of_part(part)).collect();
+    let journals = journals(parts)?;
     let (header, rows) = merge(&journals, allow_missing)?;
     write_table(output, &header.columns, &rows)?;
-    let parts = count(parts.len() as u64, "part");
+    let parts = count(journals.len() as u64, "part");
     let outcomes = outcomes(&Tally::of(&header.columns, &rows));
+    let spreads = spread_table(&spreads(&header.columns, &rows));
     let rows = count(rows.len() as u64, "row");
     screen::print(&format!(
-        "{outcomes}{}: {rows} of {parts}\n",
+        "{outcomes}{spreads}{}: {rows} of {parts}\n",
         output.display()
     ))?;
     Ok(Exit::Success)
-}
-
-/// The journal of a table: its name with `.journal` after it.
-fn journal_of(table: &Path) -> PathBuf {
-    let mut name = table.as_os_str().to_owned();
-    name.push(".journal");
-    name.into()
-}
-
-fn journal_of_part(part: &Path) -> PathBuf {
-    match part.extension() {
-        Some(ending) if ending == "journal" => part.to_owned(),
-        _ => journal_of(part),
-    }
 }
 
 fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
@@ -275,8 +267,13 @@ fn make(
         error => error.into(),
     })?;
     let isolated = isolated(&study, options)?;
-    let journal = Journal::open(journal_path, &study.header(options.shard))?;
-    let (job, notes) = job(&journal)?;
+    let (mut job, notes) = job()?;
+    let writer = job.writer.take();
+    let writer = writer.unwrap_or_else(|| Writer::this_process(path));
+    let journal = Journal::open(journal_path, &study.header(options.shard), &writer)?;
+    if notes.is_none() {
+        job.earlier = journal.done().len();
+    }
     let interrupt = Interrupt::listen();
     let _page = page(path, journal_path, options, &interrupt)?;
     let progress = StudyProgress::start(options.show.progress(), journal.done().len());
@@ -308,15 +305,17 @@ fn make(
         return Ok(Exit::Success);
     }
     let is_complete = summary.done == summary.total;
+    let mut spread = Vec::new();
     if is_complete {
         surroundings::in_own(|| {
             let (header, rows) = merge(&[journal_path.to_owned()], true)?;
+            spread = spreads(&header.columns, &rows);
             write_table(output, &header.columns, &rows)
         })?;
     }
     let seconds = job.seconds + begin.elapsed().as_secs_f64();
     let table = is_complete.then_some(output);
-    let outcome = StudySummary::new(path, &summary, job.earlier, table, seconds);
+    let outcome = StudySummary::new(path, &summary, job.earlier, table, &spread, seconds);
     if let Some(file) = &options.summary {
         write_summary(file, &outcome)?;
     }
@@ -351,14 +350,9 @@ fn page(
 }
 
 /// The part of a study that this process makes, and the file of its runs in progress.
-fn job(journal: &Journal) -> Result<(Job, Option<Notes>), Failure> {
+fn job() -> Result<(Job, Option<Notes>), Failure> {
     let Some(worker) = Worker::current() else {
-        let earlier = journal.done().len();
-        let whole = Job {
-            earlier,
-            ..Job::default()
-        };
-        return Ok((whole, None));
+        return Ok((Job::default(), None));
     };
     let job = Job::of_worker(worker).map_err(|error| {
         let text = format!("the parent process gives nothing to do: {error}");

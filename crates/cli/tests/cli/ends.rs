@@ -166,10 +166,10 @@ fn r54_a_step_of_a_study_that_stays_pending_is_ended() {
     std::fs::remove_file(bench.path("study.csv.journal")).unwrap();
     let mut child = bench.start(COMMAND.split(' ').chain(["0"]));
     let journal = bench.path("study.csv.journal");
-    wait_until("the first run has ended", || lines(&journal) == 2);
+    wait_until("the first run has ended", || lines(&journal) == 3);
     signal("-INT", child.id());
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert_eq!(lines(&journal), 2, "{}", bench.read("study.csv.journal"));
+    assert_eq!(lines(&journal), 3, "{}", bench.read("study.csv.journal"));
 }
 
 #[test]

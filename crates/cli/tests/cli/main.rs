@@ -52,6 +52,7 @@ mod scenarios;
 mod single_fmu;
 mod ssp;
 mod study;
+mod study_parts;
 mod suggestions;
 mod texts;
 mod units_of_measure;
