@@ -69,7 +69,6 @@ class SimulateOptions(_Shared, total=False):
     cpu: int | None
     fifo_priority: int | None
     lock_memory: bool
-    host_access: StrPath | None
     memory_limit: int | None
     no_nan_check: bool
     record: bool

@@ -1,11 +1,15 @@
 """Fixtures: systems of the FMUs that `cargo xtask fmus` makes."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+
+# Shells have processes in the background ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
