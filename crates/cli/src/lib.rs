@@ -37,6 +37,7 @@ pub mod screen;
 mod session;
 mod session_warnings;
 mod state_options;
+mod study_journals;
 mod study_progress;
 mod study_summary;
 mod study_supervision;

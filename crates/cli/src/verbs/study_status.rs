@@ -12,12 +12,13 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::numbers::{count, duration};
 use crate::screen;
+use crate::study_journals::Journals;
 use crate::study_summary::outcomes;
 
 /// Options of `gyrator study status`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The folder of the parts, or single parts
+    /// The folder of the parts, or single parts; URLs `s3://bucket/folder` in an object storage
     #[arg(value_name = "FOLDER", required = true)]
     parts: Vec<PathBuf>,
     /// Write the figures as JSON to the standard output
@@ -61,8 +62,11 @@ struct OfPart<'a> {
 
 /// Prints how far the studies of the parts have come.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
-    let journals = journals(&options.parts)?;
-    let status = Status::of_journals(&journals);
+    let journals = Journals::of_parts(&options.parts)?;
+    let mut status = Status::of_journals(&journals.paths);
+    for part in status.studies.iter_mut().flat_map(|study| &mut study.parts) {
+        part.journal = journals.shown(&part.journal);
+    }
     let text = match options.json {
         true => {
             serde_json::to_string_pretty(&figures(&status)).map_err(std::io::Error::from)? + "\n"
@@ -80,53 +84,6 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
             let failure = Failure::new(Exit::InvalidInput, Message::error(texts.join("\n")));
             Err(failure.help("a part without its journal is made anew by the command that made it"))
         }
-    }
-}
-
-/// The journals that parts mean: those in a folder, that of a table, or a journal.
-pub(super) fn journals(parts: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut journals = Vec::new();
-    for part in parts {
-        if !part.is_dir() {
-            let journal = journal_of_part(part);
-            if !journal.exists() {
-                let text = format!("{}: there is no folder or part of a study", part.display());
-                let failure = Failure::new(Exit::InvalidInput, Message::error(text));
-                return Err(failure.help("name the folder, the table of a part, or its journal"));
-            }
-            journals.push(journal);
-            continue;
-        }
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir(part)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|ending| ending == "journal") && path.is_file() {
-                found.push(path);
-            }
-        }
-        if found.is_empty() {
-            let text = format!("{}: the folder has no journal of a study", part.display());
-            let failure = Failure::new(Exit::InvalidInput, Message::error(text));
-            let help = "`gyrator study STUDY.toml --shard 1/8 -o FOLDER/part-1.csv` writes one";
-            return Err(failure.help(help));
-        }
-        found.sort();
-        journals.append(&mut found);
-    }
-    Ok(journals)
-}
-
-/// The journal of a table: its name with `.journal` after it.
-pub(super) fn journal_of(table: &Path) -> PathBuf {
-    let mut name = table.as_os_str().to_owned();
-    name.push(".journal");
-    name.into()
-}
-
-fn journal_of_part(part: &Path) -> PathBuf {
-    match part.extension() {
-        Some(ending) if ending == "journal" => part.to_owned(),
-        _ => journal_of(part),
     }
 }
 
