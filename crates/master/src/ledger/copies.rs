@@ -10,138 +10,159 @@ use crate::graph::Axis;
 use crate::rows::{MOST_STEPS, Rows};
 use crate::state::SystemState;
 
-type ByStep = [f64; MOST_STEPS];
+/// Bonds that are added side by side: as many as the numbers in a wide register.
+const SIDE_BY_SIDE: usize = 4;
+
+/// One number of each of `N` bonds.
+type Each<const N: usize> = [f64; N];
+type ByStep<const N: usize> = [Each<N>; MOST_STEPS];
 /// The values before the first macro-step, too.
-type ByPoint = [f64; MOST_STEPS + 1];
+type ByPoint<const N: usize> = [Each<N>; MOST_STEPS + 1];
 
-/// Numbers of which the greatest or least is found at once.
-const LANES: usize = 4;
-
-/// Values of one bond by macro-step. What does not depend on the step before is computed for all of them first, some at a time
-/// where the processor can.
-struct Columns {
+/// Values of some bonds by macro-step. What does not depend on the step before is computed for all of them first.
+#[derive(Clone)]
+struct Columns<const N: usize> {
     /// Of one axis.
-    effort: ByPoint,
-    flow: ByPoint,
-    given: ByStep,
-    received: ByStep,
-    output_power: ByStep,
-    curvature: ByStep,
-    residual: ByStep,
-    given_energy: ByStep,
-    integrated: ByStep,
+    effort: ByPoint<N>,
+    flow: ByPoint<N>,
+    given: ByStep<N>,
+    received: ByStep<N>,
+    output_power: ByStep<N>,
+    curvature: ByStep<N>,
+    residual: ByStep<N>,
+    transferred_integrated: ByStep<N>,
     /// Sums so far.
-    transferred: ByStep,
-    residual_integrated: ByStep,
-    /// Integrated residual energy of all power bonds, J.
-    made: ByStep,
+    residual_integrated: ByStep<N>,
 }
 
-impl Columns {
+/// Columns for one bond, which are written anew for each.
+#[derive(Clone)]
+pub(super) struct Room(Columns<1>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Columns::EMPTY)
+    }
+}
+
+impl std::fmt::Debug for Room {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Room").finish_non_exhaustive()
+    }
+}
+
+/// The macro-steps that are added, and what is to know of their powers.
+struct Steps<'a, 'b> {
+    rows: &'a Rows,
+    /// Length of each, s.
+    size: f64,
+    end_of: &'a dyn Fn(usize) -> f64,
+    look: &'a mut Look<'b>,
+    /// Integrated residual energy of all power bonds by macro-step, J.
+    made: [f64; MOST_STEPS],
+}
+
+/// Receives the number of a bond, its powers by macro-step, and the greatest magnitudes of residual and given power, W.
+type Look<'a> = dyn FnMut(usize, Powers<'_>, [f64; 2]) + 'a;
+
+/// Powers of one bond in some macro-steps.
+#[derive(Clone, Copy)]
+pub(crate) struct Powers<'a> {
+    /// Number of macro-steps.
+    pub(crate) steps: usize,
+    /// Residual and given power in each, W.
+    pub(crate) of: &'a dyn Fn(usize) -> [f64; 2],
+}
+
+impl<const N: usize> Columns<N> {
     const EMPTY: Self = Self {
-        effort: [0.0; MOST_STEPS + 1],
-        flow: [0.0; MOST_STEPS + 1],
-        given: [0.0; MOST_STEPS],
-        received: [0.0; MOST_STEPS],
-        output_power: [0.0; MOST_STEPS],
-        curvature: [0.0; MOST_STEPS],
-        residual: [0.0; MOST_STEPS],
-        given_energy: [0.0; MOST_STEPS],
-        integrated: [0.0; MOST_STEPS],
-        transferred: [0.0; MOST_STEPS],
-        residual_integrated: [0.0; MOST_STEPS],
-        // The sum of no numbers.
-        made: [-0.0; MOST_STEPS],
+        effort: [[0.0; N]; MOST_STEPS + 1],
+        flow: [[0.0; N]; MOST_STEPS + 1],
+        given: [[0.0; N]; MOST_STEPS],
+        received: [[0.0; N]; MOST_STEPS],
+        output_power: [[0.0; N]; MOST_STEPS],
+        curvature: [[0.0; N]; MOST_STEPS],
+        residual: [[0.0; N]; MOST_STEPS],
+        transferred_integrated: [[0.0; N]; MOST_STEPS],
+        residual_integrated: [[0.0; N]; MOST_STEPS],
     };
 
-    /// Adds the powers of an axis to those before it; there are none before the `FIRST`. Returns the last change of its flow.
+    /// Collects effort and flow of an axis of each bond from the rows.
     #[inline(always)]
-    fn add_axis<const FIRST: bool>(&mut self, axis: &Axis, last_change: f64, rows: &Rows) -> f64 {
-        let steps = rows.steps();
-        if steps == 0 {
-            return last_change;
+    fn gather(&mut self, axes: [&Axis; N], rows: &Rows) {
+        let efforts = axes.map(|axis| axis.effort_output);
+        let flows = axes.map(|axis| axis.flow_output);
+        let all_outputs = efforts.iter().chain(&flows);
+        // So that no index is checked in the loop.
+        for output in all_outputs {
+            assert!(*output < rows.width());
         }
-        // Slices of one length, so that no index is checked in the loops.
-        let (effort, flow) = (&mut self.effort[..=steps], &mut self.flow[..=steps]);
-        assert!(axis.effort_output.max(axis.flow_output) < rows.width());
-        for ((effort, flow), row) in effort.iter_mut().zip(&mut *flow).zip(rows.all()) {
-            (*effort, *flow) = (row[axis.effort_output], row[axis.flow_output]);
+        let columns = self.effort.iter_mut().zip(&mut self.flow);
+        for ((effort, flow), row) in columns.zip(rows.all()) {
+            *effort = efforts.map(|output| row[output]);
+            *flow = flows.map(|output| row[output]);
         }
+    }
+
+    /// Adds the powers of the axes that were gathered to those of the axes before them; there are none before the `FIRST`.
+    /// Returns the last changes of their flows.
+    #[inline(always)]
+    fn add_axis<const FIRST: bool>(
+        &mut self,
+        weights: Each<N>,
+        mut last_changes: Each<N>,
+        steps: usize,
+    ) -> Each<N> {
+        // Slices of one length, so that no index is checked in the loop.
+        let (effort, flow) = (&self.effort[..=steps], &self.flow[..=steps]);
         let (effort_before, effort) = (&effort[..steps], &effort[1..]);
         let (flow_before, flow) = (&flow[..steps], &flow[1..]);
         let (given, received) = (&mut self.given[..steps], &mut self.received[..steps]);
         let output_power = &mut self.output_power[..steps];
+        let curvature = &mut self.curvature[..steps];
         let before = |sum: f64| if FIRST { 0.0 } else { sum };
         for step in 0..steps {
-            let effort_input = axis.weight * effort_before[step];
-            let flow_input = axis.weight * flow_before[step];
-            given[step] = before(given[step]) + effort[step] * flow_input;
-            received[step] = before(received[step]) + effort_input * flow[step];
-            let power = axis.weight * effort[step] * flow[step];
-            output_power[step] = before(output_power[step]) + power;
+            for bond in 0..N {
+                let weight = weights[bond];
+                let effort_input = weight * effort_before[step][bond];
+                let flow_input = weight * flow_before[step][bond];
+                let (effort, flow) = (effort[step][bond], flow[step][bond]);
+                given[step][bond] = before(given[step][bond]) + effort * flow_input;
+                received[step][bond] = before(received[step][bond]) + effort_input * flow;
+                let power = weight * effort * flow;
+                output_power[step][bond] = before(output_power[step][bond]) + power;
+                let change = flow - flow_before[step][bond];
+                let bent = effort_input * (change - last_changes[bond]);
+                curvature[step][bond] = before(curvature[step][bond]) + bent;
+                last_changes[bond] = change;
+            }
         }
-        let (first, rest) = self.curvature.split_at_mut(1);
-        let bend = |effort: f64, last_change: f64, [from, to]: [f64; 2]| {
-            (axis.weight * effort) * ((to - from) - last_change)
-        };
-        let bent = bend(effort_before[0], last_change, [flow_before[0], flow[0]]);
-        first[0] = before(first[0]) + bent;
-        let (rest, effort_before) = (&mut rest[..steps - 1], &effort_before[1..]);
-        let (last, now, after) = (&flow_before[..steps - 1], &flow[..steps - 1], &flow[1..]);
-        for step in 0..steps - 1 {
-            let last_change = now[step] - last[step];
-            let bent = bend(effort_before[step], last_change, [now[step], after[step]]);
-            rest[step] = before(rest[step]) + bent;
-        }
-        flow[steps - 1] - flow_before[steps - 1]
+        last_changes
     }
 
-    /// Computes the energies of each of these `steps` of this `size`, s, from the powers, and the errors from the curvatures.
+    /// Computes residual powers from the powers, and what is added to sums for each of these `steps` of this `size`, s. Returns the
+    /// output powers at their end.
     #[inline(always)]
-    fn integrate(&mut self, steps: usize, size: f64, output_power_before: f64) {
-        if steps == 0 {
-            return;
-        }
+    fn integrate(&mut self, steps: usize, size: f64, mut output_power_before: Each<N>) -> Each<N> {
         let half = 0.5 * size;
         let (given, received) = (&self.given[..steps], &self.received[..steps]);
+        let output_power = &self.output_power[..steps];
         let residual = &mut self.residual[..steps];
-        let given_energy = &mut self.given_energy[..steps];
         let curvature = &mut self.curvature[..steps];
+        let integrated = &mut self.transferred_integrated[..steps];
         for step in 0..steps {
-            residual[step] = received[step] - given[step];
-            given_energy[step] = given[step] * size;
-            curvature[step] = curvature[step] * size / 12.0;
+            for bond in 0..N {
+                residual[step][bond] = received[step][bond] - given[step][bond];
+                integrated[step][bond] = half * (output_power_before[bond] + given[step][bond]);
+                output_power_before[bond] = output_power[step][bond];
+                let curvature = &mut curvature[step][bond];
+                // The first step of a run has no change before it: nothing is added then.
+                let bent = *curvature * size / 12.0;
+                *curvature = if bent.is_nan() { -0.0 } else { bent };
+            }
         }
-        let integrated = &mut self.integrated[..steps];
-        let pairs = self.output_power.iter().zip(&given[1..]);
-        for (integrated, (before, given)) in integrated[1..].iter_mut().zip(pairs) {
-            *integrated = half * (before + given);
-        }
-        integrated[0] = half * (output_power_before + given[0]);
-        // The first step of a run has no change before it.
-        if curvature[0].is_nan() {
-            curvature[0] = -0.0;
-        }
+        output_power_before
     }
-}
-
-/// The first of the numbers by `better`, which keeps its second argument where its first one is NaN.
-#[inline(always)]
-fn extreme(values: &[f64], first: f64, better: impl Fn(f64, f64) -> f64) -> f64 {
-    let mut lanes = [first; LANES];
-    let (chunks, rest) = values.as_chunks::<LANES>();
-    for chunk in chunks {
-        for lane in 0..LANES {
-            lanes[lane] = better(chunk[lane], lanes[lane]);
-        }
-    }
-    let lanes = lanes.iter().chain(rest);
-    lanes.fold(first, |found, value| better(*value, found))
-}
-
-#[inline(always)]
-fn greatest_magnitude(values: &[f64], first: f64) -> f64 {
-    extreme(values, first, |value, most| greater(value.abs(), most))
 }
 
 impl Ledger {
@@ -168,7 +189,7 @@ impl Ledger {
     }
 
     /// Adds the macro-steps of the rows, all of this `size`, s. `end_of` gives their ends by their numbers among the rows, s.
-    /// `look` receives the residual and the given power of each bond in each macro-step, W, and their greatest magnitudes.
+    /// `look` receives the powers of each bond, W, and the greatest magnitudes of residual and given power.
     pub(crate) fn observe_rows(
         &mut self,
         rows: &Rows,
@@ -176,26 +197,25 @@ impl Ledger {
         end_of: &dyn Fn(usize) -> f64,
         look: &mut Look<'_>,
     ) {
-        with_wide_registers(Observation {
-            ledger: self,
+        let steps = Steps {
             rows,
             size,
             end_of,
             look,
+            // The sum of no numbers.
+            made: [-0.0; MOST_STEPS],
+        };
+        with_wide_registers(Observation {
+            ledger: self,
+            steps,
         });
     }
 }
 
-/// Receives the number of a bond, its residual and given power in each macro-step, W, and their greatest magnitudes.
-type Look<'a> = dyn FnMut(usize, [&[f64]; 2], [f64; 2]) + 'a;
-
 /// Does the work of [`Ledger::observe_rows`].
 struct Observation<'a, 'b> {
     ledger: &'a mut Ledger,
-    rows: &'a Rows,
-    size: f64,
-    end_of: &'a dyn Fn(usize) -> f64,
-    look: &'a mut Look<'b>,
+    steps: Steps<'a, 'b>,
 }
 
 impl Loops for Observation<'_, '_> {
@@ -203,116 +223,222 @@ impl Loops for Observation<'_, '_> {
 
     #[inline(always)]
     fn run(self) {
-        let Self {
-            ledger,
-            rows,
-            size,
-            end_of,
-            look,
-        } = self;
-        let steps = rows.steps();
-        let mut columns = Columns::EMPTY;
-        for (index, bond) in ledger.bonds.iter_mut().enumerate() {
-            let mut axes = bond.axes.iter().zip(&mut bond.last_changes);
-            if let Some((axis, last_change)) = axes.next() {
-                *last_change = columns.add_axis::<true>(axis, *last_change, rows);
+        let Self { ledger, mut steps } = self;
+        let Room(of_one) = &mut *ledger.room;
+        let (groups, others) = ledger.bonds.as_chunks_mut::<SIDE_BY_SIDE>();
+        let mut first = 0;
+        if !groups.is_empty() {
+            // On the stack: kept in the room, they are not computed in wide registers.
+            let mut columns = Columns::EMPTY;
+            for group in groups {
+                let axes = group[0].axes.len();
+                if group.iter().all(|bond| bond.axes.len() == axes) {
+                    steps.add_to(group, &mut columns, first);
+                } else {
+                    steps.add_to_each(group, of_one, first);
+                }
+                first += SIDE_BY_SIDE;
             }
-            for (axis, last_change) in axes {
-                *last_change = columns.add_axis::<false>(axis, *last_change, rows);
-            }
-            let greatest = bond.add_columns(&mut columns, steps, size, end_of);
-            let powers = [&columns.residual[..steps], &columns.given[..steps]];
-            look(index, powers, greatest);
         }
-        let made = &columns.made[..steps];
+        steps.add_to_each(others, of_one, first);
+        let made = &steps.made[..steps.rows.steps()];
         let peak = &mut ledger.peak;
-        if ledger.bonds.len() > 1 && greatest_magnitude(made, 0.0) > peak.0.abs() {
+        if ledger.bonds.len() > 1 && greatest_magnitude(made) > peak.0.abs() {
             for (step, made) in made.iter().enumerate() {
                 if made.abs() > peak.0.abs() {
-                    *peak = (*made, end_of(step));
+                    *peak = (*made, (steps.end_of)(step));
                 }
             }
         }
     }
 }
 
-impl BondAccount {
-    /// Adds the macro-steps whose powers are in the columns, in their order. Returns the greatest magnitudes of residual and
-    /// given power, W.
+#[inline(always)]
+fn greatest_magnitude(values: &[f64]) -> f64 {
+    let values = values.iter();
+    values.fold(0.0, |most, value| greater(value.abs(), most))
+}
+
+impl Steps<'_, '_> {
     #[inline(always)]
-    fn add_columns(
+    fn add_to_each(&mut self, bonds: &mut [BondAccount], columns: &mut Columns<1>, first: usize) {
+        let (bonds, _) = bonds.as_chunks_mut::<1>();
+        for (index, bond) in bonds.iter_mut().enumerate() {
+            self.add_to(bond, columns, first + index);
+        }
+    }
+
+    /// Adds the macro-steps to bonds with as many axes each, of which the `first` one has this number.
+    #[inline(always)]
+    fn add_to<const N: usize>(
         &mut self,
-        columns: &mut Columns,
-        steps: usize,
-        size: f64,
-        end_of: &dyn Fn(usize) -> f64,
-    ) -> [f64; 2] {
-        columns.integrate(steps, size, self.output_power_before);
-        let half = 0.5 * size;
-        let mut sums = self.energy;
-        let mut curvature = self.error.curvature;
-        let (residual, given_energy) = (&columns.residual[..steps], &columns.given_energy[..steps]);
-        let (integrated, curvatures) = (&columns.integrated[..steps], &columns.curvature[..steps]);
-        let transferred = &mut columns.transferred[..steps];
-        let residual_integrated = &mut columns.residual_integrated[..steps];
-        for step in 0..steps {
-            sums.transferred_energy += given_energy[step];
-            transferred[step] = sums.transferred_energy;
-            sums.transferred_energy_abs += given_energy[step].abs();
-            let residual_energy = residual[step] * size;
-            sums.residual_energy += residual_energy;
-            sums.applied_residual_energy += residual_energy;
-            sums.residual_energy_abs += residual_energy.abs();
-            sums.residual_energy_integrated += half * residual[step];
-            residual_integrated[step] = sums.residual_energy_integrated;
-            sums.transferred_energy_integrated += integrated[step];
-            curvature += curvatures[step];
-        }
-        self.least = extreme(transferred, self.least, less);
-        self.greatest = extreme(transferred, self.greatest, greater);
-        let most = [
-            greatest_magnitude(residual, 0.0),
-            greatest_magnitude(&columns.given[..steps], 0.0),
-        ];
-        let made = greatest_magnitude(residual_integrated, 0.0);
-        if most[0] > sums.max_residual_power || made > sums.peak_residual_energy_integrated.abs() {
-            sums.keep_peaks_of(residual, residual_integrated, end_of);
-        }
-        if self.is_power {
-            let all = columns.made[..steps].iter_mut();
-            for (all, own) in all.zip(&*residual_integrated) {
-                *all += own;
+        bonds: &mut [BondAccount; N],
+        columns: &mut Columns<N>,
+        first: usize,
+    ) {
+        let steps = self.rows.steps();
+        for axis in 0..bonds[0].axes.len() {
+            let axes = bonds.each_ref().map(|bond| &bond.axes[axis]);
+            let weights = axes.map(|axis| axis.weight);
+            columns.gather(axes, self.rows);
+            let last = bonds.each_ref().map(|bond| bond.last_changes[axis]);
+            let last = match axis {
+                0 => columns.add_axis::<true>(weights, last, steps),
+                _ => columns.add_axis::<false>(weights, last, steps),
+            };
+            for (bond, last) in bonds.iter_mut().zip(last) {
+                bond.last_changes[axis] = last;
             }
         }
-        if let Some(last) = steps.checked_sub(1) {
-            sums.given_power = columns.given[last];
-            sums.received_power = columns.received[last];
-            sums.residual_power = residual[last];
-            sums.applied_residual_power = residual[last];
-            self.output_power_before = columns.output_power[last];
+        let greatest = self.sum(bonds, columns);
+        let integrated = &columns.residual_integrated[..steps];
+        if bonds.iter().all(|bond| bond.is_power) {
+            for (made, own) in self.made.iter_mut().zip(integrated) {
+                *made = own.iter().fold(*made, |made, own| made + own);
+            }
+        } else {
+            for (index, _) in bonds.iter().enumerate().filter(|(_, bond)| bond.is_power) {
+                let own = integrated.iter().map(|each| each[index]);
+                self.made
+                    .iter_mut()
+                    .zip(own)
+                    .for_each(|(made, own)| *made += own);
+            }
         }
-        self.energy = sums;
-        self.error.curvature = curvature;
+        for (index, bond) in bonds.iter_mut().enumerate() {
+            let [residual, given, made] = greatest.map(|each| each[index]);
+            let residual_in = |step: usize| columns.residual[step][index];
+            let sums = &mut bond.energy;
+            if residual > sums.max_residual_power
+                || made > sums.peak_residual_energy_integrated.abs()
+            {
+                let in_step = |step: usize| [residual_in(step), integrated[step][index]];
+                sums.keep_peaks_of((0..steps).map(in_step), self.end_of);
+            }
+            let of = |step: usize| [residual_in(step), columns.given[step][index]];
+            (self.look)(first + index, Powers { steps, of: &of }, [residual, given]);
+        }
+    }
+
+    /// Adds the powers in the columns to the sums of the bonds. Returns the greatest magnitudes of residual power and given power, W,
+    /// and of the integrated residual energy, J.
+    #[inline(always)]
+    fn sum<const N: usize>(
+        &self,
+        bonds: &mut [BondAccount; N],
+        columns: &mut Columns<N>,
+    ) -> [Each<N>; 3] {
+        let (steps, size) = (self.rows.steps(), self.size);
+        let output_power = bonds.each_ref().map(|bond| bond.output_power_before);
+        let output_power = columns.integrate(steps, size, output_power);
+        let half = 0.5 * size;
+        let mut sums = Sums::of(bonds);
+        let (residual, given) = (&columns.residual[..steps], &columns.given[..steps]);
+        let transferred_integrated = &columns.transferred_integrated[..steps];
+        let curvature = &columns.curvature[..steps];
+        let residual_integrated = &mut columns.residual_integrated[..steps];
+        let mut most = [[0.0; N]; 3];
+        for step in 0..steps {
+            for bond in 0..N {
+                let (residual, given) = (residual[step][bond], given[step][bond]);
+                let transferred = given * size;
+                sums.transferred[bond] += transferred;
+                sums.transferred_abs[bond] += transferred.abs();
+                sums.least[bond] = less(sums.transferred[bond], sums.least[bond]);
+                sums.greatest[bond] = greater(sums.transferred[bond], sums.greatest[bond]);
+                let residual_energy = residual * size;
+                sums.residual[bond] += residual_energy;
+                sums.applied_residual[bond] += residual_energy;
+                sums.residual_abs[bond] += residual_energy.abs();
+                sums.residual_integrated[bond] += half * residual;
+                residual_integrated[step][bond] = sums.residual_integrated[bond];
+                sums.transferred_integrated[bond] += transferred_integrated[step][bond];
+                sums.curvature[bond] += curvature[step][bond];
+                most[0][bond] = greater(residual.abs(), most[0][bond]);
+                most[1][bond] = greater(given.abs(), most[1][bond]);
+                let made = sums.residual_integrated[bond].abs();
+                most[2][bond] = greater(made, most[2][bond]);
+            }
+        }
+        sums.keep(bonds);
+        for (index, bond) in bonds.iter_mut().enumerate() {
+            bond.output_power_before = output_power[index];
+            if let Some(last) = steps.checked_sub(1) {
+                let energy = &mut bond.energy;
+                energy.given_power = given[last][index];
+                energy.received_power = columns.received[last][index];
+                energy.residual_power = residual[last][index];
+                energy.applied_residual_power = residual[last][index];
+            }
+        }
         most
     }
 }
 
+/// Sums and extremes of some bonds, sum by sum: each is one register.
+struct Sums<const N: usize> {
+    transferred: Each<N>,
+    transferred_abs: Each<N>,
+    transferred_integrated: Each<N>,
+    residual: Each<N>,
+    residual_abs: Each<N>,
+    residual_integrated: Each<N>,
+    applied_residual: Each<N>,
+    curvature: Each<N>,
+    least: Each<N>,
+    greatest: Each<N>,
+}
+
+impl<const N: usize> Sums<N> {
+    #[inline(always)]
+    fn of(bonds: &[BondAccount; N]) -> Self {
+        let each = |value: fn(&BondAccount) -> f64| bonds.each_ref().map(value);
+        Self {
+            transferred: each(|bond| bond.energy.transferred_energy),
+            transferred_abs: each(|bond| bond.energy.transferred_energy_abs),
+            transferred_integrated: each(|bond| bond.energy.transferred_energy_integrated),
+            residual: each(|bond| bond.energy.residual_energy),
+            residual_abs: each(|bond| bond.energy.residual_energy_abs),
+            residual_integrated: each(|bond| bond.energy.residual_energy_integrated),
+            applied_residual: each(|bond| bond.energy.applied_residual_energy),
+            curvature: each(|bond| bond.error.curvature),
+            least: each(|bond| bond.least),
+            greatest: each(|bond| bond.greatest),
+        }
+    }
+
+    #[inline(always)]
+    fn keep(&self, bonds: &mut [BondAccount; N]) {
+        for (index, bond) in bonds.iter_mut().enumerate() {
+            let energy = &mut bond.energy;
+            energy.transferred_energy = self.transferred[index];
+            energy.transferred_energy_abs = self.transferred_abs[index];
+            energy.transferred_energy_integrated = self.transferred_integrated[index];
+            energy.residual_energy = self.residual[index];
+            energy.residual_energy_abs = self.residual_abs[index];
+            energy.residual_energy_integrated = self.residual_integrated[index];
+            energy.applied_residual_energy = self.applied_residual[index];
+            bond.error.curvature = self.curvature[index];
+            (bond.least, bond.greatest) = (self.least[index], self.greatest[index]);
+        }
+    }
+}
+
 impl BondEnergy {
-    /// Keeps what is greater than ever before among macro-steps, with their times.
+    /// Keeps what is greater than ever before among macro-steps, of which residual power and integrated energy are given, with their times.
     #[cold]
     fn keep_peaks_of(
         &mut self,
-        residual: &[f64],
-        integrated: &[f64],
+        in_steps: impl Iterator<Item = [f64; 2]>,
         end_of: &dyn Fn(usize) -> f64,
     ) {
-        for (step, (power, energy)) in residual.iter().zip(integrated).enumerate() {
+        for (step, [power, energy]) in in_steps.enumerate() {
             if power.abs() > self.max_residual_power {
                 self.max_residual_power = power.abs();
                 self.max_residual_power_time = end_of(step);
             }
             if energy.abs() > self.peak_residual_energy_integrated.abs() {
-                self.peak_residual_energy_integrated = *energy;
+                self.peak_residual_energy_integrated = energy;
                 self.peak_residual_energy_integrated_time = end_of(step);
             }
         }

@@ -9,6 +9,7 @@ use crate::graph::Axis;
 use crate::state::{SystemState, added_to, outputs_of};
 use crate::state_stream::stored;
 use crate::step::Step;
+pub(crate) use copies::Powers;
 use integration::{AxisCourse, Work};
 
 /// Power and energy over a bond so far. Powers are those of the last step, at its end.
@@ -95,6 +96,8 @@ pub struct Ledger {
     /// The integrated residual energy of all power bonds together where it had the greatest magnitude, J, and the time of
     /// that, s; kept where there are several bonds.
     peak: (f64, f64),
+    /// For macro-steps in a row.
+    room: Box<copies::Room>,
 }
 
 #[derive(Debug, Clone)]
@@ -162,6 +165,7 @@ impl Ledger {
             copies_own_outputs: has_copies && !exchanges && Self::copies_own_outputs(state),
             exchanges,
             peak: (0.0, 0.0),
+            room: Box::default(),
         }
     }
 
@@ -370,7 +374,7 @@ impl BondAccount {
     }
 }
 
-stored!(Ledger { bonds, peak; has_copies, copies_own_outputs, exchanges });
+stored!(Ledger { bonds, peak; has_copies, copies_own_outputs, exchanges, room });
 stored!(BondAccount {
     last_changes,
     output_power_before,

@@ -5,6 +5,7 @@ use super::{Observing, Run, account, fail_by, reach_point};
 use crate::dispatch::Dispatch;
 use crate::engine::lane;
 use crate::fault::RunError;
+use crate::ledger::Powers;
 use crate::profile::Unprofiled;
 use crate::state::Together;
 
@@ -113,7 +114,7 @@ fn account_rows(run: &mut Run) {
     let step_of = |row: usize| timeline.step_after(row as u64);
     let end_of = |row: usize| step_of(row).end(clock);
     let alarms = &mut run.alarms;
-    let mut look = |bond: usize, powers: [&[f64]; 2], greatest: [f64; 2]| {
+    let mut look = |bond: usize, powers: Powers<'_>, greatest: [f64; 2]| {
         let time_of = |row: usize| {
             let step = step_of(row);
             step.time + step.size
