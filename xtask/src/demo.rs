@@ -135,7 +135,9 @@ fn system_file(variant: &Variant, fmus: &Path) -> String {
 [experiment]
 stop_time = 10.0
 step_size = 1e-3
+method = \"jacobi\"
 exchange = \"{exchange}\"
+extrapolation = \"hold\"
 
 [components.left]
 fmu = {force}

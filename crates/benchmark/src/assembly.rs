@@ -72,11 +72,12 @@ pub(crate) struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    /// An empty system with macro-step `step` and stop time `stop`, s.
+    /// An empty system of units in parallel, with macro-step `step` and stop time `stop`, s.
     pub(crate) fn new(roles: &'a RoleAssignment, step: f64, stop: f64) -> Self {
         let mut file = SystemFile::new("<benchmark>");
         file.experiment.step_size = Some(Spanned::unplaced(step));
         file.experiment.stop_time = Some(Spanned::unplaced(stop));
+        file.experiment.method = Some(Choice::new("jacobi"));
         Self {
             roles,
             role_of: BTreeMap::new(),

@@ -168,7 +168,7 @@ fn measure(
     for (name, swings, is_corrected) in WAYS {
         let mut system = System::new(STEP);
         system.stop_time(STOP);
-        system.extrapolation(case.name);
+        system.method("jacobi").extrapolation(case.name);
         system.add("first", CurveUnit::new(&FIRST, 3));
         system.add("second", CurveUnit::new(&SECOND, 3));
         let bond = system.bond("flow", ("first.x", "second.x"), ("second.v", "first.v"));

@@ -367,6 +367,7 @@ mod tests {
     fn damped(exchange: &str, flow_step: f64) -> Run {
         let mut system = System::new(H);
         system.stop_time(4.0 * H);
+        system.method("jacobi").extrapolation("hold");
         let damper = LinearUnit::new(&[0.0], &["f"], &["e"], [&[0.0], &[0.0], &[0.0], &[D]]);
         system.add("a", damper).exchange(exchange);
         let motion = ClosureUnit::new(&[("e", 0.0)], &[("f", FLOW[0])], |call| {
@@ -400,6 +401,7 @@ mod tests {
     fn the_work_of_a_stale_flow_has_the_opposite_sign() {
         let mut system = System::new(H);
         system.stop_time(4.0 * H);
+        system.method("jacobi").extrapolation("hold");
         let damper = LinearUnit::new(&[0.0], &["e"], &["f"], [&[0.0], &[0.0], &[0.0], &[D]]);
         system.add("b", damper).exchange("stale");
         let motion = ClosureUnit::new(&[("f", 0.0)], &[("e", FLOW[0])], |call| {

@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn ranges_are_kept_back_to_a_quarter_of_the_steps() {
         let mut system = System::new(H);
-        system.stop_time(1000.0 * H);
+        system.stop_time(1000.0 * H).extrapolation("hold");
         let source = ClosureUnit::new(&[], &[("y", 0.0)], |call| {
             call.outputs[0] = call.time + call.step;
         });

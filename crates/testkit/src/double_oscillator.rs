@@ -142,7 +142,7 @@ impl DoubleOscillator {
         motion: impl Unit + 'static,
     ) -> System {
         let mut system = System::new(coupling.macro_step);
-        system.stop_time(coupling.stop_time);
+        system.stop_time(coupling.stop_time).method("jacobi");
         let mut settings = system
             .add("force", force)
             .step_size(coupling.force_step)

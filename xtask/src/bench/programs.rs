@@ -192,7 +192,7 @@ fn check_steps(summary: &str, expected: usize) -> Result<(), String> {
 fn system_file(fmu: &Path, instances: usize, steps: usize) -> String {
     let stop_time = steps as f64 * STEP_SIZE;
     let mut text = format!(
-        "[experiment]\nstart_time = 0.0\nstop_time = {stop_time:?}\nstep_size = {STEP_SIZE:?}\n"
+        "[experiment]\nstart_time = 0.0\nstop_time = {stop_time:?}\nstep_size = {STEP_SIZE:?}\nmethod = \"jacobi\"\nextrapolation = \"hold\"\n"
     );
     // Writing into a String cannot fail.
     for index in 0..instances {

@@ -8,6 +8,7 @@ use gyrator_testkit::{ModelUnit, Trace};
 
 fn crane(step: f64, formulation: &str, restart: bool) -> System {
     let mut system = System::new(step);
+    system.method("jacobi").extrapolation("hold");
     system
         .add("mechanics", ModelUnit::<CraneMechanics>::new())
         .start("formulation", formulation)

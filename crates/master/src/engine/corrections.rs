@@ -131,7 +131,7 @@ mod tests {
     /// grow by 3 and by −1 a macro-step from 4 and 20 on, and the flow by 2 from 1 on.
     fn two_bonds(limit: (&str, f64), is_shared: bool) -> Run {
         let mut system = System::new(H);
-        system.stop_time(4.0 * H);
+        system.stop_time(4.0 * H).extrapolation("hold");
         let ramp = |name: &'static str, start: f64, rise: f64| {
             ClosureUnit::new(&[("f", 0.0)], &[(name, start)], move |call| {
                 call.outputs[0] = start + rise * (call.time + call.step) / H;
@@ -203,7 +203,7 @@ mod tests {
     fn the_axes_of_a_bond_keep_their_direction() {
         let added = |limit: f64| {
             let mut system = System::new(H);
-            system.stop_time(4.0 * H);
+            system.stop_time(4.0 * H).extrapolation("hold");
             let end = |call: &crate::unit::Call<'_>| (call.time + call.step) / H;
             let efforts = [("e1", 4.0), ("e2", 20.0)];
             let one = ClosureUnit::new(&[("f1", 0.0), ("f2", 0.0)], &efforts, move |call| {

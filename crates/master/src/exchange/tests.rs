@@ -161,6 +161,7 @@ fn source(input: &str, output: &str, values: [f64; 5]) -> impl Unit + use<> {
 fn empty() -> System {
     let mut system = System::new(H);
     system.stop_time(4.0 * H);
+    system.method("jacobi").extrapolation("hold");
     system
 }
 

@@ -443,6 +443,7 @@ mod tests {
     fn ledger(flow_step: f64, of_bond: impl FnOnce(crate::system::BondSettings<'_>)) -> Run {
         let mut system = System::new(H);
         system.start_time(0.0).stop_time(4.0 * H);
+        system.method("jacobi").extrapolation("hold");
         system.add("a", source("f", "e", EFFORT));
         system
             .add("b", source("e", "f", FLOW))
@@ -551,6 +552,7 @@ mod tests {
     fn the_energies_of_two_axes_add_up() {
         let mut system = System::new(H);
         system.stop_time(4.0 * H);
+        system.method("jacobi").extrapolation("hold");
         let at = |values: [f64; 4], time: f64| values[((time + 1e-9) / H) as usize];
         let starts = [("e1", EFFORT[0]), ("e2", FLOW[0])];
         system.add(
@@ -605,6 +607,7 @@ mod tests {
         }
         let mut system = System::new(H);
         system.stop_time(4.0 * H);
+        system.method("jacobi").extrapolation("hold");
         system.add("a", damper("f", "e")).exchange("stale");
         system.add("b", source("e", "f", FLOW));
         let _ = system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f"));
@@ -614,6 +617,7 @@ mod tests {
         // The same where the damper is at end b: the power has the opposite sign.
         let mut system = System::new(H);
         system.stop_time(4.0 * H);
+        system.method("jacobi").extrapolation("hold");
         system.add("a", source("f", "e", FLOW));
         system.add("b", damper("e", "f")).exchange("stale");
         let _ = system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f"));
@@ -631,6 +635,7 @@ mod tests {
         for (corrects, signal, sign) in [("effort", FLOW, 1.0), ("flow", EFFORT, -1.0)] {
             let mut system = System::new(H);
             system.stop_time(4.0 * H);
+            system.method("jacobi").extrapolation("hold");
             system.add("a", source("f", "e", EFFORT));
             system.add("b", source("e", "f", FLOW));
             let _ = system

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn changes_of_the_degree_have_their_times() {
         let mut system = System::new(0.1);
-        system.stop_time(4.0).extrapolation("auto");
+        system.stop_time(4.0).method("jacobi").extrapolation("auto");
         let signal = |t: f64| match t {
             t if t < 1.95 => (2.0 * t).sin(),
             // Alternates, within the values that came before.

@@ -83,6 +83,7 @@ impl Observer for SlowRecorder {
 /// Two components that feed each other; the second one waits in its steps.
 fn run(clock: &Clock, profile: Option<&Profile>, options: &RunOptions) -> Run {
     let mut system = System::new(0.1);
+    system.extrapolation("hold");
     for name in ["left", "right"] {
         let add = |call: crate::unit::Call<'_>| call.outputs[0] += call.inputs[0] + 1.0;
         let waits = profile.filter(|_| name == "right");
