@@ -238,7 +238,7 @@ fn complete(operation: &Operation, state: &mut SystemState, step: &Step) -> Resu
         }
         Operation::Scenario => {
             let (time, now) = (step.end(&graph.clock), end());
-            scenario::advance(state, time, step.index + 1, now);
+            scenario::advance(state, time, step.index + 1, now, false);
         }
         // A unit that has ended the simulation accepts no further inputs (FMI 2.0 §4.2.4).
         Operation::Exchange(_) if units.terminated.is_some() => signals.exchanged.fill(0.0),

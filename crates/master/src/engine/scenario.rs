@@ -14,7 +14,7 @@ use crate::unit::{UnitResult, Value};
 /// Has a scenario act from the communication point `start`, s, on.
 pub(crate) fn add_scenario(state: &mut SystemState, scenario: RunningScenario, start: f64) {
     state.scenario = scenario;
-    advance(state, start, 0, 0.0);
+    advance(state, start, 0, 0.0, false);
     super::select_ways_of_giving(state);
 }
 
@@ -40,8 +40,9 @@ pub(super) fn take_back_additions(scenario: &RunningScenario, courses: &mut Cour
 }
 
 /// Begins and ends the actions that are due at the communication point `time`, s, with which the
-/// macro-step `next` begins, `now` s since the start.
-pub(crate) fn advance(state: &mut SystemState, time: f64, next: u64, now: f64) {
+/// macro-step `next` begins, `now` s since the start. `is_observed`: extrapolations have received the values of that
+/// point already, and receive those of the inputs acted on again.
+pub(crate) fn advance(state: &mut SystemState, time: f64, next: u64, now: f64, is_observed: bool) {
     let SystemState {
         graph,
         units,
@@ -66,7 +67,7 @@ pub(crate) fn advance(state: &mut SystemState, time: f64, next: u64, now: f64) {
         let course = &mut courses.inputs[input];
         if has_changed {
             course.forget();
-            if !units.members[course.source_component].is_due(next) {
+            if is_observed || !units.members[course.source_component].is_due(next) {
                 course.observe(&signals.reals, f64::NAN, now);
             }
         }
@@ -288,7 +289,7 @@ pub(crate) fn extend_scenario(
     let actions: usize = actions.map(|channel| channel.actions.len()).sum();
     state.scenario.done.reserve(2 * actions);
     let now = state.graph.clock.duration(step.from);
-    advance(state, step.time, next, now);
+    advance(state, step.time, next, now, true);
     super::select_ways_of_giving(state);
     Ok(())
 }
