@@ -25,13 +25,42 @@ use crate::state_stream::{StateStream, Stored};
 pub(super) struct Auto {
     history: History,
     order: usize,
-    /// Averaged squares of the prediction errors of each degree; `None` before the first.
-    errors: [Option<f64>; 4],
+    /// The newest values as they follow each other at equal distances.
+    spacing: Spacing,
+    /// Averaged squares of the prediction errors of each degree; NaN before the first.
+    errors: [f64; 4],
     /// Highest degree of curves that the receiver follows.
     follows: usize,
     /// The last changes of the order, oldest first.
     changes: [OrderChange; KEPT_CHANGES],
     changed: usize,
+}
+
+/// The distance of the newest values, and their differences.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spacing {
+    /// From the value before the newest one to that, s.
+    span: f64,
+    /// Spans in a row that are equal, that one included; no more than three are counted.
+    equal: usize,
+    /// The newest value and its backward differences of orders 1 to 3.
+    differences: [f64; 4],
+}
+
+impl Spacing {
+    /// Takes the value that comes `span` s after the newest one.
+    fn push(&mut self, span: f64, value: f64) {
+        let follows = self.is_equal(span);
+        self.equal = if follows { (self.equal + 1).min(3) } else { 1 };
+        self.span = span;
+        let [newest, last, bend, _] = self.differences;
+        let change = value - newest;
+        self.differences = [value, change, change - last, change - last - bend];
+    }
+
+    fn is_equal(&self, span: f64) -> bool {
+        (self.span - span).abs() <= EQUAL_SPANS * span
+    }
 }
 
 /// Changes of the order that are kept for the report: a signal whose order swings has too many.
@@ -70,7 +99,8 @@ impl Default for Auto {
         Self {
             history: History::default(),
             order: 0,
-            errors: [None; 4],
+            spacing: Spacing::default(),
+            errors: [f64::NAN; 4],
             follows: usize::MAX,
             changes: [OrderChange::default(); KEPT_CHANGES],
             changed: 0,
@@ -106,48 +136,33 @@ impl Auto {
 
     fn average(&mut self, degree: usize, error: f64) {
         let square = error * error;
-        let average = |past: f64| MEMORY * past + (1.0 - MEMORY) * square;
-        self.errors[degree] = Some(self.errors[degree].map_or(square, average));
+        let past = self.errors[degree];
+        self.errors[degree] = if past.is_nan() {
+            square
+        } else {
+            MEMORY * past + (1.0 - MEMORY) * square
+        };
     }
 
     /// The newest value and its backward differences of orders 1 to 3, where there are four values at equal distances, and `time`
     /// follows at the same distance. The polynomial of degree n is then the sum of the first n + 1 of them there.
     fn differences(&self, time: f64) -> Option<[f64; 4]> {
-        let [newest, second, third, fourth] = self.history.newest_values() else {
-            return None;
-        };
-        let span = time - newest.time;
-        let is_equal = |other: f64| (other - span).abs() <= EQUAL_SPANS * span;
-        let are_equal = is_equal(newest.time - second.time)
-            && is_equal(second.time - third.time)
-            && is_equal(third.time - fourth.time);
-        if !are_equal {
-            return None;
-        }
-        let [last, middle, first] = [
-            newest.value - second.value,
-            second.value - third.value,
-            third.value - fourth.value,
-        ];
-        let bend = last - middle;
-        Some([newest.value, last, bend, bend - (middle - first)])
+        let newest = self.history.newest()?;
+        let is_even = self.spacing.equal == 3 && self.spacing.is_equal(time - newest.time);
+        is_even.then_some(self.spacing.differences)
     }
 
-    fn error(&self, degree: usize) -> Option<f64> {
-        self.errors.get(degree).copied().flatten()
+    fn error(&self, degree: usize) -> f64 {
+        self.errors.get(degree).copied().unwrap_or(f64::NAN)
     }
 
+    /// An error that is not known is neither less nor greater than another one.
     fn choose(&mut self) {
-        let Some(present) = self.error(self.order) else {
-            return;
-        };
-        let lower = (0..self.order).rfind(|lower| self.error(*lower).is_some_and(|e| e <= present));
+        let present = self.error(self.order);
+        let lower = (0..self.order).rfind(|lower| self.errors[*lower] <= present);
         if let Some(lower) = lower {
             self.order = lower;
-        } else if self
-            .error(self.order + 1)
-            .is_some_and(|higher| higher < GAIN * present)
-        {
+        } else if self.error(self.order + 1) < GAIN * present {
             self.order += 1;
         }
     }
@@ -156,19 +171,30 @@ impl Auto {
     fn try_next(&mut self) {
         let next = self.history.degree();
         let is_next = next == self.order + 1 && next <= highest_degree(self.follows);
-        if !is_next || self.error(next).is_some() {
+        if !is_next || !self.error(next).is_nan() {
             return;
         }
-        let is_likely_better = match (
-            next.checked_sub(2).and_then(|d| self.error(d)),
-            self.error(next - 1),
-        ) {
-            (Some(lower), Some(present)) => present < GAIN * lower,
-            _ => true,
-        };
-        if is_likely_better {
+        let lower = next.checked_sub(2).map_or(f64::NAN, |d| self.error(d));
+        let present = self.error(next - 1);
+        let is_known = !lower.is_nan() && !present.is_nan();
+        if !is_known || present < GAIN * lower {
             self.order = next;
         }
+    }
+
+    /// Finds the spacing from the values: after the first one, and where the newest one was replaced.
+    #[cold]
+    fn respace(&mut self) {
+        let mut spacing = Spacing::default();
+        let mut before: Option<&Sample> = None;
+        for sample in self.history.newest_values().iter().rev() {
+            match before {
+                Some(before) => spacing.push(sample.time - before.time, sample.value),
+                None => spacing.differences[0] = sample.value,
+            }
+            before = Some(sample);
+        }
+        self.spacing = spacing;
     }
 
     #[cold]
@@ -211,8 +237,8 @@ impl Extrapolation for Auto {
     }
 
     fn observe(&mut self, sample: Sample) {
-        let is_later = |newest: &Sample| sample.time > newest.time;
-        if self.history.newest().is_some_and(is_later) {
+        let newest = self.history.newest().map(|newest| newest.time);
+        if newest.is_some_and(|newest| sample.time > newest) {
             self.learn(sample);
             let before = self.order;
             self.choose();
@@ -220,7 +246,12 @@ impl Extrapolation for Auto {
                 self.note(before, sample.time);
             }
         }
-        if self.history.push(sample) {
+        let is_new = self.history.push(sample);
+        match newest {
+            Some(newest) if is_new => self.spacing.push(sample.time - newest, sample.value),
+            _ => self.respace(),
+        }
+        if is_new {
             self.try_next();
         }
     }
@@ -252,8 +283,9 @@ impl Extrapolation for Auto {
 
     fn clear(&mut self) {
         self.history.clear();
+        self.respace();
         self.order = 0;
-        self.errors = [None; 4];
+        self.errors = [f64::NAN; 4];
     }
 
     fn order(&self) -> usize {
@@ -281,6 +313,7 @@ impl Stored for Auto {
             errors,
             changes,
             changed,
+            spacing: _,
             follows: _,
         } = self;
         stream.keep(history);
@@ -288,6 +321,7 @@ impl Stored for Auto {
         stream.keep(errors);
         stream.keep(changes);
         stream.below(changed, KEPT_CHANGES + 1);
+        self.respace();
     }
 }
 
@@ -343,10 +377,10 @@ mod tests {
     fn errors_of_each_degree_are_averaged() {
         let auto = after([0.0, 1.0, 1.0, 3.0]);
         let [held, line, parabola, cubic] = auto.errors;
-        assert!((held.unwrap() - (0.6 * 0.6 + 0.4 * 4.0)).abs() < 1e-12);
-        assert!((line.unwrap() - (0.6 * 1.0 + 0.4 * 4.0)).abs() < 1e-12);
-        assert!((parabola.unwrap() - 9.0).abs() < 1e-12);
-        assert_eq!(cubic, None);
+        assert!((held - (0.6 * 0.6 + 0.4 * 4.0)).abs() < 1e-12);
+        assert!((line - (0.6 * 1.0 + 0.4 * 4.0)).abs() < 1e-12);
+        assert!((parabola - 9.0).abs() < 1e-12);
+        assert!(cubic.is_nan());
     }
 
     #[test]
@@ -354,7 +388,7 @@ mod tests {
         let chosen = |order: usize, errors: [f64; 4]| {
             let mut auto = Auto {
                 order,
-                errors: errors.map(Some),
+                errors,
                 ..Auto::default()
             };
             auto.choose();
