@@ -207,7 +207,8 @@ fn functions_are_computed_from_the_values_of_the_same_instant() {
 fn memory_delays_and_limits_the_rate() {
     let connected = |source: &str, function: &str| {
         format!(
-            "components.a.block = {source}\ncomponents.f.block = {function}\n\
+            "experiment.extrapolation = 'hold'\n\
+             components.a.block = {source}\ncomponents.f.block = {function}\n\
              [[connections]]\nfrom = 'a.y'\nto = 'f.u'"
         )
     };

@@ -32,6 +32,7 @@ fn column(k: f64) -> LinearUnit {
 /// Mass and oil column, force and velocity passed; the force stale, as in the paper.
 fn by_force(step: f64, k: f64) -> System {
     let mut system = System::new(step);
+    system.method("jacobi").extrapolation("hold");
     system.add("mass", mass());
     system.add("oil", column(k)).exchange("stale");
     system.bond("rod", ("oil.f", "mass.f"), ("mass.v", "oil.v"));
@@ -159,6 +160,7 @@ fn chambers(k: f64) -> LinearUnit {
 /// Mass and chambers, pressures and velocity passed, by bonds with the areas as gains.
 fn by_pressure(step: f64, k: f64, options: &[(&str, Value)]) -> System {
     let mut system = System::new(step);
+    system.method("jacobi").extrapolation("hold");
     system.add("mass", mass_with_piston());
     system.add("oil", chambers(k));
     for (chamber, area) in [("1", AREAS[0]), ("2", -AREAS[1])] {

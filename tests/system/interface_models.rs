@@ -48,6 +48,7 @@ fn spring(k: f64, c: f64) -> LinearUnit {
 /// Both masses with a spring each, and an interface model that takes `options`.
 fn system(step: f64, d: f64, exchange: &str, options: &[(&str, Value)]) -> System {
     let mut system = System::new(step);
+    system.method("jacobi").extrapolation("hold");
     system.add("masses", masses());
     for (i, (k, c)) in K.into_iter().zip(C).enumerate() {
         let name = format!("spring{}", i + 1);

@@ -122,7 +122,7 @@ fn without_attribute(text: &str, name: &str) -> String {
 
 fn system_of(text: &str) -> System {
     let experiment = format!(
-        "[experiment]\nstop_time = {}\nstep_size = {H}\n",
+        "[experiment]\nstop_time = {}\nstep_size = {H}\nmethod = \"jacobi\"\nextrapolation = \"hold\"\n",
         f64::from(STEPS) * H
     );
     let (file, _) = toml_file::parse(&(experiment + text), Path::new("system.toml")).unwrap();

@@ -28,6 +28,7 @@ fn spring() -> LinearUnit {
 
 fn system(spring_step: f64, mass_step: f64, method: Choice) -> System {
     let mut system = System::new(H);
+    system.extrapolation("hold");
     let spring = system.add("spring", spring()).step_size(spring_step);
     spring.exchange("stale");
     system.add("mass", mass()).step_size(mass_step);

@@ -158,7 +158,7 @@ fn word(name: &str, parameters: impl IntoIterator<Item = (String, Value)>) -> Ch
 impl Case {
     fn system(&self, coupling: &Coupling<'_>, wrap: Wrap<'_>) -> System {
         let mut system = System::new(coupling.macro_step);
-        system.stop_time(self.duration);
+        system.stop_time(self.duration).method("jacobi");
         let text = |text: &str| Value::String(text.to_owned());
         let (name, parameters) = coupling.extrapolation;
         let parameters = parameters.iter().map(|(k, v)| ((*k).to_owned(), text(v)));

@@ -10,6 +10,7 @@ use gyrator_testkit::ModelUnit;
 /// A ramp that an integrator and an echo of every type receive, at macro-steps of 0.25 s for 1 s.
 fn run() -> Run {
     let mut system = System::new(0.25);
+    system.extrapolation("hold");
     let ramp = ClosureUnit::new(&[], &[("y", 0.0)], |call| {
         call.outputs[0] = call.time + call.step;
     });

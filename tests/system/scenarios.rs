@@ -32,7 +32,7 @@ fn action(time: f64, until: &str, word: &str) -> String {
 /// Compares `sink.y` with a function of time at the start and after each of 30 steps.
 #[track_caller]
 fn compare(actions: &str, expected: impl Fn(f64) -> f64) -> Report {
-    let mut system = system("experiment.exchange = 'fresh'");
+    let mut system = system("experiment.exchange = 'fresh'\nexperiment.extrapolation = 'hold'");
     system.scenario(scenario(actions));
     let mut run = system.start(&RunOptions::default()).unwrap();
     for step in 0..=30 {
@@ -168,7 +168,7 @@ fn free_inputs_are_acted_on_and_given_back() {
 /// A source y = t feeds u = 2·y + 1 and, as it is, w: both see the action, which is reported once.
 #[test]
 fn actions_on_an_output_are_on_all_inputs_that_it_feeds() {
-    let text = "experiment.step_size = 0.1\nexperiment.exchange = 'fresh'\n\
+    let text = "experiment.step_size = 0.1\nexperiment.exchange = 'fresh'\nexperiment.extrapolation = 'hold'\n\
                 components.source.block = { name = 'ramp', height = 100, duration = 100 }\n\
                 components.sink.block = 'gain'\ncomponents.plain.block = 'gain'\n\
                 connections = [['source.y', 'plain.u'], \

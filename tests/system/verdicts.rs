@@ -173,6 +173,7 @@ fn late_events_do_not_diverge() {
 #[test]
 fn steps_are_controlled_by_defects_without_bonds() {
     let mut system = System::new(1e-2);
+    system.extrapolation("hold");
     system.stop_time(2.0);
     let decay = ClosureUnit::new(&[], &[("y", 1.0)], |call| {
         call.outputs[0] = (-(call.time + call.step)).exp();

@@ -11,6 +11,7 @@ type Word<'a> = (&'a str, &'a [(&'a str, f64)]);
 fn run(chassis: f64, suspension: f64, correction: Option<Word<'_>>) -> (f64, Report) {
     let mut system = System::new(1e-3);
     system.stop_time(2.0);
+    system.method("jacobi").extrapolation("hold");
     let unit = ModelUnit::<QuarterCarChassis>::new();
     system.add("a", unit).step_size(chassis).exchange("stale");
     let unit = ModelUnit::<QuarterCarWheelSuspension>::new();
@@ -89,6 +90,7 @@ fn axes_are_corrected_each_for_itself() {
             let columns = |together: bool| {
                 let mut system = System::new(1e-2);
                 system.stop_time(1.0);
+                system.method("jacobi").extrapolation("hold");
                 system.add("s", spring()).exchange("stale");
                 system.add("m", mass()).exchange("stale");
                 if together {

@@ -154,12 +154,12 @@ pub(crate) fn lines(path: &Path) -> usize {
 }
 
 /// The double oscillator of Rodríguez 2022, table 1, case 1.
-pub(crate) const OSCILLATORS: &str = r#"
-[experiment]
+pub(crate) const OSCILLATORS: &str = r#"[experiment]
 stop_time = 10.0
 step_size = 1e-3
+method = "jacobi"
 exchange = "stale"
-
+extrapolation = "hold"
 [components.left]
 fmu = "fmus/OscillatorForce.fmu"
 start_values = { m = 1.0, k = 10.0, k_c = 100.0, v_start = 100.0 }

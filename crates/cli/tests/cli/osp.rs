@@ -35,8 +35,9 @@ fn a_folder_gives_the_result_of_the_same_system_in_toml() {
             system,
             "-e",
             "1",
-            "--exchange",
-            "stale",
+            "--method=jacobi",
+            "--exchange=stale",
+            "--extrapolation=hold",
             "-o",
             result,
         ]);

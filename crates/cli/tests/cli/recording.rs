@@ -70,7 +70,7 @@ fn an_input_has_the_correction_that_was_added() {
 }
 
 const ECHOES: &str = r#"
-experiment = { stop_time = 2, step_size = 0.5, exchange = "stale" }
+experiment = { stop_time = 2, step_size = 0.5, method = "jacobi", exchange = "stale", extrapolation = "hold" }
 connections = [["a.real_out", "b.real_in"]]
 [defaults]
 fmu = "fmus/AllTypes.fmu"

@@ -17,6 +17,7 @@ fn system_file(number: usize, [force, motion]: [f64; 2], inputs: &str, correctio
 [experiment]
 stop_time = 10.0
 step_size = 1e-3
+method = "jacobi"
 exchange = "stale"
 extrapolation = "{inputs}"
 

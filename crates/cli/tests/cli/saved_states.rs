@@ -129,8 +129,8 @@ fn a_state_at_the_end_continues_with_a_later_stop_time() {
 fn step_control_and_corrections_go_on_bit_for_bit() {
     let bench = bench();
     let text = OSCILLATORS.replace(
-        "[experiment]",
-        "[experiment]\nstep_control = { name = \"ecco\", tolerance = 1e-4 }\nextrapolation = \"quadratic\"",
+        "extrapolation = \"hold\"",
+        "step_control = { name = \"ecco\", tolerance = 1e-4 }\nextrapolation = \"quadratic\"",
     );
     bench.write("system.toml", &text);
     succeed(&bench, "run system.toml -e 1 -o whole.csv");

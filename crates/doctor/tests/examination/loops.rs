@@ -27,6 +27,7 @@ impl StartRuns for Loop {
 
 fn described(step: f64) -> System {
     let mut system = System::new(step);
+    system.method("jacobi").extrapolation("hold");
     let state: [&[f64]; 4] = [&[0.0], &[-1.0], &[1.0], &[0.0]];
     system.add("integrator", LinearUnit::new(&[1.0], &["u"], &["y"], state));
     let gain: [&[f64]; 4] = [&[-1.0], &[0.0], &[0.0], &[1.0]];

@@ -329,6 +329,7 @@ fn oscillators(velocity: f64, has_bond: bool) -> System {
         ],
     );
     let mut system = System::new(MACRO_STEP);
+    system.extrapolation("hold");
     system.add("left", left);
     system.add("right", right);
     system.connect("right.x", "left.x2");
@@ -349,6 +350,7 @@ fn jump() -> System {
     });
     let receiver = ClosureUnit::new(&[("u", 0.0)], &[], |_| {});
     let mut system = System::new(MACRO_STEP);
+    system.extrapolation("hold");
     system.add("source", source.memoryless());
     system.add("receiver", receiver.memoryless());
     system.connect("source.y", "receiver.u");
@@ -428,6 +430,7 @@ fn method(choice: &Choice, chosen: &Chosen<dyn Method>) -> Result<(), String> {
     });
     let (receiver, given) = Spy::on(ClosureUnit::new(&[("u", 0.0)], &[], |_| {}));
     let mut system = System::new(1.0);
+    system.extrapolation("hold");
     system.add("source", source);
     system.add("receiver", receiver);
     system.connect("source.y", "receiver.u");
@@ -444,6 +447,7 @@ fn method(choice: &Choice, chosen: &Chosen<dyn Method>) -> Result<(), String> {
     equal("looks_ahead", facts.looks_ahead, *value > 2.0)?;
     equal("passes_means", facts.passes_means, *value == 2.5)?;
     let mut system = System::new(1.0);
+    system.extrapolation("hold");
     for (name, step) in [("quick", 1.0), ("slow", 2.0)] {
         let unit = ClosureUnit::new(&[("u", 0.0)], &[("y", 0.0)], |_| {});
         system.add(name, unit).step_size(step);
