@@ -234,7 +234,7 @@ class System:
         """Sets the stop time, s; ``None`` is a run without an end."""
 
     def method(self, name: str, **settings: _Value) -> None:
-        """Chooses the method, with its settings."""
+        """Chooses the method, with its settings; "auto" by default, as in files."""
 
     def step_control(self, name: str, **settings: _Value) -> None:
         """Chooses the step control, with its settings."""
@@ -243,7 +243,7 @@ class System:
         """Chooses the exchange mode of all components that have none of their own."""
 
     def extrapolation(self, name: str, **settings: _Value) -> None:
-        """Chooses the extrapolation of all inputs whose component has none of its own."""
+        """Chooses the extrapolation of all inputs whose component has none of its own; "auto" by default, as in files."""
 
     def correction(self, name: str, **settings: _Value) -> None:
         """Chooses the correction of all bonds that have none of their own."""

@@ -368,7 +368,7 @@ impl System {
         Ok(())
     }
 
-    /// Chooses the method, with its settings.
+    /// Chooses the method, with its settings; "auto" by default, as in files.
     #[pyo3(signature = (name, **settings))]
     fn method(
         &self,
@@ -380,7 +380,7 @@ impl System {
         Ok(())
     }
 
-    /// Chooses the step control, with its settings.
+    /// Chooses the step control, with its settings; "fixed" by default.
     #[pyo3(signature = (name, **settings))]
     fn step_control(
         &self,
@@ -392,13 +392,13 @@ impl System {
         Ok(())
     }
 
-    /// Chooses the exchange mode of all components that have none of their own.
+    /// Chooses the exchange mode of all components that have none of their own; "auto" by default, as in files.
     fn exchange(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         self.lock(py)?.exchange(name);
         Ok(())
     }
 
-    /// Chooses the extrapolation of all inputs whose component has none of its own.
+    /// Chooses the extrapolation of all inputs whose component has none of its own; "auto" by default, as in files.
     #[pyo3(signature = (name, **settings))]
     fn extrapolation(
         &self,

@@ -213,18 +213,20 @@ fn car_below() -> Halves {
 /// How a run is coupled; what is `None` is left to it.
 #[derive(Clone, Copy)]
 struct Way {
+    method: Option<&'static str>,
     extrapolation: Option<&'static str>,
     exchange: Option<&'static str>,
 }
 
 const STALE_HOLD: Way = Way {
+    method: Some("jacobi"),
     extrapolation: Some("hold"),
     exchange: Some("stale"),
 };
-/// Named until it is what a run without a choice does.
 const UNTUNED: Way = Way {
-    extrapolation: Some("auto"),
-    exchange: Some("auto"),
+    method: None,
+    extrapolation: None,
+    exchange: None,
 };
 
 impl Halves {
@@ -318,6 +320,9 @@ impl Halves {
     fn error(&self, steps: u32, derivatives: u32, way: Way) -> Result<f64, MeasureError> {
         let mut system = System::new(STOP / f64::from(steps));
         system.stop_time(STOP);
+        if let Some(word) = way.method {
+            system.method(word);
+        }
         if let Some(word) = way.extrapolation {
             system.extrapolation(word);
         }
@@ -382,6 +387,7 @@ fn measure(
             let mut least = f64::INFINITY;
             for exchange in ["stale", "auto"] {
                 let way = Way {
+                    method: Some("jacobi"),
                     extrapolation: Some(extrapolation),
                     exchange: Some(exchange),
                 };

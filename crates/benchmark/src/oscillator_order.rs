@@ -99,7 +99,7 @@ const WAYS: &[Way] = &[
 const UNTUNED: Way = Way {
     name: "auto",
     method: None,
-    extrapolation: Some("auto"),
+    extrapolation: None,
     of: None,
 };
 

@@ -474,7 +474,7 @@ gyrator_code gyrator_system_bond(gyrator_system *system,
 
 /**
  * Chooses for the whole system: `what` is "method", "step_control", "exchange", "extrapolation" or "correction", `word` and the settings are those
- * that `gyrator list` prints. An unknown word is reported when the system starts.
+ * that `gyrator list` prints. An unknown word is reported when the system starts. Without a choice: as in a file that has none.
  */
 gyrator_code gyrator_system_choose(gyrator_system *system,
                                    gyrator_text what,

@@ -273,7 +273,7 @@ pub extern "C" fn gyrator_system_bond(
 }
 
 /// Chooses for the whole system: `what` is "method", "step_control", "exchange", "extrapolation" or "correction", `word` and the settings are those
-/// that `gyrator list` prints. An unknown word is reported when the system starts.
+/// that `gyrator list` prints. An unknown word is reported when the system starts. Without a choice: as in a file that has none.
 #[unsafe(no_mangle)]
 pub extern "C" fn gyrator_system_choose(
     system: *mut GyratorSystem,

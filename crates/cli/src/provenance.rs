@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-use gyrator::Report;
-use gyrator::exchange_mode::Exchange;
 use gyrator_replay::fingerprint;
-use gyrator_system::{Choice, Component, Spanned, SystemFile, Value};
+use gyrator_system::{Choice, Component, Experiment, Spanned, SystemFile, Value};
 use serde::Serialize;
 use serde_json::{Map, json};
 
@@ -111,7 +109,7 @@ impl Hashing {
     }
 
     /// Waits for the hashes.
-    pub(crate) fn finish(self, system: &SystemFile, report: &Report) -> Provenance {
+    pub(crate) fn finish(self, system: &SystemFile) -> Provenance {
         let hashes = self.thread.and_then(|thread| thread.join().ok());
         let hashes = Files {
             hashes: hashes.unwrap_or_default(),
@@ -132,7 +130,7 @@ impl Hashing {
             fmus: Some(fmus),
             files: Some(self.files.into_iter().map(other).collect()),
             system: hashes.of(&system.source.path),
-            settings: Some(settings(system, report)),
+            settings: Some(settings(system)),
         }
     }
 }
@@ -169,19 +167,19 @@ fn components(system: &SystemFile) -> impl Iterator<Item = &Component> {
 }
 
 /// The settings in force: those of the file with the options of the command line, by the file's keys.
-fn settings(system: &SystemFile, report: &Report) -> serde_json::Value {
+fn settings(system: &SystemFile) -> serde_json::Value {
     let experiment = &system.experiment;
     let time = |time: &Option<Spanned<f64>>| time.as_ref().map(|time| time.value);
     let exchange = |asked: &Option<Spanned<String>>| asked.as_ref().map(|word| word.value.clone());
     let exchange_of_all = exchange(&experiment.exchange);
-    let exchange_of_all = exchange_of_all.unwrap_or_else(|| Exchange::AUTO.word().to_owned());
+    let exchange_of_all = exchange_of_all.unwrap_or_else(|| Experiment::EXCHANGE.to_owned());
     let components = system.components.iter().map(|component| {
         let own = component.extrapolation.as_ref();
         json!({
             "name": component.name.value,
             "step_size": time(&component.step_size).or_else(|| time(&experiment.step_size)),
             "exchange": exchange(&component.exchange).unwrap_or_else(|| exchange_of_all.clone()),
-            "extrapolation": choice(own.or(experiment.extrapolation.as_ref()), "hold"),
+            "extrapolation": choice(own.or(experiment.extrapolation.as_ref()), Experiment::EXTRAPOLATION),
         })
     });
     let bonds = system.bonds.iter().map(|bond| {
@@ -193,8 +191,8 @@ fn settings(system: &SystemFile, report: &Report) -> serde_json::Value {
         "stop_time": time(&experiment.stop_time),
         "step_size": time(&experiment.step_size),
         "tolerance": time(&experiment.tolerance),
-        "method": choice(experiment.method.as_ref(), report.method),
-        "step_control": choice(experiment.step_control.as_ref(), report.step_control),
+        "method": choice(experiment.method.as_ref(), Experiment::METHOD),
+        "step_control": choice(experiment.step_control.as_ref(), Experiment::STEP_CONTROL),
         "components": components.collect::<Vec<_>>(),
         "bonds": bonds.collect::<Vec<_>>(),
     })

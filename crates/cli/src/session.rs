@@ -206,7 +206,7 @@ impl Session<'_> {
             None => None,
         };
         let hashing = running.hashing.take();
-        let provenance = hashing.map(|hashing| hashing.finish(&self.system, &report));
+        let provenance = hashing.map(|hashing| hashing.finish(&self.system));
         let (assessed, outcome) = match assessment {
             Some(assessment) => self.assess(assessment, &running, outcome, &interrupt),
             None => (None, outcome),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use gyrator_system::{Choice, Component, Connection, Port, SystemFile, TypeConversion};
+use gyrator_system::{Choice, Component, Connection, Experiment, Port, SystemFile, TypeConversion};
 
 /// A system as a picture shows it. Serde writes it, and reads it again where every component that it names is there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -163,7 +163,10 @@ fn part(component: &Component, system: &SystemFile) -> Part {
         name: component.name.value.clone(),
         model,
         step_size: own.or(experiment.step_size.as_ref()).map(|step| step.value),
-        exchange: exchange.map_or_else(|| "auto".to_owned(), |mode| mode.value.clone()),
+        exchange: exchange.map_or_else(
+            || Experiment::EXCHANGE.to_owned(),
+            |mode| mode.value.clone(),
+        ),
     }
 }
 
@@ -256,12 +259,15 @@ fn settings(system: &SystemFile) -> String {
     let or = |choice: Option<&Choice>, default: &str| choice.map_or(default.to_owned(), word);
     let step = experiment.step_size.as_ref();
     let step = step.map(|step| format!("macro-step {} s", step.value));
-    let method = format!("method {}", or(experiment.method.as_ref(), "jacobi"));
+    let method = format!(
+        "method {}",
+        or(experiment.method.as_ref(), Experiment::METHOD)
+    );
     let control = experiment.step_control.as_ref();
     let control = control.map(|control| format!("step control {}", word(control)));
     let curve = format!(
         "extrapolation {}",
-        or(experiment.extrapolation.as_ref(), "hold")
+        or(experiment.extrapolation.as_ref(), Experiment::EXTRAPOLATION)
     );
     let all = [step, Some(method), control, Some(curve)];
     all.into_iter().flatten().collect::<Vec<_>>().join(" · ")

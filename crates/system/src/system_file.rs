@@ -55,6 +55,17 @@ pub struct Experiment {
     pub scenario: Option<Spanned<PathBuf>>,
 }
 
+impl Experiment {
+    /// The method where nothing names one.
+    pub const METHOD: &'static str = "auto";
+    /// The exchange mode where nothing names one.
+    pub const EXCHANGE: &'static str = "auto";
+    /// The step control where nothing names one.
+    pub const STEP_CONTROL: &'static str = "fixed";
+    /// The extrapolation where nothing names one.
+    pub const EXTRAPOLATION: &'static str = "auto";
+}
+
 /// A word of a registry, with parameters: `"linear"`, or `{ name = "ecco", safety = 0.8 }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {

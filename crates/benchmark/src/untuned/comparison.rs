@@ -121,11 +121,11 @@ pub(super) fn error(rows: &[Vec<f64>], reference: &[&[f64]]) -> f64 {
     greatest([error].into_iter())
 }
 
-/// The file with all choices of the coupling left out, and named `auto` where that is not yet what is chosen then.
+/// The file with all choices of the coupling left out.
 pub(super) fn untuned(mut file: SystemFile) -> SystemFile {
     file.experiment.method = None;
-    file.experiment.exchange = Some(Spanned::unplaced("auto".to_owned()));
-    file.experiment.extrapolation = Some(Choice::new("auto"));
+    file.experiment.exchange = None;
+    file.experiment.extrapolation = None;
     for component in &mut file.components {
         component.exchange = None;
         component.extrapolation = None;
@@ -148,6 +148,7 @@ fn with_inner_step(mut file: SystemFile, step: f64) -> SystemFile {
 fn at_every_step(file: SystemFile, step: f64) -> SystemFile {
     let mut file = untuned(file);
     file.interface_models.clear();
+    file.experiment.method = Some(Choice::new("jacobi"));
     file.experiment.step_size = Some(Spanned::unplaced(step));
     file.experiment.extrapolation = Some(Choice::new("hold"));
     file.experiment.exchange = Some(Spanned::unplaced(FRESH.exchange.to_owned()));

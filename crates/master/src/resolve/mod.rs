@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gyrator_system::{
-    self as file, Choice, MissingTime, Problem, Severity, Spanned, SystemFile, closest,
+    self as file, Choice, Experiment, MissingTime, Problem, Severity, Spanned, SystemFile, closest,
 };
 
 use numbering::{bonds, generalised_bonds, number_inputs, number_outputs, signal_wires};
@@ -300,11 +300,8 @@ impl Resolver<'_> {
     }
 
     fn extrapolations(&mut self) -> BTreeMap<String, Chosen<dyn Extrapolation>> {
-        let hold = Choice {
-            name: Spanned::unplaced("hold".to_owned()),
-            parameters: Vec::new(),
-        };
-        let default = self.file.experiment.extrapolation.clone().unwrap_or(hold);
+        let named = self.file.experiment.extrapolation.clone();
+        let default = named.unwrap_or_else(|| Choice::new(Experiment::EXTRAPOLATION));
         let mut chosen = BTreeMap::new();
         for component in &self.file.components {
             let choice = component.extrapolation.as_ref().unwrap_or(&default);

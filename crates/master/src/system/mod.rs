@@ -109,27 +109,27 @@ impl System {
         self
     }
 
-    /// Chooses the method: a word of [`METHODS`](crate::method::METHODS).
+    /// Chooses the method: a word of [`METHODS`](crate::method::METHODS); `auto` by default, as in files.
     pub fn method(&mut self, word: impl Into<Word>) -> &mut Self {
         self.file.experiment.method = Some(word.into().into_choice());
         self
     }
 
-    /// Chooses the step control: a word of [`STEP_CONTROLS`](crate::step_control::STEP_CONTROLS).
+    /// Chooses the step control: a word of [`STEP_CONTROLS`](crate::step_control::STEP_CONTROLS); `fixed` by default.
     pub fn step_control(&mut self, word: impl Into<Word>) -> &mut Self {
         self.file.experiment.step_control = Some(word.into().into_choice());
         self
     }
 
     /// Chooses the exchange mode of all components that do not say their own: a word of
-    /// [`Exchange::WORDS`](crate::exchange_mode::Exchange::WORDS).
+    /// [`Exchange::WORDS`](crate::exchange_mode::Exchange::WORDS); `auto` by default, as in files.
     pub fn exchange(&mut self, word: &str) -> &mut Self {
         self.file.experiment.exchange = unplaced(word.to_owned());
         self
     }
 
     /// Chooses the extrapolation of all inputs whose component does not say its own: a word of
-    /// [`EXTRAPOLATIONS`](crate::extrapolation::EXTRAPOLATIONS).
+    /// [`EXTRAPOLATIONS`](crate::extrapolation::EXTRAPOLATIONS); `auto` by default, as in files.
     pub fn extrapolation(&mut self, word: impl Into<Word>) -> &mut Self {
         self.file.experiment.extrapolation = Some(word.into().into_choice());
         self

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gyrator_system::{Choice, Problem, Problems, Spanned, SystemFile};
+use gyrator_system::{Choice, Experiment, Problem, Problems, Spanned, SystemFile};
 
 use super::{System, feasibility, patterns, planning};
 use crate::compatibility::{self, Parts as Together};
@@ -79,14 +79,23 @@ pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<R
             bond.correction.get_or_insert_with(|| correction.clone());
         }
     }
+    if system.feed_forward.is_some() && file.experiment.extrapolation.is_none() {
+        // What was learned is an addition to the same curves in each run.
+        file.to_mut().experiment.extrapolation = Some(Choice::new("hold"));
+    }
     let file = &*file;
     check_names(file, problems);
     let experiment = &file.experiment;
     let registries = &system.registries;
     let asked = experiment.method.as_ref();
-    let method = choose(&registries.methods, asked, "jacobi", problems);
+    let method = choose(&registries.methods, asked, Experiment::METHOD, problems);
     let asked = experiment.step_control.as_ref();
-    let control = choose(&registries.step_controls, asked, "fixed", problems);
+    let control = choose(
+        &registries.step_controls,
+        asked,
+        Experiment::STEP_CONTROL,
+        problems,
+    );
     let (mut graph, places) = resolve(file, &descriptions, registries, problems)?;
     graph.check_signal_steps(file, problems);
     feasibility::check_period(file, &graph, problems);

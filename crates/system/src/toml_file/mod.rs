@@ -11,10 +11,10 @@
 //! stop_time = 10.0              # s; or `duration`, s
 //! step_size = 1e-3              # macro-step, s
 //! tolerance = 1e-6              # relative; passed to the FMUs
-//! method = "jacobi"             # a word of a registry, or { name = "…", parameter = … }
+//! method = "auto"               # a word of a registry, or { name = "…", parameter = … }
 //! exchange = "auto"             # auto | stale | fresh | compensated
 //! step_control = "fixed"        # as method
-//! extrapolation = "hold"        # as method
+//! extrapolation = "auto"        # as method
 //!
 //! [defaults]                    # of all components that do not say their own: any key of theirs
 //! step_halvings = 2

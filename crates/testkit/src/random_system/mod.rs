@@ -237,14 +237,15 @@ impl RandomSystem {
         let step = factor * self.step_size;
         let mut system = System::new(step);
         system.stop_time(self.step_size * self.steps as f64);
+        if !self.is_untuned {
+            system.method("jacobi");
+        }
         for (index, node) in self.nodes.iter().enumerate() {
             let name = format!("n{index}");
             let settings = system
                 .add(&name, MassUnit::new(node.clone(), self.children(index)))
                 .step_size(step / f64::from(node.rate));
-            if self.is_untuned {
-                settings.extrapolation("auto").exchange("auto");
-            } else {
+            if !self.is_untuned {
                 settings
                     .extrapolation(self.extrapolation)
                     .exchange(self.exchange);

@@ -10,8 +10,8 @@ use gyrator::system::{check_scenario, suggested_bonds};
 use gyrator_fmu::Fmu;
 use gyrator_ssp::PowerPort;
 use gyrator_system::{
-    Bond, Choice, Component, Connection, InterfaceModel, Problem, Problems, Severity, Spanned,
-    SystemFile, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Problem, Problems, Severity,
+    Spanned, SystemFile, Value,
 };
 use serde::Serialize;
 
@@ -138,14 +138,14 @@ impl Facts {
                 .exchange
                 .as_ref()
                 .or(experiment.exchange.as_ref())
-                .map_or("auto", |exchange| &exchange.value)
+                .map_or(Experiment::EXCHANGE, |exchange| &exchange.value)
                 .to_owned(),
             extrapolation: word(
                 component
                     .extrapolation
                     .as_ref()
                     .or(experiment.extrapolation.as_ref()),
-                "hold",
+                Experiment::EXTRAPOLATION,
             ),
             start_values: component.start_values.len(),
             host: file.host_of(component).map(|host| host.url.value),
@@ -158,8 +158,8 @@ impl Facts {
                 .map_or(0.0, |time| time.value),
             stop_time: experiment.stop_time.as_ref().map(|time| time.value),
             step_size: experiment.step_size.as_ref().map(|step| step.value),
-            method: word(experiment.method.as_ref(), "jacobi"),
-            step_control: word(experiment.step_control.as_ref(), "fixed"),
+            method: word(experiment.method.as_ref(), Experiment::METHOD),
+            step_control: word(experiment.step_control.as_ref(), Experiment::STEP_CONTROL),
             components: file.components.iter().map(component).collect(),
             connections: file.connections.iter().map(connection).collect(),
             bonds: file.bonds.iter().map(bond).collect(),
