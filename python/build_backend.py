@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import maturin
@@ -47,9 +48,21 @@ def build_program():
         earlier.replace(release / "gyrator")
 
 
-def build_wheel(*arguments, **options):
+def compress(wheel):
+    """Compresses a wheel as well as its format allows: that is 3 % less than maturin does."""
+    larger = wheel.with_suffix(".larger")
+    wheel.rename(larger)
+    with zipfile.ZipFile(larger) as given, zipfile.ZipFile(wheel, "w") as smaller:
+        for entry in given.infolist():
+            smaller.writestr(entry, given.read(entry), zipfile.ZIP_DEFLATED, compresslevel=9)
+    larger.unlink()
+
+
+def build_wheel(wheel_directory, *arguments, **options):
     build_program()
-    return maturin.build_wheel(*arguments, **options)
+    name = maturin.build_wheel(wheel_directory, *arguments, **options)
+    compress(Path(wheel_directory, name))
+    return name
 
 
 def build_editable(*arguments, **options):
