@@ -66,7 +66,9 @@ fn a_component_that_is_killed_now_and_then_computes_the_same_bits() {
 
 #[test]
 fn steps_that_are_made_again_survive_a_lost_process() {
-    let control = r#"step_control = { name = "ecco", tolerance = 1e-4, energy_scale = 5000.0, first_step = 5e-3, reject_above = 1.0 }"#;
+    let control = r#"step_control = { name = "ecco", tolerance = 1e-4, energy_scale = 5000.0, first_step = 5e-3, reject_above = 1.0 }
+extrapolation = "hold"
+method = "jacobi""#;
     let file = oscillators("again", control);
     let (expected, report) = run(file.clone(), 1);
     assert!(report.counters.repeated_steps > 0);
