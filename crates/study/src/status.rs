@@ -11,7 +11,7 @@ use crate::journal::{
 };
 use crate::tally::Tally;
 
-/// What becomes of a part.
+/// The state of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PartState {
@@ -45,7 +45,7 @@ pub struct PartStatus {
     pub journal: PathBuf,
     /// The part.
     pub part: Shard,
-    /// What becomes of it.
+    /// Its state.
     pub state: PartState,
     /// Rows of the part.
     pub total: usize,

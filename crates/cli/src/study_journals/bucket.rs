@@ -39,8 +39,6 @@ pub(crate) struct Object {
     pub(crate) name: String,
     /// When it was written, by the clock of the store.
     pub(crate) written: SystemTime,
-    /// What tells this content from others of the same name.
-    pub(crate) version: Option<String>,
 }
 
 /// A bucket of a store. Address and credentials come from the environment, as other programs take them: `AWS_ACCESS_KEY_ID`,
@@ -100,7 +98,6 @@ impl Bucket {
         let list = self.store.list(Some(&prefix)).map_ok(|found| Object {
             name: found.location.to_string(),
             written: found.last_modified.into(),
-            version: found.e_tag,
         });
         let list = self.runtime.block_on(list.try_collect());
         let mut objects: Vec<Object> = list.map_err(self.fault(folder))?;

@@ -112,32 +112,39 @@ impl KeptPart {
         &self.table
     }
 
-    /// What ends the study.
+    /// The wish that the study ends.
     pub(crate) fn stop(&self) -> Stop {
         self.stop.clone()
     }
 
-    /// Keeps what is left, and the table where it was written.
+    /// Keeps the lines that are left, and the table where it was written. Where the store takes them no more, they stay here.
     ///
     /// # Errors
     /// That of the study, or of the store.
     pub(crate) fn close(self, outcome: Result<Exit, Failure>) -> Result<Exit, Failure> {
-        drop(self.end);
-        let (mut keeper, kept) = self.keeper.join().map_err(|_| {
-            Failure::new(
-                Exit::Panicked,
-                Message::error("the copy to the object storage panicked"),
-            )
+        let Self {
+            folder,
+            table,
+            name,
+            end,
+            keeper,
+            ..
+        } = self;
+        drop(end);
+        let kept = match keeper.join() {
+            Ok((keeper, kept)) => kept.and_then(|()| keeper.close(&table, &name)),
+            Err(_) => {
+                let text = "the copy to the object storage panicked";
+                Err(Failure::new(Exit::Panicked, Message::error(text)))
+            }
+        };
+        kept.map_err(|failure| {
+            let journal = journal_of(&folder.keep().join(table.file_name().unwrap_or_default()));
+            let journal = journal.display();
+            failure.help(format!(
+                "all rows are kept in {journal}: `gyrator study merge` reads it beside the parts in the store"
+            ))
         })?;
-        kept?;
-        keeper.put()?;
-        if self.table.exists() {
-            keeper
-                .bucket
-                .write(&self.name, std::fs::read(&self.table)?)?;
-        }
-        keeper.bucket.remove(&format!("{}/{WRITER}", keeper.name))?;
-        drop(self.folder);
         outcome
     }
 }
@@ -220,6 +227,16 @@ impl Keeper {
             }
         }
         (self, Ok(()))
+    }
+
+    /// Puts the last lines into the store, and the table where it was written; then no process makes the part.
+    fn close(mut self, table: &Path, name: &str) -> Result<(), Failure> {
+        self.put()?;
+        if table.exists() {
+            self.bucket.write(name, std::fs::read(table)?)?;
+        }
+        self.bucket.remove(&format!("{}/{WRITER}", self.name))?;
+        Ok(())
     }
 
     /// Makes an object of the whole lines that are new.

@@ -67,7 +67,7 @@ fn status_says_how_far_the_parts_have_come() {
     assert!(text.contains("1/4   stopped    1/4"), "{text}");
     assert!(text.contains("not begun: 2/4, 4/4\n"), "{text}");
 
-    // What is missing is made by the same commands, and a folder is merged as its parts are.
+    // The same commands make the missing rows, and a folder is merged as its parts are.
     for part in 1..=4 {
         make(
             &bench,

@@ -80,7 +80,7 @@ pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<R
         }
     }
     if system.feed_forward.is_some() && file.experiment.extrapolation.is_none() {
-        // What was learned is an addition to the same curves in each run.
+        // Learned feed-forward is an addition to the same curves in each run.
         file.to_mut().experiment.extrapolation = Some(Choice::new("hold"));
     }
     let file = &*file;
