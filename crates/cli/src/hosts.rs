@@ -1,22 +1,50 @@
 //! Components on other machines.
 
+#[cfg(feature = "remote")]
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use clap::Args;
 use gyrator::profile::Profile;
 use gyrator::unit::UnitMaker;
 use gyrator_system::SystemFile;
 
-use crate::options::ExecutionOptions;
+/// How hosts are reached.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct HostOptions {
+    /// Certificates and token for components on other machines whose host names none: the folder `client` that
+    /// `gyrator serve --init` has made
+    #[cfg(feature = "remote")]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) host_access: Option<PathBuf>,
+}
 
-/// Makes the units of components that have a host there, and the others by `inner`.
+impl HostOptions {
+    /// Gives the options to a program of its own.
+    #[cfg_attr(not(feature = "fit"), expect(dead_code, reason = "fits start studies"))]
+    pub(crate) fn hand_on(&self, command: &mut Command) {
+        #[cfg(feature = "remote")]
+        if let Some(folder) = &self.host_access {
+            command.arg("--host-access").arg(folder);
+        }
+        #[cfg(not(feature = "remote"))]
+        let _ = command;
+    }
+}
+
+/// Makes the units of components that have a host there, and the others by `inner`. A call may take `timeout`.
 #[cfg(feature = "remote")]
 pub(crate) fn units<M: UnitMaker>(
     system: &SystemFile,
-    execution: &ExecutionOptions,
+    options: &HostOptions,
+    timeout: Option<Duration>,
     profile: Option<&Profile>,
     inner: M,
 ) -> impl UnitMaker + use<M> {
     gyrator_remote::RemoteUnits::new(system, inner)
-        .access(execution.host_access.clone())
-        .timeout(execution.timeout())
+        .access(options.host_access.clone())
+        .timeout(timeout)
         .profile(profile.cloned())
 }
 
@@ -24,7 +52,8 @@ pub(crate) fn units<M: UnitMaker>(
 #[cfg(not(feature = "remote"))]
 pub(crate) fn units<M: UnitMaker>(
     _: &SystemFile,
-    _: &ExecutionOptions,
+    _: &HostOptions,
+    _: Option<Duration>,
     _: Option<&Profile>,
     inner: M,
 ) -> impl UnitMaker + use<M> {

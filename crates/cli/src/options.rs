@@ -16,6 +16,7 @@ use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 
 use crate::failure::Failure;
 use crate::fmu_log::LogLevel;
+use crate::hosts::HostOptions;
 use crate::input_kind::{self, Wanted};
 use crate::overwriting::Named;
 use crate::picture;
@@ -252,11 +253,8 @@ pub(crate) struct ExecutionOptions {
     /// named ones, or all [repeatable] [Linux]
     #[arg(long, value_name = "COMPONENT,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
     pub(crate) isolate: Option<Vec<String>>,
-    /// Certificates and token for components on other machines whose host names none: the folder `client` that
-    /// `gyrator serve --init` has made
-    #[cfg(feature = "remote")]
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) host_access: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) hosts: HostOptions,
     /// Most memory that the run may use; an FMU that needs more ends it [Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub(crate) memory_limit: Option<u64>,

@@ -418,7 +418,8 @@ impl Session<'_> {
             .profile(profile.clone());
         let units = hosts::units(
             &self.system,
-            &self.options.execution,
+            &self.options.execution.hosts,
+            self.options.execution.timeout(),
             profile.as_ref(),
             isolation,
         );

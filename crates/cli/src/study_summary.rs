@@ -167,9 +167,20 @@ pub(crate) fn spread_table(spreads: &[Spread]) -> String {
 
 /// The failure of a study of which no run could begin; `None` where one could.
 pub(crate) fn without_runs(tally: &Tally, rows: usize) -> Option<Failure> {
-    let group = tally.invalid().filter(|group| group.rows == rows)?;
+    let kinds = [
+        (tally.invalid(), Exit::InvalidInput),
+        (tally.not_loaded(), Exit::NotLoaded),
+    ];
+    let groups = kinds
+        .into_iter()
+        .filter_map(|(group, exit)| Some((group?, exit)));
+    let groups: Vec<_> = groups.collect();
+    if groups.iter().map(|(group, _)| group.rows).sum::<usize>() < rows {
+        return None;
+    }
+    let (group, exit) = groups.into_iter().min_by_key(|(group, _)| group.first)?;
     let text = format!("none of the runs could begin: {}", group.message);
-    Some(Failure::new(Exit::InvalidInput, Message::error(text)))
+    Some(Failure::new(exit, Message::error(text)))
 }
 
 /// The failure of a study with runs that diverge; `None` where there are none.

@@ -11,6 +11,8 @@ use crate::journal::RowText;
 pub(crate) const STOP_REASON: &str = "stop_reason";
 /// The stop reason of a run that could not begin, for what its files say.
 pub(crate) const INVALID: &str = "invalid";
+/// The stop reason of a run that could not begin, because an FMU could not be loaded.
+pub(crate) const NOT_LOADED: &str = "not-loaded";
 /// Name of the column of messages.
 pub(crate) const MESSAGE: &str = "message";
 /// Name of the column of verdicts.
@@ -77,6 +79,12 @@ impl Tally {
     #[must_use]
     pub fn invalid(&self) -> Option<&Group> {
         self.failures.get(INVALID)
+    }
+
+    /// Rows whose run could not begin, because an FMU could not be loaded.
+    #[must_use]
+    pub fn not_loaded(&self) -> Option<&Group> {
+        self.failures.get(NOT_LOADED)
     }
 
     /// Number of rows whose run failed.

@@ -19,7 +19,7 @@ use crate::cell::Cell;
 use crate::error_columns::{Rows, error_bars};
 use crate::metrics::{Meter, Metric, tracks};
 use crate::reference::{Recorder, ReferenceTrajectory};
-use crate::tally::{INVALID, is_success};
+use crate::tally::{INVALID, NOT_LOADED, is_success};
 
 /// Shared inputs of every run.
 pub(crate) struct Bench<'a> {
@@ -39,8 +39,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) maker: &'a MakeUnits<'a>,
 }
 
-/// Makes the maker of a run's units.
-pub type MakeUnits<'a> = dyn Fn() -> Box<dyn UnitMaker> + Sync + 'a;
+/// Makes the maker of the units of a run, of this system.
+pub type MakeUnits<'a> = dyn Fn(&SystemFile) -> Box<dyn UnitMaker> + Sync + 'a;
 
 /// Outcome of a run.
 #[derive(Debug, Clone, Default)]
@@ -227,8 +227,9 @@ impl Bench<'_> {
             pending_timeout: Some(self.pending_timeout.unwrap_or(Duration::MAX)),
             ..RunOptions::default()
         };
+        let mut maker = (self.maker)(&file);
         let system = cache.system(file).map_err(not_started)?;
-        let started = system.start_with(&options, &mut *(self.maker)());
+        let started = system.start_with(&options, &mut *maker);
         let started = started.and_then(|mut run| {
             resumption.map_or(Ok(()), |state| state.apply(&mut run))?;
             Ok(run)
@@ -279,7 +280,7 @@ fn not_started(error: StartError) -> NotStarted {
         StartError::Invalid(problems) => NotStarted::new(INVALID, errors(&problems)),
         StartError::Load(errors) => {
             let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            NotStarted::new("not-loaded", messages.join("; "))
+            NotStarted::new(NOT_LOADED, messages.join("; "))
         }
         StartError::Run(error @ RunError::NotRestored(_)) => {
             NotStarted::new(INVALID, error.to_string())

@@ -189,7 +189,13 @@ impl Probes<'_> {
         let isolation = Isolation::new()
             .timeout(execution.timeout())
             .arguments(["isolated".into()]);
-        let units = hosts::units(&system, execution, profile, isolation);
+        let units = hosts::units(
+            &system,
+            &execution.hosts,
+            execution.timeout(),
+            profile,
+            isolation,
+        );
         let mut units = ProfiledUnits::new(units, profile.cloned());
         surroundings::in_own(|| {
             let system = self.cache.system(system)?;

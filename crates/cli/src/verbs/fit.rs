@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
+use crate::hosts::HostOptions;
 use crate::numbers::{count, short};
 use crate::{overwriting, screen, summary_file};
 
@@ -36,6 +37,8 @@ pub(super) struct Options {
     /// Runs that are made at the same time [default: one a core]
     #[arg(long, value_name = "NUMBER")]
     worker_threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    hosts: HostOptions,
     /// Print the result alone
     #[arg(long, short)]
     quiet: bool,
@@ -84,6 +87,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         name: &options.fit,
         folder: &folder,
         threads: options.worker_threads,
+        hosts: &options.hosts,
         ended: None,
     };
     let report = |round: &Round| {
@@ -122,6 +126,7 @@ struct Rounds<'a> {
     name: &'a Path,
     folder: &'a Path,
     threads: Option<NonZeroUsize>,
+    hosts: &'a HostOptions,
     /// How a study ended that ends the fit.
     ended: Option<Exit>,
 }
@@ -170,6 +175,7 @@ impl Rounds<'_> {
         if let Some(threads) = self.threads {
             command.args(["--worker-threads", &threads.to_string()]);
         }
+        self.hosts.hand_on(&mut command);
         let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status();
         let status = status.map_err(|error| failed(error.to_string()))?;
         let exit = status

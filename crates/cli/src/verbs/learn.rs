@@ -264,7 +264,13 @@ impl LearningObserver for Table<'_> {
     fn maker(&mut self) -> Box<dyn UnitMaker> {
         let isolation = Isolation::new().timeout(self.execution.timeout());
         let isolation = isolation.arguments(["isolated".into()]);
-        let units = hosts::units(self.system, self.execution, None, isolation);
+        let units = hosts::units(
+            self.system,
+            &self.execution.hosts,
+            self.execution.timeout(),
+            None,
+            isolation,
+        );
         Box::new(units)
     }
 

@@ -22,6 +22,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
+use crate::hosts::{self, HostOptions};
 use crate::input_kind::{self, Wanted};
 use crate::interrupt::Interrupt;
 use crate::live::{LiveOptions, StudyPage};
@@ -82,6 +83,8 @@ pub(super) struct Options {
     /// Longest time that a call of an FMU may take; 0 is for ever [Linux]
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     timeout: f64,
+    #[command(flatten)]
+    hosts: HostOptions,
     #[command(flatten)]
     live: LiveOptions,
     #[command(flatten)]
@@ -309,10 +312,12 @@ fn make(
         lost: &job.lost,
         only: job.only,
         notes: notes.as_ref(),
-        maker: &|| {
-            let isolation = Isolation::new().timeout(time_limit(options.timeout));
+        maker: &|system| {
+            let timeout = time_limit(options.timeout);
+            let isolation = Isolation::new().timeout(timeout);
             let isolation = isolation.arguments(["isolated".into()]);
-            Box::new(isolation.interpreters_apart())
+            let inner = isolation.interpreters_apart();
+            Box::new(hosts::units(system, &options.hosts, timeout, None, inner))
         },
     };
     let summary = run_study(&study, &run_options, &journal, &|state| {

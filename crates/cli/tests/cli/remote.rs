@@ -130,6 +130,50 @@ fn a_remote_component_changes_no_bit() {
     }
 }
 
+#[test]
+fn runs_of_a_study_have_hosts() {
+    let bench = bench();
+    let system = OSCILLATORS.replace("stop_time = 10.0", "stop_time = 0.1");
+    let served = Served::start(&bench, &[]);
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\n[[vary]]\ngrid = { \"left.m\" = [0.5, 1.0, 2.0] }\n[metrics]\nfinal = \"left.x\"\n",
+    );
+    let table = |name: &str, system: &str, more: &[&str]| {
+        bench.write("system.toml", system);
+        let arguments = ["study", "study.toml", "-o", name];
+        let outcome = bench.run(arguments.into_iter().chain(more.iter().copied()));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        bench.read(name)
+    };
+    let local = table("local.csv", &system, &[]);
+    let remote = on_host(&system, &["left"], &served.url);
+    assert!(table("remote.csv", &remote, &[]) == local);
+    served.note_with("`left`: started");
+    let without_access = remote.replace("access = \"keys/client\"\n", "");
+    assert_ne!(without_access, remote);
+    let more = ["--host-access", "keys/client"];
+    assert!(table("named.csv", &without_access, &more) == local);
+}
+
+#[test]
+fn a_study_whose_host_is_not_there_fails() {
+    let bench = bench();
+    bench.write(
+        "system.toml",
+        &on_host(OSCILLATORS, &["left"], "https://127.0.0.1:1"),
+    );
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\n[[vary]]\ngrid = { \"left.m\" = [0.5, 1.0] }\n",
+    );
+    let outcome = bench.run(["study", "study.toml"]);
+    assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
+    let text = "none of the runs could begin: left: host https://127.0.0.1:1: ";
+    assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
+    assert!(bench.read("study.csv").contains("\n2,1.0,not-loaded,"));
+}
+
 /// The FMU of `left` takes less than a microsecond a step, and the way two messages.
 #[test]
 fn the_doctor_names_the_time_on_the_way() {

@@ -68,7 +68,13 @@ fn started(options: &Options, file: &SystemFile, system: &System) -> Result<Plan
     let isolation = Isolation::new()
         .timeout(options.execution.timeout())
         .arguments(["isolated".into()]);
-    let mut units = hosts::units(file, &options.execution, None, isolation);
+    let mut units = hosts::units(
+        file,
+        &options.execution.hosts,
+        options.execution.timeout(),
+        None,
+        isolation,
+    );
     let run_options = RunOptions {
         threads: options.execution.worker_threads.map_or(0, usize::from),
         accept_not_finite: options.execution.no_nan_check,
