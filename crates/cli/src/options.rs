@@ -253,8 +253,11 @@ pub(crate) struct ExecutionOptions {
     /// named ones, or all [repeatable] [Linux]
     #[arg(long, value_name = "COMPONENT,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
     pub(crate) isolate: Option<Vec<String>>,
-    #[command(flatten)]
-    pub(crate) hosts: HostOptions,
+    /// Certificates and token for components on other machines whose host names none: the folder `client` that
+    /// `gyrator serve --init` has made
+    #[cfg(feature = "remote")]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) host_access: Option<PathBuf>,
     /// Most memory that the run may use; an FMU that needs more ends it [Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub(crate) memory_limit: Option<u64>,
@@ -270,6 +273,15 @@ pub(crate) struct ExecutionOptions {
 }
 
 impl ExecutionOptions {
+    /// How hosts are reached. Not flattened into the options: clap makes no group of options that has others in it, and
+    /// `gyrator inspect` needs theirs.
+    pub(crate) fn hosts(&self) -> HostOptions {
+        HostOptions {
+            #[cfg(feature = "remote")]
+            host_access: self.host_access.clone(),
+        }
+    }
+
     /// Longest time that a call may take; `None` is for ever.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         time_limit(self.timeout)

@@ -418,7 +418,7 @@ impl Session<'_> {
             .profile(profile.clone());
         let units = hosts::units(
             &self.system,
-            &self.options.execution.hosts,
+            &self.options.execution.hosts(),
             self.options.execution.timeout(),
             profile.as_ref(),
             isolation,

@@ -191,7 +191,7 @@ impl Probes<'_> {
             .arguments(["isolated".into()]);
         let units = hosts::units(
             &system,
-            &execution.hosts,
+            &execution.hosts(),
             execution.timeout(),
             profile,
             isolation,

@@ -266,7 +266,7 @@ impl LearningObserver for Table<'_> {
         let isolation = isolation.arguments(["isolated".into()]);
         let units = hosts::units(
             self.system,
-            &self.execution.hosts,
+            &self.execution.hosts(),
             self.execution.timeout(),
             None,
             isolation,

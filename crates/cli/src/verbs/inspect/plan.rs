@@ -70,7 +70,7 @@ fn started(options: &Options, file: &SystemFile, system: &System) -> Result<Plan
         .arguments(["isolated".into()]);
     let mut units = hosts::units(
         file,
-        &options.execution.hosts,
+        &options.execution.hosts(),
         options.execution.timeout(),
         None,
         isolation,
