@@ -396,6 +396,56 @@ mod tests {
         }
     }
 
+    /// Corrected as by Rodríguez 2022 eq. 19, by the residual power of the step before.
+    #[test]
+    fn the_sums_are_those_of_what_is_left_of_the_errors() {
+        const MU: f64 = 0.25;
+        let mut system = System::new(H);
+        system.stop_time(4.0 * H);
+        system.method("jacobi").extrapolation("hold");
+        let damper = LinearUnit::new(&[0.0], &["f"], &["e"], [&[0.0], &[0.0], &[0.0], &[D]]);
+        system.add("a", damper).exchange("stale");
+        let motion = ClosureUnit::new(&[("e", 0.0)], &[("f", FLOW[0])], |call| {
+            call.outputs[0] = FLOW[((call.time + call.step + 1e-9) / H) as usize];
+        });
+        system.add("b", motion);
+        let correction = crate::Word::new("residual-power")
+            .with("mu", MU)
+            .with("limit", f64::INFINITY);
+        let _ = system
+            .bond("bond", ("a.e", "b.e"), ("b.f", "a.f"))
+            .correction(correction);
+        let found = audit(system.start(&RunOptions::default()).unwrap(), 4).sums;
+        let mut expected = Sums::default();
+        let (mut added, mut before_last) = (0.0, FLOW[0]);
+        for pair in FLOW.windows(2) {
+            let [flow, next] = [pair[0], pair[1]];
+            let error = D * (before_last - flow);
+            let effort = D * flow;
+            expected.stale += error * next * H;
+            expected.net += (error + added) * next * H;
+            expected.impulses[0] += ((error + added) * H).powi(2);
+            expected.conjugates[0] += next * next * H;
+            expected.conjugates[1] += effort * effort * H;
+            expected.time += H;
+            let residual = D * before_last * next - effort * flow;
+            added = -MU * residual / next;
+            before_last = flow;
+        }
+        let near = |found: f64, expected: f64| (found - expected).abs() < 1e-6;
+        for (found, expected) in [
+            (found.stale, expected.stale),
+            (found.net, expected.net),
+            (found.impulses[0], expected.impulses[0]),
+            (found.impulses[1], 0.0),
+            (found.conjugates[0], expected.conjugates[0]),
+            (found.conjugates[1], expected.conjugates[1]),
+            (found.time, expected.time),
+        ] {
+            assert!(near(found, expected), "{found} in place of {expected}");
+        }
+    }
+
     /// The flow is stale where the damper is at end b, and counts with the opposite sign.
     #[test]
     fn the_work_of_a_stale_flow_has_the_opposite_sign() {

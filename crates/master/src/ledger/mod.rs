@@ -493,6 +493,94 @@ mod tests {
         assert_eq!(after(run, 3), expected());
     }
 
+    /// Effort inputs 3 and 4 N, and changes of the flow by −3, −8 and 2 m/s.
+    #[test]
+    fn the_integration_error_is_that_of_a_parabola_over_two_steps() {
+        let mut run = ledger(H, |_| ());
+        for _ in 0..3 {
+            run.step().unwrap();
+        }
+        let curvature = 3.0 * (-8.0 + 3.0) + 4.0 * (2.0 + 8.0);
+        let error = run.ledger().integration_error(0).unwrap();
+        assert!((error - curvature * H / 12.0).abs() < 1e-12, "{error}");
+        assert_eq!(run.ledger().integration_error(1), None);
+        let expected = expected();
+        let peak = (
+            expected.peak_residual_energy_integrated,
+            expected.peak_residual_energy_integrated_time,
+        );
+        assert_eq!(run.ledger().peak_residual_energy_integrated(), peak);
+    }
+
+    #[test]
+    fn parts_of_the_integration_error_add_up() {
+        let mut error = IntegrationError::default();
+        for (curvature, change, unknown) in [(3.0, 0.5, 2.0), (-7.0, 0.25, -1.0)] {
+            let work = Work {
+                curvature,
+                change,
+                unknown,
+                ..Work::default()
+            };
+            error.add(&work, 2.0);
+        }
+        let squares = 6.0_f64.powi(2) + 14.0_f64.powi(2);
+        assert_eq!(error.total(), 8.0 + 2.0 * (squares.sqrt() + 1.5) + 2.0);
+    }
+
+    #[test]
+    fn the_peak_of_two_bonds_is_that_of_their_sum() {
+        let mut system = System::new(H);
+        system.stop_time(4.0 * H);
+        system.method("jacobi").extrapolation("hold");
+        for (a, b, bond) in [("a", "b", "one"), ("c", "d", "two")] {
+            system.add(a, source("f", "e", EFFORT));
+            system.add(b, source("e", "f", FLOW));
+            let (a_e, b_e) = (format!("{a}.e"), format!("{b}.e"));
+            let (b_f, a_f) = (format!("{b}.f"), format!("{a}.f"));
+            let _ = system.bond(bond, (&a_e, &b_e), (&b_f, &a_f));
+        }
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        for _ in 0..3 {
+            run.step().unwrap();
+        }
+        let expected = expected();
+        let peak = 2.0 * expected.peak_residual_energy_integrated;
+        let time = expected.peak_residual_energy_integrated_time;
+        assert_eq!(run.ledger().peak_residual_energy_integrated(), (peak, time));
+    }
+
+    #[test]
+    fn the_first_of_equal_peaks_is_kept() {
+        let mut energy = BondEnergy {
+            residual_power: -2.0,
+            residual_energy_integrated: -3.0,
+            ..BondEnergy::default()
+        };
+        energy.keep_peaks(|| 1.0);
+        energy.keep_peaks(|| 2.0);
+        assert_eq!(energy.max_residual_power_time, 1.0);
+        assert_eq!(energy.peak_residual_energy_integrated_time, 1.0);
+    }
+
+    /// A damper, flow = D·effort, that is compensated: it gave D·e(k) under its own input, and publishes D·e(k+1).
+    #[test]
+    fn a_compensated_flow_counts_as_the_unit_had_it() {
+        const D: f64 = 4.0;
+        let mut system = System::new(H);
+        system.stop_time(4.0 * H);
+        system.method("jacobi").extrapolation("hold");
+        system.add("a", source("f", "e", EFFORT));
+        let damper = crate::LinearUnit::new(&[0.0], &["e"], &["f"], [&[0.0], &[0.0], &[0.0], &[D]]);
+        system.add("b", damper).exchange("compensated");
+        let _ = system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f"));
+        let found = after(system.start(&RunOptions::default()).unwrap(), 3);
+        let pairs = EFFORT.windows(2);
+        let own: f64 = pairs.map(|pair| D * pair[0] * (pair[0] - pair[1])).sum();
+        assert!((found.residual_energy_integrated - 0.5 * H * own).abs() < 1e-6);
+        assert!(found.residual_energy.abs() < 1e-6);
+    }
+
     #[test]
     fn a_side_with_shorter_steps_gives_the_same_ledger_and_the_coupling_error() {
         let found = after(ledger(0.5 * H, |_| ()), 3);
