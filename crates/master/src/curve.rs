@@ -40,6 +40,20 @@ impl Curve {
         a + s * (b / 2.0 + s * (c / 3.0 + s * d / 4.0))
     }
 
+    /// The mean of the curve at distances from each of its places whose first three moments, of s, s² and s³, are these.
+    #[must_use]
+    pub fn averaged(&self, [first, second, third]: [f64; 3]) -> Self {
+        let [a, b, c, d] = self.coefficients;
+        Self {
+            coefficients: [
+                a + b * first + c * second + d * third,
+                b + 2.0 * c * first + 3.0 * d * second,
+                c + 3.0 * d * first,
+                d,
+            ],
+        }
+    }
+
     /// The curve seen from `s` seconds later.
     #[must_use]
     pub fn shifted(&self, s: f64) -> Self {
@@ -109,6 +123,20 @@ stored!(Curve { coefficients });
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The mean of 1 − 2s + s²/2 + 3s³ over 0.4 s from 0.1 s on, by its integral.
+    #[test]
+    fn means_over_a_window_are_those_of_the_integral() {
+        let curve = Curve {
+            coefficients: [1.0, -2.0, 0.5, 3.0],
+        };
+        let length: f64 = 0.4;
+        let moments = [1, 2, 3].map(|n| length.powi(n) / f64::from(n + 1));
+        let integral = |s: f64| s - s * s + s.powi(3) / 6.0 + 0.75 * s.powi(4);
+        let mean = (integral(0.5) - integral(0.1)) / length;
+        assert!((curve.averaged(moments).at(0.1) - mean).abs() < 1e-14);
+        assert!((curve.averaged(moments).at(0.0) - curve.mean(length)).abs() < 1e-14);
+    }
 
     #[test]
     fn shifting_keeps_values_and_derivatives() {

@@ -9,6 +9,7 @@
 use gyrator_thread_team::{Loops, with_wide_registers};
 
 use crate::extremes::{greater, less};
+use crate::inner_steps::InnerSteps;
 use crate::rows::Rows;
 use crate::single_steps::SingleSteps;
 use crate::state::{Courses, SystemState, input_at_start};
@@ -24,7 +25,8 @@ const ROUNDING: f64 = 1e-9;
 /// The defect of one connection so far, in the unit of its input.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Defect {
-    /// At the end of the last step of the receiver: value used less value given.
+    /// At the end of the last step of the receiver: value used less value given. Under a step control, the prediction for that time
+    /// in the place of a mean of it.
     pub last: f64,
     /// Root mean square over the time of the run.
     pub rms: f64,
@@ -79,8 +81,11 @@ pub struct Defects {
     /// The next step after which more than the accounts is looked at.
     next: u64,
     single_steps: SingleSteps,
+    inner_steps: InnerSteps,
     /// Some connections are between components that do not step with each macro-step.
     has_slow: bool,
+    /// A step control uses the last defects.
+    for_control: bool,
 }
 
 /// Connections of which one instruction, or two, add to all accounts: two numbers fill a register of every x86-64 and
@@ -231,7 +236,7 @@ impl Loops for Observation<'_> {
 }
 
 impl Defects {
-    pub(crate) fn new(state: &SystemState) -> Self {
+    pub(crate) fn new(state: &SystemState, for_fixed_steps: bool) -> Self {
         let connections = state.courses.inputs.len();
         let mut groups = vec![Group::EMPTY; connections.div_ceil(LANES)];
         for (index, input) in state.courses.inputs.iter().enumerate() {
@@ -247,21 +252,22 @@ impl Defects {
             earlier: [(); KEPT].map(|()| (0, vec![0.0; connections])),
             next: 0,
             single_steps: SingleSteps::new(state),
+            inner_steps: InnerSteps::new(state),
             has_slow: state.units.members.iter().any(|member| member.every > 1),
+            for_control: !for_fixed_steps,
         }
     }
 
-    /// Adds the step that has just been made.
+    /// Adds the step that has just been made. Returns whether [`inner_steps`](Self::inner_steps) may know more.
     #[inline]
-    pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
+    pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) -> bool {
         self.time += step.size;
-        if step.index >= self.next {
-            self.look(state, step);
-        }
+        let knows_more = step.index >= self.next && self.look(state, step);
         match state.units.uniform {
             true => self.observe_copies(&state.courses, &state.signals.reals, step.size),
             false => self.observe_courses(state, step),
         }
+        knows_more
     }
 
     /// The same as [`observe_courses`](Self::observe_courses) where all inputs are copies of outputs and all
@@ -318,12 +324,15 @@ impl Defects {
             let start = input_at_start(state, index);
             let group = &mut self.groups[index / LANES];
             group.add_one(index % LANES, start, *used, input.fed(reals), length);
+            if self.for_control {
+                group.last[index % LANES] = -input.error_at_end(reals, *used);
+            }
         }
     }
 
     /// Keeps ranges in the steps m·2ᵏ with m from 4 to 7, and looks at outputs in them and in those after them.
     #[cold]
-    fn look(&mut self, state: &SystemState, step: &Step) {
+    fn look(&mut self, state: &SystemState, step: &Step) -> bool {
         let spacing = 1 << step.index.checked_ilog2().unwrap_or(0).saturating_sub(2);
         if step.index.is_multiple_of(spacing) {
             self.keep(step.index);
@@ -332,6 +341,12 @@ impl Defects {
             self.next = (step.index / spacing + 1) * spacing;
         }
         self.single_steps.look(state, step);
+        self.inner_steps.look(state, step)
+    }
+
+    /// The number of inner steps of the semi-implicit Euler method that a component shows to make in a macro-step.
+    pub(crate) fn inner_steps(&self, component: usize) -> Option<u32> {
+        self.inner_steps.of(component)
     }
 
     /// Whether a component shows to make one step of the semi-implicit Euler method in each communication step.
@@ -390,7 +405,7 @@ impl Defects {
     }
 }
 
-stored!(Defects { groups, time, earlier, next, single_steps; connections, has_slow });
+stored!(Defects { groups, time, earlier, next, single_steps, inner_steps; connections, has_slow, for_control });
 stored!(Group {
     last,
     squares,

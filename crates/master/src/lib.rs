@@ -68,6 +68,7 @@ mod fault;
 mod feed_forward;
 pub mod graph;
 mod halving_unit;
+mod inner_steps;
 pub mod interface_model;
 pub mod interface_order;
 mod joining;

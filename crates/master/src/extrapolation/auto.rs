@@ -1,24 +1,27 @@
 //! A polynomial of degree 0 to 3, chosen for each signal by its own past, in the form that the
-//! receiver takes: its mean over the step, held, for a unit that takes values only; the line with
-//! its mean and its end value for one that takes first derivatives; else the polynomial. Every new
+//! receiver takes: its mean over each communication step of a unit that takes values only, held there; the line with
+//! its mean and its end value for one that takes first derivatives; else the polynomial. A unit that takes values and shows to make
+//! inner steps of the semi-implicit Euler method gets the mean of the values at their starts, one of them where it makes one
+//! step only: hold. So the coupled system is that method on the whole. Every new
 //! value judges all degrees: the squared errors of their predictions are averaged, Eₖ ← m·Eₖ + (1 −
 //! m)·eₖ². The degree falls to a lower one that is no worse, and rises by one where that has less than
 //! a part g of the error. At the start, and after a discontinuity, it rises with each value that comes.
 //!
 //! The first step has one value only and holds it, the second one has a line. Once the third value
 //! has come, the impulse that they missed is known, and is added to the step that follows:
-//! ũ += (∫p₂ − ∫ũ)/h, p₂ being the parabola through the three values.
+//! ũ += (∫p₂ − ∫ũ)/h, p₂ being the parabola through the three values. In the same way the half of an inner step by which means
+//! over the step were too early is taken back when the inner steps show.
 //!
 //! Source: own; the polynomials are those of Sadjina & Pedersen (2019) §2, the means of them over equal
 //! steps the methods of Adams & Bashforth. Use it unless a signal is known to need another one.
 //! Limits: a degree is judged by how it predicts; in a loop that is damped by hold only, the errors have
-//! to show first.
+//! to show first. The implicit Euler method looks as the semi-implicit one does, and gets held values, too.
 
 use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
 use crate::curve::Curve;
 use crate::registry::Entry;
-use crate::state_stream::{StateStream, Stored};
+use crate::state_stream::{StateStream, Stored, stored};
 
 /// The polynomial of the degree, 0 to 3, that would have predicted the past values best.
 #[derive(Debug, Clone)]
@@ -29,11 +32,116 @@ pub(super) struct Auto {
     spacing: Spacing,
     /// Averaged squares of the prediction errors of each degree; NaN before the first.
     errors: [f64; 4],
+    /// The newest value less the prediction.
+    last_error: f64,
     /// Highest degree of curves that the receiver follows.
     follows: usize,
+    means: Means,
+    /// The first steps, while means may prove to be wrong.
+    opening: Opening,
+    /// Addition to the step that starts at a time, s.
+    owed: (f64, f64),
     /// The last changes of the order, oldest first.
     changes: [OrderChange; KEPT_CHANGES],
     changed: usize,
+}
+
+/// The first steps of a past.
+#[derive(Debug, Clone, Copy, Default)]
+struct Opening {
+    /// The value at their start.
+    first: f64,
+    steps: u32,
+    /// Sum of the values at the starts of the steps less the means that were given over them.
+    surplus: f64,
+}
+
+/// Steps after the first value in which means are compared with values: those of `inner_steps.rs`.
+const OPENING: u32 = 16;
+
+/// The means that a receiver gets which takes values only.
+#[derive(Debug, Clone, Copy)]
+struct Means {
+    are_given: bool,
+    /// Communication steps of the receiver in a step, each with a mean of its own.
+    parts: u32,
+    /// Inner steps in a step, at the starts of which the receiver takes its inputs; 0: all the time.
+    inner: u32,
+    /// Moments of the places within a communication step of length 1.
+    moments: [f64; 3],
+    /// Means of the polynomials of each degree over a step that is as long as the spans, in backward differences.
+    of_differences: [f64; 4],
+}
+
+impl Means {
+    /// Means over all the time of a communication step: Adams & Bashforth.
+    const NONE: Self = Self {
+        are_given: false,
+        parts: 1,
+        inner: 0,
+        moments: [1.0 / 2.0, 1.0 / 3.0, 1.0 / 4.0],
+        of_differences: [1.0, 1.0 / 2.0, 5.0 / 12.0, 3.0 / 8.0],
+    };
+
+    fn of(steps: &SignalSteps) -> Self {
+        Self {
+            are_given: steps.follows == 0 || !steps.takes_slopes,
+            parts: match steps.follows {
+                0 => 1,
+                _ => steps.curve_parts.max(1),
+            },
+            ..Self::NONE
+        }
+    }
+
+    /// Means of the values at the starts of so many inner steps in a step, 0: of all; at its start only where they do not divide the
+    /// communication steps.
+    fn follow(&mut self, inner: u32) {
+        if inner == 0 {
+            let Self {
+                are_given, parts, ..
+            } = *self;
+            *self = Self {
+                are_given,
+                parts,
+                ..Self::NONE
+            };
+            return;
+        }
+        let in_each = match inner.is_multiple_of(self.parts) {
+            true => inner / self.parts,
+            false => 1,
+        };
+        self.inner = inner;
+        self.moments = Self::moments(in_each);
+        let [first, second, third] = self.moments;
+        // The binomials s, s·(s + 1)/2 and s·(s + 1)·(s + 2)/6.
+        let cubic = (third + 3.0 * second + 2.0 * first) / 6.0;
+        self.of_differences = [1.0, first, (second + first) / 2.0, cubic];
+    }
+
+    /// Moments of so many places 0, 1/n, 2/n, ….
+    fn moments(count: u32) -> [f64; 3] {
+        let part = 1.0 / f64::from(count);
+        let last = 1.0 - part;
+        [last / 2.0, last * (2.0 - part) / 6.0, last * last / 4.0]
+    }
+
+    /// The curve of means over the communication steps of a step.
+    fn over(&self, curve: Curve, step: f64) -> Curve {
+        let part = step / f64::from(self.parts);
+        let [first, second, third] = self.moments;
+        let moments = [
+            first * part,
+            second * part * part,
+            third * part * part * part,
+        ];
+        let means = curve.averaged(moments);
+        match self.parts {
+            1 => means.truncated(0),
+            _ => means,
+        }
+    }
 }
 
 /// The distance of the newest values, and their differences.
@@ -78,8 +186,6 @@ const SMOOTH: f64 = 0.5;
 
 /// Spans between values that differ by less than this share are equal: times are rounded, t₀ + k·h.
 const EQUAL_SPANS: f64 = 1e-9;
-/// Means of the polynomials of each degree over a step that is as long as the spans, in backward differences: Adams & Bashforth.
-const MEANS: [f64; 4] = [1.0, 1.0 / 2.0, 5.0 / 12.0, 3.0 / 8.0];
 
 pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "auto",
@@ -89,6 +195,7 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     facts: |_, steps| ExtrapolationFacts {
         // With three of them the curve makes up for the first steps.
         values_until_exact: 3,
+        gives_means: Means::of(steps).are_given,
         ..ExtrapolationFacts::polynomial(highest_degree(steps.follows).min(steps.follows))
     },
     build: |_| Box::<Auto>::default(),
@@ -101,7 +208,11 @@ impl Default for Auto {
             order: 0,
             spacing: Spacing::default(),
             errors: [f64::NAN; 4],
+            last_error: 0.0,
             follows: usize::MAX,
+            means: Means::NONE,
+            opening: Opening::default(),
+            owed: (0.0, f64::NAN),
             changes: [OrderChange::default(); KEPT_CHANGES],
             changed: 0,
         }
@@ -135,6 +246,9 @@ impl Auto {
     }
 
     fn average(&mut self, degree: usize, error: f64) {
+        if degree == self.order {
+            self.last_error = error;
+        }
         let square = error * error;
         let past = self.errors[degree];
         self.errors[degree] = if past.is_nan() {
@@ -211,6 +325,23 @@ impl Auto {
         self.changed += 1;
     }
 
+    /// Compares the step that ends at `time` with hold.
+    #[cold]
+    fn pass(&mut self, time: f64) {
+        if let Some(newest) = self.history.newest() {
+            let (value, step) = (newest.value, time - newest.time);
+            let polynomial = self.history.polynomial(self.order, newest.time);
+            self.opening.surplus += value - polynomial.mean(step) - self.missed();
+            self.opening.steps += 1;
+        }
+    }
+
+    /// What the step that starts `now` has to take back.
+    fn owed(&self, now: f64) -> f64 {
+        let (owed, from) = self.owed;
+        if now == from { owed } else { 0.0 }
+    }
+
     /// Error of the first two steps of a past that has three values, for each second of the step that comes.
     fn missed(&self) -> f64 {
         let [newest, middle, first] = match self.history.newest_values() {
@@ -233,12 +364,19 @@ impl Auto {
 impl Extrapolation for Auto {
     fn prepare(&mut self, steps: &SignalSteps) -> Result<(), String> {
         self.follows = steps.follows;
+        self.means = Means::of(steps);
         Ok(())
     }
 
     fn observe(&mut self, sample: Sample) {
         let newest = self.history.newest().map(|newest| newest.time);
+        if newest.is_none_or(|newest| sample.time == newest && self.history.degree() == 0) {
+            self.opening.first = sample.value;
+        }
         if newest.is_some_and(|newest| sample.time > newest) {
+            if self.means.are_given && self.opening.steps < OPENING {
+                self.pass(sample.time);
+            }
             self.learn(sample);
             let before = self.order;
             self.choose();
@@ -262,13 +400,17 @@ impl Extrapolation for Auto {
             && now == newest
             && let Some(differences) = self.differences(now + step)
         {
-            let terms = differences.iter().zip(MEANS).take(self.order + 1);
-            return Curve::constant(terms.map(|(difference, weight)| weight * difference).sum());
+            let terms = differences.iter().zip(self.means.of_differences);
+            let mean: f64 = terms
+                .take(self.order + 1)
+                .map(|(difference, weight)| weight * difference)
+                .sum();
+            return Curve::constant(mean + self.owed(now));
         }
         let mut curve = self.history.polynomial(self.order, now);
-        curve.coefficients[0] += self.missed();
+        curve.coefficients[0] += self.missed() + self.owed(now);
         match self.follows {
-            0 => Curve::constant(curve.mean(step)),
+            _ if self.means.are_given => self.means.over(curve, step),
             1 => curve.secant(step),
             _ => curve,
         }
@@ -286,6 +428,38 @@ impl Extrapolation for Auto {
         self.respace();
         self.order = 0;
         self.errors = [f64::NAN; 4];
+        self.opening = Opening {
+            first: self.history.newest().map_or(0.0, |newest| newest.value),
+            ..Opening::default()
+        };
+    }
+
+    fn gives_means(&self) -> bool {
+        self.means.are_given
+    }
+
+    fn inner_steps(&self) -> Option<(u32, f64)> {
+        (self.means.inner > 0).then_some((self.means.inner, self.owed.1))
+    }
+
+    fn error_of_prediction(&self) -> Option<f64> {
+        (self.means.are_given && self.means.inner == 0).then_some(self.last_error)
+    }
+
+    fn follow_inner_steps(&mut self, count: u32) {
+        if count == self.means.inner || !self.means.are_given {
+            return;
+        }
+        let is_first = self.means.inner == 0;
+        self.means.follow(count);
+        // The values at the starts of inner steps are earlier by half of one than the means that were given.
+        if let Some(newest) = self.history.newest()
+            && is_first
+        {
+            let Opening { first, surplus, .. } = self.opening;
+            let [middle, ..] = Means::moments(count);
+            self.owed = (surplus + middle * (newest.value - first), newest.time);
+        }
     }
 
     fn order(&self) -> usize {
@@ -305,22 +479,38 @@ impl Extrapolation for Auto {
     }
 }
 
+stored!(Opening {
+    first,
+    steps,
+    surplus
+});
+
 impl Stored for Auto {
     fn transfer(&mut self, stream: &mut StateStream) {
         let Self {
             history,
             order,
             errors,
+            last_error,
             changes,
             changed,
+            opening,
+            owed,
+            means,
             spacing: _,
             follows: _,
         } = self;
         stream.keep(history);
         stream.below(order, errors.len());
         stream.keep(errors);
+        stream.keep(last_error);
         stream.keep(changes);
         stream.below(changed, KEPT_CHANGES + 1);
+        stream.keep(opening);
+        stream.keep(owed);
+        let mut inner = means.inner;
+        stream.keep(&mut inner);
+        means.follow(inner);
         self.respace();
     }
 }
@@ -457,6 +647,73 @@ mod tests {
         let mean = auto.history.polynomial(3, 8.0).mean(1.0);
         assert!((auto.curve(8.0, 1.0).at(0.0) - mean).abs() < 1e-12 * mean);
         assert!((auto.at(9.0) - auto.history.polynomial(3, 9.0).at(0.0)).abs() < 1e-11);
+    }
+
+    /// A cubic, the receiver makes four communication steps: the mean of each, by its integral.
+    #[test]
+    fn each_communication_step_of_a_unit_that_takes_values_has_its_mean() {
+        let steps = SignalSteps {
+            takes_slopes: false,
+            curve_parts: 4,
+            ..<dyn Extrapolation as crate::registry::EntryKind>::USUAL
+        };
+        let mut auto = Auto::default();
+        auto.prepare(&steps).unwrap();
+        let value = |t: f64| 1000.0 + 100.0 * t + 10.0 * t * t + t * t * t;
+        let integral =
+            |t: f64| 1000.0 * t + 50.0 * t * t + 10.0 / 3.0 * t.powi(3) + 0.25 * t.powi(4);
+        for time in (0..6_i32).map(f64::from) {
+            let value = value(time);
+            auto.observe(Sample {
+                time,
+                value,
+                slope: None,
+            });
+        }
+        let curve = auto.curve(5.0, 1.0);
+        for part in [0.0, 0.25, 0.5, 0.75] {
+            let mean = 4.0 * (integral(5.25 + part) - integral(5.0 + part));
+            assert!((curve.at(part) - mean).abs() < 1e-8, "{part}");
+        }
+        // Its error is that of the prediction, which is exact here.
+        assert!(auto.error_of_prediction().unwrap().abs() < 1e-8);
+    }
+
+    /// One inner step of the semi-implicit Euler method: held values, and in all as much as if they had been held from the start. Of
+    /// two, the mean of the values at their starts.
+    #[test]
+    fn inner_steps_get_the_values_at_their_starts() {
+        let values: Vec<f64> = (0..7).map(|k| (0.2 * f64::from(k)).exp()).collect();
+        let mut auto = fed(0, &[]);
+        let mut given = 0.0;
+        for (time, value) in (0..6_i32).map(f64::from).zip(&values) {
+            let sample = |value| Sample {
+                time,
+                value,
+                slope: None,
+            };
+            auto.observe(sample(*value));
+            if time == 5.0 {
+                auto.follow_inner_steps(1);
+            }
+            given += auto.curve(time, 1.0).at(0.0);
+        }
+        assert!((given - values[..6].iter().sum::<f64>()).abs() < 1e-12);
+        assert_eq!(auto.inner_steps(), Some((1, 5.0)));
+        let next = |auto: &mut Auto| {
+            let value = values[6];
+            auto.observe(Sample {
+                time: 6.0,
+                value,
+                slope: None,
+            });
+            auto.curve(6.0, 1.0)
+        };
+        assert_eq!(next(&mut auto.clone()), Curve::constant(values[6]));
+        auto.follow_inner_steps(2);
+        let mean = next(&mut auto).at(0.0);
+        let polynomial = auto.history.polynomial(auto.order(), 6.0);
+        assert!((mean - 0.5 * (polynomial.at(0.0) + polynomial.at(0.5))).abs() < 1e-12);
     }
 
     #[test]

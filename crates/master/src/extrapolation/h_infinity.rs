@@ -319,6 +319,7 @@ mod tests {
         exchange: 0.05,
         source_parts: 10,
         receiver_parts: 10,
+        curve_parts: 10,
         takes_slopes: false,
         follows: usize::MAX,
         feeds_through: false,

@@ -35,6 +35,8 @@ pub struct SignalSteps {
     pub source_parts: u32,
     /// Communication steps of the receiver from one exchange to the next.
     pub receiver_parts: u32,
+    /// Communication steps of the receiver in a step that one curve is for.
+    pub curve_parts: u32,
     /// The receiver accepts derivatives of its inputs.
     pub takes_slopes: bool,
     /// Highest degree of curves that the receiver follows in one of its communication steps, or from one of several to the
@@ -62,6 +64,8 @@ pub struct ExtrapolationFacts {
     /// ([`next_piece`](Extrapolation::next_piece)), of which [`curve`](Extrapolation::curve) gives
     /// the ends only.
     pub comes_in_pieces: bool,
+    /// The value of a curve is the mean of the prediction over the communication step of the receiver that starts there.
+    pub gives_means: bool,
     /// Reason why the extrapolation cannot work in the steps of this signal, and the remedy.
     pub misfit: Option<String>,
 }
@@ -96,6 +100,7 @@ impl EntryKind for dyn Extrapolation {
         exchange: 1.0,
         source_parts: 10,
         receiver_parts: 10,
+        curve_parts: 10,
         takes_slopes: true,
         follows: usize::MAX,
         feeds_through: false,
@@ -149,6 +154,28 @@ pub trait Extrapolation: Send {
     /// the past by default.
     fn jumped(&mut self) {
         self.clear();
+    }
+
+    /// Whether the receiver gets means over its communication steps.
+    fn gives_means(&self) -> bool {
+        false
+    }
+
+    /// The newest value less the one that was predicted for its time, where the receiver [got the mean](Self::gives_means) of the
+    /// prediction, which is no value of the end of a step.
+    fn error_of_prediction(&self) -> Option<f64> {
+        None
+    }
+
+    /// The receiver shows to make so many inner steps in a macro-step, and to take its inputs as they are at the start of each
+    /// (see the source of `auto`); asked for where the extrapolation [gives means](Self::gives_means).
+    fn follow_inner_steps(&mut self, count: u32) {
+        let _ = count;
+    }
+
+    /// The number of inner steps that is followed, and the time from which on, s since the start.
+    fn inner_steps(&self) -> Option<(u32, f64)> {
+        None
     }
 
     /// Order of the prediction that is in use now; a curve may keep less of it.

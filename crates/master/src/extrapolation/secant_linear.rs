@@ -26,6 +26,7 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     }],
     facts: |arguments, steps| ExtrapolationFacts {
         degree: 1,
+        gives_means: false,
         ..(predicted(arguments).facts)(&Arguments::default(), steps)
     },
     build: |arguments| {

@@ -22,6 +22,7 @@ impl Graph {
             exchange: exchange * self.macro_step,
             source_parts: parts(source.rate.ratio()),
             receiver_parts: parts(receiver.rate.ratio()),
+            curve_parts: receiver.rate.substeps(),
             takes_slopes: receiver.description.capabilities.input_derivatives > 0,
             follows: match receiver.rate.substeps() {
                 1 => receiver.description.capabilities.input_derivatives as usize,

@@ -29,9 +29,13 @@ pub struct BondEnergy {
     /// (Sadjina & Pedersen 2019 eq. 10). The correction's power is the difference to `residual_power`.
     pub applied_residual_power: f64,
     /// Σ |weight| · |output fed − input used| · |conjugate output|, W: the coupling error of both
-    /// directions, which cannot cancel out. Not computed where steps are fixed and inputs held.
+    /// directions, which cannot cancel out. Where means of predictions were given, the predictions count. Not computed where
+    /// steps are fixed and inputs held.
     #[serde(skip)]
     pub coupling_error_power: f64,
+    /// The applied residual power with predictions in the place of their means, W; computed as `coupling_error_power`.
+    #[serde(skip)]
+    pub predicted_residual_power: f64,
     /// Power from the outputs alone: Σ weight · effort output · flow output, W. Not computed where
     /// steps are fixed and inputs held.
     #[serde(skip)]
@@ -185,6 +189,7 @@ impl Ledger {
                 }
                 if entry.every == 1 || (step.index + 1).is_multiple_of(entry.every) {
                     entry.observe(state, step);
+                    entry.find_coupling_error(state);
                 }
             }
         }
@@ -330,17 +335,11 @@ impl BondAccount {
     fn observe(&mut self, state: &SystemState, step: &Step) {
         let length = step.size * self.every as f64;
         let (mut given, mut received, mut correction) = (0.0, 0.0, 0.0);
-        let (mut coupling_error, mut output_power) = (0.0, 0.0);
+        let mut output_power = 0.0;
         let mut work = Work::default();
         for (axis, course) in self.axes.iter().zip(&mut self.courses) {
             let (effort_output, flow_output) = outputs_of(&state.signals, axis);
             work.add(&course.end(state, axis, length), axis.weight);
-            let error = |input: usize| {
-                state.courses.inputs[input].fed(&state.signals.reals) - state.courses.values[input]
-            };
-            coupling_error += axis.weight.abs()
-                * ((error(axis.effort_input) * flow_output).abs()
-                    + (error(axis.flow_input) * effort_output).abs());
             output_power += axis.weight * effort_output * flow_output;
             let (effort_added, flow_added) = added_to(state, axis, length);
             let effort_input = state.courses.values[axis.effort_input] - effort_added;
@@ -357,7 +356,6 @@ impl BondAccount {
         energy.correction_power = correction;
         let applied = residual + correction;
         energy.applied_residual_power = applied;
-        energy.coupling_error_power = coupling_error;
         energy.output_power = output_power;
         energy.applied_residual_energy += applied * length;
         energy.residual_energy_integrated += work.residual * length;
@@ -371,6 +369,27 @@ impl BondAccount {
         energy.residual_energy_abs += residual.abs() * length;
         energy.correction_energy += correction * length;
         energy.keep_peaks(|| step.end(&state.graph.clock));
+    }
+
+    /// Finds by how much inputs were off at the end of the step.
+    fn find_coupling_error(&mut self, state: &SystemState) {
+        let (mut coupling_error, mut residual) = (0.0, 0.0);
+        let off = |input: usize| {
+            let course = &state.courses.inputs[input];
+            let fed = course.fed(&state.signals.reals);
+            let error = course.error_at_end(&state.signals.reals, state.courses.values[input]);
+            (error, fed - error)
+        };
+        for axis in &self.axes {
+            let (effort_output, flow_output) = outputs_of(&state.signals, axis);
+            let ((effort_error, effort), (flow_error, flow)) =
+                (off(axis.effort_input), off(axis.flow_input));
+            let errors = (effort_error * flow_output).abs() + (flow_error * effort_output).abs();
+            coupling_error += axis.weight.abs() * errors;
+            residual += axis.weight * (effort * flow_output - effort_output * flow);
+        }
+        self.energy.coupling_error_power = coupling_error;
+        self.energy.predicted_residual_power = residual;
     }
 }
 
@@ -394,6 +413,7 @@ stored!(BondEnergy {
     correction_power,
     applied_residual_power,
     coupling_error_power,
+    predicted_residual_power,
     output_power,
     transferred_energy,
     transferred_energy_abs,
@@ -587,6 +607,7 @@ mod tests {
         // |5 − 4|·|−4| + |−4 + 6|·|5| and 5·(−4).
         let expected = BondEnergy {
             coupling_error_power: 14.0,
+            predicted_residual_power: 14.0,
             output_power: -20.0,
             ..expected()
         };

@@ -60,6 +60,15 @@ fn extrapolation(graph: &Graph, state: Option<&SystemState>, decisions: &mut Vec
             });
             let course = state.map(|state| &state.courses.inputs[index]);
             let made = course.and_then(|course| course.extrapolation.as_ref());
+            decisions.extend(made.and_then(|made| made.inner_steps()).map(|(count, from)| Decision {
+                r#where: name.clone(),
+                what: match count {
+                    1 => "extrapolation hold".to_owned(),
+                    _ => format!("extrapolation by the mean of the prediction at the starts of {count} inner steps"),
+                },
+                why: format!("the unit shows to make {count} steps of the semi-implicit Euler method in a macro-step"),
+                from: graph.clock.start() + from,
+            }));
             let changes = made.map_or(&[][..], |made| made.changes());
             decisions.extend(changes.iter().map(|change| Decision {
                 r#where: name.clone(),
@@ -143,6 +152,31 @@ mod tests {
         assert_eq!(what(&auto, "a"), ["exchange fresh"]);
         assert!(what(&auto, "b").is_empty());
         assert!(what(&of_run(&system("jacobi", "compensated")), "a").is_empty());
+    }
+
+    /// A mass in one step of the semi-implicit Euler method, on a spring that is another component.
+    #[test]
+    fn units_of_inner_steps_get_the_values_at_their_starts() {
+        let mut system = System::new(0.01);
+        system.stop_time(0.5);
+        let mut state = [1.0, 0.0];
+        let mass = ClosureUnit::new(&[("f", 0.0)], &[("x", 1.0), ("v", 0.0)], move |call| {
+            state[1] += call.step * call.inputs[0];
+            state[0] += call.step * state[1];
+            call.outputs.copy_from_slice(&state);
+        });
+        system.add("mass", mass);
+        let spring = LinearUnit::new(&[], &["x"], &["f"], [&[], &[], &[], &[-30.0]]);
+        system.add("spring", spring);
+        system.connect("mass.x", "spring.x");
+        system.connect("spring.f", "mass.f");
+        let decisions = of_run(&system);
+        let held = decisions
+            .iter()
+            .find(|found| found.what == "extrapolation hold");
+        let held = held.unwrap();
+        assert_eq!(held.r#where, "mass.f");
+        assert!((0.03..0.06).contains(&held.from), "{held:?}");
     }
 
     /// A signal that ends to be smooth is predicted by a lower degree from then on.

@@ -193,7 +193,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
     let mut run = Run {
         ledger: Ledger::new(&state, control_facts.is_fixed),
         audit: Audit::new(&state),
-        defects: Defects::new(&state),
+        defects: Defects::new(&state, control_facts.is_fixed),
         alarms,
         checkpoint: Checkpoint::if_possible(&state, control_facts, &mut notes),
         timeline,
@@ -432,8 +432,22 @@ fn account(run: &mut Run, step: &Step, begins: bool) {
     run.written = false;
     run.ledger.observe(&run.state, step);
     run.audit.observe(&run.state, step, begins);
-    run.defects.observe(&run.state, step);
+    if run.defects.observe(&run.state, step) && run.timeline.is_fixed() {
+        follow_inner_steps(run);
+    }
     run.alarms.observe(&run.ledger, step.time + step.size);
+}
+
+/// Lets means of inputs follow the inner steps that their components have shown.
+#[cold]
+fn follow_inner_steps(run: &mut Run) {
+    for input in &mut run.state.courses.inputs {
+        if let Some(count) = run.defects.inner_steps(input.component)
+            && let Some(extrapolation) = &mut input.extrapolation
+        {
+            extrapolation.follow_inner_steps(count);
+        }
+    }
 }
 
 /// Shows the communication point after a macro-step to those who look, and ends the run if there is a reason.

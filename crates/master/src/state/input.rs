@@ -193,6 +193,17 @@ impl InputCourse {
         }
     }
 
+    /// The published value less the one that was in effect at the end of the step, which ends with `used` with all additions. Where a
+    /// mean of the prediction was given, the prediction for the end was in effect: a mean is off by half of the change
+    /// within the step, and the energy that it passes on is not.
+    pub(crate) fn error_at_end(&self, outputs: &[f64], used: f64) -> f64 {
+        let extrapolation = self.extrapolation.as_ref();
+        match extrapolation.and_then(|extrapolation| extrapolation.error_of_prediction()) {
+            Some(error) => error - self.added().at(self.length),
+            None => self.fed(outputs) - used,
+        }
+    }
+
     /// Sum of correction and feed-forward over the coming step.
     pub(crate) fn added(&self) -> Curve {
         self.correction.plus(&self.feed_forward)

@@ -167,7 +167,7 @@ impl Ecco {
 
     fn of_bond(&self, bond: &BondEnergy, length: f64, limits: EnergyLimits) -> f64 {
         let residual = if self.indicator == Indicator::Signed {
-            bond.applied_residual_power.abs()
+            bond.predicted_residual_power.abs()
         } else {
             bond.coupling_error_power
         };
