@@ -206,7 +206,7 @@ impl Session<'_> {
             None => None,
         };
         let hashing = running.hashing.take();
-        let provenance = hashing.map(|hashing| hashing.finish(&self.system));
+        let provenance = hashing.map(|hashing| hashing.finish(&self.in_force()));
         let (assessed, outcome) = match assessment {
             Some(assessment) => self.assess(assessment, &running, outcome, &interrupt),
             None => (None, outcome),
@@ -295,6 +295,15 @@ impl Session<'_> {
             }
         });
         (Some(assessed), outcome)
+    }
+
+    /// The system with the choices that follow from learned feed-forward.
+    fn in_force(&self) -> SystemFile {
+        let mut system = self.system.clone();
+        if let Some(feed_forward) = &self.feed_forward {
+            feed_forward.hold_inputs(&mut system);
+        }
+        system
     }
 
     /// Whether the results go to the standard output.

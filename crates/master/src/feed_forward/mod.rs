@@ -10,7 +10,10 @@ mod file;
 
 pub use file::FeedForwardError;
 
+use gyrator_system::{Choice, SystemFile};
+
 use crate::curve::Curve;
+use crate::decision::Decision;
 use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
 use crate::state::FeedForwardSignal;
@@ -149,12 +152,50 @@ impl FeedForward {
 
     /// Has the graph exchange its outputs as when this was learned.
     pub(crate) fn set_exchange(&self, graph: &mut Graph) {
+        let from = graph.clock.start();
         for (name, mode) in &self.exchange {
             let mut components = graph.components.iter_mut();
-            if let Some(component) = components.find(|component| component.name == *name) {
-                component.exchange = *mode;
+            let Some(component) = components.find(|component| component.name == *name) else {
+                continue;
+            };
+            if component.exchange == Exchange::AUTO {
+                graph.decisions.push(Decision {
+                    r#where: name.clone(),
+                    what: format!("exchange {}", mode.word()),
+                    why: "the feed-forward was learned so".to_owned(),
+                    from,
+                });
             }
+            component.exchange = *mode;
         }
+    }
+
+    /// Has inputs held where the file chooses no extrapolation: learned additions are to the same curves in each run.
+    pub fn hold_inputs(&self, file: &mut SystemFile) {
+        let chosen = &mut file.experiment.extrapolation;
+        chosen.get_or_insert_with(|| Choice::new(Self::EXTRAPOLATION));
+    }
+
+    const EXTRAPOLATION: &'static str = "hold";
+
+    /// Notes the inputs that are held because of it, as no extrapolation was `named` for all of them.
+    pub(crate) fn note_held(&self, graph: &mut Graph, file: &SystemFile) {
+        let from = graph.clock.start();
+        let mut held = Vec::new();
+        for (component, node) in graph.components.iter().enumerate() {
+            let mut listed = file.components.iter();
+            let has_own = listed
+                .any(|listed| listed.name.value == node.name && listed.extrapolation.is_some());
+            let inputs = graph.inputs[node.inputs.clone()].iter();
+            let inputs = inputs.filter(|_| !has_own);
+            held.extend(inputs.map(|input| Decision {
+                r#where: graph.variable_name(component, input.variable),
+                what: format!("extrapolation {}", Self::EXTRAPOLATION),
+                why: "learned feed-forward is an addition to inputs that are held".to_owned(),
+                from,
+            }));
+        }
+        graph.decisions.extend(held);
     }
 
     /// Adds nothing to any step.

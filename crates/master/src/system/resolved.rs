@@ -79,9 +79,9 @@ pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<R
             bond.correction.get_or_insert_with(|| correction.clone());
         }
     }
-    if system.feed_forward.is_some() && file.experiment.extrapolation.is_none() {
-        // Learned feed-forward is an addition to the same curves in each run.
-        file.to_mut().experiment.extrapolation = Some(Choice::new("hold"));
+    let names_extrapolation = file.experiment.extrapolation.is_some();
+    if let Some(feed_forward) = &system.feed_forward {
+        feed_forward.hold_inputs(file.to_mut());
     }
     let file = &*file;
     check_names(file, problems);
@@ -114,6 +114,9 @@ pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<R
             problems.push(Problem::error("feed-forward", text));
         }
         feed_forward.set_exchange(&mut graph);
+        if !names_extrapolation {
+            feed_forward.note_held(&mut graph, file);
+        }
     }
     let mut together = Together {
         file,
