@@ -45,7 +45,8 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// The macro-step, s, for a relative error, where one of `step` has this error; at most 64 times as long.
+    /// The macro-step, s, for a relative error, where one of `step` has this error; at most 64 times as long, and `None` where it would
+    /// have to be more than 64 times shorter: so far away the order says nothing.
     #[must_use]
     pub fn step_for(&self, wanted: f64, step: f64) -> Option<f64> {
         let error = self.relative_error?;
@@ -53,7 +54,8 @@ impl Accuracy {
             return None;
         }
         let order = self.order.unwrap_or(USUAL_ORDER).min(GREATEST_ORDER);
-        Some(step * (wanted / error).powf(order.recip()).min(FURTHEST))
+        let ratio = (wanted / error).powf(order.recip());
+        (ratio * FURTHEST >= 1.0).then(|| step * ratio.min(FURTHEST))
     }
 }
 

@@ -6,7 +6,7 @@
 use gyrator_system::SystemFile;
 
 use crate::accuracy::{moves, rms};
-use crate::modes::spectral_radius;
+use crate::modes::{Modes, modes};
 use crate::probe::{Course, ProbeFailure, Prober, Pulse};
 
 /// Height of the pulse over the size of the signal: less than what makes a system nonlinear, more than the tolerance of
@@ -30,8 +30,8 @@ pub(crate) struct Wiring {
 pub(crate) struct Response {
     /// The undisturbed run.
     pub(crate) course: Course,
-    /// Spectral radius of the loop over a macro-step; 0 without a loop, `None` where it is not seen.
-    pub(crate) radius: Option<f64>,
+    /// Modes of the loop over a macro-step: a radius of 0 without a loop, `None` where they are not seen.
+    pub(crate) modes: Option<Modes>,
 }
 
 /// Runs the system at so many times its macro-step, with and without a pulse, for a number of points, and macro-steps
@@ -59,12 +59,15 @@ pub(crate) fn response(
     if pulse.inputs.is_empty() {
         return Ok(Response {
             course,
-            radius: Some(0.0),
+            modes: Some(Modes {
+                radius: 0.0,
+                longest: f64::INFINITY,
+            }),
         });
     }
     let disturbed = prober.run(system, factor, steps, Some(&pulse))?;
-    let radius = radius(&course, &disturbed, wiring.stride, &sources);
-    Ok(Response { course, radius })
+    let modes = modes_between(&course, &disturbed, wiring.stride, &sources);
+    Ok(Response { course, modes })
 }
 
 /// The pulse of each input: all of them at once, in parts that no mode is without.
@@ -82,8 +85,13 @@ fn heights(course: &Course, wiring: &Wiring, sources: &[usize]) -> Vec<(String, 
     inputs.map(height).collect()
 }
 
-/// The spectral radius over a macro-step, from the outputs that feed inputs.
-fn radius(course: &Course, disturbed: &Course, stride: usize, sources: &[usize]) -> Option<f64> {
+/// The modes over a macro-step, from the outputs that feed inputs.
+fn modes_between(
+    course: &Course,
+    disturbed: &Course,
+    stride: usize,
+    sources: &[usize],
+) -> Option<Modes> {
     let first = (BEFORE + 1 + AFTER) * stride;
     let mut signals: Vec<usize> = sources.to_vec();
     signals.sort_unstable();
@@ -120,6 +128,9 @@ fn radius(course: &Course, disturbed: &Course, stride: usize, sources: &[usize])
                 .collect()
         })
         .collect();
-    let of_points = spectral_radius(&samples)?;
-    Some(of_points.powf((stride as f64).recip()))
+    let of_points = modes(&samples)?;
+    Some(Modes {
+        radius: of_points.radius.powf((stride as f64).recip()),
+        ..of_points
+    })
 }

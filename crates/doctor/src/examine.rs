@@ -71,6 +71,8 @@ pub struct Diagnosis {
     /// Their macro-steps as they count against the limit: the simulated time in macro-steps of the system, where that is
     /// more.
     pub steps: f64,
+    /// Their communication steps of units, those that were made again, too.
+    pub unit_steps: f64,
     /// Remarks.
     pub notes: Vec<String>,
 }
@@ -261,6 +263,7 @@ impl Examination<'_, '_> {
             wanted: self.options.wanted,
             runs: self.prober.runs,
             steps: self.prober.spent,
+            unit_steps: self.prober.unit_steps,
             notes: std::mem::take(&mut self.notes),
         })
     }

@@ -17,9 +17,22 @@ const SIGNIFICANT: f64 = 1e-3;
 /// Magnitude below which samples are nothing, relative to the scale that they are given in.
 const NOTHING: f64 = 1e-13;
 
-/// The largest magnitude of an eigenvalue of the map from one sample to the next; 0 where the samples vanish, `None` where
-/// there are too few. `samples` has a row for each sample; columns are scaled by the caller, and 1 is a sizeable value.
-pub(crate) fn spectral_radius(samples: &[Vec<f64>]) -> Option<f64> {
+/// A mode that has more of them rings in the signals.
+const RINGING: f64 = 1e-2;
+
+/// The modes of the map from one sample to the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Modes {
+    /// The largest magnitude of an eigenvalue; 0 where the samples vanish.
+    pub(crate) radius: f64,
+    /// How many times longer a step may be until the fastest mode changes its sign from each sample to the next without fading, if its
+    /// force is held over each step: infinite where no mode shows one.
+    pub(crate) longest: f64,
+}
+
+/// The modes of some samples, `None` where there are too few. `samples` has a row for each sample; columns are scaled by the caller,
+/// and 1 is a sizeable value.
+pub(crate) fn modes(samples: &[Vec<f64>]) -> Option<Modes> {
     let signals = samples.first()?.len();
     let greatest = |samples: &[Vec<f64>]| {
         let values = samples.iter().flatten();
@@ -27,7 +40,10 @@ pub(crate) fn spectral_radius(samples: &[Vec<f64>]) -> Option<f64> {
     };
     let all = greatest(samples);
     if all == 0.0 || greatest(&samples[samples.len() / 2..]) <= NOTHING * all.max(1.0) {
-        return Some(0.0);
+        return Some(Modes {
+            radius: 0.0,
+            longest: f64::INFINITY,
+        });
     }
     let delays = ROWS.div_ceil(signals).min(samples.len() / 3).max(1);
     let columns = samples.len() + 1 - delays;
@@ -68,17 +84,38 @@ fn reduced_map(hankel: &DMatrix<f64>) -> Option<DMatrix<f64>> {
     map.iter().all(|value| value.is_finite()).then_some(map)
 }
 
-/// The largest magnitude of those whose modes have a part in the last third of the samples.
-fn significant(eigenvalues: &DVector<Complex<f64>>, samples: &[Vec<f64>]) -> f64 {
+/// Of the eigenvalues whose modes have a part in the last third of the samples.
+fn significant(eigenvalues: &DVector<Complex<f64>>, samples: &[Vec<f64>]) -> Modes {
     let mut by_size: Vec<Complex<f64>> = eigenvalues.iter().copied().collect();
     by_size.sort_by(|a, b| b.norm().total_cmp(&a.norm()));
     let largest = by_size.first().map_or(0.0, |value| value.norm());
     let Some(shares) = shares(&by_size, samples) else {
-        return largest;
+        return Modes {
+            radius: largest,
+            longest: f64::INFINITY,
+        };
     };
-    let found = by_size.iter().zip(shares);
-    let mut found = found.filter(|(_, share)| *share >= SIGNIFICANT);
-    found.next().map_or(largest, |(value, _)| value.norm())
+    let with = |part: f64| {
+        let found = by_size.iter().zip(&shares);
+        let found = found.filter(move |(_, share)| **share >= part);
+        found.map(|(value, _)| *value)
+    };
+    Modes {
+        radius: with(SIGNIFICANT).next().map_or(largest, Complex::norm),
+        longest: with(RINGING).map(longest).fold(f64::INFINITY, f64::min),
+    }
+}
+
+/// How many times longer a step may be until a mode of this eigenvalue, stable now, has the eigenvalue -1: of the oscillator
+/// λ² − (2 − c·h − ω²·h²)·λ + 1 − c·h = 0, which a held force makes of a mass, or of λ = 1 − k·h.
+fn longest(value: Complex<f64>) -> f64 {
+    if value.im == 0.0 {
+        return 2.0 / (1.0 - value.re).max(0.0);
+    }
+    let damping = 1.0 - value.norm_sqr();
+    let stiffness = (2.0 - 2.0 * value.re - damping).max(0.0);
+    // ω²·h² + 2·c·h = 4, without a difference of equal numbers.
+    4.0 / (damping + (damping * damping + 4.0 * stiffness).max(0.0).sqrt()).max(0.0)
 }
 
 /// The part that each mode has in the last third of the samples: by least squares for the amplitudes.
@@ -126,7 +163,7 @@ mod tests {
     /// Sums of rⁿ·cos(φ·n): the radius is the greatest r.
     #[test]
     fn the_radius_of_sums_of_oscillations_is_found() {
-        for (modes, expected) in [
+        for (parts, expected) in [
             (&[(0.9, 0.3), (0.5, 2.0)][..], 0.9),
             (&[(1.001, 0.1), (0.7, 0.0), (0.99, 1.5)], 1.001),
             (&[(1.3, 3.0), (1.0, 0.05)], 1.3),
@@ -134,8 +171,8 @@ mod tests {
         ] {
             let sample = |n: usize| {
                 let of = |shift: f64| {
-                    let modes = modes.iter();
-                    let values = modes.map(|(r, phi): &(f64, f64)| {
+                    let parts = parts.iter();
+                    let values = parts.map(|(r, phi): &(f64, f64)| {
                         r.powi(n as i32) * (phi * n as f64 + shift).cos()
                     });
                     values.sum::<f64>()
@@ -143,7 +180,7 @@ mod tests {
                 vec![of(0.0), of(0.7)]
             };
             let samples: Vec<Vec<f64>> = (0..90).map(sample).collect();
-            let found = spectral_radius(&samples).unwrap();
+            let found = modes(&samples).unwrap().radius;
             assert!((found - expected).abs() < 1e-6, "{found} {expected}");
         }
     }
@@ -153,7 +190,7 @@ mod tests {
         for radius in [0.5_f64, 1.378_414_230_005_442, 1.9, 3.0] {
             let sample = |n: i32| vec![(-radius).powi(n); 2];
             let samples: Vec<Vec<f64>> = (0..36).map(sample).collect();
-            let found = spectral_radius(&samples).unwrap();
+            let found = modes(&samples).unwrap().radius;
             assert!((found / radius - 1.0).abs() < 1e-6, "{found} {radius}");
         }
     }
@@ -163,9 +200,9 @@ mod tests {
         let samples: Vec<Vec<f64>> = (0..60)
             .map(|n| vec![if n < 3 { 1.0 } else { 0.0 }])
             .collect();
-        assert_eq!(spectral_radius(&samples), Some(0.0));
-        assert_eq!(spectral_radius(&samples[..2]), None);
-        assert_eq!(spectral_radius(&[]), None);
+        assert_eq!(modes(&samples).unwrap().radius, 0.0);
+        assert_eq!(modes(&samples[..2]), None);
+        assert_eq!(modes(&[]), None);
     }
 
     /// Noise of the last digits, 1e-8 of the signal, does not make an eigenvalue outside of the unit circle significant.
@@ -174,7 +211,23 @@ mod tests {
         let noise = |n: usize| ((n * 7919 % 104_729) as f64 / 104_729.0 - 0.5) * 1e-8;
         let sample = |n: usize| vec![0.98_f64.powi(n as i32) * (0.4 * n as f64).cos() + noise(n)];
         let samples: Vec<Vec<f64>> = (0..96).map(sample).collect();
-        let found = spectral_radius(&samples).unwrap();
+        let found = modes(&samples).unwrap().radius;
         assert!((found - 0.98).abs() < 1e-3, "{found}");
+    }
+
+    /// Of the leapfrog method for ω, which is stable below ω·h = 2, at ω·h = 0.3; the same with a slower mode beside it.
+    #[test]
+    fn the_longest_step_of_an_oscillator_under_held_forces_is_found() {
+        let angle = (1.0 - 0.5 * 0.3_f64.powi(2)).acos();
+        for others in [0.0, 1.0] {
+            let sample =
+                |n: usize| vec![(angle * n as f64).cos() + others * (0.1 * n as f64).sin()];
+            let samples: Vec<Vec<f64>> = (0..60).map(sample).collect();
+            let found = modes(&samples).unwrap().longest;
+            assert!((found * 0.3 / 2.0 - 1.0).abs() < 1e-6, "{found}");
+        }
+        // x(n+1) = x(n) − 0.1·x(n).
+        let samples: Vec<Vec<f64>> = (0..60).map(|n| vec![0.9_f64.powi(n)]).collect();
+        assert!((modes(&samples).unwrap().longest - 20.0).abs() < 1e-6);
     }
 }

@@ -34,7 +34,8 @@ pub trait StartRuns {
 /// Limits of an examination.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Simulated time of all probe runs together, in macro-steps of the system, and macro-steps: whichever is more of each run.
+    /// Simulated time of all probe runs together, in macro-steps of the system, macro-steps, and communication steps of units
+    /// over those in a macro-step of the system: whichever is most of each run.
     pub steps: f64,
     /// When no further run is begun, and the run in progress ends.
     pub deadline: Option<Instant>,
@@ -100,6 +101,9 @@ pub(crate) struct Pulse {
     pub(crate) frozen: Vec<String>,
 }
 
+/// Macro-steps after which communication steps of units are counted.
+const COUNTED: usize = 8;
+
 /// Makes probe runs, as long as there are steps left.
 pub(crate) struct Prober<'a> {
     start: &'a mut dyn StartRuns,
@@ -109,6 +113,10 @@ pub(crate) struct Prober<'a> {
     /// Steps that are kept for later.
     pub(crate) reserved: f64,
     pub(crate) runs: usize,
+    /// Communication steps of units in all runs.
+    pub(crate) unit_steps: f64,
+    /// The same in a macro-step of the first run, which is of the given system.
+    usual: Option<f64>,
     /// Measures the runs, while it is there.
     pub(crate) profile: Option<Profile>,
 }
@@ -121,6 +129,8 @@ impl<'a> Prober<'a> {
             spent: 0.0,
             reserved: 0.0,
             runs: 0,
+            unit_steps: 0.0,
+            usual: None,
             profile: None,
         }
     }
@@ -161,8 +171,8 @@ impl<'a> Prober<'a> {
         steps: usize,
         pulse: Option<&Pulse>,
     ) -> Result<Course, ProbeFailure> {
-        let cost = steps as f64 * factor.max(1.0);
-        if cost > self.left() {
+        let left = self.left();
+        if steps as f64 * factor.max(1.0) > left {
             return Err(ProbeFailure::Spent);
         }
         self.check()?;
@@ -186,10 +196,17 @@ impl<'a> Prober<'a> {
             let scenario = pulse.scenario(&run);
             run.act(&scenario).map_err(|error| refusal(&error))?;
         }
-        let mut made = 0;
+        let (mut made, mut cost) = (0, 0.0);
         let outcome = loop {
             if made == steps || run.has_ended() {
                 break Ok(());
+            }
+            // The last steps that are left are counted one by one.
+            if made % COUNTED == 0 || cost + COUNTED as f64 * (cost / made as f64) > left {
+                cost = self.cost(made, factor, run.report().counters.unit_steps);
+                if cost > left {
+                    break Err(ProbeFailure::Spent);
+                }
             }
             if let Err(failure) = self.check() {
                 break Err(failure);
@@ -206,8 +223,12 @@ impl<'a> Prober<'a> {
             }
             made += 1;
         };
-        self.spent += made as f64 * factor.max(1.0);
+        let unit_steps = run.report().counters.unit_steps;
+        self.spent += self.cost(made, factor, unit_steps);
+        let unit_steps = unit_steps as f64;
+        self.unit_steps += unit_steps;
         outcome?;
+        self.usual.get_or_insert(unit_steps / made.max(1) as f64);
         if made < steps {
             // It ends by itself where the user wishes so.
             self.check()?;
@@ -215,8 +236,7 @@ impl<'a> Prober<'a> {
             return Err(ProbeFailure::Failed(text));
         }
         course.seconds = begin.elapsed().as_secs_f64() / made.max(1) as f64;
-        let counters = run.report().counters;
-        course.unit_steps = counters.unit_steps as f64 / made.max(1) as f64;
+        course.unit_steps = unit_steps / made.max(1) as f64;
         let bonds = run.ledger().bonds();
         course.residual_energy = bonds.map(|bond| bond.residual_energy_integrated).collect();
         if course.rows.iter().flatten().any(|value| !value.is_finite()) {
@@ -225,6 +245,13 @@ impl<'a> Prober<'a> {
         // The units are terminated; a failure there says nothing about the steps.
         let _ = run.stop();
         Ok(course)
+    }
+
+    /// Macro-steps and communication steps of units, as they count.
+    fn cost(&self, made: usize, factor: f64, unit_steps: u64) -> f64 {
+        let steps = made as f64 * factor.max(1.0);
+        let usual = self.usual.filter(|usual| *usual > 0.0);
+        usual.map_or(steps, |usual| steps.max(unit_steps as f64 / usual))
     }
 
     fn check(&self) -> Result<(), ProbeFailure> {

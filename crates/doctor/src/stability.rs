@@ -8,6 +8,7 @@ use gyrator_system::SystemFile;
 use serde::Serialize;
 
 use crate::disturbance::{Response, Wiring, response};
+use crate::modes::Modes;
 use crate::probe::{ProbeFailure, Prober};
 
 /// Growth of a disturbance over the run at which its coupling is no longer stable: a choice.
@@ -25,6 +26,8 @@ const GUESSED: f64 = 1.12;
 const LONGER: f64 = 3.0;
 /// From one probe to the next, until one is on the other side.
 const STRIDE: f64 = 4.0;
+/// Limits that are guessed are at most so many times the largest macro-step that was looked at.
+const FURTHEST_GUESS: f64 = 8.0;
 /// How near the two sides are in the end.
 const NEAR: f64 = 1.25;
 /// Largest and smallest macro-step that are looked at, relative to the one of the system.
@@ -52,8 +55,11 @@ pub struct Stability {
     pub is_stable: Option<bool>,
     /// Largest macro-step at which it is, s; `None` where none was found.
     pub largest_step: Option<f64>,
-    /// It is stable at the largest macro-step that was looked at.
+    /// It is stable at the largest macro-step that was looked at, and shows no limit.
     pub is_open: bool,
+    /// It is stable at the largest macro-step that was looked at; the limit follows from the growth there and at smaller ones, or
+    /// from the fastest mode.
+    pub is_extrapolated: bool,
     /// The macro-steps that were looked at, from small to large.
     pub levels: Vec<Level>,
     /// Time over which growth counts, s.
@@ -69,8 +75,10 @@ pub(crate) struct Search<'s, 'p, 'a> {
     pub(crate) step: f64,
     /// Time from start to stop, s.
     pub(crate) duration: Option<f64>,
-    /// Rates of growth, 1/s, by the factor of the macro-step, from small to large.
+    /// Rates of growth, 1/s, by the factor of the macro-step, from small to large; negative where a disturbance fades.
     rates: Vec<(f64, f64)>,
+    /// Longest macro-steps by the fastest mode, by the factor of the macro-step that shows it: factors, too.
+    longest: Vec<(f64, f64)>,
     found: Vec<(f64, Level)>,
 }
 
@@ -89,6 +97,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             step,
             duration,
             rates: Vec::new(),
+            longest: Vec::new(),
             found: Vec::new(),
         }
     }
@@ -158,12 +167,16 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
     }
 
     /// The macro-step after a stable one: just above the limit where growth shows one, since its rate is about
-    /// proportional to the macro-step, else much larger.
+    /// proportional to the macro-step, or the fastest mode; else much larger.
     fn next_above(&self, below: f64) -> f64 {
         let rate = self.rates.iter().find(|(factor, _)| *factor == below);
         let exponent = rate.map_or(0.0, |(_, rate)| rate * self.duration());
-        let guess = below * GROWTH.ln() / exponent;
-        match exponent > 0.0 && guess < STRIDE * below {
+        let of_growth = match exponent > 0.0 {
+            true => below * GROWTH.ln() / exponent,
+            false => f64::INFINITY,
+        };
+        let guess = of_growth.min(self.longest_by_mode(below));
+        match guess < STRIDE * below {
             true => (GUESSED * guess).max(NEAR * below),
             false => STRIDE * below,
         }
@@ -185,24 +198,26 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             is_stable: false,
             reason: Some(reason),
         };
-        let radius = match self.response(factor) {
-            Ok(Response { radius, .. }) => radius,
+        let modes = match self.response(factor) {
+            Ok(Response { modes, .. }) => modes,
             Err(ProbeFailure::Failed(reason) | ProbeFailure::Refused(reason)) => {
                 return Ok(unstable(reason));
             }
             Err(failure) => return Err(failure),
         };
-        let Some(radius) = radius else {
+        let Some(Modes { radius, longest }) = modes else {
             return Ok(unstable(
                 "the response to a disturbance has no clear modes".to_owned(),
             ));
         };
+        self.longest.push((factor, factor * longest));
         let radius = self.confirmed(radius, factor)?;
         let rate = self.keep_rate(radius, factor);
         let natural = match rate * self.duration() > GROWTH.ln() {
             true => self.natural_rate(factor)?,
             false => 0.0,
         };
+        let rate = rate.max(0.0);
         let growth = ((rate - natural) * self.duration()).exp();
         Ok(Level {
             step_size,
@@ -222,7 +237,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             return Ok(radius);
         }
         match self.response_over(factor, LONGER) {
-            Ok(longer) => Ok(longer.radius.unwrap_or(radius)),
+            Ok(longer) => Ok(longer.modes.map_or(radius, |modes| modes.radius)),
             Err(ProbeFailure::Spent | ProbeFailure::Failed(_)) => Ok(radius),
             Err(failure) => Err(failure),
         }
@@ -230,7 +245,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
 
     /// Growth in a second, as a rate.
     fn keep_rate(&mut self, radius: f64, factor: f64) -> f64 {
-        let rate = match radius <= 1.0 + RESOLUTION {
+        let rate = match (radius - 1.0).abs() <= RESOLUTION {
             true => 0.0,
             false => radius.ln() / (factor * self.step),
         };
@@ -247,10 +262,11 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
             if self.rates.len() < 3 {
                 let smaller = part * factor;
                 let found = self.response(smaller)?;
-                self.keep_rate(found.radius.unwrap_or(0.0), smaller);
+                self.keep_rate(found.modes.map_or(0.0, |modes| modes.radius), smaller);
             }
         }
         let [(one, slow), (other, fast)] = [self.rates[0], self.rates[1]];
+        let (slow, fast) = (slow.max(0.0), fast.max(0.0));
         let at_nothing = slow - (fast - slow) * one / (other - one);
         Ok(at_nothing.clamp(0.0, slow))
     }
@@ -269,6 +285,44 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         response(self.prober, self.system, self.wiring, factor, points)
     }
 
+    /// The longest macro-step by the fastest mode at this one.
+    fn longest_by_mode(&self, factor: f64) -> f64 {
+        let known = self.longest.iter().find(|(known, _)| *known == factor);
+        known.map_or(f64::INFINITY, |(_, longest)| *longest)
+    }
+
+    /// The limit, s, where all macro-steps that were looked at are stable.
+    fn extrapolated(&self) -> Option<f64> {
+        let (last, _) = self.found.last()?;
+        let of_growth = self.by_growth().unwrap_or(f64::INFINITY);
+        let nearest = of_growth.min(self.longest_by_mode(*last));
+        (nearest < FURTHEST_GUESS * last).then_some(nearest * self.step)
+    }
+
+    /// The factor of the macro-step at which the growth over the run reaches its limit: on a parabola of the rates at the three
+    /// largest ones that were looked at.
+    fn by_growth(&self) -> Option<f64> {
+        let rates = self.rates.iter().filter(|(_, rate)| rate.is_finite());
+        let rates: Vec<(f64, f64)> = rates.copied().collect();
+        let points = &rates[rates.len().saturating_sub(3)..];
+        let &(last, _) = points.last()?;
+        let limit = GROWTH.ln() / self.duration();
+        let excess = |factor: f64| interpolated(points, factor) - limit;
+        let furthest = STRIDE * last;
+        if points.len() < 2 || excess(last) > 0.0 || excess(furthest) < 0.0 {
+            return None;
+        }
+        let (mut below, mut above) = (last, furthest);
+        while above / below > 1.001 {
+            let middle = (below * above).sqrt();
+            match excess(middle) > 0.0 {
+                true => above = middle,
+                false => below = middle,
+            }
+        }
+        Some(below)
+    }
+
     fn outcome(mut self, is_open: bool) -> Stability {
         self.found.sort_by(|a, b| a.0.total_cmp(&b.0));
         let given = self.found.iter().find(|(factor, _)| *factor == 1.0);
@@ -276,18 +330,34 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         let stable = &self.found[..first_unstable.unwrap_or(self.found.len())];
         let largest = stable.last().map(|(_, level)| level);
         let next = first_unstable.map(|index| &self.found[index].1);
+        let extrapolated = first_unstable
+            .is_none()
+            .then(|| self.extrapolated())
+            .flatten();
         let largest_step = match (largest, next) {
             (Some(below), Some(above)) => Some(between(below, above)),
-            (below, _) => below.map(|level| level.step_size),
+            (below, _) => extrapolated.or_else(|| below.map(|level| level.step_size)),
         };
         Stability {
             is_stable: given.map(|(_, level)| level.is_stable),
             largest_step,
-            is_open: is_open && first_unstable.is_none(),
+            is_open: is_open && first_unstable.is_none() && extrapolated.is_none(),
+            is_extrapolated: extrapolated.is_some(),
             duration: self.duration(),
             levels: self.found.into_iter().map(|(_, level)| level).collect(),
         }
     }
+}
+
+/// The polynomial through some points (Lagrange).
+fn interpolated(points: &[(f64, f64)], at: f64) -> f64 {
+    let weight = |own: f64| {
+        let others = points.iter().filter(|(other, _)| *other != own);
+        others.fold(1.0, |weight, (other, _)| {
+            weight * (at - other) / (own - other)
+        })
+    };
+    points.iter().map(|(own, value)| value * weight(*own)).sum()
 }
 
 /// The macro-step between two at which growth reaches its limit, on a line of logarithms.

@@ -11,6 +11,8 @@ use crate::verification::{Verification, verify};
 
 /// Macro-steps of the runs that verify a proposal.
 const VERIFIED: usize = 72;
+/// Steps of the runs that verify a proposal, for each macro-step: at H, H/2 and H/4, and of the proposal.
+const RUNS_OF_VERIFICATION: f64 = 8.0;
 /// A coupling whose error at the same cost is not smaller by this factor is not proposed: choices that hardly differ.
 const BETTER: f64 = 0.8;
 /// The macro-step that is proposed over the largest stable one, at most.
@@ -19,6 +21,8 @@ const MARGIN: f64 = 0.5;
 const MARGIN_OF_ERROR: f64 = 0.9;
 /// Factors of the macro-step that are proposed, at most and, inverted, at least.
 const FURTHEST: f64 = 16.0;
+/// The same of those that are shown.
+const FURTHEST_STEP: f64 = 64.0;
 /// Candidates whose stability is looked at.
 const FINALISTS: usize = 3;
 
@@ -128,7 +132,9 @@ impl Examination<'_, '_> {
             if self.stability(&system, factor, false)?.is_stable != Some(true) {
                 continue;
             }
-            let steps = self.verified_steps();
+            let Some(steps) = self.verified_steps(&coupling) else {
+                continue;
+            };
             let found = verify(
                 &mut self.prober,
                 &self.given,
@@ -186,7 +192,8 @@ impl Examination<'_, '_> {
             1.0
         };
         let ratio = (wanted / error).powf(order.recip());
-        candidate.step_for = Some(ratio * self.step);
+        let is_near = ratio * FURTHEST_STEP >= 1.0;
+        candidate.step_for = is_near.then_some(ratio * self.step);
         let ratio = MARGIN_OF_ERROR * ratio;
         let mut factor = match ratio >= 1.0 {
             true => ratio.floor().min(FURTHEST),
@@ -200,9 +207,17 @@ impl Examination<'_, '_> {
         Ok(Some((factor, steps / factor)))
     }
 
-    fn verified_steps(&self) -> usize {
+    /// Macro-steps over which a proposal is verified: of corrections, which act on what has gathered, the whole run; `None` where there
+    /// are not enough left.
+    fn verified_steps(&self, coupling: &Coupling) -> Option<usize> {
         let all = whole_steps(self.duration, self.step, self.wiring.stride);
-        (VERIFIED.min(2 * self.points / self.wiring.stride) * self.wiring.stride).min(all)
+        let is_corrected = coupling.correction.as_ref();
+        if is_corrected.is_some_and(|word| word != "off") {
+            return (all as f64 * RUNS_OF_VERIFICATION < self.prober.left()).then_some(all);
+        }
+        let steps =
+            (VERIFIED.min(2 * self.points / self.wiring.stride) * self.wiring.stride).min(all);
+        Some(steps)
     }
 
     fn verified(
@@ -211,7 +226,9 @@ impl Examination<'_, '_> {
         of_given: &Stability,
     ) -> Result<Option<Proposal>, ExamineError> {
         let system = coupling.applied(&self.given);
-        let steps = self.verified_steps();
+        let Some(steps) = self.verified_steps(coupling) else {
+            return Ok(None);
+        };
         let verified = verify(
             &mut self.prober,
             &self.given,

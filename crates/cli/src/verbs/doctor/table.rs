@@ -8,6 +8,9 @@ use crate::numbers::short;
 /// Candidates that are shown, the best ones; JSON has all.
 const SHOWN: usize = 12;
 
+/// Greatest relative error that is shown: what is larger explodes, and its size says nothing.
+const MOST_SHOWN: f64 = 100.0;
+
 /// All findings.
 pub(super) fn of(diagnosis: &Diagnosis) -> String {
     let mut text = format!(
@@ -46,10 +49,19 @@ pub(super) fn of(diagnosis: &Diagnosis) -> String {
 
 fn stability(stability: &Stability) -> String {
     let largest = stability.largest_step.map(number);
-    let up_to = match (largest, stability.is_open) {
-        (Some(largest), true) => format!("up to {largest} s at least"),
-        (Some(largest), false) => format!("up to about {largest} s"),
-        (None, _) => "no macro-step that was looked at is stable".to_owned(),
+    let up_to = match largest {
+        Some(largest) if stability.is_open => format!("up to {largest} s at least"),
+        Some(largest) if stability.is_extrapolated => {
+            format!("up to about {largest} s, judging by smaller macro-steps")
+        }
+        Some(largest) => format!("up to about {largest} s"),
+        None => match stability.levels.first() {
+            Some(least) => format!(
+                "and so it is at all that were looked at, from {} s on",
+                number(least.step_size)
+            ),
+            None => "no macro-step was looked at".to_owned(),
+        },
     };
     match stability.is_stable {
         Some(true) => format!("stable; {up_to}"),
@@ -74,8 +86,13 @@ fn error(diagnosis: &Diagnosis) -> String {
         percent(error)
     );
     let wanted = diagnosis.error_of_steps();
-    if let Some(step) = accuracy.step_for(wanted, diagnosis.step_size) {
-        text.push_str(&format!("; {} at {} s", percent(wanted), number(step)));
+    match accuracy.step_for(wanted, diagnosis.step_size) {
+        Some(step) => text.push_str(&format!("; {} at {} s", percent(wanted), number(step))),
+        None if error > wanted => text.push_str(&format!(
+            "; {} at no macro-step that can be told from these",
+            percent(wanted)
+        )),
+        None => {}
     }
     text
 }
@@ -210,7 +227,10 @@ fn proposal(diagnosis: &Diagnosis) -> String {
 }
 
 fn percent(part: f64) -> String {
-    format!("{} %", number(100.0 * part))
+    match part > MOST_SHOWN {
+        true => format!("over {} %", number(100.0 * MOST_SHOWN)),
+        false => format!("{} %", number(100.0 * part)),
+    }
 }
 
 /// Three digits: estimates.
