@@ -59,8 +59,7 @@ impl Default for HydraulicCircuit {
             v_h3: 7.85e-6,
             throttle_diameter: 2.5e-3,
             spool_program: spool_program::INPUT,
-            // Balance of the torques on link 1: the lever of the actuator is half that of its end.
-            load: (200.0 + 2.0 * 250.0 + 2.0 * 100.0) * 9.81,
+            load: weight(Throttle::Narrow.masses()),
             b_o: 1.5e9,
             b_c: 3.15e10,
             b_h: 1.5e8,
@@ -82,6 +81,12 @@ impl Default for HydraulicCircuit {
             state: [0.0; 4],
         }
     }
+}
+
+/// Load of actuator 1 at the start, N, under masses between the links and at their end, kg: balance of the torques on link 1, with the
+/// lever of the actuator half that of its end.
+fn weight([between, at_end]: [f64; 2]) -> f64 {
+    (200.0 + 2.0 * between + 2.0 * at_end) * 9.81
 }
 
 static INTEGRATORS: Enumeration = Enumeration {
@@ -117,17 +122,32 @@ impl HydraulicCircuit {
     #[must_use]
     pub fn of(actuator: usize, throttle: Throttle) -> Self {
         let is_first = actuator == 1;
-        let (piston, v_h1, v_h2, load, spool_program) = if is_first {
-            let load = Self::default().load;
-            (Piston::FIRST, 3.14e-5, 7.85e-5, load, spool_program::FIRST)
+        let (mut piston, v_h1, v_h2) = if is_first {
+            (Piston::FIRST, 3.14e-5, 7.85e-5)
         } else {
-            (Piston::SECOND, 3.93e-5, 9.42e-5, 0.0, spool_program::SECOND)
+            (Piston::SECOND, 3.93e-5, 9.42e-5)
+        };
+        if throttle == Throttle::Medium {
+            piston.c = 6e4;
+        }
+        let load = if is_first {
+            weight(throttle.masses())
+        } else {
+            0.0
+        };
+        let has_first_program = is_first != (throttle == Throttle::Medium);
+        let spool_program = if has_first_program {
+            spool_program::FIRST
+        } else {
+            spool_program::SECOND
         };
         let (throttle_diameter, v_h3) = match (throttle, is_first) {
             (Throttle::Narrow, true) => (2.5e-3, 7.85e-6),
             (Throttle::Narrow, false) => (2.5e-3, 9.42e-6),
             (Throttle::Wide, true) => (6e-3, 4.71e-5),
             (Throttle::Wide, false) => (6e-3, 5.5e-5),
+            (Throttle::Medium, true) => (4e-3, 1.5e-5),
+            (Throttle::Medium, false) => (4e-3, 1.8e-5),
         };
         Self {
             piston,
@@ -154,6 +174,18 @@ impl HydraulicCircuit {
             ("v_h2", self.v_h2),
             ("v_h3", self.v_h3),
         ]
+    }
+
+    /// Viscous friction of the piston, N·s/m.
+    #[must_use]
+    pub fn friction(&self) -> f64 {
+        self.piston.c
+    }
+
+    /// Whether the spool follows the first of the two programs.
+    #[must_use]
+    pub fn has_first_program(&self) -> bool {
+        self.spool_program == spool_program::FIRST
     }
 
     /// Areas of the piston on its own and on the rod's side, m².

@@ -10,6 +10,7 @@
 
 mod accuracy;
 pub(crate) mod impulse;
+mod robustness;
 mod rodriguez;
 pub(crate) mod run;
 pub(crate) mod setup;
@@ -46,7 +47,16 @@ pub(crate) const MECHANICS: Role = Role {
         "energy",
         "constraint",
     ],
-    parameters: &["actuators", "coupling", "formulation", "restart"],
+    parameters: &[
+        "actuators",
+        "coupling",
+        "formulation",
+        "restart",
+        "m_p",
+        "m_h",
+        "piston1.c",
+        "piston2.c",
+    ],
 };
 
 pub(crate) const CIRCUIT: Role = Role {
@@ -62,6 +72,7 @@ pub(crate) const CIRCUIT: Role = Role {
         "l2_start",
         "s_start",
         "throttle_diameter",
+        "c",
         "v_h1",
         "v_h2",
         "v_h3",
@@ -140,6 +151,10 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
             summary: "two actuators, throttle 6 mm",
         },
         Case {
+            name: robustness::CASE,
+            summary: "two actuators with less friction and heavier masses: macro-steps that hold with displacement correction",
+        },
+        Case {
             name: RODRIGUEZ,
             summary: "the crane of Rodríguez et al. 2022 with ALI1 and linear extrapolation",
         },
@@ -179,6 +194,12 @@ fn measure(
     };
     if name == RODRIGUEZ {
         return rodriguez::measure(roles, progress);
+    }
+    if name == robustness::CASE {
+        return match progress.is_foreign() {
+            true => Ok(()),
+            false => robustness::measure(&pool, progress),
+        };
     }
     let Some((_, crane)) = CRANES.iter().find(|(known, _)| *known == name) else {
         return Ok(());

@@ -1,6 +1,6 @@
 //! How the cranes are cut and coupled.
 
-use fmu_models::{Crane, HydraulicCircuit};
+use fmu_models::{Crane, HydraulicCircuit, Throttle};
 use gyrator_system::{InterfaceModel, Spanned, SystemFile, Value};
 
 use super::{CIRCUIT, MECHANICS};
@@ -182,7 +182,7 @@ impl Setup {
 
     fn mechanics_parameters(&self) -> Vec<(&'static str, Value)> {
         let word = |word: &str| Value::String(word.to_owned());
-        vec![
+        let mut parameters = vec![
             ("actuators", Value::Integer(self.crane.actuators as i64)),
             (
                 "coupling",
@@ -202,7 +202,19 @@ impl Setup {
                 "restart",
                 Value::Boolean(self.formulation == Formulation::Restarted),
             ),
-        ]
+        ];
+        if self.crane.throttle == Throttle::Medium {
+            let [between, at_end] = self.crane.masses();
+            let friction = |actuator| HydraulicCircuit::of(actuator, Throttle::Medium).friction();
+            let reals = [
+                ("m_p", between),
+                ("m_h", at_end),
+                ("piston1.c", friction(1)),
+                ("piston2.c", friction(2)),
+            ];
+            parameters.extend(reals.map(|(name, value)| (name, Value::Real(value))));
+        }
+        parameters
     }
 
     fn circuit_parameters(&self, actuator: usize) -> Vec<(&'static str, Value)> {
@@ -211,7 +223,14 @@ impl Setup {
         let mut parameters: Vec<_> = reals
             .map(|(name, value)| (name, Value::Real(value)))
             .collect();
-        let program = if actuator == 1 { "first" } else { "second" };
+        if self.crane.throttle == Throttle::Medium {
+            parameters.push(("c", Value::Real(circuit.friction())));
+        }
+        let program = if circuit.has_first_program() {
+            "first"
+        } else {
+            "second"
+        };
         let solver = match self.solver {
             Solver::Euler => "euler",
             Solver::RungeKutta => "runge-kutta-4",

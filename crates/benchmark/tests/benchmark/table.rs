@@ -98,6 +98,12 @@ fn the_crane_bursts_and_recovers() {
     expect_good(&rows("crane", &["rodriguez"]), 13);
 }
 
+#[test]
+#[ignore = "study: a crane at 26 macro-steps with two displacement corrections"]
+fn half_of_the_displacement_correction_holds_on_a_crane_with_less_friction() {
+    expect_good(&rows("crane", &["double-c"]), 14);
+}
+
 /// Figure 10 of Chen et al. 2021, and the engine against the systems in one process.
 #[test]
 fn dual_mass_with_h_infinity_coupling() {
