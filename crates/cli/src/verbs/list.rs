@@ -228,6 +228,14 @@ fn parameter(info: &ParameterInfo) -> Parameter {
             Some((least as f64, upper(greatest as f64))),
             &[],
         ),
+        ParameterKind::WholeNumberOrAuto {
+            default,
+            range: (least, greatest),
+        } => (
+            default.into(),
+            Some((least as f64, upper(greatest as f64))),
+            &["auto"],
+        ),
         ParameterKind::NumberOrAuto {
             range: (least, greatest),
         } => ("auto".into(), Some((least, upper(greatest))), &[]),
@@ -251,7 +259,10 @@ fn parameter(info: &ParameterInfo) -> Parameter {
         summary: info.summary,
         default,
         range,
-        is_whole: matches!(info.kind, ParameterKind::WholeNumber { .. }),
+        is_whole: matches!(
+            info.kind,
+            ParameterKind::WholeNumber { .. } | ParameterKind::WholeNumberOrAuto { .. }
+        ),
         words,
         takes_names: matches!(info.kind, ParameterKind::Names(_)),
         takes_signals: matches!(info.kind, ParameterKind::Signals(_)),

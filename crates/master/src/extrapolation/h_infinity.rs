@@ -8,9 +8,12 @@
 //! Limits: K₁ needs 5 to 10 communication steps of the source a macro-step, equal macro-steps and
 //! method `jacobi`; it amplifies what sampling aliases. docs/h-infinity.md has measurements.
 
-use gyrator_h_infinity::{Compensator, Design, Smoother, Specification};
+mod weight_order;
 
-use super::{Extrapolation, ExtrapolationFacts, Sample, SignalSteps};
+use gyrator_h_infinity::{Design, Smoother, Specification};
+
+use self::weight_order::WeightOrders;
+use super::{Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
 use crate::curve::Curve;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 use crate::state_stream::{StateStream, Stored};
@@ -19,9 +22,10 @@ use crate::state_stream::{StateStream, Stored};
 /// each communication step of the receiver.
 #[derive(Clone)]
 struct HInfinity {
-    specification: Specification,
+    /// Of the orders that may be used: one, or all three.
+    specifications: Vec<Specification>,
     /// `None`: the signal is sent as it is.
-    compensator: Option<Compensator>,
+    compensator: Option<WeightOrders>,
     smoother: Option<Smoothing>,
     newest: Option<Sample>,
     /// No sample after the first time has come.
@@ -53,9 +57,9 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
                       smoothed: all signals, with a low-pass filter at the receiver, as published",
             kind: ParameterKind::Word(&["one-sided", "smoothed"]),
         },
-        ParameterInfo::whole_number(
+        ParameterInfo::whole_number_or_auto(
             "weight_order",
-            "order of the weight of the error, 1 to 3: the higher, the more low frequencies count",
+            "order of the weight of the error, 1 to 3: the higher, the more low frequencies count; auto: by the signal's past",
             1,
             (1, 3),
         ),
@@ -82,11 +86,24 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
         ),
     ],
     facts,
-    build: |arguments| Box::new(HInfinity::new(specification(arguments))),
+    build: |arguments| Box::new(HInfinity::new(specifications(arguments))),
 };
 
-fn specification(arguments: &Arguments) -> Specification {
-    let order = arguments.whole_number("weight_order") as u32;
+/// Highest order of a weight.
+const ORDERS: u32 = 3;
+
+/// The compensators that may be used, the first one at first.
+fn specifications(arguments: &Arguments) -> Vec<Specification> {
+    let orders = match arguments.number_or_auto("weight_order") {
+        Some(order) => order as u32..=order as u32,
+        None => 1..=ORDERS,
+    };
+    orders
+        .map(|order| specification(arguments, order))
+        .collect()
+}
+
+fn specification(arguments: &Arguments, order: u32) -> Specification {
     let usual = Specification::of_order(order);
     let usual = match arguments.word("variant") {
         "smoothed" => Specification {
@@ -111,9 +128,9 @@ fn specification(arguments: &Arguments) -> Specification {
 }
 
 impl HInfinity {
-    fn new(specification: Specification) -> Self {
+    fn new(specifications: Vec<Specification>) -> Self {
         Self {
-            specification,
+            specifications,
             compensator: None,
             smoother: None,
             newest: None,
@@ -122,7 +139,7 @@ impl HInfinity {
     }
 
     fn is_one_sided(&self) -> bool {
-        self.specification.smoother_cutoff.is_none()
+        self.specifications[0].smoother_cutoff.is_none()
     }
 
     /// Value that is sent now.
@@ -147,13 +164,22 @@ impl HInfinity {
 
 impl Extrapolation for HInfinity {
     fn prepare(&mut self, steps: &SignalSteps) -> Result<(), String> {
-        let Some(design) = design(&self.specification, steps)? else {
+        let designs = designs(&self.specifications, steps)?;
+        if designs.is_empty() {
             return Ok(());
-        };
+        }
         let step = |parts: u32| steps.exchange / f64::from(parts);
-        self.compensator = Some(design.discretise(steps.exchange, step(steps.source_parts)));
-        self.smoother = self.specification.smoother_cutoff.map(|cutoff| Smoothing {
-            filter: Smoother::new(cutoff / steps.exchange, step(steps.receiver_parts)),
+        let cutoff = self.specifications[0].smoother_cutoff;
+        let filter =
+            cutoff.map(|cutoff| Smoother::new(cutoff / steps.exchange, step(steps.receiver_parts)));
+        let tracks = designs.iter().map(|design| {
+            let source = step(steps.source_parts);
+            (design.discretise(steps.exchange, source), filter)
+        });
+        let parts = [steps.source_parts, steps.receiver_parts];
+        self.compensator = Some(WeightOrders::new(tracks, parts));
+        self.smoother = filter.map(|filter| Smoothing {
+            filter,
             parts: steps.receiver_parts,
             has_slopes: steps.takes_slopes,
         });
@@ -166,7 +192,7 @@ impl Extrapolation for HInfinity {
             Some(before) if sample.time > before.time => {
                 self.is_at_rest = false;
                 if let Some(compensator) = &mut self.compensator {
-                    compensator.advance(before.value);
+                    compensator.advance(before);
                 }
             }
             _ if self.is_at_rest => self.rest_at(sample.value),
@@ -213,6 +239,10 @@ impl Extrapolation for HInfinity {
         usize::from(!self.is_one_sided())
     }
 
+    fn changes(&self) -> &[OrderChange] {
+        self.compensator.as_ref().map_or(&[], WeightOrders::changes)
+    }
+
     fn duplicate(&self) -> Box<dyn Extrapolation> {
         Box::new(self.clone())
     }
@@ -223,12 +253,12 @@ impl Extrapolation for HInfinity {
 }
 
 fn facts(arguments: &Arguments, steps: &SignalSteps) -> ExtrapolationFacts {
-    let specification = specification(arguments);
-    let is_smoothed = specification.smoother_cutoff.is_some();
+    let specifications = specifications(arguments);
+    let is_smoothed = specifications[0].smoother_cutoff.is_some();
     ExtrapolationFacts {
-        needs_substeps: !is_held(&specification, steps),
+        needs_substeps: !is_held(&specifications[0], steps),
         comes_in_pieces: is_smoothed,
-        misfit: design(&specification, steps).err(),
+        misfit: designs(&specifications, steps).err(),
         ..ExtrapolationFacts::polynomial(usize::from(is_smoothed))
     }
 }
@@ -238,14 +268,15 @@ fn is_held(specification: &Specification, steps: &SignalSteps) -> bool {
     specification.smoother_cutoff.is_none() && steps.feeds_through
 }
 
-/// The compensator for a signal; `None` where it is sent as it is.
-fn design(specification: &Specification, steps: &SignalSteps) -> Result<Option<Design>, String> {
-    if is_held(specification, steps) {
-        return Ok(None);
+/// The compensators for a signal; none where it is sent as it is.
+fn designs(specifications: &[Specification], steps: &SignalSteps) -> Result<Vec<Design>, String> {
+    if is_held(&specifications[0], steps) {
+        return Ok(Vec::new());
     }
-    check(specification.smoother_cutoff.is_none(), steps)?;
-    let design = specification.design();
-    design.map(Some).map_err(|error| error.to_string())
+    check(specifications[0].smoother_cutoff.is_none(), steps)?;
+    let designs = specifications.iter().map(Specification::design);
+    let designs: Result<_, _> = designs.collect();
+    designs.map_err(|error| error.to_string())
 }
 
 /// Whether both sides make small enough steps.
@@ -292,14 +323,14 @@ fn check(is_one_sided: bool, steps: &SignalSteps) -> Result<(), String> {
 impl Stored for HInfinity {
     fn transfer(&mut self, stream: &mut StateStream) {
         let Self {
-            specification: _,
+            specifications: _,
             compensator,
             smoother,
             newest,
             is_at_rest,
         } = self;
         if let Some(compensator) = compensator {
-            compensator.memory().for_each(|value| stream.keep(value));
+            compensator.transfer(stream);
         }
         if let Some(Smoothing { filter, .. }) = smoother {
             filter.memory().for_each(|value| stream.keep(value));
@@ -360,6 +391,29 @@ mod tests {
             ..coarse(50, 10)
         };
         assert_eq!(refusal("smoothed", takes_slopes), "");
+    }
+
+    /// A slow sine is smooth: higher orders are better, and the choice follows; after it a square wave is wide-band.
+    #[test]
+    fn the_order_follows_the_signal() {
+        let auto = gyrator_system::Value::String("auto".to_owned());
+        let choice = Choice::new("hinfinity").with("weight_order", auto);
+        let found = look_up(super::super::EXTRAPOLATIONS, &choice).unwrap();
+        let mut made = found.build();
+        made.prepare(&STEPS).unwrap();
+        // 40 exchanges a period.
+        let smooth = |part: u32| (std::f64::consts::TAU * f64::from(part) / 400.0).sin();
+        (0..2000).for_each(|part| made.observe(sample(part, smooth(part))));
+        let [.., last] = made.changes() else {
+            panic!("no change: a smooth signal has an order of 1");
+        };
+        assert!(last.to > 1, "{last:?}");
+        let now = made.duplicate();
+        // A sine of 2.5 exchanges a period, which only first order keeps from growing.
+        let rough = |part: u32| 20.0 * (std::f64::consts::TAU * f64::from(part) / 25.0).sin();
+        (2000..4000).for_each(|part| made.observe(sample(part, rough(part))));
+        assert_eq!(made.changes().last().unwrap().to, 1, "{:?}", made.changes());
+        assert_eq!(now.changes().last(), now.duplicate().changes().last());
     }
 
     #[test]
@@ -426,27 +480,28 @@ mod tests {
             let choice = parameters.iter().fold(choice, |choice, (name, value)| {
                 choice.with(*name, value.clone())
             });
-            specification(
-                &look_up(super::super::EXTRAPOLATIONS, &choice)
-                    .unwrap()
-                    .arguments,
-            )
+            let found = look_up(super::super::EXTRAPOLATIONS, &choice);
+            let found = specifications(&found.unwrap().arguments);
+            (found[0], found.len())
         };
-        assert_eq!(specified(&[]), Specification::one_sided());
+        let one = |specification| (specification, 1);
+        assert_eq!(specified(&[]), one(Specification::one_sided()));
+        let auto = ("weight_order", Value::String("auto".to_owned()));
+        assert_eq!(specified(&[auto]), (Specification::one_sided(), 3));
         let smoothed = ("variant", Value::String("smoothed".to_owned()));
         let order = ("weight_order", Value::Real(3.0));
         assert_eq!(
             specified(&[smoothed.clone(), order.clone()]),
-            Specification::of_order(3)
+            one(Specification::of_order(3))
         );
         let third = Specification::of_order(3);
         assert_eq!(
             specified(std::slice::from_ref(&order)),
-            Specification {
+            one(Specification {
                 weight_order: 3,
                 weight_cutoff: third.weight_cutoff,
                 ..Specification::one_sided()
-            }
+            })
         );
         let expected = Specification {
             weight_cutoff: 0.25,
@@ -463,7 +518,7 @@ mod tests {
             ("control_weight", Value::Real(0.05)),
             ("static_gain", Value::Real(1.5)),
         ];
-        assert_eq!(specified(&all), expected);
+        assert_eq!(specified(&all), one(expected));
     }
 
     /// Step response of K₂, 1 − e^(−at)·(cos at + sin at) with a = √2·π·f (Chen et al. 2021 eq. 12), for

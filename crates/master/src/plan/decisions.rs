@@ -42,10 +42,26 @@ fn extrapolation(graph: &Graph, state: Option<&SystemState>, decisions: &mut Vec
     for (component, node) in graph.components.iter().enumerate() {
         for index in node.inputs.clone() {
             let input = &graph.inputs[index];
+            let name = graph.variable_name(component, input.variable);
+            let course = state.map(|state| &state.courses.inputs[index]);
+            let made = course.and_then(|course| course.extrapolation.as_ref());
+            let changes = made.map_or(&[][..], |made| made.changes());
             if input.extrapolation.name() != "auto" {
+                decisions.extend(changes.iter().map(|change| Decision {
+                    r#where: name.clone(),
+                    what: format!(
+                        "{} by a weight of order {}",
+                        input.extrapolation.name(),
+                        change.to
+                    ),
+                    why: format!(
+                        "it has missed less of the last exchanges than order {}",
+                        change.from
+                    ),
+                    from: graph.clock.start() + change.time,
+                }));
                 continue;
             }
-            let name = graph.variable_name(component, input.variable);
             let follows = graph.steps_of(component, input).follows;
             let why = match follows {
                 0 => "the unit takes values only",
@@ -58,8 +74,6 @@ fn extrapolation(graph: &Graph, state: Option<&SystemState>, decisions: &mut Vec
                 why: why.to_owned(),
                 from: graph.clock.start(),
             });
-            let course = state.map(|state| &state.courses.inputs[index]);
-            let made = course.and_then(|course| course.extrapolation.as_ref());
             decisions.extend(made.and_then(|made| made.inner_steps()).map(|(count, from)| Decision {
                 r#where: name.clone(),
                 what: match count {
@@ -69,7 +83,6 @@ fn extrapolation(graph: &Graph, state: Option<&SystemState>, decisions: &mut Vec
                 why: format!("the unit shows to make {count} steps of the semi-implicit Euler method in a macro-step"),
                 from: graph.clock.start() + from,
             }));
-            let changes = made.map_or(&[][..], |made| made.changes());
             decisions.extend(changes.iter().map(|change| Decision {
                 r#where: name.clone(),
                 what: words(follows, &format!("degree {}", change.to)),

@@ -55,6 +55,20 @@ impl ParameterInfo {
         }
     }
 
+    /// A whole number within these limits, with its default, or `auto`.
+    pub const fn whole_number_or_auto(
+        name: &'static str,
+        summary: &'static str,
+        default: u64,
+        range: (u64, u64),
+    ) -> Self {
+        Self {
+            name,
+            summary,
+            kind: ParameterKind::WholeNumberOrAuto { default, range },
+        }
+    }
+
     /// A number within these limits, or `auto`, the default.
     pub const fn number_or_auto(
         name: &'static str,
@@ -81,6 +95,13 @@ pub enum ParameterKind {
     },
     /// A whole number within limits.
     WholeNumber {
+        /// Value if not given.
+        default: u64,
+        /// Least and greatest allowed value.
+        range: (u64, u64),
+    },
+    /// A whole number within limits, or the word `auto`.
+    WholeNumberOrAuto {
         /// Value if not given.
         default: u64,
         /// Least and greatest allowed value.
@@ -268,15 +289,15 @@ impl Arguments {
                 let value = given.map_or(Ok(default as f64), |value| whole_within(value, range))?;
                 self.numbers.push((parameter.name, Some(value)));
             }
-            ParameterKind::NumberOrAuto { range } => {
+            ParameterKind::WholeNumberOrAuto { default, range } => {
                 let value = match given {
-                    None => None,
-                    Some(Value::String(word)) if word == "auto" => None,
-                    Some(value) => Some(
-                        number_within(value, range)
-                            .map_err(|expected| format!("`\"auto\"` or {expected}"))?,
-                    ),
+                    None => Some(default as f64),
+                    given => or_auto(given, |value| whole_within(value, range))?,
                 };
+                self.numbers.push((parameter.name, value));
+            }
+            ParameterKind::NumberOrAuto { range } => {
+                let value = or_auto(given, |value| number_within(value, range))?;
                 self.numbers.push((parameter.name, value));
             }
             ParameterKind::NumberOrWord { words, range } => match given {
@@ -361,6 +382,21 @@ fn number_within(value: &Value, (least, greatest): (f64, f64)) -> Result<f64, St
         })
 }
 
+/// The number that `read` finds; `None` for the word `auto` and where nothing is given.
+fn or_auto(
+    given: Option<&Value>,
+    read: impl Fn(&Value) -> Result<f64, String>,
+) -> Result<Option<f64>, String> {
+    match given {
+        None => Ok(None),
+        Some(Value::String(word)) if word == "auto" => Ok(None),
+        Some(value) => {
+            let number = read(value).map_err(|expected| format!("`\"auto\"` or {expected}"))?;
+            Ok(Some(number))
+        }
+    }
+}
+
 fn whole_within(value: &Value, (least, greatest): (u64, u64)) -> Result<f64, String> {
     let number = number_within(value, (least as f64, greatest as f64)).ok();
     number
@@ -382,7 +418,9 @@ impl ParameterKind {
         };
         match *self {
             Self::Number { range, .. } | Self::NumberOrAuto { range } => numbers(range).collect(),
-            Self::WholeNumber { range, .. } => numbers((range.0 as f64, range.1 as f64)).collect(),
+            Self::WholeNumber { range, .. } | Self::WholeNumberOrAuto { range, .. } => {
+                numbers((range.0 as f64, range.1 as f64)).collect()
+            }
             Self::NumberOrWord { words: all, range } => words(all).chain(numbers(range)).collect(),
             Self::Flag => [false, true].map(Value::Boolean).into(),
             Self::Word(all) | Self::Names(all) | Self::Signals(all) => words(all).collect(),
@@ -396,7 +434,9 @@ impl ParameterKind {
             Self::Number { range, .. }
             | Self::NumberOrAuto { range }
             | Self::NumberOrWord { range, .. } => Some(range),
-            Self::WholeNumber { range, .. } => Some((range.0 as f64, range.1 as f64)),
+            Self::WholeNumber { range, .. } | Self::WholeNumberOrAuto { range, .. } => {
+                Some((range.0 as f64, range.1 as f64))
+            }
             _ => None,
         };
         if let Some((least, greatest)) = range
@@ -408,7 +448,9 @@ impl ParameterKind {
             Self::Number { default, range } if !(range.0..=range.1).contains(&default) => {
                 Some(format!("has the default {default}, which is not allowed"))
             }
-            Self::WholeNumber { default, range } if !(range.0..=range.1).contains(&default) => {
+            Self::WholeNumber { default, range } | Self::WholeNumberOrAuto { default, range }
+                if !(range.0..=range.1).contains(&default) =>
+            {
                 Some(format!("has the default {default}, which is not allowed"))
             }
             Self::NumberOrWord { words: [], .. }
